@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help install test nightly lint types check demo studio results answers reader calls recipes bench campaigns fuzz-questions fuzz-server kill-server kill-ray kill-bucket load-server page-checks screenshots clean
+.PHONY: help install test nightly lint types check demo studio results answers reader calls recipes bench campaigns fuzz-questions fuzz-server kill-ray kill-bucket page-checks screenshots clean
 DATA ?= ../shared/data
 REPLIES ?= ../shared/replies
 SETS = factual_squad analytical_clapnq contextual_sharc opinion_perspectrum mixed_mtrag
@@ -8,6 +8,8 @@ SOURCES ?= build/sources
 # What the questions are made from and asked of: any folders of documents.
 FOLDERS ?= adaptive_rag/samples/documents $(DATA)/documents
 COUNT ?= 20000
+# Also the tests that are left to the nightly run.
+EVERY = -m "nightly or not nightly"
 STRATEGIES = only-factual,only-analytical,only-opinion,only-contextual
 PARTS = without-fusion,without-rerank,without-window,without-analysis,without-context,without-fan-out,without-enhance,without-diversify,without-balance,without-hedge
 ARMS = standard,bm25,fusion,adaptive,oracle,random,costliest,$(STRATEGIES),$(PARTS),with-low-confidence
@@ -22,7 +24,7 @@ test: ## Run the tests
 	pytest
 
 nightly: ## Run all tests, also those that try more of what others try a few of
-	RAY_KILLS=all BUCKET_KILLS=all PAGE_CHECKS=all pytest -m "nightly or not nightly"
+	RAY_KILLS=all BUCKET_KILLS=all PAGE_CHECKS=all pytest $(EVERY)
 
 lint: ## Check style and format
 	ruff check . && ruff format --check .
@@ -61,42 +63,30 @@ calls: ## Measure which of a chat model's calls pay, with recorded plans in REPL
 recipes: ## Measure the five recipes beside the default
 	python -m benchmarks.recipes $(addprefix $(DATA)/,$(SETS)) --replies $(REPLIES) --plot docs/recipes.png
 
-bench: ## Run the benchmarks that need no data (indexing, cold start, a warm question, chat latency)
+bench: ## Run the benchmarks that need no data (indexing, a warm question, chat latency)
 	python -m benchmarks.indexing adaptive_rag/samples/documents
-	python -m benchmarks.cold_start
 	python -m benchmarks.warm_question
 	python -m benchmarks.latency
 
-campaigns: ## Try to break it, as docs/reliability.md tells (about an hour)
+campaigns: ## Try to break it, as docs/reliability.md tells (about half an hour)
 	python -m benchmarks.faulty_replies --deadline 2
 	python -m benchmarks.bad_files
 	python -m benchmarks.damage
-	python -m benchmarks.soak
-	python -m benchmarks.soak --threads 8
-	python -m benchmarks.soak --load
 
-fuzz-server: ## Send a running server requests made from its OpenAPI document for 20 minutes
-	python -m benchmarks.fuzz_server
+fuzz-server: ## Send the server requests made from its OpenAPI document, a hundred for each operation
+	FUZZ_EXAMPLES=100 pytest -n 0 $(EVERY) tests/server/test_fuzz.py
 
 fuzz-questions: ## Ask 20,000 questions of every kind over folders of real documents (about half an hour)
 	python -m benchmarks.fuzz_questions $(FOLDERS) --count $(COUNT)
 
-kill-server: ## Kill the server, its workers and its commands at random moments (about half an hour)
-	python -m benchmarks.server_kills
-	python -m benchmarks.command_kills
-
 kill-ray: ## Kill workers, nodes and runs of indexing by Ray at 20 moments (about ten minutes)
-	RAY_KILLS=all pytest -n 0 tests/index/test_ray.py -k killed
+	RAY_KILLS=all pytest -n 0 $(EVERY) tests/index/test_ray.py -k killed
 
 kill-bucket: ## Kill a writer to a bucket at 30 of its requests (about five minutes)
-	BUCKET_KILLS=all pytest -n 0 tests/index/test_bucket_kills.py
-
-load-server: ## Let a hundred people ask a server at once for 5 minutes
-	python -m benchmarks.server_load --seconds 300 --model --plain --studio
-	python -m benchmarks.server_load --seconds 300 --think 10 --hostile
+	BUCKET_KILLS=all pytest -n 0 $(EVERY) tests/index/test_bucket_kills.py
 
 page-checks: ## Look at every state of the page in each language, theme and width, and keep the pictures
-	PAGE_CHECKS=all PAGE_SCREENSHOTS=build/screenshots pytest tests/page/test_screens.py
+	PAGE_CHECKS=all PAGE_SCREENSHOTS=build/screenshots pytest $(EVERY) tests/page/test_screens.py
 
 screenshots: ## Take the README's pictures of the page
 	python -m benchmarks.page_pictures docs/images

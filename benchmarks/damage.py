@@ -1,6 +1,6 @@
 """What becomes of an index on a bad disk: flipped bits, torn files, and processes killed while they write.
 
-    python -m benchmarks.damage [--flips 40] [--kills 60] [--mends 10] [--seed 7]
+    python -m benchmarks.damage [--flips 40] [--kills 60] [--seed 7]
 
 Prints a table: what was tried, how often, how it ended. A flipped bit or a torn file is held where it is
 noticed (by opening, searching or `--check --deep`) or proven without effect, and where the command that the
@@ -303,24 +303,6 @@ def kill_writers(folder: Path, kills: int, seed: int) -> tuple[int, int, list[st
     return killed, states, wrong
 
 
-def kill_mends(folder: Path, kills: int, seed: int) -> tuple[int, int, list[str]]:
-    """Kill repairs at random moments; returns how many were killed, how many ended, and what was wrong."""
-    draw = random.Random(seed)
-    sample, wrong, killed = take_sample(folder / "sample"), list[str](), 0
-    for number in range(kills):
-        copy = folder / f"copy-{number}"
-        shutil.copytree(sample.kb, copy)
-        flip(draw.choice(sorted(copy.glob(KINDS["data" if number % 2 else "word index"]))), draw)
-        with started("--mend", copy) as mend:
-            time.sleep(draw.uniform(0.0, 0.15))
-            mend.send_signal(signal.SIGKILL)
-            killed += mend.wait() == -signal.SIGKILL
-        Index.repair(copy, embeddings=WordHashes())
-        if answers(copy) not in (sample.as_is, sample.fresh) or not Index.check(copy, deep=True).healthy:
-            wrong.append(f"repair {number} was not completed by the next one")
-    return killed, kills - killed, wrong
-
-
 def write_on(docs: Path, kb: Path) -> None:
     """Index one revision after another, in batches that are published one by one, until killed."""
     from adaptive_rag.index import build as building
@@ -371,14 +353,13 @@ def print_outcomes(tried: str, outcomes: Sequence[Outcome]) -> None:
 
 def main() -> None:
     """Run the benchmark, or one of the processes that it starts."""
-    modes: dict[str, Callable[..., None]] = {"--write": write_on, "--read": read_on, "--mend": mend}
+    modes: dict[str, Callable[..., None]] = {"--write": write_on, "--read": read_on}
     if len(sys.argv) > 1 and sys.argv[1] in modes:
         modes[sys.argv[1]](*map(Path, sys.argv[2:]))
         return
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
     parser.add_argument("--flips", type=int, default=40)
     parser.add_argument("--kills", type=int, default=60)
-    parser.add_argument("--mends", type=int, default=10)
     parser.add_argument("--seed", type=int, default=7)
     asked = parser.parse_args()
     print("| tried | times | held | how |\n|---|---:|---:|---|")
@@ -393,21 +374,10 @@ def main() -> None:
             with tempfile.TemporaryDirectory() as folder:
                 done = damage_copies(Path(folder), damage, count, asked.seed, in_memory=in_memory)
             print_outcomes(f"{name}, {'small' if in_memory else 'large'} index", done)
-    kills: dict[str, tuple[Callable[[Path, int, int], tuple[int, int, list[str]]], int, str]] = {
-        "a killed run": (kill_writers, asked.kills, "states were read meanwhile"),
-        "a killed repair": (kill_mends, asked.mends, "had ended before"),
-    }
-    for name, (kill, count, others) in kills.items():
-        with tempfile.TemporaryDirectory() as folder:
-            killed, other, wrong = kill(Path(folder), count, asked.seed)
-        print(f"| {name} | {count} | {count - len(wrong)} | {killed} killed, {other} {others} |", flush=True)
-        print(*wrong, sep="\n", file=sys.stderr)
-
-
-def mend(kb: Path) -> None:
-    """Repair an index."""
-    print("ready", flush=True)
-    Index.repair(kb, embeddings=WordHashes())
+    with tempfile.TemporaryDirectory() as folder:
+        killed, states, wrong = kill_writers(Path(folder), asked.kills, asked.seed)
+    print(f"| a killed run | {killed} | {asked.kills - len(wrong)} | {states} states were read meanwhile |")
+    print(*wrong, sep="\n", file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -1,12 +1,12 @@
 """Asks thousands of questions of every kind over folders of real documents, and judges every answer.
 
-    python -m benchmarks.fuzz_questions FOLDER ... [--count 20000] [--seed 1] [--jobs 2] [--keep FOLDER]
+    python -m benchmarks.fuzz_questions FOLDER ... [--count 20000] [--seed 1] [--jobs 2]
     python -m benchmarks.fuzz_questions FOLDER ... --only NUMBER
 
-Each folder is indexed by itself; `--keep` names a folder where the indexes stay for the next run. A question
-is made from its number and the seed, so that `--only` repeats it alone. Nothing may be raised but the refusal
-of an input that is empty, too long or no condition; parts that only improve an answer raise too. Every answer
-has text, a trace, plain data, and quotes that stand in the documents where their citations say.
+Each folder is indexed by itself. A question is made from its number and the seed, so that `--only` repeats it
+alone. Nothing may be raised but the refusal of an input that is empty, too long or no condition; parts that
+only improve an answer raise too. Every answer has text, a trace, plain data, and quotes that stand in the
+documents where their citations say.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import sys
 import tempfile
 import time
 import traceback
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
@@ -179,21 +179,10 @@ def _script(case: Case, seed: int, material: Material) -> Any:
             return None
         if case.reply == "strange forms":
             values: list[Any] = [rng.choice(material.sentences), *SIGNS[:3], 1, -1, 99, 0.5, None, [], {}]
-            names = [
-                "query",
-                "scores",
-                "sub_questions",
-                "viewpoints",
-                "sides",
-                "passages",
-                "type",
-                "context",
-                "reason",
-                "answer",
-            ]
+            names = "query scores sub_questions viewpoints sides passages type context reason answer".split()
             return {name: rng.choices(values, k=rng.randrange(9)) for name in rng.sample(names, 3)}
         things = material.sentences if case.reply == "passages" else [*CODE, *FOREIGN, *SIGNS[:20]]
-        marks = (
+        marks = [
             "[1]",
             "[2][3]",
             "[1-3]",
@@ -205,7 +194,7 @@ def _script(case: Case, seed: int, material: Material) -> Any:
             "",
             "([1])",
             "[^2]",
-        )
+        ]
         written = (f"{rng.choice(things)} {rng.choice(marks)}" for _ in range(rng.randrange(1, 9)))
         return rng.choice(["\n", " ", "\n\n- ", "\n| "]).join(written)
 
@@ -237,10 +226,9 @@ def _run(number: int) -> Result:
 
 def build_indexes(folders: Sequence[Path], kept: Path) -> list[str]:
     """Bring the index of each folder up to date, and return where they lie."""
-    names = Counter(folder.name for folder in folders)
     places = []
     for number, folder in enumerate(folders):
-        place = kept / (folder.name if names[folder.name] == 1 else f"{folder.name}-{number}")
+        place = kept / f"{number}-{folder.name}"
         report = Index.build(folder, place)
         print(f"{folder.name}: {report.total_chunks} passages, {len(report.failed)} not read", flush=True)
         places.append(str(place))
@@ -288,13 +276,6 @@ def report(results: Sequence[Result], seconds: float, seed: int, command: str) -
     ])  # fmt: skip
 
 
-def show(asker: Asker, number: int) -> bool:
-    """Print one question, what it is asked with and what came of it; tell whether that was a fault."""
-    case, result = asker.case(number), asker.run(number)
-    print(f"{case}\n\n{result.fault or 'no fault'} ({result.seconds:.1f} s)\n{result.detail}")
-    return bool(result.fault)
-
-
 def main() -> int:
     """Run from the shell; the exit status is 1 where anything was wrong."""
     parser = argparse.ArgumentParser(
@@ -302,19 +283,19 @@ def main() -> int:
     )
     parser.add_argument("folders", nargs="*", type=Path, default=[samples_path()])
     parser.add_argument("--count", type=int, default=20_000)
-    parser.add_argument("--first", type=int, default=0, help="number of the first question")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--keep", type=Path, help="where the indexes stay; by default they are removed")
     parser.add_argument("--only", type=int, help="ask the question of this number alone, and show it")
     given = parser.parse_args()
     sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     folders = list(map(str, given.folders))
     with tempfile.TemporaryDirectory() as temporary:
-        places = build_indexes(given.folders, given.keep or Path(temporary))
+        places = build_indexes(given.folders, Path(temporary))
         if given.only is not None:
-            return int(show(Asker(folders, places, given.seed), given.only))
-        numbers, results, started = range(given.first, given.first + given.count), list[Result](), 0.0
+            asker = Asker(folders, places, given.seed)
+            print(asker.case(given.only), asker.run(given.only), sep="\n\n")
+            return 0
+        numbers, results, started = range(given.count), list[Result](), 0.0
         for result in fuzz(folders, places, given.seed, numbers, given.jobs):
             # The first answer comes when the models are loaded.
             started = started or time.perf_counter()

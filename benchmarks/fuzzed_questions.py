@@ -113,10 +113,6 @@ def _slip(rng: random.Random, word: str) -> str:
     return rng.choice([word, *slips, word[:at] + word[at : at + 2][::-1] + word[at + 2 :]])
 
 
-def _unbalanced(rng: random.Random, m: Material) -> str:
-    return rng.choice("\"'([{<«“`*_$") * rng.randrange(1, 4) + rng.choice(m.sentences) + rng.choice(")]}>?")
-
-
 def _strewn(rng: random.Random, m: Material) -> str:
     words = rng.choice(m.sentences).split()
     for _ in range(rng.randrange(1, 5)):
@@ -168,7 +164,6 @@ KINDS: Mapping[str, Draw] = {
     "cell": lambda rng, m: rng.choice(re.split(r"\||: ", rng.choice(m.rows))) or "|",
     "heading": lambda rng, m: rng.choice(m.headings) + rng.choice(["", "?", "??", ":"]),
     "file name": _templated("{name}", "What does {name} say about {w}?", "{name}: {s}", "Summarise {name}"),
-    "unbalanced": _unbalanced,
     "factual": _templated("What is {h}?", "When was {w2} made?", "Who wrote {h}?", "How many {w} are there?",
                           "What is the {w} of {h} in {w2}?", "Is it true that {s}?", "List all {h}."),
     "analytical": _templated("How does {h} affect {h2}?", "Why does {w} lead to {w2}?", "Compare {h} with {h2}.",
@@ -275,23 +270,18 @@ def _condition(rng: random.Random, m: Material) -> str:
 
 def _comparison(rng: random.Random, name: str, known: tuple[Kind, list[Any]]) -> str:
     kind, values = known
-    shown = (
-        name if re.fullmatch(r"(?!(?:or|and|not|in|like|is|known)\b)[^\W\d][\w.-]*", name) else f"`{name}`"
-    )
-    if "`" in name:
+    if "`" in name or not values or rng.random() < 0.1:
         return "page is known"
-    if not values or rng.random() < 0.1:
-        return f"{shown} is known"
     value = rng.choice(values)
     if kind == "yes or no":
-        return f"{shown} {rng.choice(['=', '!='])} {'yes' if value else 'no'}"
+        return f"`{name}` = {'yes' if value else 'no'}"
     if kind == "number":
-        return f"{shown} {rng.choice(['=', '!=', '<', '<=', '>', '>='])} {value:.4f}"
+        return f"`{name}` {rng.choice(['=', '!=', '<', '>='])} {value:.4f}"
     if kind == "date":
-        return f"{shown} {rng.choice(['=', '<', '>='])} {value[: rng.choice([4, 7, 10])]}"
+        return f"`{name}` {rng.choice(['=', '<', '>='])} {value[: rng.choice([4, 7, 10])]}"
     text = str(value).replace('"', "*")[:200]
     return rng.choice(
-        [f'{shown} like "{text[:10]}*"', f'{shown} = "{text}"', f'{shown} not in ("{text}", "x")']
+        [f'`{name}` like "{text[:10]}*"', f'`{name}` = "{text}"', f'`{name}` not in ("{text}")']
     )
 
 

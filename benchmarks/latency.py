@@ -1,8 +1,6 @@
 """Measures the wall time of a question where every chat call takes a fixed time, beside two reference plans.
 
-    python -m benchmarks.latency                 # a table: ours, the sequential plan, plain RAG
-    python -m benchmarks.latency --batch         # 100 questions at once, at one second a call
-    python -m benchmarks.latency --memory 2000   # resident memory over many questions
+    python -m benchmarks.latency [--seconds 0.3] [--repeats 5]
 
 The sequential plan is that of the published adaptive-retrieval notebooks: classify, prepare the query,
 score 2k = 8 candidates one call after another, answer. Plain RAG retrieves once and answers. All plans
@@ -12,17 +10,11 @@ search the same index (the sample documents) and call the same server.
 from __future__ import annotations
 
 import argparse
-import asyncio
 import json
-import resource
-import socket
 import statistics
-import subprocess
-import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -105,59 +97,6 @@ def measure(index: str, seconds: float, repeats: int) -> list[dict[str, Any]]:
     return rows
 
 
-async def measure_batch(index: str, n: int, seconds: float) -> tuple[float, float]:
-    """Return the time of one question and of n at once."""
-    questions = [q for group in zip(*_questions().values(), strict=False) for q in group]
-    with _server_apart(seconds) as url:
-        rag = AdaptiveRAG(index, model="openai:scripted", models={"base_url": url}, k=K)
-        await rag.ainvoke("Warm up?", context={"route": "factual"})
-        started = time.perf_counter()
-        await rag.ainvoke(questions[0], context={"route": "factual"})
-        one = time.perf_counter() - started
-        started, cpu = time.perf_counter(), time.process_time()
-        outputs = await rag.abatch([questions[i % len(questions)] for i in range(n)])
-        many = time.perf_counter() - started
-        cpu = time.process_time() - cpu
-    by_model = sum(
-        not any(e["skill"] == "generate" for record in output["trace"] for e in record.get("stand_ins", ()))
-        for output in outputs
-    )
-    print(f"{by_model} of {n} answers were written by the model; {cpu / n * 1000:.0f} ms of CPU a question")
-    return one, many
-
-
-def measure_memory(index: str, n: int) -> list[tuple[int, float]]:
-    """Return the resident memory, in MB, after every tenth of n questions."""
-    questions = [q for group in _questions().values() for q in group]
-    seen = []
-    with ChatServer() as server:
-        rag = AdaptiveRAG(index, model="openai:scripted", models={"base_url": server.url}, k=K)
-        for number in range(1, n + 1):
-            rag.invoke(questions[number % len(questions)])
-            server.requests.clear()
-            if number % max(1, n // 10) == 0:
-                seen.append((number, _resident()))
-                print(f"{number:>6} questions  {seen[-1][1]:7.1f} MB", flush=True)
-    return seen
-
-
-@contextmanager
-def _server_apart(seconds: float) -> Iterator[str]:
-    """Serve in a process of its own, as real servers do, so that it takes no time from the questions."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    command = [sys.executable, "-m", "benchmarks.chat_server", "--seconds", str(seconds), "--port", str(port)]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE)
-    assert process.stdout is not None
-    try:
-        process.stdout.readline()
-        yield f"http://127.0.0.1:{port}/v1"
-    finally:
-        process.terminate()
-        process.wait()
-
-
 def _questions() -> dict[str, list[str]]:
     found: dict[str, list[str]] = {kind: [] for kind in TYPES}
     for line in (SAMPLES / "questions.jsonl").read_text(encoding="utf-8").splitlines():
@@ -184,36 +123,16 @@ def _tokens_of(server: ChatServer, questions: int) -> int:
     return words // questions
 
 
-def _resident() -> float:
-    try:
-        pages = int(Path("/proc/self/statm").read_text().split()[1])
-        return pages * resource.getpagesize() / 1e6
-    except OSError:
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
-
-
 def main() -> None:
-    """Measure what is asked for and print it."""
+    """Measure all plans and print a table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--seconds", type=float, help="time of each chat call (default 0.3; 1 with --batch)")
+    parser.add_argument("--seconds", type=float, default=0.3, help="time of each chat call")
     parser.add_argument("--repeats", type=int, default=5, help="questions of each type")
-    parser.add_argument(
-        "--batch", nargs="?", type=int, const=100, metavar="N", help="ask N questions at once"
-    )
-    parser.add_argument("--memory", type=int, metavar="N", help="ask N questions one after another")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         index = str(Path(folder) / "index")
         Index.build([str(SAMPLES / "documents")], index)
-        if arguments.batch:
-            one, many = asyncio.run(measure_batch(index, arguments.batch, arguments.seconds or 1.0))
-            print(
-                f"one question {one:.2f} s, {arguments.batch} at once {many:.2f} s ({many / one:.2f} times)"
-            )
-        elif arguments.memory:
-            measure_memory(index, arguments.memory)
-        else:
-            _print(measure(index, arguments.seconds or 0.3, arguments.repeats))
+        _print(measure(index, arguments.seconds, arguments.repeats))
 
 
 def _print(rows: list[dict[str, Any]]) -> None:

@@ -66,6 +66,21 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     return workers if workers > 1 else 0
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave all but a few cases of a test that is marked `few` to the nightly run."""
+    cases: dict[tuple[str, int], list[pytest.Item]] = {}
+    for item in items:
+        few = item.get_closest_marker("few")
+        if few and not item.get_closest_marker("nightly"):
+            cases.setdefault((item.nodeid.partition("[")[0], few.args[0]), []).append(item)
+    for (_, count), of_test in cases.items():
+        kept = {len(of_test) * number // count for number in range(count)}
+        for number, item in enumerate(of_test):
+            if number not in kept:
+                item.add_marker(pytest.mark.nightly)
+
+
 @pytest.fixture(scope="session")
 def town() -> MemoryIndex:
     return MemoryIndex.from_texts(TOWN, source="town.txt")

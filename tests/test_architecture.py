@@ -64,6 +64,7 @@ def modules() -> Iterator[tuple[str, Path]]:
 
 
 MODULES = dict(modules())
+TREES = {module: ast.parse(file.read_text(encoding="utf-8")) for module, file in MODULES.items()}
 
 
 def lies_in(module: str, *packages: str) -> bool:
@@ -74,13 +75,13 @@ def room(module: str) -> str:
     return module.split(".")[1] if "." in module else ""
 
 
-def imports(file: Path) -> set[str]:
+def imports(file: str, tree: ast.Module) -> set[str]:
     """Return the modules that a file imports anywhere in it, also inside functions and for types alone.
 
     `from a import b` is a.b where that is a module.
     """
     found = set()
-    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -91,7 +92,7 @@ def imports(file: Path) -> set[str]:
     return found
 
 
-IMPORTS = {module: imports(file) for module, file in MODULES.items()}
+IMPORTS = {module: imports(module, tree) for module, tree in TREES.items()}
 
 
 def test_every_room_has_its_place() -> None:
@@ -156,10 +157,9 @@ def test_no_module_has_an_empty_name() -> None:
     assert [module for module in MODULES if EMPTY_NAMES & set(module.split("."))] == []
 
 
-@pytest.mark.parametrize("module", MODULES)
-def test_a_module_says_first_where_it_stands(module: str) -> None:
-    docstring = ast.get_docstring(ast.parse(MODULES[module].read_text(encoding="utf-8")))
-    assert docstring and docstring.split("\n\n")[0].rstrip().endswith((".", "?", ":"))
+def test_a_module_says_first_where_it_stands() -> None:
+    first = {module: (ast.get_docstring(tree) or "").split("\n\n")[0] for module, tree in TREES.items()}
+    assert [module for module, says in first.items() if not says.rstrip().endswith((".", "?", ":"))] == []
 
 
 def test_the_graph_is_no_name_of_the_package() -> None:
@@ -170,8 +170,8 @@ def test_the_graph_is_no_name_of_the_package() -> None:
 
 def definitions() -> Iterator[tuple[str, str]]:
     """Find the public classes and functions at the top of all modules."""
-    for module, file in MODULES.items():
-        for node in ast.parse(file.read_text(encoding="utf-8")).body:
+    for module, tree in TREES.items():
+        for node in tree.body:
             defines = isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
             if defines and not node.name.startswith("_"):
                 yield module, node.name
@@ -192,8 +192,8 @@ def test_one_name_has_one_meaning() -> None:
 
 def tables() -> Iterator[tuple[str, str, str]]:
     """Find the tables `NAME: dict[Key, ...] = {...}` of all modules."""
-    for module, file in MODULES.items():
-        for node in ast.parse(file.read_text(encoding="utf-8")).body:
+    for module, tree in TREES.items():
+        for node in tree.body:
             if (
                 isinstance(node, ast.AnnAssign)
                 and isinstance(node.target, ast.Name)
@@ -236,8 +236,8 @@ def test_nodes_hold_no_prompts_and_read_no_environment() -> None:
 def test_nothing_is_printed_but_by_the_shell() -> None:
     printing = [
         module
-        for module, file in MODULES.items()
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        for module, tree in TREES.items()
+        for node in ast.walk(tree)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print"
     ]
     assert printing == []

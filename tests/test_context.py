@@ -340,6 +340,7 @@ SAME_ANSWER = {
 }
 
 
+@pytest.mark.few(20)
 @pytest.mark.parametrize("name", SETTINGS)
 def test_the_fingerprint_changes_with_what_changes_an_answer_and_with_nothing_else(name: str) -> None:
     plain = make_context().fingerprint()

@@ -80,6 +80,7 @@ def left_out(output: OutputState) -> list[str]:
     return [decision["chosen"] for decision in decisions if decision["what"] == LEFT_OUT]
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize(("part", "function", "asked"), PARTS)
 def test_a_part_that_fails_is_left_out_of_the_answer_and_told(
     part: Part, function: str, asked: Any, town: MemoryIndex, monkeypatch: pytest.MonkeyPatch
@@ -106,6 +107,7 @@ def test_a_part_that_fails_beside_a_chat_model_is_left_out(
     assert part in left_out(output)
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(("part", "function", "asked"), PARTS)
 def test_with_the_setting_strict_a_part_that_fails_is_an_error(
     part: Part, function: str, asked: Any, town: MemoryIndex, monkeypatch: pytest.MonkeyPatch

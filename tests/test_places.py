@@ -208,6 +208,7 @@ def rag(folder: Path) -> AdaptiveRAG:
     return AdaptiveRAG(str(folder))
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize("name", FORMATS)
 def test_an_answer_cites_the_words_of_the_file_and_where_they_stand(
     rag: AdaptiveRAG, folder: Path, name: str

@@ -64,6 +64,7 @@ def sources(output: Any) -> set[str]:
     return {Path(document["source"]).name for document in output["documents"]}
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     "question",
     [
@@ -138,6 +139,7 @@ async def test_the_chunks_of_a_stream_add_up_to_the_output(rag: AdaptiveRAG) -> 
 WRITTEN = "The sea wall of Saltmere is 2,340 metres long [1]."
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     "said",
     [
@@ -307,6 +309,7 @@ def test_two_of_them_on_two_indexes_do_not_mix(two_folders: Path) -> None:
         assert sources(bread.invoke(question)) == {"rye.txt"}
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     "place", ["sea/wall.txt", "sea", Path("sea"), ["sea/wall.txt", "sea/storm.txt"], "s*/*.txt"]
 )

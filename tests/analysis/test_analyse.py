@@ -229,6 +229,7 @@ def _types(questions: list[str]) -> list[str]:
     return [answer["type"] for answer in analyse_batch(questions)]
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("way", "least"),
     [

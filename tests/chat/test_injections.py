@@ -46,6 +46,7 @@ def test_there_are_enough_of_them():
     assert f"| {len(HOSTILE)} | passages that are hostile to a prompt" in told
 
 
+@pytest.mark.few(12)
 @pytest.mark.parametrize("entry", HOSTILE, ids=lambda entry: entry["id"])
 def test_a_hostile_passage_stays_inside_its_fence(entry):
     index = MemoryIndex.from_texts([FACT + "\n" + entry["text"], FACT], source="hostile.txt")
@@ -82,6 +83,7 @@ def assert_harmless(answer: str, passages: list[str]) -> None:
     assert not re.search(r"evil\.example/\S*(?:sea|wall|secret)", answer)
 
 
+@pytest.mark.few(12)
 @pytest.mark.parametrize("entry", HOSTILE, ids=lambda entry: entry["id"])
 def test_a_model_that_obeys_a_passage_leaks_nothing(entry):
     index = MemoryIndex.from_texts([f"{FACT}\n{entry['text']}"], source="hostile.txt")
@@ -93,6 +95,7 @@ def test_a_model_that_obeys_a_passage_leaks_nothing(entry):
     assert_harmless(output["answer"], [entry["text"]])
 
 
+@pytest.mark.few(12)
 @pytest.mark.parametrize("entry", HOSTILE, ids=lambda entry: entry["id"])
 def test_an_answer_of_the_documents_own_sentences_is_harmless_in_a_page_too(entry):
     text = f"{FACT} {entry.get('reply', '')}\n{entry['text']}"
@@ -107,6 +110,7 @@ def test_an_answer_of_the_documents_own_sentences_is_harmless_in_a_page_too(entr
             assert citation["quote"] == text[citation["start"] : citation["end"]]
 
 
+@pytest.mark.few(12)
 @pytest.mark.parametrize("entry", HOSTILE, ids=lambda entry: entry["id"])
 @pytest.mark.parametrize("terminal", [False, True], ids=["piped", "terminal"])
 def test_no_passage_speaks_to_the_terminal(entry, terminal, monkeypatch, capsys):

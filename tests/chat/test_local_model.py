@@ -33,6 +33,7 @@ def rag(town, local_url):  # noqa: F811
     return AdaptiveRAG(town, model="openai:smollm2", k=2, **settings, **EVERY_STEP)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", QUERY_TYPES)
 def test_every_strategy_runs_end_to_end_and_the_answer_streams(rag, kind):
     state = {"question": QUESTIONS[kind], "user_context": "I keep sheep." if kind == "contextual" else ""}
@@ -54,6 +55,7 @@ def test_every_strategy_runs_end_to_end_and_the_answer_streams(rag, kind):
     assert not any(record.get("unreachable") for record in trace)
 
 
+@pytest.mark.nightly
 def test_the_same_question_runs_on_the_asynchronous_path(rag):
     import asyncio
 
@@ -82,6 +84,7 @@ def test_a_form_is_kept_by_constrained_output(local_url, step):  # noqa: F811
         assert all(isinstance(score, int) and 0 <= score <= 10 for score in scores)
 
 
+@pytest.mark.nightly
 def test_twenty_hostile_passages_at_once_change_nothing_that_counts(rag):
     """The model may say anything; what is checked is what becomes of it."""
     from adaptive_rag.index.memory import MemoryIndex

@@ -41,6 +41,7 @@ def test_the_help_names_every_command(run: Run) -> None:
     assert all(f" {name} " in shown for name in COMMANDS)
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_explains_itself_and_its_options(run: Run, name: str) -> None:
     result = run(name, "--help")

@@ -154,6 +154,7 @@ def test_a_wrong_line_in_the_config_file_is_refused(run: Run) -> None:
     assert "adaptive-rag.toml" in complaint(run, "ask", LONG)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("option", "expected"),
     [

@@ -136,6 +136,7 @@ def shown_of(error: BaseException) -> list[str]:
     return [str(error), repr(error), "".join(traceback.format_exception(error))]
 
 
+@pytest.mark.few(2)
 def test_no_door_of_the_program_shows_a_secret(
     echo: str, address: str, town: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -175,6 +176,7 @@ def _without_threads(rag: AdaptiveRAG) -> AdaptiveRAG:
     return AdaptiveRAG(**{**rag._settings})
 
 
+@pytest.mark.few(2)
 def test_the_shell_shows_no_secret(
     echo: str, address: str, run: Run, town_index: str, tmp_path: Path
 ) -> None:
@@ -194,6 +196,7 @@ def test_the_shell_shows_no_secret(
         assert any("[redacted]" in result.stdout + result.stderr for result in said)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("echo", ["server error", "reply"], indirect=True)
 def test_an_evaluation_writes_no_secret(echo: str, address: str, run: Run, tmp_path: Path) -> None:
     data = tmp_path / "data"

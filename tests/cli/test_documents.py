@@ -90,6 +90,7 @@ def test_all_documents_can_be_removed(run: Run, kept: Path) -> None:
     assert "4 added" in run("index", kept, *SMALL).stdout
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("command", ["show", "remove"])
 def test_an_unknown_or_unclear_name_changes_nothing(run: Run, kept: Path, command: str) -> None:
     (kept / "old" / "rows.csv").write_text("name,price\nlatch,7\n")

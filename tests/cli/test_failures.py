@@ -31,6 +31,7 @@ def ask(run: Run, index: str, url: str, *more: object, command: str = "ask"):
     return run(command, QUESTION, *at, *(() if command == "compare" else ("--route", "factual")), *more)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("behaviour", "why"),
     [

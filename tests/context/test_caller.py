@@ -47,6 +47,7 @@ def nested(name: str, value: Any) -> dict[str, Any]:
     return {group: {part: value}} if group else {part: value}
 
 
+@pytest.mark.few(12)
 @pytest.mark.parametrize("name", [name for name in setting_names() if name not in ALLOWED])
 def test_every_other_setting_is_refused(name: str) -> None:
     value = an_other_value(name) if name not in ("retriever", "recipe") else "faq-hybrid"

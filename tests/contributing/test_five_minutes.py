@@ -204,6 +204,7 @@ def test_a_strategy_is_one_file_and_one_row(tree: Tree) -> None:
     follow(tree, "strategy", right, wrong)
 
 
+@pytest.mark.nightly
 def test_a_loader_is_one_file_and_one_row(tree: Tree) -> None:
     def right() -> None:
         tree.write(
@@ -431,6 +432,7 @@ def test_a_citation_format_is_one_file(tree: Tree) -> None:
     follow(tree, "citation format", right, lambda: tree.replace(name, '"()", "[]"', '"()", "()"'))
 
 
+@pytest.mark.nightly
 def test_a_shell_command_is_one_file_and_one_row(tree: Tree) -> None:
     def right() -> None:
         tree.write(

@@ -86,6 +86,7 @@ def test_answers_over_documents_are_scored_and_cited(ask: Any, tmp_path: Path) -
     assert all(row["metrics"]["abstention_recall"] == 1.0 for row in rows)
 
 
+@pytest.mark.nightly
 def test_the_judges_verdicts_and_analysis_are_shown_in_the_terminal(ask: Any, write_set: Any) -> None:
     def say(body: dict[str, Any]) -> str:
         prompt = str(body["messages"][-1]["content"])
@@ -127,6 +128,7 @@ def test_labelled_questions_are_collected_for_learning(ask: Any, write_set: Any,
     assert read_questions(kept, labelled=True) == lines
 
 
+@pytest.mark.nightly
 def test_a_recipe_reaches_the_arms_of_the_graph(ask: Any, write_set: Any, tmp_path: Path) -> None:
     arguments = (write_set(), "--arms", "adaptive", "--recipe", "vector-bm25-fusion", "--out", "results")
     assert ask(*arguments).exit_code == 0
@@ -164,6 +166,7 @@ def test_bad_data_end_with_one_message(ask: Any, write_set: Any) -> None:
     assert "names 'p9', which corpus.jsonl does not hold" in " ".join(result.stderr.split())
 
 
+@pytest.mark.nightly
 def test_fresh_throws_away_the_run_and_nothing_else(ask: Any, write_set: Any, tmp_path: Path) -> None:
     arguments = (write_set(), "--arms", "standard", "--out", "results")
     assert ask(*arguments, "--k", 5).exit_code == 0

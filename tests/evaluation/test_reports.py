@@ -87,6 +87,7 @@ def test_metrics_stand_only_where_questions_have_them(written: Report) -> None:
     assert whole["counts"]["both@2"] == 1
 
 
+@pytest.mark.nightly
 def test_standard_is_not_compared_with_itself(written: Report) -> None:
     assert all(row["against_standard"] == {} for row in written.rows if row["arm"] == "standard")
 
@@ -152,6 +153,7 @@ def test_text_from_the_data_stays_text_wherever_the_page_shows_it(
     assert not [character for character in set(text) if is_hidden(character)]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("terminal", [False, True])
 def test_the_name_of_a_data_set_is_no_markup_on_the_terminal(written: Report, terminal: bool) -> None:
     hostile = "[red]tiny[/] [link=https://x.example]x[/link] [/]"
@@ -200,6 +202,7 @@ def test_the_markdown_says_where_it_comes_from_and_what_was_lost(
     assert len(set(widths)) == 1
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("width", [60, 80, 120, 200])
 def test_the_table_fits_the_terminal_and_keeps_the_figures_whole(written: Report, width: int) -> None:
     console = Console(width=width, file=io.StringIO(), force_terminal=False)
@@ -211,6 +214,7 @@ def test_the_table_fits_the_terminal_and_keeps_the_figures_whole(written: Report
     assert {"adaptive", "1.000", "ndcg@2"} <= set(table.split())
 
 
+@pytest.mark.nightly
 def test_a_run_against_itself_shows_no_change(finished: FinishedRun, written: Report, out: Path) -> None:
     rows = compare_runs(finished.records, read_records(out), k=2)
     assert {row["against_standard"]["ndcg@2"]["mean"] for row in rows} == {0.0}
@@ -245,6 +249,7 @@ def test_no_label_of_the_data_reaches_a_report_as_an_input(written: Report, out:
     assert "SECRET rewrite" not in (out / "questions.jsonl").read_text()
 
 
+@pytest.mark.nightly
 def test_overall_rows_are_left_out_only_where_they_repeat_a_single_type(written: Report) -> None:
     assert without_repeats(written.rows) == written.rows
     single = [row for row in written.rows if row["type"] in ("all", "opinion")]

@@ -36,6 +36,7 @@ def test_a_sampled_p_is_close_to_the_exact_one() -> None:
     assert compare(differences, np.zeros(16)).p == pytest.approx(0.2101, abs=0.015)
 
 
+@pytest.mark.nightly
 def test_p_values_are_even_where_there_is_no_difference() -> None:
     rng = np.random.default_rng(1)
     found = [compare(rng.normal(size=30), rng.normal(size=30), seed=i).p for i in range(60)]

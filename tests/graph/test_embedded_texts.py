@@ -39,6 +39,7 @@ def count_embedded(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return embedded
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("route", "context", "texts"),
     [

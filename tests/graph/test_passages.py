@@ -22,6 +22,7 @@ def ids_of(documents):
     return [part["id"] for document in documents for part in document.get("parts", [document])]
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("query_type", made.QUESTIONS)
 @pytest.mark.parametrize("k", [2, 6])
 def test_all_ranked_chunks_reach_the_answer_in_fewer_passages(source, query_type, k):

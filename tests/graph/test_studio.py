@@ -172,6 +172,7 @@ FOREIGN: dict[str, dict[str, str]] = {
 }
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", FOREIGN)
 def test_without_users_no_page_and_no_other_machine_is_answered(server: Server, name: str) -> None:
     body = {"assistant_id": "adaptive_rag", "input": {"question": QUESTION}}

@@ -17,6 +17,7 @@ from tests.index.test_crash import NEW, OLD, run_python
 from tests.s3_server import Network
 
 
+@pytest.mark.nightly
 def test_of_many_writers_at_once_one_makes_an_object_and_one_replaces_it(kb: str) -> None:
     def swap(number: int) -> bool:
         try:
@@ -62,6 +63,7 @@ WRITE = """
 """
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("processes", [2, pytest.param(4, marks=pytest.mark.slow)])
 def test_eight_writers_at_once_all_keep_their_documents(kb: str, tmp_path: Path, processes: int) -> None:
     texts = {f"{number}.txt": f"Tide table {number}." for number in range(8)}
@@ -147,6 +149,7 @@ def test_the_indexes_are_read_whole_when_a_bucket_is_opened(
     assert bool(asked) == fails, "what could not be read at first is read when it is needed"
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("fault", ["drop", "cut", "mute"])
 def test_a_network_that_fails_now_and_then_loses_nothing(
     kb: str, tmp_path: Path, network: Network, monkeypatch: pytest.MonkeyPatch, fault: str

@@ -105,6 +105,7 @@ def run_until(network: Network, request: str, number: int, when: str, *arguments
     return answered
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("run", "request_", "number", "when"), [*MOMENTS, *(MORE_MOMENTS if ALL else [])])
 def test_after_a_kill_readers_see_one_whole_state_and_the_next_run_completes_it(
     kb: str,

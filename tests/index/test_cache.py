@@ -23,6 +23,7 @@ def test_vectors_come_back_by_model_and_text(tmp_path: Path) -> None:
     assert again.get("large", ["tide"]) == [None]
 
 
+@pytest.mark.nightly
 def test_more_texts_than_one_query_takes_are_found(tmp_path: Path) -> None:
     cache = EmbeddingCache(tmp_path)
     texts = [f"text {n}" for n in range(1300)]

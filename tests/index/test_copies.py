@@ -80,6 +80,7 @@ def test_what_is_found_names_all_files_of_its_content(here: Path) -> None:
     assert chunk["metadata"]["also_as"] == ["docs/a.txt", "docs/b2/c.txt"]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("gone", ["a.txt", "c.txt"])
 def test_of_two_copies_one_may_go(here: Path, gone: str) -> None:
     docs, kb = write_files(here / "docs", TIDES), here / "kb"
@@ -181,6 +182,7 @@ def test_a_damaged_index_with_copies_is_mended(here: Path, kept: list[str]) -> N
     assert is_whole(kb)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("narrowed", [False, True])
 @pytest.mark.parametrize(
     ("left_out", "shown"),

@@ -71,6 +71,7 @@ def run_python(script: str, *arguments: object, wait: bool = True) -> subprocess
     return process
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("when", "target"), [*MOMENTS, *(pytest.param(*more, marks=pytest.mark.slow) for more in MORE_MOMENTS)]
 )
@@ -216,6 +217,7 @@ def test_a_run_that_waited_in_vain_leaves_the_first_run_of_another_alone(
         assert {path.name for path in kb.iterdir()} == {".lock", "lock.json"}
 
 
+@pytest.mark.nightly
 def test_two_first_runs_at_once_make_one_index(tmp_path: Path) -> None:
     docs, kb = write_files(tmp_path / "docs", NEW), tmp_path / "kb"
     script = "import sys; from tests.index.made import build; print(build(sys.argv[1], sys.argv[2]).added)"
@@ -278,6 +280,7 @@ LIMITED = """
 """
 
 
+@pytest.mark.nightly
 def test_a_disk_that_takes_no_more_is_told_whatever_file_it_breaks_off(tmp_path: Path) -> None:
     docs, kb = write_files(tmp_path / "docs", OLD), tmp_path / "kb"
     build(docs, kb)

@@ -4,12 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.damage import KINDS, damage_copies, delete, empty, flip, halve, kill_mends, kill_writers
+from benchmarks.damage import KINDS, damage_copies, delete, empty, flip, halve, kill_writers
 
 SEED = 7
 
 
-@pytest.mark.parametrize(("in_memory", "flips"), [(True, 22), (False, 11)], ids=["small", "large"])
+@pytest.mark.few(1)
+@pytest.mark.parametrize(("in_memory", "flips"), [(True, 11), (False, 11)], ids=["small", "large"])
 def test_a_flipped_bit_is_noticed_or_without_effect_and_is_mended(
     tmp_path: Path, in_memory: bool, flips: int
 ) -> None:
@@ -24,7 +25,7 @@ def test_a_flipped_bit_is_noticed_or_without_effect_and_is_mended(
 
 
 @pytest.mark.parametrize(
-    "damage", [halve, *(pytest.param(of, marks=pytest.mark.nightly) for of in (empty, delete))]
+    "damage", [pytest.param(of, marks=pytest.mark.nightly) for of in (halve, empty, delete)]
 )
 def test_a_torn_or_missing_file_is_noticed_or_without_effect_and_is_mended(tmp_path: Path, damage) -> None:
     outcomes = damage_copies(tmp_path, damage, len(KINDS), SEED, in_memory=True)
@@ -35,8 +36,3 @@ def test_a_reader_sees_whole_states_alone_while_runs_are_killed(tmp_path: Path) 
     killed, states, wrong = kill_writers(tmp_path, 3, SEED)
     assert (killed, wrong) == (3, [])
     assert states > 1
-
-
-def test_a_repair_that_is_killed_at_any_moment_is_completed_by_the_next(tmp_path: Path) -> None:
-    _, _, wrong = kill_mends(tmp_path, 3, SEED)
-    assert wrong == []

@@ -180,6 +180,7 @@ def test_an_index_of_an_older_version_has_no_checksums_until_it_is_written(tmp_p
         open_index(kb)
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("at", range(0, 2000, 83))
 def test_a_flipped_bit_of_the_manifest_is_noticed_wherever_it_is(kb: Path, at: int) -> None:
     manifest = kb / "manifest.json"

@@ -69,6 +69,7 @@ def filtered_first(
     return {c["id"]: c["scores"] for c in [*by_vector, *named[:limit]]}
 
 
+@pytest.mark.few(2)
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     first=st.integers(0, CHUNKS - 1),

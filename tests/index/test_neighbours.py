@@ -38,6 +38,7 @@ def test_a_large_index_is_searched_approximately_and_says_how_well(
             assert known[candidate["id"]]["sparse"] == pytest.approx(candidate["scores"]["sparse"], rel=0.05)
 
 
+@pytest.mark.nightly
 def test_codes_of_one_bit_as_earlier_versions_made_them_are_not_trusted_as_far(
     tmp_path: Path, notes: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -65,6 +66,7 @@ def test_codes_of_one_bit_as_earlier_versions_made_them_are_not_trusted_as_far(
     assert missed() > 0
 
 
+@pytest.mark.nightly
 def test_rows_that_come_later_are_found(
     tmp_path: Path, notes: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -78,6 +80,7 @@ def test_rows_that_come_later_are_found(
     assert candidates[0]["text"] == "A lighthouse keeper waits."
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("dimension", [8, 13])
 def test_any_dimension_can_be_indexed(
     tmp_path: Path, notes: dict[str, str], monkeypatch: pytest.MonkeyPatch, dimension: int

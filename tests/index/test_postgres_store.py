@@ -312,6 +312,7 @@ def test_a_large_index_is_searched_approximately_and_says_how_well(
     assert index_scans(large) > known
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("given_up_after", [1, 20_000])
 def test_a_large_index_finds_under_a_condition_what_filtering_everything_first_finds(
     large: PostgresIndex, monkeypatch: pytest.MonkeyPatch, given_up_after: int
@@ -434,6 +435,7 @@ def test_the_table_of_words_holds_what_the_chunks_hold_after_each_run(database: 
     ] == []
 
 
+@pytest.mark.nightly
 def test_an_index_made_anew_serves_until_the_new_one_is_complete(database: str, tmp_path: Path) -> None:
     docs = write_files(tmp_path / "docs", OLD)
     build(docs, database)
@@ -550,6 +552,7 @@ def test_the_server_ends_what_holds_a_version(
     assert reader.at(version).search(["quay"], limit=1)[0]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("route", ["factual", pytest.param("analytical", marks=pytest.mark.slow)])
 def test_an_index_that_changes_at_every_step_breaks_no_question(kb: str, route: str) -> None:
     def write(edition: int) -> None:
@@ -603,6 +606,7 @@ MOMENTS = [
 ]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("when", "target"), MOMENTS)
 def test_a_killed_run_leaves_one_whole_state_and_lets_go(
     kb: str, tmp_path: Path, when: str, target: str
@@ -627,6 +631,7 @@ def test_a_killed_first_run_is_completed_by_the_next(kb: str, tmp_path: Path) ->
     assert texts_in(kb) == sorted(OLD.values())
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("processes", [2, pytest.param(6, marks=pytest.mark.slow)])
 def test_writers_at_once_all_keep_their_documents(kb: str, tmp_path: Path, processes: int) -> None:
     texts = {f"{number}.txt": f"Tide table {number}." for number in range(6)}
@@ -940,6 +945,7 @@ def test_the_snippets_of_the_page_do_what_it_says(
             asyncio.run(known["engine"].close())
 
 
+@pytest.mark.nightly
 def test_the_lines_for_other_stores_name_what_their_packages_have() -> None:
     others = [text for kind, text in BLOCKS if kind == "python" and "localhost:" in text]
     assert len(others) == 4

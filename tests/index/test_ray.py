@@ -144,7 +144,8 @@ def assert_same_rows(made: Path, expected: Path) -> None:
 
 
 def test_an_index_made_by_ray_equals_that_of_one_process(tmp_path: Path, cluster: Any) -> None:
-    docs = Path(shutil.copytree(samples_path(), tmp_path / "docs"))
+    without_the_handbook = shutil.ignore_patterns("*.pdf")
+    docs = Path(shutil.copytree(samples_path(), tmp_path / "docs", ignore=without_the_handbook))
     faq = "question,answer\nWhen is the library open?,From nine to five.\nWho pays?,The town pays for it.\n"
     write_files(
         docs, {"copy of a note.txt": "A note.", "faq.csv": faq, "note.txt": "A note.", "empty.txt": ""}
@@ -181,6 +182,7 @@ def test_what_is_unchanged_is_left_and_what_changed_is_replaced(tmp_path: Path, 
     assert build(docs, kb, ray="auto").changed is False
 
 
+@pytest.mark.few(1)
 @pytest.mark.usefixtures("small_tasks")
 @pytest.mark.parametrize(("when", "number"), WORKER_MOMENTS if ALL else WORKER_MOMENTS[:1])
 def test_the_work_of_a_killed_worker_is_done_by_another(
@@ -195,6 +197,7 @@ def test_the_work_of_a_killed_worker_is_done_by_another(
     assert texts_of(tmp_path / "kb") == sorted(texts.values())
 
 
+@pytest.mark.nightly
 @pytest.mark.usefixtures("small_tasks")
 @pytest.mark.parametrize(("when", "target"), DRIVER_MOMENTS if ALL else DRIVER_MOMENTS[:1])
 def test_a_killed_run_leaves_whole_sources_and_the_next_goes_on(
@@ -217,6 +220,7 @@ def test_a_killed_run_leaves_whole_sources_and_the_next_goes_on(
     assert report.added + report.updated == len(NEW) - done
 
 
+@pytest.mark.nightly
 @pytest.mark.usefixtures("small_tasks")
 @pytest.mark.parametrize("number", NODE_MOMENTS if ALL else NODE_MOMENTS[1:2])
 def test_the_work_of_a_killed_node_is_done_by_another(tmp_path: Path, cluster: Any, number: int) -> None:
@@ -252,6 +256,7 @@ def test_an_error_of_the_model_is_that_of_one_process(tmp_path: Path, cluster: A
         build(docs, tmp_path / "kb", embeddings=FailingEmbeddings(), ray="auto")
 
 
+@pytest.mark.nightly
 def test_the_command_starts_a_cluster_of_its_own(tmp_path: Path) -> None:
     write_files(tmp_path / "docs", OLD)
     command = [sys.executable, "-m", "adaptive_rag", "index", "docs", "--index", "kb", "--ray", "local"]
@@ -267,6 +272,7 @@ def test_the_command_starts_a_cluster_of_its_own(tmp_path: Path) -> None:
     assert texts_of(tmp_path / "kb") == sorted(OLD.values())
 
 
+@pytest.mark.nightly
 @pytest.mark.usefixtures("small_tasks")
 def test_an_interrupted_run_keeps_what_is_complete(tmp_path: Path, cluster: Any) -> None:
     docs, kb = write_files(tmp_path / "docs", OLD), tmp_path / "kb"

@@ -233,6 +233,7 @@ KILLED = """
 """
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("module", "name"),
     [("repair", "IndexingRun"), ("table", "TableWriter.index_words"), ("manifest", "Manifest.publish")],

@@ -55,6 +55,7 @@ def folder(tmp_path: Path, kb: str, samples_embedded: None) -> Path:
     return tmp_path / "kb"
 
 
+@pytest.mark.nightly
 def test_two_replicas_of_a_bucket_equal_one_process_with_a_folder(
     folder: Path, kb: str, tmp_path: Path
 ) -> None:

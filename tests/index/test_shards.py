@@ -107,6 +107,7 @@ def assert_same(found: list[Candidate], expected: list[Candidate]) -> None:
         assert {**hit, "scores": 0} == {**same, "scores": 0}
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("limit", [1, 10, 50, 500])
 def test_shards_find_what_one_index_does(both: tuple[Index, ShardedIndex], limit: int) -> None:
     one, many = both
@@ -270,6 +271,7 @@ def test_a_whole_question_is_answered_as_from_one_index(samples: tuple[Path, Pat
     assert ask(samples[1]) == expected
 
 
+@pytest.mark.nightly
 def test_actors_answer_a_whole_question_and_go_on_when_they_are_killed(
     samples: tuple[Path, Path], cluster: Any
 ) -> None:
@@ -289,6 +291,7 @@ def test_actors_answer_a_whole_question_and_go_on_when_they_are_killed(
         index.search(["sea wall"], limit=10)
 
 
+@pytest.mark.nightly
 def test_each_shard_is_built_by_a_worker(
     tmp_path: Path, cluster: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -311,6 +314,7 @@ def test_a_cluster_is_refused_for_an_index_without_shards(kbs: tuple[Path, Path]
         AdaptiveRAG(kbs[0], embeddings=HashEmbeddings(), retrieval={"ray": "auto"}).invoke("a storm")
 
 
+@pytest.mark.nightly
 def test_the_shell_makes_asks_and_lists_shards(tmp_path: Path) -> None:
     write_files(tmp_path / "docs", {"a.txt": "The sea wall is 2 km long.", "b.txt": "The ferry is green."})
 

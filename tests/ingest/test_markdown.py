@@ -106,6 +106,7 @@ HOSTILE = {"brackets": "[", "links": "[[a", "braces": "{{", "tags": "{% raw %}",
            "tables": "<table", "dollars": "$a", "quotes": "> ", "roles": ":a:`", "notes": ".. note::\n"}  # fmt: skip
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("piece", HOSTILE.values(), ids=HOSTILE)
 def test_hostile_markup_is_read_in_linear_time(tmp_path, piece):
     for name, load in (("a.md", load_markdown), ("a.rst", load_rst), ("a.html", load_html)):

@@ -51,6 +51,7 @@ def test_a_scanned_page_is_read_column_by_column_and_its_table_row_by_row(tmp_pa
     assert "".join(marked.split()) == "".join(source.text[: source.text.index(GATE)].split())
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("quarters", [1, 2, 3])
 def test_a_picture_is_read_whichever_way_up_it_stands(quarters):
     pytest.importorskip("rapidocr", reason="the extra `ocr` is not installed")
@@ -69,6 +70,7 @@ def sign(text: str) -> np.ndarray:
         return np.ascontiguousarray(pixels_of(page.get_pixmap(dpi=150)))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("text", ["Sold", "Spool", "Old soup"])
 @pytest.mark.parametrize("quarters", [0, 2])
 def test_a_line_that_looks_alike_both_ways_up_is_read_the_surer_way(text, quarters):
@@ -101,6 +103,7 @@ def test_a_line_that_cannot_be_read_turns_no_page(monkeypatch):
     assert lines and all(line.text in GATE for line in lines)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("suffix", ["png", "jpg", "tif", "webp"])
 def test_an_image_is_read_and_each_page_of_a_tiff(tmp_path, suffix):
     pytest.importorskip("rapidocr", reason="the extra `ocr` is not installed")
@@ -124,6 +127,7 @@ def test_text_on_a_transparent_ground_is_read(tmp_path):
     assert load(tmp_path / "a.png").text == "The bell is broken."
 
 
+@pytest.mark.nightly
 def test_chunks_say_how_surely_they_were_read(tmp_path):
     pytest.importorskip("rapidocr", reason="the extra `ocr` is not installed")
     builder = TextBuilder()
@@ -163,6 +167,7 @@ def test_an_image_that_cannot_be_read_says_why(tmp_path, made, reason):
         load(path)
 
 
+@pytest.mark.nightly
 def test_of_a_long_scan_the_first_pages_are_read_and_a_note_says_so(tmp_path, monkeypatch):
     pytest.importorskip("rapidocr", reason="the extra `ocr` is not installed")
     from adaptive_rag.ingest import ocr

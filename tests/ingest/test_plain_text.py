@@ -110,6 +110,7 @@ def test_a_heading_may_be_closed_and_hold_marks_itself(tmp_path):
     assert [heading.section for heading in extract_text(path).headings] == ["Storms", "C#", "#"]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     "text",
     ["`" * 300_000, "# a" + " " * 100_000 + "x", "# a" + "_" * 100_000 + "b", "```\n#\n```\n# a\n" * 20_000],

@@ -81,6 +81,7 @@ def load_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str]
     return make
 
 
+@pytest.mark.few(5)
 @pytest.mark.skipif(os.name == "nt", reason="signals are those of POSIX")
 @pytest.mark.parametrize("what", HARMFUL)
 def test_a_loader_loses_its_own_file_alone(

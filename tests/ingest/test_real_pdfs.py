@@ -35,6 +35,7 @@ def test_a_report_gives_the_chunks_and_sections_expected():
     assert "problem-solving across" in source.text
 
 
+@pytest.mark.nightly
 def test_every_chunk_of_a_book_stands_in_its_text_and_on_its_pages(book):
     path, source = book
     assert extract_text(path).text == source.text

@@ -5,7 +5,6 @@ import pytest
 
 from adaptive_rag.ingest import extract_text
 from adaptive_rag.ingest.right_to_left import Letter, read_parts
-from benchmarks.made_documents import make_documents
 
 STEP = 5  # points from letter to letter, which are set at 10
 
@@ -65,9 +64,18 @@ def test_ligatures_and_marks_keep_their_order():
 
 
 def test_hebrew_and_arabic_between_english_are_read_word_for_word(tmp_path):
-    [document] = make_documents(tmp_path, {"rtl.pdf"})
-    text = extract_text(document.path).text
-    assert [sentence for sentence in document.sentences if sentence not in text] == []
+    sentences = {
+        "The harbour master measured the northern jetty before the autumn storms.": "ltr",
+        "המזח הצפוני נפתח באביב אחרי הסערה.": "rtl",
+        "The town clerk counted the public cistern for 45 days, as agreed in March.": "ltr",
+        "فتح الميناء القديم أبوابه بعد العاصفة.": "rtl",
+    }
+    with pymupdf.open() as document:
+        html = "".join(f'<p dir="{way}">{sentence}</p>' for sentence, way in sentences.items())
+        document.new_page().insert_htmlbox(pymupdf.Rect(50, 50, 550, 700), html)
+        document.save(tmp_path / "a.pdf")
+    text = extract_text(tmp_path / "a.pdf").text
+    assert [sentence for sentence in sentences if sentence not in text] == []
 
 
 def test_a_page_of_hebrew_is_read_with_its_tables(tmp_path):

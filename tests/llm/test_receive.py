@@ -107,6 +107,7 @@ RUNS += ["A. ", "[1", "[1] ", "[1,", "[source ", "<think>", "```\n", "Query:\n",
 RUNS += ["'a', ", '{"a":', "{'a':'", "passage ", "\u2028", "\ud800"]
 
 
+@pytest.mark.few(20)
 @pytest.mark.parametrize("run", RUNS)
 @pytest.mark.parametrize(("before", "after"), [("", ""), ("1", "x"), ("Query: passage 1", "b")])
 def test_a_reply_as_long_as_can_be_is_read_in_no_time(run, before, after):

@@ -37,6 +37,7 @@ def test_notebooks_are_stored_without_output(notebook: Path) -> None:
             assert cell["execution_count"] is None
 
 
+@pytest.mark.few(1)
 @pytest.mark.slow
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
 def test_notebooks_run_without_a_key(

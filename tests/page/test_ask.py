@@ -115,6 +115,7 @@ def test_the_answer_is_copied_with_its_quotes(demo: str, visit: Visit) -> None:
         assert source.startswith("- [1] climate_handbook.pdf, page 6, 2.4 14 January 2015: “The highest")
 
 
+@pytest.mark.nightly
 def test_views_stand_in_columns_with_their_counts(demo: str, visit: Visit) -> None:
     for width, columns in (("desktop", 2), ("phone", 1)):
         with visit(demo, width=width) as somebody:
@@ -156,6 +157,7 @@ def test_weak_evidence_and_what_was_read_from_a_scan_are_said(demo: str, visit: 
         expect(page.get_by_role("tooltip")).to_contain_text("Read from a scan; 61 % sure")
 
 
+@pytest.mark.nightly
 def test_the_situation_is_told_before_or_after_the_question(demo: str, visit: Visit) -> None:
     with visit(demo) as somebody:
         page = somebody.open()
@@ -217,6 +219,7 @@ def test_a_failure_says_why_and_is_tried_again_when_the_server_allows(demo: str,
         assert len(somebody.errors) == 1 and "429" in somebody.errors.pop()
 
 
+@pytest.mark.nightly
 def test_what_the_documents_do_not_hold_is_marked_in_the_answer(
     inventing: str, visit: Visit, screenshots: Path
 ) -> None:
@@ -273,6 +276,7 @@ def test_a_running_answer_streams_and_is_stopped(inventing: str, visit: Visit) -
         expect(page.get_by_text("1 of 2 sentences supported by the documents")).to_be_visible(timeout=20_000)
 
 
+@pytest.mark.nightly
 def test_a_question_that_is_sent_while_its_thread_is_loaded_is_asked_in_it(demo: str, visit: Visit) -> None:
     held = list[Route]()
     with visit(demo) as somebody:
@@ -293,6 +297,7 @@ def test_a_question_that_is_sent_while_its_thread_is_loaded_is_asked_in_it(demo:
         expect(page.get_by_role("article")).to_have_count(2)
 
 
+@pytest.mark.nightly
 def test_on_a_phone_the_field_and_its_button_stand_in_one_row_and_the_rest_behind_another(
     demo: str, visit: Visit
 ) -> None:
@@ -314,6 +319,7 @@ def test_on_a_phone_the_field_and_its_button_stand_in_one_row_and_the_rest_behin
         expect(page.get_by_role("button", name="More", exact=True)).to_have_count(0)
 
 
+@pytest.mark.nightly
 def test_where_there_are_several_collections_one_is_chosen(inventing: str, visit: Visit) -> None:
     api = f"{inventing}/api/v1/collections"
     httpx.post(api, json={"name": "another"}, headers={"Origin": inventing}).raise_for_status()
@@ -328,6 +334,7 @@ def test_where_there_are_several_collections_one_is_chosen(inventing: str, visit
         httpx.delete(f"{api}/another", headers={"Origin": inventing}).raise_for_status()
 
 
+@pytest.mark.nightly
 def test_a_conversation_prints_as_a_document(demo: str, visit: Visit) -> None:
     with visit(demo, theme="dark") as somebody:
         page = somebody.open()
@@ -341,6 +348,7 @@ def test_a_conversation_prints_as_a_document(demo: str, visit: Visit) -> None:
         )  # of the light theme
 
 
+@pytest.mark.nightly
 def test_the_running_answer_is_followed_only_from_the_end(inventing: str, visit: Visit) -> None:
     with visit(inventing, width="phone") as somebody:
         page = somebody.open()

@@ -140,6 +140,7 @@ def test_the_very_words_are_marked_and_have_the_focus(demo: str, visit: Visit, p
             assert marked(page) == quote
 
 
+@pytest.mark.nightly
 def test_every_split_of_a_long_text_shows_it_whole(demo: str, visit: Visit, papers: httpx.Client) -> None:
     with visit(demo) as somebody:
         page = show(somebody, cite(papers, "long.txt", "Line 599 of"))
@@ -157,6 +158,7 @@ def test_every_split_of_a_long_text_shows_it_whole(demo: str, visit: Visit, pape
         assert lines - {""} == {f"Line {n} of the long log of the lighthouse." for n in range(LINES)}
 
 
+@pytest.mark.nightly
 def test_quotes_of_one_document_are_walked_through(demo: str, visit: Visit, papers: httpx.Client) -> None:
     quotes = ["The tide of 1911", "🎉🎉", "stood at 6.2 metres"]
     with visit(demo) as somebody:
@@ -169,6 +171,7 @@ def test_quotes_of_one_document_are_walked_through(demo: str, visit: Visit, pape
         expect(page.locator(".document mark")).to_have_text("🎉🎉")
 
 
+@pytest.mark.nightly
 def test_on_a_phone_each_quote_of_a_long_part_is_brought_into_view(
     demo: str, visit: Visit, papers: httpx.Client
 ) -> None:
@@ -232,6 +235,7 @@ def test_rectangles_lie_over_the_cited_words_of_a_pdf(demo: str, visit: Visit, p
             assert page.locator("canvas").count() < 12
 
 
+@pytest.mark.nightly
 def test_a_quote_over_a_broken_word_is_marked_on_both_lines(
     demo: str, visit: Visit, papers: httpx.Client
 ) -> None:
@@ -247,6 +251,7 @@ def test_a_quote_over_a_broken_word_is_marked_on_both_lines(
         expect(page.locator(".pdf-mark").first).to_be_in_viewport()
 
 
+@pytest.mark.nightly
 def test_pages_are_reached_and_enlarged_by_keyboard(demo: str, visit: Visit, papers: httpx.Client) -> None:
     with visit(demo) as somebody:
         page = show(somebody, cite(papers, "book.pdf", "Sluice 3 opens"))

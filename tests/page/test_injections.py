@@ -181,6 +181,7 @@ def test_a_hostile_answer_is_shown_as_text(watched: Watched) -> None:
     watched.check()
 
 
+@pytest.mark.nightly
 def test_hostile_questions_and_what_a_model_makes_of_them(
     watched: Watched, model: Model, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -193,6 +194,7 @@ def test_hostile_questions_and_what_a_model_makes_of_them(
     watched.check()
 
 
+@pytest.mark.nightly
 def test_hostile_error_texts(watched: Watched) -> None:
     watched.open("#/ask")
     coming = iter(PAYLOADS)
@@ -251,6 +253,7 @@ def _wait_for_jobs(address: str, place: str) -> None:
     pytest.fail("documents are still waiting")
 
 
+@pytest.mark.nightly
 def test_hostile_problems_and_notes_of_documents(watched: Watched) -> None:
     row = {"bytes": 9, "chunks": None, "added": "2026-05-04T10:00:00Z"}
     rows = [
@@ -277,6 +280,7 @@ def test_hostile_example_questions(watched: Watched) -> None:
     watched.check()
 
 
+@pytest.mark.nightly
 def test_a_hostile_comparison(watched: Watched) -> None:
     coming = iter(PAYLOADS)
 
@@ -303,6 +307,7 @@ def test_a_hostile_comparison(watched: Watched) -> None:
     watched.check()
 
 
+@pytest.mark.nightly
 def test_a_hostile_pdf(watched: Watched, modelled: str, collection: str) -> None:
     """A PDF that runs scripts when it opens, with links and a form that lead away, and hostile text."""
     with pymupdf.open() as made:
@@ -331,6 +336,7 @@ def test_a_hostile_pdf(watched: Watched, modelled: str, collection: str) -> None
     watched.check()
 
 
+@pytest.mark.nightly
 def test_hostile_collections(watched: Watched, modelled: str) -> None:
     named = [send(modelled, "POST", "/collections", json={"name": payload}) for payload in PAYLOADS]
     assert count(named) == (0, len(PAYLOADS))
@@ -346,6 +352,7 @@ def test_hostile_collections(watched: Watched, modelled: str) -> None:
         send(modelled, "DELETE", f"/collections/c-{number}")
 
 
+@pytest.mark.nightly
 def test_hostile_titles_of_threads(watched: Watched, modelled: str, collection: str) -> None:
     made = [
         send(modelled, "POST", f"/collections/{collection}/threads", json={"title": payload})
@@ -360,6 +367,7 @@ def test_hostile_titles_of_threads(watched: Watched, modelled: str, collection: 
         watched.check()
 
 
+@pytest.mark.nightly
 def test_hostile_names_comments_and_events(watched: Watched, modelled: str) -> None:
     named = [send(modelled, "POST", "/users", json={"name": payload}) for payload in PAYLOADS]
     assert count(named) == (0, len(PAYLOADS))
@@ -402,6 +410,7 @@ def _myself(name: str) -> dict[str, Any]:
     return {"name": name, "is_admin": True, "role": "admin", "has_password": True}
 
 
+@pytest.mark.nightly
 def test_hostile_claims_of_a_provider(browser: Browser, servers: Servers, tmp_path: Path) -> None:
     with ExitStack() as stack:
         provider = stack.enter_context(SmallProvider())
@@ -423,6 +432,7 @@ def test_hostile_claims_of_a_provider(browser: Browser, servers: Servers, tmp_pa
             seen.check()
 
 
+@pytest.mark.nightly
 def test_hostile_addresses(watched: Watched) -> None:
     watched.open("")
     for payload in PAYLOADS:
@@ -440,6 +450,7 @@ def test_hostile_addresses(watched: Watched) -> None:
     watched.check()
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kept", [PAYLOADS[1], PAYLOADS[32], "constructor", "__proto__", '{"a":1}'])
 def test_hostile_things_that_the_browser_keeps(watched: Watched, kept: str) -> None:
     watched.open("")

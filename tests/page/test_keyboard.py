@@ -71,6 +71,7 @@ def test_the_content_is_reached_past_the_navigation(demo: str, visit: Visit) -> 
         expect(page.get_by_role("main")).to_be_focused()
 
 
+@pytest.mark.nightly
 def test_every_screen_is_reached_from_the_navigation(demo: str, visit: Visit) -> None:
     with visit(demo) as somebody:
         page = somebody.open("#/ask")
@@ -104,6 +105,7 @@ def test_an_answer_is_stopped(demo: str, visit: Visit) -> None:
         expect(field).to_be_focused()
 
 
+@pytest.mark.nightly
 def test_why_is_opened_and_a_passage_of_it_read(demo: str, visit: Visit) -> None:
     with visit(demo) as somebody:
         page, turn = somebody.page, ask(somebody)
@@ -118,6 +120,7 @@ def test_why_is_opened_and_a_passage_of_it_read(demo: str, visit: Visit) -> None
         expect(why).to_have_attribute("aria-expanded", "false")
 
 
+@pytest.mark.nightly
 def test_another_way_is_shown_and_voted_for(demo: str, visit: Visit) -> None:
     with visit(demo) as somebody:
         page, turn = somebody.page, ask(somebody)
@@ -148,6 +151,7 @@ def test_a_document_is_added_found_and_removed_with_undo(
         expect(row).to_be_visible()
 
 
+@pytest.mark.nightly
 def test_a_thread_is_renamed_and_deleted_with_undo(demo: str, visit: Visit, api: httpx.Client) -> None:
     api.post("/collections/walls/threads", json={"title": "Before"}).raise_for_status()
     with visit(demo) as somebody:
@@ -162,6 +166,7 @@ def test_a_thread_is_renamed_and_deleted_with_undo(demo: str, visit: Visit, api:
         expect(thread).to_be_visible()
 
 
+@pytest.mark.nightly
 def test_a_token_is_made_and_revoked(team: str, visit: Visit) -> None:
     with visit(team) as wim:
         sign_in(wim.page, team, "wim")

@@ -98,6 +98,7 @@ def test_a_collection_is_described_and_offers_questions(demo: str, visit: Visit,
         assert httpx.get(url).json()["examples"] == [kept, added]
 
 
+@pytest.mark.nightly
 def test_a_web_page_is_added_and_what_is_wrong_with_it_is_said(
     demo: str, visit: Visit, collection: str
 ) -> None:
@@ -120,6 +121,7 @@ def test_a_web_page_is_added_and_what_is_wrong_with_it_is_said(
         expect(tides.locator("[lang=en]")).to_contain_text("no address of the public Internet")
 
 
+@pytest.mark.nightly
 def test_an_upload_is_sent_again_when_the_server_has_time(demo: str, visit: Visit, collection: str) -> None:
     keys, statuses = list[str](), [429, 503]
 
@@ -199,6 +201,7 @@ DROP = """([folder, names]) => {
 }"""
 
 
+@pytest.mark.nightly
 def test_files_and_folders_are_dropped_and_pasted(demo: str, visit: Visit, collection: str) -> None:
     with visit(demo) as somebody:
         page = somebody.open(f"#/library/{collection}")
@@ -255,6 +258,7 @@ def test_documents_are_searched_filtered_and_removed_with_undo(
         somebody.open(f"#/library/{collection}")
 
 
+@pytest.mark.nightly
 def test_a_reload_finds_the_job_again_and_it_is_cancelled(demo: str, visit: Visit, collection: str) -> None:
     text = "\n\n".join(f"# Part {part}\n\n" + f"The tide of {part} was high. " * 60 for part in range(400))
     with visit(demo) as somebody:
@@ -270,6 +274,7 @@ def test_a_reload_finds_the_job_again_and_it_is_cancelled(demo: str, visit: Visi
         assert [job["state"] for job in jobs] == ["cancelled"]
 
 
+@pytest.mark.nightly
 def test_ten_thousand_documents_scroll_with_few_rows_drawn(demo: str, visit: Visit, collection: str) -> None:
     every = [
         {
@@ -322,6 +327,7 @@ def test_a_document_shows_what_is_known_of_it(demo: str, visit: Visit) -> None:
         expect(rows(page)).to_have_count(5)
 
 
+@pytest.mark.nightly
 def test_members_are_chosen_and_readers_change_nothing(team: str, visit: Visit) -> None:
     with visit(team) as ada:
         sign_in(ada.page, team, "ada")

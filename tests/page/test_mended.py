@@ -22,6 +22,7 @@ def add_thread(page: Page, address: str, collection: str, title: str) -> str:
     return thread
 
 
+@pytest.mark.nightly
 def test_the_page_begins_anew_when_another_person_signed_in(team: str, visit: Visit) -> None:
     with visit(team) as somebody:
         sign_in(somebody.page, team, "ben")
@@ -33,6 +34,7 @@ def test_the_page_begins_anew_when_another_person_signed_in(team: str, visit: Vi
         expect(page.get_by_role("heading", name="ben")).to_have_count(0)
 
 
+@pytest.mark.nightly
 def test_who_signs_out_has_deleted_what_was_deleted(team: str, visit: Visit) -> None:
     with visit(team) as somebody:
         sign_in(somebody.page, team, "ben")
@@ -50,6 +52,7 @@ def test_who_signs_out_has_deleted_what_was_deleted(team: str, visit: Visit) -> 
         assert ben.get("/threads").json()["total"] == 0
 
 
+@pytest.mark.nightly
 def test_a_notice_waits_for_who_is_at_it_and_its_row_stays_away(demo: str, visit: Visit) -> None:
     with visit(demo) as somebody:
         somebody.page.clock.install()
@@ -97,6 +100,7 @@ def test_a_file_dropped_on_ask_goes_to_the_chosen_collection_and_elsewhere_nowhe
         expect(page.get_by_role("heading", name="dropped")).to_be_visible()
 
 
+@pytest.mark.nightly
 def test_a_list_is_read_when_the_server_is_back(demo: str, visit: Visit) -> None:
     with visit(demo) as somebody:
         page = somebody.open("#/people")
@@ -109,6 +113,7 @@ def test_a_list_is_read_when_the_server_is_back(demo: str, visit: Visit) -> None
         somebody.errors.clear()  # the browser itself notes what it could not reach
 
 
+@pytest.mark.nightly
 def test_search_and_filter_are_there_after_a_document(demo: str, visit: Visit) -> None:
     with visit(demo) as somebody:
         page = somebody.open("#/library/samples")
@@ -129,6 +134,7 @@ def height_of(place: Locator) -> float:
     return box["y"]
 
 
+@pytest.mark.nightly
 def test_who_goes_back_finds_a_long_list_where_it_was(demo: str, visit: Visit) -> None:
     every = [
         {"id": f"{n:032x}", "title": f"Storm {n}, " + "and another word " * (n % 7), "collection": "samples"}
@@ -160,6 +166,7 @@ def test_who_goes_back_finds_a_long_list_where_it_was(demo: str, visit: Visit) -
         assert height_of(seen) == pytest.approx(before, abs=2)
 
 
+@pytest.mark.nightly
 def test_who_goes_back_finds_the_conversation_where_it_was(demo: str, visit: Visit) -> None:
     with visit(demo) as somebody:
         page = somebody.open("#/ask")

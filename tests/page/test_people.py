@@ -81,6 +81,7 @@ def test_a_collection_without_documents_says_what_to_do(demo: str, visit: Visit,
         expect(page).to_have_url(re.compile("#/library/bare$"))
 
 
+@pytest.mark.nightly
 def test_threads_are_found_renamed_exported_and_deleted_with_undo(
     demo: str, visit: Visit, collection: Made, screenshots: Path
 ) -> None:
@@ -121,6 +122,7 @@ def test_threads_are_found_renamed_exported_and_deleted_with_undo(
         expect(page.get_by_role("link", name="The great storm", exact=True)).to_be_visible()
 
 
+@pytest.mark.nightly
 def test_a_conversation_goes_on_after_the_page_was_loaded_again(demo: str, visit: Visit) -> None:
     asked = "When does the ferry run?"
     with visit(demo) as somebody:
@@ -223,6 +225,7 @@ def end_session(context: BrowserContext) -> None:
     context.clear_cookies()
 
 
+@pytest.mark.nightly
 def test_who_signs_in_again_through_a_provider_finds_what_was_typed(
     servers: Servers, visit: Visit, tmp_path: Path
 ) -> None:
@@ -255,6 +258,7 @@ def test_who_signs_in_again_through_a_provider_finds_what_was_typed(
         provider.shutdown()
 
 
+@pytest.mark.nightly
 def test_a_token_is_shown_once_and_revoked_after_a_question(
     team: str, visit: Visit, screenshots: Path
 ) -> None:
@@ -335,6 +339,7 @@ def test_a_screen_that_breaks_leaves_the_rest_of_the_page(demo: str, visit: Visi
         somebody.errors.clear()
 
 
+@pytest.mark.nightly
 def test_the_page_says_when_the_server_is_away_and_when_it_is_back(demo: str, visit: Visit) -> None:
     with visit(demo) as somebody:
         page = somebody.open("#/people")

@@ -89,6 +89,7 @@ def look_at(
     return wrong
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("language", "widths"), [("en", list(WIDTHS)), ("de", ["phone"])])
 def test_nothing_is_wrong_in_any_state_of_one_person(
     demo: str, browser: Browser, language: str, widths: list[str], screenshots: Path
@@ -98,6 +99,7 @@ def test_nothing_is_wrong_in_any_state_of_one_person(
         assert not somebody.violations()
 
 
+@pytest.mark.nightly
 def test_nothing_is_wrong_in_any_state_of_a_team(team: str, browser: Browser, screenshots: Path) -> None:
     with person(browser, team, language="de") as somebody:
         sign_in(somebody.page, team, "ada")

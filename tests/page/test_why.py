@@ -128,6 +128,7 @@ def votes(address: str) -> list[dict[str, object]]:
     return [{key: vote[key] for key in ("question", "route", "is_good", "better_route")} for vote in found]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("width", ["desktop", "phone"])
 def test_another_way_stands_beside_the_first_and_a_vote_is_kept_and_taken_back(
     demo: str, visit: Visit, width: str
@@ -185,6 +186,7 @@ def test_a_vote_is_sent_once_and_is_still_there_after_a_visit_to_the_library(dem
         assert votes(demo) == []
 
 
+@pytest.mark.nightly
 def test_a_vote_is_taken_back_after_the_page_was_loaded_again(demo: str, visit: Visit) -> None:
     with visit(demo) as somebody:
         page = somebody.open("#/ask")
@@ -230,6 +232,7 @@ def voted(demo: str) -> Iterator[str]:
     httpx.delete(f"{api}/collections/votes").raise_for_status()
 
 
+@pytest.mark.nightly
 def test_a_dozen_votes_teach_the_router_and_the_teaching_is_undone(
     demo: str, visit: Visit, voted: str
 ) -> None:

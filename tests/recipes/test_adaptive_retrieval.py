@@ -98,6 +98,7 @@ def test_a_reply_without_a_number_counts_5(town: MemoryIndex) -> None:
     assert len(model.asked) == 11
 
 
+@pytest.mark.nightly
 def test_the_first_1500_characters_of_a_text_are_scored() -> None:
     long = MemoryIndex.from_texts([f"The sea wall is long. {'word ' * 600}END {i}" for i in range(9)])
     _, model = ask(long, NAME, "factual")

@@ -35,6 +35,7 @@ def test_a_recipe_is_five_lines_and_ordinary_settings(name: str) -> None:
     assert make_context(recipe.settings).k in (None, 4, 5)
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("kind", QUERY_TYPES)
 def test_without_a_chat_model_every_recipe_answers_every_type(

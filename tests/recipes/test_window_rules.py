@@ -56,6 +56,7 @@ def recipe(tmp_path: Path) -> dict[str, Any]:
     }
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("route", STRATEGIES)
 @pytest.mark.parametrize(
     ("question", "with_ontology", "size"),
@@ -88,6 +89,7 @@ def test_a_low_confidence_reads_one_step_more_in_every_strategy(
     assert "as aggressive, since the confidence is 0." in decision["why"]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("route", STRATEGIES)
 def test_k_is_what_a_caller_gets_in_every_strategy(
     town: MemoryIndex, recipe: dict[str, Any], route: str

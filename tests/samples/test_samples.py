@@ -93,6 +93,7 @@ def test_the_handbook_has_at_least_fifteen_pages_of_text_and_stays_small() -> No
     assert HANDBOOK.stat().st_size < 400_000
 
 
+@pytest.mark.nightly
 def test_building_the_handbook_again_gives_the_shipped_text(rebuilt: Path) -> None:
     assert pages(rebuilt) == pages(HANDBOOK)
 
@@ -156,6 +157,7 @@ def test_the_questions_cover_every_type_and_some_have_no_answer() -> None:
     assert len({row["question"] for row in QUESTIONS}) == len(QUESTIONS)
 
 
+@pytest.mark.few(12)
 @pytest.mark.parametrize(
     "row", [row for row in QUESTIONS if row["has_answer"]], ids=lambda row: row["question"][:50]
 )
@@ -164,6 +166,7 @@ def test_the_quote_of_a_question_stands_in_its_source(row: dict[str, Any]) -> No
     assert normalise(row["quote"]) in normalise(text_of(row["source"]))
 
 
+@pytest.mark.few(12)
 @pytest.mark.parametrize(
     "row", [row for row in QUESTIONS if row["has_answer"]], ids=lambda row: row["question"][:50]
 )

@@ -112,6 +112,7 @@ def test_a_backup_during_uploads_and_questions_holds_what_was_acknowledged(
         assert {row["state"] for row in listed(there).values()} == {"indexed"}
 
 
+@pytest.mark.nightly
 def test_a_backup_moves_from_sqlite_to_postgresql_and_back(
     full: tuple[TestClient, str], serve: Serve, tmp_path: Path, postgres: Any
 ) -> None:
@@ -224,6 +225,7 @@ def test_an_interrupted_backup_leaves_the_one_before(
     assert not (settings_of(full[0]).data / ".backup").exists()
 
 
+@pytest.mark.nightly
 def test_another_servers_backup_comes_without_its_conversations(
     full: tuple[TestClient, str], serve: Serve, tmp_path: Path
 ) -> None:
@@ -285,6 +287,7 @@ def at_the_move(monkeypatch: pytest.MonkeyPatch, then: Callable[[], None]) -> No
     monkeypatch.setattr(backup, "_move", moved)
 
 
+@pytest.mark.nightly
 def test_a_restore_whose_last_step_fails_leaves_nothing(
     full: tuple[TestClient, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, postgres: Any
 ) -> None:
@@ -396,6 +399,7 @@ except AdaptiveRAGError as error:
 """
 
 
+@pytest.mark.nightly
 @pytest.mark.skipif(sys.platform != "linux", reason="reads the peak of memory from /proc")
 @pytest.mark.slow
 @pytest.mark.parametrize("member", ["tables/users.jsonl", "manifest.jsonl", "profiles.jsonl"])

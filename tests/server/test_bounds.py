@@ -61,6 +61,7 @@ def process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]
     running.stop()
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("row", ROWS)
 def test_what_no_route_could_use_is_refused_before_it_is_parsed(process: ServerProcess, row: str) -> None:
     path, body, status = ROWS[row]

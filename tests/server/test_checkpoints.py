@@ -78,6 +78,7 @@ def test_a_conversation_is_read_as_it_was_written(tmp_path: Path) -> None:
     assert kept.checkpoint["channel_values"]["messages"] == said
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_a_hostile_checkpoint_of_the_development_server_calls_nothing(tmp_path: Path) -> None:
     made, documents = tmp_path / "made", tmp_path / "documents"

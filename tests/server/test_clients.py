@@ -299,6 +299,7 @@ print(json.dumps(shown))
 """
 
 
+@pytest.mark.nightly
 def test_llama_index_asks_streams_cancels_and_sees_errors(place: Place, start: Start) -> None:
     out, problem = start("-c", LLAMA_INDEX).communicate(timeout=60)
     assert out, problem
@@ -309,6 +310,7 @@ def test_llama_index_asks_streams_cancels_and_sees_errors(place: Place, start: S
     place.wait_until_free()
 
 
+@pytest.mark.nightly
 def test_llm_asks_streams_cancels_and_sees_errors(place: Place, start: Start, tmp_path: Path) -> None:
     models = [
         {"model_id": name, "model_name": name, "api_base": place.url, "api_key_name": "rag"}

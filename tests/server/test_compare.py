@@ -40,6 +40,7 @@ def test_without_routes_the_way_by_itself_stands_beside_the_second_likeliest(
         )
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     "given",
     [{"routes": ["sideways"]}, {"routes": ["factual"] * 3}, {"settings": {"k": 1000}}, {"recipes": ["x"]}],

@@ -30,6 +30,7 @@ def ask_from(address: str, url: str) -> int:
         return client.get(url).status_code
 
 
+@pytest.mark.nightly
 def test_1100_unfinished_requests_of_an_address_leave_the_server_to_others(tmp_path: Path) -> None:
     server = ServerProcess(tmp_path, most_files=1024)
     server.start()
@@ -74,6 +75,7 @@ def read_all(connection: socket.socket) -> bytes:
     return came
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("sent", "answer"),
     [

@@ -98,6 +98,7 @@ def serving(folder: Path, sample_index: Path, **budget: Any) -> Iterator[tuple[s
         yield address, app, thread
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("door", BODIES)
 def test_who_goes_away_ends_the_work_at_its_next_check(
     tmp_path: Path, sample_index: Path, slow: SlowStep, door: str
@@ -118,6 +119,7 @@ def test_who_goes_away_ends_the_work_at_its_next_check(
         assert app.state.services.answering.gate.inside == 0
 
 
+@pytest.mark.nightly
 def test_a_question_without_a_model_ends_at_its_deadline_on_every_door(
     tmp_path: Path, sample_index: Path, slow: SlowStep
 ) -> None:

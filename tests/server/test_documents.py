@@ -268,6 +268,7 @@ def test_a_file_that_cannot_be_read_is_named_and_the_others_are_indexed(client: 
     assert "bad.pdf" in failed[0]["problem"]
 
 
+@pytest.mark.nightly
 def test_bad_files_alone_are_named_too(client: TestClient) -> None:
     job = upload(client, {"bad.pdf": b"%PDF-1.4 no more"}).json()["job"]
     work(client)
@@ -275,6 +276,7 @@ def test_bad_files_alone_are_named_too(client: TestClient) -> None:
     assert (job["state"], job["problems"][0]["document"]) == ("done", "bad.pdf")
 
 
+@pytest.mark.nightly
 def test_a_key_gives_the_same_answer_once_more_and_is_for_one_upload(client: TestClient) -> None:
     first = upload(client, {"ferry.md": FERRY}, **{"Idempotency-Key": "k1"})
     again = upload(client, {"ferry.md": FERRY}, **{"Idempotency-Key": "k1"})
@@ -296,6 +298,7 @@ def test_a_key_gives_the_same_answer_once_more_and_is_for_one_upload(client: Tes
 HIDDEN = "\u00ad\u034f\u061c\u180e\u200b\u200c\u200d\u200e\u202e\u2066\u2028\u3164\ufe0f\ufeff\U000e0041"
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     "name",
     [
@@ -314,11 +317,13 @@ def test_a_name_that_leads_elsewhere_is_refused(client: TestClient, name: str) -
     assert client.get(f"{URL}/documents").json()["total"] == 0
 
 
+@pytest.mark.nightly
 def test_a_name_keeps_the_joiners_of_its_script_and_its_emoji(client: TestClient) -> None:
     names = ["\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645.md", "\u2764\ufe0f.md"]
     assert upload(client, dict.fromkeys(names, FERRY)).status_code == 202
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("letter", [*HIDDEN, "\n", "\x1b", "\u0430"])
 def test_no_person_and_no_collection_has_a_name_that_is_not_what_it_seems(
     client: TestClient, letter: str
@@ -385,6 +390,7 @@ def test_an_upload_that_breaks_off_leaves_nothing(client: TestClient) -> None:
     assert client.get(f"{URL}/documents").json()["total"] == 0
 
 
+@pytest.mark.nightly
 def test_bombs_are_named_and_leave_nothing_beside_themselves(client: TestClient, tmp_path: Path) -> None:
     bombs = [
         "a bomb.zip",

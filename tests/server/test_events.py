@@ -42,6 +42,7 @@ def test_the_way_to_an_answer_is_told_as_it_goes(serve: Serve, sample_index: Pat
     assert {**last, "trace": []} == {**plain.json(), "trace": []}
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("asked", "status"), [({"settings": {"k": 1000}}, 422), ({"question": " "}, 422), ({"more": 1}, 422)]
 )
@@ -70,6 +71,7 @@ def test_what_fails_midway_ends_in_a_problem(serve: Serve, sample_index: Path) -
         assert (name, problem["status"], problem["title"]) == ("problem", 504, "Gateway Timeout")
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "url",
     [URL, URL.removesuffix("/events"), URL.replace("ask/events", "compare"), "/api/v1/threads/{}/ask",

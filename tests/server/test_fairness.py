@@ -25,6 +25,7 @@ ASK = f"/api/v1/collections/{SAMPLES}/ask"
 CHAT = {"model": SAMPLES, "messages": [{"role": "user", "content": QUESTION["question"]}]}
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("door", ["ask", "ask/events", "/v1/chat/completions"])
 def test_one_more_question_of_a_person_is_refused_and_others_are_answered(
     serve: Serve, sample_index: Path, door: str
@@ -51,6 +52,7 @@ def test_one_more_question_of_a_person_is_refused_and_others_are_answered(
         assert ada.post(ASK, json=QUESTION).status_code == 200
 
 
+@pytest.mark.nightly
 def test_ones_many_files_are_indexed_in_turn_with_others_uploads(serve: Serve) -> None:
     with serve() as client:
         for name in ("shared", "other"):
@@ -144,6 +146,7 @@ def client_items(client: TestClient, path: str) -> list[dict[str, Any]]:
     return items
 
 
+@pytest.mark.nightly
 def test_everybody_at_this_machine_is_not_one_person(serve: Serve, sample_index: Path) -> None:
     with serve({"model": ScriptedChatModel(seconds=1)}, max_per_person=1) as client:
         add_samples(client, sample_index)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
@@ -18,7 +19,7 @@ from schemathesis import APIOperation
 from adaptive_rag.context.caller import ALLOWED
 from tests.server.team import API, Team, open_team
 
-EXAMPLES = 2  # of each operation; `make fuzz-server` tries more, and wrong ones
+EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "1"))  # of each operation; `make fuzz-server` tries more
 HOSTILE: tuple[Any, ...] = (
     "../../../../etc/passwd",
     "/etc/passwd",
@@ -158,7 +159,7 @@ def test_every_request_has_a_documented_answer(team: Team, operations: list[Oper
             run(operation, case)  # noqa: B023  # it is called before the next one
 
         seed(1)(bounds(given(operation.as_strategy())(ask)))()
-    assert tried > 60
+    assert tried > 50
 
 
 def fields_of(operation: Operation, document: dict[str, Any]) -> dict[str, Any]:
@@ -185,6 +186,7 @@ def hostile_bodies(fields: dict[str, Any], path: str) -> Iterator[tuple[dict[str
             yield from ((base | {place: {name: value}}, False) for value in HOSTILE[::3])
 
 
+@pytest.mark.nightly
 def test_hostile_values_reach_nothing_at_any_door(team: Team, operations: list[Operation]) -> None:
     document = team.server.get("/api/openapi.json").json()
     tried: Counter[str] = Counter()
@@ -202,6 +204,7 @@ def test_hostile_values_reach_nothing_at_any_door(team: Team, operations: list[O
     assert tried.total() > 500 and len(tried) > 10
 
 
+@pytest.mark.nightly
 def test_hostile_values_in_addresses_and_headers_reach_nothing(
     team: Team, operations: list[Operation]
 ) -> None:

@@ -71,6 +71,7 @@ DOORS: list[Callable[[Team, Any], tuple[int, str]]] = [
 ]
 
 
+@pytest.mark.few(60)
 @pytest.mark.parametrize("door", DOORS, ids=lambda door: door.__name__)
 @pytest.mark.parametrize("name", GIVEN)
 def test_what_is_the_operators_is_refused_at_every_door(

@@ -127,6 +127,7 @@ def good(tmp_path: Path) -> tuple[dict[str, bytes], dict[str, Any]]:
 Good = tuple[dict[str, bytes], dict[str, Any]]
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", CHANGES)
 def test_a_changed_backup_is_refused_and_restores_nothing(name: str, good: Good, tmp_path: Path) -> None:
     CHANGES[name](*good)
@@ -134,6 +135,7 @@ def test_a_changed_backup_is_refused_and_restores_nothing(name: str, good: Good,
     refuse(tmp_path / "evil.tar", tmp_path)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", OF_CONVERSATIONS)
 def test_a_hostile_conversation_is_refused_or_left_out(name: str, good: Good, tmp_path: Path) -> None:
     OF_CONVERSATIONS[name](*good)
@@ -155,6 +157,7 @@ LIES: dict[str, Callable[[list[dict[str, Any]]], Any]] = {
 }
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", LIES)
 def test_a_manifest_that_lies_is_refused(name: str, good: Good, tmp_path: Path) -> None:
     pack(tmp_path / "evil.tar", *good, lines=LIES[name](named(good[0])))
@@ -181,6 +184,7 @@ def test_headers_that_grow_are_refused(kind: bytes, tmp_path: Path) -> None:
     refuse(tmp_path / "evil.tar", tmp_path, message="which no backup does")
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     "names",
     [
@@ -226,6 +230,7 @@ def test_what_is_no_archive_is_refused(content: bytes, tmp_path: Path) -> None:
     refuse(tmp_path / "evil.tar", tmp_path)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("key", [None, b"x" * 32, b""])
 def test_what_the_key_did_not_sign_is_refused_with_both_ways(
     key: bytes | None, good: Good, tmp_path: Path
@@ -252,6 +257,7 @@ def test_a_signature_is_checked_before_anything_is_read_or_written(
         restore(new(tmp_path), tmp_path / "evil.tar")
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("content", ["", "x" * 64, "ab" * 31, "ab" * 33, "ab" * 10_000])
 def test_what_is_no_key_is_refused(content: str, good: Good, tmp_path: Path) -> None:
     pack(tmp_path / "same.tar", *good)

@@ -402,6 +402,7 @@ def counted(team: Team) -> dict[str, int]:
         return {table.name: db.scalar(select(func.count()).select_from(table)) or 0 for table in tables}
 
 
+@pytest.mark.few(60)
 @pytest.mark.parametrize("attempt", ATTEMPTS, ids=lambda attempt: f"{attempt.door}: {attempt.what}"[:70])
 def test_nothing_of_others_is_reached_and_nothing_tells_whether_it_is_there(
     team: Team, attempt: Attempt

@@ -134,6 +134,7 @@ def test_who_is_put_out_of_a_collection_follows_its_jobs_no_longer(client: TestC
     assert bob.get(stream).status_code == 404
 
 
+@pytest.mark.nightly
 def test_a_job_is_looked_at_once_for_all_who_follow_it_and_one_follows_so_many(
     client: TestClient,
 ) -> None:

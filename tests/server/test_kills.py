@@ -44,6 +44,7 @@ def test_what_was_acknowledged_survives_kills_of_server_and_worker(server: Serve
     assert held == stored > 3
 
 
+@pytest.mark.nightly
 def test_a_worker_alone_does_the_jobs_and_ends_when_it_is_told_to(serve: Serve, tmp_path: Path) -> None:
     with serve() as client:
         client.post("/api/v1/collections", json={"name": "kills"})

@@ -261,6 +261,7 @@ def snippets(language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", PAGE, re.S)
 
 
+@pytest.mark.nightly
 async def test_the_page_s_configuration_starts_the_tools_over_stdio(
     sample_index: Path, tmp_path: Path
 ) -> None:

@@ -252,6 +252,7 @@ def test_a_code_is_not_taken_twice(serve: Serve, provider: SmallProvider) -> Non
         assert browser.get(f"{BACK}?{back}").status_code == 401
 
 
+@pytest.mark.nightly
 def test_a_provider_that_is_not_there_or_another_is_a_problem_of_the_server(
     serve: Serve, provider: SmallProvider
 ) -> None:

@@ -83,6 +83,7 @@ def test_a_worker_and_the_samples_do_not_begin_either(data: Path, tmp_path: Path
     assert files_of(data) == DOCUMENTS
 
 
+@pytest.mark.nightly
 def test_what_is_moved_aside_is_named_and_the_server_starts(data: Path, serve: Serve, tmp_path: Path) -> None:
     lose_database(data, tmp_path / "lost")
     result = CliRunner().invoke(app, ["move-aside", "--data", str(data)])
@@ -119,6 +120,7 @@ def test_a_folder_without_its_documents_is_refused(data: Path, serve: Serve, tmp
         pass
 
 
+@pytest.mark.nightly
 def test_an_older_copy_of_the_database_deletes_nothing_that_came_after(
     data: Path, serve: Serve, tmp_path: Path
 ) -> None:
@@ -162,6 +164,7 @@ def test_what_somebody_replaced_or_deleted_goes_and_nothing_else(serve: Serve) -
     assert len(list(settings.data.glob("collections/*/documents/*"))) == 2
 
 
+@pytest.mark.nightly
 def test_data_from_before_the_identifier_is_taken_for_a_pair(data: Path, serve: Serve) -> None:
     from sqlalchemy import create_engine, text
 
@@ -176,6 +179,7 @@ def test_data_from_before_the_identifier_is_taken_for_a_pair(data: Path, serve: 
     assert files_of(data) == DOCUMENTS
 
 
+@pytest.mark.nightly
 def test_a_restored_backup_is_an_installation_of_its_own(data: Path, serve: Serve, tmp_path: Path) -> None:
     settings = ServerSettings(data=data)
     back_up(settings, tmp_path / "all.tar")
@@ -188,6 +192,7 @@ def test_a_restored_backup_is_an_installation_of_its_own(data: Path, serve: Serv
     assert files_of(data) == files_of(tmp_path / "there") == DOCUMENTS
 
 
+@pytest.mark.nightly
 def test_an_identifier_that_cannot_be_read_is_named(data: Path, serve: Serve) -> None:
     (data / "installation").unlink()
     (data / "installation").mkdir()
@@ -195,6 +200,7 @@ def test_an_identifier_that_cannot_be_read_is_named(data: Path, serve: Serve) ->
         pass
 
 
+@pytest.mark.nightly
 def test_what_is_being_uploaded_is_not_moved_aside(serve: Serve, tmp_path: Path) -> None:
     with serve() as client:
         settings = fill(client)
@@ -213,6 +219,7 @@ def test_what_is_being_uploaded_is_not_moved_aside(serve: Serve, tmp_path: Path)
     assert not (settings.data / "aside").exists()
 
 
+@pytest.mark.nightly
 def test_an_upload_to_a_collection_that_is_deleted_meanwhile_finds_none(serve: Serve) -> None:
     with serve() as client:
         fill(client)
@@ -223,6 +230,7 @@ def test_an_upload_to_a_collection_that_is_deleted_meanwhile_finds_none(serve: S
         assert {each.result().status_code for each in uploads} <= {202, 404, 409}
 
 
+@pytest.mark.nightly
 def test_an_upload_whose_rows_are_gone_before_it_is_kept_is_to_be_sent_again(
     serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:

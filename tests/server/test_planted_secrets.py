@@ -138,6 +138,7 @@ def knock(client: TestClient) -> dict[str, str]:
     return {name: f"{answer.headers} {answer.text}" for name, answer in doors.items()}
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "fault",
     [
@@ -196,6 +197,7 @@ class Repeating(SmallProvider):
         return {"error": "invalid_client", "error_description": f"{given} {OIDC} {written(OIDC)}"}
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("is_gone", [False, True])
 def test_a_provider_that_repeats_its_secret_or_is_gone_shows_it_to_nobody(
     serve: Serve, log: StringIO, tmp_path: Path, is_gone: bool
@@ -225,6 +227,7 @@ def test_a_database_that_cannot_be_reached_is_named_without_its_password(tmp_pat
     assert "server.database" in str(refused.value) and DATABASE not in str(refused.value)
 
 
+@pytest.mark.nightly
 def test_documents_that_fail_are_named_without_where_they_lie(
     serve: Serve, log: StringIO, tmp_path: Path
 ) -> None:

@@ -38,6 +38,7 @@ def database(postgres: Any) -> str:
     return empty_database(postgres)
 
 
+@pytest.mark.nightly
 def test_threads_are_kept_in_postgresql_and_forgotten_with_their_checkpoints(
     serve: Serve, sample_index: Path, database: str
 ) -> None:

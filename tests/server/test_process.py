@@ -133,6 +133,7 @@ def test_sigterm_ends_a_stream_with_a_problem_and_hands_jobs_back(
     engine.dispose()
 
 
+@pytest.mark.nightly
 def test_a_second_ctrl_c_ends_at_once(
     start: Callable[..., tuple[subprocess.Popen[str], str]], silent_model: tuple[str, threading.Event]
 ) -> None:

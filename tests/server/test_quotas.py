@@ -28,6 +28,7 @@ def reader_of(client: TestClient, sample_index: Path) -> TestClient:
     return add_user(client, "reader", samples=Role.READER)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("route", WRITES)
 def test_whatever_a_reader_writes_is_told_to_come_later_when_it_is_too_often(
     serve: Serve, sample_index: Path, monkeypatch: pytest.MonkeyPatch, route: str
@@ -53,6 +54,7 @@ LONG: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("noun", "body"), LONG)
 def test_each_field_has_a_bound(serve: Serve, sample_index: Path, noun: str, body: dict[str, Any]) -> None:
     with serve() as client:
@@ -83,6 +85,7 @@ def test_threads_opinions_and_tokens_have_an_end_for_each_person(
         assert reader.post(f"{URL}/threads", json={}).status_code == 201
 
 
+@pytest.mark.nightly
 def test_the_texts_of_opinions_have_an_end_for_each_person(
     serve: Serve, sample_index: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

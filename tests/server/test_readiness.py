@@ -25,6 +25,7 @@ def add_a_job(client: TestClient) -> None:
     client.post("/api/v1/collections/samples/documents", files=form).raise_for_status()
 
 
+@pytest.mark.nightly
 def test_120_who_ask_at_once_try_the_address_of_the_model_once(serve: Serve) -> None:
     with create_server(("127.0.0.1", 0)) as model:
         tried, end = list[object](), threading.Event()
@@ -54,6 +55,7 @@ def test_120_who_ask_at_once_try_the_address_of_the_model_once(serve: Serve) -> 
 FILES = ["server.sqlite", "conversations.sqlite", "queue.sqlite"]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", FILES)
 def test_a_locked_database_is_not_ready_and_named(
     serve: Serve, tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
@@ -72,6 +74,7 @@ def test_a_locked_database_is_not_ready_and_named(
         assert client.get("/readyz").status_code == 200
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", FILES)
 @pytest.mark.parametrize("start", [0, 4096], ids=["its header", "its second page"])
 def test_a_damaged_database_is_not_ready_and_named(
@@ -122,6 +125,7 @@ def server(tmp_path: Path) -> Iterator[ServerProcess]:
     running.stop()
 
 
+@pytest.mark.nightly
 def test_a_stopped_worker_is_not_ready(server: ServerProcess) -> None:
     url = f"{server.http.base_url.copy_with(path='/readyz')}"
     beats = server.data / "workers"
@@ -142,6 +146,7 @@ def test_a_stopped_worker_is_not_ready(server: ServerProcess) -> None:
     wait_for(lambda: httpx.get(url).status_code == 200, "the worker is seen again")
 
 
+@pytest.mark.nightly
 def test_a_database_that_hangs_is_told_and_holds_one_thread(
     serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:

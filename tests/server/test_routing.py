@@ -55,6 +55,7 @@ def test_votes_teach_the_router_without_a_restart_and_it_is_put_back(
         assert told.count("router.learn") == told.count("router.forget") == 1
 
 
+@pytest.mark.nightly
 def test_a_backup_holds_what_the_votes_taught(serve: Serve, sample_index: Path, tmp_path: Path) -> None:
     with serve() as client:
         add_samples(client, sample_index)
@@ -79,6 +80,7 @@ def test_too_few_votes_or_votes_for_one_route_teach_nothing(serve: Serve, sample
         assert client.post(f"{ROUTER}/learn").status_code == 409
 
 
+@pytest.mark.nightly
 def test_what_a_router_learned_elsewhere_holds_until_the_votes_teach_it(
     serve: Serve, sample_index: Path, tmp_path: Path
 ) -> None:

@@ -123,6 +123,7 @@ def asking(**changes: Any) -> dict[str, Any]:
     return {"assistant_id": "adaptive_rag", "input": {"question": ASK}} | changes
 
 
+@pytest.mark.few(20)
 @pytest.mark.parametrize("where", ["context", "configurable"])
 @pytest.mark.parametrize("name", SETTINGS)
 def test_a_caller_sets_only_what_the_allowlist_names(place: Place, name: str, where: str) -> None:
@@ -310,6 +311,7 @@ CALLS: dict[str, tuple[str, str, Any]] = {
 }
 
 
+@pytest.mark.few(12)
 @pytest.mark.parametrize("name", CALLS)
 def test_a_caller_reaches_what_is_theirs_and_nothing_else(place: Place, name: str) -> None:
     method, path, body = place.fill(CALLS[name])
@@ -345,6 +347,7 @@ HEADERS: dict[str, dict[str, str]] = {
 }
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", HEADERS)
 def test_nobody_asks_without_the_token_of_a_user(place: Place, name: str) -> None:
     for method, path in (("POST", "/runs/wait"), ("POST", "/assistants/search"), ("GET", "/info")):
@@ -401,6 +404,7 @@ PATHS = {
 }
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("name", PATHS)
 def test_nothing_outside_the_operators_folders_is_indexed(place: Place, name: str) -> None:
     path = place.fill(PATHS[name])
@@ -410,6 +414,7 @@ def test_nothing_outside_the_operators_folders_is_indexed(place: Place, name: st
     assert place.leaked(answer.text, path) == []
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "paths", [["FOLDER/documents"], ["FOLDER/documents/*"], ["FOLDER/documents/**/*.md"]]
 )

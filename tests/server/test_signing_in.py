@@ -258,6 +258,7 @@ def test_a_full_disk_is_told_and_ends_no_session(serve: Serve) -> None:
         assert browser.get(f"{API}/me").status_code == 200
 
 
+@pytest.mark.nightly
 @pytest.mark.skipif(sys.platform == "win32", reason="there a process has no such limit")
 def test_a_session_goes_on_where_nothing_can_be_written(serve: Serve) -> None:
     import resource
@@ -400,6 +401,7 @@ def test_an_admin_lists_and_revokes_anothers_tokens(serve: Serve) -> None:
 RESETS = [{"password": "a second password"}, {"is_disabled": True}]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("change", RESETS, ids=["reset", "disabled"])
 @pytest.mark.parametrize("by", ["rest", "shell"])
 def test_a_token_without_an_end_ends_when_an_admin_takes_the_account_in_hand(
@@ -436,6 +438,7 @@ def test_who_is_enabled_already_keeps_tokens_and_sessions(
         assert endless.get(f"{API}/me").status_code == 200
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("keeps", [False, True])
 def test_a_change_of_ones_password_revokes_the_tokens_unless_they_are_kept(serve: Serve, keeps: bool) -> None:
     with serve() as client:
@@ -447,6 +450,7 @@ def test_a_change_of_ones_password_revokes_the_tokens_unless_they_are_kept(serve
         assert here.get(f"{API}/me").status_code == 200
 
 
+@pytest.mark.nightly
 def test_a_token_that_changes_the_password_stays(serve: Serve) -> None:
     with serve() as client:
         known(client)
@@ -456,6 +460,7 @@ def test_a_token_that_changes_the_password_stays(serve: Serve) -> None:
         assert [each.get(f"{API}/me").status_code for each in (program, other)] == [200, 401]
 
 
+@pytest.mark.nightly
 def test_without_users_there_is_no_token_to_be_left_behind(serve: Serve) -> None:
     with serve() as client:
         assert client.post(f"{API}/tokens", json={"name": "early"}).status_code == 409
@@ -537,6 +542,7 @@ def test_it_answers_to_its_own_names_alone(serve: Serve) -> None:
             assert "Access-Control-Allow-Origin" not in answer.headers
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("trusted", "seen"), [("", "10.0.0.1"), ("10.0.0.0/8", "192.0.2.7"), ("10.0.0.2", "10.0.0.1")]
 )

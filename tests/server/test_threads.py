@@ -112,6 +112,7 @@ def test_a_thread_answers_one_question_at_a_time(serve: Serve, sample_index: Pat
         assert client.post(f"{thread}/ask", json={"question": ASKED[1]}).status_code == 200
 
 
+@pytest.mark.nightly
 def test_a_thread_whose_server_was_killed_is_free_after_its_restart(serve: Serve, sample_index: Path) -> None:
     with serve() as client:
         add_samples(client, sample_index)
@@ -123,6 +124,7 @@ def test_a_thread_whose_server_was_killed_is_free_after_its_restart(serve: Serve
         assert client.post(f"{thread}/ask", json={"question": ASKED[0]}).status_code == 200
 
 
+@pytest.mark.nightly
 def test_a_long_thread_keeps_one_checkpoint_and_the_one_before(serve: Serve, sample_index: Path) -> None:
     with serve() as client:
         add_samples(client, sample_index)
@@ -133,6 +135,7 @@ def test_a_long_thread_keeps_one_checkpoint_and_the_one_before(serve: Serve, sam
         assert len(checkpoints(client)) == 2
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("who", ["stranger", "colleague", "owner who may not read any more"])
 def test_a_thread_is_its_owners_alone_and_only_while_they_may_read(
     serve: Serve, sample_index: Path, who: str

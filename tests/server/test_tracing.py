@@ -40,6 +40,7 @@ def collector(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[bytes]]:
     server.server_close()
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("contents", [False, True])
 def test_traces_name_the_steps_and_hold_texts_only_where_asked(
     serve: Serve, sample_index: Path, collector: list[bytes], contents: bool

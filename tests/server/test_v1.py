@@ -142,6 +142,7 @@ def test_a_conversation_leads_to_its_question(serve: Serve, sample_index: Path) 
         assert client.post(URL, json=chat(*long, ASKED)).status_code == 200
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("changes", "param", "said"),
     [

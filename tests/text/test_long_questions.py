@@ -53,6 +53,7 @@ def test_a_question_of_usual_length_is_read_whole() -> None:
     assert read_ends(long) == "a" * HEAD_CHARACTERS + "\n" + "z" * TAIL_CHARACTERS
 
 
+@pytest.mark.few(20)
 @pytest.mark.parametrize("question", QUESTIONS.values(), ids=QUESTIONS)
 @pytest.mark.parametrize("reader", READERS)
 def test_no_more_than_the_ends_reaches_the_patterns(
