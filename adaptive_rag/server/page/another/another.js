@@ -1,5 +1,5 @@
 /** The same question answered another way, side by side, and what a person thinks of it. */
-import { MarkedText } from "../ask/citations.js";
+import { MarkedText, shownNumbers } from "../ask/citations.js";
 import { pathOf, post, remove } from "../core/api.js";
 import { html, signal, useDisclosure, useSignal } from "../core/html.js";
 import { made, wrapWords } from "../core/markup.js";
@@ -92,7 +92,7 @@ function Compared({ turn, found: { columns, passages, sentences, places }, kept,
   }) => html`<article key=${name} class="card stack" style=${laneStyle(name)}>
     <header class="row"><h3 class="grow">${named("", name)}</h3>
       <span class="soft small">${formatDuration(ms)}, ${calls ? t("model_calls", { n: calls }) : t("no_model_calls")}</span></header>
-    <${MarkedText} text=${answer.answer} collection=${turn.collection} citations=${answer.citations}
+    <${MarkedText} text=${answer.answer} collection=${turn.collection} citations=${answer.citations} numbers=${shownNumbers(answer)}
       finish=${(/** @type {DocumentFragment} */ drawn) => markFewer(drawn, sentences.only[name], sentences.in_all)} />
     ${sources(passages.only[name], "sources_only")}
     <button class="better" aria-pressed=${kept?.better_route === name} onClick=${() => vote({ better_route: name })}>${t("this_better")}</button>

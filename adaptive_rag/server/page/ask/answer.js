@@ -6,14 +6,17 @@ import { language, t } from "../core/texts.js";
 import { tell } from "../shell/notices.js";
 import { en } from "../texts/en.js";
 import { Why } from "../why/why.js";
-import { asMarkdown, MarkedText, Nearest, Sources } from "./citations.js";
+import { asMarkdown, MarkedText, Nearest, Sources, shownNumbers } from "./citations.js";
 import { focusQuestion, useInPlace } from "./composer.js";
-import { askAgain } from "./conversation.js";
+import { askAgain, askInstead } from "./conversation.js";
 
 /** @param {{ turn: Turn }} props */
 export function Answer({ turn }) {
   useSignal(language);
-  const edited = useInPlace(t("ask_question"), turn.question, (question) => again(turn, { question }));
+  const edited = useInPlace(t("ask_question"), turn.question, (question) => {
+    focusQuestion();
+    askInstead(turn, question);
+  });
   const { answer, state } = turn;
   return html`<article class="turn" aria-busy=${state === "running"}>
     ${edited.field || html`<h2 class="question">${turn.question}</h2>`}
@@ -31,7 +34,7 @@ export function Answer({ turn }) {
       state !== "running" &&
       !edited.field &&
       html`<div class="actions">
-        ${answer && html`<button class="quiet small" onClick=${() => copy(turn)}>${t("ask_copy")}</button>`}
+        ${answer && html`<button class="quiet small" onClick=${() => copy(answer)}>${t("ask_copy")}</button>`}
         ${answer && html`<button class="quiet small again" onClick=${() => again(turn)}>${t("ask_again")}</button>`}
         ${edited.button(t("ask_edit"))}
       </div>`
@@ -52,10 +55,10 @@ function again(turn, changed) {
   askAgain(turn, changed);
 }
 
-/** @param {Turn} turn */
-async function copy(turn) {
+/** @param {any} answer */
+async function copy(answer) {
   try {
-    await navigator.clipboard.writeText(asMarkdown(turn));
+    await navigator.clipboard.writeText(asMarkdown(answer));
     tell(t("ask_copied"));
   } catch {
     tell(t("ask_not_copied")); // the browser allows it on https and on this machine alone, and may ask first
@@ -111,7 +114,8 @@ function Markdown({ text, turn }) {
     for (const { chosen } of decisionsOf(turn, "unsupported"))
       wrapWords(drawn, String(chosen), () => made("unheld"))?.after(made("unheld-note", t("ask_unheld")));
   };
-  return html`<${MarkedText} text=${text} collection=${turn.collection} citations=${turn.answer?.citations} finish=${finish} />`;
+  const { answer = turn.draft, citations = [] } = turn.answer ?? {};
+  return html`<${MarkedText} text=${text} collection=${turn.collection} citations=${citations} numbers=${shownNumbers({ answer, citations })} finish=${finish} />`;
 }
 
 /** The sentences that no passage holds, with the reasons. @param {{ turn: Turn }} props */

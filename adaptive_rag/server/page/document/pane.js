@@ -66,7 +66,16 @@ function closeByKey(event) {
 /** @param {{ label: string, children: unknown }} props */
 function Sheet({ label, children }) {
   const sheet = useElement();
-  useLayoutEffect(() => sheet.current?.showModal(), []);
+  // The way back closes it: it fills the window as a screen of its own does.
+  useLayoutEffect(() => {
+    sheet.current?.showModal();
+    history.pushState({ ...history.state, isSheet: true }, "");
+    window.addEventListener("popstate", closeDocument);
+    return () => {
+      window.removeEventListener("popstate", closeDocument);
+      if (history.state?.isSheet) history.back();
+    };
+  }, []);
   return html`<dialog class="document" ref=${sheet} aria-label=${label} onClose=${closeDocument}>${children}</dialog>`;
 }
 

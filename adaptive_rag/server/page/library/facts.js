@@ -15,7 +15,7 @@ export function Facts({ collection: { name, role }, id }) {
   const path = `${pathOf(name)}/documents/${id}`;
   const changed = useSignal(changes);
   const [chosen, setChosen] = useState("");
-  const isOpen = useSignal(opened) !== null;
+  const shown = useSignal(opened);
   const loaded = useLoaded(/** @returns {Promise<DocumentRow>} */ () => get(path), [changed]);
   useEffect(
     () => () => {
@@ -27,6 +27,8 @@ export function Facts({ collection: { name, role }, id }) {
   if (!row) return html`<${Page} title="…" back=${name}><${Loading} of=${loaded} /><//>`;
   const { sources = [] } = row;
   const source = chosen || sources[0];
+  // What is open of an answer may be of another document.
+  const isOpen = shown?.collection === name && sources.includes(shown.source);
   const facts = [t(`library_${row.state}`), ...factsOf(row)];
   const asPdf = () => openDocument(name, { source, start: 0, end: 0, quote: "", page: null });
   return html`<div class=${isOpen && "ask with-document"}><${Page} title=${row.name} back=${name}>
@@ -39,7 +41,7 @@ export function Facts({ collection: { name, role }, id }) {
       ${role !== "reader" && html`<${ReadAgain} name=${name} id=${id} />`}
     </div>
     ${source && html`<h2 class="unseen">${t("document_text")}</h2><div class="card document whole-text"><${DocumentText} key=${source + changed} path=${path} source=${source} /></div>`}
-  <//><${DocumentPane} /></div>`;
+  <//>${isOpen && html`<${DocumentPane} />`}</div>`;
 }
 
 /** @param {DocumentRow} row */

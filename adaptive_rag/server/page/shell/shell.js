@@ -1,5 +1,6 @@
 /** The frame: where you are, where you can go, and the screen between. */
 
+import { thread } from "../ask/conversation.js";
 import { AskScreen } from "../ask/screen.js";
 import { get, isOnline, signInNeeded } from "../core/api.js";
 import { Component, html, useEffect, useSignal } from "../core/html.js";
@@ -66,12 +67,16 @@ function Header({ name }) {
   const searched = useSignal(collection);
   const who = useSignal(me);
   const named = useSignal(waysIn)?.needed && who;
+  const ask = link(["ask"], { thread: useSignal(thread)?.id });
+  const library = link(searched ? ["library", searched.name] : ["library"]);
+  /** @param {string} each */
+  const linkTo = (each) => (each === "ask" ? ask : each === "library" ? library : link([each]));
   return html`<header class="header">
-    <a class="row brand" href=${link(["ask"])} aria-label="Adaptive RAG"><img src="/page/icon.svg" alt="" width="24" height="24" /><span>Adaptive RAG</span></a>
+    <a class="row brand" href=${ask} aria-label="Adaptive RAG"><img src="/page/icon.svg" alt="" width="24" height="24" /><span>Adaptive RAG</span></a>
     <nav class="tabs" aria-label=${t("nav")}>
       ${Object.keys(SCREENS).map(
         (each) => html`<a class="button quiet" aria-current=${each === name ? "page" : undefined}
-          href=${link(each === "library" && searched ? [each, searched.name] : [each])}>${t(/** @type {"nav_ask"} */ (`nav_${each}`))}</a>`,
+          href=${linkTo(each)}>${t(/** @type {"nav_ask"} */ (`nav_${each}`))}</a>`,
       )}
     </nav>
     <div class="header-tools">
