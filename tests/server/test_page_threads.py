@@ -57,4 +57,6 @@ def test_the_marks_of_an_export_count_from_1_in_the_order_of_the_text() -> None:
     turn = {"number": 1, "question": "Why?", "answer": "One [7]. Two [3][7]. `rows[3]` [2024]"}
     turn |= {"route": "factual", "user_context": "", "abstained": False, "decisions": [], "asked": now()}
     text = format_markdown("Wall", [TurnShown.model_validate({**turn, "citations": citations})])
-    assert "One [1]. Two [2][1]. `rows[3]` [2024]\n\n- [1] wall.md: “quote 7”\n- [2] wall.md: “quote 3”" in text
+    assert (
+        "One [1]. Two [2][1]. `rows[3]` [2024]\n\n- [1] wall.md: “quote 7”\n- [2] wall.md: “quote 3”" in text
+    )

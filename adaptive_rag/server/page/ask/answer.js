@@ -2,7 +2,7 @@
 import { Another } from "../another/another.js";
 import { html, useEffect, useSignal, useState } from "../core/html.js";
 import { made, sectionsOf, wrapWords } from "../core/markup.js";
-import { language, t } from "../core/texts.js";
+import { formatPercent, language, t, translated } from "../core/texts.js";
 import { tell } from "../shell/notices.js";
 import { en } from "../texts/en.js";
 import { Why } from "../why/why.js";
@@ -18,29 +18,26 @@ export function Answer({ turn }) {
     askInstead(turn, question);
   });
   const { answer, state } = turn;
+  const actions =
+    !edited.field &&
+    html`
+      ${answer && html`<button class="quiet small" onClick=${() => copy(answer)}>${t("ask_copy")}</button>`}
+      ${answer && html`<button class="quiet small again" onClick=${() => again(turn)}>${t("ask_again")}</button>`}
+      ${edited.button(t("ask_edit"))}`;
   return html`<article class="turn" aria-busy=${state === "running"}>
     ${edited.field || html`<h2 class="question">${turn.question}</h2>`}
     ${answer?.query_type === "contextual" && !answer.abstained && html`<${Situation} turn=${turn} />`}
     ${
       answer?.abstained
-        ? html`<div class="card refusal"><p>${t("ask_refused")}</p><${Markdown} turn=${turn} text=${beyondRefusal(answer.answer)} /><${Nearest} turn=${turn} /></div>`
+        ? html`<div class="card refusal"><p>${t("ask_refused")}</p><${Markdown} turn=${turn} text=${translated(beyondRefusal(answer.answer)).text} /><${Nearest} turn=${turn} /></div>`
         : html`<${Text} turn=${turn} />`
     }
     ${state === "running" && html`<${Working} turn=${turn} />`}
     ${state === "failed" && html`<div class="card refusal" role="alert"><p>${turn.problem?.message}</p><${Retry} turn=${turn} /></div>`}
     ${state === "stopped" && html`<div class="row soft">${t("ask_stopped")}<${Retry} turn=${turn} /></div>`}
     <${Sources} turn=${turn} />
-    ${
-      state !== "running" &&
-      !edited.field &&
-      html`<div class="actions">
-        ${answer && html`<button class="quiet small" onClick=${() => copy(answer)}>${t("ask_copy")}</button>`}
-        ${answer && html`<button class="quiet small again" onClick=${() => again(turn)}>${t("ask_again")}</button>`}
-        ${edited.button(t("ask_edit"))}
-      </div>`
-    }
+    ${state === "answered" && answer ? html`<${Another} turn=${turn} taken=${answer.query_type}>${actions}<//>` : state !== "running" && html`<div class="actions">${actions}</div>`}
     <${Why} turn=${turn} />
-    ${state === "answered" && answer && html`<${Another} turn=${turn} taken=${answer.query_type} />`}
   </article>`;
 }
 
@@ -76,24 +73,27 @@ function decisionsOf({ answer }, what) {
 function Text({ turn }) {
   const [closest] = decisionsOf(turn, "closest");
   const text = (turn.answer?.answer ?? turn.draft).replace(closest ? `**${closest.chosen}**\n` : "", "");
+  if (closest)
+    return html`<section class="card refusal"><h3>${t("ask_closest")}</h3><p class="small soft">${t("ask_closest_why")}</p><${Markdown} turn=${turn} text=${text} /></section><${Unheld} turn=${turn} />`;
+  const sure = turn.answer?.confidence;
   const [first, ...others] = sectionsOf(text);
   if (!first) return null;
   const headed = first.heading ? [first, ...others] : others;
   const isOpinion = (turn.answer?.query_type ?? turn.analysis?.type) === "opinion";
   return html`
-    ${closest && html`<p class="card hint">${t("ask_closest")}</p>`}
-    ${!first.heading && html`<${Markdown} turn=${turn} text=${first.body} />`}
+    ${!first.heading && html`<${Markdown} turn=${turn} text=${translated(first.body).text} />`}
     ${
       headed.length > 0 &&
       html`<div class=${isOpinion && headed.length > 1 && "columns"}>
         ${headed.map(
           ({ heading, body }) => html`<section>
-            <h3>${heading}${isOpinion && html` <span class="small soft">${countsOf(turn, body)}</span>`}</h3>
+            <h3>${translated(heading).text}${isOpinion && html` <span class="small soft">${countsOf(turn, body)}</span>`}</h3>
             <${Markdown} turn=${turn} text=${body} />
           </section>`,
         )}
       </div>`
     }
+    ${typeof sure === "number" && html`<p class="small soft">${t("sure", { share: formatPercent(sure) })}</p>`}
     <${Unheld} turn=${turn} />
   `;
 }
@@ -128,7 +128,7 @@ function Unheld({ turn }) {
   const all = share > 0 ? Math.round(unheld.length / share) : 0;
   return html`<details class="card hint folded">
     <summary>${all ? t("ask_held", { held: all - unheld.length, all }) : t("ask_not_held", { n: unheld.length })}</summary>
-    <ul>${unheld.map((each) => html`<li>“${String(each.chosen)}” <span class="soft">${each.why}</span></li>`)}</ul>
+    <ul>${unheld.map((each) => html`<li>“${String(each.chosen)}” <span class="soft">${translated(each.why).text}</span></li>`)}</ul>
   </details>`;
 }
 

@@ -3,7 +3,8 @@ import { html, signal, useEffect, useElement, useLayoutEffect, useSignal } from 
 import { numbersOf, placeMarks, renderMarkdown, renumber } from "../core/markup.js";
 import { documentName, placeWords } from "../core/places.js";
 import { language, t } from "../core/texts.js";
-import { openDocument, preparePdf } from "../document/pane.js";
+import { openDocument } from "../document/opened.js";
+import { preparePdf } from "../document/pane.js";
 
 /** @typedef {{ collection: string, citation: Citation, all: Citation[] }} Cited */
 

@@ -74,7 +74,7 @@ function records(lines, at) {
   for (let line = lines[next]; line && (!line.text || NAMED.test(line.text)); line = lines[++next]) {
     if (!line.text || !rows.length || !lines[next - 1].text) rows.push([]);
     const [, name, value] = NAMED.exec(line.text) ?? [];
-    if (!name) continue;
+    if (!name || name === "Sheet") continue; // it stands above
     const column = head.includes(name) ? head.indexOf(name) : head.push(name) - 1;
     rows[rows.length - 1][column] = { lead: line.low, low: line.high - lengthOf(value), high: line.high };
     high = line.high;

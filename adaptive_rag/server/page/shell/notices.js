@@ -1,7 +1,7 @@
 /** Short notices at the edge of the page: what went wrong, and what can be undone. */
 import { Problem } from "../core/api.js";
 import { classes, html, signal, useEffect, useSignal, useState } from "../core/html.js";
-import { t } from "../core/texts.js";
+import { t, translated } from "../core/texts.js";
 import { en } from "../texts/en.js";
 
 const MS_SHOWN = 8000;
@@ -19,7 +19,7 @@ export function said(error) {
   if (error.status === 0) return { text: t("offline") };
   const own = `problem_${error.type}`;
   if (own in en) return { text: t(/** @type {Words} */ (own)) };
-  if (error.message) return { text: error.message, lang: "en" };
+  if (error.message) return translated(error.message);
   return { text: t(error.status > 501 ? "busy" : "failed", { status: error.status }) };
 }
 

@@ -9,20 +9,21 @@ import { begin, checkWho, collection, me, waysIn } from "../core/session.js";
 import { language, setLanguage, t } from "../core/texts.js";
 import { setTheme, theme } from "../core/theme.js";
 import { Drop } from "../library/drop.js";
-import { LibraryScreen } from "../library/screen.js";
-import { PeopleScreen } from "../people/screen.js";
 import { SignIn } from "../people/sign_in.js";
-import { ThreadsScreen } from "../threads/screen.js";
 import { Dialog, OpenForm } from "./form.js";
-import { Loading, useLoaded } from "./loaded.js";
+import { Loading, lazily, useLoaded } from "./loaded.js";
 import { Notices, said, tell } from "./notices.js";
 
 /** The screens by the first part of the address, in the order of the navigation. */
 const SCREENS = /** @type {const} */ ({
   ask: AskScreen,
-  threads: ThreadsScreen,
-  library: LibraryScreen,
-  people: PeopleScreen,
+  threads: lazily(async () => (await import("../threads/screen.js")).ThreadsScreen),
+  library: lazily(
+    async () => (await import("../library/screen.js")).LibraryScreen,
+    "library/library.css",
+    "document/document.css",
+  ),
+  people: lazily(async () => (await import("../people/screen.js")).PeopleScreen, "people/people.css"),
 });
 
 const SECONDS_BETWEEN_TRIES = 5;
@@ -81,7 +82,7 @@ function Header({ name }) {
     </nav>
     <div class="header-tools">
       ${named && html`<a class="button quiet" href=${link(["people"])} title=${t("account")}>${named.name}</a>`}
-      <button class="quiet" onClick=${() => setLanguage(isEnglish ? "de" : "en")} aria-label=${t("other_language")}>${isEnglish ? "DE" : "EN"}</button>
+      <button class="quiet" onClick=${() => setLanguage(isEnglish ? "de" : "en").catch(tell)} aria-label=${t("other_language")}>${isEnglish ? "DE" : "EN"}</button>
       <button class="quiet" onClick=${() => setTheme(isDark ? "light" : "dark")} aria-label=${t(isDark ? "light_theme" : "dark_theme")}>${isDark ? "☀" : "☾"}</button>
     </div>
   </header>`;
