@@ -372,7 +372,7 @@ def test_a_library_document_stands_alone_whatever_an_answer_has_open(demo: str, 
         page.get_by_role("link", name="samples").first.click()
         page.get_by_role("link", name="faq.csv").click()
         expect(page.get_by_role("heading", name="faq.csv")).to_be_visible()
-        expect(page.get_by_role("table").first).to_be_visible()
+        expect(page.get_by_role("group", name="Text of the document")).to_be_visible()
         expect(page.get_by_role("complementary")).to_have_count(0)
 
 

@@ -9,6 +9,7 @@ from playwright.sync_api import expect
 
 from tests.page.conftest import Visit
 from tests.page.states import QUESTIONS, call
+from tests.page.test_ask import VIEWS
 
 
 def test_the_policy_allows_nothing_unsafe_and_nothing_of_another_host(demo: str) -> None:
@@ -116,7 +117,7 @@ def test_something_is_shown_before_any_script_runs(demo: str, visit: Visit) -> N
 def test_what_the_server_says_is_german_on_a_german_page(demo: str, visit: Visit) -> None:
     with visit(demo, language="de") as somebody:
         page = somebody.open("#/ask")
-        call(page, "ask/conversation.js", "ask", "samples", QUESTIONS["opinion"])
+        call(page, "ask/conversation.js", "ask", "samples", VIEWS)
         turn = page.get_by_role("article")
         expect(turn.get_by_role("heading", name="Vorteile und Argumente dafür")).to_be_visible()
         turn.get_by_role("button", name=re.compile("^Warum")).click()

@@ -1,5 +1,5 @@
 /** Keeps the address and the conversation together: a thread's address opens it, and the way back leads to the one before. */
-import { useEffect, useRef, useSignal } from "../core/html.js";
+import { useLayoutEffect, useRef, useSignal } from "../core/html.js";
 import { place, rename } from "../core/route.js";
 import { tell } from "../shell/notices.js";
 import { beginConversation, opening, openThread, thread } from "./conversation.js";
@@ -10,7 +10,7 @@ export function useThreadAddress() {
   const last = useRef(kept?.id);
   const isNew = useRef(true);
   const asked = query.thread;
-  useEffect(() => {
+  useLayoutEffect(() => {
     const hasMoved = kept?.id !== last.current;
     const isFirst = isNew.current;
     last.current = kept?.id;

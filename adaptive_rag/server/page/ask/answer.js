@@ -3,7 +3,7 @@ import { Another } from "../another/another.js";
 import { html, useEffect, useSignal, useState } from "../core/html.js";
 import { made, sectionsOf, wrapWords } from "../core/markup.js";
 import { formatPercent, language, t, translated } from "../core/texts.js";
-import { tell } from "../shell/notices.js";
+import { Said, tell } from "../shell/notices.js";
 import { en } from "../texts/en.js";
 import { Why } from "../why/why.js";
 import { asMarkdown, MarkedText, Nearest, Sources, shownNumbers } from "./citations.js";
@@ -29,7 +29,7 @@ export function Answer({ turn }) {
     ${answer?.query_type === "contextual" && !answer.abstained && html`<${Situation} turn=${turn} />`}
     ${
       answer?.abstained
-        ? html`<div class="card refusal"><p>${t("ask_refused")}</p><${Markdown} turn=${turn} text=${translated(beyondRefusal(answer.answer)).text} /><${Nearest} turn=${turn} /></div>`
+        ? html`<div class="card refusal"><p>${t("ask_refused")}</p><${Markdown} turn=${turn} text=${translated(beyondRefusal(turn)).text} /><${Nearest} turn=${turn} /></div>`
         : html`<${Text} turn=${turn} />`
     }
     ${state === "running" && html`<${Working} turn=${turn} />`}
@@ -41,9 +41,12 @@ export function Answer({ turn }) {
   </article>`;
 }
 
-/** What a refusal of the server adds to the words that the page has for it. @param {string} text */
-function beyondRefusal(text) {
-  return text.replace(en.ask_refused, "").replace(/^\s*I searched (one|the|\d+) documents?\.\s*/, "");
+/** What a refusal of the server adds to what the page says of it. @param {Turn} turn */
+function beyondRefusal({ answer, passages }) {
+  const added = (answer?.answer ?? "")
+    .replace(en.ask_refused, "")
+    .replace(/^\s*I searched (one|the|\d+) documents?\.\s*/, "");
+  return passages.length ? added.replace(/What came nearest stands in .*$/s, "") : added;
 }
 
 /** Ask once more; the next question is written below. @param {Turn} turn @param {Parameters<typeof askAgain>[1]} [changed] */
@@ -73,14 +76,12 @@ function decisionsOf({ answer }, what) {
 function Text({ turn }) {
   const [closest] = decisionsOf(turn, "closest");
   const text = (turn.answer?.answer ?? turn.draft).replace(closest ? `**${closest.chosen}**\n` : "", "");
-  if (closest)
-    return html`<section class="card refusal"><h3>${t("ask_closest")}</h3><p class="small soft">${t("ask_closest_why")}</p><${Markdown} turn=${turn} text=${text} /></section><${Unheld} turn=${turn} />`;
   const sure = turn.answer?.confidence;
   const [first, ...others] = sectionsOf(text);
   if (!first) return null;
   const headed = first.heading ? [first, ...others] : others;
   const isOpinion = (turn.answer?.query_type ?? turn.analysis?.type) === "opinion";
-  return html`
+  const body = html`
     ${!first.heading && html`<${Markdown} turn=${turn} text=${translated(first.body).text} />`}
     ${
       headed.length > 0 &&
@@ -92,8 +93,14 @@ function Text({ turn }) {
           </section>`,
         )}
       </div>`
+    }`;
+  return html`
+    ${
+      closest
+        ? html`<section class="card refusal"><h3>${t("ask_closest")}</h3><p class="small soft">${t("ask_closest_why")}</p>${body}</section>`
+        : body
     }
-    ${typeof sure === "number" && html`<p class="small soft">${t("sure", { share: formatPercent(sure) })}</p>`}
+    ${!closest && typeof sure === "number" && html`<p class="small soft">${t("sure", { share: formatPercent(sure) })}</p>`}
     <${Unheld} turn=${turn} />
   `;
 }
@@ -128,7 +135,7 @@ function Unheld({ turn }) {
   const all = share > 0 ? Math.round(unheld.length / share) : 0;
   return html`<details class="card hint folded">
     <summary>${all ? t("ask_held", { held: all - unheld.length, all }) : t("ask_not_held", { n: unheld.length })}</summary>
-    <ul>${unheld.map((each) => html`<li>“${String(each.chosen)}” <span class="soft">${translated(each.why).text}</span></li>`)}</ul>
+    <ul>${unheld.map((each) => html`<li>“${String(each.chosen)}” <${Said} class="soft" of=${each.why} /></li>`)}</ul>
   </details>`;
 }
 

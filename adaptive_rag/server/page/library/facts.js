@@ -1,13 +1,13 @@
 /** A document of the library: what is known of it, and its text with outline and passages. */
 import { API, get, pathOf, post } from "../core/api.js";
 import { html, useEffect, useSignal, useState } from "../core/html.js";
-import { formatBytes, formatDate, t, translated } from "../core/texts.js";
+import { formatBytes, formatDate, t } from "../core/texts.js";
 import { openDocument, opened } from "../document/opened.js";
 import { DocumentPane } from "../document/pane.js";
 import { DocumentText } from "../document/text.js";
 import { Choice } from "../shell/form.js";
 import { Loading, useLoaded } from "../shell/loaded.js";
-import { tell } from "../shell/notices.js";
+import { Said, tell } from "../shell/notices.js";
 import { Page } from "./screen.js";
 import { changes, watch } from "./upload.js";
 
@@ -34,7 +34,7 @@ export function Facts({ collection: { name, role }, id }) {
   const asPdf = () => openDocument(name, { source, start: 0, end: 0, quote: "", page: null });
   return html`<div class=${isOpen && "ask with-document"}><${Page} title=${row.name} back=${name}>
     <p class="soft small">${facts.join(" · ")}${source && ` · ${t("library_cited_as", { name: source })}`}</p>
-    ${saidOf(row) && html`<p class=${row.problem && "bad"} lang=${translated(saidOf(row)).lang}>${translated(saidOf(row)).text}</p>`}
+    ${saidOf(row) && html`<p class=${row.problem && "bad"}><${Said} of=${saidOf(row)} /></p>`}
     <div class="row">
       ${sources.length > 1 && html`<${Choice} aria-label=${t("library_source")} options=${sources.map((each) => [each])} onChoose=${setChosen} />`}
       ${source === row.name && /\.pdf$/i.test(source) && html`<button onClick=${asPdf}>${t("document_as_pdf")}</button>`}

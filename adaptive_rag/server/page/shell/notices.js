@@ -26,6 +26,12 @@ export function said(error) {
 /** @param {unknown} error */
 export const wordsOf = (error) => said(error).text;
 
+/** Words of the server, in the reader's language where the page knows them. @param {{ of: string, class?: string }} props */
+export function Said({ of, ...rest }) {
+  const { text, lang } = translated(of);
+  return html`<span ...${rest} lang=${lang}>${text}</span>`;
+}
+
 /** What went wrong, in its place. @param {{ of: Said | null }} props */
 export const Trouble = ({ of }) => of && html`<p class="bad" role="alert" lang=${of.lang}>${of.text}</p>`;
 

@@ -1,7 +1,8 @@
 /** What each step did: its time, its queries, what it decided, and which passages it kept. */
 import { html, useState } from "../core/html.js";
-import { formatDuration, formatPercent, language, named, t, translated } from "../core/texts.js";
+import { formatDuration, formatPercent, language, named, t } from "../core/texts.js";
 import { openDocument } from "../document/opened.js";
+import { Said } from "../shell/notices.js";
 import { laneStyle, lanesOf } from "./way.js";
 
 const FEW = 5;
@@ -25,12 +26,6 @@ export function timeOf(steps) {
   const sum = (/** @type {Record<string, number>} */ lane) =>
     Object.values(lane).reduce((all, ms) => all + ms, 0);
   return sum(around) + sum(hedge) + Math.max(0, ...Object.values(beside).map(sum));
-}
-
-/** Words of the server. @param {{ of: string }} props */
-export function Said({ of }) {
-  const { text, lang } = translated(of);
-  return html`<span class="soft" lang=${lang}>${text}</span>`;
 }
 
 /** @param {{ turn: Turn }} props */
@@ -62,11 +57,11 @@ function Step({ turn, step, longest }) {
     </div>
     <ul class="plain small">
       ${queries.map((query) => html`<li>${t("searched")} <q>${query}</q></li>`)}
-      ${decisions.map((each) => html`<li>${named("what", each.what)}: <b>${inWords(each)}</b>${!isBare(each) && html` <${Said} of=${each.why} />`}</li>`)}
-      ${stand_ins.map((each) => html`<li>${t("local_way", { step: named("step", each.skill) })} <${Said} of=${each.reason} /></li>`)}
+      ${decisions.map((each) => html`<li>${named("what", each.what)}: <b>${inWords(each)}</b>${!isBare(each) && html` <${Said} class="soft" of=${each.why} />`}</li>`)}
+      ${stand_ins.map((each) => html`<li>${t("local_way", { step: named("step", each.skill) })} <${Said} class="soft" of=${each.reason} /></li>`)}
       ${spent(record) && html`<li>${spent(record)}</li>`}
     </ul>
-    ${figures.length > 0 && html`<details class="small"><summary>${t("details")}</summary><ul class="plain soft">${figures.map((each) => html`<li><${Said} of=${each.why} /></li>`)}</ul></details>`}
+    ${figures.length > 0 && html`<details class="small"><summary>${t("details")}</summary><ul class="plain soft">${figures.map((each) => html`<li><${Said} class="soft" of=${each.why} /></li>`)}</ul></details>`}
     ${candidates.length > 0 && html`<details open=${isFinal}><summary class="small">${t("candidates", { n: candidates.length })}</summary><${Candidates} turn=${turn} step=${step} /></details>`}
   </li>`;
 }

@@ -2,7 +2,8 @@
 import { askAgain } from "../ask/conversation.js";
 import { html, useDisclosure, useEffect } from "../core/html.js";
 import { formatDuration, formatPercent, named, t } from "../core/texts.js";
-import { Said, Timeline, timeOf } from "./timeline.js";
+import { Said } from "../shell/notices.js";
+import { Timeline, timeOf } from "./timeline.js";
 import { laneStyle, lanesOf, useStrategies, Way } from "./way.js";
 
 /** @param {{ turn: Turn }} props */
