@@ -2,7 +2,7 @@
 import { Another } from "../another/another.js";
 import { html, useEffect, useSignal, useState } from "../core/html.js";
 import { made, sectionsOf, wrapWords } from "../core/markup.js";
-import { formatPercent, language, t, translated } from "../core/texts.js";
+import { formatPercent, language, t, translated, withOwnLines } from "../core/texts.js";
 import { Said, tell } from "../shell/notices.js";
 import { en } from "../texts/en.js";
 import { Why } from "../why/why.js";
@@ -77,18 +77,18 @@ function Text({ turn }) {
   const [closest] = decisionsOf(turn, "closest");
   const text = (turn.answer?.answer ?? turn.draft).replace(closest ? `**${closest.chosen}**\n` : "", "");
   const sure = turn.answer?.confidence;
-  const [first, ...others] = sectionsOf(text);
+  const [first, ...others] = sectionsOf(withOwnLines(text));
   if (!first) return null;
   const headed = first.heading ? [first, ...others] : others;
   const isOpinion = (turn.answer?.query_type ?? turn.analysis?.type) === "opinion";
   const body = html`
-    ${!first.heading && html`<${Markdown} turn=${turn} text=${translated(first.body).text} />`}
+    ${!first.heading && html`<${Markdown} turn=${turn} text=${first.body} />`}
     ${
       headed.length > 0 &&
       html`<div class=${isOpinion && headed.length > 1 && "columns"}>
         ${headed.map(
           ({ heading, body }) => html`<section>
-            <h3>${translated(heading).text}${isOpinion && html` <span class="small soft">${countsOf(turn, body)}</span>`}</h3>
+            <h3>${heading}${isOpinion && html` <span class="small soft">${countsOf(turn, body)}</span>`}</h3>
             <${Markdown} turn=${turn} text=${body} />
           </section>`,
         )}

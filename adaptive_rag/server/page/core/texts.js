@@ -45,14 +45,21 @@ function patternOf(english) {
  */
 export function translated(text) {
   if (language.value === "en") return { text };
-  let found = text;
-  for (const [pattern, german] of sentences)
-    found = found.replace(pattern, (_, ...values) => {
-      let at = 0;
-      return german.replace(/\{\}/g, () => values[at++]);
-    });
-  return { text: found, lang: found === text ? "en" : undefined };
+  // What is quoted stays.
+  const found = text.split(/(“[^”]*”)/).map((part, at) => (at % 2 ? part : sentences.reduce(replaced, part)));
+  return { text: found.join(""), lang: found.join("") === text ? "en" : undefined };
 }
+
+/** @param {string} text @param {[RegExp, string]} sentence */
+const replaced = (text, [pattern, german]) =>
+  text.replace(pattern, (_, ...values) => {
+    let at = 0;
+    return german.replace(/\{\}/g, () => values[at++]);
+  });
+
+/** Translate the lines of an answer that are not of the documents: its headings, and who was read. @param {string} answer */
+export const withOwnLines = (answer) =>
+  answer.replace(/^(?:\*\*.+\*\*|Of \d+ speakers that were read, .*)$/gm, (line) => translated(line).text);
 
 /**
  * Return a text; `{name}` in it stands for a value, and "{n|one|many}" for a word after a number.
@@ -72,7 +79,7 @@ export function t(key, values = {}) {
  */
 export function named(kind, name) {
   const key = kind ? `${kind}_${name.replaceAll(" ", "_")}` : name;
-  return key in en ? t(/** @type {Words} */ (key)) : translated(name.replaceAll("_", " ")).text;
+  return key in en ? t(/** @type {Words} */ (key)) : name.replaceAll("_", " ");
 }
 
 /** Where the browser speaks the chosen language, its own kind of it: a British one writes "22 Nov 2026". */

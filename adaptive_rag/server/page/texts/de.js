@@ -328,6 +328,7 @@ export const de = {
   what_shortened: "Gekürzt",
   what_left_out: "Weggelassen, da es fehlschlug",
   chosen_mmr: "treffend und untereinander verschieden",
+  chosen_in_turn: "reihum",
   chosen_enough: "genug für eine Antwort",
   details: "Einzelheiten",
   fusion_shares: "{meaning} nach Sinn, {words} nach Wörtern",

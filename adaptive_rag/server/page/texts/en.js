@@ -318,6 +318,7 @@ export const en = {
   what_shortened: "Shortened",
   what_left_out: "Left out, since it failed",
   chosen_mmr: "relevant and unlike each other",
+  chosen_in_turn: "in turn",
   chosen_enough: "enough to answer",
   details: "Details",
   fusion_shares: "{meaning} by meaning, {words} by words",

@@ -113,7 +113,6 @@ export const said = [
   ],
   ["{} passages, as the branches found them", "{} Textstellen, wie die Teile sie fanden"],
   ["the model's choice", "die Wahl des Modells"],
-  ["in turn", "reihum"],
   ["the most relevant, without near-duplicates", "die treffendsten, ohne fast gleiche"],
   ["the aspects count together", "die Aspekte zählen zusammen"],
   ["no readable sentence was found", "es wurde kein lesbarer Satz gefunden"],
