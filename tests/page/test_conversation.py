@@ -89,7 +89,7 @@ def test_stop_ends_a_first_question_at_once_and_leaves_no_thread(demo: str, visi
     before = len(threads(demo))
     with visit(demo) as somebody:
         page = somebody.open("#/ask")
-        page.route("**/collections/samples/threads", waiting.append, times=1)
+        page.route("**/collections/samples/threads", lambda route: waiting.append(route), times=1)
         page.get_by_label("Ask a question").fill(LEVEL)
         page.keyboard.press("Enter")
         with page.expect_response(lambda answer: answer.request.method == "DELETE"):
@@ -178,7 +178,7 @@ def test_marks_count_from_1_in_the_order_of_the_text_in_its_sources_and_in_its_c
         shown = [int(mark) for mark in turn.locator("button.mark").all_text_contents()]
         assert list(dict.fromkeys(shown)) == list(range(1, max(shown) + 1)) and max(shown) > 2
         turn.locator("summary").filter(has_text="sources").click()
-        listed = [int(mark) for mark in turn.locator("li .mark").all_text_contents()]
+        listed = [int(mark) for mark in turn.locator("details li > .mark").all_text_contents()]
         assert listed == sorted(listed) and set(listed) == set(shown)
         turn.get_by_role("button", name="Copy").click()
         page.get_by_text("was copied with its sources").wait_for()
