@@ -1,5 +1,5 @@
 /** What a part of the screen reads from the server: it is loading, it is there, or why it is not. */
-import { isOnline, Problem } from "../core/api.js";
+import { isOnline, lost, Problem } from "../core/api.js";
 import { html, useEffect, useSignal, useState } from "../core/html.js";
 import { t } from "../core/texts.js";
 import { said, Trouble } from "./notices.js";
@@ -48,7 +48,9 @@ export function lazily(find, ...styles) {
   /** @type {any} */
   let component = null;
   const read = readOnce(async () => {
-    [component] = await Promise.all([find(), ...styles.map(addStyles)]);
+    [component] = await Promise.all([find(), ...styles.map(addStyles)]).catch((error) => {
+      throw error instanceof SyntaxError ? error : lost();
+    });
     return component;
   });
   /** @param {any} props */

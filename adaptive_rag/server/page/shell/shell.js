@@ -27,6 +27,7 @@ const SCREENS = /** @type {const} */ ({
 });
 
 const SECONDS_BETWEEN_TRIES = 5;
+const MS_OF_FIRST_SCREEN = 3000;
 
 export function Shell() {
   useSignal(language);
@@ -38,6 +39,10 @@ export function Shell() {
     document.title = `${t(`nav_${name}`)} · Adaptive RAG`;
   });
   useEffect(() => {
+    // The other screens come once the first is there, so that they are there when the server is not.
+    setTimeout(() => {
+      for (const each of [SCREENS.threads, SCREENS.library, SCREENS.people]) each.load();
+    }, MS_OF_FIRST_SCREEN);
     const look = () => void checkWho().catch(tell);
     window.addEventListener("focus", look);
     document.addEventListener("visibilitychange", look);
