@@ -1,4 +1,4 @@
-"""Threads as the page needs them: begun anew from a question in the middle, and taken along under their own name."""
+"""Threads as the page needs them: begun anew in the middle, and taken along under their own name."""
 
 from pathlib import Path
 
