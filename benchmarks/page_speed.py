@@ -170,7 +170,7 @@ def pdf_at_its_citation(page: Page, address: str, folder: Path, pages: int) -> f
     page.get_by_role("navigation").wait_for()
     begun = time.perf_counter()
     page.evaluate(
-        "async cited => (await import('/page/document/pane.js')).openDocument('long', cited)",
+        "async cited => (await import('/page/document/opened.js')).openDocument('long', cited)",
         cited | {"page": pages - 1},
     )
     page.wait_for_selector(_MARKED)

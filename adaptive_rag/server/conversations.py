@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+import re
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, nullcontext
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
+from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.store.base import BaseStore
@@ -24,6 +27,8 @@ from adaptive_rag.server.problems import Problem
 from adaptive_rag.server.settings import ServerSettings
 from adaptive_rag.server.tables import Thread, now
 from adaptive_rag.state import Citation, Decision
+from adaptive_rag.text.markdown import sub_in_prose
+from adaptive_rag.text.markers import MARKER, find_markers, number_of, write_marker
 from adaptive_rag.text.redaction import redact
 
 FILE = "conversations.sqlite"
@@ -57,12 +62,29 @@ class Conversations:
 
     def turns(self, thread_id: str) -> list[TurnShown]:
         """Return what was asked and answered so far, oldest first."""
-        kept = self.saver.get_tuple({"configurable": {"thread_id": thread_id, "checkpoint_ns": ""}})
+        kept = self.saver.get_tuple(_place_of(thread_id))
         return _read_turns(kept.checkpoint["channel_values"].get("messages", ())) if kept else []
 
     def forget(self, thread_id: str) -> None:
         """Delete what was said in a thread."""
         self.saver.delete_thread(thread_id)
+
+    def copy(self, thread_id: str, turns: int, to: str) -> None:
+        """Let another thread begin with the first turns of this one.
+
+        Raises:
+            Problem: 422; it has fewer.
+        """
+        kept = self.saver.get_tuple(_place_of(thread_id))
+        messages = kept.checkpoint["channel_values"].get("messages", ()) if kept else ()
+        ends = [at for at, message in enumerate(messages, 1) if isinstance(message, AIMessage)]
+        if turns > len(ends):
+            raise Problem(422, f"This thread has {len(ends)} answered questions, not {turns}.")
+        if not kept or not turns:
+            return
+        checkpoint = kept.checkpoint
+        checkpoint["channel_values"] = {"messages": messages[: ends[turns - 1]]}
+        self.saver.put(_place_of(to), checkpoint, kept.metadata, checkpoint["channel_versions"])
 
     @asynccontextmanager
     async def hold(self, thread_id: str, question: str) -> AsyncIterator[None]:
@@ -202,6 +224,10 @@ class _SqliteSaver(AsyncSqliteSaver):
             await self.conn.commit()
 
 
+def _place_of(thread_id: str) -> RunnableConfig:
+    return {"configurable": {"thread_id": thread_id, "checkpoint_ns": ""}}
+
+
 def _read_turns(messages: Iterable[AnyMessage]) -> list[TurnShown]:
     turns: list[TurnShown] = []
     question = ""
@@ -226,11 +252,24 @@ def _read_turns(messages: Iterable[AnyMessage]) -> list[TurnShown]:
 
 
 def format_markdown(title: str, turns: Sequence[TurnShown]) -> str:
-    """Return a thread as Markdown, each answer with what its marks stand for."""
+    """Return a thread as Markdown, each answer with what its marks stand for.
+
+    The marks of an answer count from 1 in the order of its text, whatever passages they stand for.
+    """
     lines = [f"# {title}"]
     for turn in turns:
-        lines += ["", f"## {turn.question}", "", turn.answer, ""]
-        for citation in turn.citations:
+        cited = [citation["marker"] for citation in turn.citations]
+        written = [marker for marker in find_markers(turn.answer) if marker in cited]
+        numbers = {marker: number for number, marker in enumerate(dict.fromkeys(written + cited), 1)}
+        answer = sub_in_prose(MARKER, partial(_renumber, numbers), turn.answer)
+        lines += ["", f"## {turn.question}", "", answer, ""]
+        for citation in sorted(turn.citations, key=lambda each: numbers[each["marker"]]):
             page = f", page {citation['page']}" if citation["page"] is not None else ""
-            lines.append(f"- [{citation['marker']}] {citation['source']}{page}: “{citation['quote']}”")
+            number = write_marker(numbers[citation["marker"]])
+            lines.append(f"- {number} {citation['source']}{page}: “{citation['quote']}”")
     return "\n".join(lines) + "\n"
+
+
+def _renumber(numbers: Mapping[int, int], mark: re.Match[str]) -> str:
+    number = number_of(mark[0])
+    return write_marker(numbers.get(number, number))

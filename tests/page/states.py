@@ -47,10 +47,10 @@ def states_of_one_person(somebody: Person) -> Iterator[str]:
             page.locator("button.mark").first.click()
             page.locator(".pdf-mark").first.wait_for()
             yield "document-pdf"
-            call(page, "document/pane.js", "openDocument", "samples", _TEXT)
+            call(page, "document/opened.js", "openDocument", "samples", _TEXT)
             page.locator(".document mark").first.wait_for()
             yield "document-text"
-            call(page, "document/pane.js", "closeDocument")
+            call(page, "document/opened.js", "closeDocument")
             page.locator("button.mark").first.hover()
             page.get_by_role("tooltip").wait_for()
             yield "citation"

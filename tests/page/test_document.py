@@ -15,6 +15,7 @@ from playwright.sync_api import Page, expect
 
 from tests.page.browser import Person
 from tests.page.conftest import Visit
+from tests.page.states import ask
 
 COLLECTION = "papers"
 
@@ -108,7 +109,7 @@ def show(somebody: Person, *cited: dict[str, Any]) -> Page:
     page = somebody.page if somebody.page.url.startswith("http") else somebody.open("#/ask")
     page.get_by_role("textbox").first.focus()
     page.evaluate(
-        """([collection, all]) => import("/page/document/pane.js")
+        """([collection, all]) => import("/page/document/opened.js")
            .then((pane) => pane.openDocument(collection, all[0], all))""",
         [COLLECTION, list(cited)],
     )
@@ -136,8 +137,9 @@ def test_the_very_words_are_marked_and_have_the_focus(demo: str, visit: Visit, p
         for source, quote in QUOTES:
             page = show(somebody, cite(papers, source, quote))
             expect(page.get_by_role("complementary", name=source)).to_be_visible()
-            expect(page.locator(".document mark").filter(has_text=quote[:4]).first).to_be_focused()
-            assert marked(page) == quote
+            shown = quote.removeprefix("Price: ")  # that stands above the column
+            expect(page.locator(".document mark").filter(has_text=shown[:4]).first).to_be_focused()
+            assert marked(page) == shown
 
 
 @pytest.mark.nightly
@@ -288,3 +290,102 @@ def test_a_document_that_cannot_be_shown_says_why(demo: str, visit: Visit, paper
         expect(page.get_by_text("This PDF cannot be shown here")).to_be_visible()
         expect(page.get_by_role("alert")).to_contain_text("no such text")
         somebody.errors.clear()  # as above
+
+
+KEPT = {
+    "notes.md": "# Harbour\n\nThe **wall** is `high`; see [its site](https://example.org).\n\n"
+    "| Year | Level |\n|---|---|\n| 1953 | 4.10 m |\n\n- one\n- two\n\n<img src=x onerror=alert(1)>\n",
+    "levels.csv": "year,level\n1953,4.10 m\n2015,4.83 m\n",
+}
+
+
+@pytest.fixture(scope="module")
+def tabled(demo: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Keep documents with tables in a collection of their own, and return its path below /api/v1."""
+    word = docx.Document()
+    word.add_paragraph("Floods of the town")
+    table = word.add_table(2, 2)
+    for row, cells in zip(table.rows, (("Year", "Level"), ("1953", "4.10 m")), strict=True):
+        for cell, text in zip(row.cells, cells, strict=True):
+            cell.text = text
+    file = tmp_path_factory.mktemp("documents") / "floods.docx"
+    word.save(str(file))
+    path = f"{demo}/api/v1/collections/tabled"
+    with httpx.Client(headers={"Origin": demo}) as client:
+        client.post(f"{demo}/api/v1/collections", json={"name": "tabled"}).raise_for_status()
+        files = [("files", (name, text.encode())) for name, text in KEPT.items()]
+        files.append(("files", (file.name, file.read_bytes())))
+        client.post(f"{path}/documents", files=files).raise_for_status()
+        while client.get(f"{path}/documents?state=indexed").json()["total"] < 3:
+            time.sleep(0.1)
+        yield path
+        client.delete(path).raise_for_status()
+
+
+def open_at(page: Page, path: str, name: str, words: str) -> None:
+    """Open a document of the collection at the words as its text has them."""
+    [row] = httpx.get(f"{path}/documents", params={"search": name}).json()["items"]
+    start = httpx.get(f"{path}/documents/{row['id']}/text").json()["text"].index(words)
+    cited = {"source": name, "start": start, "end": start + len(words), "quote": "", "page": None}
+    page.evaluate(
+        'async cited => (await import("/page/document/opened.js")).openDocument("tabled", cited)', cited
+    )
+
+
+def test_markdown_is_drawn_with_its_cited_words_marked_and_no_html_of_it_runs(
+    demo: str, visit: Visit, tabled: str
+) -> None:
+    with visit(demo) as somebody:
+        page = somebody.open("#/ask")
+        open_at(page, tabled, "notes.md", "The **wall** is `high`")
+        pane = page.get_by_role("complementary", name="notes.md")
+        expect(pane.get_by_role("heading", name="Harbour")).to_be_visible()
+        expect(pane.locator("mark")).to_have_text(["The ", "wall", " is ", "high"])
+        expect(pane.locator("mark").first).to_be_focused()
+        expect(pane.get_by_role("listitem")).to_have_text(["one", "two"])
+        expect(pane.get_by_role("link", name="its site")).to_have_attribute("href", "https://example.org")
+        assert "**" not in pane.inner_text() and pane.locator("img").count() == 0
+        open_at(page, tabled, "notes.md", "| 1953 | 4.10 m |")
+        expect(pane.locator("td mark")).to_have_text(["1953", "4.10 m"])
+
+
+@pytest.mark.parametrize(
+    ("name", "words", "head"),
+    [
+        ("floods.docx", "1953 | 4.10 m", ["Year", "Level"]),
+        ("levels.csv", "1953\nlevel: 4.10 m", ["year", "level"]),
+    ],
+)
+def test_tables_of_documents_are_tables_with_their_cited_cells_marked(
+    demo: str, visit: Visit, tabled: str, name: str, words: str, head: list[str]
+) -> None:
+    with visit(demo) as somebody:
+        page = somebody.open("#/ask")
+        open_at(page, tabled, name, words)
+        table = page.get_by_role("complementary", name=name).get_by_role("table")
+        expect(table.get_by_role("columnheader")).to_have_text(head)
+        expect(table.locator("td mark")).to_have_text(["1953", "4.10 m"])
+        expect(table.locator("mark").first).to_be_focused()
+
+
+def test_a_library_document_stands_alone_whatever_an_answer_has_open(demo: str, visit: Visit) -> None:
+    with visit(demo) as somebody:
+        page = somebody.open("#/ask")
+        ask(page, "What is the highest water level ever recorded at Pellhythe?")
+        page.locator("button.mark").first.click()
+        expect(page.get_by_role("complementary")).to_be_visible()
+        page.evaluate("location.hash = '#/library/samples'")
+        page.get_by_role("link", name="faq.csv").click()
+        expect(page.get_by_role("heading", name="faq.csv")).to_be_visible()
+        expect(page.get_by_role("group", name="Text of the document")).to_be_visible()
+        expect(page.get_by_role("complementary")).to_have_count(0)
+
+
+def test_a_pdf_without_cited_words_does_not_say_that_they_cannot_be_marked(demo: str, visit: Visit) -> None:
+    with visit(demo) as somebody:
+        page = somebody.open("#/library/samples")
+        page.get_by_role("link", name="climate_handbook.pdf").click()
+        page.get_by_role("button", name="As PDF").click()
+        expect(page.locator(".pdf-page canvas").first).to_be_visible()
+        page.wait_for_load_state("networkidle")
+        expect(page.get_by_text("cannot be marked")).to_have_count(0)

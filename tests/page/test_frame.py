@@ -5,8 +5,11 @@ import re
 from pathlib import Path
 
 import httpx
+from playwright.sync_api import expect
 
 from tests.page.conftest import Visit
+from tests.page.states import QUESTIONS, call
+from tests.page.test_ask import VIEWS
 
 
 def test_the_policy_allows_nothing_unsafe_and_nothing_of_another_host(demo: str) -> None:
@@ -71,3 +74,57 @@ def test_no_class_is_styled_by_two_parts_of_the_screen() -> None:
                 owners.setdefault(named[1], set()).add(sheet.parent.name)
     shared = {name: found for name, found in owners.items() if len(found - {"style"}) > 1}
     assert owners and not shared
+
+
+def first_files() -> set[str]:
+    """Return what `app.js` imports, and what that imports; all else comes when it is needed."""
+    folder = Path("adaptive_rag/server/page")
+    named = dict(re.findall(r'"([^"]+)": "\./page/([^"]+)"', (folder / "index.html").read_text()))
+    seen, open_files = set[str](), {"app.js"}
+    while open_files:
+        file = open_files.pop()
+        seen.add(file)
+        for name in re.findall(r'(?:\bfrom|^import) ?"([^"]+)"', (folder / file).read_text(), re.M):
+            if name in named or name.startswith("."):
+                path = named.get(name) or (folder / file).parent.joinpath(name).resolve()
+                open_files.add(str(path).removeprefix(f"{folder.resolve()}/"))
+        open_files -= seen
+    return seen
+
+
+def test_the_first_screen_asks_for_its_files_at_once_and_they_are_small(demo: str) -> None:
+    index = httpx.get(demo).text
+    assert set(re.findall(r'<link rel="modulepreload" href="page/([^"]+)"', index)) == first_files()
+    styles = re.findall(r'<link rel="stylesheet" href="page/([^"]+)"', index)
+    size = 0
+    for file in (*first_files(), *styles):
+        with httpx.stream("GET", f"{demo}/page/{file}", headers={"Accept-Encoding": "gzip"}) as answer:
+            assert (
+                answer.headers.get("content-encoding") == "gzip"
+                or int(answer.headers["content-length"]) < 1000
+            )
+            size += sum(len(piece) for piece in answer.iter_raw())
+    assert size < 60_000
+
+
+def test_something_is_shown_before_any_script_runs(demo: str, visit: Visit) -> None:
+    with visit(demo) as somebody:
+        somebody.page.route("**/*.js", lambda route: None)
+        somebody.page.goto(demo, wait_until="commit")
+        somebody.page.get_by_text("Adaptive RAG").wait_for()
+
+
+def test_what_the_server_says_is_german_on_a_german_page(demo: str, visit: Visit) -> None:
+    with visit(demo, language="de") as somebody:
+        page = somebody.open("#/ask")
+        call(page, "ask/conversation.js", "ask", "samples", VIEWS)
+        turn = page.get_by_role("article")
+        expect(turn.get_by_role("heading", name="Vorteile und Argumente dafür")).to_be_visible()
+        turn.get_by_role("button", name=re.compile("^Warum")).click()
+        page.locator(".timeline").wait_for()
+        english = [text for text in page.locator("article [lang=en]").all_inner_texts() if text.strip()]
+        assert english == []
+        call(page, "ask/conversation.js", "ask", "samples", QUESTIONS["refused"])
+        refused = page.get_by_role("article").nth(1)
+        expect(refused).to_contain_text("Die Dokumente enthalten keine Antwort auf diese Frage.")
+        expect(refused).not_to_contain_text("What came nearest")

@@ -240,7 +240,7 @@ def test_hostile_documents_their_headings_and_file_names(
         watched.check()
         cited = {"source": row["name"], "start": 0, "end": 20, "quote": row["name"], "page": None}
         watched.open("#/ask")
-        call(watched.page, "document/pane.js", "openDocument", collection, cited)
+        call(watched.page, "document/opened.js", "openDocument", collection, cited)
         watched.page.get_by_role("complementary").wait_for()
         watched.check()
 
@@ -329,7 +329,7 @@ def test_a_hostile_pdf(watched: Watched, modelled: str, collection: str) -> None
     _wait_for_jobs(modelled, place)
     cited = {"source": "hostile.pdf", "start": 0, "end": 20, "quote": PAYLOADS[0], "page": 1}
     watched.open("#/ask")
-    call(watched.page, "document/pane.js", "openDocument", collection, cited)
+    call(watched.page, "document/opened.js", "openDocument", collection, cited)
     watched.page.locator(".textLayer span").first.wait_for()
     watched.check()
     watched.page.locator(".pdf-page").first.click()

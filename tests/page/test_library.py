@@ -14,6 +14,7 @@ import pytest
 from playwright.sync_api import Page, Route, expect
 
 from tests.page.conftest import Visit, sign_in
+from tests.page.servers import Servers
 
 FERRY = b"# Ferry\n\nThe ferry to Grauholm leaves at 7:45 from the east quay.\n"
 
@@ -356,10 +357,58 @@ def test_members_are_chosen_and_readers_change_nothing(team: str, visit: Visit) 
             expect(theirs.get_by_role("button", name="Remove")).to_have_count(0)
             theirs.get_by_role("link", name="ferry.md").click()
             expect(theirs.get_by_role("link", name="Download")).to_be_visible()
-            expect(theirs.get_by_role("button", name="Read again")).to_have_count(0)
+            expect(theirs.get_by_role("button", name="Re-index")).to_have_count(0)
             page.get_by_role("button", name="Remove otto").click()
             expect(page.get_by_text("Nobody has been added yet.")).to_be_visible()
             theirs.goto(f"{team}/#/library")
             theirs.reload()
             expect(theirs.get_by_text("No collection is open to you yet.")).to_be_visible()
         page.context.request.delete(f"{team}/api/v1/collections/harbour", headers={"Origin": team})
+
+
+def drop(page: Page, *names: str) -> None:
+    """Drop files anywhere on the page."""
+    page.evaluate(
+        """names => {
+          const data = new DataTransfer();
+          for (const name of names) data.items.add(new File(["# Ferry"], name));
+          document.body.dispatchEvent(
+            new DragEvent("drop", { dataTransfer: data, bubbles: true, cancelable: true }));
+        }""",
+        names,
+    )
+
+
+def test_what_office_keeps_beside_an_open_file_is_left_out_with_a_note(
+    demo: str, visit: Visit, collection: str
+) -> None:
+    with visit(demo) as somebody:
+        page = somebody.open(f"#/library/{collection}")
+        expect(page.get_by_role("heading", name=collection)).to_be_visible()
+        drop(page, "~$report.docx", "ferry.md")
+        expect(page.get_by_text("1 temporary file of an office program left out.")).to_be_visible()
+        expect(page.get_by_role("article", name="ferry.md")).to_be_visible()
+        expect(page.get_by_text(re.compile("damaged|problem"))).to_have_count(0)
+
+
+def test_files_that_are_dropped_where_nothing_is_kept_yet_make_a_collection(
+    servers: Servers, tmp_path: Path, visit: Visit
+) -> None:
+    with servers.serve(tmp_path, "--data", str(tmp_path / "data")) as address, visit(address) as somebody:
+        page = somebody.open("#/ask")
+        expect(page.get_by_role("heading", name="Ask your documents")).to_be_visible()
+        drop(page, "ferry.md")
+        form = page.get_by_role("dialog", name="New collection")
+        expect(form.get_by_label("Name", exact=True)).to_have_value("documents")
+        form.get_by_role("button", name="Make collection").click()
+        expect(page.get_by_role("heading", name="documents")).to_be_visible()
+        expect(page.get_by_role("article", name="ferry.md")).to_be_visible()
+
+
+def test_who_may_only_read_learns_that_they_cannot_drop_files(team: str, visit: Visit) -> None:
+    with visit(team) as somebody:
+        sign_in(somebody.page, team, "ben")
+        page = somebody.open("#/ask")
+        expect(page.get_by_label("Ask a question")).to_be_visible()
+        drop(page, "ferry.md")
+        expect(page.get_by_text("Your role in this collection does not allow this.")).to_be_visible()

@@ -92,7 +92,7 @@ def test_a_file_dropped_on_ask_goes_to_the_chosen_collection_and_elsewhere_nowhe
         page.get_by_role("link", name="Threads").click()
         expect(page.get_by_role("heading", name="Threads")).to_be_visible()
         page.evaluate(drop)
-        expect(page.get_by_text("Drop files on a collection in the library")).to_be_visible()
+        expect(page.get_by_text("Drop files on Ask, or in the library")).to_be_visible()
         page.get_by_role("link", name="Ask", exact=True).click()
         expect(page.get_by_label("Ask a question")).to_be_visible()
         page.evaluate(drop)

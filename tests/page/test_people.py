@@ -316,7 +316,7 @@ def test_an_admin_adds_a_user_who_signs_in_and_is_disabled(
         expect(cleo.get_by_role("button", name="Enable")).to_be_visible()
         assert httpx.post(f"{team}/api/v1/session", json=credentials).status_code == 401
         page.get_by_role("link", name="Log").click()
-        expect(page.get_by_role("listitem").first).to_contain_text("Was not let in")
+        expect(page.get_by_role("listitem").first).to_contain_text("Access denied")
         expect(page.get_by_text("Added a user · cleo")).to_be_visible()
         page.get_by_role("link", name="Users").click()
         cleo.get_by_role("button", name="Delete").click()

@@ -75,6 +75,7 @@ ROUTES: dict[str, tuple[str, Any, int]] = {
     "GET /api/v1/threads/{thread}": ("signed in", None, 404),
     "PATCH /api/v1/threads/{thread}": ("signed in", {"title": "New"}, 404),
     "GET /api/v1/threads/{thread}/export": ("signed in", None, 404),
+    "POST /api/v1/threads/{thread}/branches": ("signed in", {"turns": 0}, 404),
     "POST /api/v1/threads/{thread}/ask": ("signed in", {"question": "When?"}, 404),
     "POST /api/v1/threads/{thread}/ask/events": ("signed in", {"question": "When?"}, 404),
     "POST /api/v1/threads/{thread}/turns/{number}/feedback": ("signed in", {"is_good": True}, 404),

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator
 from datetime import datetime
 from typing import Annotated, Literal
+from urllib.parse import quote
 
 from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import JSONResponse, PlainTextResponse
@@ -58,6 +60,14 @@ class Renamed(BaseModel):
     title: Annotated[Title, Field(min_length=1)]
 
 
+class Branch(BaseModel):
+    """A thread that begins as another did."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    turns: int = Field(ge=0, le=1000, description="So many questions, with their answers, are in both.")
+
+
 class ThreadShown(BaseModel):
     """A thread as its owner sees it."""
 
@@ -86,6 +96,20 @@ def create_thread(new: NewThread, caller: ChangingCaller, found: ReadableCollect
     check_threads(db, caller)
     row = Thread(owner_id=caller.id, collection_id=found.id, title=new.title)
     db.add(row)
+    db.commit()
+    return _shown(db, row)
+
+
+@router.post("/threads/{thread}/branches", status_code=201)
+def branch_thread(
+    branch: Branch, caller: ChangingCaller, found: OwnThread, db: Db, parts: Parts
+) -> ThreadShown:
+    """Begin a thread with the first questions and answers of another, which stays as it is."""
+    check_threads(db, caller)
+    row = Thread(owner_id=caller.id, collection_id=found.collection_id, title="")
+    db.add(row)
+    db.flush()
+    parts.conversations.copy(found.id, branch.turns, row.id)
     db.commit()
     return _shown(db, row)
 
@@ -143,11 +167,18 @@ def export_thread(
 ) -> Response:
     """Download a thread as a text or as data."""
     shown = show_thread(found, db, parts)
-    headers = {"Content-Disposition": f'attachment; filename="thread.{"json" if form == "json" else "md"}"'}
+    name = quote(f"{_file_name(shown.title)}.{'json' if form == 'json' else 'md'}")
+    headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{name}"}
     if form == "json":
         return JSONResponse(shown.model_dump(mode="json"), headers=headers)
     text = format_markdown(shown.title, shown.turns)
     return PlainTextResponse(text, headers=headers, media_type="text/markdown")
+
+
+def _file_name(title: str) -> str:
+    """Return what a title is called as a file: its words, without what file systems do not take."""
+    words = " ".join(re.sub(r'[\\/:*?"<>|\x00-\x1f]+', " ", title).split())
+    return words[:80].strip(" .") or "thread"
 
 
 def index_of_thread(found: OwnThread, db: Db, parts: Parts) -> Searched:

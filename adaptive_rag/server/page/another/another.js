@@ -1,10 +1,10 @@
 /** The same question answered another way, side by side, and what a person thinks of it. */
-import { MarkedText } from "../ask/citations.js";
+import { MarkedText, shownNumbers } from "../ask/citations.js";
 import { pathOf, post, remove } from "../core/api.js";
 import { html, signal, useDisclosure, useSignal } from "../core/html.js";
 import { made, wrapWords } from "../core/markup.js";
-import { formatDuration, named, t } from "../core/texts.js";
-import { openDocument } from "../document/pane.js";
+import { formatDuration, named, t, withOwnLines } from "../core/texts.js";
+import { openDocument } from "../document/opened.js";
 import { tell } from "../shell/notices.js";
 import { laneStyle, useStrategies } from "../why/way.js";
 
@@ -13,8 +13,8 @@ import { laneStyle, useStrategies } from "../why/way.js";
 /** What came of each turn, by its key, and outlasts the screen; `kept` is null where a vote was taken back. @type {{ value: Record<string, Seen> }} */
 const seen = signal({});
 
-/** @param {{ turn: Turn, taken: string }} props `taken` is the strategy of the answer */
-export function Another({ turn, taken }) {
+/** @param {{ turn: Turn, taken: string, children: any }} props `taken` is the strategy of the answer; the children are what else is done with it */
+export function Another({ turn, taken, children }) {
   const ways = useStrategies().value?.strategies.filter((each) => each.name !== taken) ?? [];
   const { isOpen, toggle, close, button, onKeyDown } = useDisclosure();
   const { found, kept = turn.vote, doing } = useSignal(seen)[turn.key] ?? {};
@@ -47,6 +47,7 @@ export function Another({ turn, taken }) {
       const inThread = turn.number && `/threads/${turn.thread}/turns/${turn.number}/feedback`;
       const told = inThread ? opinion : { ...asked, route: taken, ...opinion };
       set({ kept: await post(inThread || `${inCollection}/feedback`, told) });
+      tell(t("vote_kept"));
     });
   /** @param {boolean} isGood */
   const thumb = (isGood) => {
@@ -59,19 +60,20 @@ export function Another({ turn, taken }) {
   const id = `ways-${turn.key}`;
   const better = !found && kept?.better_route;
   return html`<div class="another" onKeyDown=${onKeyDown}>
-    <div class="row actions">
+    <div class="actions">
+      ${children}
       ${thumb(true)}${thumb(false)}
-      <button ref=${button} class="quiet" aria-expanded=${isOpen} aria-controls=${id} onClick=${toggle}>${t("another_way")}</button>
-      <div id=${id} class="row" role="group" aria-label=${t("other_ways")} hidden=${!isOpen}>
-        ${ways.map((way) => html`<button key=${way.name} title=${way.purpose} onClick=${() => compare(way.name)}>${t("as_way", { way: named("", way.name) })}</button>`)}
-      </div>
+      <button ref=${button} class="quiet small" aria-expanded=${isOpen} aria-controls=${id} onClick=${toggle}>${t("another_way")}</button>
+    </div>
+    <div id=${id} class="row" role="group" aria-label=${t("other_ways")} hidden=${!isOpen}>
+      ${ways.map((way) => html`<button key=${way.name} title=${way.purpose} onClick=${() => compare(way.name)}>${t("as_way", { way: named("", way.name) })}</button>`)}
     </div>
     ${found && html`<${Compared} turn=${turn} found=${found} kept=${kept} vote=${vote} />`}
-    <p class="soft small" role="status">${doing === "comparing" && t("comparing")}${kept && (found || better) && html`${better ? t("vote_for", { way: named("", better) }) : t("vote_kept")} <button class="link" onClick=${() => vote()}>${t("take_back")}</button>`}</p>
+    <p class="soft small" role="status">${doing === "comparing" && t("comparing")}${better && html`${t("vote_for", { way: named("", better) })} <button class="link" onClick=${() => vote()}>${t("take_back")}</button>`}</p>
   </div>`;
 }
 
-/** @param {{ turn: Turn, found: Comparison, kept?: Vote | null, vote: (opinion: Omit<Vote, "id">) => void }} props */
+/** @param {{ turn: Turn, found: Comparison, kept?: Vote | null, vote: (opinion?: Omit<Vote, "id">) => void }} props */
 function Compared({ turn, found: { columns, passages, sentences, places }, kept, vote }) {
   /** @param {string[]} ids @param {"sources_both" | "sources_only"} title */
   const sources = (ids, title) => {
@@ -83,6 +85,8 @@ function Compared({ turn, found: { columns, passages, sentences, places }, kept,
       ${[...listed].reverse().map(([words, place]) => html`<li key=${words}><button class="link" onClick=${() => openDocument(turn.collection, { ...place, quote: "" })}>${words}</button></li>`)}
     </ul></div>`;
   };
+  // In both columns the same is marked.
+  const areOwnFewer = Object.values(sentences.only).flat().length <= 2 * sentences.in_all.length;
   /** @param {Comparison["columns"][0]} column */
   const column = ({
     name,
@@ -92,27 +96,26 @@ function Compared({ turn, found: { columns, passages, sentences, places }, kept,
   }) => html`<article key=${name} class="card stack" style=${laneStyle(name)}>
     <header class="row"><h3 class="grow">${named("", name)}</h3>
       <span class="soft small">${formatDuration(ms)}, ${calls ? t("model_calls", { n: calls }) : t("no_model_calls")}</span></header>
-    <${MarkedText} text=${answer.answer} collection=${turn.collection} citations=${answer.citations}
-      finish=${(/** @type {DocumentFragment} */ drawn) => markFewer(drawn, sentences.only[name], sentences.in_all)} />
+    <${MarkedText} text=${withOwnLines(answer.answer)} collection=${turn.collection} citations=${answer.citations} numbers=${shownNumbers(answer)}
+      finish=${(/** @type {DocumentFragment} */ drawn) => markFewer(drawn, areOwnFewer, areOwnFewer ? sentences.only[name] : sentences.in_all)} />
     ${sources(passages.only[name], "sources_only")}
-    <button class="better" aria-pressed=${kept?.better_route === name} onClick=${() => vote({ better_route: name })}>${t("this_better")}</button>
+    <button class="better" aria-pressed=${kept?.better_route === name} onClick=${() => vote(kept?.better_route === name ? undefined : { better_route: name })}>${t("this_better")}</button>
   </article>`;
   return html`<section class="stack" aria-label=${t("two_ways")}>
     ${(turn.number ?? 1) > 1 && html`<p class="soft small">${t("compared_alone")}</p>`}
     <div class="columns">${columns.map(column)}</div>
     ${sources(passages.in_all, "sources_both")}
-    <button class="better" aria-pressed=${kept?.is_good === true} onClick=${() => vote({ is_good: true })}>${t("both_good")}</button>
+    <button class="better" aria-pressed=${kept?.is_good === true} onClick=${() => vote(kept?.is_good ? undefined : { is_good: true })}>${t("both_good")}</button>
   </section>`;
 }
 
 /**
  * Mark each sentence that the other answer lacks, or where those are the most, each that it has; and put a word
  * behind those that follow each other.
- * @param {DocumentFragment} drawn @param {string[]} own @param {string[]} shared
+ * @param {DocumentFragment} drawn @param {boolean} isOwn @param {string[]} fewer
  */
-function markFewer(drawn, own, shared) {
-  const isOwn = own.length <= shared.length;
-  for (const sentence of isOwn ? own : shared) wrapWords(drawn, sentence, () => made("only"));
+function markFewer(drawn, isOwn, fewer) {
+  for (const sentence of fewer) wrapWords(drawn, sentence, () => made("only"));
   const framed = [...drawn.querySelectorAll(".only")];
   framed.forEach((each, at) => {
     const between = document.createRange();

@@ -1,20 +1,25 @@
-/** Keeps the address and the conversation together: a thread's address opens it, and reloading stays in it. */
-import { useEffect, useRef, useSignal } from "../core/html.js";
+/** Keeps the address and the conversation together: a thread's address opens it, and the way back leads to the one before. */
+import { useLayoutEffect, useRef, useSignal } from "../core/html.js";
 import { place, rename } from "../core/route.js";
 import { tell } from "../shell/notices.js";
-import { opening, openThread, thread } from "./conversation.js";
+import { beginConversation, opening, openThread, thread } from "./conversation.js";
 
 export function useThreadAddress() {
   const { query } = useSignal(place);
   const kept = useSignal(thread);
   const last = useRef(kept?.id);
+  const isNew = useRef(true);
   const asked = query.thread;
-  useEffect(() => {
+  useLayoutEffect(() => {
     const hasMoved = kept?.id !== last.current;
+    const isFirst = isNew.current;
     last.current = kept?.id;
+    isNew.current = false;
     if (asked === (opening.value || kept?.id)) return;
-    if (asked && !hasMoved) open(asked).catch(tell);
-    else rename(["ask"], { ...query, thread: kept?.id });
+    // Who comes from another screen finds the conversation that they left.
+    if (hasMoved || (isFirst && !asked)) rename(["ask"], { thread: kept?.id }, hasMoved);
+    else if (asked) open(asked).catch(tell);
+    else beginConversation();
   }, [asked, kept?.id]);
 }
 

@@ -2,48 +2,51 @@
 import { Another } from "../another/another.js";
 import { html, useEffect, useSignal, useState } from "../core/html.js";
 import { made, sectionsOf, wrapWords } from "../core/markup.js";
-import { language, t } from "../core/texts.js";
-import { tell } from "../shell/notices.js";
+import { formatPercent, language, t, translated, withOwnLines } from "../core/texts.js";
+import { Said, tell } from "../shell/notices.js";
 import { en } from "../texts/en.js";
 import { Why } from "../why/why.js";
-import { asMarkdown, MarkedText, Nearest, Sources } from "./citations.js";
+import { asMarkdown, MarkedText, Nearest, Sources, shownNumbers } from "./citations.js";
 import { focusQuestion, useInPlace } from "./composer.js";
-import { askAgain } from "./conversation.js";
+import { askAgain, askInstead } from "./conversation.js";
 
 /** @param {{ turn: Turn }} props */
 export function Answer({ turn }) {
   useSignal(language);
-  const edited = useInPlace(t("ask_question"), turn.question, (question) => again(turn, { question }));
+  const edited = useInPlace(t("ask_question"), turn.question, (question) => {
+    focusQuestion();
+    askInstead(turn, question);
+  });
   const { answer, state } = turn;
+  const actions =
+    !edited.field &&
+    html`
+      ${answer && html`<button class="quiet small" onClick=${() => copy(answer)}>${t("ask_copy")}</button>`}
+      ${answer && html`<button class="quiet small again" onClick=${() => again(turn)}>${t("ask_again")}</button>`}
+      ${edited.button(t("ask_edit"))}`;
   return html`<article class="turn" aria-busy=${state === "running"}>
     ${edited.field || html`<h2 class="question">${turn.question}</h2>`}
     ${answer?.query_type === "contextual" && !answer.abstained && html`<${Situation} turn=${turn} />`}
     ${
       answer?.abstained
-        ? html`<div class="card refusal"><p>${t("ask_refused")}</p><${Markdown} turn=${turn} text=${beyondRefusal(answer.answer)} /><${Nearest} turn=${turn} /></div>`
+        ? html`<div class="card refusal"><p>${t("ask_refused")}</p><${Markdown} turn=${turn} text=${translated(beyondRefusal(turn)).text} /><${Nearest} turn=${turn} /></div>`
         : html`<${Text} turn=${turn} />`
     }
     ${state === "running" && html`<${Working} turn=${turn} />`}
     ${state === "failed" && html`<div class="card refusal" role="alert"><p>${turn.problem?.message}</p><${Retry} turn=${turn} /></div>`}
     ${state === "stopped" && html`<div class="row soft">${t("ask_stopped")}<${Retry} turn=${turn} /></div>`}
     <${Sources} turn=${turn} />
-    ${
-      state !== "running" &&
-      !edited.field &&
-      html`<div class="actions">
-        ${answer && html`<button class="quiet small" onClick=${() => copy(turn)}>${t("ask_copy")}</button>`}
-        ${answer && html`<button class="quiet small again" onClick=${() => again(turn)}>${t("ask_again")}</button>`}
-        ${edited.button(t("ask_edit"))}
-      </div>`
-    }
+    ${state === "answered" && answer ? html`<${Another} turn=${turn} taken=${answer.query_type}>${actions}<//>` : state !== "running" && html`<div class="actions">${actions}</div>`}
     <${Why} turn=${turn} />
-    ${state === "answered" && answer && html`<${Another} turn=${turn} taken=${answer.query_type} />`}
   </article>`;
 }
 
-/** What a refusal of the server adds to the words that the page has for it. @param {string} text */
-function beyondRefusal(text) {
-  return text.replace(en.ask_refused, "").replace(/^\s*I searched (one|the|\d+) documents?\.\s*/, "");
+/** What a refusal of the server adds to what the page says of it. @param {Turn} turn */
+function beyondRefusal({ answer, passages }) {
+  const added = (answer?.answer ?? "")
+    .replace(en.ask_refused, "")
+    .replace(/^\s*I searched (one|the|\d+) documents?\.\s*/, "");
+  return passages.length ? added.replace(/What came nearest stands in .*$/s, "") : added;
 }
 
 /** Ask once more; the next question is written below. @param {Turn} turn @param {Parameters<typeof askAgain>[1]} [changed] */
@@ -52,10 +55,10 @@ function again(turn, changed) {
   askAgain(turn, changed);
 }
 
-/** @param {Turn} turn */
-async function copy(turn) {
+/** @param {any} answer */
+async function copy(answer) {
   try {
-    await navigator.clipboard.writeText(asMarkdown(turn));
+    await navigator.clipboard.writeText(asMarkdown(answer));
     tell(t("ask_copied"));
   } catch {
     tell(t("ask_not_copied")); // the browser allows it on https and on this machine alone, and may ask first
@@ -73,12 +76,12 @@ function decisionsOf({ answer }, what) {
 function Text({ turn }) {
   const [closest] = decisionsOf(turn, "closest");
   const text = (turn.answer?.answer ?? turn.draft).replace(closest ? `**${closest.chosen}**\n` : "", "");
-  const [first, ...others] = sectionsOf(text);
+  const sure = turn.answer?.confidence;
+  const [first, ...others] = sectionsOf(withOwnLines(text));
   if (!first) return null;
   const headed = first.heading ? [first, ...others] : others;
   const isOpinion = (turn.answer?.query_type ?? turn.analysis?.type) === "opinion";
-  return html`
-    ${closest && html`<p class="card hint">${t("ask_closest")}</p>`}
+  const body = html`
     ${!first.heading && html`<${Markdown} turn=${turn} text=${first.body} />`}
     ${
       headed.length > 0 &&
@@ -90,7 +93,14 @@ function Text({ turn }) {
           </section>`,
         )}
       </div>`
+    }`;
+  return html`
+    ${
+      closest
+        ? html`<section class="card refusal"><h3>${t("ask_closest")}</h3><p class="small soft">${t("ask_closest_why")}</p>${body}</section>`
+        : body
     }
+    ${!closest && typeof sure === "number" && html`<p class="small soft">${t("sure", { share: formatPercent(sure) })}</p>`}
     <${Unheld} turn=${turn} />
   `;
 }
@@ -111,7 +121,8 @@ function Markdown({ text, turn }) {
     for (const { chosen } of decisionsOf(turn, "unsupported"))
       wrapWords(drawn, String(chosen), () => made("unheld"))?.after(made("unheld-note", t("ask_unheld")));
   };
-  return html`<${MarkedText} text=${text} collection=${turn.collection} citations=${turn.answer?.citations} finish=${finish} />`;
+  const { answer = turn.draft, citations = [] } = turn.answer ?? {};
+  return html`<${MarkedText} text=${text} collection=${turn.collection} citations=${citations} numbers=${shownNumbers({ answer, citations })} finish=${finish} />`;
 }
 
 /** The sentences that no passage holds, with the reasons. @param {{ turn: Turn }} props */
@@ -124,7 +135,7 @@ function Unheld({ turn }) {
   const all = share > 0 ? Math.round(unheld.length / share) : 0;
   return html`<details class="card hint folded">
     <summary>${all ? t("ask_held", { held: all - unheld.length, all }) : t("ask_not_held", { n: unheld.length })}</summary>
-    <ul>${unheld.map((each) => html`<li>“${String(each.chosen)}” <span class="soft">${each.why}</span></li>`)}</ul>
+    <ul>${unheld.map((each) => html`<li>“${String(each.chosen)}” <${Said} class="soft" of=${each.why} /></li>`)}</ul>
   </details>`;
 }
 

@@ -1,9 +1,10 @@
 /** What an answer rests on: its marks, the card that shows a quote, and the list of sources. */
 import { html, signal, useEffect, useElement, useLayoutEffect, useSignal } from "../core/html.js";
-import { placeMarks, renderMarkdown } from "../core/markup.js";
+import { numbersOf, placeMarks, renderMarkdown, renumber } from "../core/markup.js";
 import { documentName, placeWords } from "../core/places.js";
 import { language, t } from "../core/texts.js";
-import { openDocument, preparePdf } from "../document/pane.js";
+import { openDocument } from "../document/opened.js";
+import { preparePdf } from "../document/pane.js";
 
 /** @typedef {{ collection: string, citation: Citation, all: Citation[] }} Cited */
 
@@ -13,15 +14,31 @@ const cited = new WeakMap();
 const shown = signal(null);
 let closing = 0;
 
+/** The numbers that an answer's marks are shown with. @param {Pick<Answer, "answer" | "citations">} answer */
+export const shownNumbers = ({ answer, citations }) =>
+  numbersOf(
+    answer,
+    citations.map(({ marker }) => marker),
+  );
+
+/** What an answer cites, each with its number, in their order. @param {Pick<Answer, "answer" | "citations">} answer */
+function inOrder(answer) {
+  const numbers = shownNumbers(answer);
+  const numbered = answer.citations.map((each) => ({ ...each, number: numbers.get(each.marker) ?? 0 }));
+  return numbered.sort((a, b) => a.number - b.number);
+}
+
 /**
  * A text with the marks of its citations; `finish` may change what was drawn.
- * @param {{ text: string, collection: string, citations?: Citation[], finish: (drawn: DocumentFragment) => void }} props
+ * @param {{ text: string, collection: string, citations?: Citation[], numbers: Map<number, number>, finish: (drawn: DocumentFragment) => void }} props
  */
-export function MarkedText({ text, collection, citations, finish }) {
+export function MarkedText({ text, collection, citations = [], numbers, finish }) {
   const place = useElement();
   useLayoutEffect(() => {
     const drawn = renderMarkdown(text);
-    placeMarks(drawn, (number, sentence) => markOf(collection, citations ?? [], number, sentence));
+    placeMarks(drawn, (marker, sentence) =>
+      markOf(collection, citations, marker, numbers.get(marker), sentence),
+    );
     finish(drawn);
     place.current?.replaceChildren(drawn);
   }, [text, citations, language.value]);
@@ -31,14 +48,14 @@ export function MarkedText({ text, collection, citations, finish }) {
 /**
  * Return what stands for a mark: a button, once it is known what it cites; "[2024]", which cites nothing, as it is.
  * Of several quotes of a passage it cites the one that shares most words with its sentence.
- * @param {string} collection @param {Citation[]} all @param {number} number @param {string} sentence
+ * @param {string} collection @param {Citation[]} all @param {number} marker @param {number} [number] shown @param {string} [sentence]
  */
-function markOf(collection, all, number, sentence) {
+function markOf(collection, all, marker, number = marker, sentence = "") {
   const said = wordsIn(sentence);
-  const found = all.filter((each) => each.marker === number);
+  const found = all.filter((each) => each.marker === marker);
   const shared = found.map(({ quote }) => [...wordsIn(quote)].filter((word) => said.has(word)).length);
   const citation = found[shared.indexOf(Math.max(...shared))];
-  if (!citation && all.length) return document.createTextNode(`[${number}]`);
+  if (!citation && all.length) return document.createTextNode(`[${marker}]`);
   const mark = document.createElement(citation ? "button" : "span");
   mark.className = "mark";
   mark.textContent = String(number);
@@ -126,17 +143,17 @@ export function CitationCard() {
 /** @param {{ turn: Turn }} props */
 export function Sources({ turn }) {
   const citations = turn.answer?.citations ?? [];
-  if (!citations.length) return null;
+  if (!turn.answer || !citations.length) return null;
   const groups = Object.values(
-    Object.groupBy(citations, ({ marker, source, place }) =>
+    Object.groupBy(inOrder(turn.answer), ({ marker, source, place }) =>
       JSON.stringify([marker, source, placeWords({ ...place, lines: undefined })]),
     ),
   );
   return html`<details class="folded">
     <summary class="small soft">${t("ask_sources", { n: groups.length })}</summary>
     <ul class="plain">${groups.map((group = []) => {
-      const { marker, source, place } = group[0];
-      return html`<li class="row"><span class="mark">${marker}</span>
+      const { number, source, place } = group[0];
+      return html`<li class="row"><span class="mark">${number}</span>
         <${Opener} name=${documentName(source)} place=${placeWords({ ...place, lines: undefined })}
           open=${() => openDocument(turn.collection, group[0], citations)} />
         <span class="small soft">${t("ask_quotes", { n: group.length })}</span>
@@ -164,10 +181,10 @@ export function Nearest({ turn }) {
     })}</ul>`;
 }
 
-/** @param {Turn} turn @returns {string} the answer as Markdown with its quotes below */
-export function asMarkdown({ answer }) {
-  const quotes = answer?.citations.map(
-    (each) => `- [${each.marker}] ${whereOf(each)}: “${each.quote.replace(/\s+/g, " ")}”`,
+/** @param {Answer} answer @returns {string} the answer as Markdown with its quotes below */
+export function asMarkdown(answer) {
+  const quotes = inOrder(answer).map(
+    (each) => `- [${each.number}] ${whereOf(each)}: “${each.quote.replace(/\s+/g, " ")}”`,
   );
-  return [answer?.answer, quotes?.join("\n")].filter(Boolean).join("\n\n");
+  return [renumber(answer.answer, shownNumbers(answer)), quotes.join("\n")].filter(Boolean).join("\n\n");
 }

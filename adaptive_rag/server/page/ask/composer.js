@@ -13,6 +13,7 @@ import {
 import { chooseCollection, collection, collections } from "../core/session.js";
 import { t } from "../core/texts.js";
 import { Choice } from "../shell/form.js";
+import { tell } from "../shell/notices.js";
 import { ask, beginConversation, isAsking, opening, stop, thread, turns } from "./conversation.js";
 
 const TYPED = "adaptive-rag.question";
@@ -52,6 +53,7 @@ export function Composer() {
   }, [awaited, isLoading]);
   /** @param {string} name */
   const choose = (name) => {
+    if (hasTurns) tell(t("ask_new_in", { name }));
     beginConversation();
     chooseCollection(name);
   };

@@ -1,12 +1,14 @@
 /** The conversation on the screen: its turns, and what the server streams of the running one. */
-import { events, get, Problem, pathOf, post } from "../core/api.js";
+import { events, get, Problem, pathOf, post, remove } from "../core/api.js";
 import { computed, signal } from "../core/html.js";
 import { chooseCollection } from "../core/session.js";
-import { wordsOf } from "../shell/notices.js";
+import { t } from "../core/texts.js";
+import { tell, wordsOf } from "../shell/notices.js";
+import { keepWay, keptWay } from "./ways.js";
 
 /** @type {{ value: Turn[] }} */
 export const turns = signal([]);
-/** The thread that the server keeps of it, once something was asked. @type {{ value: Thread | null }} */
+/** The thread that the server keeps of it, once something was answered. @type {{ value: Thread | null }} */
 export const thread = signal(null);
 /** The id of the thread that is on its way; "" of none. */
 export const opening = signal("");
@@ -43,22 +45,31 @@ export async function openThread(id) {
   if (opening.value !== id) return;
   chooseCollection(kept.collection);
   opening.value = "";
-  thread.value = kept;
-  turns.value = kept.turns.map((/** @type {any} */ turn) => ({
-    ...started(kept.collection, turn.question),
-    userContext: turn.user_context,
-    state: "answered",
-    answer: {
-      answer: turn.answer,
-      citations: turn.citations,
-      query_type: turn.route,
-      abstained: turn.abstained,
-      trace: [{ step: "generate", decisions: turn.decisions }],
-    },
-    number: turn.number,
-    thread: id,
-    vote: turn.feedback,
-  }));
+  thread.value = { ...kept, length: kept.turns.length };
+  turns.value = kept.turns.map((/** @type {any} */ turn) => {
+    const { steps = [], analysis, passages = [], ...facts } = keptWay(id, turn.number);
+    return {
+      ...started(kept.collection, turn.question),
+      userContext: turn.user_context,
+      state: "answered",
+      steps,
+      analysis,
+      passages,
+      answer: {
+        ...facts,
+        answer: turn.answer,
+        citations: turn.citations,
+        query_type: turn.route,
+        abstained: turn.abstained,
+        trace: steps.length
+          ? steps.map(({ record }) => record ?? {})
+          : [{ step: "generate", decisions: turn.decisions }],
+      },
+      number: turn.number,
+      thread: id,
+      vote: turn.feedback,
+    };
+  });
 }
 
 /**
@@ -69,36 +80,82 @@ export async function ask(collection, question, { userContext = "", route } = {}
   const turn = { ...started(collection, question), userContext, route };
   const abort = new AbortController();
   running = abort;
+  const before = answered();
   turns.value = [...turns.value, turn];
+  /** @type {Thread | null} */
+  let kept = null;
   try {
-    if (thread.value?.collection !== collection)
-      thread.value = await post(`${pathOf(collection)}/threads`, {});
-    const id = thread.value?.id;
-    const before = turns.value.filter((each) => each.thread === id && each.state === "answered");
-    const number = before.length + 1;
-    change(turn.key, { thread: id });
+    kept = await threadFor(collection, before.length);
+    abort.signal.throwIfAborted();
     const body = { question, user_context: userContext, settings: route ? { route } : {} };
-    const path = `/threads/${id}/ask/events`;
+    const path = `/threads/${kept.id}/ask/events`;
     for await (const [name, data] of events("POST", path, { body, signal: abort.signal }))
-      receive(turn.key, name, data, number);
+      if (name === "answer") enter({ ...kept, length: before.length + 1 }, before, turn.key, data);
+      else receive(turn.key, name, data);
     if (find(turn.key)?.state === "running") throw new Problem(0, "");
   } catch (error) {
-    if (abort.signal.aborted) change(turn.key, { state: "stopped" });
-    else fail(turn.key, error);
+    if (!abort.signal.aborted) fail(turn.key, error);
   }
+  // A thread that was made for a question without an answer is not kept.
+  if (kept && kept.id !== thread.value?.id && find(turn.key)?.state !== "answered")
+    remove(`/threads/${kept.id}`).catch(tell);
+}
+
+/** The turns that the server keeps of the thread. */
+const answered = () =>
+  turns.value.filter((each) => each.thread === thread.value?.id && each.state === "answered");
+
+/**
+ * Return the thread to ask in: the open one, or a new one, which begins as the open one where less of it is shown.
+ * @param {string} collection @param {number} length @returns {Promise<Thread>}
+ */
+async function threadFor(collection, length) {
+  const now = thread.value;
+  if (now?.collection !== collection || !length) return post(`${pathOf(collection)}/threads`, {});
+  return now.length === length ? now : post(`/threads/${now.id}/branches`, { turns: length });
+}
+
+/**
+ * Show an answer, in the thread that has it and what was said before it.
+ * @param {Thread} kept @param {Turn[]} before @param {string} key @param {Answer} answer
+ */
+function enter(kept, before, key, answer) {
+  const keys = [...before.map((turn) => turn.key), key];
+  const { analysis, documents: passages } = answer;
+  thread.value = kept;
+  turns.value = turns.value.map((turn) => {
+    const number = keys.indexOf(turn.key) + 1;
+    if (!number || turn.thread === kept.id) return turn;
+    /** @type {Partial<Turn>} */
+    const come = turn.key === key ? { state: "answered", answer, analysis, passages } : {};
+    const entered = { ...turn, ...come, thread: kept.id, number };
+    keepWay(entered);
+    return entered;
+  });
 }
 
 /** Wait for no answer any more. */
-export const stop = () => running.abort();
+export function stop() {
+  running.abort();
+  turns.value = turns.value.map((turn) => (turn.state === "running" ? { ...turn, state: "stopped" } : turn));
+}
 
 /**
  * Ask a turn's question again, in its place where it brought no answer.
- * @param {Turn} turn @param {How & { question?: string }} [changed]
+ * @param {Turn} turn @param {How} [changed]
  */
-export function askAgain(turn, { question = turn.question, ...how } = {}) {
+export function askAgain(turn, changed = {}) {
   if (isAsking.value) return;
   if (turn.state !== "answered") turns.value = turns.value.filter((each) => each.key !== turn.key);
-  ask(turn.collection, question, { userContext: turn.userContext, route: turn.route, ...how });
+  ask(turn.collection, turn.question, { userContext: turn.userContext, route: turn.route, ...changed });
+}
+
+/** Ask another question in a turn's place; what followed stays in the thread that it was asked in. @param {Turn} turn @param {string} question */
+export function askInstead(turn, question) {
+  const at = turns.value.findIndex((each) => each.key === turn.key);
+  if (turns.value.slice(at).some(({ state }) => state === "answered")) tell(t("ask_set_aside"));
+  turns.value = turns.value.slice(0, at);
+  ask(turn.collection, question, { userContext: turn.userContext, route: turn.route });
 }
 
 /** @param {string} collection @param {string} question @returns {Turn} */
@@ -115,22 +172,14 @@ function started(collection, question) {
   };
 }
 
-/** @param {string} key @param {string} name @param {any} data @param {number} number */
-function receive(key, name, data, number) {
+/** @param {string} key @param {string} name @param {any} data */
+function receive(key, name, data) {
   const turn = find(key);
   if (!turn) return;
   if (name === "step") change(key, { steps: [...turn.steps.filter((step) => step.id !== data.id), data] });
   else if (name === "route") change(key, { analysis: data });
   else if (name === "passages") change(key, { passages: data });
   else if (name === "draft") draft(turn, data);
-  else if (name === "answer")
-    change(key, {
-      state: "answered",
-      answer: data,
-      analysis: data.analysis,
-      passages: data.documents,
-      number,
-    });
   else if (name === "problem")
     fail(key, new Problem(data.status, data.detail ?? data.title, undefined, data.type));
 }

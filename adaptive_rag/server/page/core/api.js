@@ -135,7 +135,8 @@ export function until(holds) {
   });
 }
 
-function lost() {
+/** Note that the server was not reached, and return what says so. */
+export function lost() {
   isOnline.value = false;
   return new Problem(0, "");
 }

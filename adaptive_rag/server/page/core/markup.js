@@ -84,6 +84,34 @@ export function sectionsOf(text) {
   return sections.filter((section) => section.heading || section.body.trim());
 }
 
+/** Do something to the prose of a text, and leave its code. @param {string} text @param {(prose: string) => string} act */
+const inProse = (text, act) =>
+  text
+    .split(CODE)
+    .map((part, at) => (at % 2 ? part : act(part)))
+    .join("");
+
+/**
+ * Return the number that each mark of a text is shown with: 1, 2, 3 in the order in which they stand.
+ * @param {string} text @param {number[]} cited the marks that cite something; of a draft they are not known yet
+ */
+export function numbersOf(text, cited) {
+  /** @type {number[]} */
+  const written = [];
+  inProse(text, (prose) => {
+    for (const [, number] of prose.matchAll(MARKS)) written.push(Number(number));
+    return prose;
+  });
+  const known = written.filter((number) => !cited.length || cited.includes(number));
+  return new Map([...new Set([...known, ...cited])].map((mark, at) => [mark, at + 1]));
+}
+
+/** Write the numbers that marks are shown with into a text. @param {string} text @param {Map<number, number>} numbers */
+export const renumber = (text, numbers) =>
+  inProse(text, (prose) =>
+    prose.replace(MARKS, (mark, number) => (numbers.has(+number) ? `[${numbers.get(+number)}]` : mark)),
+  );
+
 /**
  * Put an element in the place of each mark "[1]" of drawn Markdown.
  * @param {ParentNode} drawn
@@ -96,11 +124,19 @@ export function placeMarks(drawn, make) {
     for (let match = /\[(\d+)\]/.exec(node.data); match; match = /\[(\d+)\]/.exec(node.data)) {
       const mark = node.splitText(match.index);
       const rest = mark.splitText(match[0].length);
-      node.data = node.data.replace(/\s*$/, "\u00a0\u2060"); // a mark begins no line
       before += node.data;
       if (/[\p{L}\p{N}]/u.test(before)) said = before; // the second of "[1][2]" marks the same words
       before = "";
-      mark.replaceWith(make(Number(match[1]), said));
+      // With the word before it, and the mark before it: no mark begins a line.
+      const word = node.splitText(node.data.search(/\S{0,30}\s*$/));
+      const last = word.previousSibling?.previousSibling;
+      const isSecond =
+        !node.data && !word.data.trim() && last instanceof HTMLElement && last.className === "together";
+      const together = isSecond ? last : made("together");
+      if (!isSecond) mark.replaceWith(together);
+      word.data = word.data.replace(/\s*$/, "\u00a0");
+      together.append(word, make(Number(match[1]), said));
+      mark.remove();
       node = rest;
     }
     before += node.data;
@@ -146,7 +182,7 @@ export function made(name, text = "") {
 }
 
 /** @param {ParentNode} drawn */
-function textsOf(drawn) {
+export function textsOf(drawn) {
   const walker = document.createTreeWalker(/** @type {Node} */ (drawn), NodeFilter.SHOW_TEXT);
   /** @type {Text[]} */
   const texts = [];
@@ -155,6 +191,7 @@ function textsOf(drawn) {
 }
 
 const MATH = /\$\$([\s\S]{1,2000}?)\$\$|\\\[([\s\S]{1,2000}?)\\\]|\\\(([\s\S]{1,500}?)\\\)/g;
+const MARKS = /\[(\d+)\]/g;
 const CODE = /(```[\s\S]*?(?:```|$)|`[^`\n]*`)/;
 // Private-use characters that Markdown passes through; none of the text's own are left.
 const HELD = /\uE000(\d+)\uE001/;
@@ -163,16 +200,13 @@ const HELD = /\uE000(\d+)\uE001/;
 function holdMath(text) {
   /** @type {{ source: string, isBlock: boolean }[]} */
   const held = [];
-  const parts = text.replace(/[\uE000\uE001]/g, "").split(CODE);
-  const plain = parts.map((part, at) =>
-    at % 2
-      ? part
-      : part.replace(MATH, (_, block, bracket, inline) => {
-          held.push({ source: block ?? bracket ?? inline, isBlock: inline === undefined });
-          return `\uE000${held.length - 1}\uE001`;
-        }),
+  const plain = inProse(text.replace(/[\uE000\uE001]/g, ""), (prose) =>
+    prose.replace(MATH, (_, block, bracket, inline) => {
+      held.push({ source: block ?? bracket ?? inline, isBlock: inline === undefined });
+      return `\uE000${held.length - 1}\uE001`;
+    }),
   );
-  return { held, plain: plain.join("") };
+  return { held, plain };
 }
 
 /** @param {DocumentFragment} made @param {{ source: string, isBlock: boolean }[]} held */

@@ -27,11 +27,12 @@ export function go(path, query) {
 }
 
 /**
- * Say in the address what is shown already.
+ * Say in the address what is shown already; with `isNew`, the way back leads to what was shown before.
  * @param {string[]} path @param {Record<string, string | undefined>} [query]
  */
-export function rename(path, query) {
-  history.replaceState(history.state, "", link(path, query));
+export function rename(path, query, isNew = false) {
+  if (isNew) history.pushState(null, "", link(path, query));
+  else history.replaceState(history.state, "", link(path, query));
   place.value = read();
 }
 

@@ -23,7 +23,7 @@ function keep() {
     const turns = [...document.querySelectorAll("article.turn")];
     const turn = turns.findIndex((each) => each.getBoundingClientRect().bottom > 0);
     const offset = turns[turn]?.getBoundingClientRect().top;
-    history.replaceState({ top: scrollY, turn, offset }, "");
+    history.replaceState({ ...history.state, top: scrollY, turn, offset }, "");
   }, MS_OF_REST);
 }
 

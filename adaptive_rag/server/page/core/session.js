@@ -27,9 +27,10 @@ export function chooseCollection(name) {
 
 /** Read who asks and what they may read. Who must sign in first is waited for. */
 export async function begin() {
-  waysIn.value = await get("/session");
-  const who = await get("/me");
-  await readCollections();
+  const ways = get("/session").then((found) => {
+    waysIn.value = found;
+  });
+  const [who] = await Promise.all([get("/me"), readCollections(), ways]);
   const asked = sessionStorage.getItem(ASKED);
   if (asked) window.location.hash = asked;
   sessionStorage.removeItem(ASKED);

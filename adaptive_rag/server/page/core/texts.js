@@ -1,34 +1,76 @@
 /** The page's words in the language of who reads them. */
 
-import { de } from "../texts/de.js";
 import { en } from "../texts/en.js";
 import { signal } from "./html.js";
 
-const LANGUAGES = { en, de };
 const KEY = "adaptive-rag.language";
 
-/** @typedef {keyof typeof LANGUAGES} Language */
+/** @typedef {"en" | "de"} Language */
 
+/** The texts by language; those that nobody reads are not loaded. @type {{ en: Record<Words, string>, de?: Record<Words, string> }} */
+const languages = { en };
+/** What the server says, by its pattern in English. @type {[RegExp, string][]} */
+let sentences = [];
 /** @type {{ value: Language }} */
-export const language = signal(first());
+export const language = signal(/** @type {Language} */ ("en"));
+/** Ends when the texts of who reads the page are there. */
+export const areThere = show(first());
 
 /** @param {Language} chosen */
-export function setLanguage(chosen) {
+export async function setLanguage(chosen) {
+  await show(chosen);
   localStorage.setItem(KEY, chosen);
+}
+
+/** @param {Language} chosen */
+async function show(chosen) {
+  if (chosen === "de" && !languages.de) {
+    const [{ de }, { said }] = await Promise.all([import("../texts/de.js"), import("../texts/said_de.js")]);
+    languages.de = de;
+    sentences = said.map(([english, german]) => [patternOf(english), german]);
+  }
   document.documentElement.lang = chosen;
   language.value = chosen;
 }
+
+/** @param {string} english with "{}" for what differs */
+function patternOf(english) {
+  const parts = english.split("{}").map((part) => part.replace(/[.*+?^$()|[\]\\]/g, "\\$&"));
+  return new RegExp(`(?<![\\p{L}\\p{N}])${parts.join("(.+?)")}(?![\\p{L}\\p{N}])`, "gu");
+}
+
+/**
+ * Say in the reader's language what the server says in English, as far as the page knows its sentences.
+ * @param {string} text @returns {{ text: string, lang?: string }} its language, where that is another
+ */
+export function translated(text) {
+  if (language.value === "en") return { text };
+  // What is quoted stays.
+  const found = text.split(/(“[^”]*”)/).map((part, at) => (at % 2 ? part : sentences.reduce(replaced, part)));
+  return { text: found.join(""), lang: found.join("") === text ? "en" : undefined };
+}
+
+/** @param {string} text @param {[RegExp, string]} sentence */
+const replaced = (text, [pattern, german]) =>
+  text.replace(pattern, (_, ...values) => {
+    let at = 0;
+    return german.replace(/\{\}/g, () => values[at++]);
+  });
+
+/** Translate the lines of an answer that are not of the documents: its headings, and who was read. @param {string} answer */
+export const withOwnLines = (answer) =>
+  answer.replace(/^(?:\*\*.+\*\*|Of \d+ speakers that were read, .*)$/gm, (line) => translated(line).text);
 
 /**
  * Return a text; `{name}` in it stands for a value, and "{n|one|many}" for a word after a number.
  * @param {Words} key @param {Record<string, string | number>} [values]
  */
 export function t(key, values = {}) {
-  return LANGUAGES[language.value][key]
+  return (languages[language.value] ?? en)[key]
     .replace(/\{(\w+)\|([^|}]*)\|([^|}]*)\}/g, (_, name, one, many) =>
       Number(values[name]) === 1 ? one : many,
     )
-    .replace(/\{(\w+)\}/g, (_, name) => show(values[name]));
+    .replace(/\{(\w+)\}/g, (_, name) => shown(values[name]));
 }
 
 /**
@@ -51,11 +93,11 @@ export function formatPercent(share) {
 /** @param {number} ms */
 export function formatDuration(ms) {
   const [value, unit] = ms < 1000 ? [Math.round(ms) || "<\u00a01", "ms"] : [Math.round(ms / 100) / 10, "s"];
-  return `${show(value)}\u00a0${unit}`;
+  return `${shown(value)}\u00a0${unit}`;
 }
 
 /** @param {string | number} value */
-function show(value) {
+function shown(value) {
   return typeof value === "number" ? value.toLocaleString(language.value) : value;
 }
 
@@ -92,9 +134,7 @@ export function formatBytes(bytes) {
   }).format(bytes / 1000 ** step);
 }
 
+/** @returns {Language} */
 function first() {
-  const wished = localStorage.getItem(KEY) ?? navigator.language.slice(0, 2);
-  const found = /** @type {Language} */ (Object.hasOwn(LANGUAGES, wished) ? wished : "en");
-  document.documentElement.lang = found;
-  return found;
+  return (localStorage.getItem(KEY) ?? navigator.language.slice(0, 2)) === "de" ? "de" : "en";
 }

@@ -11,7 +11,15 @@ type Role = "reader" | "writer" | "admin";
 type Strategy = "factual" | "analytical" | "opinion" | "contextual";
 type Me = { name: string; is_admin: boolean; role: Role; has_password: boolean };
 type WaysIn = { needed: boolean; provider: boolean };
-type Thread = { id: string; title: string; collection: string; created: string; updated: string };
+type Thread = {
+  id: string;
+  title: string;
+  collection: string;
+  created: string;
+  updated: string;
+  /** how many questions it has, where it is open */
+  length?: number;
+};
 type Decision = { what: string; chosen: unknown; why: string };
 type Span = { source: string; page: number | null; start: number; end: number };
 

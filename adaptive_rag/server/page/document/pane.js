@@ -4,48 +4,18 @@ import { html, signal, useEffect, useElement, useLayoutEffect, useSignal, useSta
 import { documentName, placeWords } from "../core/places.js";
 import { t } from "../core/texts.js";
 import { Loading, useLoaded } from "../shell/loaded.js";
+import { closeDocument, opened } from "./opened.js";
 import { PdfView, pdfjs } from "./pdf.js";
 import { DocumentText } from "./text.js";
 
-/** @typedef {Pick<Citation, "source" | "start" | "end" | "quote" | "page"> & Partial<Citation>} Cited */
-/** @typedef {Cited & { collection: string, quotes: Cited[] }} Opened */
-
-/**
- * The document that is open: where, which characters of its text are marked, and all that the answer cites of it.
- * @type {{ value: Opened | null }}
- */
-export const opened = signal(null);
 const PDF = /\.pdf$/i;
 /** Load what draws a PDF before it is opened. @param {string} source */
 export const preparePdf = (source) => PDF.test(source) && pdfjs();
-/** @type {Element | null} */
-let opener = null;
-
 const narrowly = window.matchMedia("(max-width: 62.49rem)");
 const isNarrow = signal(narrowly.matches);
 narrowly.addEventListener("change", () => {
   isNarrow.value = narrowly.matches;
 });
-
-/**
- * Open a document at cited words.
- * @param {string} collection @param {Cited} cited
- * @param {Cited[]} [all] what the answer cites, for the way from one quote to the next
- */
-export function openDocument(collection, cited, all = [cited]) {
-  if (!opened.value) opener = document.activeElement;
-  const spans = new Map(
-    all.filter((each) => each.source === cited.source).map((each) => [`${each.start}-${each.end}`, each]),
-  );
-  const quotes = [...spans.values()].sort((a, b) => a.start - b.start);
-  opened.value = { ...cited, collection, quotes };
-}
-
-/** Close the document, and give the focus back to what opened it. */
-export function closeDocument() {
-  opened.value = null;
-  /** @type {HTMLElement | null} */ (opener)?.focus();
-}
 
 export function DocumentPane() {
   const shown = useSignal(opened);
@@ -66,11 +36,20 @@ function closeByKey(event) {
 /** @param {{ label: string, children: unknown }} props */
 function Sheet({ label, children }) {
   const sheet = useElement();
-  useLayoutEffect(() => sheet.current?.showModal(), []);
+  // The way back closes it: it fills the window as a screen of its own does.
+  useLayoutEffect(() => {
+    sheet.current?.showModal();
+    history.pushState({ ...history.state, isSheet: true }, "");
+    window.addEventListener("popstate", closeDocument);
+    return () => {
+      window.removeEventListener("popstate", closeDocument);
+      if (history.state?.isSheet) history.back();
+    };
+  }, []);
   return html`<dialog class="document" ref=${sheet} aria-label=${label} onClose=${closeDocument}>${children}</dialog>`;
 }
 
-/** @param {{ shown: Opened }} props */
+/** @param {{ shown: import("./opened.js").Opened }} props */
 function Pane({ shown }) {
   const { collection, source, start, end } = shown;
   const found = useLoaded(() =>
@@ -115,7 +94,7 @@ function fileLink(name, path) {
     : html`<a class="button quiet small" href=${`${API}${path}/file`} download>${t("document_download")}</a>`;
 }
 
-/** @param {{ shown: Opened }} props */
+/** @param {{ shown: import("./opened.js").Opened }} props */
 function Quotes({ shown }) {
   const at = shown.quotes.findIndex((each) => each.start === shown.start && each.end === shown.end);
   /** @param {number} step */

@@ -79,7 +79,7 @@ export function PdfView({ path, source, cited, onBroken }) {
       const found = await quoteByPage(path, source, cited);
       if (!isWanted) return;
       setQuotes(found);
-      setIsMissing(!found.size);
+      setIsMissing(!found.size && cited.end > cited.start);
     };
     find().catch(() => setIsMissing(true));
     return () => {
@@ -201,6 +201,7 @@ function PdfPage({ pdf, number, wide, height, quote, onMissing, onBroken }) {
  * @param {string} path @param {string} source @param {Span} cited
  */
 async function quoteByPage(path, source, { start, end }) {
+  if (start === end) return new Map();
   const from = Math.max(0, start - BEFORE);
   const span = { source, start: `${from}`, length: `${Math.max(1, end - from)}` };
   const part = await get(`${path}/text?${new URLSearchParams(span)}`);

@@ -6,6 +6,8 @@ import { placeWords } from "../core/places.js";
 import { t } from "../core/texts.js";
 import { Loading, readOnce, useLoaded } from "../shell/loaded.js";
 import { wordsOf } from "../shell/notices.js";
+import { MarkdownText } from "./markdown.js";
+import { withTables } from "./tables.js";
 
 // Characters of one part, and how much further its last line may end.
 const STEP = 20_000;
@@ -13,10 +15,11 @@ const SLACK = 2_000;
 // Pixels of a character's share of the height: what a part measures that was never drawn.
 const HIGH = 0.5;
 const CODE = /\.(py|jsx?|tsx?|java|c|h|cpp|cs|go|rs|rb|php|sh|sql|css|jsonl?|ya?ml|toml|xml|ini|log)$/i;
+const MARKDOWN = /\.(md|markdown)$/i;
 
 /** @typedef {{ start: number, end: number, section: string | null, page: number | null }} Stretch */
 /** @typedef {{ number: number, start: number }} Passage */
-/** @typedef {{ start: number, length: number, chars: string[], stretches: Stretch[], passages: Passage[] }} Block */
+/** @typedef {{ source: string, start: number, length: number, chars: string[], stretches: Stretch[], passages: Passage[] }} Block */
 /** @typedef {{ index: number, length: number, start: number, end: number, isShown: boolean }} Target */
 
 /**
@@ -117,20 +120,47 @@ function StretchText({ block, stretch, target, hasPassages }) {
       .replace(/^#+\s*/, "")
       .trim();
   const place = [stretch.page && placeWords({ page: stretch.page }), ...sections].filter(Boolean);
+  const label =
+    stretch.start >= start && place.length > 0 && html`<p class="text-place">${place.join(" › ")}</p>`;
+  /** @param {number} at */
+  const within = (at) => at - start - low;
+  if (MARKDOWN.test(block.source)) {
+    const passages = hasPassages ? numbersIn(block, low, high, low) : new Map();
+    return html`${!isTitle && label}<${MarkdownText} all=${chars} low=${low} high=${high}
+      begin=${within(target.start)} end=${within(target.end)} passages=${passages} />`;
+  }
   /** @param {number} from @param {number} to */
-  const draw = (from, to) => pieces(block, from, to, target, hasPassages);
+  const draw = (from, to) =>
+    withTables(block.source, chars, from, to, (...part) => pieces(block, target, hasPassages, ...part));
   if (isTitle) return html`<h3>${draw(low, first)}</h3>${draw(Math.min(first + 1, high), high)}`;
-  return html`${stretch.start >= start && place.length > 0 && html`<p class="text-place">${place.join(" › ")}</p>`}${draw(low, high)}`;
+  return html`${label}${draw(low, high)}`;
 }
 
 /**
- * Return a part of a block with its marks.
- * @param {Block} block @param {number} low @param {number} high both counted in the block
- * @param {Target} target @param {boolean} hasPassages
+ * Return where passages begin in a part of a block, with their numbers.
+ * @param {Block} block @param {number} low @param {number} high @param {number} from where their places count from
  */
-function pieces({ chars, start, passages }, low, high, target, hasPassages) {
-  const numbers = new Map(hasPassages ? passages.map((each) => [each.start - start, each.number]) : []);
-  const [from, to] = [target.start - start, target.end - start];
+const numbersIn = ({ start, passages }, low, high, from = 0) =>
+  new Map(
+    passages
+      .map(({ start: at, number }) => /** @type {[number, number]} */ ([at - start, number]))
+      .filter(([at]) => at >= low && at < high)
+      .map(([at, number]) => [at - from, number]),
+  );
+
+/**
+ * Return a part of a block with its marks.
+ * @param {Block} block @param {Target} target @param {boolean} hasPassages
+ * @param {number} low @param {number} high @param {number} lead
+ *   counted in the block; what begins from `lead` on, which is not shown, begins at `low`
+ */
+function pieces(block, target, hasPassages, low, high, lead = low) {
+  const { chars, start } = block;
+  /** @param {number} at */
+  const shown = (at) => (at >= lead && at < low ? low : at);
+  const found = hasPassages ? [...numbersIn(block, lead, high)] : [];
+  const numbers = new Map(found.map(([at, number]) => [shown(at), number]));
+  const [from, to] = [shown(target.start - start), target.end - start];
   const cuts = [low, from, to, ...numbers.keys()].filter((at) => at >= low && at < high);
   const begins = [...new Set(cuts)].sort((a, b) => a - b);
   return begins.map((at, index) => {

@@ -5,7 +5,7 @@ import { link, place, rename } from "../core/route.js";
 import { language, t } from "../core/texts.js";
 import { PagedList, Row, Search } from "../shell/list.js";
 import { Loading, useLoaded } from "../shell/loaded.js";
-import { removeWithUndo, tell } from "../shell/notices.js";
+import { removeWithUndo, Said, tell } from "../shell/notices.js";
 import { factsOf, ReadAgain, saidOf } from "./facts.js";
 import { changes, watch } from "./upload.js";
 
@@ -71,7 +71,7 @@ export function Documents({ collection: { name, role } }) {
       }
       title=${html`<a href=${link(["library", name], { document: row.id })}>${row.name}</a>`}
       soft=${html`<span class=${row.state}>${ICONS[row.state]} ${t(`library_${row.state}`)}</span>
-        ${[saidOf(row) && html`<span lang="en">${saidOf(row)}</span>`, ...factsOf(row)].map((fact) => fact && html` · ${fact}`)}`}>
+        ${[saidOf(row) && html`<${Said} of=${saidOf(row)} />`, ...factsOf(row)].map((fact) => fact && html` · ${fact}`)}`}>
       ${role !== "reader" && row.state === "failed" && html`<${ReadAgain} name=${name} id=${row.id} />`}
       ${role !== "reader" && html`<button class="quiet" aria-label=${t("remove_of", { name: row.name })} onClick=${() => drop([row])}>${t("remove")}</button>`}
     <//></article>`;

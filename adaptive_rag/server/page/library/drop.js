@@ -3,8 +3,9 @@ import { html, useLayoutEffect, useSignal, useState } from "../core/html.js";
 import { go, place } from "../core/route.js";
 import { collection } from "../core/session.js";
 import { t } from "../core/texts.js";
+import { openForm } from "../shell/form.js";
 import { tell } from "../shell/notices.js";
-import { addFiles, readDropped } from "./upload.js";
+import { mayMake, newCollection } from "./new.js";
 
 export function Drop() {
   const [isOver, setOver] = useState(false);
@@ -27,11 +28,50 @@ export function Drop() {
     if (event.type !== "dragleave") event.preventDefault();
     setOver(event.type === "dragover" || (event.type === "dragleave" && event.relatedTarget !== null));
     if (event.type !== "drop" && !isPaste) return;
-    if (!target) return void tell(t("library_drop_where"));
-    readDropped(data)
-      .then((files) => addFiles(target, files))
-      .catch(tell);
-    go(["library", target]);
+    const files = readDropped(data);
+    /** @param {string} name */
+    const add = (name) => {
+      import("./upload.js").then(async ({ addFiles }) => addFiles(name, await files)).catch(tell);
+      go(["library", name]);
+    };
+    if (target) add(target);
+    else if (screen === "ask" && mayMake()) openForm(newCollection(add, "documents"));
+    else
+      tell(
+        t(screen !== "ask" ? "library_drop_where" : chosen ? "problem_role_too_low" : "welcome_ask_admin"),
+      );
   };
-  return isOver && target && html`<div class="drop-over">${t("library_drop_now")}</div>`;
+  return (
+    isOver && (target || screen === "ask") && html`<div class="drop-over">${t("library_drop_now")}</div>`
+  );
+}
+
+/**
+ * Return what was dropped or pasted: its files, and those of its folders.
+ * @param {DataTransfer} data
+ * @returns {Promise<{ file: File, name: string }[]>}
+ */
+async function readDropped(data) {
+  // Asked for at once: after the first wait the browser has taken them back.
+  const found = [...data.items].map((item) => {
+    const [entry, file] = [item.webkitGetAsEntry(), item.getAsFile()];
+    return entry ? filesOf(entry) : file ? [{ file, name: file.name }] : [];
+  });
+  return (await Promise.all(found)).flat();
+}
+
+/** @param {any} entry of the file system @returns {Promise<{ file: File, name: string }[]>} */
+async function filesOf(entry) {
+  if (entry.isFile) {
+    const file = await new Promise((done, fail) => entry.file(done, fail));
+    return [{ file, name: entry.fullPath.replace(/^\//, "") }];
+  }
+  const reader = entry.createReader();
+  const found = [];
+  for (;;) {
+    /** @type {any[]} */
+    const some = await new Promise((done, fail) => reader.readEntries(done, fail));
+    if (!some.length) return found;
+    for (const each of some) found.push(...(await filesOf(each)));
+  }
 }

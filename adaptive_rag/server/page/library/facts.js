@@ -2,11 +2,12 @@
 import { API, get, pathOf, post } from "../core/api.js";
 import { html, useEffect, useSignal, useState } from "../core/html.js";
 import { formatBytes, formatDate, t } from "../core/texts.js";
-import { DocumentPane, openDocument, opened } from "../document/pane.js";
+import { openDocument, opened } from "../document/opened.js";
+import { DocumentPane } from "../document/pane.js";
 import { DocumentText } from "../document/text.js";
 import { Choice } from "../shell/form.js";
 import { Loading, useLoaded } from "../shell/loaded.js";
-import { tell } from "../shell/notices.js";
+import { Said, tell } from "../shell/notices.js";
 import { Page } from "./screen.js";
 import { changes, watch } from "./upload.js";
 
@@ -15,7 +16,7 @@ export function Facts({ collection: { name, role }, id }) {
   const path = `${pathOf(name)}/documents/${id}`;
   const changed = useSignal(changes);
   const [chosen, setChosen] = useState("");
-  const isOpen = useSignal(opened) !== null;
+  const shown = useSignal(opened);
   const loaded = useLoaded(/** @returns {Promise<DocumentRow>} */ () => get(path), [changed]);
   useEffect(
     () => () => {
@@ -27,11 +28,13 @@ export function Facts({ collection: { name, role }, id }) {
   if (!row) return html`<${Page} title="…" back=${name}><${Loading} of=${loaded} /><//>`;
   const { sources = [] } = row;
   const source = chosen || sources[0];
+  // What is open of an answer may be of another document.
+  const isOpen = shown?.collection === name && sources.includes(shown.source);
   const facts = [t(`library_${row.state}`), ...factsOf(row)];
   const asPdf = () => openDocument(name, { source, start: 0, end: 0, quote: "", page: null });
   return html`<div class=${isOpen && "ask with-document"}><${Page} title=${row.name} back=${name}>
     <p class="soft small">${facts.join(" · ")}${source && ` · ${t("library_cited_as", { name: source })}`}</p>
-    ${saidOf(row) && html`<p class=${row.problem && "bad"} lang="en">${saidOf(row)}</p>`}
+    ${saidOf(row) && html`<p class=${row.problem && "bad"}><${Said} of=${saidOf(row)} /></p>`}
     <div class="row">
       ${sources.length > 1 && html`<${Choice} aria-label=${t("library_source")} options=${sources.map((each) => [each])} onChoose=${setChosen} />`}
       ${source === row.name && /\.pdf$/i.test(source) && html`<button onClick=${asPdf}>${t("document_as_pdf")}</button>`}
@@ -39,7 +42,7 @@ export function Facts({ collection: { name, role }, id }) {
       ${role !== "reader" && html`<${ReadAgain} name=${name} id=${id} />`}
     </div>
     ${source && html`<h2 class="unseen">${t("document_text")}</h2><div class="card document whole-text"><${DocumentText} key=${source + changed} path=${path} source=${source} /></div>`}
-  <//><${DocumentPane} /></div>`;
+  <//>${isOpen && html`<${DocumentPane} />`}</div>`;
 }
 
 /** @param {DocumentRow} row */

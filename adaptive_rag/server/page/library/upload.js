@@ -2,7 +2,7 @@
 import { events, get, isOnline, Problem, pathOf, post, request, until } from "../core/api.js";
 import { signal } from "../core/html.js";
 import { readCollections } from "../core/session.js";
-import { t } from "../core/texts.js";
+import { t, translated } from "../core/texts.js";
 import { said, tell } from "../shell/notices.js";
 
 // Small enough that the progress moves; the server takes more at once.
@@ -47,7 +47,11 @@ function complain(collection, told) {
 export async function addFiles(collection, files) {
   /** @type {{ suffixes: string[], megabytes: number }} */
   const { suffixes, megabytes } = await get(`${pathOf(collection)}/documents/uploadable`);
-  const good = files.filter(({ file, name }) => {
+  // Beside a document that is open, Office keeps such as "~$report.docx".
+  const meant = files.filter(({ name }) => !/(^|\/)~\$[^/]*$/.test(name));
+  const skipped = files.length - meant.length;
+  if (skipped) tell(t("library_skipped", { n: skipped }));
+  const good = meant.filter(({ file, name }) => {
     // Files such as .DS_Store are the system's own: nobody meant to add them.
     if (name.split("/").some((part) => part.startsWith("."))) return false;
     const isRead = suffixes.some((suffix) => name.toLowerCase().endsWith(suffix));
@@ -120,7 +124,7 @@ async function send(collection, batch, abort) {
       if (!(error instanceof Problem)) throw error;
       if ([413, 422].includes(error.status)) {
         if (batch.length > 1) for (const each of batch) await send(collection, [each], abort);
-        else complain(collection, [{ ...said(error), text: `${batch[0].name}: ${error.message}` }]);
+        else complain(collection, [{ ...said(error), text: `${batch[0].name}: ${said(error).text}` }]);
         return;
       }
       if (![0, 429, 503].includes(error.status) || attempt === ATTEMPTS) throw error;
@@ -174,7 +178,7 @@ async function follow(collection) {
 const problemsOf = ({ problems = [], error }) =>
   [...problems.map((/** @type {any} */ each) => each.problem), error]
     .filter(Boolean)
-    .map((text) => ({ text, lang: "en" }));
+    .map((text) => translated(text));
 
 /** @param {string} collection @returns {Promise<any[]>} the job under way, then those that wait, the oldest first */
 async function openJobs(collection) {
@@ -189,34 +193,4 @@ export async function cancel(collection) {
   uploads.get(collection)?.abort.abort();
   for (const { id, kind } of await openJobs(collection))
     if (kind !== "remove") await post(`${pathOf(collection)}/jobs/${id}/cancel`);
-}
-
-/**
- * Return what was dropped or pasted: its files, and those of its folders.
- * @param {DataTransfer} data
- * @returns {Promise<Named[]>}
- */
-export async function readDropped(data) {
-  // Asked for at once: after the first wait the browser has taken them back.
-  const found = [...data.items].map((item) => {
-    const [entry, file] = [item.webkitGetAsEntry(), item.getAsFile()];
-    return entry ? filesOf(entry) : file ? [{ file, name: file.name }] : [];
-  });
-  return (await Promise.all(found)).flat();
-}
-
-/** @param {any} entry of the file system @returns {Promise<Named[]>} */
-async function filesOf(entry) {
-  if (entry.isFile) {
-    const file = await new Promise((done, fail) => entry.file(done, fail));
-    return [{ file, name: entry.fullPath.replace(/^\//, "") }];
-  }
-  const reader = entry.createReader();
-  const found = [];
-  for (;;) {
-    /** @type {any[]} */
-    const some = await new Promise((done, fail) => reader.readEntries(done, fail));
-    if (!some.length) return found;
-    for (const each of some) found.push(...(await filesOf(each)));
-  }
 }

@@ -1,5 +1,5 @@
 /** What a part of the screen reads from the server: it is loading, it is there, or why it is not. */
-import { isOnline, Problem } from "../core/api.js";
+import { isOnline, lost, Problem } from "../core/api.js";
 import { html, useEffect, useSignal, useState } from "../core/html.js";
 import { t } from "../core/texts.js";
 import { said, Trouble } from "./notices.js";
@@ -39,6 +39,37 @@ export function Loading({ of: { value, problem, again } }) {
     return html`<div class="row"><${Trouble} of=${problem} /><button onClick=${again}>${t("try_again")}</button></div>`;
   return value === null && html`<p class="soft" aria-busy="true">${t("loading")}</p>`;
 }
+
+/**
+ * Return a component that comes with its styles when it is first drawn, or asked for by its `load`.
+ * @param {() => Promise<any>} find the component @param {...string} styles files
+ */
+export function lazily(find, ...styles) {
+  /** @type {any} */
+  let component = null;
+  const read = readOnce(async () => {
+    [component] = await Promise.all([find(), ...styles.map(addStyles)]).catch((error) => {
+      throw error instanceof SyntaxError ? error : lost();
+    });
+    return component;
+  });
+  /** @param {any} props */
+  const Lazy = (props) => {
+    const loaded = useLoaded(() => read(0));
+    return component ? html`<${component} ...${props} />` : html`<${Loading} of=${loaded} />`;
+  };
+  // Who draws it tells of what goes wrong.
+  return Object.assign(Lazy, { load: () => void read(0).catch(() => {}) });
+}
+
+/** @param {string} file */
+const addStyles = (file) =>
+  new Promise((resolve, reject) => {
+    const sheet = document.createElement("link");
+    Object.assign(sheet, { rel: "stylesheet", href: `/page/${file}`, onload: resolve, onerror: reject });
+    if (document.querySelector(`link[href$="${file}"]`)) return resolve(null);
+    document.head.append(sheet);
+  });
 
 /**
  * Return what reads the parts of something, each once; one that failed is read again.

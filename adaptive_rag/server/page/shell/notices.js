@@ -1,7 +1,7 @@
 /** Short notices at the edge of the page: what went wrong, and what can be undone. */
 import { Problem } from "../core/api.js";
 import { classes, html, signal, useEffect, useSignal, useState } from "../core/html.js";
-import { t } from "../core/texts.js";
+import { t, translated } from "../core/texts.js";
 import { en } from "../texts/en.js";
 
 const MS_SHOWN = 8000;
@@ -19,12 +19,18 @@ export function said(error) {
   if (error.status === 0) return { text: t("offline") };
   const own = `problem_${error.type}`;
   if (own in en) return { text: t(/** @type {Words} */ (own)) };
-  if (error.message) return { text: error.message, lang: "en" };
+  if (error.message) return translated(error.message);
   return { text: t(error.status > 501 ? "busy" : "failed", { status: error.status }) };
 }
 
 /** @param {unknown} error */
 export const wordsOf = (error) => said(error).text;
+
+/** Words of the server, in the reader's language where the page knows them. @param {{ of: string, class?: string }} props */
+export function Said({ of, ...rest }) {
+  const { text, lang } = translated(of);
+  return html`<span ...${rest} lang=${lang}>${text}</span>`;
+}
 
 /** What went wrong, in its place. @param {{ of: Said | null }} props */
 export const Trouble = ({ of }) => of && html`<p class="bad" role="alert" lang=${of.lang}>${of.text}</p>`;

@@ -1,5 +1,6 @@
 /** The frame: where you are, where you can go, and the screen between. */
 
+import { thread } from "../ask/conversation.js";
 import { AskScreen } from "../ask/screen.js";
 import { get, isOnline, signInNeeded } from "../core/api.js";
 import { Component, html, useEffect, useSignal } from "../core/html.js";
@@ -8,23 +9,25 @@ import { begin, checkWho, collection, me, waysIn } from "../core/session.js";
 import { language, setLanguage, t } from "../core/texts.js";
 import { setTheme, theme } from "../core/theme.js";
 import { Drop } from "../library/drop.js";
-import { LibraryScreen } from "../library/screen.js";
-import { PeopleScreen } from "../people/screen.js";
 import { SignIn } from "../people/sign_in.js";
-import { ThreadsScreen } from "../threads/screen.js";
 import { Dialog, OpenForm } from "./form.js";
-import { Loading, useLoaded } from "./loaded.js";
+import { Loading, lazily, useLoaded } from "./loaded.js";
 import { Notices, said, tell } from "./notices.js";
 
 /** The screens by the first part of the address, in the order of the navigation. */
 const SCREENS = /** @type {const} */ ({
   ask: AskScreen,
-  threads: ThreadsScreen,
-  library: LibraryScreen,
-  people: PeopleScreen,
+  threads: lazily(async () => (await import("../threads/screen.js")).ThreadsScreen),
+  library: lazily(
+    async () => (await import("../library/screen.js")).LibraryScreen,
+    "library/library.css",
+    "document/document.css",
+  ),
+  people: lazily(async () => (await import("../people/screen.js")).PeopleScreen, "people/people.css"),
 });
 
 const SECONDS_BETWEEN_TRIES = 5;
+const MS_OF_FIRST_SCREEN = 3000;
 
 export function Shell() {
   useSignal(language);
@@ -36,6 +39,10 @@ export function Shell() {
     document.title = `${t(`nav_${name}`)} · Adaptive RAG`;
   });
   useEffect(() => {
+    // The other screens come once the first is there, so that they are there when the server is not.
+    setTimeout(() => {
+      for (const each of [SCREENS.threads, SCREENS.library, SCREENS.people]) each.load();
+    }, MS_OF_FIRST_SCREEN);
     const look = () => void checkWho().catch(tell);
     window.addEventListener("focus", look);
     document.addEventListener("visibilitychange", look);
@@ -66,17 +73,21 @@ function Header({ name }) {
   const searched = useSignal(collection);
   const who = useSignal(me);
   const named = useSignal(waysIn)?.needed && who;
+  const ask = link(["ask"], { thread: useSignal(thread)?.id });
+  const library = link(searched ? ["library", searched.name] : ["library"]);
+  /** @param {string} each */
+  const linkTo = (each) => (each === "ask" ? ask : each === "library" ? library : link([each]));
   return html`<header class="header">
-    <a class="row brand" href=${link(["ask"])} aria-label="Adaptive RAG"><img src="/page/icon.svg" alt="" width="24" height="24" /><span>Adaptive RAG</span></a>
+    <a class="row brand" href=${ask} aria-label="Adaptive RAG"><img src="/page/icon.svg" alt="" width="24" height="24" /><span>Adaptive RAG</span></a>
     <nav class="tabs" aria-label=${t("nav")}>
       ${Object.keys(SCREENS).map(
         (each) => html`<a class="button quiet" aria-current=${each === name ? "page" : undefined}
-          href=${link(each === "library" && searched ? [each, searched.name] : [each])}>${t(/** @type {"nav_ask"} */ (`nav_${each}`))}</a>`,
+          href=${linkTo(each)}>${t(/** @type {"nav_ask"} */ (`nav_${each}`))}</a>`,
       )}
     </nav>
     <div class="header-tools">
       ${named && html`<a class="button quiet" href=${link(["people"])} title=${t("account")}>${named.name}</a>`}
-      <button class="quiet" onClick=${() => setLanguage(isEnglish ? "de" : "en")} aria-label=${t("other_language")}>${isEnglish ? "DE" : "EN"}</button>
+      <button class="quiet" onClick=${() => setLanguage(isEnglish ? "de" : "en").catch(tell)} aria-label=${t("other_language")}>${isEnglish ? "DE" : "EN"}</button>
       <button class="quiet" onClick=${() => setTheme(isDark ? "light" : "dark")} aria-label=${t(isDark ? "light_theme" : "dark_theme")}>${isDark ? "☀" : "☾"}</button>
     </div>
   </header>`;

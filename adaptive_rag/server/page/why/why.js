@@ -2,6 +2,7 @@
 import { askAgain } from "../ask/conversation.js";
 import { html, useDisclosure, useEffect } from "../core/html.js";
 import { formatDuration, formatPercent, named, t } from "../core/texts.js";
+import { Said } from "../shell/notices.js";
 import { Timeline, timeOf } from "./timeline.js";
 import { laneStyle, lanesOf, useStrategies, Way } from "./way.js";
 
@@ -37,7 +38,6 @@ function summary(turn) {
   const parts = [
     ...lanesOf(turn).map((lane) => named("", lane)),
     analysis && whoDecided(analysis),
-    answer && typeof answer.confidence === "number" && t("sure", { share: formatPercent(answer.confidence) }),
     t("steps", { n: steps.length }),
     formatDuration(timeOf(steps)),
     calls ? t("model_calls", { n: calls }) : t("no_model_calls"),
@@ -70,7 +70,7 @@ function Reasons({ turn }) {
 function reasonOf({ type, reason, probabilities }) {
   return reason.startsWith(`${type} at `)
     ? `${named("", type)}, ${formatPercent(probabilities[type])}.`
-    : html`<span lang="en">${reason}.</span>`;
+    : html`<${Said} of=${`${reason}.`} />`;
 }
 
 /** @param {{ analysis: Analysis }} props */

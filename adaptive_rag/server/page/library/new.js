@@ -1,0 +1,24 @@
+/** The making of a collection: in the library, or for files that are dropped where there is none for them. */
+import { post } from "../core/api.js";
+import { html } from "../core/html.js";
+import { me, readCollections } from "../core/session.js";
+import { t } from "../core/texts.js";
+import { Field } from "../shell/form.js";
+
+export const mayMake = () => me.value?.is_admin === true && me.value.role === "admin";
+
+/** Return the form that makes a collection. @param {(name: string) => void} then @param {string} [proposed] its name */
+export const newCollection = (then, proposed) => ({
+  title: t("library_new"),
+  action: t("library_make"),
+  /** @param {Given} given */
+  act: async (given) => {
+    await post("/collections", given);
+    await readCollections();
+    then(given.name);
+  },
+  fields: html`
+    <${Field} label=${t("library_name")} name="name" required maxlength="100" pattern=${"[A-Za-z0-9][A-Za-z0-9_.\\-]*"} title=${t("library_name_rule")} aria-describedby="name-rule" defaultValue=${proposed} />
+    <p id="name-rule" class="small soft">${t("library_name_rule")}</p>
+    <${Field} label=${t("library_description")} name="description" rows="2" maxlength="2000" />`,
+});

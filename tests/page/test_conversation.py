@@ -1,0 +1,222 @@
+"""A conversation and its address: the way back, stopping, editing in place, loading anew."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+from playwright.sync_api import Page, Route, expect
+
+from tests.page.conftest import Visit
+from tests.page.test_ask import FOOTBALL, LEVEL, VIEWS, ask
+
+WALL = "How long is the Long Wall and how high is its crest?"
+WELCOME = "Ask your documents"
+
+
+def threads(address: str) -> list[dict[str, Any]]:
+    items = httpx.get(f"{address}/api/v1/threads").json()["items"]
+    assert isinstance(items, list)
+    return items
+
+
+@pytest.fixture
+def other(demo: str) -> Iterator[str]:
+    """Add an empty collection beside the samples."""
+    path = f"{demo}/api/v1/collections"
+    httpx.post(path, json={"name": "tides"}, headers={"Origin": demo}).raise_for_status()
+    yield "tides"
+    httpx.delete(f"{path}/tides", headers={"Origin": demo}).raise_for_status()
+
+
+def test_the_way_back_leads_from_an_answer_to_the_welcome_and_forth_again(demo: str, visit: Visit) -> None:
+    with visit(demo) as somebody:
+        page = somebody.open("#/ask")
+        ask(page, LEVEL)
+        expect(page).to_have_url(re.compile(r"thread="))
+        page.go_back()
+        expect(page.get_by_role("heading", name=WELCOME)).to_be_visible()
+        page.go_forward()
+        expect(page.get_by_role("article")).to_contain_text("4.83 metres")
+
+
+def test_the_way_back_leads_from_a_new_conversation_to_the_one_before(demo: str, visit: Visit) -> None:
+    with visit(demo) as somebody:
+        page = somebody.open("#/ask")
+        ask(page, LEVEL)
+        page.get_by_role("button", name="New conversation").click()
+        expect(page.get_by_role("heading", name=WELCOME)).to_be_visible()
+        page.go_back()
+        expect(page.get_by_role("heading", name=LEVEL)).to_be_visible()
+
+
+@pytest.mark.parametrize("leave", ["back", "close"])
+def test_a_document_that_fills_a_phone_is_left_by_the_way_back(demo: str, visit: Visit, leave: str) -> None:
+    with visit(demo, width="phone") as somebody:
+        page = somebody.open("#/ask")
+        turn = ask(page, LEVEL)
+        address = page.url
+        turn.locator("button.mark").first.click()
+        pane = page.get_by_role("dialog", name="climate_handbook.pdf")
+        expect(pane).to_be_visible()
+        if leave == "back":
+            page.go_back()
+        else:
+            pane.get_by_role("button", name="Close").click()
+        expect(pane).to_have_count(0)
+        assert page.url == address
+        expect(turn).to_be_visible()
+        page.go_back()  # one step each: no entry is left behind
+        expect(page.get_by_role("heading", name=WELCOME)).to_be_visible()
+
+
+def test_who_comes_back_from_another_screen_finds_the_conversation(demo: str, visit: Visit) -> None:
+    with visit(demo) as somebody:
+        page = somebody.open("#/ask")
+        ask(page, LEVEL)
+        page.get_by_role("link", name="People").click()
+        page.get_by_role("link", name="Ask", exact=True).click()
+        expect(page.get_by_role("heading", name=LEVEL)).to_be_visible()
+        page.get_by_role("link", name="Ask", exact=True).click()
+        expect(page.get_by_role("heading", name=LEVEL)).to_be_visible()
+
+
+def test_stop_ends_a_first_question_at_once_and_leaves_no_thread(demo: str, visit: Visit) -> None:
+    waiting: list[Route] = []
+    before = len(threads(demo))
+    with visit(demo) as somebody:
+        page = somebody.open("#/ask")
+        page.route("**/collections/samples/threads", lambda route: waiting.append(route), times=1)
+        page.get_by_label("Ask a question").fill(LEVEL)
+        page.keyboard.press("Enter")
+        with page.expect_response(lambda answer: answer.request.method == "DELETE"):
+            page.get_by_role("button", name="Stop").click()
+            expect(page.get_by_text("Stopped.")).to_be_visible()
+            waiting[0].continue_()
+        assert len(threads(demo)) == before
+        page.get_by_role("button", name="Try again").click()
+        expect(page.get_by_role("article")).to_contain_text("4.83 metres")
+
+
+def test_a_first_question_that_is_stopped_while_it_is_answered_leaves_no_thread(
+    demo: str, visit: Visit
+) -> None:
+    before = len(threads(demo))
+    with visit(demo) as somebody:
+        page = somebody.open("#/ask")
+        page.route("**/ask/events", lambda route: None, times=1)  # never answered
+        page.get_by_label("Ask a question").fill(LEVEL)
+        with page.expect_request("**/ask/events"):
+            page.keyboard.press("Enter")
+        with page.expect_response(lambda answer: answer.request.method == "DELETE"):
+            page.keyboard.press("Escape")
+        assert len(threads(demo)) == before
+
+
+def test_an_edited_question_is_asked_in_its_place_and_what_followed_is_kept(demo: str, visit: Visit) -> None:
+    with visit(demo) as somebody:
+        page = somebody.open("#/ask")
+        for question in (LEVEL, WALL, VIEWS):
+            ask(page, question)
+        old = page.url.rpartition("=")[2]
+        second = page.get_by_role("article").nth(1)
+        second.get_by_role("button", name="Edit question").click()
+        field = second.get_by_label("Ask a question")
+        field.fill(FOOTBALL)
+        field.press("Enter")
+        expect(page.get_by_text("What followed is kept")).to_be_visible()
+        expect(page.get_by_role("article").nth(1)).to_have_attribute("aria-busy", "false")
+        assert questions_of(page) == [LEVEL, FOOTBALL]
+        expect(page).not_to_have_url(re.compile(old))
+        page.reload()
+        expect(page.get_by_role("article")).to_have_count(2)
+        assert questions_of(page) == [LEVEL, FOOTBALL]
+        page.go_back()
+        expect(page.get_by_role("article")).to_have_count(3)
+        assert questions_of(page) == [LEVEL, WALL, VIEWS]
+
+
+def questions_of(page: Page) -> list[str]:
+    return page.locator(".question").all_text_contents()
+
+
+def test_another_collection_begins_a_conversation_and_says_so(demo: str, visit: Visit, other: str) -> None:
+    with visit(demo) as somebody:
+        page = somebody.open("#/ask")
+        page.get_by_label("Collection").select_option("samples")
+        ask(page, LEVEL)
+        page.get_by_label("Collection").select_option(other)
+        expect(page.get_by_text("A new conversation about tides. The one before is kept")).to_be_visible()
+        page.go_back()
+        expect(page.get_by_role("heading", name=LEVEL)).to_be_visible()
+        expect(page.get_by_label("Collection")).to_have_value("samples")
+
+
+def test_why_and_the_closest_passages_are_there_after_loading_anew(demo: str, visit: Visit) -> None:
+    with visit(demo) as somebody:
+        page = somebody.open("#/ask")
+        ask(page, LEVEL)
+        ask(page, FOOTBALL)
+        page.reload()
+        first, second = page.get_by_role("article").nth(0), page.get_by_role("article").nth(1)
+        expect(first.get_by_role("button", name=re.compile("^Why.*5 steps"))).to_be_visible()
+        expect(first.get_by_text(re.compile(r"Confidence: \d+%"))).to_be_visible()
+        expect(second.get_by_role("heading", name="Closest passages")).to_be_visible()
+        expect(second.locator(".refusal li")).to_have_count(3)
+
+
+def test_marks_count_from_1_in_the_order_of_the_text_in_its_sources_and_in_its_copy(
+    demo: str, visit: Visit
+) -> None:
+    with visit(demo) as somebody:
+        page = somebody.open("#/ask")
+        page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+        turn = ask(page, VIEWS)
+        shown = [int(mark) for mark in turn.locator("button.mark").all_text_contents()]
+        assert list(dict.fromkeys(shown)) == list(range(1, max(shown) + 1)) and max(shown) > 2
+        turn.locator("summary").filter(has_text="sources").click()
+        listed = [int(mark) for mark in turn.locator("details li > .mark").all_text_contents()]
+        assert listed == sorted(listed) and set(listed) == set(shown)
+        turn.get_by_role("button", name="Copy").click()
+        page.get_by_text("was copied with its sources").wait_for()
+        written = [
+            int(mark) for mark in re.findall(r"\[(\d+)\]", page.evaluate("navigator.clipboard.readText()"))
+        ]
+        assert written[: len(shown)] == shown
+        quotes = written[len(shown) :]
+        assert quotes == sorted(quotes)
+
+
+def test_no_mark_begins_a_line(demo: str, visit: Visit) -> None:
+    with visit(demo, width="phone") as somebody:
+        page = somebody.open("#/ask")
+        turn = ask(page, VIEWS)
+        for width in range(320, 400, 10):
+            page.set_viewport_size({"width": width, "height": 844})
+            alone = turn.locator("button.mark").evaluate_all(
+                """marks => marks.filter(mark => {
+                  const word = mark.previousSibling;
+                  const range = document.createRange();
+                  range.setStart(word, Math.max(0, word.data.trimEnd().length - 1));
+                  range.setEnd(word, word.data.trimEnd().length);
+                  return mark.getBoundingClientRect().top > range.getBoundingClientRect().bottom;
+                }).length"""
+            )
+            assert alone == 0, width
+
+
+def test_on_a_phone_no_button_stands_outside_the_margin(demo: str, visit: Visit) -> None:
+    with visit(demo, width="phone") as somebody:
+        page = somebody.open("#/ask")
+        turn = ask(page, LEVEL)
+        turn.get_by_role("button", name="Answer it another way").click()
+        expect(page.get_by_role("group", name="Other ways")).to_be_visible()
+        places = page.locator("main button, main a.button, nav a.button").evaluate_all(
+            "all => all.map(one => one.getBoundingClientRect()).filter(each => each.width)"
+            ".map(({ left, right }) => [left, right])"
+        )
+        assert len(places) > 10
+        assert min(left for left, _ in places) >= 15.5 and max(right for _, right in places) <= 390 - 15.5
