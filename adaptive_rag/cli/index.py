@@ -202,9 +202,7 @@ def _check(settings: dict[str, Any], *, deep: bool, as_json: bool) -> None:
 
 def _print_check(found: IndexCheck) -> None:
     held = f"{count_of(found.chunks, 'chunk')} of {count_of(found.sources, 'source')}"
-    files = (
-        f"{count_of(found.files, 'file')}, {found.bytes / 1e6:,.1f} MB" if found.sealed else "no checksums"
-    )
+    files = f"{count_of(found.files, 'file')}, {found.bytes / 1e6:,.1f} MB"
     print_line(f"{found.index}: {held} · {files}")
     for part, what in found.damages:
         print_line(("  ✗ ", "bold red"), f"{part}: {what}")
@@ -212,9 +210,7 @@ def _print_check(found: IndexCheck) -> None:
         print_line(f"    {short_source(source)}")
     if len(found.incomplete) > NAMED:
         print_line(f"    and {len(found.incomplete) - NAMED:,} more")
-    if not found.sealed:
-        print_line("An older version made this index, without checksums. To add them:", style="yellow")
-    elif found.healthy:
+    if found.healthy:
         compared = "Contents are as they were written" if found.deep else "Sizes and counts are right"
         deeper = "" if found.deep else "; --deep compares the contents"
         print_line(f"{compared}{deeper}.", style="bold")
@@ -245,7 +241,6 @@ def _print_repair(report: RepairReport) -> None:
     kept = {"whole": report.whole, "read again": len(report.read_again), "restored": len(report.restored)}
     sources = [f"{count:,} {what}" for what, count in {**kept, "lost": len(report.lost)}.items() if count]
     done = "Mended" if report.damages else "Nothing was damaged"
-    done += "; checksums added" if report.sealed else ""
     print_line(
         f"{done} · sources: {', '.join(sources) or 'none'} · {count_of(report.chunks, 'chunk')} in the index"
     )

@@ -457,7 +457,7 @@ class IndexingRun:
     def remove_replaced(self) -> None:
         """Remove what the last run joined into one file, once nobody reads it: it takes as much room."""
         known, data = self.manifest, f"{self.manifest.table}.lance/data"
-        folders = [name.rpartition("/")[0] for name in known.files or ()]
+        folders = [name.rpartition("/")[0] for name in known.files]
         joined = folders.count(data) == 1 and f"{known.table}.lance/_deletions" not in folders
         unread = time.time() - known.committed > SECONDS_PER_QUESTION
         if joined and unread and len(self._location.names(data)) > 1:
@@ -500,8 +500,8 @@ class IndexingRun:
             recall = self._writer.index_vectors()
             known = self.manifest
             changed = (known.version, known.sources) != (self._writer.version, self._sources)
-            # a repair begins with a table of its own, whose files no manifest names yet
-            if recall or changed or known.files is None:
+            # a repair begins with a table of its own, which no manifest names yet
+            if recall or changed or self._publish_at_end:
                 self._publish(recall)
             self._writer.drop_other_tables()
 
@@ -621,7 +621,7 @@ class IndexingRun:
         LanceDB joined them into new files: what was damaged in the old ones is in the new ones too. A
         database looks after its files by itself.
         """
-        known = self.manifest.files or {}
+        known = self.manifest.files
         if isinstance(self._location, Database):
             return {}
         files = seal_files(self._location, self.manifest.table, version, known)

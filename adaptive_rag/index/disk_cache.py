@@ -183,7 +183,7 @@ def _goes_on(wanted: weakref.ref[CopyReader]) -> bool:
 
 
 def _files(manifest: Manifest) -> list[tuple[str, Seal]]:
-    return list((manifest.files or {}).items())
+    return list(manifest.files.items())
 
 
 def _lock(folder: Path, *, exclusive: bool) -> IO[bytes] | None:

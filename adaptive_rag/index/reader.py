@@ -145,8 +145,8 @@ class TableReader:
 
     def begin_to_read_indexes(self) -> None:
         """Begin to read the indexes whole, unless they are large; searches wait until they are there."""
-        files = self.manifest.files or {}
-        if sum(seal.size for name, seal in files.items() if "/_indices/" in name) <= INDEXES_READ_WHOLE:
+        sizes = (seal.size for name, seal in self.manifest.files.items() if "/_indices/" in name)
+        if sum(sizes) <= INDEXES_READ_WHOLE:
             self._indexes = _pool().submit(_read_indexes, self.table)
 
     def _await_indexes(self) -> None:
@@ -481,13 +481,11 @@ class TableReader:
 
     def _nearly_nearest(self, vector: Vectors, limit: int, among: Ids | None) -> Ids:
         """Return the rows nearest to a vector as the approximate index finds them; of many it is sifted."""
-        bits = int((self.manifest.recall or {}).get("bits", 1))
-        known = self.manifest.chunks, bits
         self._await_indexes()
         if among is None:
-            return neighbours.nearest(self.table, vector, limit, *known)
+            return neighbours.nearest(self.table, vector, limit, self.manifest.chunks)
         for depth in self._depths(limit, among):
-            rows = neighbours.nearest(self.table, vector, depth, *known)
+            rows = neighbours.nearest(self.table, vector, depth, self.manifest.chunks)
             kept = rows[_held(rows, among)][:limit]
             if len(kept) == limit:
                 break

@@ -54,8 +54,6 @@ class RepairReport:
     """Sources kept from damaged files: their text is proven by checksums, page and metadata are not."""
     lost: dict[str, str] = field(default_factory=dict)
     """Sources that are no longer in the index, and why."""
-    sealed: bool = False
-    """Whether an index that had no checksums has them now."""
     chunks: int = 0
     seconds: float = 0.0
 
@@ -113,8 +111,7 @@ def _mend(
         cache.close()
     if parts - {MANIFEST, COPY, FILE}:
         _remake(location, manifest, report, embeddings, progress)
-    elif parts & {MANIFEST, COPY} or manifest.files is None:
-        report.sealed = manifest.files is None
+    elif parts & {MANIFEST, COPY}:
         assert manifest.version is not None
         with storing(location.uri):
             files = seal_files(location, manifest.table, manifest.version, manifest.files)
@@ -181,7 +178,7 @@ def _remake(
         name: _why_lost(sources[name]) for name in sorted(rest.keys() - work.keys() - proven.keys())
     }
     report.lost |= {name: why for name, why in failed.items() if name not in rescued}
-    report.chunks, report.sealed = run.manifest.chunks, manifest.files is None
+    report.chunks = run.manifest.chunks
 
 
 def _why_lost(record: SourceRecord) -> str:
@@ -194,7 +191,7 @@ class _OldTable:
     """What of a damaged table is whole, and what of the rest can be proven."""
 
     def __init__(self, location: Files, manifest: Manifest) -> None:
-        changed = changed_files(location, manifest.files or {}, contents=True)
+        changed = changed_files(location, manifest.files, contents=True)
         self._columns = schema(manifest.settings.dimension).names
         self._fragments = fragments_of(location, manifest)
         self._intact: list[Fragment] = []

@@ -34,7 +34,7 @@ class ListedSource:
     """The suffix of its file, such as "pdf"."""
     chunks: int
     indexed: float | None
-    """When it was read, in seconds since 1970; None where an older version of this program read it."""
+    """When it was read, in seconds since 1970."""
     copy_of: str | None
     """The document of the same content under which its chunks are stored."""
     file: str | None
