@@ -122,41 +122,45 @@ def nothing_read(failed: Sequence[Failure]) -> NothingReadError:
     return NothingReadError(line, failed)
 
 
-def build_index(
-    documents: Documents | Share,
-    uri: str | Path,
-    *,
-    embeddings: str | Embeddings | None = None,
-    chunk_size: int = DEFAULT_CHUNK_SIZE,
-    chunk_overlap: int = DEFAULT_CHUNK_OVERLAP,
-    sentence_vectors: bool | SentenceVectors = True,
-    progress: Callable[[Progress], None] | None = None,
-    include: Sequence[str] = (),
-    exclude: Sequence[str] = (),
-    prune: bool = True,
-    rebuild: bool = False,
-    ray: str | None = None,
-    shards: int | None = None,
-    wait_seconds: float = LOCK_WAIT_SECONDS,
-    on_wait: Callable[[str], None] | None = None,
-) -> IndexReport:
+@dataclass(frozen=True, kw_only=True)
+class BuildOptions:
+    """How documents become an index."""
+
+    embeddings: str | Embeddings | None = None
+    """The embedding model; by default the embedded one."""
+    chunk_size: int = DEFAULT_CHUNK_SIZE
+    chunk_overlap: int = DEFAULT_CHUNK_OVERLAP
+    sentence_vectors: bool | SentenceVectors = True
+    """True or "apart" embeds each sentence by itself, "pooled" takes all from the run of their chunk, in
+    about half the time, False or "none" keeps none."""
+    progress: Callable[[Progress], None] | None = None
+    include: Sequence[str] = ()
+    """Of the folders only the files are read that this names, if it names any, and none that `exclude`, a
+    `.gitignore` or the built-in list leaves out; patterns are written as in `.gitignore`."""
+    exclude: Sequence[str] = ()
+    prune: bool = True
+    """Whether what vanished from the folders named is removed."""
+    rebuild: bool = False
+    """Make the index anew, with other settings if need be; the old one serves until the new is complete."""
+    ray: str | None = None
+    """Address of a Ray cluster whose workers read and embed: "HOST:PORT", "auto" for one on this machine, or
+    "local" to start one here for this run."""
+    shards: int | None = None
+    """Make a new index of so many, each an index of its own with its share of the documents; by Ray each is
+    made whole, its indexes of words and vectors too, by a worker of its own."""
+    wait_seconds: float = LOCK_WAIT_SECONDS
+    on_wait: Callable[[str], None] | None = None
+
+
+def build_index(documents: Documents, uri: str | Path, **options: Any) -> IndexReport:
     """Bring an index up to date with files, folders, web addresses, source texts or LangChain documents.
 
-    A `Site` says how many links are followed from an address; an address alone is that page alone.
+    The options are the fields of `BuildOptions`. A `Site` says how many links are followed from an address;
+    an address alone is that page alone.
 
-    What is unchanged costs nothing, what changed is replaced, and with `prune` what vanished from
-    the folders named is removed. Files of the same content are stored once, under all their names, and a
-    file that was moved or renamed keeps its chunks. Of the folders only the files are read that `include`
-    names, if it names any, and none that `exclude`, a `.gitignore` or the built-in list leaves out;
-    patterns are written as in `.gitignore`. A run that breaks off leaves the last complete state; the next
-    run goes on from there.
-    `sentence_vectors="pooled"` takes the vectors of sentences from the run of their chunk, in about half the
-    time; True or "apart" embeds each sentence by itself, False or "none" keeps none.
-    `rebuild` makes the index anew, with other settings if need be; the old one serves until the new one
-    is complete. `ray` is the address of a Ray cluster whose workers read and embed: "HOST:PORT", "auto" for
-    one on this machine, or "local" to start one here for this run.
-    `shards` makes a new index of so many, each an index of its own with its share of the documents; by Ray
-    each is made whole, its indexes of words and vectors too, by a worker of its own.
+    What is unchanged costs nothing, what changed is replaced, and what vanished is removed. Files of the same
+    content are stored once, under all their names, and a file that was moved or renamed keeps its chunks. A
+    run that breaks off leaves the last complete state; the next run goes on from there.
 
     Raises:
         IndexDamagedError: files of the index are missing or were changed.
@@ -167,32 +171,23 @@ def build_index(
         ConfigurationError: a path, a pattern or a setting is wrong, or no cluster is at the address `ray`.
         MissingExtraError: a cluster is asked for, and Ray is not installed.
     """
-    from adaptive_rag.ingest import Note, Patterns
+    return _build(documents, uri, BuildOptions(**options))
+
+
+def _build(documents: Documents | Share, uri: str | Path, options: BuildOptions) -> IndexReport:
     from adaptive_rag.ingest.chunking import check_sizes
 
-    check_sizes(chunk_size, chunk_overlap)
+    check_sizes(options.chunk_size, options.chunk_overlap)
     location = open_location(uri)
-    if not isinstance(documents, Share) and (shards is not None or shard_uris(location)):
-        settings_of_shards = {
-            "embeddings": embeddings,
-            "chunk_size": chunk_size,
-            "chunk_overlap": chunk_overlap,
-            "sentence_vectors": sentence_vectors,
-            "include": include,
-            "exclude": exclude,
-            "prune": prune,
-            "rebuild": rebuild,
-            "wait_seconds": wait_seconds,
-        }
-        return build_shards(
-            documents, location, shards, ray=ray, progress=progress, on_wait=on_wait, **settings_of_shards
-        )
+    if not isinstance(documents, Share) and (options.shards is not None or shard_uris(location)):
+        return build_shards(documents, location, options)
     refuse_foreign_folder(location)
-    read = last_manifest if rebuild else read_manifest
+    read = last_manifest if options.rebuild else read_manifest
     stamp, manifest = location.stamp(MANIFEST), read(location)
-    model, name, dimension = _model_of(manifest, embeddings)
-    settings = Settings(name, dimension, chunk_size, chunk_overlap, stored_way(sentence_vectors))
-    if settings.sentence_vectors == "pooled" and name != MINILM:
+    model, name, dimension = _model_of(manifest, options.embeddings)
+    way = stored_way(options.sentence_vectors)
+    settings = Settings(name, dimension, options.chunk_size, options.chunk_overlap, way)
+    if way == "pooled" and name != MINILM:
         raise ConfigurationError(
             f"sentence_vectors = 'pooled' goes with embeddings = {MINILM!r} alone, the model that compares "
             f"questions with sentences; asked for was {name!r}. Leave embeddings out, or use "
@@ -203,64 +198,61 @@ def build_index(
             make_folder(location.path)
     locked = False
     try:
-        with write_lock(location, wait_seconds=wait_seconds, on_wait=on_wait):
+        with write_lock(location, wait_seconds=options.wait_seconds, on_wait=options.on_wait):
             locked = True
-            started = time.perf_counter()
             if stamp is None or stamp != location.stamp(MANIFEST):  # another process has written meanwhile
                 manifest = read(location)
-            before = _state_before(location, manifest, settings, rebuild=rebuild)
-            refuse_damage(location, before)
-            plan = plan_run(
-                documents,
-                before,
-                location.path,
-                patterns=Patterns(include, exclude),
-                prune=prune,
-                progress=progress,
-            )
-            report = IndexReport(
-                unchanged=plan.unchanged, failed=plan.failed, unknown=sorted(set(plan.unknown))
-            )
-            run = IndexingRun(location, model, before, report, progress, publish_at_end=rebuild)
-            run.remove_replaced()
-            # a shard may have no document yet, and none that can be read
-            rescue: Rescue | None = (lambda _: {}) if isinstance(documents, Share) else None
-            is_new = before.version is None and isinstance(documents, Share)
-            if plan.work or plan.removed or rebuild or is_new:
-                # Ray is started only where there is something to read; its workers load a model by name
-                sent = model.name if isinstance(model, OnnxEmbeddings) else embeddings or model
-                asked = open_cluster(ray, plan.work, sent) if ray and plan.work else nullcontext()
-                with asked as cluster:
-                    run.apply(plan, rescue, cluster)
-            elif plan.failed and not before.sources:
-                raise nothing_read(plan.failed)
-            elif plan.restamped:
-                with storing(location.uri):
-                    replace(before, sources={**before.sources, **plan.restamped}).publish(location)
-            report.seconds = time.perf_counter() - started
-            report.total_chunks = run.manifest.chunks
-            failed = {failure.source for failure in report.failed}
-            records = run.manifest.sources
-            report.sources = sorted(plan.seen & records.keys() - failed)
-            report.notes = [Note(source, text) for source in report.sources for text in records[source].notes]
-            report.notes += plan.notes
-            return report
+            before = _state_before(location, manifest, settings, rebuild=options.rebuild)
+            return _bring_up_to_date(documents, location, before, model, options)
     except BaseException:
         if locked:  # else what lies there is the start of the process that holds the lock
             remove_failed_start(location)
         raise
 
 
-def build_shards(
-    documents: Documents,
+def _bring_up_to_date(
+    documents: Documents | Share,
     location: Location,
-    shards: int | None,
-    *,
-    ray: str | None,
-    progress: Callable[[Progress], None] | None,
-    on_wait: Callable[[str], None] | None,
-    **settings: Any,
+    before: Manifest,
+    model: str | Embeddings,
+    options: BuildOptions,
 ) -> IndexReport:
+    """Plan a run and make it, while the index is held for writing."""
+    from adaptive_rag.ingest import Note, Patterns
+
+    started = time.perf_counter()
+    refuse_damage(location, before)
+    patterns = Patterns(options.include, options.exclude)
+    plan = plan_run(
+        documents, before, location.path, patterns=patterns, prune=options.prune, progress=options.progress
+    )
+    report = IndexReport(unchanged=plan.unchanged, failed=plan.failed, unknown=sorted(set(plan.unknown)))
+    run = IndexingRun(location, model, before, report, options.progress, publish_at_end=options.rebuild)
+    run.remove_replaced()
+    # a shard may have no document yet, and none that can be read
+    is_shard = isinstance(documents, Share)
+    rescue: Rescue | None = (lambda _: {}) if is_shard else None
+    if plan.work or plan.removed or options.rebuild or (is_shard and before.version is None):
+        # Ray is started only where there is something to read; its workers load a model by name
+        sent = model.name if isinstance(model, OnnxEmbeddings) else options.embeddings or model
+        by_ray = options.ray and plan.work
+        with open_cluster(str(options.ray), plan.work, sent) if by_ray else nullcontext() as cluster:
+            run.apply(plan, rescue, cluster)
+    elif plan.failed and not before.sources:
+        raise nothing_read(plan.failed)
+    elif plan.restamped:
+        with storing(location.uri):
+            replace(before, sources={**before.sources, **plan.restamped}).publish(location)
+    report.seconds = time.perf_counter() - started
+    report.total_chunks = run.manifest.chunks
+    failed, records = {failure.source for failure in report.failed}, run.manifest.sources
+    report.sources = sorted(plan.seen & records.keys() - failed)
+    report.notes = [Note(source, text) for source in report.sources for text in records[source].notes]
+    report.notes += plan.notes
+    return report
+
+
+def build_shards(documents: Documents, location: Location, options: BuildOptions) -> IndexReport:
     """Bring each shard up to date with its share of the documents; by Ray each in a process of its own.
 
     A run that breaks off leaves the last complete state of each shard.
@@ -270,34 +262,35 @@ def build_shards(
             shards.
         IndexingError: nothing could be read.
     """
-    uris = _lay_out(location, shards)
+    uris = _lay_out(location, options.shards)
     if isinstance(documents, Iterable) and not isinstance(documents, str):
         documents = list[Any](documents)
-    parts = [Share(documents, number, len(uris)) for number in range(len(uris))]
-    started, reports = time.perf_counter(), list[Any]()
-    if ray:
-        here = os.getcwd()
-        calls = {uri: (part, uri, here, settings) for part, uri in zip(parts, uris, strict=True)}
-        made = run_each(ray, build_part, calls)
+    parts = {uri: Share(documents, number, len(uris)) for number, uri in enumerate(uris)}
+    started, reports = time.perf_counter(), list[IndexReport]()
+    own = replace(options, ray=None, shards=None, progress=None)
+    if options.ray:
+        own, here = replace(own, on_wait=None), os.getcwd()
+        calls = {uri: (part, uri, here, own) for uri, part in parts.items()}
+        made = run_each(options.ray, build_part, calls)
     else:
-        pairs = zip(parts, uris, strict=True)
-        made = (build_index(part, uri, on_wait=on_wait, **settings) for part, uri in pairs)
+        made = (_build(part, uri, own) for uri, part in parts.items())
     for report in made:
         reports.append(report)
-        if progress is not None:
+        if options.progress is not None:
             done, seconds = sum(each.chunks for each in reports), time.perf_counter() - started
             left, rate = len(uris) / len(reports), done / max(seconds, 1e-9)
-            progress(Progress(done, round(done * left), rate, seconds * (left - 1), uris[len(reports) - 1]))
+            last = uris[len(reports) - 1]
+            options.progress(Progress(done, round(done * left), rate, seconds * (left - 1), last))
     joined = join_reports(reports, time.perf_counter() - started)
     if joined.failed and not joined.total_chunks:
         raise nothing_read(joined.failed)
     return joined
 
 
-def build_part(part: Share, uri: str, folder: str, settings: Mapping[str, Any]) -> IndexReport:
+def build_part(part: Share, uri: str, folder: str, options: BuildOptions) -> IndexReport:
     """Build one shard in a worker, in which files are named as they are from the folder of the caller."""
     with contextlib.chdir(folder):
-        return build_index(part, uri, **settings)
+        return _build(part, uri, options)
 
 
 def _lay_out(location: Location, shards: int | None) -> list[str]:

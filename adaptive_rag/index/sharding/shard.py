@@ -25,13 +25,12 @@ from adaptive_rag.index.reader import TableReader
 from adaptive_rag.index.table import TEXT, connect, words_config
 from adaptive_rag.source import Sentences
 from adaptive_rag.state import Candidate, Chunk
+from adaptive_rag.text.bm25 import K1, B, idf
 from adaptive_rag.text.vectors import Vectors
 from adaptive_rag.text.words import STOP_WORDS
 from adaptive_rag.where import Kind, read_where
 
 Scores = NDArray[np.float64]
-# BM25 as LanceDB counts it.
-K1, B = 1.2, 0.75
 # Chunks that are looked at to learn how long chunks are, and words tried for it.
 SAMPLED, WORDS_TRIED = 64, 50
 # Hits by words beyond those asked for: the last ones may change places once they are counted exactly.
@@ -60,8 +59,7 @@ class Counts:
 
     def idf(self, word: str) -> float:
         """Return the weight of a word."""
-        held = self.words[word]
-        return math.log1p((self.chunks - held + 0.5) / (held + 0.5))
+        return idf(self.chunks, self.words[word])
 
     def norm(self, lengths: Scores) -> Scores:
         """Return how many times a word must stand in chunks of these lengths to count half of the most."""
@@ -424,8 +422,9 @@ def count_words(texts: Sequence[str], word: str) -> tuple[Scores, Scores]:
         for asked in (MARK, word):
             hits = table.search(match(asked, TEXT), query_type="fts").select(["at", "_score"])
             found = hits.limit(len(rows)).to_arrow().sort_by("at")
-            idf = Counts(len(rows), 1.0, {asked: len(found)}).idf(asked)
-            ratios.append(idf * (K1 + 1) / found["_score"].to_numpy().astype(np.float64) - 1)
+            ratios.append(
+                idf(len(rows), len(found)) * (K1 + 1) / found["_score"].to_numpy().astype(np.float64) - 1
+            )
     finally:
         database.drop_table(name)
     bare = K1 * (1 - B)
