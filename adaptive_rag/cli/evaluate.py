@@ -47,7 +47,6 @@ class Going:
 
     out: Annotated[Path, Option(help="Folder for the results.")] = Path("adaptive-rag-eval")
     judge: Annotated[str | None, Option(help="Let the model compare arms' answers.", metavar="ARMS")] = None
-    against: Annotated[Path | None, Option(help="Earlier run to compare with.", metavar="FOLDER")] = None
     collect: Annotated[Path | None, Option(help="Append labelled questions to it.", metavar="FILE")] = None
     markdown: Annotated[Path | None, Option(help="Write Markdown too.", metavar="FILE")] = None
     cache: Annotated[Path | None, Option(help="Folder for the indexes.", show_default=False)] = None
@@ -68,7 +67,7 @@ def evaluate(
     from adaptive_rag.context.groups import listed
     from adaptive_rag.evaluation.experiment import Experiment
     from adaptive_rag.evaluation.experiment import evaluate as run_experiment
-    from adaptive_rag.evaluation.terminal import print_against, print_judge, print_report
+    from adaptive_rag.evaluation.terminal import print_judge, print_report
 
     experiment = Experiment(datasets, settings=measured.settings(), arms=listed(arms), **vars(going))
     with _bars() as (say, open_bar, show_index):
@@ -76,8 +75,6 @@ def evaluate(
     print_report(stdout(), written.rows, k=measured.k, routing=written.routing)
     if written.judge is not None:
         print_judge(stdout(), written.judge)
-    if going.against:
-        print_against(stdout(), written.against, k=measured.k, name=str(going.against))
     print_note(f"Wrote {going.out / 'report.html'} and, beside it, summary.json and questions.jsonl.")
 
 

@@ -71,11 +71,7 @@ def check_index(uri: str | Path, *, deep: bool = False) -> IndexCheck:
         IndexMismatchError: there is no index, or none of ours.
     """
     location = open_files(uri, "index --check")
-    try:
-        manifest: Manifest | None = complete_manifest(location)
-        damages = []
-    except IndexDamagedError as error:
-        manifest, damages = last_manifest(location), [Damage(MANIFEST, first_line(error))]
+    manifest, damages = manifest_or_copy(location)
     if manifest is None:
         return IndexCheck(location.uri, deep, damages=damages, mend=rebuild_hint(location.uri))
     found = examine(location, manifest, deep=deep)
@@ -83,6 +79,14 @@ def check_index(uri: str | Path, *, deep: bool = False) -> IndexCheck:
     if found.damages:
         found.mend = repair_hint(location.uri)
     return found
+
+
+def manifest_or_copy(location: Location) -> tuple[Manifest | None, list[Damage]]:
+    """Return the manifest of an index, or its copy where it is damaged, with what is wrong then."""
+    try:
+        return complete_manifest(location), []
+    except IndexDamagedError as error:
+        return last_manifest(location), [Damage(MANIFEST, first_line(error))]
 
 
 def examine(location: Location, manifest: Manifest, *, deep: bool) -> IndexCheck:

@@ -13,8 +13,8 @@ from langchain_core.embeddings import Embeddings
 from adaptive_rag.errors import IndexDamagedError
 from adaptive_rag.index.build import LOCK_WAIT_SECONDS, IndexingRun, IndexReport
 from adaptive_rag.index.cache import FILE, EmbeddingCache
-from adaptive_rag.index.check import Damage, examine, fragments_of
-from adaptive_rag.index.faults import first_line, reading, storing
+from adaptive_rag.index.check import Damage, examine, fragments_of, manifest_or_copy
+from adaptive_rag.index.faults import reading, storing
 from adaptive_rag.index.files import Fragment, changed_files, seal_files
 from adaptive_rag.index.location import Files, open_files
 from adaptive_rag.index.lock import write_lock
@@ -93,13 +93,8 @@ def repair_index(
 def _mend(
     location: Files, embeddings: str | Embeddings | None, progress: Callable[[Progress], None] | None
 ) -> RepairReport:
-    manifest = last_manifest(location)
+    manifest, damages = manifest_or_copy(location)
     assert manifest is not None
-    try:
-        complete_manifest(location)
-        damages = []
-    except IndexDamagedError as error:
-        damages = [Damage(MANIFEST, first_line(error))]
     with storing(location.uri):
         _remove_unpublished(location, manifest)
     damages += examine(location, manifest, deep=True).damages

@@ -144,7 +144,6 @@ def test_a_recipe_reaches_the_arms_of_the_graph(ask: Any, write_set: Any, tmp_pa
         (["--arms", "adaptiv"], "'adaptiv' is not an arm. The arms are: standard"),
         (["--judge", "adaptive-against-standard"], "A judge is a chat model: pass one with --model"),
         (["--judge", "adaptive"], "A judge compares two or three arms"),
-        (["--against", "nowhere"], "'nowhere' holds no finished run"),
         (["--set", "hedge=perhaps"], "hedge = 'perhaps' is not usable"),
     ],
 )
@@ -175,14 +174,6 @@ def test_fresh_throws_away_the_run_and_nothing_else(ask: Any, write_set: Any, tm
     rows = json.loads((tmp_path / "results" / "summary.json").read_text())
     assert "ndcg@6" in rows[0]["metrics"]
     assert (tmp_path / "results" / "notes.txt").read_text() == "mine"
-
-
-def test_a_run_is_compared_with_an_earlier_one(ask: Any, write_set: Any) -> None:
-    folder = write_set()
-    assert ask(folder, "--arms", "standard", "--out", "one").exit_code == 0
-    result = ask(folder, "--arms", "standard", "--out", "two", "--against", "one")
-    assert result.exit_code == 0
-    assert "Since one" in result.stdout
 
 
 def test_what_could_not_be_read_is_told_in_the_terminal_and_on_the_page(ask: Any, tmp_path: Path) -> None:

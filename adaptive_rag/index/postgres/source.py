@@ -42,7 +42,8 @@ SEARCH = f"""
 WITH asked AS (
     SELECT unnest(%(lexemes)s::text[]) AS lexeme, unnest(%(weights)s::float8[]) AS weight
 ), bm25 AS (
-    SELECT number, sum(weight * times * {K1 + 1} / (times + {K1} * ({1 - B} + {B} * words / %(mean)s))) AS score
+    SELECT number,
+        sum(weight * times * {K1 + 1} / (times + {K1} * ({1 - B} + {B} * words / %(mean)s))) AS score
     FROM asked JOIN {{words}} USING (lexeme) GROUP BY number
 ), named AS (
     SELECT number, score FROM bm25 {{among}} ORDER BY score DESC, number LIMIT %(limit)s
