@@ -21,12 +21,12 @@ from typing import Any
 
 import numpy as np
 
-from adaptive_rag.index.build import ROWS_PER_WRITE
 from adaptive_rag.index.manifest import Manifest, Settings, SourceRecord, key_of
 from adaptive_rag.index.postgres.database import Database
 from adaptive_rag.index.postgres.neighbours import nearest_exactly, nearest_roughly
 from adaptive_rag.index.postgres.source import CHUNK, SEARCH, PostgresIndex, to_lexemes
 from adaptive_rag.index.postgres.writer import DatabaseWriter
+from adaptive_rag.index.run import ROWS_PER_WRITE
 from adaptive_rag.models.embeddings import embedding_name
 from adaptive_rag.search.search import POOL
 from adaptive_rag.where import read_where

@@ -34,7 +34,6 @@ from typing import Any
 import numpy as np
 
 from adaptive_rag.evaluation.corpora import default_cache
-from adaptive_rag.index.build import ROWS_PER_WRITE
 from adaptive_rag.index.disk_cache import DiskCache
 from adaptive_rag.index.files import seal_files
 from adaptive_rag.index.location import open_location
@@ -46,6 +45,7 @@ from adaptive_rag.index.manifest import (
     complete_manifest,
     key_of,
 )
+from adaptive_rag.index.run import ROWS_PER_WRITE
 from adaptive_rag.index.table import SENTENCE_DIMENSION, TableRow, TableWriter, pack_sentences
 from adaptive_rag.models.embeddings import embedding_name
 from adaptive_rag.source import Sentences

@@ -14,7 +14,7 @@ from adaptive_rag.cli.session import narrow_index, show_answer
 
 def ask(
     question: Annotated[str, Argument(help="The question; - reads it from standard input.")],
-    asked: options.Routed,
+    asked: options.RouteOptions,
     docs: options.Docs = None,
     as_json: options.Json = False,
     trace: options.Trace = False,

@@ -30,7 +30,7 @@ _say = partial(print_line, style="dim")
 
 
 def chat(
-    asked: options.Asking,
+    asked: options.AskOptions,
     name: Annotated[str, Argument(help="The conversation to begin or to continue.")] = "default",
     user: Annotated[str, Option("--user", "-u", help="Whose profile is used.")] = "me",
     file: Annotated[
@@ -68,7 +68,7 @@ class _Conversation:
     """One terminal conversation: the thread that it is in, and its last answer."""
 
     def __init__(
-        self, rag: AdaptiveRAG, threads: Threads, name: str, asked: options.Asking, user: str
+        self, rag: AdaptiveRAG, threads: Threads, name: str, asked: options.AskOptions, user: str
     ) -> None:
         self._rag = rag
         self._threads = threads

@@ -41,7 +41,7 @@ SNIPPET = 120
 
 def compare(
     question: Annotated[str, Argument(help="The question; - reads it from standard input.")],
-    asked: options.Reading,
+    asked: options.ReadOptions,
     routes: Annotated[
         str, Option("--routes", "-r", help="Strategies to compare, with commas.", metavar="NAMES")
     ] = "",

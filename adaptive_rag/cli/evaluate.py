@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Measured:
+class MeasureOptions:
     """What is measured: two runs of the same can be compared."""
 
     k: Annotated[int, Option("--k", "-k", min=1, max=1000, help="Passages scored.", metavar="N")] = 10
@@ -42,7 +42,7 @@ class Measured:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Going:
+class OutputOptions:
     """Where a run leaves its results, and how it goes."""
 
     out: Annotated[Path, Option(help="Folder for the results.")] = Path("adaptive-rag-eval")
@@ -56,8 +56,8 @@ class Going:
 
 def evaluate(
     datasets: Annotated[list[Path], Argument(metavar="DATASET", help="Folder, or file of questions.")],
-    measured: Measured,
-    going: Going,
+    measured: MeasureOptions,
+    output: OutputOptions,
     arms: Annotated[
         str, Option(help="Arms with commas, or all.", metavar="NAMES", show_default=False)
     ] = "standard,bm25,fusion,adaptive,oracle",
@@ -69,13 +69,13 @@ def evaluate(
     from adaptive_rag.evaluation.experiment import evaluate as run_experiment
     from adaptive_rag.evaluation.terminal import print_judge, print_report
 
-    experiment = Experiment(datasets, settings=measured.settings(), arms=listed(arms), **vars(going))
+    experiment = Experiment(datasets, settings=measured.settings(), arms=listed(arms), **vars(output))
     with _bars() as (say, open_bar, show_index):
         written = run_experiment(experiment, say=say, open_bar=open_bar, show_index=show_index)
     print_report(stdout(), written.rows, k=measured.k, routing=written.routing)
     if written.judge is not None:
         print_judge(stdout(), written.judge)
-    print_note(f"Wrote {going.out / 'report.html'} and, beside it, summary.json and questions.jsonl.")
+    print_note(f"Wrote {output.out / 'report.html'} and, beside it, summary.json and questions.jsonl.")
 
 
 @contextmanager

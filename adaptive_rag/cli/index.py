@@ -21,7 +21,7 @@ NAMED = 10  # sources that are not whole, as they are named at most
 
 
 @dataclass(frozen=True, kw_only=True)
-class Making:
+class IndexOptions:
     """How documents become an index: the options of `Index.build`."""
 
     embeddings: Annotated[
@@ -51,7 +51,7 @@ class Making:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Mode:
+class IndexMode:
     """What to do in place of one run."""
 
     watch: Annotated[bool, Option("--watch", help="Index again at each change.")] = False
@@ -61,8 +61,8 @@ class Mode:
 
 
 def index(
-    making: Making,
-    mode: Mode,
+    making: IndexOptions,
+    mode: IndexMode,
     paths: Annotated[list[str] | None, Argument(metavar="PATH", show_default=False)] = None,
     index: options.Index = None,
     depth: Annotated[int, Option(help="Links to follow on a web site.", min=0, metavar="N")] = 0,
@@ -113,7 +113,7 @@ def _folder_of(settings: dict[str, Any]) -> Path | None:
     return open_location(str(make_context(settings).index)).path
 
 
-def _refuse_mixture(paths: list[str] | None, mode: Mode, making: Making) -> None:
+def _refuse_mixture(paths: list[str] | None, mode: IndexMode, making: IndexOptions) -> None:
     from adaptive_rag.errors import ConfigurationError
 
     modes = [f"--{name}" for name in ("check", "repair") if getattr(mode, name)]

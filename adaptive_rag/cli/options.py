@@ -61,7 +61,7 @@ Verbose = Annotated[
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asking:
+class AskOptions:
     """Of what, by whom and under which settings something is asked, and how it is shown."""
 
     index: Index = None
@@ -84,7 +84,7 @@ class Asking:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reading(Asking):
+class ReadOptions(AskOptions):
     """The same, and how much is read for an answer."""
 
     profile: Annotated[
@@ -96,7 +96,7 @@ class Reading(Asking):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Routed(Reading):
+class RouteOptions(ReadOptions):
     """The same, and by which strategy."""
 
     route: Annotated[

@@ -27,7 +27,7 @@ MAX_SHOWN = 320
 
 def search(
     question: Annotated[str, Argument(help="What to look for; - reads it from standard input.")],
-    asked: options.Routed,
+    asked: options.RouteOptions,
     full: Annotated[bool, Option("--full", help="Show the whole text of every chunk.")] = False,
     as_json: options.Json = False,
 ) -> None:

@@ -23,7 +23,7 @@ from langchain_core.vectorstores import VectorStore
 from adaptive_rag.context import Context
 from adaptive_rag.errors import ConfigurationError, IndexMismatchError
 from adaptive_rag.index.bucket import Bucket
-from adaptive_rag.index.build import IndexReport, build_index, nothing_read
+from adaptive_rag.index.build import build_index
 from adaptive_rag.index.check import check_index
 from adaptive_rag.index.disk_cache import DiskCache, open_disk_cache
 from adaptive_rag.index.fields import Fields
@@ -36,6 +36,7 @@ from adaptive_rag.index.postgres.database import Database
 from adaptive_rag.index.postgres.source import PostgresIndex
 from adaptive_rag.index.reader import TableReader
 from adaptive_rag.index.repair import repair_index
+from adaptive_rag.index.report import IndexReport, nothing_read
 from adaptive_rag.index.sharding.layout import refuse_shards, shard_uris
 from adaptive_rag.index.vectorize import load_model_of, refuse_dimension
 from adaptive_rag.models.onnx import OnnxEmbeddings

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from langchain_core.embeddings import Embeddings
 
 from adaptive_rag.errors import IndexDamagedError
-from adaptive_rag.index.build import LOCK_WAIT_SECONDS, IndexingRun, IndexReport
+from adaptive_rag.index.build import LOCK_WAIT_SECONDS
 from adaptive_rag.index.cache import FILE, EmbeddingCache
 from adaptive_rag.index.check import Damage, examine, fragments_of, manifest_or_copy
 from adaptive_rag.index.faults import reading, storing
@@ -28,7 +28,9 @@ from adaptive_rag.index.manifest import (
     next_table,
 )
 from adaptive_rag.index.plan import Plan, Progress, work_again
+from adaptive_rag.index.report import IndexReport
 from adaptive_rag.index.rows import Census, count_rows, proven_rows, read_rows
+from adaptive_rag.index.run import IndexingRun
 from adaptive_rag.index.table import DOC, TableWriter, connect, read_chunk, schema
 from adaptive_rag.index.vectorize import Vectorizer, load_model_of
 from adaptive_rag.state import Chunk
