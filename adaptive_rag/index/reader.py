@@ -298,20 +298,18 @@ class TableReader:
 
     def holds(self, word: str, among: Ids | None = None) -> bool:
         """Tell whether a chunk holds a word as it is, in either case. `among` narrows the chunks to rows."""
-        if not self._in_memory:
-            return len(self.match(word, 1, among)[0]) > 0
-        return self._has_text(rf"\b{re.escape(word)}\b", among)
+        return self._has(word, rf"\b{re.escape(word)}\b", among)
 
     def contains(self, word: str, among: Ids | None) -> bool:
         """Tell whether chunks hold a word; where they are in memory, also inside another word."""
-        if not self._in_memory:
-            return len(self.match(word, 1, among)[0]) > 0
-        return self._has_text(re.escape(word), among)
+        return self._has(word, re.escape(word), among)
 
-    def _has_text(self, pattern: str, among: Ids | None) -> bool:
-        """Tell whether a pattern is found in the chunks in memory, in either case."""
+    def _has(self, word: str, pattern: str, among: Ids | None) -> bool:
+        """Tell whether chunks hold a word; where they are in memory, whether a pattern is found in them."""
         import pyarrow.compute as pc
 
+        if not self._in_memory:
+            return len(self.match(word, 1, among)[0]) > 0
         columns = self._chunk_columns.columns if among is None else self._chunk_columns.take(among)
         found = pc.match_substring_regex(columns[TEXT], pattern=pattern, ignore_case=True)
         return bool(pc.any(found).as_py())

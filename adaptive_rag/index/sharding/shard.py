@@ -23,7 +23,6 @@ from adaptive_rag.index.index import Index
 from adaptive_rag.index.neighbours import Ids
 from adaptive_rag.index.reader import TableReader
 from adaptive_rag.index.table import TEXT, connect, words_config
-from adaptive_rag.source import Sentences
 from adaptive_rag.state import Candidate, Chunk
 from adaptive_rag.text.bm25 import K1, B, idf
 from adaptive_rag.text.vectors import Vectors
@@ -43,6 +42,8 @@ FAR, MOST_TIMES = 1.25, 256
 # Words by which a length may differ from a whole number: scores have 24 bits.
 NEARLY_WHOLE = 0.01
 WORD = re.compile(r"[^\W_]+")
+# What a reader says of chunks by their ids, whatever is chosen.
+OF_CHUNKS = ("vectors", "sentences", "get")
 # Words that no text holds.
 MARK, OTHER = "qzxmarkqzx", "qzxotherqzx"
 
@@ -140,6 +141,8 @@ class Shard:
             if self._index is None:
                 self._index = Index.open_rows(self._uri, self._copies)
         reader = (self._index if version is None else self._index.at(version)).reader()
+        if method in OF_CHUNKS:
+            return getattr(reader, method)(*args)
         return getattr(self, method)(reader, self._among(reader, chosen), *args)
 
     # What follows is called by name.
@@ -187,18 +190,6 @@ class Shard:
             best = set(np.argsort(-scores, kind="stable")[:limit].tolist())
             found.append([hit for at, hit in enumerate(hits) if at < len(near) or at in best])
         return found
-
-    def vectors(self, reader: TableReader, among: Ids | None, ids: Sequence[str]) -> Vectors:
-        """Return the vectors of chunks."""
-        return reader.vectors(ids)
-
-    def sentences(self, reader: TableReader, among: Ids | None, ids: Sequence[str]) -> list[Sentences]:
-        """Return the sentences of each chunk with their vectors."""
-        return reader.sentences(ids)
-
-    def get(self, reader: TableReader, among: Ids | None, ids: Sequence[str]) -> list[Chunk]:
-        """Return chunks by id."""
-        return reader.get(ids)
 
     def has(self, reader: TableReader, among: Ids | None, ids: Sequence[str]) -> list[str]:
         """Return those of the ids that a chunk has."""
