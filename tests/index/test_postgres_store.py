@@ -550,6 +550,7 @@ def test_the_server_ends_what_holds_a_version(
     assert reader.at(version).search(["quay"], limit=1)[0]
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("route", ["factual", pytest.param("analytical", marks=pytest.mark.slow)])
 def test_an_index_that_changes_at_every_step_breaks_no_question(kb: str, route: str) -> None:
     def write(edition: int) -> None:

@@ -217,6 +217,7 @@ def test_a_killed_run_leaves_whole_sources_and_the_next_goes_on(
     assert report.added + report.updated == len(NEW) - done
 
 
+@pytest.mark.nightly
 @pytest.mark.usefixtures("small_tasks")
 @pytest.mark.parametrize("number", NODE_MOMENTS if ALL else NODE_MOMENTS[1:2])
 def test_the_work_of_a_killed_node_is_done_by_another(tmp_path: Path, cluster: Any, number: int) -> None:
