@@ -41,6 +41,7 @@ HOLDER = "lock.json"
 OWN_FILES = (LOCK, HOLDER, FILE, f".{HOLDER}", f".{MANIFEST}", f".{COPY}")
 TABLE = re.compile(r"chunks-(\d+)\.lance")
 MADE_BY = "adaptive-rag"
+OURS = f'"made_by": "{MADE_BY}"'.encode()
 # What stands before the checksum of all the bytes before it.
 CHECKSUM = b', "checksum": "'
 
@@ -259,7 +260,7 @@ def last_manifest(location: Location) -> Manifest | None:
 def is_ours(location: Location) -> bool:
     """Tell whether a place is an index of ours beyond doubt, whatever became of its manifest."""
     with suppress(OSError):
-        if f'"made_by": "{MADE_BY}"'.encode() in (location.read(MANIFEST) or b""):
+        if OURS in (location.read(MANIFEST) or b""):
             return True
     if copy_of_manifest(location):
         return True
@@ -288,12 +289,13 @@ def copy_of_manifest(location: Location) -> Manifest | None:
 
 def _parse(content: bytes, uri: str) -> Manifest:
     """Return the manifest that a file holds."""
+    if OURS not in content:
+        raise ValueError(f"it does not say that {MADE_BY} made it")
     body, _, checksum = content.rpartition(CHECKSUM)
     if checksum != xxh3_64_hexdigest(body + b"}").encode() + b'"}':
         raise ValueError("it was changed since it was written")
     raw = json.loads(body + b"}")
-    if not isinstance(raw, dict) or raw.pop("made_by", None) != MADE_BY:
-        raise ValueError(f"it does not say that {MADE_BY} made it")
+    del raw["made_by"]
     if (found := raw.pop("format")) != FORMAT:
         raise IndexMismatchError(
             f"The index {uri} has format {found!r}; this version reads format {FORMAT}. "
