@@ -46,12 +46,12 @@ from adaptive_rag.text.vectors import Vectors
 from adaptive_rag.where import Where, read_where
 
 MAX_OPEN = 16
-# States before the present one that questions under way may still read: for how long, and of how many chunks
-# together; a small state counts as one of FEWEST_CHUNKS.
+# Earlier states that running questions may still read: for how long, and how many chunks together; a small
+# state counts as FEWEST_CHUNKS.
 EARLIER_SECONDS = 600
 EARLIER_CHUNKS = 100_000
 FEWEST_CHUNKS = 5_000
-# How long what is written into a bucket may be unseen.
+# Maximum staleness of a bucket, in seconds.
 FOLLOWED_SECONDS = 5.0
 
 
@@ -345,7 +345,7 @@ def describe_fields(uri: str | Path) -> dict[str, str]:
     return TableReader(location.uri, complete_manifest(location)).fields[1].describe()
 
 
-# What opens `index = "SCHEME://..."`; a path without a scheme is opened by "". A store is a ChunkSource.
+# By the scheme of the address what opens it; "" is a path. A store is a ChunkSource.
 STORES: dict[str, Callable[[str, str | Embeddings | None], ChunkSource]] = {
     "": Index.open,
     "file": Index.open,
@@ -355,7 +355,7 @@ STORES: dict[str, Callable[[str, str | Embeddings | None], ChunkSource]] = {
     "postgres": PostgresIndex.open,
     "postgresql": PostgresIndex.open,
 }
-# What opens an index of shards: it is made of indexes, and enters itself here.
+# What opens an index of shards; it imports this module, so it registers itself here.
 OF_SHARDS: dict[str, Callable[[str, str | Embeddings | None, DiskCache | None, str | None], ChunkSource]] = {}
 
 

@@ -140,7 +140,7 @@ class TableReader:
 
     def _await_indexes(self) -> None:
         if self._indexes is not None:
-            wait([self._indexes])  # what could not be read is met again by the search, which says so
+            wait([self._indexes])  # an error occurs again in the search, which reports it
 
     def search(
         self, queries: Sequence[str], vectors: Vectors, limit: int, among: Ids | None = None
@@ -163,7 +163,7 @@ class TableReader:
         ]
 
     def begin(self, work: Callable[[], object]) -> None:
-        """Begin some work in another thread; who needs its result asks for it and finds it done."""
+        """Run some work in another thread; its results are cached for later."""
         _pool().submit(work)
 
     def look_up_words(self, queries: Sequence[str]) -> None:
@@ -424,7 +424,7 @@ class TableReader:
 
     def _find(self, queries: Sequence[str], vectors: Vectors, limit: int, among: Ids | None) -> Hits:
         """Search a larger table: by vector exactly or roughly, by words as LanceDB finds them."""
-        # what is sifted out of many hits is dear: the BM25 of the others is looked up by their ids instead
+        # filtering many hits is expensive: the BM25 of the others is looked up by their ids instead
         sifted = among is not None and NAMED_ROWS < len(among) < self.manifest.chunks * SIFTED_SHARE
         depth = limit if sifted else max(limit, WORD_HITS)
         near = _pool().submit(self.nearest, vectors, limit, among)

@@ -32,7 +32,7 @@ from adaptive_rag.state import Candidate, Chunk
 from adaptive_rag.text.vectors import Vectors
 from adaptive_rag.where import Kind, Where
 
-# Of which shard a chunk is, for those last found; words whose counts are remembered, of so many states.
+# Sizes of the caches: chunk to shard, counts of words, states that have counts.
 PLACES_KEPT, WORDS_KEPT, STATES_KEPT = 65_536, 65_536, 16
 
 Call = tuple[Any, ...]
