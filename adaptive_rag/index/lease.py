@@ -1,6 +1,6 @@
 """One writer at a time in a bucket: an object that its holder renews, and that others may take over if not.
 
-Clocks of other machines are not used: a waiting writer takes over a lease that it saw unchanged for long enough.
+Clocks of other machines are not used: a waiting writer takes over a lease that it saw unchanged for long.
 """
 
 from __future__ import annotations
