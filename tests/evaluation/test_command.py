@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 from adaptive_rag.analysis.learning import read_questions
 from adaptive_rag.cli.evaluate import evaluate
+from adaptive_rag.cli.options import gathered
 from adaptive_rag.cli.output import reporting_errors
 from adaptive_rag.evaluation.arms import MAIN_ARMS, Bench
 from adaptive_rag.evaluation.corpora import default_cache, open_corpus
@@ -18,7 +19,7 @@ from adaptive_rag.evaluation.judge import CRITERIA
 from benchmarks.chat_server import ChatServer, say_sensibly
 
 app = typer.Typer()
-app.command("eval")(reporting_errors(evaluate))
+app.command("eval")(reporting_errors(gathered(evaluate)))
 
 
 @pytest.fixture
