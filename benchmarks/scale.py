@@ -30,10 +30,10 @@ from numpy.typing import NDArray
 from adaptive_rag import AdaptiveRAG
 from adaptive_rag.context import Context
 from adaptive_rag.index import Index
-from adaptive_rag.index.build import ROWS_PER_WRITE
 from adaptive_rag.index.files import seal_files
 from adaptive_rag.index.location import open_location
 from adaptive_rag.index.manifest import Manifest, Settings, SourceRecord, complete_manifest, key_of
+from adaptive_rag.index.run import ROWS_PER_WRITE
 from adaptive_rag.index.table import SENTENCE_DIMENSION, TableRow, TableWriter, pack_sentences
 from adaptive_rag.models.embeddings import embedding_name
 from adaptive_rag.models.onnx import load_minilm

@@ -133,7 +133,7 @@ def test_no_files_import_each_other_in_a_circle() -> None:
 
 def test_the_reading_of_imports_sees_them_wherever_they_stand() -> None:
     # Guards the tests above: a reader that sees nothing would let everything pass.
-    assert "adaptive_rag.context" in IMPORTS["adaptive_rag.cli.info"]  # inside a function
+    assert "adaptive_rag.context" in IMPORTS["adaptive_rag.cli.index"]  # inside a function
     assert "adaptive_rag.context" in IMPORTS["adaptive_rag"]  # for types alone
     assert "adaptive_rag.nodes.rerank" in IMPORTS["adaptive_rag.nodes.balance"]
 

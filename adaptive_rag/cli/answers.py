@@ -11,7 +11,7 @@ from rich.text import Text
 from adaptive_rag.cli.failures import format_calls, print_failures
 from adaptive_rag.cli.output import (
     count_of,
-    from_here,
+    named_briefly,
     place_of,
     print_block,
     print_line,
@@ -40,13 +40,16 @@ MAX_QUOTE = 160
 _SPECIAL = re.compile(rf"({MARKER.pattern}|\*\*[^*\n]+\*\*)")
 
 
-def print_answer(output: OutputState, seconds: float, context: Context) -> None:
-    """Print the route, the answer, its citations, what it took, and where a model failed."""
+def print_answer(output: OutputState, seconds: float, context: Context, *, paths: bool = False) -> None:
+    """Print the route, the answer, its citations, what it took, and where a model failed.
+
+    Documents have the shortest names that tell them apart, or with `paths` their whole ones.
+    """
     print_heading(output["analysis"])
     print_block(_styled(output["answer"]))
     stdout().print()
     if output["citations"]:
-        _print_citations(from_here(output["citations"], context), output["answer"])
+        _print_citations(named_briefly(output["citations"], context, paths=paths), output["answer"])
         stdout().print()
     cost = sum(record.get("cost", 0.0) for record in output["trace"])
     facts = [

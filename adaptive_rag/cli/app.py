@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
-from inspect import cleandoc
 from typing import Annotated
 
 import typer
@@ -24,7 +22,7 @@ from adaptive_rag.cli.list import list_documents
 from adaptive_rag.cli.mcp import mcp
 from adaptive_rag.cli.move_aside import move_aside
 from adaptive_rag.cli.ontology import ontology_app
-from adaptive_rag.cli.options import ask_for_config_file, load_env_file
+from adaptive_rag.cli.options import ask_for_config_file, gathered, load_env_file
 from adaptive_rag.cli.output import reporting_errors
 from adaptive_rag.cli.recipes import recipes
 from adaptive_rag.cli.remove import remove
@@ -41,6 +39,7 @@ app = typer.Typer(
     help="Answer questions over your own documents, each by the retrieval strategy that suits it.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
@@ -53,9 +52,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
 }  # fmt: skip
 
 for name, command in COMMANDS.items():
-    # Typer joins the lines of a docstring's first paragraph alone.
-    described = re.sub(r"(?<!\n)\n(?!\n)", " ", cleandoc(command.__doc__ or ""))
-    app.command(name, help=described)(reporting_errors(command))
+    app.command(name)(reporting_errors(gathered(command)))
 app.add_typer(ontology_app)
 app.add_typer(users_app)
 

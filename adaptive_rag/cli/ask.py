@@ -14,34 +14,22 @@ from adaptive_rag.cli.session import narrow_index, show_answer
 
 def ask(
     question: Annotated[str, Argument(help="The question; - reads it from standard input.")],
+    asked: options.RouteOptions,
     docs: options.Docs = None,
-    index: options.Index = None,
-    context: options.UserContext = "",
-    route: options.Route = None,
-    recipe: options.Recipe = None,
-    profile: options.Profile = None,
-    k: options.K = None,
-    where: options.Where = None,
-    model: options.Model = None,
-    settings: options.Settings = None,
     as_json: options.Json = False,
     trace: options.Trace = False,
-    verbose: options.Verbose = 0,
 ) -> None:
     """Ask a question and get an answer with citations."""
     from adaptive_rag.query.history import read_question
     from adaptive_rag.runnable import AdaptiveRAG
 
-    given = options.given_settings(
-        settings, index=index, route=route, recipe=recipe, profile=profile, k=k, where=where, model=model
-    )
     question = options.read_argument(question)
     # What is wrong with the question shows before minutes go into indexing.
     read_question({"question": question})
-    given = narrow_index(docs, given)
+    given = narrow_index(docs, asked.given())
     if as_json:
-        output = AdaptiveRAG(**given).invoke({"question": question, "user_context": context})
+        output = AdaptiveRAG(**given).invoke({"question": question, "user_context": asked.context})
         print_json({key: value for key, value in output.items() if key != "messages"})
         print_failures(output["trace"], abstained=output["abstained"])
     else:
-        show_answer(question, context, given, trace=trace)
+        show_answer(question, asked.context, given, trace=trace, paths=asked.paths)

@@ -30,30 +30,21 @@ _say = partial(print_line, style="dim")
 
 
 def chat(
+    asked: options.AskOptions,
     name: Annotated[str, Argument(help="The conversation to begin or to continue.")] = "default",
-    index: options.Index = None,
-    context: options.UserContext = "",
-    recipe: options.Recipe = None,
-    where: options.Where = None,
-    model: options.Model = None,
     user: Annotated[str, Option("--user", "-u", help="Whose profile is used.")] = "me",
     file: Annotated[
         Path | None,
         Option("--file", help="SQLite file that keeps conversations and profiles.", show_default="your own"),
     ] = None,
-    settings: options.Settings = None,
-    verbose: options.Verbose = 0,
 ) -> None:
     """Talk with your documents; follow-up questions are understood, and conversations are kept."""
     from adaptive_rag.conversation import Threads, check_name
     from adaptive_rag.runnable import AdaptiveRAG
 
-    given = options.given_settings(
-        settings, index=index, recipe=recipe, where=where, model=model, user_id=user
-    )
     with Threads.open(file) as threads:
-        rag = AdaptiveRAG(**given, checkpointer=threads.saver, store=threads.store)
-        conversation = _Conversation(rag, threads, check_name(name), context, user)
+        rag = AdaptiveRAG(**asked.given(user_id=user), checkpointer=threads.saver, store=threads.store)
+        conversation = _Conversation(rag, threads, check_name(name), asked, user)
         conversation.greet()
         while (line := _read()) is not None:
             if line in ("/quit", "/exit", "/q"):
@@ -76,11 +67,13 @@ def _read() -> str | None:
 class _Conversation:
     """One terminal conversation: the thread that it is in, and its last answer."""
 
-    def __init__(self, rag: AdaptiveRAG, threads: Threads, name: str, context: str, user: str) -> None:
+    def __init__(
+        self, rag: AdaptiveRAG, threads: Threads, name: str, asked: options.AskOptions, user: str
+    ) -> None:
         self._rag = rag
         self._threads = threads
         self._name = name
-        self._context = context
+        self._asked = asked
         self._user = user
         self._last: OutputState | None = None
 
@@ -93,8 +86,8 @@ class _Conversation:
         _say(f"Conversation {self._name!r}{known}; {by}. /help lists the commands.")
 
     def ask(self, question: str) -> None:
-        state = {"question": question, "user_context": self._context}
-        self._last = answer_live(self._rag, state, self._config())
+        state = {"question": question, "user_context": self._asked.context}
+        self._last = answer_live(self._rag, state, self._config(), paths=self._asked.paths)
 
     def command(self, line: str) -> None:
         from adaptive_rag.conversation import check_name, forget_profile, read_profile, write_profile

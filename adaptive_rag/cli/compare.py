@@ -15,7 +15,7 @@ from adaptive_rag.cli.failures import format_calls, print_failures
 from adaptive_rag.cli.output import (
     MEASURE,
     count_of,
-    from_here,
+    named_briefly,
     place_of,
     print_block,
     print_json,
@@ -25,7 +25,6 @@ from adaptive_rag.cli.output import (
     stdout,
 )
 from adaptive_rag.cli.session import narrow_index
-from adaptive_rag.graph.strategies import NAMES
 from adaptive_rag.text.markers import write_marker
 from adaptive_rag.text.places import place_at
 
@@ -42,22 +41,15 @@ SNIPPET = 120
 
 def compare(
     question: Annotated[str, Argument(help="The question; - reads it from standard input.")],
+    asked: options.ReadOptions,
     routes: Annotated[
-        str, Option("--routes", "-r", help="Strategies to compare, with commas.", metavar=",".join(NAMES))
+        str, Option("--routes", "-r", help="Strategies to compare, with commas.", metavar="NAMES")
     ] = "",
     recipes: Annotated[
-        str, Option("--recipes", help="Recipes to compare, with commas; `adaptive-rag recipes` names them.")
+        str, Option("--recipes", help="Recipes to compare, with commas.", metavar="NAMES")
     ] = "",
     docs: options.Docs = None,
-    index: options.Index = None,
-    context: options.UserContext = "",
-    profile: options.Profile = None,
-    k: options.K = None,
-    where: options.Where = None,
-    model: options.Model = None,
-    settings: options.Settings = None,
     as_json: options.Json = False,
-    verbose: options.Verbose = 0,
 ) -> None:
     """Answer a question in several ways and show in what they differ.
 
@@ -70,7 +62,7 @@ def compare(
     from adaptive_rag.query.history import read_question
     from adaptive_rag.runnable import AdaptiveRAG
 
-    given = options.given_settings(settings, index=index, profile=profile, k=k, where=where, model=model)
+    given = asked.given()
     question = options.read_argument(question)
     named = {"routes": listed(routes), "recipes": listed(recipes)}
     # What is wrong with the question or a name shows before minutes go into indexing.
@@ -79,12 +71,14 @@ def compare(
         check_names(make_context(given, own))
     rag = AdaptiveRAG(**narrow_index(docs, given))
     with stderr().status("comparing", spinner="dots"):
-        found = rag.compare(question, **named, user_context=context)
+        found = rag.compare(question, **named, user_context=asked.context)
     if as_json:
         print_json(found)
     else:
         for column in found.columns:
-            column.output["documents"] = from_here(column.output["documents"], rag.context)
+            column.output["documents"] = named_briefly(
+                column.output["documents"], rag.context, paths=asked.paths
+            )
         _print_comparison(found)
     for column in found.columns:
         trace, abstained = column.output["trace"], column.output["abstained"]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Exit, Option
 
 from adaptive_rag.cli import options
-from adaptive_rag.cli.finding import Finding
+from adaptive_rag.cli.doctor_server import Finding, check_server
 from adaptive_rag.cli.output import count_of, print_fact, print_json, print_line
 from adaptive_rag.cli.route import format_routing
 
@@ -65,7 +65,6 @@ def doctor(
 
 def _diagnose(settings: dict[str, Any], offline: bool, server: bool, data: Path | None) -> Iterator[Finding]:
     """Check settings, index or server, chat models and files; `offline` calls no model elsewhere."""
-    from adaptive_rag.cli.doctor_server import check_server
     from adaptive_rag.context import make_context
     from adaptive_rag.errors import AdaptiveRAGError, ConfigurationError
 

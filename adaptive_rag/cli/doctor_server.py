@@ -6,10 +6,9 @@ import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from adaptive_rag.cli import options
-from adaptive_rag.cli.finding import Finding
 from adaptive_rag.cli.output import count_of
 from adaptive_rag.errors import ConfigurationError
 
@@ -17,6 +16,15 @@ if TYPE_CHECKING:
     from sqlalchemy import Engine
 
     from adaptive_rag.server.settings import ServerSettings
+
+
+class Finding(NamedTuple):
+    """The result of one check."""
+
+    what: str
+    state: Literal["ok", "note", "fault"]
+    found: str
+    mend: str = ""
 
 
 def check_server(data: Path | None) -> Iterator[Finding]:

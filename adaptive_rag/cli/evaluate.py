@@ -4,95 +4,78 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
 from adaptive_rag.cli import options
 from adaptive_rag.cli.output import print_note, stderr, stdout
 
+if TYPE_CHECKING:
+    from adaptive_rag.evaluation.provenance import RunSettings
+
+
+@dataclass(frozen=True, kw_only=True)
+class MeasureOptions:
+    """What is measured: two runs of the same can be compared."""
+
+    k: Annotated[int, Option("--k", "-k", min=1, max=1000, help="Passages scored.", metavar="N")] = 10
+    seed: Annotated[int, Option(help="Seed of all that is random.", metavar="N")] = 0
+    limit: Annotated[int | None, Option(min=1, help="Ask a sample of so many questions.", metavar="N")] = None
+    recipe: options.Recipe = None
+    model: options.Model = None
+    setting: options.Settings = None
+    replies: Annotated[
+        Path | None, Option(help="Recorded replies in place of a model.", metavar="FOLDER")
+    ] = None
+    answers: Annotated[bool | None, Option(help="Score answers too.", show_default=False)] = None
+
+    def settings(self) -> RunSettings:
+        """Return the settings of the run."""
+        from adaptive_rag.evaluation.provenance import RunSettings
+
+        given = options.given_settings(self.setting, recipe=self.recipe, model=self.model)
+        replies = str(self.replies) if self.replies else None
+        return RunSettings(self.k, self.seed, self.limit, self.answers, given, replies)
+
+
+@dataclass(frozen=True, kw_only=True)
+class OutputOptions:
+    """Where a run leaves its results, and how it goes."""
+
+    out: Annotated[Path, Option(help="Folder for the results.")] = Path("adaptive-rag-eval")
+    judge: Annotated[str | None, Option(help="Let the model compare arms' answers.", metavar="ARMS")] = None
+    collect: Annotated[Path | None, Option(help="Append labelled questions to it.", metavar="FILE")] = None
+    markdown: Annotated[Path | None, Option(help="Write Markdown too.", metavar="FILE")] = None
+    cache: Annotated[Path | None, Option(help="Folder for the indexes.", show_default=False)] = None
+    jobs: Annotated[int, Option(min=1, max=64, help="Questions at once.", metavar="N")] = 1
+    fresh: Annotated[bool, Option("--fresh", help="Start the run in --out over.")] = False
+
 
 def evaluate(
-    datasets: Annotated[
-        list[Path],
-        Argument(
-            help="Folders with corpus.jsonl, queries.jsonl and qrels.tsv, or JSON files of questions.",
-            metavar="DATASET...",
-        ),
-    ],
+    datasets: Annotated[list[Path], Argument(metavar="DATASET", help="Folder, or file of questions.")],
+    measured: MeasureOptions,
+    output: OutputOptions,
     arms: Annotated[
-        str, Option(help="Arms to compare, with commas; 'all' for the whole table.", metavar="NAMES")
+        str, Option(help="Arms with commas, or all.", metavar="NAMES", show_default=False)
     ] = "standard,bm25,fusion,adaptive,oracle",
-    k: Annotated[int, Option("--k", "-k", min=1, max=1000, help="Passages that are scored.")] = 10,
-    out: Annotated[Path, Option(help="Folder for the results.")] = Path("adaptive-rag-eval"),
-    limit: Annotated[int | None, Option(min=1, help="Ask a sample of so many questions a data set.")] = None,
-    seed: Annotated[int, Option(help="Seed of the sample, the random arm and the resampling.")] = 0,
-    recipe: options.Recipe = None,
-    model: options.Model = None,
-    setting: options.Settings = None,
-    replies: Annotated[
-        Path | None,
-        Option(help="Folder of recorded replies, DATASET.jsonl, in place of a model.", metavar="FOLDER"),
-    ] = None,
-    answers: Annotated[
-        bool | None,
-        Option(help="Score answers too.", show_default="where the data are documents with questions"),
-    ] = None,
-    judge: Annotated[
-        str | None,
-        Option(
-            help="Let the model compare answers: adaptive-against-standard, vector-bm25-fusion, or 2-3 arms.",
-            metavar="COMPARISON",
-        ),
-    ] = None,
-    against: Annotated[
-        Path | None, Option(help="Folder of an earlier run to compare with.", metavar="RUN")
-    ] = None,
-    collect: Annotated[
-        Path | None,
-        Option(help="Append the labelled questions to this file, for `route --learn`.", metavar="FILE"),
-    ] = None,
-    markdown: Annotated[Path | None, Option(help="Write the results as Markdown too.")] = None,
-    cache: Annotated[
-        Path | None, Option(help="Folder for the indexes.", show_default="~/.cache/adaptive-rag/evaluation")
-    ] = None,
-    jobs: Annotated[int, Option(min=1, max=64, help="Questions asked at once; times are honest at 1.")] = 1,
-    fresh: Annotated[
-        bool, Option("--fresh", help="Throw away what the folder holds and start over.")
-    ] = False,
     verbose: options.Verbose = 0,
 ) -> None:
     """Measure, per question type, what adapting to the question is worth."""
     from adaptive_rag.context.groups import listed
     from adaptive_rag.evaluation.experiment import Experiment
     from adaptive_rag.evaluation.experiment import evaluate as run_experiment
-    from adaptive_rag.evaluation.provenance import RunSettings
-    from adaptive_rag.evaluation.terminal import print_against, print_judge, print_report
+    from adaptive_rag.evaluation.terminal import print_judge, print_report
 
-    given = options.given_settings(setting, recipe=recipe, model=model)
-    settings = RunSettings(k, seed, limit, answers, given, str(replies) if replies else None)
-    experiment = Experiment(
-        datasets,
-        out,
-        settings,
-        listed(arms),
-        judge,
-        against,
-        markdown,
-        collect=collect,
-        cache=cache,
-        jobs=jobs,
-        fresh=fresh,
-    )
+    experiment = Experiment(datasets, settings=measured.settings(), arms=listed(arms), **vars(output))
     with _bars() as (say, open_bar, show_index):
         written = run_experiment(experiment, say=say, open_bar=open_bar, show_index=show_index)
-    print_report(stdout(), written.rows, k=k, routing=written.routing)
+    print_report(stdout(), written.rows, k=measured.k, routing=written.routing)
     if written.judge is not None:
         print_judge(stdout(), written.judge)
-    if against:
-        print_against(stdout(), written.against, k=k, name=str(against))
-    print_note(f"Wrote {out / 'report.html'} and, beside it, summary.json and questions.jsonl.")
+    print_note(f"Wrote {output.out / 'report.html'} and, beside it, summary.json and questions.jsonl.")
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -20,125 +20,78 @@ if TYPE_CHECKING:
 NAMED = 10  # sources that are not whole, as they are named at most
 
 
-def index(
-    paths: Annotated[
-        list[str] | None,
-        Argument(
-            help="Files, folders or web addresses (https://...) to index.", metavar="PATH", show_default=False
-        ),
-    ] = None,
-    index: options.Index = None,
+@dataclass(frozen=True, kw_only=True)
+class IndexOptions:
+    """How documents become an index: the options of `Index.build`."""
+
     embeddings: Annotated[
-        str | None, Option(help="Embedding model as provider:name.", show_default="the embedded one")
-    ] = None,
-    chunk_size: Annotated[
-        int, Option(help="Characters a chunk has at most; no more than the embedding model reads.")
-    ] = 1000,
-    chunk_overlap: Annotated[int, Option(help="Characters that neighbours share at most.")] = 200,
+        str | None, Option(help="Embedding model, provider:name.", show_default=False, metavar="NAME")
+    ] = None
+    chunk_size: Annotated[int, Option(help="Characters a chunk has at most.", metavar="N")] = 1000
+    chunk_overlap: Annotated[int, Option(help="Characters that neighbours share.", metavar="N")] = 200
     sentence_vectors: Annotated[
         Literal["apart", "pooled", "none"],
-        Option(help="Vectors of sentences: each embedded by itself, all from their chunk's run, or none."),
-    ] = "apart",
-    include: Annotated[
-        list[str] | None,
-        Option(
-            help="Read only files of the folders that match this pattern, such as '*.md'.", metavar="PATTERN"
-        ),
-    ] = None,
-    exclude: Annotated[
-        list[str] | None,
-        Option(
-            help="Leave these out as well; with '!' before it read what is otherwise left out.",
-            metavar="PATTERN",
-        ),
-    ] = None,
-    depth: Annotated[
-        int, Option(help="Of a web address: links to follow, one after the other, on its site.", min=0)
-    ] = 0,
-    prune: Annotated[bool, Option(help="Remove what vanished from the folders and sites named.")] = True,
-    rebuild: Annotated[
-        bool, Option("--rebuild", help="Make the index anew, with these settings, also over a damaged one.")
-    ] = False,
-    ray: Annotated[
-        str | None,
-        Option(
-            help="Read and embed on a Ray cluster: its HOST:PORT, 'auto' for one that runs on this machine, "
-            "'local' to start one.",
-            metavar="ADDRESS",
-        ),
-    ] = None,
-    shards: Annotated[
-        int | None,
-        Option(
-            help="Make a new index of so many shards, which one question asks side by side; with --ray "
-            "each is made by a worker of its own.",
-            metavar="NUMBER",
-        ),
-    ] = None,
-    watch: Annotated[
-        bool, Option("--watch", help="Go on: index the folders again whenever something in them changes.")
-    ] = False,
-    check: Annotated[
-        bool, Option("--check", help="Check the index and change nothing; exit 1 where it is damaged.")
-    ] = False,
-    deep: Annotated[
-        bool, Option("--deep", help="With --check: read all contents, compare checksums, check each row.")
-    ] = False,
-    repair: Annotated[
-        bool, Option("--repair", help="Mend a damaged index; name what is lost, and exit 1 then.")
-    ] = False,
+        Option(help="apart, pooled or none.", metavar="WAY"),
+    ] = "apart"
+    include: Annotated[list[str] | None, Option(help="Read only files like '*.md'.", metavar="PATTERN")] = (
+        None
+    )
+    exclude: Annotated[list[str] | None, Option(help="Leave these out too.", metavar="PATTERN")] = None
+    prune: Annotated[bool, Option(help="Remove what vanished.")] = True
+    rebuild: Annotated[bool, Option("--rebuild", help="Make the index anew.")] = False
+    ray: Annotated[str | None, Option(help="Ray cluster: HOST:PORT, auto or local.", metavar="ADDRESS")] = (
+        None
+    )
+    shards: Annotated[int | None, Option(help="Make a new index of shards.", metavar="NUMBER")] = None
+
+    def given(self) -> dict[str, Any]:
+        """Return what `Index.build` is to be told, beside the model and what to index."""
+        lists = {"include": self.include or (), "exclude": self.exclude or ()}
+        return {name: value for name, value in vars(self).items() if name != "embeddings"} | lists
+
+
+@dataclass(frozen=True, kw_only=True)
+class IndexMode:
+    """What to do in place of one run."""
+
+    watch: Annotated[bool, Option("--watch", help="Index again at each change.")] = False
+    check: Annotated[bool, Option("--check", help="Check the index; exit 1 if damaged.")] = False
+    deep: Annotated[bool, Option("--deep", help="With --check: compare contents.")] = False
+    repair: Annotated[bool, Option("--repair", help="Mend the index; exit 1 at losses.")] = False
+
+
+def index(
+    making: IndexOptions,
+    mode: IndexMode,
+    paths: Annotated[list[str] | None, Argument(metavar="PATH", show_default=False)] = None,
+    index: options.Index = None,
+    depth: Annotated[int, Option(help="Links to follow on a web site.", min=0, metavar="N")] = 0,
     verbose: Annotated[
-        int, Option("--verbose", "-v", count=True, help="Name each file that is skipped, and log each step.")
+        int, Option("--verbose", "-v", count=True, help="Name each skipped file.", show_default=False)
     ] = 0,
     as_json: options.Json = False,
 ) -> None:
-    """Bring an index up to date with files, folders and web pages; what is unchanged costs nothing.
+    """Bring an index up to date with files, folders and web addresses.
 
-    Files that cannot be read are named on standard error with the reason, and the others are indexed. The
-    exit code is 0 where everything was read, 1 where something was not, and 130 after Ctrl-C.
-
-    In folders, hidden files, node_modules, __pycache__, virtual environments and what a .gitignore names are
-    left out. --include and --exclude take patterns as .gitignore has them, and may be given more than once.
-
-    Files of the same content are stored once, under all their names; one that was moved keeps its chunks.
-
-    Without paths: --check tells whether the index is as it was written, --repair mends it.
+    Exits 1 where something could not be read. Patterns are those of .gitignore.
     """
-    _refuse_mixture(paths, check=check, deep=deep, repair=repair, rebuild=rebuild, watch=watch, ray=ray)
-    if shards and (check or repair):
-        from adaptive_rag.errors import ConfigurationError
-
-        raise ConfigurationError("--shards is for making an index: leave it out.")
-    settings = options.given_settings(index=index, embeddings=embeddings)
-    if check:
-        _check(settings, deep=deep, as_json=as_json)
+    _refuse_mixture(paths, mode, making)
+    settings = options.given_settings(index=index, embeddings=making.embeddings)
+    if mode.check:
+        _check(settings, deep=mode.deep, as_json=as_json)
         return
-    if repair:
+    if mode.repair:
         _repair(settings, as_json=as_json)
         return
 
     def run() -> IndexReport:
-        report = index_documents(
-            paths or [],
-            settings,
-            chunk_size=chunk_size,
-            chunk_overlap=chunk_overlap,
-            sentence_vectors=sentence_vectors,
-            include=include or (),
-            exclude=exclude or (),
-            depth=depth,
-            prune=prune,
-            rebuild=rebuild,
-            ray=ray,
-            shards=shards,
-            verbose=bool(verbose),
-        )
+        report = index_documents(paths or [], settings, depth=depth, verbose=bool(verbose), **making.given())
         # a change of what is not read is nothing to tell
-        if not watch or report.changed or report.failed:
+        if not mode.watch or report.changed or report.failed:
             _print_report(report, verbose=bool(verbose), as_json=as_json)
         return report
 
-    if watch:
+    if mode.watch:
         watch_folders([Path(path) for path in paths or []], _folder_of(settings), run)
     elif run().failed:
         raise Exit(1)
@@ -160,27 +113,20 @@ def _folder_of(settings: dict[str, Any]) -> Path | None:
     return open_location(str(make_context(settings).index)).path
 
 
-def _refuse_mixture(
-    paths: list[str] | None,
-    *,
-    check: bool,
-    deep: bool,
-    repair: bool,
-    rebuild: bool,
-    watch: bool,
-    ray: str | None,
-) -> None:
+def _refuse_mixture(paths: list[str] | None, mode: IndexMode, making: IndexOptions) -> None:
     from adaptive_rag.errors import ConfigurationError
 
-    modes = [f"--{name}" for name, given in (("check", check), ("repair", repair)) if given]
-    if deep and not check:
+    modes = [f"--{name}" for name in ("check", "repair") if getattr(mode, name)]
+    if mode.deep and not mode.check:
         raise ConfigurationError("--deep goes with --check: adaptive-rag index --check --deep")
-    if len(modes) == 2 or (modes and rebuild):
+    if len(modes) == 2 or (modes and making.rebuild):
         raise ConfigurationError("--check, --repair and --rebuild are three things: ask for one.")
-    if watch and (modes or rebuild):
+    if mode.watch and (modes or making.rebuild):
         raise ConfigurationError("--watch goes without --check, --repair and --rebuild: run these before it.")
-    if modes and ray:
+    if modes and making.ray:
         raise ConfigurationError(f"{modes[0]} runs in this process: leave --ray out.")
+    if modes and making.shards:
+        raise ConfigurationError("--shards is for making an index: leave it out.")
     if modes and paths:
         raise ConfigurationError(f"{modes[0]} is of the whole index: leave {paths[0]} out.")
     if not modes and not paths:
@@ -202,9 +148,7 @@ def _check(settings: dict[str, Any], *, deep: bool, as_json: bool) -> None:
 
 def _print_check(found: IndexCheck) -> None:
     held = f"{count_of(found.chunks, 'chunk')} of {count_of(found.sources, 'source')}"
-    files = (
-        f"{count_of(found.files, 'file')}, {found.bytes / 1e6:,.1f} MB" if found.sealed else "no checksums"
-    )
+    files = f"{count_of(found.files, 'file')}, {found.bytes / 1e6:,.1f} MB"
     print_line(f"{found.index}: {held} · {files}")
     for part, what in found.damages:
         print_line(("  ✗ ", "bold red"), f"{part}: {what}")
@@ -212,9 +156,7 @@ def _print_check(found: IndexCheck) -> None:
         print_line(f"    {short_source(source)}")
     if len(found.incomplete) > NAMED:
         print_line(f"    and {len(found.incomplete) - NAMED:,} more")
-    if not found.sealed:
-        print_line("An older version made this index, without checksums. To add them:", style="yellow")
-    elif found.healthy:
+    if found.healthy:
         compared = "Contents are as they were written" if found.deep else "Sizes and counts are right"
         deeper = "" if found.deep else "; --deep compares the contents"
         print_line(f"{compared}{deeper}.", style="bold")
@@ -245,7 +187,6 @@ def _print_repair(report: RepairReport) -> None:
     kept = {"whole": report.whole, "read again": len(report.read_again), "restored": len(report.restored)}
     sources = [f"{count:,} {what}" for what, count in {**kept, "lost": len(report.lost)}.items() if count]
     done = "Mended" if report.damages else "Nothing was damaged"
-    done += "; checksums added" if report.sealed else ""
     print_line(
         f"{done} · sources: {', '.join(sources) or 'none'} · {count_of(report.chunks, 'chunk')} in the index"
     )

@@ -12,11 +12,10 @@ from adaptive_rag.cli.route import format_routing, routing_in_force
 
 def info(index: options.Index = None, as_json: options.Json = False) -> None:
     """Show what an index holds and how it was made."""
-    from adaptive_rag.context import make_context
     from adaptive_rag.errors import ConfigurationError
     from adaptive_rag.index import describe, describe_fields
 
-    place = str(make_context(options.given_settings(index=index)).index)
+    place = options.index_of(index)
     facts = {**describe(place), "fields": describe_fields(place)}
     try:
         routing, shown = routing_in_force(), format_routing()

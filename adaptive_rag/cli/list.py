@@ -11,10 +11,9 @@ from adaptive_rag.text.places import format_other_names
 
 def list_documents(index: options.Index = None, as_json: options.Json = False) -> None:
     """List the documents of an index, each with its chunks, when it was read, and what to know of it."""
-    from adaptive_rag.context import make_context
     from adaptive_rag.index.sources import list_sources
 
-    found = list_sources(str(make_context(options.given_settings(index=index)).index))
+    found = list_sources(options.index_of(index))
     if as_json:
         print_json(found)
         return

@@ -17,7 +17,12 @@ from adaptive_rag.cli.output import (
     reporting_errors,
 )
 
-ontology_app = Typer(name="ontology", help="Propose and check the terms of a domain.", no_args_is_help=True)
+ontology_app = Typer(
+    name="ontology",
+    help="Propose and check the terms of a domain.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
 
 
 @ontology_app.command()
@@ -33,13 +38,12 @@ def suggest(
 ) -> None:
     """Propose an ontology from an index: its salient terms, grouped, for a person to edit."""
     from adaptive_rag.analysis import format_ontology, suggest_ontology
-    from adaptive_rag.context import make_context
     from adaptive_rag.errors import ConfigurationError
     from adaptive_rag.index.index import open_source
     from adaptive_rag.source import ListsChunks
     from adaptive_rag.text.redaction import redact
 
-    place = str(make_context(options.given_settings(index=index)).index)
+    place = options.index_of(index)
     source = open_source(place)
     place = redact(place)
     if not isinstance(source, ListsChunks):

@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 import sys
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, fields, is_dataclass
+from functools import wraps
+from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 from typer import Option, get_text_stream
 
@@ -20,48 +23,26 @@ if TYPE_CHECKING:
 ENV_FILE = ".env"
 # as in adaptive_rag.context, which a command without such a file need not load
 CONFIG_FILE = "adaptive-rag.toml"
+MODEL = "ADAPTIVE_RAG_MODEL"
 
 Index = Annotated[
-    str | None, Option("--index", "-i", help="Folder or URI of the index.", show_default=".adaptive-rag")
+    str | None, Option("--index", "-i", help="Folder or URI of it.", show_default=".adaptive-rag")
 ]
 Docs = Annotated[
     list[Path] | None,
-    Option(
-        "--docs",
-        "-d",
-        help="Answer from these files or folders; indexes what is new in them.",
-        metavar="PATH",
-    ),
+    Option("--docs", "-d", help="Answer from these files alone.", metavar="PATH"),
 ]
 UserContext = Annotated[
     str, Option("--context", "-c", help="Who asks, or in what situation.", metavar="TEXT")
 ]
-Route = Annotated[
-    str | None, Option("--route", "-r", help="Answer by this strategy.", metavar="|".join(NAMES))
-]
-Recipe = Annotated[
-    str | None,
-    Option("--recipe", help="Answer as a published system does; `adaptive-rag recipes` explains them."),
-]
-Profile = Annotated[
-    str | None, Option("--profile", help="How much to read: conservative, balanced or aggressive.")
-]
-K = Annotated[int | None, Option("-k", help="Passages that reach the answer.", show_default="by length")]
-Where = Annotated[
+Recipe = Annotated[str | None, Option("--recipe", help="Answer as a published system does.", metavar="NAME")]
+Model = Annotated[
     str | None,
     Option(
-        "--where",
-        "-w",
-        help="Search only passages that fulfil a condition, such as 'kind = pdf and page < 10'.",
-        metavar="CONDITION",
+        "--model", "-m", help="Chat model as provider:name.", envvar=MODEL, show_envvar=False, metavar="NAME"
     ),
 ]
-Model = Annotated[
-    str | None, Option("--model", "-m", help="Chat model as provider:name.", envvar="ADAPTIVE_RAG_MODEL")
-]
-Settings = Annotated[
-    list[str] | None, Option("--set", help="Any other setting, as name=value.", metavar="NAME=VALUE")
-]
+Settings = Annotated[list[str] | None, Option("--set", help="Any other setting.", metavar="NAME=VALUE")]
 Data = Annotated[
     Path | None,
     Option(
@@ -75,9 +56,80 @@ Json = Annotated[bool, Option("--json", help="Print one JSON object and nothing 
 Trace = Annotated[bool, Option("--trace", help="Show every step and its reasons.")]
 # Read by `reporting_errors`, around the command.
 Verbose = Annotated[
-    int,
-    Option("--verbose", "-v", count=True, help="Log each step on standard error; -vv adds the scores."),
+    int, Option("--verbose", "-v", count=True, help="Log each step; -vv adds scores.", show_default=False)
 ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class AskOptions:
+    """Of what, by whom and under which settings something is asked, and how it is shown."""
+
+    index: Index = None
+    context: UserContext = ""
+    where: Annotated[
+        str | None,
+        Option("--where", "-w", help="Search where this holds: 'kind = pdf'.", metavar="CONDITION"),
+    ] = None
+    recipe: Recipe = None
+    model: Model = None
+    settings: Settings = None
+    paths: Annotated[bool, Option("--paths", help="Name documents by their whole paths.")] = False
+    verbose: Verbose = 0
+
+    def given(self, **more: Any) -> dict[str, Any]:
+        """Collect the settings that were given, by name."""
+        shown = ("context", "settings", "paths", "verbose")
+        named = {field.name: getattr(self, field.name) for field in fields(self) if field.name not in shown}
+        return given_settings(self.settings, **named, **more)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadOptions(AskOptions):
+    """The same, and how much is read for an answer."""
+
+    profile: Annotated[
+        str | None, Option("--profile", help="conservative, balanced or aggressive", metavar="NAME")
+    ] = None
+    k: Annotated[
+        int | None, Option("-k", help="Passages that reach the answer.", show_default="by length")
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class RouteOptions(ReadOptions):
+    """The same, and by which strategy."""
+
+    route: Annotated[
+        str | None, Option("--route", "-r", help=f"Strategy: {', '.join(NAMES)}.", metavar="NAME")
+    ] = None
+
+
+def gathered(command: Callable[..., None]) -> Callable[..., None]:
+    """Let a command take options gathered in frozen objects: each field of one is an option of its own."""
+    hints = get_type_hints(command, include_extras=True)
+    groups, parameters = dict[str, tuple[Any, list[str]]](), list[Parameter]()
+    for name, parameter in signature(command).parameters.items():
+        if is_dataclass(kind := hints[name]):
+            own = get_type_hints(kind, include_extras=True)
+            groups[name] = kind, [field.name for field in fields(kind)]
+            parameters += [
+                Parameter(
+                    field.name, Parameter.KEYWORD_ONLY, default=field.default, annotation=own[field.name]
+                )
+                for field in fields(kind)
+            ]
+        else:
+            parameters.append(parameter.replace(kind=Parameter.KEYWORD_ONLY, annotation=kind))
+
+    @wraps(command)
+    def run(**given: Any) -> None:
+        for name, (kind, names) in groups.items():
+            given[name] = kind(**{own: given.pop(own) for own in names})
+        command(**given)
+
+    run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return run
 
 
 def load_env_file() -> None:
@@ -157,6 +209,13 @@ def given_settings(settings: list[str] | None = None, **named: Any) -> dict[str,
             raise ConfigurationError(f"--set {setting!r} is not usable: {expected}.")
         given[name.strip().replace("-", "_")] = value.strip()
     return given
+
+
+def index_of(index: str | None) -> str:
+    """Return the address of the index that an option, the environment or the config file names."""
+    from adaptive_rag.context import make_context
+
+    return str(make_context(given_settings(index=index)).index)
 
 
 def server_settings(**named: Any) -> ServerSettings:

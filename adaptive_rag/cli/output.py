@@ -183,22 +183,40 @@ def _reached_from_here(source: str) -> str:
     return min(relative, source, key=len)
 
 
-def from_here(passages: Sequence[PassageT], context: Context) -> list[PassageT]:
-    """Return citations or passages with their sources named as their files are reached from here.
+def named_briefly(passages: Sequence[PassageT], context: Context, *, paths: bool = False) -> list[PassageT]:
+    """Return citations or passages whose documents have the shortest names that tell them apart.
 
-    An index names a file as it was reached from where it was indexed first.
+    With `paths` they are named as their files are reached from here: an index names a file as it was reached
+    from where it was indexed first.
     """
     from adaptive_rag.index.index import source_of
     from adaptive_rag.source import KnowsFiles
 
-    index = source_of(context)
+    index, sources = source_of(context), dict.fromkeys(passage["source"] for passage in passages)
 
     def reached(source: str) -> str:
         file = index.file_of(source) if isinstance(index, KnowsFiles) else None
         moved = file is None or not os.path.exists(file)
         return _reached_from_here(source if moved or os.path.realpath(source) == file else str(file))
 
-    return [{**passage, "source": reached(passage["source"])} for passage in passages]
+    names = {source: reached(source) for source in sources} if paths else shortest_names(sources)
+    return [{**passage, "source": names[passage["source"]]} for passage in passages]
+
+
+def shortest_names(sources: Iterable[str]) -> dict[str, str]:
+    """Return for each source as much of the end of its path as tells it apart; of the web, its address."""
+    parts = {source: source.replace(os.sep, "/").split("/") for source in sources}
+
+    def ends_alone(source: str, length: int) -> bool:
+        end = parts[source][-length:]
+        return all(other[-length:] != end for name, other in parts.items() if name != source)
+
+    return {
+        source: source
+        if "://" in source
+        else next(("/".join(own[-n:]) for n in range(1, len(own)) if ends_alone(source, n)), source)
+        for source, own in parts.items()
+    }
 
 
 def place_of(source: str, *places: Place) -> str:

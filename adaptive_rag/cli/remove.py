@@ -23,10 +23,9 @@ def remove(
     A file that is still in a folder comes back when the folder is indexed again: leave it out with
     `index FOLDER --exclude`.
     """
-    from adaptive_rag.context import make_context
     from adaptive_rag.index.sources import remove_sources
 
-    place = str(make_context(options.given_settings(index=index)).index)
+    place = options.index_of(index)
     report = remove_sources(place, documents, on_wait=print_note)
     if as_json:
         print_json(report)

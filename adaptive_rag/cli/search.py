@@ -9,7 +9,7 @@ from typer import Argument, Option
 from adaptive_rag.cli import options
 from adaptive_rag.cli.answers import print_heading
 from adaptive_rag.cli.output import (
-    from_here,
+    named_briefly,
     place_of,
     print_block,
     print_json,
@@ -27,29 +27,17 @@ MAX_SHOWN = 320
 
 def search(
     question: Annotated[str, Argument(help="What to look for; - reads it from standard input.")],
-    index: options.Index = None,
-    context: options.UserContext = "",
-    route: options.Route = None,
-    recipe: options.Recipe = None,
-    profile: options.Profile = None,
-    k: options.K = None,
-    where: options.Where = None,
-    model: options.Model = None,
-    settings: options.Settings = None,
+    asked: options.RouteOptions,
     full: Annotated[bool, Option("--full", help="Show the whole text of every chunk.")] = False,
     as_json: options.Json = False,
-    verbose: options.Verbose = 0,
 ) -> None:
     """Show the passages that a question finds, with their scores."""
     from adaptive_rag.context import make_context
     from adaptive_rag.graph.builder import build_retrieval_graph
     from adaptive_rag.state import InputState
 
-    given = options.given_settings(
-        settings, index=index, route=route, recipe=recipe, profile=profile, k=k, where=where, model=model
-    )
-    state = InputState(question=options.read_argument(question), user_context=context)
-    settled = make_context(given)
+    state = InputState(question=options.read_argument(question), user_context=asked.context)
+    settled = make_context(asked.given())
     result = build_retrieval_graph().compile().invoke(state, context=settled)
     found = cast("RetrievalState", result)
     if as_json:
@@ -58,7 +46,7 @@ def search(
     print_heading(found["analysis"])
     if not found["documents"]:
         stdout().print("  Nothing was found.")
-    for rank, document in enumerate(from_here(found["documents"], settled), start=1):
+    for rank, document in enumerate(named_briefly(found["documents"], settled, paths=asked.paths), start=1):
         _print_document(rank, document, len(document["text"]) if full else MAX_SHOWN)
 
 

@@ -43,7 +43,9 @@ ADDRESS_SHOWN = 40
 NODES_SHOWN, NAME_SHOWN = 4, 24
 
 
-def show_answer(question: str, user_context: str, settings: dict[str, Any], *, trace: bool = False) -> None:
+def show_answer(
+    question: str, user_context: str, settings: dict[str, Any], *, trace: bool = False, paths: bool = False
+) -> None:
     """Ask one question and print its answer. A terminal shows a model's draft while it is written."""
     from adaptive_rag.runnable import AdaptiveRAG
 
@@ -51,15 +53,17 @@ def show_answer(question: str, user_context: str, settings: dict[str, Any], *, t
     rag = AdaptiveRAG(**settings)
     state = {"question": question, "user_context": user_context}
     if stderr().is_terminal and rag.context.model is not None:
-        output = answer_live(rag, state)
+        output = answer_live(rag, state, paths=paths)
     else:
         output = rag.invoke(state)
-        print_answer(output, time.perf_counter() - started, rag.context)
+        print_answer(output, time.perf_counter() - started, rag.context, paths=paths)
     if trace:
         print_trace(output["trace"])
 
 
-def answer_live(rag: AdaptiveRAG, state: dict[str, Any], config: dict[str, Any] | None = None) -> OutputState:
+def answer_live(
+    rag: AdaptiveRAG, state: dict[str, Any], config: dict[str, Any] | None = None, *, paths: bool = False
+) -> OutputState:
     """Ask, print the answer and return the output.
 
     Meanwhile standard error shows the step that runs, and the end of the draft that a model is writing. The
@@ -84,7 +88,7 @@ def answer_live(rag: AdaptiveRAG, state: dict[str, Any], config: dict[str, Any] 
                 draft += redactor.feed(part[0].text)
                 status.update(_format_draft(draft))
     final = cast("OutputState", output)
-    print_answer(final, time.perf_counter() - started, rag.context)
+    print_answer(final, time.perf_counter() - started, rag.context, paths=paths)
     return final
 
 

@@ -30,11 +30,10 @@ def show(
     as_json: options.Json = False,
 ) -> None:
     """Show the text of a document as it is indexed, chunk by chunk, or a citation's span in its place."""
-    from adaptive_rag.context import make_context
     from adaptive_rag.index.sources import read_chunks
 
     asked = None if span is None else _read_span(span)
-    source, chunks = read_chunks(str(make_context(options.given_settings(index=index)).index), document)
+    source, chunks = read_chunks(options.index_of(index), document)
     if not as_json and (others := chunks[0]["metadata"].get("also_as")):
         print_line(f"stored once, {format_other_names([short_source(name) for name in others])}", style="dim")
     if asked is not None:

@@ -20,7 +20,12 @@ if TYPE_CHECKING:
 
     from adaptive_rag.server.tables import User
 
-users_app = Typer(name="users", help="Users of the web server (adaptive-rag serve).", no_args_is_help=True)
+users_app = Typer(
+    name="users",
+    help="Users of the web server (adaptive-rag serve).",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
 
 Name = Annotated[str, Argument(help="The user's name.")]
 FromStdin = Annotated[bool, Option("--password-stdin", help="Read the password from standard input.")]

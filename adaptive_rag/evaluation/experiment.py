@@ -14,7 +14,7 @@ from adaptive_rag.evaluation.datasets import Dataset, limited, load_dataset
 from adaptive_rag.evaluation.judge import comparison, judge_run
 from adaptive_rag.evaluation.labels import append_questions, labelled_questions
 from adaptive_rag.evaluation.provenance import RunSettings
-from adaptive_rag.evaluation.records import QuestionRecord, read_records
+from adaptive_rag.evaluation.records import QuestionRecord
 from adaptive_rag.evaluation.replay import only_replied
 from adaptive_rag.evaluation.report import Report, write_reports
 from adaptive_rag.evaluation.run import OpenBar, no_bar, open_bench, run_arms
@@ -32,7 +32,6 @@ class Experiment:
     settings: RunSettings = field(default_factory=RunSettings)
     arms: Sequence[str] = MAIN_ARMS  # ("all",) stands for the whole table
     judge: str | None = None  # a ready comparison, or two or three arms with commas
-    against: Path | None = None  # the folder of an earlier run
     markdown: Path | None = None
     collect: Path | None = None  # where labelled questions are appended, for learning
     cache: Path | None = None  # None: where the user's caches lie
@@ -66,17 +65,11 @@ def evaluate(
     if settings.replies:
         datasets = [only_replied(dataset, Path(settings.replies)) for dataset in datasets]
     datasets = [limited(dataset, settings.limit, settings.seed) for dataset in datasets]
-    earlier = read_records(experiment.against) if experiment.against else []
     model = chat_model_of(make_context(**settings.settings), "answer") if judged else None
     if judged and model is None:
         raise ConfigurationError("A judge is a chat model: pass one with --model provider:name.")
     if experiment.collect is not None:
-        if experiment.collect.resolve().is_relative_to(experiment.out.resolve()):
-            raise ConfigurationError(
-                f"--collect {str(experiment.collect)!r} lies in the folder of the run, which holds nothing "
-                "else; name a file outside of --out."
-            )
-        append_questions(experiment.collect, [])
+        _check_collect(experiment.collect, experiment.out)
     settings = replace(settings, answers=bool(judged) or settings.answers)
     noted = dict.fromkeys(note for dataset in datasets for note in dataset.notes)
     for note in noted:
@@ -100,10 +93,18 @@ def evaluate(
         run,
         experiment.out,
         verdicts=verdicts,
-        earlier=(str(experiment.against), earlier) if experiment.against else None,
         markdown=experiment.markdown,
         command=_command(datasets, list(arms), settings, experiment.markdown),
     )
+
+
+def _check_collect(file: Path, out: Path) -> None:
+    if file.resolve().is_relative_to(out.resolve()):
+        raise ConfigurationError(
+            f"--collect {str(file)!r} lies in the folder of the run, which holds nothing else; name a file "
+            "outside of --out."
+        )
+    append_questions(file, [])
 
 
 def _collect(records: Sequence[QuestionRecord], file: Path) -> str:

@@ -40,8 +40,6 @@ class Report:
     steps: Mapping[str, Mapping[str, float]]
     lost: Sequence[tuple[float, QuestionRecord]]
     judge: JudgeReport | None
-    against: Sequence[SummaryRow]
-    against_name: str
 
     @property
     def routing(self) -> RoutingReport | None:
@@ -65,13 +63,10 @@ def write_reports(
     out: Path,
     *,
     verdicts: JudgeReport | None = None,
-    earlier: tuple[str, Sequence[QuestionRecord]] | None = None,
     markdown: Path | None = None,
     command: str = "adaptive-rag eval",
 ) -> Report:
     """Write every file of a run but its questions, and return what they say.
-
-    `earlier` is the name of a run to compare with, and its questions.
 
     Raises:
         MissingExtraError: a package that reports is not installed.
@@ -86,8 +81,6 @@ def write_reports(
         steps=summary.step_times(run.records),
         lost=summary.lost_questions(run.records, k=k),
         judge=verdicts,
-        against=summary.compare_runs(run.records, earlier[1], k=k, seed=seed) if earlier else [],
-        against_name=earlier[0] if earlier else "",
     )
     details = {
         "pooled": report.pooled,
@@ -96,7 +89,6 @@ def write_reports(
         "ms_by_step": report.steps,
         "lost": [{"dataset": r["dataset"], "id": r["id"], "by": round(loss, 6)} for loss, r in report.lost],
         "judge": verdicts,
-        "against": {"run": report.against_name, "rows": report.against} if earlier else None,
     }
     write_json(out / SUMMARY, report.rows)
     write_json(out / DETAILS, details)
@@ -113,7 +105,6 @@ def render_page(report: Report) -> str:
     coverage = _compared(report.pooled, metrics.coverage_names(report.k))
     retrieval = [name for name in metrics.metric_names(report.k) if not name.startswith("precision")]
     answers = (*metrics.ANSWER_METRICS, *metrics.ABSTENTION)
-    against = summary.without_repeats(report.against)
     page = _render(
         "report.html.j2",
         report,
@@ -126,7 +117,6 @@ def render_page(report: Report) -> str:
             (name, _table(report.rows, name, retrieval), _table(report.rows, name, answers))
             for name in report.datasets
         ],
-        against=[row for row in against if report.metric in row["against_standard"]],
         metrics=metrics,
         plots=plots,
         reach_of=_reach_of,

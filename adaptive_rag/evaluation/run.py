@@ -110,13 +110,7 @@ def run_arms(
         ConfigurationError: `out` holds a run made with other settings, data or code.
         MissingExtraError: a package that scores or reports is not installed.
     """
-    names = [dataset.name for dataset in datasets]
-    if not names:
-        raise ConfigurationError("No data set was given; pass at least one folder.")
-    if twice := [name for name in names if names.count(name) > 1]:
-        raise ConfigurationError(
-            f"Two data sets are called {twice[0]!r}; results are filed by name, so rename one folder."
-        )
+    _check_names([dataset.name for dataset in datasets])
     for package in NEEDED:
         import_extra(package, extra="eval", purpose="Scoring and reporting a run")
     made_with = {
@@ -152,6 +146,15 @@ def run_arms(
     about["finished"] = now()
     write_json(out / RUN, about)
     return FinishedRun(about, list(journal.records.values()))
+
+
+def _check_names(names: Sequence[str]) -> None:
+    if not names:
+        raise ConfigurationError("No data set was given; pass at least one folder.")
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise ConfigurationError(
+            f"Two data sets are called {twice[0]!r}; results are filed by name, so rename one folder."
+        )
 
 
 def ask_arms(

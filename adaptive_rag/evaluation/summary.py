@@ -77,24 +77,6 @@ def compare_arms(
     return _measure(samples, k, seed)
 
 
-def compare_runs(
-    ours: Sequence[QuestionRecord], theirs: Sequence[QuestionRecord], *, k: int, seed: int = 0
-) -> list[SummaryRow]:
-    """Return, for arms and questions that two runs share, rows whose baseline is the earlier run.
-
-    The key `against_standard` keeps its name and holds the difference "this run minus the earlier one".
-    """
-    earlier = {(record["dataset"], record["id"]): record["arms"] for record in theirs}
-    shared = [record for record in ours if (record["dataset"], record["id"]) in earlier]
-    samples = []
-    for dataset, kind, group in _groups(shared):
-        for arm in _complete_arms(group):
-            both = [(record["arms"], earlier[dataset, record["id"]]) for record in group]
-            if pairs := [(new[arm], old[arm]) for new, old in both if arm in old]:
-                samples.append(_Sample(dataset, arm, kind, *zip(*pairs, strict=True)))
-    return _measure(samples, k, seed)
-
-
 def score_routes(records: Sequence[QuestionRecord]) -> dict[str, RoutingReport]:
     """Score the subject's routes over the questions with a label: of all data sets, and of each."""
     routed: dict[str, list[Routed]] = {}

@@ -66,20 +66,6 @@ def print_report(
     console.print(Text.assemble(*told, style="dim"))
 
 
-def print_against(console: Console, rows: Sequence[SummaryRow], *, k: int, name: str) -> None:
-    """Print what changed since an earlier run."""
-    shown = [row for row in summary.without_repeats(rows) if _metric(row, k)]
-    columns = [
-        _Column("data", 3, [row["dataset"] for row in shown], "left"),
-        _Column("type", 0, [summary.label_of(row["type"]) for row in shown], "left"),
-        _Column("arm", 0, [row["arm"] for row in shown], "left"),
-        _Column("n", 1, [str(row["n"]) for row in shown]),
-        _Column("now", 0, [f"{row['metrics'][_metric(row, k) or '']:.3f}" for row in shown]),
-        *_change_columns(shown, k),
-    ]
-    console.print(_table(f"Since {name}", shown, columns, console.width))
-
-
 def print_judge(console: Console, judged: JudgeReport) -> None:
     """Print what a judge found: who was best on how many questions, the mean scores, and its analysis."""
     failed = f"No usable verdict came for {_questions(judged['failed'])}." if judged["failed"] else ""

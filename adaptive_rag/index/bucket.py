@@ -18,7 +18,7 @@ PIECE = 2**20
 SCHEMES = ("s3", "gs", "az")
 # A store that is gone is named after some seconds, and one that stumbles is asked again.
 RETRIES, RETRY_SECONDS = 5, 20
-# What a store or a network says, whatever library passes it on: what it means, and how it is mended.
+# By a part of a store's or network's error message: its meaning, and how to mend it.
 REFUSALS = {
     # where a rented machine is asked for the credentials of its role
     "169.254.169.254": "no credentials were found. Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY; those of "
@@ -42,7 +42,7 @@ REFUSALS = {
     "HTTP error": "the connection broke off. Look at the network and at AWS_ENDPOINT_URL",
 }
 
-# What names the state of an object, for the next conditional write; None where there is no object.
+# The state of an object, for the next conditional write; None where there is no object.
 Tag: TypeAlias = "UpdateVersion | None"
 
 
@@ -164,7 +164,7 @@ class Bucket:
 
     @contextmanager
     def _asking(self) -> Iterator[None]:
-        """Say what it means that the store does not do as asked, but for what a caller asks about."""
+        """Translate the store's errors, but for those that a caller handles."""
         from obstore.exceptions import AlreadyExistsError, BaseError, PreconditionError
 
         try:

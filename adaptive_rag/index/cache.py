@@ -90,8 +90,6 @@ class EmbeddingCache:
             self._database.text_factory = bytes
         # what a power cut takes is only cached
         self._run("PRAGMA synchronous = OFF")
-        # the table of an older version, whose entries had no checksum
-        self._run("DROP TABLE IF EXISTS vectors")
         columns = "key BLOB PRIMARY KEY, vector BLOB NOT NULL, checksum BLOB NOT NULL"
         self._run(f"CREATE TABLE IF NOT EXISTS entries ({columns})")
 
@@ -129,9 +127,7 @@ def cache_damage(folder: Path) -> str:
             [verdict] = database.execute("PRAGMA integrity_check(1)").fetchone()
             if verdict != "ok":
                 return " ".join(str(verdict).split())
-            # a cache of an older version has no such table
-            present = database.execute("SELECT 1 FROM sqlite_master WHERE name = 'entries'").fetchall()
-            rows = database.execute("SELECT key, vector, checksum FROM entries") if present else []
+            rows = database.execute("SELECT key, vector, checksum FROM entries")
             changed = sum(not _is_whole(*row) for row in rows)
     except sqlite3.Error as error:
         # one that a killed run was writing is whole again once it is next opened for writing

@@ -50,8 +50,6 @@ class IndexCheck:
     sources: int = 0
     files: int = 0
     bytes: int = 0
-    sealed: bool = False
-    """Whether the index has checksums; those of older versions have none."""
     damages: list[Damage] = field(default_factory=list)
     incomplete: list[str] = field(default_factory=list)
     """Sources whose chunks are not all there and sound."""
@@ -73,23 +71,27 @@ def check_index(uri: str | Path, *, deep: bool = False) -> IndexCheck:
         IndexMismatchError: there is no index, or none of ours.
     """
     location = open_files(uri, "index --check")
-    try:
-        manifest: Manifest | None = complete_manifest(location)
-        damages = []
-    except IndexDamagedError as error:
-        manifest, damages = last_manifest(location), [Damage(MANIFEST, first_line(error))]
+    manifest, damages = manifest_or_copy(location)
     if manifest is None:
         return IndexCheck(location.uri, deep, damages=damages, mend=rebuild_hint(location.uri))
     found = examine(location, manifest, deep=deep)
     found.damages[:0] = damages
-    if found.damages or not found.sealed:
+    if found.damages:
         found.mend = repair_hint(location.uri)
     return found
 
 
+def manifest_or_copy(location: Location) -> tuple[Manifest | None, list[Damage]]:
+    """Return the manifest of an index, or its copy where it is damaged, with what is wrong then."""
+    try:
+        return complete_manifest(location), []
+    except IndexDamagedError as error:
+        return last_manifest(location), [Damage(MANIFEST, first_line(error))]
+
+
 def examine(location: Location, manifest: Manifest, *, deep: bool) -> IndexCheck:
     """Compare an index with a manifest."""
-    files = manifest.files or {}
+    files = manifest.files
     found = IndexCheck(
         location.uri,
         deep,
@@ -97,11 +99,10 @@ def examine(location: Location, manifest: Manifest, *, deep: bool) -> IndexCheck
         sources=len(manifest.sources),
         files=len(files),
         bytes=sum(seal.size for seal in files.values()),
-        sealed=manifest.files is not None,
     )
     changed = changed_files(location, files, contents=deep)
     found.damages = [Damage(file, what) for file, what in changed.items()]
-    if found.sealed and copy_of_manifest(location) is None:
+    if copy_of_manifest(location) is None:
         found.damages.append(Damage(COPY, "is missing or has changed since it was written"))
     try:
         reader = TableReader(location.uri, manifest)

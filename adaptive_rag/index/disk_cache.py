@@ -136,7 +136,7 @@ class DiskCache:
 
     @contextmanager
     def _alone(self, wanted: weakref.ref[CopyReader]) -> Iterator[None]:
-        """Let one process at a time copy: the others find what it made."""
+        """Let one process copy at a time; the others find its copy."""
         while (lock := _lock((self.folder / FILLING).with_suffix(""), exclusive=True)) is None:
             if not _goes_on(wanted):
                 raise NoCopyError("nobody reads it any more")
@@ -183,7 +183,7 @@ def _goes_on(wanted: weakref.ref[CopyReader]) -> bool:
 
 
 def _files(manifest: Manifest) -> list[tuple[str, Seal]]:
-    return list((manifest.files or {}).items())
+    return list(manifest.files.items())
 
 
 def _lock(folder: Path, *, exclusive: bool) -> IO[bytes] | None:

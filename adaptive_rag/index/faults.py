@@ -1,4 +1,4 @@
-"""What goes wrong in the store, at reading and at writing, as one readable error with the way out."""
+"""Turns errors of the store, at reading and at writing, into one readable error with the way out."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from adaptive_rag.errors import AdaptiveRAGError, IndexDamagedError, IndexingErr
 from adaptive_rag.index.bucket import refusal, unreachable
 from adaptive_rag.index.manifest import repair_hint
 
-# What a disk says, whatever library passes it on, and what it means.
+# By a part of a disk's error message its meaning.
 DISK = {
     "No space left": "the disk is full",
     "Disk quota exceeded": "the disk's quota is used up",
@@ -17,7 +17,7 @@ DISK = {
     "Read-only": "the disk is read-only",
     "Permission denied": "you have no right to write there",
 }
-# What a panic of Rust becomes; the classes can be imported from no module, and one is no Exception.
+# Names of the classes of a Rust panic: no module exports them, and one is no Exception.
 PANICS = ("PanicException", "RustPanic")
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import struct
 import uuid
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
 from xxhash import xxh3_64
@@ -79,15 +79,13 @@ def read_version(location: Location, table: str, version: int) -> TableVersion:
     return TableVersion(file, fragments, folders)
 
 
-def seal_files(
-    location: Location, table: str, version: int, known: Mapping[str, Seal] | None
-) -> dict[str, Seal]:
+def seal_files(location: Location, table: str, version: int, known: Mapping[str, Seal]) -> dict[str, Seal]:
     """Return the sizes and checksums of the files of a version; files known from before are not read again.
 
     Raises:
         IndexingError: one of them was not written whole; LanceDB does not notice this on every disk.
     """
-    parts, known = read_version(location, table, version), known or {}
+    parts = read_version(location, table, version)
     expected = {parts.file: 0}
     for fragment in parts.fragments:
         expected.update(fragment.files)
@@ -130,7 +128,7 @@ def changed_files(location: Location, files: Mapping[str, Seal], *, contents: bo
     return found
 
 
-def refuse_damage(location: Location, manifest: Manifest, known: Mapping[str, Seal] | None = None) -> None:
+def refuse_damage(location: Location, manifest: Manifest, known: Collection[str] = ()) -> None:
     """Refuse an index whose files are not as they were written, but for those known to be.
 
     The contents of a table are compared where it is small enough to be read into memory, which reads them
@@ -139,7 +137,7 @@ def refuse_damage(location: Location, manifest: Manifest, known: Mapping[str, Se
     Raises:
         IndexDamagedError: a file is missing or was changed.
     """
-    files = {file: seal for file, seal in (manifest.files or {}).items() if file not in (known or {})}
+    files = {file: seal for file, seal in manifest.files.items() if file not in known}
     contents = manifest.chunks <= IN_MEMORY_UP_TO and location.path is not None
     if found := changed_files(location, files, contents=contents):
         raise damaged(location.uri, found)

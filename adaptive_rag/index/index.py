@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, S
 from functools import partial, reduce
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -23,44 +23,43 @@ from langchain_core.vectorstores import VectorStore
 from adaptive_rag.context import Context
 from adaptive_rag.errors import ConfigurationError, IndexMismatchError
 from adaptive_rag.index.bucket import Bucket
-from adaptive_rag.index.build import IndexReport, build_index, nothing_read
+from adaptive_rag.index.build import build_index
 from adaptive_rag.index.check import check_index
 from adaptive_rag.index.disk_cache import DiskCache, open_disk_cache
 from adaptive_rag.index.fields import Fields
 from adaptive_rag.index.files import refuse_damage
 from adaptive_rag.index.location import Files, open_files, open_location
-from adaptive_rag.index.manifest import MANIFEST, Manifest, complete_manifest
+from adaptive_rag.index.manifest import MANIFEST, Manifest, SourceRecord, complete_manifest
 from adaptive_rag.index.neighbours import Ids
+from adaptive_rag.index.opened import Choice, OpenedIndex
 from adaptive_rag.index.postgres.database import Database
 from adaptive_rag.index.postgres.source import PostgresIndex
 from adaptive_rag.index.reader import TableReader
 from adaptive_rag.index.repair import repair_index
+from adaptive_rag.index.report import IndexReport, nothing_read
 from adaptive_rag.index.sharding.layout import refuse_shards, shard_uris
 from adaptive_rag.index.vectorize import load_model_of, refuse_dimension
-from adaptive_rag.models.embeddings import embed_queries
 from adaptive_rag.models.onnx import OnnxEmbeddings
 from adaptive_rag.source import ChoosesSources, ChunkSource, FiltersChunks, KeepsVersions, Sentences
 from adaptive_rag.state import Candidate, Chunk
-from adaptive_rag.text.vectors import Vectors, cosines
+from adaptive_rag.text.vectors import Vectors
 from adaptive_rag.where import Where, read_where
 
 MAX_OPEN = 16
-# States before the present one that questions under way may still read: for how long, and of how many chunks
-# together; a small state counts as one of FEWEST_CHUNKS.
+# Earlier states that running questions may still read: for how long, and how many chunks together; a small
+# state counts as FEWEST_CHUNKS.
 EARLIER_SECONDS = 600
 EARLIER_CHUNKS = 100_000
 FEWEST_CHUNKS = 5_000
-# How long what is written into a bucket may be unseen.
+# Maximum staleness of a bucket, in seconds.
 FOLLOWED_SECONDS = 5.0
 
 
-# What narrows an index: sources by name, or a condition.
-Choice = frozenset[str] | Where
 # A chunk, or a candidate that was made of one.
 AnyChunk = TypeVar("AnyChunk", bound=Chunk)
 
 
-class Index:
+class Index(OpenedIndex):
     """An index that is open for searching.
 
     It follows what other processes write: each search sees the state last completed, in a bucket some
@@ -80,8 +79,7 @@ class Index:
         embeddings: Embeddings | None,
         copies: DiskCache | None = None,
     ) -> None:
-        self.uri = location.uri
-        self._embeddings = embeddings
+        super().__init__(location.uri, embeddings)
         self._location = location
         self._copies = copies
         self._lock = threading.Lock()
@@ -96,7 +94,6 @@ class Index:
         self._pinned: TableReader | None = None
         # Of a view the index that it narrows, and what chooses its chunks; none where it is the whole.
         self._whole: Index | None = None
-        self._chosen: tuple[Choice, ...] = ()
         self._left_out = frozenset[str]()
         # The rows that are chosen go with the state of the index that they were read from.
         self._rows: WeakKeyDictionary[TableReader, Ids] = WeakKeyDictionary()
@@ -135,12 +132,6 @@ class Index:
         stamp, manifest = location.stamp(MANIFEST), complete_manifest(location)
         return cls(location, stamp, manifest, None, copies)
 
-    @property
-    def embeddings(self) -> Embeddings:
-        """The embedding model."""
-        assert self._embeddings is not None, "opened without its embedding model"
-        return self._embeddings
-
     def search(self, queries: Sequence[str], *, limit: int) -> list[list[Candidate]]:
         """Return, for each query, the union of its best `limit` chunks by vector and by words.
 
@@ -165,19 +156,9 @@ class Index:
         if isinstance(self.embeddings, OnnxEmbeddings):
             reader.begin(lambda: reader.compare(self.embed([*texts, *also_compared])[: len(texts)]))
 
-    def embed(self, queries: Sequence[str]) -> Vectors:
-        """Return the vectors of queries, shape (len(queries), dimension); recent ones are remembered."""
-        if isinstance(self.embeddings, OnnxEmbeddings):
-            return self.embeddings.encode(queries)
-        return embed_queries(self.embeddings, queries)
-
     def vectors(self, ids: Sequence[str]) -> Vectors:
         """Return the vectors of chunks, shape (len(ids), dimension), unit length."""
         return self.reader().vectors(ids)
-
-    def similarities(self, texts: Sequence[str], ids: Sequence[str]) -> Vectors:
-        """Return the cosine of each text with each chunk, shape (len(texts), len(ids))."""
-        return cosines(self.embed(texts), self.vectors(ids))
 
     @property
     def stores_sentences(self) -> bool:
@@ -192,15 +173,7 @@ class Index:
         """
         return self.reader().sentences(ids)
 
-    def where(self, condition: Where) -> Index:
-        """Return a view of the chunks that fulfil a condition; it follows what is written to the index."""
-        return self._narrowed_by(condition)
-
-    def only(self, sources: Collection[str]) -> Index:
-        """Return a view of the chunks of some sources; it follows what is written to the index."""
-        return self._narrowed_by(frozenset(sources))
-
-    def without(self, documents: Collection[str]) -> Index:
+    def without(self, documents: Collection[str]) -> Self:
         """Return a view without some documents: files, archives with all in them, sites with their pages.
 
         Where another document has the same content, it is found under that one's name alone. The view
@@ -210,14 +183,13 @@ class Index:
         view._left_out |= frozenset(documents)
         return view
 
-    def _narrowed_by(self, *chosen: Choice) -> Index:
-        view = copy.copy(self)
-        view._whole, view._chosen, view._rows = (
-            self._whole or self,
-            (*self._chosen, *chosen),
-            WeakKeyDictionary(),
-        )
+    def _narrowed_by(self, *chosen: Choice) -> Self:
+        view = super()._narrowed_by(*chosen)
+        view._whole, view._rows = self._whole or self, WeakKeyDictionary()
         return view
+
+    def _record(self, source: str) -> SourceRecord | None:
+        return self.reader().manifest.sources.get(source)
 
     def _renamed(self, chunk: AnyChunk, reader: TableReader) -> AnyChunk:
         """Return a chunk under names that are not left out."""
@@ -277,19 +249,8 @@ class Index:
         """Return the fields that a condition can name, each with its kind and its range or examples."""
         return self.reader().fields[1].describe()
 
-    def notes(self, source: str) -> Sequence[str]:
-        """Return what could not be read of a document, or had to be guessed."""
-        record = self.reader().manifest.sources.get(source)
-        return record.notes if record else ()
-
-    def file_of(self, source: str) -> str | None:
-        """Return the whole path of the file that a document was read from; None where there was none."""
-        record = self.reader().manifest.sources.get(source)
-        return record.path if record else None
-
     def __repr__(self) -> str:
-        # Names the view too: it stands in the keys of what is remembered of questions.
-        return f"Index({self.uri!r}, {self._chosen!r}, {sorted(self._left_out)!r})"
+        return f"{super().__repr__()[:-1]}, {sorted(self._left_out)!r})"
 
     def __len__(self) -> int:
         reader = self.reader()
@@ -384,7 +345,7 @@ def describe_fields(uri: str | Path) -> dict[str, str]:
     return TableReader(location.uri, complete_manifest(location)).fields[1].describe()
 
 
-# What opens `index = "SCHEME://..."`; a path without a scheme is opened by "". A store is a ChunkSource.
+# By the scheme of the address what opens it; "" is a path. A store is a ChunkSource.
 STORES: dict[str, Callable[[str, str | Embeddings | None], ChunkSource]] = {
     "": Index.open,
     "file": Index.open,
@@ -394,7 +355,7 @@ STORES: dict[str, Callable[[str, str | Embeddings | None], ChunkSource]] = {
     "postgres": PostgresIndex.open,
     "postgresql": PostgresIndex.open,
 }
-# What opens an index of shards: it is made of indexes, and enters itself here.
+# What opens an index of shards; it imports this module, so it registers itself here.
 OF_SHARDS: dict[str, Callable[[str, str | Embeddings | None, DiskCache | None, str | None], ChunkSource]] = {}
 
 

@@ -1,6 +1,6 @@
 """One writer at a time in a bucket: an object that its holder renews, and that others may take over if not.
 
-No clock of another machine is believed: who waits takes over what it has seen unchanged for long enough.
+Clocks of other machines are not used: a waiting writer takes over a lease that it saw unchanged for long.
 """
 
 from __future__ import annotations
@@ -24,6 +24,21 @@ LEASE_SECONDS = 30.0
 RENEW_SECONDS = 5.0
 POLL_SECONDS = 0.5
 FREE = b"{}"
+
+
+def this_process() -> dict[str, Any]:
+    """Return what is written down of who holds an index."""
+    since = datetime.now().astimezone().isoformat(timespec="seconds")
+    return {"pid": os.getpid(), "host": socket.gethostname(), "since": since}
+
+
+def name_holder(content: bytes | None) -> str:
+    """Name who holds an index, as far as what was written down tells."""
+    try:
+        holder = json.loads(content or b"")
+        return f"process {holder['pid']} on {holder['host']} since {holder['since']}"
+    except (ValueError, KeyError, TypeError):
+        return "another process"
 
 
 @contextmanager
@@ -58,13 +73,7 @@ class _Lease:
     def __init__(self, bucket: Bucket) -> None:
         self._bucket = bucket
         self._tag: Tag = None
-        self._holder: dict[str, Any] = {
-            "pid": os.getpid(),
-            "host": socket.gethostname(),
-            "since": datetime.now().astimezone().isoformat(timespec="seconds"),
-            "token": uuid.uuid4().hex,
-            "turn": 0,
-        }
+        self._holder = {**this_process(), "token": uuid.uuid4().hex, "turn": 0}
 
     def take(self, wait_seconds: float, on_wait: Callable[[str], None] | None) -> None:
         """Become the holder."""
@@ -83,11 +92,11 @@ class _Lease:
                 continue
             if now - began >= wait_seconds:
                 raise IndexingError(
-                    f"The index {self._bucket.uri} is being written by {_named(seen)}. Wait until it has "
-                    f"finished; one that was killed lets go after {LEASE_SECONDS:.0f} s."
+                    f"The index {self._bucket.uri} is being written by {name_holder(seen)}. Wait until it "
+                    f"has finished; one that was killed lets go after {LEASE_SECONDS:.0f} s."
                 )
             if on_wait:
-                on_wait(f"Waiting for {_named(seen)}, which is writing the index {self._bucket.uri}.")
+                on_wait(f"Waiting for {name_holder(seen)}, which is writing the index {self._bucket.uri}.")
                 on_wait = None
             time.sleep(min(POLL_SECONDS, wait_seconds))
 
@@ -125,11 +134,3 @@ class _Lease:
 
     def _content(self) -> bytes:
         return json.dumps(self._holder).encode()
-
-
-def _named(content: bytes) -> str:
-    try:
-        holder = json.loads(content)
-        return f"process {holder['pid']} on {holder['host']} since {holder['since']}"
-    except (ValueError, KeyError, TypeError):
-        return "another process"

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
-import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from datetime import datetime
-from pathlib import Path
 
 from adaptive_rag.errors import IndexingError, IndexMismatchError
 from adaptive_rag.index.bucket import Bucket
-from adaptive_rag.index.lease import hold_lease
-from adaptive_rag.index.location import Folder, Location
+from adaptive_rag.index.lease import hold_lease, name_holder, this_process
+from adaptive_rag.index.location import Location
 from adaptive_rag.index.manifest import HOLDER, LOCK, MANIFEST, OWN_FILES, is_ours
 from adaptive_rag.index.postgres.database import Database
 
@@ -50,14 +46,12 @@ def write_lock(
             lock.acquire(timeout=first)
         except Timeout:
             if on_wait and wait_seconds:
-                on_wait(f"Waiting for {_holder(folder)}, which is writing the index {folder}.")
+                on_wait(f"Waiting for {_holder(location)}, which is writing the index {folder}.")
             lock.acquire(timeout=wait_seconds - first, poll_interval=POLL_SECONDS)
-        since = datetime.now().astimezone().isoformat(timespec="seconds")
-        holder = json.dumps({"pid": os.getpid(), "host": socket.gethostname(), "since": since})
-        Folder(folder).write(HOLDER, holder.encode())
+        location.write(HOLDER, json.dumps(this_process()).encode())
     except Timeout as error:
         raise IndexingError(
-            f"The index {folder} is being written by {_holder(folder)}. "
+            f"The index {folder} is being written by {_holder(location)}. "
             "Wait until it has finished, or index into another folder with --index."
         ) from error
     except OSError as error:
@@ -98,9 +92,8 @@ def remove_failed_start(location: Location) -> None:
         location.path.rmdir()
 
 
-def _holder(folder: Path) -> str:
+def _holder(location: Location) -> str:
     try:
-        holder = json.loads((folder / HOLDER).read_text(encoding="utf-8"))
-        return f"process {holder['pid']} on {holder['host']} since {holder['since']}"
-    except (OSError, ValueError, KeyError, TypeError):
+        return name_holder(location.read(HOLDER))
+    except OSError:
         return "another process"

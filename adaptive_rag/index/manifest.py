@@ -34,16 +34,14 @@ from adaptive_rag.source import SentenceVectors
 MANIFEST = "manifest.json"
 # The same once more, for the day that a disk spoils the first.
 COPY = "manifest.copy.json"
-# The formats that this version reads. An index is written in the first that says all of it, so that an older
-# version goes on opening what it understands, and refuses the rest by its number.
-FORMATS = (1, 2)
-WITH_POOLED_SENTENCES = 2
+FORMAT = 1
 LOCK = ".lock"
 HOLDER = "lock.json"
 # What may lie in a folder before its first manifest does.
 OWN_FILES = (LOCK, HOLDER, FILE, f".{HOLDER}", f".{MANIFEST}", f".{COPY}")
 TABLE = re.compile(r"chunks-(\d+)\.lance")
 MADE_BY = "adaptive-rag"
+OURS = f'"made_by": "{MADE_BY}"'.encode()
 # What stands before the checksum of all the bytes before it.
 CHECKSUM = b', "checksum": "'
 
@@ -88,11 +86,11 @@ class SourceRecord:
     mtime_ns: int | None = None
     """None where the file was written so shortly before reading that its time proves nothing."""
     notes: tuple[str, ...] = ()
-    """What the user should know of it, such as pages without text; indexes of older versions have none."""
+    """What the user should know of it, such as pages without text."""
     copy_of: str | None = None
     """The source of the same content that holds the chunks of both; `doc` and `chunks` are then its own."""
     indexed: float | None = None
-    """When it was read, in seconds since 1970; None in an index of an older version of this program."""
+    """When it was read, in seconds since 1970."""
     web: dict[str, Any] | None = None
     """Of a page of the web its `ingest.web.PageStamp`, by which it is asked for again."""
 
@@ -117,8 +115,8 @@ class Manifest:
     generation: int = 0
     committed: float = 0.0
     """When the version was written, in seconds since 1970."""
-    files: dict[str, Seal] | None = None
-    """The files that hold the version; None in an index of an older version of this program."""
+    files: dict[str, Seal] = field(default_factory=dict)
+    """The files that hold the version; none in a database."""
 
     def publish(self, location: Location) -> Manifest:
         """Write the manifest in the place of the one that it was made from, and return it as written.
@@ -128,8 +126,7 @@ class Manifest:
             IndexingError: in a bucket another process has written one meanwhile, which stands.
         """
         written = replace(self, generation=self.generation + 1)
-        form = WITH_POOLED_SENTENCES if self.settings.sentence_vectors == "pooled" else FORMATS[0]
-        content = {"format": form, "made_by": MADE_BY, **_fields(written)}
+        content = {"format": FORMAT, "made_by": MADE_BY, **_fields(written)}
         body = json.dumps(content, default=_fields).encode()
         sealed = body[:-1] + CHECKSUM + xxh3_64_hexdigest(body).encode() + b'"}'
         if isinstance(location, Bucket):
@@ -263,7 +260,7 @@ def last_manifest(location: Location) -> Manifest | None:
 def is_ours(location: Location) -> bool:
     """Tell whether a place is an index of ours beyond doubt, whatever became of its manifest."""
     with suppress(OSError):
-        if f'"made_by": "{MADE_BY}"'.encode() in (location.read(MANIFEST) or b""):
+        if OURS in (location.read(MANIFEST) or b""):
             return True
     if copy_of_manifest(location):
         return True
@@ -291,25 +288,24 @@ def copy_of_manifest(location: Location) -> Manifest | None:
 
 
 def _parse(content: bytes, uri: str) -> Manifest:
-    """Return the manifest that a file holds; an index of an older version has no checksum in it."""
-    body, mark, checksum = content.rpartition(CHECKSUM)
-    if mark and checksum != xxh3_64_hexdigest(body + b"}").encode() + b'"}':
-        raise ValueError("it was changed since it was written")
-    raw = json.loads(body + b"}" if mark else content)
-    if not isinstance(raw, dict) or raw.pop("made_by", None) != MADE_BY:
+    """Return the manifest that a file holds."""
+    if OURS not in content:
         raise ValueError(f"it does not say that {MADE_BY} made it")
-    found = raw.pop("format")
-    if found not in FORMATS:
+    body, _, checksum = content.rpartition(CHECKSUM)
+    if checksum != xxh3_64_hexdigest(body + b"}").encode() + b'"}':
+        raise ValueError("it was changed since it was written")
+    raw = json.loads(body + b"}")
+    del raw["made_by"]
+    if (found := raw.pop("format")) != FORMAT:
         raise IndexMismatchError(
-            f"The index {uri} has format {found!r}; this version reads the formats {FORMATS[0]} to "
-            f"{FORMATS[-1]}. Use the version that made it, or make it anew: {rebuild_hint(uri)}"
+            f"The index {uri} has format {found!r}; this version reads format {FORMAT}. "
+            f"Use the version that made it, or make it anew: {rebuild_hint(uri)}"
         )
     settings = Settings(**raw.pop("settings"))
     sources = raw.pop("sources")
     for name, record in sources.items():
-        sources[name] = SourceRecord(**{**record, "notes": tuple(record.get("notes", ()))})
-    sealed = raw.pop("files", None)
-    files = None if sealed is None else {name: Seal(*seal) for name, seal in sealed.items()}
+        sources[name] = SourceRecord(**{**record, "notes": tuple(record["notes"])})
+    files = {name: Seal(*seal) for name, seal in raw.pop("files").items()}
     return Manifest(settings=settings, sources=sources, files=files, **raw)
 
 

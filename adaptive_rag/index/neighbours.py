@@ -19,14 +19,14 @@ EXACT_UP_TO = 50_000
 # The index is trained anew once the table has grown by this factor.
 RETRAIN_AT = 2.0
 # Bits of a code for each dimension. Among the fifty best by such codes one in a hundred of the ten best is
-# missing; by codes of one bit, which earlier versions made, one in ten even among the hundred best.
+# missing; by codes of one bit one in ten even among the hundred best.
 BITS = 3
 # Vectors compared by their code, in so many cells at least: vectors of real text, which are less clustered
 # than made-up ones, need the more cells. So many of the best are ordered anew by their exact vectors, which
-# costs more than the comparison: of one bit many are needed.
+# costs more than the comparison.
 COMPARED = 200_000
 PROBES = 150
-REFINED, REFINED_OF_ONE_BIT = 50, 250
+REFINED = 50
 # LanceDB makes more cells than these step by step, which fails where too few vectors differ. These it makes
 # at once, and some may be empty.
 CELLS_AT_ONCE = 256
@@ -59,16 +59,15 @@ def _cells(chunks: int) -> int:
     return max(16, math.isqrt(chunks))
 
 
-def nearest(table: Table, vector: Vectors, limit: int, chunks: int, bits: int) -> Ids:
+def nearest(table: Table, vector: Vectors, limit: int, chunks: int) -> Ids:
     """Return the rows nearest to a vector, best first, as the approximate index finds them."""
     search: Any = table.search(vector, vector_column_name=VECTOR)
     cells = _cells(chunks)
     probes = min(cells, max(PROBES, math.ceil(COMPARED * cells / chunks)))
     search = search.distance_type("dot").nprobes(probes)
     # of as many as are asked for, who asks reads the exact vectors anyway
-    refine = math.ceil(REFINED / limit) if bits > 1 else max(2, math.ceil(REFINED_OF_ONE_BIT / limit))
-    if refine > 1:
-        search = search.refine_factor(refine)
+    if limit < REFINED:
+        search = search.refine_factor(math.ceil(REFINED / limit))
     hits = search.select(["_distance"]).with_row_id(True).limit(limit).to_arrow()
     ids: Ids = hits["_rowid"].to_numpy().astype(np.int64)
     return ids
@@ -89,7 +88,7 @@ def measure_recall(table: Table, chunks: int) -> dict[str, float]:
     offsets = np.sort(generator.choice(chunks, size=min(RECALL_QUERIES, chunks), replace=False))
     taken = table.take_offsets(offsets.tolist()).select([VECTOR]).to_arrow()
     queries = near_to(taken[VECTOR].combine_chunks().flatten().to_numpy().reshape(len(offsets), -1))
-    found = [nearest(table, query, RECALL_AT, chunks, BITS) for query in queries]
+    found = [nearest(table, query, RECALL_AT, chunks) for query in queries]
     found_scores: list[list[float]] = [[] for _ in queries]
     best_scores: list[Vectors] = []
     stored = table.search().select([VECTOR]).with_row_id(True).limit(chunks)
@@ -107,4 +106,4 @@ def measure_recall(table: Table, chunks: int) -> dict[str, float]:
         for known, truth in zip(found_scores, exact, strict=True)
     ]
     recall = round(float(np.mean(shares)), 4)
-    return {"recall_at_10": recall, "queries": len(queries), "chunks": chunks, "bits": BITS}
+    return {"recall_at_10": recall, "queries": len(queries), "chunks": chunks}

@@ -203,8 +203,7 @@ def _plan_files(
     *,
     prune: bool,
 ) -> Plan:
-    from adaptive_rag.ingest import Confined, SourceFile, discover, hash_file
-    from adaptive_rag.ingest.archives import is_archive
+    from adaptive_rag.ingest import Confined, discover
     from adaptive_rag.ingest.loaders import find_loader
 
     plan = Plan()
@@ -222,45 +221,61 @@ def _plan_files(
         # a file keeps the name it was first indexed by, whatever folder the next run starts in
         source = by_path.get(real, file.source)
         plan.seen.add(source)
-        record = manifest.sources.get(source)
-        stamp = _stamp(real, looked_at)
-        if record and stamp and record.size == stamp.size:
-            if stamp.mtime_ns is not None and record.mtime_ns == stamp.mtime_ns:
-                plan.unchanged += 1
-                continue
-            try:
-                same = hash_file(file.path) == record.hash
-            except (OSError, IndexingError):
-                same = False
-            if same:
-                plan.unchanged += 1
-                if record.mtime_ns != stamp.mtime_ns:
-                    plan.restamped[source] = replace(record, mtime_ns=stamp.mtime_ns)
-                continue
+        record, stamp = manifest.sources.get(source), _stamp(real, looked_at)
+        if record and stamp and _is_unchanged(file, record, stamp):
+            plan.unchanged += 1
+            if record.mtime_ns != stamp.mtime_ns:
+                plan.restamped[source] = replace(record, mtime_ns=stamp.mtime_ns)
+            continue
         # of a folder on a mount that is gone the system does not even say that it is one
         if os.path.isdir(real) or find_loader(file.path) is None:
             closed.append(real)
         named = replace(file, source=source)
         plan.work.append(Work(source, stamp.size if stamp else 0, named, None, stamp, record))
     if prune:
-        asked = paths.paths if isinstance(paths, Confined) else paths
-        roots = [
-            Path(os.path.realpath(path.path if isinstance(path, SourceFile) else Path(path).expanduser()))
-            for path in asked
-        ]
-        folders = [root for root in roots if root.is_dir() or is_archive(root)]
-        plan.removed = [
-            source
-            for source, record in manifest.sources.items()
-            if source not in plan.seen
-            and record.path
-            and any(map(Path(record.path).is_relative_to, folders))
-            and not any(map(Path(record.path).is_relative_to, closed))
-        ]
+        plan.removed = _find_gone(
+            paths.paths if isinstance(paths, Confined) else paths, closed, plan, manifest
+        )
     _find_moved(plan, manifest)
     leaving = [*plan.removed, *(item.source for item in plan.work if item.replaces)]
     plan.heirs = {**find_heirs(leaving, manifest), **plan.heirs}
     return plan
+
+
+def _is_unchanged(file: SourceFile, record: SourceRecord, stamp: Stamp) -> bool:
+    """Tell whether a file has the content that was indexed; it is read only where its time proves nothing."""
+    from adaptive_rag.ingest import hash_file
+
+    if record.size != stamp.size:
+        return False
+    if stamp.mtime_ns is not None and record.mtime_ns == stamp.mtime_ns:
+        return True
+    try:
+        return hash_file(file.path) == record.hash
+    except (OSError, IndexingError):
+        return False
+
+
+def _find_gone(
+    asked: Sequence[str | Path | SourceFile], closed: Sequence[str], plan: Plan, manifest: Manifest
+) -> list[str]:
+    """Return the sources that vanished from the folders and archives asked for, but for the closed ones."""
+    from adaptive_rag.ingest import SourceFile
+    from adaptive_rag.ingest.archives import is_archive
+
+    roots = [
+        Path(os.path.realpath(path.path if isinstance(path, SourceFile) else Path(path).expanduser()))
+        for path in asked
+    ]
+    folders = [root for root in roots if root.is_dir() or is_archive(root)]
+    return [
+        source
+        for source, record in manifest.sources.items()
+        if source not in plan.seen
+        and record.path
+        and any(map(Path(record.path).is_relative_to, folders))
+        and not any(map(Path(record.path).is_relative_to, closed))
+    ]
 
 
 def _find_moved(plan: Plan, manifest: Manifest) -> None:

@@ -8,7 +8,6 @@ import threading
 import weakref
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -30,10 +29,11 @@ from adaptive_rag.index.table import (
     SENTENCE_DIMENSION,
     TEXT,
     VIEWS,
+    StoredChunk,
     connect,
     read_chunk,
-    to_candidate,
     unpack_sentences,
+    unpack_views,
 )
 from adaptive_rag.index.vectorize import embed_sentences
 from adaptive_rag.ingest.archives import owners_of
@@ -73,25 +73,14 @@ WORDS_PER_QUERY = 128
 Hits = tuple[list[list[int]], list[dict[int, float]]]
 
 
-@dataclass(slots=True)
-class _StoredChunk:
-    """What was read of one row; its sentences are read when they are first asked for."""
-
-    row: int
-    chunk: Chunk
-    vector: Vectors
-    views: Vectors | None
-    sentences: Sentences | None = None
-
-
-class _KeptChunks(LRUCache[int, _StoredChunk]):
+class _KeptChunks(LRUCache[int, StoredChunk]):
     """The chunks last asked for, by row, and the row of each of their ids."""
 
     def __init__(self, size: int) -> None:
         super().__init__(size)
         self.row_of: dict[str, int] = {}
 
-    def popitem(self) -> tuple[int, _StoredChunk]:
+    def popitem(self) -> tuple[int, StoredChunk]:
         row, stored = super().popitem()
         self.row_of.pop(stored.chunk["id"])
         return row, stored
@@ -145,13 +134,13 @@ class TableReader:
 
     def begin_to_read_indexes(self) -> None:
         """Begin to read the indexes whole, unless they are large; searches wait until they are there."""
-        files = self.manifest.files or {}
-        if sum(seal.size for name, seal in files.items() if "/_indices/" in name) <= INDEXES_READ_WHOLE:
+        sizes = (seal.size for name, seal in self.manifest.files.items() if "/_indices/" in name)
+        if sum(sizes) <= INDEXES_READ_WHOLE:
             self._indexes = _pool().submit(_read_indexes, self.table)
 
     def _await_indexes(self) -> None:
         if self._indexes is not None:
-            wait([self._indexes])  # what could not be read is met again by the search, which says so
+            wait([self._indexes])  # an error occurs again in the search, which reports it
 
     def search(
         self, queries: Sequence[str], vectors: Vectors, limit: int, among: Ids | None = None
@@ -169,10 +158,12 @@ class TableReader:
         rows, bm25 = find(queries, vectors, limit, among)
         found = self._fetch([row for union in rows for row in union])
         each = zip(rows, vectors, bm25, strict=True)
-        return [[_candidate(found[row], vector, known) for row in union] for union, vector, known in each]
+        return [
+            [found[row].scored(vector, known.get(row, 0.0)) for row in union] for union, vector, known in each
+        ]
 
     def begin(self, work: Callable[[], object]) -> None:
-        """Begin some work in another thread; who needs its result asks for it and finds it done."""
+        """Run some work in another thread; its results are cached for later."""
         _pool().submit(work)
 
     def look_up_words(self, queries: Sequence[str]) -> None:
@@ -307,20 +298,18 @@ class TableReader:
 
     def holds(self, word: str, among: Ids | None = None) -> bool:
         """Tell whether a chunk holds a word as it is, in either case. `among` narrows the chunks to rows."""
-        if not self._in_memory:
-            return len(self.match(word, 1, among)[0]) > 0
-        return self._has_text(rf"\b{re.escape(word)}\b", among)
+        return self._has(word, rf"\b{re.escape(word)}\b", among)
 
     def contains(self, word: str, among: Ids | None) -> bool:
         """Tell whether chunks hold a word; where they are in memory, also inside another word."""
-        if not self._in_memory:
-            return len(self.match(word, 1, among)[0]) > 0
-        return self._has_text(re.escape(word), among)
+        return self._has(word, re.escape(word), among)
 
-    def _has_text(self, pattern: str, among: Ids | None) -> bool:
-        """Tell whether a pattern is found in the chunks in memory, in either case."""
+    def _has(self, word: str, pattern: str, among: Ids | None) -> bool:
+        """Tell whether chunks hold a word; where they are in memory, whether a pattern is found in them."""
         import pyarrow.compute as pc
 
+        if not self._in_memory:
+            return len(self.match(word, 1, among)[0]) > 0
         columns = self._chunk_columns.columns if among is None else self._chunk_columns.take(among)
         found = pc.match_substring_regex(columns[TEXT], pattern=pattern, ignore_case=True)
         return bool(pc.any(found).as_py())
@@ -328,7 +317,7 @@ class TableReader:
     def candidates(self, rows: Sequence[int], query: Vectors, bm25: Mapping[int, float]) -> list[Candidate]:
         """Return rows as candidates of a query, given the BM25 of those that hold words of it."""
         found = self._fetch(rows)
-        return [_candidate(found[row], query, bm25) for row in dict.fromkeys(rows)]
+        return [found[row].scored(query, bm25.get(row, 0.0)) for row in dict.fromkeys(rows)]
 
     def rows_of(self, sources: Collection[str]) -> Ids:
         """Return the rows of sources, in ascending order."""
@@ -435,7 +424,7 @@ class TableReader:
 
     def _find(self, queries: Sequence[str], vectors: Vectors, limit: int, among: Ids | None) -> Hits:
         """Search a larger table: by vector exactly or roughly, by words as LanceDB finds them."""
-        # what is sifted out of many hits is dear: the BM25 of the others is looked up by their ids instead
+        # filtering many hits is expensive: the BM25 of the others is looked up by their ids instead
         sifted = among is not None and NAMED_ROWS < len(among) < self.manifest.chunks * SIFTED_SHARE
         depth = limit if sifted else max(limit, WORD_HITS)
         near = _pool().submit(self.nearest, vectors, limit, among)
@@ -481,13 +470,11 @@ class TableReader:
 
     def _nearly_nearest(self, vector: Vectors, limit: int, among: Ids | None) -> Ids:
         """Return the rows nearest to a vector as the approximate index finds them; of many it is sifted."""
-        bits = int((self.manifest.recall or {}).get("bits", 1))
-        known = self.manifest.chunks, bits
         self._await_indexes()
         if among is None:
-            return neighbours.nearest(self.table, vector, limit, *known)
+            return neighbours.nearest(self.table, vector, limit, self.manifest.chunks)
         for depth in self._depths(limit, among):
-            rows = neighbours.nearest(self.table, vector, depth, *known)
+            rows = neighbours.nearest(self.table, vector, depth, self.manifest.chunks)
             kept = rows[_held(rows, among)][:limit]
             if len(kept) == limit:
                 break
@@ -522,7 +509,7 @@ class TableReader:
         """Apply a function to each item, side by side where there are several."""
         return [function(items[0])] if len(items) == 1 else list(_pool().map(function, items))
 
-    def _fetch(self, rows: Sequence[int]) -> dict[int, _StoredChunk]:
+    def _fetch(self, rows: Sequence[int]) -> dict[int, StoredChunk]:
         """Return rows by their number; those last asked for are remembered."""
         wanted = dict.fromkeys(rows)
         with self._lock:
@@ -540,7 +527,7 @@ class TableReader:
             ids.update(zip(taken["_rowid"].to_pylist(), taken[ID].to_pylist(), strict=True))
         return ids
 
-    def _with_ids(self, ids: Sequence[str]) -> list[_StoredChunk]:
+    def _with_ids(self, ids: Sequence[str]) -> list[StoredChunk]:
         with self._lock:
             rows = ((id_, self._kept.row_of.get(id_)) for id_ in ids)
             found = {id_: self._kept[row] for id_, row in rows if row is not None}
@@ -563,16 +550,14 @@ class TableReader:
             chunk["metadata"]["also_as"] = names
         return chunk
 
-    def _keep(self, taken: pa.Table) -> list[_StoredChunk]:
+    def _keep(self, taken: pa.Table) -> list[StoredChunk]:
         """Unpack what was read, and remember it."""
         kept = []
         with reading(self._uri, "its table"):
             rows = taken.drop_columns([VECTOR]).to_pylist()
             for row, vector in zip(rows, self._matrix(taken), strict=True):
-                views = row[VIEWS]
-                if views is not None:
-                    views = np.frombuffer(views, dtype=np.float32).reshape(2, -1)
-                kept.append(_StoredChunk(row["_rowid"], self._chunk(row), vector, views))
+                views = unpack_views(row[VIEWS])
+                kept.append(StoredChunk(self._chunk(row), vector, views, row=row["_rowid"]))
         with self._lock:
             for stored in kept:
                 self._kept[stored.row] = stored
@@ -601,13 +586,6 @@ def _read_indexes(table: Any) -> None:
     names = [index.name for index in table.list_indices()]
     with ThreadPoolExecutor(len(names) or 1, thread_name_prefix="indexes") as pool:
         list(pool.map(table.prewarm_index, names))
-
-
-def _candidate(stored: _StoredChunk, query: Vectors, bm25: Mapping[int, float]) -> Candidate:
-    scores = {"dense": float(stored.vector @ query), "sparse": bm25.get(stored.row, 0.0)}
-    if stored.views is not None:
-        scores["dense_question"], scores["dense_answer"] = (stored.views @ query).tolist()
-    return to_candidate(stored.chunk, scores)
 
 
 def _best(scores: Vectors, limit: int) -> Ids:

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 from langchain_core.embeddings import Embeddings
 
 from adaptive_rag.errors import IndexDamagedError
-from adaptive_rag.index.build import LOCK_WAIT_SECONDS, IndexingRun, IndexReport
+from adaptive_rag.index.build import LOCK_WAIT_SECONDS
 from adaptive_rag.index.cache import FILE, EmbeddingCache
-from adaptive_rag.index.check import Damage, examine, fragments_of
-from adaptive_rag.index.faults import first_line, reading, storing
+from adaptive_rag.index.check import Damage, examine, fragments_of, manifest_or_copy
+from adaptive_rag.index.faults import reading, storing
 from adaptive_rag.index.files import Fragment, changed_files, seal_files
 from adaptive_rag.index.location import Files, open_files
 from adaptive_rag.index.lock import write_lock
@@ -28,7 +28,9 @@ from adaptive_rag.index.manifest import (
     next_table,
 )
 from adaptive_rag.index.plan import Plan, Progress, work_again
+from adaptive_rag.index.report import IndexReport
 from adaptive_rag.index.rows import Census, count_rows, proven_rows, read_rows
+from adaptive_rag.index.run import IndexingRun
 from adaptive_rag.index.table import DOC, TableWriter, connect, read_chunk, schema
 from adaptive_rag.index.vectorize import Vectorizer, load_model_of
 from adaptive_rag.state import Chunk
@@ -54,8 +56,6 @@ class RepairReport:
     """Sources kept from damaged files: their text is proven by checksums, page and metadata are not."""
     lost: dict[str, str] = field(default_factory=dict)
     """Sources that are no longer in the index, and why."""
-    sealed: bool = False
-    """Whether an index that had no checksums has them now."""
     chunks: int = 0
     seconds: float = 0.0
 
@@ -95,13 +95,8 @@ def repair_index(
 def _mend(
     location: Files, embeddings: str | Embeddings | None, progress: Callable[[Progress], None] | None
 ) -> RepairReport:
-    manifest = last_manifest(location)
+    manifest, damages = manifest_or_copy(location)
     assert manifest is not None
-    try:
-        complete_manifest(location)
-        damages = []
-    except IndexDamagedError as error:
-        damages = [Damage(MANIFEST, first_line(error))]
     with storing(location.uri):
         _remove_unpublished(location, manifest)
     damages += examine(location, manifest, deep=True).damages
@@ -113,8 +108,7 @@ def _mend(
         cache.close()
     if parts - {MANIFEST, COPY, FILE}:
         _remake(location, manifest, report, embeddings, progress)
-    elif parts & {MANIFEST, COPY} or manifest.files is None:
-        report.sealed = manifest.files is None
+    elif parts & {MANIFEST, COPY}:
         assert manifest.version is not None
         with storing(location.uri):
             files = seal_files(location, manifest.table, manifest.version, manifest.files)
@@ -181,7 +175,7 @@ def _remake(
         name: _why_lost(sources[name]) for name in sorted(rest.keys() - work.keys() - proven.keys())
     }
     report.lost |= {name: why for name, why in failed.items() if name not in rescued}
-    report.chunks, report.sealed = run.manifest.chunks, manifest.files is None
+    report.chunks = run.manifest.chunks
 
 
 def _why_lost(record: SourceRecord) -> str:
@@ -194,7 +188,7 @@ class _OldTable:
     """What of a damaged table is whole, and what of the rest can be proven."""
 
     def __init__(self, location: Files, manifest: Manifest) -> None:
-        changed = changed_files(location, manifest.files or {}, contents=True)
+        changed = changed_files(location, manifest.files, contents=True)
         self._columns = schema(manifest.settings.dimension).names
         self._fragments = fragments_of(location, manifest)
         self._intact: list[Fragment] = []

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 
 from adaptive_rag.errors import InputError
-from adaptive_rag.index.build import LOCK_WAIT_SECONDS, IndexingRun, IndexReport, join_reports
+from adaptive_rag.index.build import LOCK_WAIT_SECONDS
 from adaptive_rag.index.files import refuse_damage
 from adaptive_rag.index.location import open_location
 from adaptive_rag.index.lock import write_lock
@@ -19,6 +19,8 @@ from adaptive_rag.index.plan import Plan, find_heirs
 from adaptive_rag.index.postgres.database import Database
 from adaptive_rag.index.postgres.source import PostgresIndex
 from adaptive_rag.index.reader import TableReader
+from adaptive_rag.index.report import IndexReport, join_reports
+from adaptive_rag.index.run import IndexingRun
 from adaptive_rag.index.sharding.layout import shard_uris
 from adaptive_rag.state import Chunk
 
@@ -34,7 +36,7 @@ class ListedSource:
     """The suffix of its file, such as "pdf"."""
     chunks: int
     indexed: float | None
-    """When it was read, in seconds since 1970; None where an older version of this program read it."""
+    """When it was read, in seconds since 1970."""
     copy_of: str | None
     """The document of the same content under which its chunks are stored."""
     file: str | None

@@ -66,6 +66,25 @@ class TableRow:
     sentence_vectors: bytes | None = None
 
 
+@dataclass(slots=True)
+class StoredChunk:
+    """A chunk as it was read; its sentences are read when they are first asked for."""
+
+    chunk: Chunk
+    vector: Vectors
+    views: Vectors | None
+    sentences: Sentences | None = None
+    row: int = -1
+    """Its number in a table of LanceDB."""
+
+    def scored(self, query: Vectors, bm25: float) -> Candidate:
+        """Return the chunk as a candidate of a query, given its BM25."""
+        scores = {"dense": float(self.vector @ query), "sparse": bm25}
+        if self.views is not None:
+            scores["dense_question"], scores["dense_answer"] = (self.views @ query).tolist()
+        return to_candidate(self.chunk, scores)
+
+
 @lru_cache(maxsize=CONNECTIONS_KEPT)
 def connect(uri: str) -> Any:
     """Open the database of an index; one connection a process."""
@@ -142,7 +161,7 @@ def from_arrow(table: pa.Table) -> list[TableRow]:
             read_chunk(row),
             row[DOC],
             np.array(row[VECTOR], dtype=np.float32),
-            None if row[VIEWS] is None else np.frombuffer(row[VIEWS], dtype=np.float32).reshape(2, -1),
+            unpack_views(row[VIEWS]),
             *(row[name] for name in SENTENCE_COLUMNS),
         )
         for row in table.to_pylist()
@@ -160,6 +179,11 @@ def to_candidate(chunk: Chunk, scores: dict[str, float]) -> Candidate:
     """Return a copy of a chunk with its scores; what later steps write into it does not reach the source."""
     metadata = dict(chunk["metadata"])
     return cast(Candidate, {**chunk, "metadata": metadata, "scores": scores, "labels": []})
+
+
+def unpack_views(stored: bytes | None) -> Vectors | None:
+    """Return the vectors of a question and its answer; None where a chunk is no such pair."""
+    return None if stored is None else np.frombuffer(stored, dtype=np.float32).reshape(2, -1)
 
 
 def pack_sentences(sentences: Sentences) -> tuple[bytes, bytes]:

@@ -179,7 +179,7 @@ def _link_files(settings: ServerSettings, connection: Connection, stage: Path) -
         place = stage / "data" / index.relative_to(data)
         # The manifest names the files of one version, which stay for its readers while another is written.
         manifest = read_manifest(open_location(index))
-        for name in (*(manifest.files or ()), MANIFEST, COPY) if manifest else ():
+        for name in (*manifest.files, MANIFEST, COPY) if manifest else ():
             _link(index / name, place / name)
     if (learned := settings.learned_router).exists():
         _link(learned, stage / "data" / learned.name)

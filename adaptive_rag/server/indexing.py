@@ -22,9 +22,9 @@ from sqlalchemy.orm import Session
 from adaptive_rag.context import Context
 from adaptive_rag.context.caller import served_error
 from adaptive_rag.index import Index, IndexReport, Progress
-from adaptive_rag.index.build import NothingReadError
 from adaptive_rag.index.location import open_location
 from adaptive_rag.index.manifest import SourceRecord, read_manifest
+from adaptive_rag.index.report import NothingReadError
 from adaptive_rag.index.sources import remove_sources
 from adaptive_rag.ingest import Failure, Site, SourceFile
 from adaptive_rag.ingest.archives import owners_of

@@ -66,7 +66,12 @@ def test_a_reader_that_goes_away_leaves_the_exit_code_at_zero() -> None:
 
 
 def test_paragraphs_of_the_help_fill_their_lines(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "200")
-    shown = run("index", "--help").stdout
-    assert "the others are indexed. The exit code is 0 where everything was read" in shown
-    assert "what a .gitignore names are left out. --include" in shown
+    monkeypatch.setenv("COLUMNS", "80")
+    shown = run("worker", "--help").stdout
+    assert "It reads the same config file and environment as the server, and needs" in shown
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_help_of_a_command_fits_on_a_screen(run: Run, name: str) -> None:
+    lines = run(name, "--help").stdout.splitlines()
+    assert len(lines) <= 30 and max(map(len, lines)) <= 80

@@ -20,6 +20,7 @@ from adaptive_rag.cli.output import (
     print_plain,
     print_table,
     short_source,
+    shortest_names,
     stderr,
     stdout,
 )
@@ -156,3 +157,16 @@ def test_links_of_an_answer_are_shown_as_words_with_their_addresses() -> None:
     )
     assert styled.plain == "Read the guide (https://a.test/x) or https://b.test. [1] `[a](b)`"
     assert [styled.plain[span.start : span.end] for span in styled.spans if span.style] == ["[1]"]
+
+
+def test_documents_go_by_the_shortest_names_that_tell_them_apart() -> None:
+    sources = [
+        "docs/a/note.md",
+        "docs/b/note.md",
+        "docs/b/other.md",
+        "note.md",
+        "https://example.org/note.md",
+    ]
+    assert list(shortest_names(sources).values()) == [
+        "a/note.md", "b/note.md", "other.md", "note.md", "https://example.org/note.md",
+    ]  # fmt: skip

@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 from adaptive_rag.analysis.learning import read_questions
 from adaptive_rag.cli.evaluate import evaluate
+from adaptive_rag.cli.options import gathered
 from adaptive_rag.cli.output import reporting_errors
 from adaptive_rag.evaluation.arms import MAIN_ARMS, Bench
 from adaptive_rag.evaluation.corpora import default_cache, open_corpus
@@ -18,7 +19,7 @@ from adaptive_rag.evaluation.judge import CRITERIA
 from benchmarks.chat_server import ChatServer, say_sensibly
 
 app = typer.Typer()
-app.command("eval")(reporting_errors(evaluate))
+app.command("eval")(reporting_errors(gathered(evaluate)))
 
 
 @pytest.fixture
@@ -146,7 +147,6 @@ def test_a_recipe_reaches_the_arms_of_the_graph(ask: Any, write_set: Any, tmp_pa
         (["--arms", "adaptiv"], "'adaptiv' is not an arm. The arms are: standard"),
         (["--judge", "adaptive-against-standard"], "A judge is a chat model: pass one with --model"),
         (["--judge", "adaptive"], "A judge compares two or three arms"),
-        (["--against", "nowhere"], "'nowhere' holds no finished run"),
         (["--set", "k=perhaps"], "k = 'perhaps' is not usable"),
     ],
 )
@@ -178,14 +178,6 @@ def test_fresh_throws_away_the_run_and_nothing_else(ask: Any, write_set: Any, tm
     rows = json.loads((tmp_path / "results" / "summary.json").read_text())
     assert "ndcg@6" in rows[0]["metrics"]
     assert (tmp_path / "results" / "notes.txt").read_text() == "mine"
-
-
-def test_a_run_is_compared_with_an_earlier_one(ask: Any, write_set: Any) -> None:
-    folder = write_set()
-    assert ask(folder, "--arms", "standard", "--out", "one").exit_code == 0
-    result = ask(folder, "--arms", "standard", "--out", "two", "--against", "one")
-    assert result.exit_code == 0
-    assert "Since one" in result.stdout
 
 
 def test_what_could_not_be_read_is_told_in_the_terminal_and_on_the_page(ask: Any, tmp_path: Path) -> None:

@@ -17,8 +17,8 @@ from adaptive_rag.evaluation.provenance import RunSettings
 from adaptive_rag.evaluation.records import read_records
 from adaptive_rag.evaluation.report import Report, write_reports
 from adaptive_rag.evaluation.run import FinishedRun, run_arms
-from adaptive_rag.evaluation.summary import compare_arms, compare_runs, without_repeats
-from adaptive_rag.evaluation.terminal import print_against, print_report
+from adaptive_rag.evaluation.summary import compare_arms, without_repeats
+from adaptive_rag.evaluation.terminal import print_report
 from adaptive_rag.text.visible import is_hidden
 from tests.evaluation.conftest import QUERIES, Graph, Words
 
@@ -146,7 +146,7 @@ def test_text_from_the_data_stays_text_wherever_the_page_shows_it(
         record["arms"]["adaptive"]["trace"] = [{"step": hostile, "ms": 1.0, "queries": [hostile]}]  # type: ignore[list-item]
     finished.about["notes"] = {hostile: [f"{hostile}: no text"]}
     finished.about["machine"] = hostile
-    write_reports(finished, out, earlier=(hostile, finished.records))
+    write_reports(finished, out)
     text = (out / "report.html").read_text()
     assert "<img" not in text
     assert text.count("&lt;img src=x") > 10
@@ -160,9 +160,8 @@ def test_the_name_of_a_data_set_is_no_markup_on_the_terminal(written: Report, te
     rows = [{**row, "dataset": hostile} for row in written.rows]
     console = Console(width=200, file=io.StringIO(), force_terminal=terminal)
     print_report(console, rows, k=2, routing=written.routing)  # type: ignore[arg-type]
-    print_against(console, rows, k=2, name=hostile)  # type: ignore[arg-type]
     text = console.file.getvalue()  # type: ignore[attr-defined]
-    assert text.count("[link=https://x.example]x[/link] [/]") >= 2
+    assert text.count("[link=https://x.example]x[/link] [/]") >= 1
     assert "\x1b]8" not in text
 
 
@@ -212,31 +211,6 @@ def test_the_table_fits_the_terminal_and_keeps_the_figures_whole(written: Report
     assert "…" not in table
     assert max(map(len, table.splitlines())) <= width
     assert {"adaptive", "1.000", "ndcg@2"} <= set(table.split())
-
-
-@pytest.mark.nightly
-def test_a_run_against_itself_shows_no_change(finished: FinishedRun, written: Report, out: Path) -> None:
-    rows = compare_runs(finished.records, read_records(out), k=2)
-    assert {row["against_standard"]["ndcg@2"]["mean"] for row in rows} == {0.0}
-    for width in (60, 100):
-        console = Console(width=width, file=io.StringIO())
-        print_against(console, rows, k=2, name="earlier")
-        text = console.file.getvalue()  # type: ignore[attr-defined]
-        assert "Since earlier" in text
-        assert max(map(len, text.splitlines())) <= width
-        assert text.count("+0.000") >= len(rows)
-
-
-def test_a_run_against_an_earlier_one_uses_the_questions_both_hold(
-    finished: FinishedRun, written: Report, out: Path
-) -> None:
-    earlier = read_records(out)[:2]
-    earlier[0]["arms"]["adaptive"]["metrics"]["ndcg@2"] = 0.25
-    rows = compare_runs(finished.records, earlier, k=2)
-    change = next(r for r in rows if (r["arm"], r["type"]) == ("adaptive", "all"))["against_standard"][
-        "ndcg@2"
-    ]
-    assert (change["n"], change["wins"], change["mean"]) == (2, 1, 0.375)
 
 
 def test_a_folder_without_a_finished_run_cannot_be_compared_with(tmp_path: Path) -> None:

@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 from langchain_core.embeddings import Embeddings
+from xxhash import xxh3_64_hexdigest
 
-from adaptive_rag.index import Index, IndexReport
+from adaptive_rag.index import Index, IndexReport, manifest
 
 
 class HashEmbeddings(Embeddings):
@@ -62,11 +63,13 @@ def open_index(uri: Path) -> Index:
 
 
 def change_manifest(uri: Path, change: Callable[[dict[str, Any]], None]) -> None:
-    """Change the manifest as somebody would who knows no checksums, such as an older version."""
-    manifest = json.loads((uri / "manifest.json").read_text())
-    manifest.pop("checksum", None)
-    change(manifest)
-    (uri / "manifest.json").write_text(json.dumps(manifest))
+    """Change the manifest, with a checksum that is right."""
+    content = json.loads((uri / "manifest.json").read_text())
+    content.pop("checksum")
+    change(content)
+    body = json.dumps(content).encode()
+    sealed = body[:-1] + manifest.CHECKSUM + xxh3_64_hexdigest(body).encode() + b'"}'
+    (uri / "manifest.json").write_bytes(sealed)
 
 
 def texts_in(uri: Path) -> list[str]:

@@ -75,6 +75,7 @@ def test_eight_writers_at_once_all_keep_their_documents(kb: str, tmp_path: Path,
     assert Index.check(kb, deep=True).healthy
 
 
+@pytest.mark.nightly
 def test_a_live_writer_is_waited_for_however_long_it_takes(kb: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lease, "LEASE_SECONDS", 2.0)
     monkeypatch.setattr(lease, "RENEW_SECONDS", 0.2)

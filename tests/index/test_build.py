@@ -10,7 +10,7 @@ from langchain_core.documents import Document
 from adaptive_rag.errors import ConfigurationError, IndexingError, IndexMismatchError
 from adaptive_rag.index import Index, Progress
 from adaptive_rag.ingest import extract_text
-from tests.index.made import HashEmbeddings, build, change_manifest, open_index, texts_in, write_files
+from tests.index.made import HashEmbeddings, build, open_index, texts_in, write_files
 
 TIDES = {
     "moon.txt": "The moon pulls the sea.",
@@ -127,7 +127,7 @@ def test_files_of_a_large_table_are_joined_after_several_changes_not_after_each(
 def test_what_was_joined_into_one_file_is_removed_by_the_next_run_even_if_it_changes_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("adaptive_rag.index.build.ROWS_PER_WRITE", 2)
+    monkeypatch.setattr("adaptive_rag.index.run.ROWS_PER_WRITE", 2)
     monkeypatch.setattr("adaptive_rag.index.making.CHUNKS_PER_STEP", 2)
     texts = {f"{number}.txt": f"Buoy {number} is lit." for number in range(20)}
     docs, kb = write_files(tmp_path / "docs", texts), tmp_path / "kb"
@@ -138,7 +138,7 @@ def test_what_was_joined_into_one_file_is_removed_by_the_next_run_even_if_it_cha
     assert len(old) > 1, "a question may have begun before they were joined"
     build(docs, kb)
     assert {*data.iterdir()} == old
-    monkeypatch.setattr("adaptive_rag.index.build.SECONDS_PER_QUESTION", -1.0)
+    monkeypatch.setattr("adaptive_rag.index.run.SECONDS_PER_QUESTION", -1.0)
     monkeypatch.setattr("adaptive_rag.index.table.CLOCK_MARGIN_S", 0.001)
     build(docs, kb)
     assert len([*data.iterdir()]) == 1
@@ -328,14 +328,6 @@ def test_the_notes_of_texts_at_hand_are_kept_too(tmp_path: Path) -> None:
     )
     report = build([text], tmp_path / "kb")
     assert [note.text for note in report.notes] == ["half"]
-
-
-def test_an_index_of_an_older_version_has_no_notes_and_opens(tmp_path: Path) -> None:
-    docs, kb = write_files(tmp_path / "docs", TIDES), tmp_path / "kb"
-    build(docs, kb)
-    change_manifest(kb, lambda manifest: [record.pop("notes") for record in manifest["sources"].values()])
-    assert open_index(kb).info()["notes"] == []
-    assert build(docs, kb).unchanged == 3
 
 
 def test_a_later_chunk_of_a_table_is_embedded_below_its_columns_and_a_cut_row_is_noted(

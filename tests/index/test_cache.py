@@ -116,16 +116,6 @@ def test_a_broken_cache_is_begun_anew(tmp_path: Path, damage: str) -> None:
     assert EmbeddingCache(tmp_path).get("small", ["tide"])[0] is not None
 
 
-def test_a_cache_of_an_older_version_is_replaced(tmp_path: Path) -> None:
-    with sqlite3.connect(tmp_path / FILE) as database:
-        database.execute("CREATE TABLE vectors (key BLOB PRIMARY KEY, vector BLOB NOT NULL)")
-    database.close()
-    assert cache_damage(tmp_path) == ""
-    cache = EmbeddingCache(tmp_path)
-    cache.put("small", ["tide"], vectors(1))
-    assert cache.get("small", ["tide"])[0] is not None
-
-
 def test_a_cache_that_is_only_locked_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cache = EmbeddingCache(tmp_path)
     cache.put("small", ["tide"], vectors(1))

@@ -128,8 +128,8 @@ def test_sources_are_published_whole_however_small_the_batches(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("adaptive_rag.index.making.CHUNKS_PER_STEP", 3)
-    monkeypatch.setattr("adaptive_rag.index.build.ROWS_PER_WRITE", 4)
-    monkeypatch.setattr("adaptive_rag.index.build.SECONDS_PER_PUBLISH", 0.0)
+    monkeypatch.setattr("adaptive_rag.index.run.ROWS_PER_WRITE", 4)
+    monkeypatch.setattr("adaptive_rag.index.run.SECONDS_PER_PUBLISH", 0.0)
     kb, states = tmp_path / "kb", set()
     long = "\n\n".join(f"Paragraph {n} tells of one more wave." for n in range(60))
     docs = write_files(tmp_path / "docs", {**OLD, "5-long.txt": long})

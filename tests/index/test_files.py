@@ -12,7 +12,7 @@ from adaptive_rag.index import Index
 from adaptive_rag.index.files import read_version, seal_files
 from adaptive_rag.index.location import Folder, open_location
 from adaptive_rag.index.manifest import Seal, quoted, repair_hint
-from tests.index.made import HashEmbeddings, build, change_manifest, open_index, texts_in, write_files
+from tests.index.made import HashEmbeddings, build, open_index, texts_in, write_files
 
 TIDES = {f"{n}.txt": f"Note {n} on tides and walls." for n in range(6)}
 
@@ -164,20 +164,6 @@ def test_a_hint_quotes_as_the_command_line_of_the_system_does(monkeypatch: pytes
     monkeypatch.setattr("adaptive_rag.index.manifest.os", SimpleNamespace(name="nt"))
     assert quoted(r"C:\my notes\kb") == r'"C:\my notes\kb"'
     assert repair_hint(r"C:\notes\kb").endswith(r" C:\notes\kb")
-
-
-def test_an_index_of_an_older_version_has_no_checksums_until_it_is_written(tmp_path: Path, kb: Path) -> None:
-    change_manifest(kb, lambda manifest: manifest.pop("files"))
-    (kb / "manifest.copy.json").unlink()
-    assert len(texts_in(kb)) == len(TIDES)
-    check = Index.check(kb, deep=True)
-    assert check.healthy and not check.sealed and check.mend.endswith(f"index --repair --index {kb}")
-    write_files(tmp_path / "docs", {"0.txt": "Another note on tides."})
-    build(tmp_path / "docs", kb)
-    assert Index.check(kb, deep=True).sealed
-    flip(data_file(kb))
-    with pytest.raises(IndexDamagedError):
-        open_index(kb)
 
 
 @pytest.mark.few(5)

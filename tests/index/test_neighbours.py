@@ -39,34 +39,6 @@ def test_a_large_index_is_searched_approximately_and_says_how_well(
 
 
 @pytest.mark.nightly
-def test_codes_of_one_bit_as_earlier_versions_made_them_are_not_trusted_as_far(
-    tmp_path: Path, notes: dict[str, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    kb, model = tmp_path / "kb", HashEmbeddings(dimension=64)
-    queries = np.asarray(model.embed_documents(list(notes.values())[:20]), dtype=np.float32)
-    queries /= np.linalg.norm(queries, axis=1, keepdims=True)
-
-    def nearest() -> list[set[int]]:
-        return [set(rows.tolist()) for rows in Index.open(kb, model).reader().nearest(queries, 10)]
-
-    def missed() -> int:
-        return sum(len(truth - found) for truth, found in zip(exact, nearest(), strict=True))
-
-    with monkeypatch.context() as large:
-        large.setattr("adaptive_rag.index.neighbours.EXACT_UP_TO", 100)
-        large.setattr("adaptive_rag.index.neighbours.BITS", 1)
-        build(write_files(tmp_path / "docs", notes), kb, embeddings=model)
-    exact = nearest()
-    monkeypatch.setattr("adaptive_rag.index.neighbours.EXACT_UP_TO", 100)
-    monkeypatch.setattr("adaptive_rag.index.neighbours.REFINED", 10)
-    assert missed() == 0
-    change_manifest(kb, lambda manifest: manifest["recall"].pop("bits"))
-    assert missed() == 0
-    change_manifest(kb, lambda manifest: manifest["recall"].update(bits=3))
-    assert missed() > 0
-
-
-@pytest.mark.nightly
 def test_rows_that_come_later_are_found(
     tmp_path: Path, notes: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

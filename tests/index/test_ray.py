@@ -52,7 +52,7 @@ NODE_MOMENTS = [1, 2, 3, 4, 5]
 
 SCRIPT = """
     import importlib, os, signal, sys
-    from adaptive_rag.index import build as building, cluster
+    from adaptive_rag.index import run as building, cluster
     from tests.index.made import build
 
     when, target, number, docs, kb, address = sys.argv[1:]
@@ -109,7 +109,7 @@ NODE = {
 @pytest.fixture
 def small_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("adaptive_rag.index.cluster.SOURCES_PER_TASK", 3)
-    monkeypatch.setattr("adaptive_rag.index.build.SECONDS_PER_PUBLISH", 0.0)
+    monkeypatch.setattr("adaptive_rag.index.run.SECONDS_PER_PUBLISH", 0.0)
 
 
 def rows_in(uri: Path) -> dict[str, dict[str, Any]]:

@@ -1,6 +1,5 @@
 """Sentence vectors: none, each sentence embedded apart, or pooled from the run of its chunk."""
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +8,6 @@ import pytest
 from adaptive_rag import Index
 from adaptive_rag.context import IndexingContext
 from adaptive_rag.errors import ConfigurationError, IndexMismatchError
-from adaptive_rag.index import manifest
 from adaptive_rag.ingest.chunking import text_to_embed
 from adaptive_rag.models.embeddings import limit_of
 from adaptive_rag.models.onnx import load_minilm
@@ -154,24 +152,11 @@ def test_another_way_is_refused_with_both_and_the_command_that_mends(
 
 
 @pytest.mark.parametrize(("name", "value"), [("apart", True), ("none", False)])
-def test_the_ways_have_names_and_indexes_keep_what_older_versions_wrote(
-    docs: Path, tmp_path: Path, name: SentenceVectors, value: bool
-) -> None:
+def test_the_ways_have_names(docs: Path, tmp_path: Path, name: SentenceVectors, value: bool) -> None:
     build(docs, tmp_path / "kb", name)
     assert build(docs, tmp_path / "kb", value) == 0
-    said = json.loads((tmp_path / "kb" / "manifest.json").read_text())
-    assert (said["format"], said["settings"]["sentence_vectors"]) == (1, value)
     assert Index.open(tmp_path / "kb").stores_sentences is value
     assert IndexingContext(sentence_vectors=value).sentence_vectors == name  # type: ignore[arg-type]
-
-
-def test_a_version_that_knows_no_pooled_sentences_refuses_them_by_the_format(
-    docs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    build(docs, tmp_path / "kb")
-    monkeypatch.setattr(manifest, "FORMATS", (1,))
-    with pytest.raises(IndexMismatchError, match=r"has format 2; .* 1 .*--rebuild"):
-        Index.open(tmp_path / "kb")
 
 
 def test_a_way_that_is_not_known_is_refused(docs: Path, tmp_path: Path) -> None:

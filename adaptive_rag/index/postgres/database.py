@@ -24,7 +24,7 @@ TABLE = "adaptive_rag"
 # PostgreSQL cuts names at 63 characters; the longest of ours ends with "_chunks_", a number and "_nearest".
 _NAME = re.compile(r"[a-z_][a-z0-9_]{0,39}")
 CONNECT_SECONDS, POLL_SECONDS = 10, 0.2
-# What a server says, whatever it stands in: what it means, and how it is mended.
+# By a part of the server's error message: its meaning, and how to mend it.
 REFUSALS = {
     "authentication failed": "the server refuses this user or password",
     "no password supplied": "the server wants a password: postgresql://USER:PASSWORD@HOST/DATABASE",
@@ -237,7 +237,7 @@ class Database:
 
     @contextmanager
     def asking(self) -> Iterator[None]:
-        """Say what it means that the server does not do as asked."""
+        """Translate the server's errors."""
         import psycopg
         from sqlalchemy.exc import SQLAlchemyError
 

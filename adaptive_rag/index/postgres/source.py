@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import copy
 import threading
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 from cachetools import LRUCache
@@ -16,7 +15,8 @@ from langchain_core.embeddings import Embeddings
 
 from adaptive_rag.errors import IndexMismatchError
 from adaptive_rag.index.fields import Fields
-from adaptive_rag.index.manifest import MANIFEST, complete_manifest
+from adaptive_rag.index.manifest import MANIFEST, SourceRecord, complete_manifest
+from adaptive_rag.index.opened import Choice, OpenedIndex
 from adaptive_rag.index.postgres.conditions import Conditions
 from adaptive_rag.index.postgres.database import Database, SnapshotGoneError
 from adaptive_rag.index.postgres.neighbours import nearest_exactly, nearest_roughly
@@ -25,28 +25,28 @@ from adaptive_rag.index.postgres.state import DatabaseState
 from adaptive_rag.index.postgres.versions import HeldVersion, HeldVersions
 from adaptive_rag.index.postgres.writer import LANGUAGE
 from adaptive_rag.index.reader import WORDS_PER_QUERY
-from adaptive_rag.index.table import SENTENCE_DIMENSION, to_candidate, unpack_sentences
+from adaptive_rag.index.table import SENTENCE_DIMENSION, StoredChunk, unpack_sentences, unpack_views
 from adaptive_rag.index.vectorize import embed_sentences, load_model_of, refuse_dimension
-from adaptive_rag.models.embeddings import embed_queries
 from adaptive_rag.source import Sentences
 from adaptive_rag.state import Candidate, Chunk
-from adaptive_rag.text.vectors import Vectors, cosines
-from adaptive_rag.where import Where
+from adaptive_rag.text.bm25 import K1, B
+from adaptive_rag.text.vectors import Vectors
 
 if TYPE_CHECKING:
     from psycopg import Cursor
 
 CHUNKS_KEPT, ROWS_PER_READ = 4096, 1000
 CHUNK = "langchain_id, source, page, section, start_index, end_index, content, langchain_metadata"
-# BM25 with the usual k1 = 1.2 and b = 0.75. Words weigh what they weigh among all chunks, whatever is chosen.
-SEARCH = """
+# Words weigh what they weigh among all chunks, whatever is chosen.
+SEARCH = f"""
 WITH asked AS (
     SELECT unnest(%(lexemes)s::text[]) AS lexeme, unnest(%(weights)s::float8[]) AS weight
 ), bm25 AS (
-    SELECT number, sum(weight * times * 2.2 / (times + 1.2 * (0.25 + 0.75 * words / %(mean)s))) AS score
-    FROM asked JOIN {words} USING (lexeme) GROUP BY number
+    SELECT number,
+        sum(weight * times * {K1 + 1} / (times + {K1} * ({1 - B} + {B} * words / %(mean)s))) AS score
+    FROM asked JOIN {{words}} USING (lexeme) GROUP BY number
 ), named AS (
-    SELECT number, score FROM bm25 {among} ORDER BY score DESC, number LIMIT %(limit)s
+    SELECT number, score FROM bm25 {{among}} ORDER BY score DESC, number LIMIT %(limit)s
 ), picked AS (
     SELECT number, max(score) AS score FROM (
         SELECT unnest(%(near)s::integer[]) AS number, 0 AS score
@@ -54,21 +54,11 @@ WITH asked AS (
         UNION ALL SELECT number, score FROM named
     ) AS found GROUP BY number
 )
-SELECT {chunk}, embedding, views, score::float8 FROM picked JOIN {table} USING (number)
+SELECT {{chunk}}, embedding, views, score::float8 FROM picked JOIN {{table}} USING (number)
 """
 
 
-@dataclass(slots=True)
-class _Found:
-    """A chunk that was read; its sentences are read when they are first asked for."""
-
-    chunk: Chunk
-    vector: Vectors
-    views: Vectors | None
-    sentences: Sentences | None = None
-
-
-class PostgresIndex:
+class PostgresIndex(OpenedIndex):
     """An index in PostgreSQL that is open for searching.
 
     It follows what other processes write: each search sees one complete state, and a question goes on with
@@ -78,13 +68,12 @@ class PostgresIndex:
     """
 
     def __init__(self, database: Database, embeddings: Embeddings | None = None) -> None:
-        self.uri = database.uri
-        self._database, self._embeddings = database, embeddings
+        super().__init__(database.uri, embeddings)
+        self._database = database
         self._lock = threading.Lock()
-        self._found: LRUCache[str, _Found] = LRUCache(CHUNKS_KEPT)
+        self._found: LRUCache[str, StoredChunk] = LRUCache(CHUNKS_KEPT)
         # Of a view the index that it narrows, and what chooses its chunks; none where it is the whole.
         self._whole: PostgresIndex | None = None
-        self._chosen: tuple[frozenset[str] | Where, ...] = ()
         self._versions, self._pinned = HeldVersions(), ""
         self._state = self._last_state()
 
@@ -111,7 +100,7 @@ class PostgresIndex:
             return []
         vectors = self.embed(queries)
         with self._asking() as (cursor, state):
-            refuse_dimension(self.uri, state.manifest.settings.dimension, vectors, self._model)
+            refuse_dimension(self.uri, state.manifest.settings.dimension, vectors, self.embeddings)
             chosen, values, many = self._narrow(cursor, state)
             among = f"JOIN {state.table} USING (number) WHERE {chosen}" if self._chosen else ""
             find = nearest_roughly if many and state.manifest.recall else nearest_exactly
@@ -123,23 +112,15 @@ class PostgresIndex:
                 own = {"near": near, "lexemes": words, "weights": state.weights(cursor, words)}
                 rows = cursor.execute(sql, {**same, **own}).fetchall()
                 kept = self._keep([row[:-1] for row in rows], state)
-                hits = [_candidate(each, vector, row[-1]) for each, row in zip(kept, rows, strict=True)]
+                hits = [each.scored(vector, row[-1]) for each, row in zip(kept, rows, strict=True)]
                 found.append(sorted(hits, key=lambda hit: (-hit["scores"]["dense"], hit["id"])))
         return found
-
-    def embed(self, queries: Sequence[str]) -> Vectors:
-        """Return the vectors of queries, shape (len(queries), dimension); recent ones are remembered."""
-        return embed_queries(self._model, queries)
 
     def vectors(self, ids: Sequence[str]) -> Vectors:
         """Return the vectors of chunks, shape (len(ids), dimension), unit length."""
         found = [each.vector for each in self._with_ids(ids)]
         dimension = self._last_known.manifest.settings.dimension
         return np.stack(found) if found else np.zeros((0, dimension), dtype=np.float32)
-
-    def similarities(self, texts: Sequence[str], ids: Sequence[str]) -> Vectors:
-        """Return the cosine of each text with each chunk, shape (len(texts), len(ids))."""
-        return cosines(self.embed(texts), self.vectors(ids))
 
     @property
     def stores_sentences(self) -> bool:
@@ -180,14 +161,6 @@ class PostgresIndex:
             chosen, values, _ = self._narrow(cursor, state)
             return holds(cursor, state, word, to_lexemes(cursor, [word])[0], chosen, values)
 
-    def where(self, condition: Where) -> PostgresIndex:
-        """Return a view of the chunks that fulfil a condition; it follows what is written to the index."""
-        return self._narrowed(condition)
-
-    def only(self, sources: Collection[str]) -> PostgresIndex:
-        """Return a view of the chunks of some sources; it follows what is written to the index."""
-        return self._narrowed(frozenset(sources))
-
     def chunks(self) -> Iterator[Chunk]:
         """Go through all chunks."""
         with self._asking() as (cursor, state):
@@ -212,16 +185,6 @@ class PostgresIndex:
             rows = self._select(cursor, state, "source, page, section, langchain_metadata")
             sources, pages, sections, metadata = ([row[n] for row in rows] for n in range(4))
             return Fields(sources, pages, sections, metadata, state.copies).describe()
-
-    def notes(self, source: str) -> Sequence[str]:
-        """Return what could not be read of a document, or had to be guessed."""
-        record = self._last_known.manifest.sources.get(source)
-        return record.notes if record else ()
-
-    def file_of(self, source: str) -> str | None:
-        """Return the whole path of the file that a document was read from; None where there was none."""
-        record = self._last_known.manifest.sources.get(source)
-        return record.path if record else None
 
     def info(self) -> dict[str, Any]:
         """Return what the index holds and how it was made."""
@@ -256,15 +219,6 @@ class PostgresIndex:
             [[number]] = self._select(cursor, state, "count(*)")
             return int(number)
 
-    def __repr__(self) -> str:
-        # Names the view too: it stands in the keys of what is remembered of questions.
-        return f"PostgresIndex({self.uri!r}, {self._chosen!r})"
-
-    @property
-    def _model(self) -> Embeddings:
-        assert self._embeddings is not None, "opened without its embedding model"
-        return self._embeddings
-
     @property
     def _last_known(self) -> DatabaseState:
         """Return the state that is pinned, or that was last asked."""
@@ -272,10 +226,13 @@ class PostgresIndex:
         pinned = whole._versions.find(self._pinned)
         return pinned[0] if pinned else whole._state
 
-    def _narrowed(self, chosen: frozenset[str] | Where) -> PostgresIndex:
-        view = copy.copy(self)
-        view._whole, view._chosen = self._whole or self, (*self._chosen, chosen)
+    def _narrowed_by(self, *chosen: Choice) -> Self:
+        view = super()._narrowed_by(*chosen)
+        view._whole = self._whole or self
         return view
+
+    def _record(self, source: str) -> SourceRecord | None:
+        return self._last_known.manifest.sources.get(source)
 
     @contextmanager
     def _asking(self) -> Iterator[tuple[Cursor[Any], DatabaseState]]:
@@ -327,7 +284,7 @@ class PostgresIndex:
             return chosen, conditions.values, True
         return "number = ANY(%(few)s::integer[])", {"few": few}, False
 
-    def _with_ids(self, ids: Sequence[str]) -> list[_Found]:
+    def _with_ids(self, ids: Sequence[str]) -> list[StoredChunk]:
         with self._lock:
             found = {id_: each for id_ in ids if (each := self._found.get(id_)) is not None}
         if missing := [id_ for id_ in dict.fromkeys(ids) if id_ not in found]:
@@ -339,12 +296,12 @@ class PostgresIndex:
             raise KeyError(f"No chunk has the id {absent[0]!r}.")
         return [found[id_] for id_ in ids]
 
-    def _keep(self, rows: Sequence[Any], state: DatabaseState) -> list[_Found]:
+    def _keep(self, rows: Sequence[Any], state: DatabaseState) -> list[StoredChunk]:
         """Unpack what was read, and remember it."""
         kept = []
         for *row, vector, views in rows:
-            sides = None if views is None else np.frombuffer(views, dtype=np.float32).reshape(2, -1)
-            kept.append(_Found(_chunk(row, state), np.asarray(vector, dtype=np.float32), sides))
+            found = np.asarray(vector, dtype=np.float32)
+            kept.append(StoredChunk(_chunk(row, state), found, unpack_views(views)))
         with self._lock:
             for each in kept:
                 known = self._found.get(each.chunk["id"])
@@ -360,13 +317,6 @@ def _chunk(row: Sequence[Any], state: DatabaseState) -> Chunk:
         metadata["also_as"] = names
     place = {"id": id_, "source": source, "page": page, "section": section, "start": start, "end": end}
     return cast(Chunk, {**place, "text": text, "metadata": metadata})
-
-
-def _candidate(found: _Found, query: Vectors, bm25: float) -> Candidate:
-    scores = {"dense": float(found.vector @ query), "sparse": bm25}
-    if found.views is not None:
-        scores["dense_question"], scores["dense_answer"] = (found.views @ query).tolist()
-    return to_candidate(found.chunk, scores)
 
 
 def to_lexemes(cursor: Cursor[Any], queries: Sequence[str]) -> list[list[str]]:

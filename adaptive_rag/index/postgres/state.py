@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import threading
 from array import array
 from collections.abc import Hashable, Mapping, Sequence
@@ -13,6 +12,7 @@ from cachetools import LRUCache
 from adaptive_rag.index.fields import Fields
 from adaptive_rag.index.manifest import Manifest
 from adaptive_rag.index.postgres.database import Database
+from adaptive_rag.text.bm25 import idf
 from adaptive_rag.where import Kind
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class DatabaseState:
             counted = f"SELECT lexeme, count(*) FROM {self.words} WHERE lexeme = ANY(%s) GROUP BY lexeme"
             holding = dict.fromkeys(missing, 0) | dict(cursor.execute(counted, [missing]).fetchall())
             chunks = self.manifest.chunks
-            known |= {word: math.log(1 + (chunks - n + 0.5) / (n + 0.5)) for word, n in holding.items()}
+            known |= {word: idf(chunks, number) for word, number in holding.items()}
             with self._lock:
                 self._weights.update({word: known[word] for word in missing})
         return [known[word] for word in lexemes]

@@ -23,15 +23,13 @@ from adaptive_rag.index.index import Index
 from adaptive_rag.index.neighbours import Ids
 from adaptive_rag.index.reader import TableReader
 from adaptive_rag.index.table import TEXT, connect, words_config
-from adaptive_rag.source import Sentences
 from adaptive_rag.state import Candidate, Chunk
+from adaptive_rag.text.bm25 import K1, B, idf
 from adaptive_rag.text.vectors import Vectors
 from adaptive_rag.text.words import STOP_WORDS
 from adaptive_rag.where import Kind, read_where
 
 Scores = NDArray[np.float64]
-# BM25 as LanceDB counts it.
-K1, B = 1.2, 0.75
 # Chunks that are looked at to learn how long chunks are, and words tried for it.
 SAMPLED, WORDS_TRIED = 64, 50
 # Hits by words beyond those asked for: the last ones may change places once they are counted exactly.
@@ -44,6 +42,8 @@ FAR, MOST_TIMES = 1.25, 256
 # Words by which a length may differ from a whole number: scores have 24 bits.
 NEARLY_WHOLE = 0.01
 WORD = re.compile(r"[^\W_]+")
+# What a reader says of chunks by their ids, whatever is chosen.
+OF_CHUNKS = ("vectors", "sentences", "get")
 # Words that no text holds.
 MARK, OTHER = "qzxmarkqzx", "qzxotherqzx"
 
@@ -60,8 +60,7 @@ class Counts:
 
     def idf(self, word: str) -> float:
         """Return the weight of a word."""
-        held = self.words[word]
-        return math.log1p((self.chunks - held + 0.5) / (held + 0.5))
+        return idf(self.chunks, self.words[word])
 
     def norm(self, lengths: Scores) -> Scores:
         """Return how many times a word must stand in chunks of these lengths to count half of the most."""
@@ -142,6 +141,8 @@ class Shard:
             if self._index is None:
                 self._index = Index.open_rows(self._uri, self._copies)
         reader = (self._index if version is None else self._index.at(version)).reader()
+        if method in OF_CHUNKS:
+            return getattr(reader, method)(*args)
         return getattr(self, method)(reader, self._among(reader, chosen), *args)
 
     # What follows is called by name.
@@ -189,18 +190,6 @@ class Shard:
             best = set(np.argsort(-scores, kind="stable")[:limit].tolist())
             found.append([hit for at, hit in enumerate(hits) if at < len(near) or at in best])
         return found
-
-    def vectors(self, reader: TableReader, among: Ids | None, ids: Sequence[str]) -> Vectors:
-        """Return the vectors of chunks."""
-        return reader.vectors(ids)
-
-    def sentences(self, reader: TableReader, among: Ids | None, ids: Sequence[str]) -> list[Sentences]:
-        """Return the sentences of each chunk with their vectors."""
-        return reader.sentences(ids)
-
-    def get(self, reader: TableReader, among: Ids | None, ids: Sequence[str]) -> list[Chunk]:
-        """Return chunks by id."""
-        return reader.get(ids)
 
     def has(self, reader: TableReader, among: Ids | None, ids: Sequence[str]) -> list[str]:
         """Return those of the ids that a chunk has."""
@@ -424,8 +413,9 @@ def count_words(texts: Sequence[str], word: str) -> tuple[Scores, Scores]:
         for asked in (MARK, word):
             hits = table.search(match(asked, TEXT), query_type="fts").select(["at", "_score"])
             found = hits.limit(len(rows)).to_arrow().sort_by("at")
-            idf = Counts(len(rows), 1.0, {asked: len(found)}).idf(asked)
-            ratios.append(idf * (K1 + 1) / found["_score"].to_numpy().astype(np.float64) - 1)
+            ratios.append(
+                idf(len(rows), len(found)) * (K1 + 1) / found["_score"].to_numpy().astype(np.float64) - 1
+            )
     finally:
         database.drop_table(name)
     bare = K1 * (1 - B)

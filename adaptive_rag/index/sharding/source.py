@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import threading
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import cache
@@ -20,19 +20,19 @@ from adaptive_rag.index.disk_cache import DiskCache
 from adaptive_rag.index.fields import OWN_FIELDS, Fields
 from adaptive_rag.index.index import OF_SHARDS
 from adaptive_rag.index.location import open_files
-from adaptive_rag.index.manifest import complete_manifest, quoted
+from adaptive_rag.index.manifest import SourceRecord, complete_manifest, quoted
+from adaptive_rag.index.opened import OpenedIndex
 from adaptive_rag.index.reader import split_words
 from adaptive_rag.index.sharding.layout import join_facts, shard_of, shard_uris
 from adaptive_rag.index.sharding.shard import Chosen, Condition, Counts, Shard, total
 from adaptive_rag.index.vectorize import load_model_of, refuse_dimension
-from adaptive_rag.models.embeddings import embed_queries
 from adaptive_rag.models.onnx import OnnxEmbeddings
 from adaptive_rag.source import Sentences
 from adaptive_rag.state import Candidate, Chunk
-from adaptive_rag.text.vectors import Vectors, cosines
+from adaptive_rag.text.vectors import Vectors
 from adaptive_rag.where import Kind, Where
 
-# Of which shard a chunk is, for those last found; words whose counts are remembered, of so many states.
+# Sizes of the caches: chunk to shard, counts of words, states that have counts.
 PLACES_KEPT, WORDS_KEPT, STATES_KEPT = 65_536, 65_536, 16
 
 Call = tuple[Any, ...]
@@ -63,7 +63,7 @@ class _InThisProcess:
         return {number: one.result() for number, one in asked.items()}
 
 
-class ShardedIndex:
+class ShardedIndex(OpenedIndex):
     """An index of shards that is open for searching; it finds what one index of all their chunks would.
 
     It follows what other processes write to the shards; what begins with one state of each goes on with it.
@@ -72,11 +72,9 @@ class ShardedIndex:
     """
 
     def __init__(self, uri: str, shards: Shards, number: int, embeddings: Embeddings, dimension: int) -> None:
-        self.uri = uri
-        self.embeddings = embeddings
+        super().__init__(uri, embeddings)
         self._shards, self._number, self._dimension = shards, number, dimension
         self._pinned: tuple[str, ...] | None = None
-        self._chosen: tuple[frozenset[str] | Where, ...] = ()
         self._lock = threading.Lock()
         self._places: LRUCache[str, int] = LRUCache(PLACES_KEPT)
         self._counts: LRUCache[tuple[str, ...], Counts] = LRUCache(STATES_KEPT)
@@ -163,20 +161,10 @@ class ShardedIndex:
         if isinstance(self.embeddings, OnnxEmbeddings):
             _pool().submit(self.embed, [*texts, *also_compared])
 
-    def embed(self, queries: Sequence[str]) -> Vectors:
-        """Return the vectors of queries, shape (len(queries), dimension); recent ones are remembered."""
-        if isinstance(self.embeddings, OnnxEmbeddings):
-            return self.embeddings.encode(queries)
-        return embed_queries(self.embeddings, queries)
-
     def vectors(self, ids: Sequence[str]) -> Vectors:
         """Return the vectors of chunks, shape (len(ids), dimension), unit length."""
         found = self._by_id("vectors", ids)
         return np.stack(found) if found else np.zeros((0, self._dimension), dtype=np.float32)
-
-    def similarities(self, texts: Sequence[str], ids: Sequence[str]) -> Vectors:
-        """Return the cosine of each text with each chunk, shape (len(texts), len(ids))."""
-        return cosines(self.embed(texts), self.vectors(ids))
 
     def sentences(self, ids: Sequence[str]) -> list[Sentences]:
         """Return the sentences of each chunk with their vectors."""
@@ -185,14 +173,6 @@ class ShardedIndex:
     def get(self, ids: Sequence[str]) -> list[Chunk]:
         """Return chunks by id."""
         return self._by_id("get", ids)
-
-    def where(self, condition: Where) -> ShardedIndex:
-        """Return a view of the chunks that fulfil a condition; it follows what is written to the index."""
-        return self._narrowed_by(condition)
-
-    def only(self, sources: Collection[str]) -> ShardedIndex:
-        """Return a view of the chunks of some sources; it follows what is written to the index."""
-        return self._narrowed_by(frozenset(sources))
 
     def chunks(self) -> Iterator[Chunk]:
         """Go through all chunks, shard by shard."""
@@ -217,15 +197,9 @@ class ShardedIndex:
         """Return the fields that a condition can name, each with its kind and its range or examples."""
         return Fields.joined(self._ask("fields")).describe()
 
-    def notes(self, source: str) -> Sequence[str]:
-        """Return what could not be read of a document, or had to be guessed."""
-        record = self._ask_one(shard_of(source, self._number), "record", source)
-        return record.notes if record else ()
-
-    def file_of(self, source: str) -> str | None:
-        """Return the whole path of the file that a document was read from; None where there was none."""
-        record = self._ask_one(shard_of(source, self._number), "record", source)
-        return record.path if record else None
+    def _record(self, source: str) -> SourceRecord | None:
+        record: SourceRecord | None = self._ask_one(shard_of(source, self._number), "record", source)
+        return record
 
     def info(self) -> dict[str, Any]:
         """Return what the index holds and how it was made."""
@@ -245,17 +219,8 @@ class ShardedIndex:
     def __len__(self) -> int:
         return sum(self._at_one_state()._ask("size"))
 
-    def __repr__(self) -> str:
-        # Names the view too: it stands in the keys of what is remembered of questions.
-        return f"ShardedIndex({self.uri!r}, {self._chosen!r})"
-
     def _at_one_state(self) -> ShardedIndex:
         return self if self._pinned else self.at(self.version)
-
-    def _narrowed_by(self, chosen: frozenset[str] | Where) -> ShardedIndex:
-        view = copy.copy(self)
-        view._chosen = (*self._chosen, chosen)
-        return view
 
     def _ask(self, method: str, *args: Any) -> list[Any]:
         """Ask every shard, and return what each says, in their order."""

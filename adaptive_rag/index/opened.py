@@ -1,0 +1,76 @@
+"""What every index that is open for searching does alike: compares texts, narrows itself, knows its files."""
+
+from __future__ import annotations
+
+import copy
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Sequence
+from typing import Self, TypeAlias
+
+from langchain_core.embeddings import Embeddings
+
+from adaptive_rag.index.manifest import SourceRecord
+from adaptive_rag.models.embeddings import embed_queries
+from adaptive_rag.text.vectors import Vectors, cosines
+from adaptive_rag.where import Where
+
+# What narrows an index: sources by name, or a condition.
+Choice: TypeAlias = frozenset[str] | Where
+
+
+class OpenedIndex(ABC):
+    """An index that is open for searching, whole or narrowed to some of its chunks."""
+
+    def __init__(self, uri: str, embeddings: Embeddings | None) -> None:
+        self.uri = uri
+        self._embeddings = embeddings
+        self._chosen: tuple[Choice, ...] = ()
+
+    @property
+    def embeddings(self) -> Embeddings:
+        """The embedding model."""
+        assert self._embeddings is not None, "opened without its embedding model"
+        return self._embeddings
+
+    def embed(self, queries: Sequence[str]) -> Vectors:
+        """Return the vectors of queries, shape (len(queries), dimension); recent ones are remembered."""
+        return embed_queries(self.embeddings, queries)
+
+    @abstractmethod
+    def vectors(self, ids: Sequence[str]) -> Vectors:
+        """Return the vectors of chunks, shape (len(ids), dimension), unit length."""
+
+    def similarities(self, texts: Sequence[str], ids: Sequence[str]) -> Vectors:
+        """Return the cosine of each text with each chunk, shape (len(texts), len(ids))."""
+        return cosines(self.embed(texts), self.vectors(ids))
+
+    def where(self, condition: Where) -> Self:
+        """Return a view of the chunks that fulfil a condition; it follows what is written to the index."""
+        return self._narrowed_by(condition)
+
+    def only(self, sources: Collection[str]) -> Self:
+        """Return a view of the chunks of some sources; it follows what is written to the index."""
+        return self._narrowed_by(frozenset(sources))
+
+    def _narrowed_by(self, *chosen: Choice) -> Self:
+        view = copy.copy(self)
+        view._chosen = (*self._chosen, *chosen)
+        return view
+
+    @abstractmethod
+    def _record(self, source: str) -> SourceRecord | None:
+        """Return what is remembered of a document; None where there is none of this name."""
+
+    def notes(self, source: str) -> Sequence[str]:
+        """Return what could not be read of a document, or had to be guessed."""
+        record = self._record(source)
+        return record.notes if record else ()
+
+    def file_of(self, source: str) -> str | None:
+        """Return the whole path of the file that a document was read from; None where there was none."""
+        record = self._record(source)
+        return record.path if record else None
+
+    def __repr__(self) -> str:
+        # Names the view too: it stands in the keys of what is remembered of questions.
+        return f"{type(self).__name__}({self.uri!r}, {self._chosen!r})"
