@@ -30,7 +30,10 @@ _FENCE = re.compile(
 # a longer line is no heading, and would only be cut
 _LONGEST_HEADING = 1000
 # "```{note} Title" of MyST holds text, but for these
-_DIRECTIVE = re.compile(r"\s*\{(?!code|source|literal|math|mermaid|raw|parsed|doctest|eval)[\w:+-]+\}(.*)")
+_DIRECTIVE = re.compile(
+    r"\s*\{(?!code|source|literal|math|mermaid|raw|parsed|doctest|eval|auto)"
+    r"(?P<unseen>toc|only|index|include|contents|bibliography|image|figure)?[\w:+-]*\}(?P<title>.*)"
+)
 _OPTION = re.compile(r"[ \t>]*:[\w-]+:.*")
 # "!!! note", "??? tip" and "=== "Tab"" of MkDocs stand above text that is indented
 _ABOVE_TEXT = re.compile(r"[ \t]*(?:!!!|\?\?\?\+?|===\+?)[ \t]+\S.*")
@@ -86,15 +89,20 @@ def _keep_code(text: str, kept: Kept, depth: int = 0) -> str:
         if token.type == "code_block" and _ABOVE_TEXT.fullmatch(above):
             parts.append(_keep_code(textwrap.dedent("\n".join(block)), kept, depth + 1))
         elif directive:
-            inside = ["" if _OPTION.fullmatch(line) else line for line in block[1:]]
-            inside[-1:] = ["" if not line.strip("`~: \t>") else line for line in inside[-1:]]
-            parts += [directive[1].strip(), *_keep_code("\n".join(inside), kept, depth + 1).split("\n")][
-                : len(block)
-            ]
+            parts += _read_directive(directive, block, kept, depth)
         else:
             parts.append(kept.keep("\n".join(block)))
         done = last
     return "\n".join([*parts, *lines[done:]])
+
+
+def _read_directive(directive: re.Match[str], block: list[str], kept: Kept, depth: int) -> list[str]:
+    """Return the lines in a directive of MyST, its title in place of the line that opens it."""
+    if directive["unseen"] or len(block) == 1:
+        return [""] * len(block)
+    inside = ["" if _OPTION.fullmatch(line) else line for line in block[1:]]
+    inside[-1] = inside[-1] if inside[-1].strip("`~: \t>") else ""
+    return [directive["title"].strip(), _keep_code("\n".join(inside), kept, depth + 1)]
 
 
 @cache

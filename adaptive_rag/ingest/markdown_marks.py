@@ -1,4 +1,4 @@
-"""The second step of reading Markdown: what a page makes of the marks within its text, outside code blocks."""
+"""The second step of reading Markdown: what a page makes of the marks within its text."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def _set_apart(text: str, kept: Kept) -> str:
 
 
 def _backtick_ends(text: str) -> dict[int, int]:
-    """Return where each run of backticks that opens code ends it: behind the next of its length in a paragraph."""
+    """Return by its start where code between backticks ends: behind the next run as long in the paragraph."""
     gaps = [gap.start() for gap in _BLANK_LINE.finditer(text)]
     later: dict[int, tuple[int, int]] = {}
     ends: dict[int, int] = {}
@@ -210,7 +210,7 @@ def _read_tag(found: re.Match[str]) -> str:
 
 
 def _read_table(table: str, kept: Kept) -> str:
-    """Return the rows of a table, "Hinge | 4.20", each on the line where it begins, as far as there are any."""
+    """Return the rows of a table, "Hinge | 4.20", each on the line where it begins."""
     rows = TextBuilder()
     write_html(table, rows, styled=False)
     read = [row for row in rows.text.split("\n") if row.strip()]

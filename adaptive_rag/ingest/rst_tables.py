@@ -96,7 +96,7 @@ def _add_cells(rows: _Rows, at: int, cells: list[str], *, to_last: bool) -> None
 
 
 def _as_lines(rows: _Rows, count: int, headers: int) -> list[str]:
-    """Write rows on the lines where they begin; a rule stands below the names of columns, if a line is free."""
+    """Write rows on the lines where they begin; a rule below the names of columns, if a line is free."""
     shown = [""] * count
     for at, cells in rows:
         shown[at] = " | ".join(cell or EMPTY_CELL for cell in cells) if len(cells) > 1 else "".join(cells)
