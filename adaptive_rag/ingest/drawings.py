@@ -42,7 +42,7 @@ def _characters(element: Any) -> Iterator[str]:
 
 
 def read_drawn(archive: zipfile.ZipFile, links: Mapping[str, Link], shape: Any) -> tuple[str, list[str]]:
-    """Return what a shape holds, "chart", "diagram" or "text", and its texts; none of a part that is missing."""
+    """Return what a shape holds, "chart", "diagram" or "text", and its texts; none where a part lacks."""
     if (chart := shape.find(".//{*}chart")) is not None:
         root = read_linked(archive, links, chart)
         return "chart", list(read_chart(root)) if root is not None else []

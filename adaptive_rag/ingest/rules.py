@@ -10,7 +10,7 @@ from itertools import pairwise, product
 from typing import NamedTuple
 
 from adaptive_rag.ingest.columns import with_rule
-from adaptive_rag.ingest.layout import Line, levels, make_row
+from adaptive_rag.ingest.layout import FIGURE, Line, levels, make_row, merge
 from adaptive_rag.ingest.table_headers import holds_figures, is_name
 from adaptive_rag.text.tables import EMPTY_CELL
 
@@ -22,7 +22,7 @@ _MOST_RULES = 1000
 _FILLED = 0.5
 # One row by itself is a table of so many different cells, none longer in characters, not two boxes.
 _FEWEST_BESIDE, _LONGEST_CELL = 3, 80
-_WORD, _LETTERS = re.compile(r"[^\W\d_]{3}"), re.compile(r"[^\W\d_]{2}|[•●▪]")
+_WORD = re.compile(r"[^\W\d_]{3}")
 # The rows and the columns that a cell covers.
 _Reach = tuple[range, range]
 
@@ -147,9 +147,9 @@ def _read_frame(lines: list[Line], frame: Rules) -> list[Line]:
 
 
 def _holds_several(cell: Sequence[Line]) -> bool:
-    """Tell a stretch without borders between rows of figures from a cell that is wrapped."""
+    """Tell a stretch of several rows of figures, without borders, from a cell that is wrapped."""
     heights = levels(cell)
-    return len(heights) > 1 and not any(_LETTERS.search(line.text) for level in heights for line in level)
+    return len(heights) > 1 and all(FIGURE.fullmatch(merge(level).text) for level in heights)
 
 
 def _is_table(rows: Sequence[Sequence[str]]) -> bool:

@@ -203,5 +203,3 @@ def test_a_mail_packed_as_base64_in_a_mail_is_read_with_its_headers(tmp_path):
     )
     text = extract_text(path).text
     assert "Subject: Ropes\nFrom: bo@example.org\n\nTen metres of rope." in text
-
-

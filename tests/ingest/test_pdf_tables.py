@@ -3,8 +3,6 @@ from itertools import pairwise
 import pytest
 
 from adaptive_rag.ingest import extract_text, split
-from adaptive_rag.ingest.layout import Line
-from adaptive_rag.ingest.rules import Rules
 from adaptive_rag.text.tables import find_tables
 
 from .made_pdf import Rule, Text, make_pdf, paragraph
@@ -213,22 +211,6 @@ def test_a_cell_over_several_rows_is_said_in_each_and_a_title_over_all_columns_o
         "Prices of the year",
         "Room | Season | Price\nDouble room | Summer | 90\nDouble room | Winter | 60",
     ]
-
-
-def test_borders_drawn_for_each_cell_make_one_frame():
-    cells = [(x, y, x + 60, y + 20) for x in (50, 112) for y in (100, 122)]
-    sides = [
-        side
-        for x0, y0, x1, y1 in cells
-        for side in ((x0, y0, x1, y0), (x0, y1, x1, y1), (x0, y0, x0, y1), (x1, y0, x1, y1))
-    ]
-    (frame,) = Rules.among(sides).frames()
-    assert len(frame.level) == 4
-    assert frame.across(Line(["across the border"], 60, 105, 160, 115, 9, bold=False)) == [110, 112]
-
-
-def test_a_page_of_very_many_rules_is_a_drawing():
-    assert Rules.among((x, y, x + 9, y) for x in range(0, 600, 20) for y in range(0, 800, 20)) == Rules()
 
 
 def test_rows_stand_on_neighbouring_lines(tmp_path):
