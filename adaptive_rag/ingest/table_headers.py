@@ -38,9 +38,7 @@ def count_header_lines(rows: Sequence[_Row]) -> int:
 def holds_figures(texts: Sequence[str]) -> bool:
     """Tell a row of figures from one of names, or of the numbers of columns."""
     numbers = [int(match[1]) for match in map(_COUNT.fullmatch, texts) if match]
-    if len(texts) > 2 and numbers == list(
-        range(numbers[0] if numbers else 0, (numbers[0] if numbers else 0) + len(texts))
-    ):
+    if len(texts) > 2 and numbers and numbers == list(range(numbers[0], numbers[0] + len(texts))):
         return False  # the columns are numbered
     return 2 * sum(map(is_name, texts)) < len(texts)
 

@@ -52,7 +52,12 @@ def pack(text: SourceText) -> tuple[dict[str, Any], bytes]:
 def unpack(header: dict[str, Any], body: bytes) -> SourceText:
     """Return the text that `pack` was given."""
     parts = {name: tuple(kind(*part) for part in header[name]) for name, kind in _PARTS.items()}
-    known = {**header, **parts, "notes": tuple(header["notes"]), "lines": tuple(header["lines"])}
+    known: dict[str, Any] = {
+        **header,
+        **parts,
+        "notes": tuple(header["notes"]),
+        "lines": tuple(header["lines"]),
+    }
     return SourceText(text=body.decode(errors="surrogatepass"), **known)
 
 
