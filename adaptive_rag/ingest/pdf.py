@@ -1,4 +1,4 @@
-"""The PDF loader: pages to text by PyMuPDF, which `pdf_file` opens and no other file imports (AGPL-3.0).
+"""The PDF loader: pages to text by PyMuPDF, which no other file imports (it is under AGPL-3.0).
 
 A document is gone through twice: once to learn its words, its type sizes and what recurs at the pages'
 edges, once to write the text. The lines of a book are kept in between; a longer document is read page
@@ -12,6 +12,7 @@ import unicodedata
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
@@ -37,12 +38,15 @@ from adaptive_rag.ingest.layout import (
     with_whole_figures,
 )
 from adaptive_rag.ingest.paragraphs import ParagraphWriter
-from adaptive_rag.ingest.pdf_file import open_pdf
+from adaptive_rag.ingest.pdf_repair import has_entries, is_truncated
 from adaptive_rag.ingest.properties import note_properties
 from adaptive_rag.ingest.right_to_left import Letter, mostly_from_right, read_parts, runs_from_right
 from adaptive_rag.ingest.rules import Rules, read_framed
 from adaptive_rag.ingest.unseen_text import SeenText
 
+# what PyMuPDF raises where it finds no sense in a file
+_BROKEN = (pymupdf.mupdf.FzErrorBase, RuntimeError)
+_FETCH_OR_PRINT = "Fetch or copy it again, or, if a program shows it, print it from there to a new PDF"
 _BOLD = 16
 # no word is that long: the blanks were set too narrow to be seen as such
 _RUN_TOGETHER = re.compile(r"[^\W\d_]{20,}")
@@ -111,6 +115,56 @@ def load_pdf(path: Path, builder: TextBuilder) -> None:
         builder.notes.append(f"{len(read)} of {pages} pages were read from pictures: {_ranges([*read])}")
     if unread := [number for number in silent if number not in read]:
         builder.notes.append(f"{len(unread)} of {pages} pages hold no text: {_ranges(unread)}{advice}")
+
+
+@contextmanager
+def open_pdf(path: Path) -> Iterator[Any]:
+    """Open a PDF, and say in plain words what goes wrong with it.
+
+    Raises:
+        IndexingError: it is damaged, truncated, encrypted, or none.
+    """
+    kind = path.suffix[1:].lower() if path.suffix.lower() in (".xps", ".oxps") else "pdf"
+    truncated = kind == "pdf" and is_truncated(path)
+    tools = pymupdf.TOOLS
+    shown = tools.mupdf_display_errors(), tools.mupdf_display_warnings()
+    tools.mupdf_display_errors(False)
+    tools.mupdf_display_warnings(False)
+    document = None
+    try:
+        document = pymupdf.open(path, filetype=kind)
+        if document.needs_pass:
+            copy = f"{as_argument(path.name)} {as_argument(f'{path.stem}-open.pdf')}"
+            raise IndexingError(
+                "is encrypted and asks for a password. Save a copy without one, for example with: "
+                f"qpdf --decrypt --password=... {copy}"
+            )
+        if truncated and document.is_repaired:
+            raise IndexingError(_truncated(path))
+        if kind != "pdf":  # such a document is printed to a PDF, for all that is asked of one
+            document = pymupdf.open("pdf", document.convert_to_pdf())
+        if not _has_pages(document):
+            raise IndexingError(f"is damaged: no page can be read from it. {_FETCH_OR_PRINT}")
+        yield document
+    except IndexingError:
+        raise  # said above, or by who reads the pages; it is a RuntimeError too
+    except _BROKEN as error:
+        raise IndexingError(_truncated(path) if truncated else f"is damaged. {_FETCH_OR_PRINT}") from error
+    finally:
+        if document is not None:
+            document.close()
+        tools.store_shrink(100)
+        tools.mupdf_display_errors(shown[0])
+        tools.mupdf_display_warnings(shown[1])
+
+
+def _has_pages(document: Any) -> bool:
+    """Tell whether a list of pages leads to its last one; a damaged list refers to itself, or to nothing."""
+    try:
+        pages = document.page_count
+        return pages > 0 and all(has_entries(document, document.page_xref(at)) for at in {0, pages - 1})
+    except _BROKEN:
+        return False
 
 
 def _set_upright(page: Any) -> None:
@@ -313,6 +367,14 @@ def _without_text(
     if find_spec("rapidocr") is None:
         return f"{whole} only images{_advice(path)}"
     return f"{whole} only images, without text. {seen}"
+
+
+def _truncated(path: Path) -> str:
+    rest = f"qpdf {as_argument(path.name)} {as_argument(f'{path.stem}-rest.pdf')}"
+    return (
+        "is truncated: the file breaks off before its end. Fetch or copy it again, or save what is left: "
+        f"{rest}"
+    )
 
 
 def _raw_lines(seen: SeenText) -> list[tuple[str, dict[str, Any], bool]]:

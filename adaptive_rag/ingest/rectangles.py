@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.ingest.archives import unpacked
-from adaptive_rag.ingest.pdf_file import open_pdf
+from adaptive_rag.ingest.pdf import open_pdf
 from adaptive_rag.ingest.read import extract_text
 from adaptive_rag.state import Citation
 

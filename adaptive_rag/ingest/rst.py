@@ -15,7 +15,7 @@ from adaptive_rag.ingest.documents import TextBuilder
 from adaptive_rag.ingest.front_matter import take_front_matter
 from adaptive_rag.ingest.marks import Kept, numbered_lines, tidy, without_signs
 from adaptive_rag.ingest.properties import note_properties
-from adaptive_rag.ingest.rst_marks import Names, fold_name, read_marks
+from adaptive_rag.ingest.rst_marks import Names, fold_name, read_inline
 from adaptive_rag.ingest.rst_tables import read_list_table, read_tables
 from adaptive_rag.ingest.text import decode
 
@@ -82,7 +82,7 @@ def load_rst(path: Path, builder: TextBuilder) -> None:
     titles = _take_titles(text, lines)
     page = _Page()
     seen = "\n".join(_read_blocks(lines, page))
-    read = tidy(text, page.kept.restore(read_marks(seen, page.kept, page.names)))
+    read = tidy(text, page.kept.restore(read_inline(seen, page.kept, page.names)))
     shown = list(numbered_lines(read))
     for line, level in titles:
         builder.mark_heading(shown[line][1], level, offset=builder.length + shown[line][0])

@@ -39,7 +39,7 @@ def fold_name(name: str) -> str:
     return " ".join(name.replace("\\", "").split()).casefold()
 
 
-def read_marks(text: str, kept: Kept, names: Names) -> str:
+def read_inline(text: str, kept: Kept, names: Names) -> str:
     """Return what a reader sees of a text, in as many lines."""
 
     def name(found: re.Match[str]) -> str:
