@@ -18,7 +18,7 @@ from python_calamine import (
 
 from adaptive_rag.errors import IndexingError
 from adaptive_rag.ingest.documents import TextBuilder
-from adaptive_rag.ingest.sheet_tables import SheetRow
+from adaptive_rag.ingest.sheet_grid import Grid
 from adaptive_rag.ingest.sheets import Sheet, add_sheets
 
 _SUFFIXES = (".xls", ".xlsb")
@@ -52,18 +52,16 @@ def load_workbook(path: Path, builder: TextBuilder) -> None:
 def _read_sheet(sheet: CalamineSheet) -> Sheet:
     if sheet.total_height * sheet.total_width > _MOST_CELLS:
         raise IndexingError(f"holds a sheet of more than {_MOST_CELLS:,} cells. Split it")
-    rows: dict[int, list[str]] = {}
+    grid = Grid()
     for number, cells in enumerate(sheet.to_python(skip_empty_area=False), start=1):
-        if any(cell != "" for cell in cells):
-            rows[number] = [_show(cell) for cell in cells]
-    for (top, left), (bottom, right) in sheet.merged_cell_ranges or ():
-        text = rows[top + 1][left] if top + 1 in rows and left < len(rows[top + 1]) else ""
-        for number in range(top + 1, min(bottom + 1, sheet.total_height) + 1) if text else ():
-            if number in rows:
-                width = min(right + 1, len(rows[number])) - left
-                rows[number][left : left + width] = [text] * width
-    width = max(map(len, rows.values()), default=0)
-    return Sheet(sheet.name, [SheetRow(*row) for row in rows.items()], list(range(1, width + 1)))
+        for at, cell in enumerate(cells, start=1):
+            if cell != "":
+                grid.add(number, at, _show(cell))
+    grid.merged = [
+        ((left + 1, top + 1), (right + 1, bottom + 1))
+        for (top, left), (bottom, right) in sheet.merged_cell_ranges or ()
+    ]
+    return grid.to_sheet(sheet.name, [])
 
 
 def _show(cell: Any) -> str:

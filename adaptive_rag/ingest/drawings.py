@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
 from adaptive_rag.ingest.equations import read_equation
 from adaptive_rag.ingest.number_formats import show_number
-from adaptive_rag.ingest.package import local_name
+from adaptive_rag.ingest.package import Link, local_name, read_linked
 from adaptive_rag.text.tables import EMPTY_CELL
 
 _P = (
@@ -38,6 +39,17 @@ def _characters(element: Any) -> Iterator[str]:
                 continue
             case _:
                 yield from _characters(part)
+
+
+def read_drawn(archive: zipfile.ZipFile, links: Mapping[str, Link], shape: Any) -> tuple[str, list[str]]:
+    """Return what a shape holds, "chart", "diagram" or "text", and its texts; none where a part lacks."""
+    if (chart := shape.find(".//{*}chart")) is not None:
+        root = read_linked(archive, links, chart)
+        return "chart", list(read_chart(root)) if root is not None else []
+    if (diagram := shape.find(".//{*}relIds")) is not None:
+        root = read_linked(archive, links, diagram, "dm")
+        return "diagram", list(read_diagram(root)) if root is not None else []
+    return "text", [text for text, _ in read_paragraphs(shape)]
 
 
 def read_diagram(data: Any) -> Iterator[str]:

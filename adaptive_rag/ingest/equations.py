@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
 from typing import Any
 
 from adaptive_rag.ingest.package import local_name
@@ -19,28 +18,15 @@ _ACCENT = "\u0302"  # a hat, which an accent is that names none
 def read_equation(element: Any, depth: int = 0) -> str:
     """Return an equation of Office Math (ECMA-376, part 1, section 22.1) as linear text."""
     if depth > _DEEPEST:
-        return "".join(_characters(element))
+        return "".join(found.text or "" for found in element.iter("{*}t"))
     parts = []
     for child in element:
         name = local_name(child)
         if name == "t":
             parts.append(child.text or "")
-        elif name in _WRITERS:
-            parts.append(_WRITERS[name](child, depth + 1))
-        elif (
-            not name.endswith("Pr") and name not in _DELETED
-        ):  # a run, an argument, or a wrapper of another kind
-            parts.append(read_equation(child, depth + 1))
+        elif not name.endswith("Pr") and name not in _DELETED:
+            parts.append(_write(name, child, depth + 1))
     return "".join(parts)
-
-
-def _characters(element: Any) -> Iterator[str]:
-    return (found.text or "" for found in element.iter("{*}t"))
-
-
-def _argument(element: Any, name: str, depth: int) -> str:
-    found = element.find(f"{{*}}{name}")
-    return "" if found is None else read_equation(found, depth).strip()
 
 
 def grouped(text: str) -> str:
@@ -48,83 +34,51 @@ def grouped(text: str) -> str:
     return text if _SIMPLE.fullmatch(text) else f"({text})"
 
 
+def scripts(below: str, above: str) -> str:
+    """Return what stands below and above a base: "_(i=1)^n"."""
+    return "".join(sign + grouped(text) for sign, text in (("_", below), ("^", above)) if text)
+
+
+def _write(name: str, element: Any, depth: int) -> str:
+    """Write an element by its name; a run, an argument, or a wrapper of another kind as what it holds."""
+
+    def part(of: str) -> str:
+        found = element.find(f"{{*}}{of}")
+        return "" if found is None else read_equation(found, depth).strip()
+
+    def parts(holder: Any) -> list[str]:
+        return [read_equation(each, depth).strip() for each in holder.iterfind("{*}e")]
+
+    base, limits = part("e"), scripts(part("sub"), part("sup"))
+    match name:
+        case "f":
+            return f"{grouped(part('num'))}/{grouped(part('den'))}"
+        case "sSub" | "sSup" | "sSubSup":
+            return grouped(base) + limits
+        case "sPre":
+            return limits + base
+        case "rad":
+            return f"root_{grouped(part('deg'))}({base})" if part("deg") else f"√({base})"
+        case "nary":
+            return f"{_property(element, 'chr', _INTEGRAL)}{limits} {base}"
+        case "d":
+            inner = _property(element, "sepChr", "|").join(parts(element))
+            return f"{_property(element, 'begChr', '(')}{inner}{_property(element, 'endChr', ')')}"
+        case "func":
+            return f"{part('fName')}({base})"
+        case "limLow" | "limUpp":
+            return f"{base}{'_' if name == 'limLow' else '^'}{grouped(part('lim'))}"
+        case "acc":
+            return f"{grouped(base)}{_property(element, 'chr', _ACCENT)}"
+        case "m":
+            return f"[{'; '.join(', '.join(parts(row)) for row in element.iterfind('{*}mr'))}]"
+        case "eqArr":
+            return "; ".join(parts(element))
+    return read_equation(element, depth)
+
+
 def _property(element: Any, name: str, default: str) -> str:
     """Return what the properties of an element say; "" where they say that there is nothing."""
     found = element.find(f"{{*}}{local_name(element)}Pr/{{*}}{name}")
-    if found is None:
-        return default
-    values = (str(value) for key, value in found.items() if key.rpartition("}")[2] == "val")
-    return next(values, default)
-
-
-def _fraction(element: Any, depth: int) -> str:
-    upper, lower = (grouped(_argument(element, name, depth)) for name in ("num", "den"))
-    return f"{upper}/{lower}"
-
-
-def _scripts(element: Any, depth: int) -> str:
-    base = _argument(element, "e", depth)
-    scripts = (("_", _argument(element, "sub", depth)), ("^", _argument(element, "sup", depth)))
-    written = "".join(sign + grouped(text) for sign, text in scripts if text)
-    return written + base if local_name(element) == "sPre" else grouped(base) + written
-
-
-def _root(element: Any, depth: int) -> str:
-    degree = _argument(element, "deg", depth)
-    return (
-        f"root_{grouped(degree)}({_argument(element, 'e', depth)})"
-        if degree
-        else (f"√({_argument(element, 'e', depth)})")
-    )
-
-
-def _operator(element: Any, depth: int) -> str:
-    limits = (("_", _argument(element, "sub", depth)), ("^", _argument(element, "sup", depth)))
-    written = "".join(sign + grouped(text) for sign, text in limits if text)
-    return f"{_property(element, 'chr', _INTEGRAL)}{written} {_argument(element, 'e', depth)}"
-
-
-def _delimited(element: Any, depth: int) -> str:
-    separator = _property(element, "sepChr", "|")
-    inner = separator.join(read_equation(each, depth).strip() for each in element.iterfind("{*}e"))
-    return f"{_property(element, 'begChr', '(')}{inner}{_property(element, 'endChr', ')')}"
-
-
-def _function(element: Any, depth: int) -> str:
-    return f"{_argument(element, 'fName', depth)}({_argument(element, 'e', depth)})"
-
-
-def _limit(element: Any, depth: int) -> str:
-    sign = "_" if local_name(element) == "limLow" else "^"
-    return f"{_argument(element, 'e', depth)}{sign}{grouped(_argument(element, 'lim', depth))}"
-
-
-def _accented(element: Any, depth: int) -> str:
-    base, mark = _argument(element, "e", depth), _property(element, "chr", _ACCENT)
-    return f"{grouped(base)}{mark}"
-
-
-def _matrix(element: Any, depth: int) -> str:
-    rows = (
-        ", ".join(read_equation(each, depth).strip() for each in row.iterfind("{*}e"))
-        for row in element.iterfind("{*}mr")
-    )
-    return f"[{'; '.join(rows)}]"
-
-
-def _lines(element: Any, depth: int) -> str:
-    return "; ".join(read_equation(each, depth).strip() for each in element.iterfind("{*}e"))
-
-
-_WRITERS: dict[str, Callable[[Any, int], str]] = {
-    "f": _fraction,
-    **dict.fromkeys(("sSub", "sSup", "sSubSup", "sPre"), _scripts),
-    "rad": _root,
-    "nary": _operator,
-    "d": _delimited,
-    "func": _function,
-    **dict.fromkeys(("limLow", "limUpp"), _limit),
-    "acc": _accented,
-    "m": _matrix,
-    "eqArr": _lines,
-}
+    values = () if found is None else (str(v) for key, v in found.items() if key.rpartition("}")[2] == "val")
+    return next(iter(values), default)

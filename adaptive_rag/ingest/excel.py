@@ -30,11 +30,10 @@ from adaptive_rag.ingest.package import (
     read_xml,
 )
 from adaptive_rag.ingest.page_edges import tell_apart
-from adaptive_rag.ingest.sheet_grid import Area, Grid
+from adaptive_rag.ingest.sheet_grid import LAST_COLUMN, Area, Grid
 from adaptive_rag.ingest.sheets import Sheet, add_sheets
 
 _LETTERS = string.ascii_uppercase
-_LAST_COLUMN = 16_384
 # what stands in a header for its place, its looks and a field: "&L&8Acme&RPage &P" (ECMA-376, 18.3.1.46)
 _HEADER_CODE = re.compile(r'&(?:"[^"]*"|K[0-9A-F+-]{5,6}|\d{1,3}|(?P<place>[LCR])|(?P<sign>&)|.)', re.DOTALL)
 
@@ -99,16 +98,12 @@ class _Workbook:
             for part in beside.embedded:
                 self._embedded.add(part)
             if link.kind == "worksheet":
-                grid = self._read_grid(link.target, beside)
-                self.hidden += [f"{what} of {name}" for what in grid.leave_out_hidden()]
-                columns = grid.columns()
-                yield Sheet(name, list(grid.read(columns)), columns, tuple(beside.shapes))
+                yield self._read_grid(link.target, beside).to_sheet(name, self.hidden, beside.shapes)
             else:
                 yield Sheet(name, [], [], tuple(beside.shapes))
 
     def _read_grid(self, part: str, beside: Beside) -> Grid:
         grid = Grid(filtered=beside.filtered)
-        merged: list[str] = []
         wanted = tuple("{*}" + tag for tag in ("row", "col", "mergeCell", "filterColumn", "headerFooter"))
         with self._archive.open(part) as file:
             parsed = etree.iterparse(file, tag=wanted, resolve_entities=False, no_network=True)
@@ -118,7 +113,7 @@ class _Workbook:
                         self._read_row(element, grid)
                         element.getparent().remove(element)
                     case "mergeCell":
-                        merged.append(element.get("ref", ""))
+                        grid.merged.append(_corners(element.get("ref", "")))
                     case "filterColumn":
                         grid.filtered = True
                     case "headerFooter":
@@ -127,28 +122,25 @@ class _Workbook:
                         self._edges += new
                         beside.shapes += new
                     case _ if _is_hidden(element):
-                        last = min(int(element.get("max")), _LAST_COLUMN)
+                        last = min(int(element.get("max")), LAST_COLUMN)
                         grid.hidden_columns.update(range(int(element.get("min")), last + 1))
         for area in beside.headers:
             (left, top), (right, _) = _corners(area)
-            grid.bold.setdefault(top, set()).update(range(left, min(right, _LAST_COLUMN) + 1))
-        grid.spread(map(_corners, merged))
+            grid.bold.setdefault(top, set()).update(range(left, min(right, LAST_COLUMN) + 1))
         return grid
 
     def _read_row(self, element: Any, grid: Grid) -> None:
         """Read a row; places that are not given follow on those before."""
         number = int(element.get("r") or next(reversed(grid.rows), 0) + 1)
-        cells = grid.rows.setdefault(number, {})
+        grid.rows.setdefault(number, {})
         if _is_hidden(element):
             grid.hidden_rows.add(number)
         at = 0
         for cell in element.iterfind("{*}c"):
             at = _column(cell.get("r")) if cell.get("r") else at + 1
             if text := self._show(cell):
-                cells[at] = text
                 style = int(cell.get("s", 0))
-                if style < len(self._bold) and self._bold[style]:
-                    grid.bold.setdefault(number, set()).add(at)
+                grid.add(number, at, text, bold=style < len(self._bold) and self._bold[style])
 
     def _show(self, cell: Any) -> str:
         kind = cell.get("t", "n")

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from adaptive_rag.ingest.drawings import read_chart, read_diagram, read_paragraphs
-from adaptive_rag.ingest.package import Link, local_name, read_linked, read_links, read_xml
+from adaptive_rag.ingest.drawings import read_drawn
+from adaptive_rag.ingest.package import local_name, read_links, read_xml
 
 
 @dataclass
@@ -43,8 +43,10 @@ def read_beside(archive: zipfile.ZipFile, sheet: str) -> Beside:
         match link.kind:
             case "drawing":
                 links = read_links(archive, link.target)
-                for drawn in _drawn(root):
-                    _read_drawn(archive, drawn, links, found)
+                for shape in _drawn(root):
+                    kind, texts = read_drawn(archive, links, shape)
+                    found.charts += kind == "chart" and not any("\n" in text for text in texts)
+                    found.shapes += ["\n".join(texts)] if texts else []
             case "comments":
                 found.comments += sum(1 for _ in root.iter("{*}comment"))
             case "table":
@@ -61,16 +63,3 @@ def _drawn(element: Any) -> Iterator[Any]:
             yield child
         elif name != "Fallback":
             yield from _drawn(child)
-
-
-def _read_drawn(archive: zipfile.ZipFile, drawn: Any, links: Mapping[str, Link], found: Beside) -> None:
-    texts = [text for text, _ in read_paragraphs(drawn)]
-    chart, diagram = drawn.find(".//{*}chart"), drawn.find(".//{*}relIds")
-    if chart is not None:
-        root = read_linked(archive, links, chart)
-        texts = list(read_chart(root)) if root is not None else []
-        found.charts += not any("\n" in text for text in texts)
-    elif diagram is not None and (root := read_linked(archive, links, diagram, "dm")) is not None:
-        texts = list(read_diagram(root))
-    if texts:
-        found.shapes.append("\n".join(texts))

@@ -22,21 +22,6 @@ _GRAMMARS = {
     **dict.fromkeys((".h", ".cc", ".cpp", ".hpp"), ("tree_sitter_cpp", "language")),
     **dict.fromkeys((".js", ".mjs", ".cjs", ".jsx"), ("tree_sitter_javascript", "language")),
 }
-# What the grammars call a definition with a name of its own.
-_NAMED = (
-    "class_declaration abstract_class_declaration interface_declaration enum_declaration record_declaration"
-)
-_NAMED += " annotation_type_declaration method_declaration constructor_declaration function_declaration"
-_NAMED += (
-    " generator_function_declaration method_definition internal_module type_spec function_item struct_item"
-)
-_NAMED += " enum_item union_item trait_item mod_item macro_definition namespace_definition"
-_DEFINITIONS = frozenset(_NAMED.split())
-# Of C and C++: a definition where it has a body, else the use of a type.
-_WITH_BODY = {"struct_specifier", "class_specifier", "union_specifier", "enum_specifier"}
-# "const shut = (gate) => ...": a name with a function as its value.
-_HOLDERS = {"variable_declarator", "public_field_definition", "field_definition"}
-_FUNCTIONS = {"arrow_function", "function_expression", "generator_function", "class"}
 # What stands around a definition as a part of it, also with something before it, and what stands above it.
 _PREFIXED = {"export_statement", "template_declaration"}
 _AROUND = {"type_declaration", "lexical_declaration", "variable_declaration", "type_definition"}
@@ -77,28 +62,27 @@ def _definitions(root: Any) -> Iterator[tuple[int, int, str]]:
 
 
 def _name(node: Any) -> str:
-    """Return the name that a node defines; "" where it defines none."""
-    kind, named = node.type, node.child_by_field_name("name")
-    if kind == "impl_item":  # of Rust: "impl Display for Gate"
-        named = node.child_by_field_name("type")
-    elif kind == "function_definition":  # of C, where the name stands in "*(name)(int gate)"
-        named = node
-        while inner := named.child_by_field_name("declarator") or _referred(named):
-            named = inner
-    elif kind == "type_definition":  # of C: "typedef struct { ... } Gate;"
-        held = node.child_by_field_name("type")
-        bare = held.type in _WITH_BODY and held.child_by_field_name("body") and not _name(held)
-        named = node.child_by_field_name("declarator") if bare else None
-    elif kind in _HOLDERS:
-        named = named or node.child_by_field_name("property")
-        value = node.child_by_field_name("value")
-        named = named if value is not None and value.type in _FUNCTIONS else None
-    elif kind not in _DEFINITIONS and not (kind in _WITH_BODY and node.child_by_field_name("body")):
-        return ""
-    if named is None:
+    """Return the name that a node defines; "" where it defines none: what is defined has a body."""
+    field = node.child_by_field_name
+    named = field("name") or field("property")
+    body = field("body") or ((value := field("value")) and value.child_by_field_name("body"))
+    match node.type:
+        case "impl_item":  # of Rust: "impl Display for Gate"
+            named = field("type")
+        case "function_definition":  # of C, where the name stands in "*(name)(int gate)"
+            named = node
+            while inner := named.child_by_field_name("declarator") or _referred(named):
+                named = inner
+        case "type_definition":  # of C: "typedef struct { ... } Gate;"
+            held = field("type")
+            named = None if held.child_by_field_name("name") else field("declarator")
+            body = held.child_by_field_name("body")
+        case "type_spec" | "macro_definition" | "struct_item":
+            body = named
+    if named is None or body is None:
         return ""
     name = " ".join(named.text.decode(errors="replace").split())
-    receiver = node.child_by_field_name("receiver")  # of Go: "func (g *Gate) Shut()"
+    receiver = field("receiver")  # of Go: "func (g *Gate) Shut()"
     if receiver is not None and (words := receiver.text.decode(errors="replace").strip("()").split()):
         return f"{words[-1].lstrip('*')}.{name}"
     return name

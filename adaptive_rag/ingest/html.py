@@ -54,7 +54,7 @@ def load_html(path: Path, builder: TextBuilder) -> None:
     A file may be the template of a page, with front matter.
     """
     page = decode_page(path.read_bytes(), None, builder)
-    write_html(without_tags(page[take_front_matter(page, builder) :], builder), builder)
+    write_html(without_tags(page[take_front_matter(page, builder) :]), builder)
 
 
 def load_mhtml(path: Path, builder: TextBuilder) -> None:

@@ -53,6 +53,7 @@ class Loader:
 
 _CODE = ".py .js .mjs .cjs .jsx .ts .tsx .java .kt .scala .c .h .cc .cpp .hpp .cs .go .rs .rb .php .swift"
 _CODE += " .lua .r .jl .sh .sql"
+_XML = ".xml .docbook .dbk .jats .nxml .tei .rss .atom .opml .fb2 .xhtml .fodt .fods .fodp"
 
 # by kind of file
 LOADERS: dict[str, Loader] = {
@@ -65,25 +66,7 @@ LOADERS: dict[str, Loader] = {
         (".tex", ".latex", ".org", ".wiki", ".mediawiki", ".dokuwiki", ".textile"),
         "adaptive_rag.ingest.markup:load_markup",
     ),
-    "XML": Loader(
-        (
-            ".xml",
-            ".docbook",
-            ".dbk",
-            ".jats",
-            ".nxml",
-            ".tei",
-            ".rss",
-            ".atom",
-            ".opml",
-            ".fb2",
-            ".xhtml",
-            ".fodt",
-            ".fods",
-            ".fodp",
-        ),
-        "adaptive_rag.ingest.xml:load_xml",
-    ),
+    "XML": Loader(tuple(_XML.split()), "adaptive_rag.ingest.xml:load_xml"),
     "HTML": Loader((".html", ".htm"), "adaptive_rag.ingest.html:load_html"),
     "saved web page": Loader((".mhtml", ".mht"), "adaptive_rag.ingest.html:load_mhtml"),
     "Word": Loader(SUFFIXES["Word"], "adaptive_rag.ingest.docx:load_docx", by_content=True),
@@ -101,7 +84,6 @@ LOADERS: dict[str, Loader] = {
     "binary Excel": Loader(
         SUFFIXES["binary Excel"], "adaptive_rag.ingest.binary_sheets:load_workbook", by_content=True
     ),
-    "SYLK": Loader((".slk",), "adaptive_rag.ingest.sylk:load_slk", by_content=True),
     "OpenDocument text": Loader(
         SUFFIXES["OpenDocument text"], "adaptive_rag.ingest.opendocument:load_odt", by_content=True
     ),

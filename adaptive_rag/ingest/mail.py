@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import binascii
-import codecs
 import email
 import quopri
 import re
@@ -25,7 +24,6 @@ from adaptive_rag.ingest.text import decode
 # Mails in mails, and quotes in quotes.
 _DEEPEST = 10
 _LONGEST_HEADER = 300
-_FIRST_LETTERS = 20
 _SHOWN = ("Subject", "From", "To", "Cc")
 # as mbox parts its messages: "From ana@example.org Tue Mar 12 10:42:00 2024", after a blank line
 _BEGIN = re.compile(rb"(?:\A|(?<=\n\n)|(?<=\n\r\n))From [^\n]{3,200}\d{4}[^\n]{0,40}\n")
@@ -47,7 +45,7 @@ _OLDER = re.compile(
 
 def load_eml(path: Path, builder: TextBuilder) -> None:
     """Write a mail into `builder`: its headers and text, what it quotes, and what is attached to it."""
-    message = email.message_from_bytes(_eight_bit(path.read_bytes()))
+    message = email.message_from_bytes(path.read_bytes())
     if not any(name in message for name in ("From", "Subject", "Date", "To", "Received")):
         raise IndexingError("is no mail: it begins with no line such as From: or Subject:")
     add_mail(message, builder)
@@ -117,18 +115,6 @@ def _add_message(message: Message, builder: TextBuilder, said: set[str], depth: 
             break
         _add_message(each, builder, said, depth + 1)
     said |= _lines(new)
-
-
-def _eight_bit(data: bytes) -> bytes:
-    """Return a mail that was saved as UTF-16 as the UTF-8 that its parser reads."""
-    encoding = "utf-16" if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else ""
-    # without a mark: headers are ASCII, so every other byte of them is zero
-    first = data[: 2 * _FIRST_LETTERS]
-    if len(first) > 1 and not any(first[1::2]):
-        encoding = "utf-16-le"
-    elif len(first) > 1 and not any(first[::2]):
-        encoding = "utf-16-be"
-    return data.decode(encoding, errors="replace").encode() if encoding else data
 
 
 def _mails_in(part: Message) -> list[Message]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from adaptive_rag.ingest.documents import TextBuilder
 from adaptive_rag.ingest.front_matter import take_front_matter
 from adaptive_rag.ingest.markdown_marks import read_marks
-from adaptive_rag.ingest.marks import Kept, numbered_lines, same_lines, tidy_lines, without_signs
+from adaptive_rag.ingest.marks import Kept, numbered_lines, tidy, without_signs
 from adaptive_rag.ingest.text import decode
 from adaptive_rag.text.markdown import is_deep
 
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 _ATX = re.compile(r"^ {0,3}(#{1,6})[ \t]+([^ \t\n].*)$", re.MULTILINE)
 _SETEXT = re.compile(r"^(?! {0,3}(?:[-=#>|*+]|\d+[.)] ))(\S[^\n]*)\n {0,3}(=+|-{3,})[ \t]*$", re.MULTILINE)
 _EMPHASIS = re.compile(r"[*`]+|(?<!\w)_+|_+(?!\w)")
+# "Storms ##"
+_CLOSING = re.compile(r"(?<=[ \t])#+\s*$")
 # "{3,}+" gives nothing back of what it took, so that a long line of backticks is not tried at each of them
 _FENCE = re.compile(
     r"^ {0,3}(`{3,}+|~{3,}+)[^\n]*\n.*?(?:^ {0,3}\1[`~]*[ \t]*$|\Z)", re.MULTILINE | re.DOTALL
@@ -28,23 +30,14 @@ _FENCE = re.compile(
 # a longer line is no heading, and would only be cut
 _LONGEST_HEADING = 1000
 # "```{note} Title" of MyST holds text, but for these
-_DIRECTIVE = re.compile(r"\s*\{(?P<name>[\w:+-]+)\}[ \t]*(?P<title>.*)")
-_HOLDS_CODE = re.compile(
-    r"code|code-?block|code-cell|sourcecode|literalinclude|math|mermaid|raw|parsed-literal|doctest|graphviz|eval-rst|"
-    r"(?:auto|py:|c:|cpp:|js:|rst:).*"
+_DIRECTIVE = re.compile(
+    r"\s*\{(?!code|source|literal|math|mermaid|raw|parsed|doctest|eval|auto)"
+    r"(?P<unseen>toc|only|index|include|contents|bibliography|image|figure)?[\w:+-]*\}(?P<title>.*)"
 )
-_HOLDS_NOTHING = re.compile(r"(?:toc|only|index|include|contents|bibliography|tableofcontents).*")
-# "```{image} fees.png" names a file, and no title
-_IS_TARGET = re.compile(r"\S+[./]\S+")
 _OPTION = re.compile(r"[ \t>]*:[\w-]+:.*")
 # "!!! note", "??? tip" and "=== "Tab"" of MkDocs stand above text that is indented
 _ABOVE_TEXT = re.compile(r"[ \t]*(?:!!!|\?\?\?\+?|===\+?)[ \t]+\S.*")
-# HTML goes on behind a blank line, whatever CommonMark makes of its indent: at a tag, or where these are open
-_INDENTED_TAG = re.compile(r"\s*</?[A-Za-z]")
-_AROUND = re.compile(
-    r"<(?P<end>/?)(?:div|table|section|aside|article|details|blockquote|ul|ol|dl|figure)\b", re.I
-)
-# How deep directives stand in one another, as far as they are read.
+# How deep such text stands in other text of the kind, as far as it is read.
 _DEEPEST = 5
 
 
@@ -62,81 +55,54 @@ def add_markdown(text: str, builder: TextBuilder) -> None:
 
     Headings, lists, tables, emphasis, code and links to the web stay as Markdown has them.
     """
-    before_all = builder.length
     kept = Kept()
     text = without_signs(text)
-    seen = same_lines(text, kept.restore(read_marks(_keep_code(text, kept), kept, builder)))
-    tidied = tidy_lines(text, seen)
-    found = [(match.start(), _without_closing(match[2]), len(match[1])) for match in _ATX.finditer(seen)]
+    seen = kept.restore(read_marks(_keep_code(text, kept), kept))
+    tidied = tidy(text, seen)
+    found = [(match.start(), match[2], len(match[1])) for match in _ATX.finditer(seen)]
     found += [(match.start(), match[1], 1 if match[2][0] == "=" else 2) for match in _SETEXT.finditer(seen)]
     starts, line, last = [at for at, _ in numbered_lines(tidied)], 0, 0
     for offset, title, level in sorted(found):
         line, last = line + seen.count("\n", last, offset), offset
-        if not kept.holds(offset):
-            builder.mark_heading(
-                _EMPHASIS.sub("", title[:_LONGEST_HEADING]), level, offset=before_all + starts[line]
-            )
+        if not kept.holds(offset) and line < len(starts):
+            title = _EMPHASIS.sub("", _CLOSING.sub("", title[:_LONGEST_HEADING]))
+            builder.mark_heading(title, level, offset=builder.length + starts[line])
     builder.add(tidied)
 
 
-def _without_closing(title: str) -> str:
-    """Return a heading without the marks that may close it: "Storms ##"."""
-    title = title.rstrip()
-    bare = title.rstrip("#")
-    return bare.rstrip() if bare.endswith((" ", "\t")) else title
-
-
 def _keep_code(text: str, kept: Kept, depth: int = 0) -> str:
-    """Return a text with signs for its blocks of code, and without what frames a directive's text."""
-    if is_deep(text):
+    """Return a text with signs for its blocks of code, and without what frames text as if it were code."""
+    if is_deep(text) or depth > _DEEPEST:
         return _FENCE.sub(
             lambda block: kept.keep(block[0].rstrip("\n")) + "\n" * block[0].endswith("\n"), text
         )
     lines = text.split("\n")
-    parts, done, before, around = list[str](), 0, "", 0
+    parts, done = list[str](), 0
     for token in _parser().parse(text):
-        before, previous = token.type, before
-        if token.type == "html_block":
-            around = max(0, around + _opened(token.content))
         if token.type not in ("fence", "code_block") or token.map is None or token.map[0] < done:
             continue
         first, last = token.map[0], min(token.map[1], len(lines))
         above = next((line for line in reversed(lines[done:first]) if line.strip()), "")
         directive = _DIRECTIVE.fullmatch(token.info) if token.type == "fence" else None
-        block = lines[first:last]
-        begins_with_tag = previous == "html_block" and _INDENTED_TAG.match(block[0])
-        if token.type == "code_block" and (begins_with_tag or (around and "</" in token.content)):
-            before, around = "html_block", max(0, around + _opened(token.content))
-            continue
         parts += lines[done:first]
-        if token.type == "code_block" and _ABOVE_TEXT.fullmatch(above) and depth < _DEEPEST:
+        block = lines[first:last]
+        if token.type == "code_block" and _ABOVE_TEXT.fullmatch(above):
             parts.append(_keep_code(textwrap.dedent("\n".join(block)), kept, depth + 1))
-        elif directive and not _HOLDS_CODE.fullmatch(directive["name"].lower()) and depth < _DEEPEST:
-            parts.append(_read_directive(directive, block, kept, depth))
+        elif directive:
+            parts += _read_directive(directive, block, kept, depth)
         else:
             parts.append(kept.keep("\n".join(block)))
         done = last
     return "\n".join([*parts, *lines[done:]])
 
 
-def _opened(html: str) -> int:
-    """Return how many elements that hold paragraphs a piece of HTML opens and leaves open."""
-    return sum(-1 if found["end"] else 1 for found in _AROUND.finditer(html))
-
-
-def _read_directive(directive: re.Match[str], block: list[str], kept: Kept, depth: int) -> str:
-    """Return the text in a directive of MyST, with its title for the line that opens it."""
-    if _HOLDS_NOTHING.fullmatch(directive["name"].lower()):
-        return "\n" * (len(block) - 1)
-    closed = len(block) > 1 and not block[-1].strip("`~: \t>")
-    inside = block[1:-1] if closed else block[1:]
-    for at, line in enumerate(inside):
-        if line.strip() and not _OPTION.fullmatch(line):
-            break
-        inside[at] = ""
-    title = "" if _IS_TARGET.fullmatch(directive["title"].strip()) else directive["title"].strip()
-    read = [title, _keep_code("\n".join(inside), kept, depth + 1)] if inside else [title]
-    return "\n".join([*read, ""] if closed else read)
+def _read_directive(directive: re.Match[str], block: list[str], kept: Kept, depth: int) -> list[str]:
+    """Return the lines in a directive of MyST, its title in place of the line that opens it."""
+    if directive["unseen"] or len(block) == 1:
+        return [""] * len(block)
+    inside = ["" if _OPTION.fullmatch(line) else line for line in block[1:]]
+    inside[-1] = inside[-1] if inside[-1].strip("`~: \t>") else ""
+    return [directive["title"].strip(), _keep_code("\n".join(inside), kept, depth + 1)]
 
 
 @cache

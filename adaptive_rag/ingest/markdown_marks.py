@@ -1,152 +1,234 @@
-"""The second step of reading Markdown: what a page makes of the marks within its text, outside blocks of
-code.
-"""
+"""The second step of reading Markdown: what a page makes of the marks within its text."""
 
 from __future__ import annotations
 
+import html
 import re
-from pathlib import PurePath
+from bisect import bisect_right
 
 from adaptive_rag.ingest.documents import TextBuilder
-from adaptive_rag.ingest.inline_html import read_html_tags, read_verbatim, unescape_entities
-from adaptive_rag.ingest.marks import SIGN, Finder, Kept, backtick_ends, sub_each
-from adaptive_rag.ingest.roles import read_role
-from adaptive_rag.ingest.templates import Templates, replace_openings
+from adaptive_rag.ingest.html import write_html
+from adaptive_rag.ingest.marks import SIGN, Kept, Step, follow, read_role, without_signs
+from adaptive_rag.ingest.templates import TAG, read_tag
 
-_OPENING = re.compile(r"\\.|`+|<!--|\{[{%#]|\$|(?<!\S)%%|<(?:pre|code|script|style)\b", re.IGNORECASE)
-_FORMULA = re.compile(r"\$\$[^$]{1,3000}+\$\$|(?<![\w$])\$(?=[^\s$])[^$\n]{1,300}+\$(?![\d$])")
-# In characters: a longer one is none.
-_LONGEST_REMARK = 10_000
+# What later steps must not see. A piece ends where another one of its kind begins, so that what never ends
+# is not looked at again and again.
+_APART = re.compile(
+    r"(?P<escape>\\.)|(?P<ticks>`+)"
+    r"|(?P<formula>\$\$[^$]{1,3000}+\$\$|(?<![\w$])\$(?=[^\s$])[^$\n]{1,300}+\$(?![\d$]))"
+    r"|(?P<comment><!--(?:(?!<!--|-->).){0,10000}+-->|(?<!\S)%%(?:(?!%%).){1,1000}+%%|\{/\*(?:(?!/\*|\*/).){0,3000}+\*/\})"
+    r"|<(?P<html>pre|code|script|style)\b[^<>]{0,1000}+>(?P<content>(?:(?!<(?P=html)\b).)*?)</(?P=html)\s*+>"
+    rf"|{TAG}",
+    re.IGNORECASE | re.DOTALL,
+)
+_BLANK_LINE = re.compile(r"\n[ \t>]*(?=\n)")
+
+_NAMES = frozenset(
+    "a abbr address article aside b big blockquote body br button caption center cite code col colgroup dd "
+    "del details dfn div dl dt em figcaption figure font footer form h1 h2 h3 h4 h5 h6 head header hr html i "
+    "iframe img input ins kbd label legend li link main map mark meta nav ol option p picture pre q rp rt "
+    "ruby s samp section select small source span strike strong sub summary sup svg path table tbody td "
+    "textarea tfoot th thead time title tr tt u ul var video wbr".split()
+)
+_HTML_TAG = re.compile(
+    r"<(?P<end>/?)(?P<name>[A-Za-z][\w.:-]*+)(?P<attributes>(?:\"[^\"]*+\"|'[^']*+'|[^\"'<>]){0,2000}+)>|</?>"
+)
+_WORDS = re.compile(
+    r"(?<![\w-])(?P<name>alt|caption|label|summary|title)\s*=\s*(?:\"(?P<a>[^\"]*)\"|'(?P<b>[^']*)')", re.I
+)
+_TABLE = re.compile(r"<table\b(?:(?!<table\b).)*?</table\s*>", re.IGNORECASE | re.DOTALL)
+_ENTITY = re.compile(r"&(?:[A-Za-z][A-Za-z0-9]{1,31}|#\d{1,7}|#[xX][0-9A-Fa-f]{1,6});")
+# what stands for a tag that parts words: "one<br>two"
+_PARTS = re.compile(r"br|hr|p|div|t[dhr]|d[dt]|li|h[1-6]|summary|option", re.IGNORECASE)
 
 _LABEL = r"(?:[^\[\]\\]|\\.|\[(?:[^\[\]\\]|\\.){0,300}+\]){0,600}+"
 _TITLE = r"(?:\"[^\"\n]{0,500}\"|'[^'\n]{0,500}'|\([^()\n]{0,500}\))"
 _ADDRESS = (
     r"\(\s*+(?P<address><[^<>\n]*+>|(?:[^\s()<]|\([^\s()]*+\))*+)"
-    rf"(?P<rest>[^\n()\"']{{0,300}}+(?:{_TITLE})?\s*+)\)"
+    rf"(?:[^\n()\"']{{0,300}}+(?:{_TITLE})?\s*+)\)"
 )
-_IMAGE = re.compile(
-    rf"(?<!\\)!\[(?P<label>{_LABEL})\](?:{_ADDRESS}|\[[^\[\]\n]{{0,300}}+\])(?:\{{[^{{}}\n]{{0,200}}+\}})?"
-)
-_LINK = re.compile(rf"(?<![\\!\]])\[(?P<label>{_LABEL})\]{_ADDRESS}(?:\{{[:.#\w][^{{}}\n]{{0,200}}+\}})?")
+_ATTRIBUTES = r"(?:\{[:.#\w][^{}\n]{0,200}+\})?"
+_IMAGE = re.compile(rf"(?<!\\)!\[(?P<label>{_LABEL})\](?:{_ADDRESS}|\[[^\[\]\n]{{0,300}}+\]){_ATTRIBUTES}")
+_LINK = re.compile(rf"(?<![\\!\]])\[(?P<label>{_LABEL})\]{_ADDRESS}{_ATTRIBUTES}")
 _REFERENCE = re.compile(
     rf"(?<![\\!\]])\[(?P<label>{_LABEL})\](?: ?\[(?P<name>[^\[\]\n]{{0,300}}+)\])?(?![(:\]])"
 )
 _DEFINITION = re.compile(
     r"^ {0,3}\[(?P<name>[^\[\]\n^][^\[\]\n]{0,300}+)\]:[ \t]*+"
-    r"(?P<address><[^<>\n]*+>|[^\s\"'(<][^\s]*+)?"
-    rf"[ \t]*+(?:{_TITLE})?[ \t]*+$",
+    rf"(?P<address><[^<>\n]*+>|[^\s\"'(<][^\s]*+)?[ \t]*+(?:{_TITLE})?[ \t]*+$",
     re.MULTILINE,
 )
 _ABSOLUTE = re.compile(r"https?://\S+", re.IGNORECASE)
-_NOTE_DEFINITION = re.compile(r"^( {0,3})\[\^[^\]\n]{1,100}+\]:[ \t]*", re.MULTILINE)
-_NOTE_MARK = re.compile(r"\[\^[^\]\n]{1,100}+\]")
-_INLINE_NOTE = re.compile(r"(?<=\S)\^\[([^\[\]]{1,1000}+)\]")
-
+# "[[Page|label]]" of Obsidian, "[[label|page]]" of Dendron, "[[Page#Heading]]", "![[picture.png|300]]"
 _WIKI = re.compile(
     r"(?P<embed>!)?\[\[(?P<inside>[^\s\[\]][^\[\]\n]{0,300}+| [^\[\]|\n]{1,200}+\|[^\[\]\n]{1,300}+)\]\]"
 )
-# what an embed names may be a picture or another file, of which nothing is seen as text; 300 and 300x200
-# are sizes
-_FILE = re.compile(
-    r".*\.(?:png|jpe?g|gif|svg|webp|avif|bmp|mp[34]|m4a|mov|webm|wav|ogg|pdf|canvas|excalidraw)", re.I
-)
+_FILE = re.compile(r".*\.(?:png|jpe?g|gif|svg|webp|avif|bmp|mp[34]|m4a|mov|webm|wav|ogg|pdf|canvas)", re.I)
 _SIZE = re.compile(r"\s*\d+(?:x\d+)?\s*")
-# "dev.setup", "setup-guide", "Getting-Started#windows", "#windows": a name that no one reads as words
-_SLUG = re.compile(r"[\w-]*+(?:[./-][\w-]++)+(?:#.*)?|#.*|[a-z0-9_]+|dendron://.*|.*\.md(?:#.*)?")
-
-_CALLOUT = re.compile(
-    r"^(?P<quote>[ \t]*(?:>[ \t]?)+)\[!(?P<kind>[\w-]{1,40})(?:\|[^\]\n]*)?\][+-]?[ \t]*(?P<title>.*)$", re.M
-)
-_CONTAINER = re.compile(
-    r"^(?P<quote>[ \t>]*):{3,}[ \t]*(?P<rest>[^\n]*)$(?P<options>(?:\n[ \t]*:[\w-]+:[^\n]*)*)", re.MULTILINE
-)
-_ADMONITION = re.compile(
-    r"^([ \t]*)(?:!!!|\?\?\?\+?|===\+?)[ \t]+(?:[\w-]+[ \t]*)*(?:\"([^\"\n]*)\")?[ \t]*$", re.MULTILINE
-)
-_KIND_OF_CONTAINER = re.compile(r"(?:\{[^{}]*\}|[\w-]+(?=\[|\s|$|\{))[ \t]*")
-_ATTRIBUTES = re.compile(
-    r"(?<!\{)\{:[^{}\n]{0,300}+\}(?!\})|(?<=[\s\])*_`\ufdd1\w.!?])\{[#.][A-Za-z][^{}\n]{0,300}+\}|\{/\*.{0,3000}?\*/\}",
-    re.DOTALL,
-)
-_BLOCK_ID = re.compile(r"(?:^|(?<=\S))[ \t]*+\^(?:[a-z0-9]{6}|[A-Za-z][\w-]{2,60})[ \t]*$", re.MULTILINE)
-_TARGET = re.compile(r"^\([\w.:/ -]{1,100}+\)=[ \t]*$", re.MULTILINE)
+# "dev.setup", "setup-guide", "#windows": a name that no one reads as words
+_SLUG = re.compile(r"[\w-]*+(?:[./-][\w-]++)+(?:#.*)?|#.*|[a-z0-9_]+|.*\.md(?:#.*)?")
 _ROLE = re.compile(rf"\{{(?P<name>[A-Za-z][\w:+.-]{{0,60}})\}}(?P<sign>{SIGN})")
-# several may share a line: "import A from 'a'; import B from 'b';"
-_IMPORT = re.compile(
-    r"^(?:import\s(?:[^\n;]{0,2000}|\{[^{};]{0,2000}\})?\s?(?:from\s)?['\"][^'\"\n]+['\"];?[ \t]*)+$",
-    re.MULTILINE,
+
+# The frames of paragraphs: callouts, containers, titles of MkDocs, targets, contents, and the code of MDX.
+_FRAMES: tuple[Step, ...] = (
+    (
+        r"^(?P<quote>[ \t]*(?:>[ \t]?)+)\[!(?P<kind>[\w-]{1,40})(?:\|[^\]\n]*)?\][+-]?[ \t]*(?P<title>.*)$",
+        lambda found: f"{found['quote']}{found['title'] or found['kind'].capitalize()}",
+    ),
+    (
+        r"^(?P<quote>[ \t>]*):{3,}[ \t]*(?P<rest>[^\n]*)$(?P<options>(?:\n[ \t]*:[\w-]+:[^\n]*)*)",
+        lambda found: _read_container(found),
+    ),
+    (
+        r"^([ \t]*)(?:!!!|\?\?\?\+?|===\+?)[ \t]+(?:[\w-]+[ \t]*)*(?:\"([^\"\n]*)\")?[ \t]*$",
+        lambda found: f"{found[1]}{found[2] or ''}",
+    ),
+    (r"^\([\w.:/ -]{1,100}+\)=[ \t]*$", ""),
+    (r"^[ \t]*(?:\[\[?_?(?:TOC|toc)_?\]\]?)[ \t]*$", ""),
+    (
+        r"^(?:import\s(?:[^\n;]{0,2000}|\{[^{};]{0,2000}\})?\s?(?:from\s)?['\"][^'\"\n]+['\"];?[ \t]*)+$"
+        r"|^export\s(?:default|const|let|function|async)\b[^\n]*(?:\n(?![ \t]*\n)[^\n]*)*",
+        lambda found: "\n" * found[0].count("\n"),
+    ),
 )
-_EXPORT = re.compile(
-    r"^export\s(?:default|const|let|function|async)\b[^\n]*(?:\n(?![ \t]*\n)[^\n]*)*", re.MULTILINE
+# What stands within a line: attributes, ids of blocks, what is highlighted, addresses.
+_WITHIN: tuple[Step, ...] = (
+    (r"(?<!\{)\{:[^{}\n]{0,300}+\}(?!\})|(?<=[\s\])*_`\ufdd1\w.!?])\{[#.][A-Za-z][^{}\n]{0,300}+\}", ""),
+    (r"(?:^|(?<=\S))[ \t]*+\^(?:[a-z0-9]{6}|[A-Za-z][\w-]{2,60})[ \t]*$", ""),
+    (r"(?<![=\w])==(?=[^\s=])([^=\n]{1,500}+)(?<=\S)==(?![=\w])", r"\1"),
 )
-_CONTENTS = re.compile(r"^[ \t]*(?:\[\[?_?TOC_?\]\]?|\[toc\])[ \t]*$", re.MULTILINE)
-_HIGHLIGHT = re.compile(r"(?<![=\w])==(?=[^\s=])([^=\n]{1,500}+)(?<=\S)==(?![=\w])")
-_AUTOLINK = re.compile(r"<((?:https?://|mailto:)[^\s<>]{1,2000}+|[\w.+-]{1,64}@[\w-]+(?:\.[\w-]+)+)>")
+_NOTES: tuple[Step, ...] = (
+    (r"^( {0,3})\[\^[^\]\n]{1,100}+\]:[ \t]*", r"\1"),
+    (r"\[\^[^\]\n]{1,100}+\]", ""),
+    (r"(?<=\S)\^\[([^\[\]]{1,1000}+)\]", r" (\1)"),
+)
+_AUTOLINK = re.compile(r"<(?:mailto:)?(https?://[^\s<>]{1,2000}+|[\w.+-]{1,64}@[\w-]+(?:\.[\w-]+)+)>")
 
 
-def read_marks(text: str, kept: Kept, builder: TextBuilder) -> str:
-    """Return what a reader sees of a text of Markdown, in as many lines; signs stand for what is kept of
-    it.
-    """
-    text = _set_apart(text, kept, builder)
-    text = read_html_tags(text, kept)
-    text = _ROLE.sub(lambda found: kept.put(found[0], _read_role(found, kept)), text)
-    text = _read_blocks(text, kept)
-    text = _read_links(text, kept)
-    text = _ATTRIBUTES.sub(lambda found: kept.drop(found[0]), text)
-    text = _BLOCK_ID.sub("", text)
-    text = _HIGHLIGHT.sub(r"\1", text)
-    return unescape_entities(text)
+def read_marks(text: str, kept: Kept) -> str:
+    """Return what a reader sees of Markdown, in as many lines; signs stand for what is kept of it."""
+    text = _set_apart(text, kept)
+    text = _read_html(text, kept)
+    text = _ROLE.sub(
+        lambda found: kept.keep(read_role(found["name"], kept.plain(found["sign"]).strip("`"))), text
+    )
+    text = follow(_WITHIN, _read_links(follow(_FRAMES, text), kept))
+    return _ENTITY.sub(_character, text)
 
 
-def _set_apart(text: str, kept: Kept, builder: TextBuilder) -> str:
+def _set_apart(text: str, kept: Kept) -> str:
     """Keep code and formulas, and drop comments and the tags of templates, whichever begins first."""
-    finder, code = Finder(text), backtick_ends(text)
-    templates = Templates(text, kept, finder)
-
-    def read(start: int) -> tuple[int, str] | None:
-        mark = text[start : start + 2]
-        if mark[0] == "\\":
-            return start + 2, mark
-        if mark[0] == "`":
-            end = code.get(start)
-            return (end, kept.keep(text[start:end])) if end else None
-        if mark[0] == "$":
-            formula = _FORMULA.match(text, start)
-            return (formula.end(), kept.keep(formula[0])) if formula else None
-        if mark[0] == "{":
-            return templates.read(start)
-        if mark == "%%" or text.startswith("<!--", start):
-            closing = "%%" if mark == "%%" else "-->"
-            end = finder.find(closing, start + 2) + len(closing)
-            known = len(closing) <= end - start <= _LONGEST_REMARK
-            return (end, kept.drop(text[start:end])) if known else None
-        return read_verbatim(text, start, finder, kept)
-
-    text = replace_openings(_OPENING, read, text)
-    templates.note(builder)
-    return text
+    parts, at = list[str](), 0
+    code = _backtick_ends(text)
+    while found := _APART.search(text, at):
+        parts.append(text[at : found.start()])
+        at = found.end()
+        if found["escape"]:
+            parts.append(found[0])
+        elif found["ticks"]:
+            if end := code.get(found.start()):
+                at = end
+                parts.append(kept.keep(text[found.start() : end]))
+            else:
+                parts.append(found[0])
+        elif found["formula"]:
+            parts.append(kept.keep(found[0]))
+        elif found["comment"] or (found["html"] or "").lower() in ("script", "style"):
+            parts.append(kept.drop(found[0]))
+        elif found["html"]:
+            parts.append(_read_code(found, kept))
+        else:
+            parts.append(read_tag(found, kept))
+    return "".join([*parts, text[at:]])
 
 
-def _read_role(found: re.Match[str], kept: Kept) -> str:
-    return kept.keep(read_role(found["name"], kept.plain(found["sign"]).strip("`")))
+def _backtick_ends(text: str) -> dict[int, int]:
+    """Return by its start where code between backticks ends: behind the next run as long in the paragraph."""
+    gaps = [gap.start() for gap in _BLANK_LINE.finditer(text)]
+    later: dict[int, tuple[int, int]] = {}
+    ends: dict[int, int] = {}
+    for start, end in reversed([run.span() for run in re.finditer("`+", text)]):
+        paragraph = bisect_right(gaps, start)
+        same, closing = later.get(end - start, (-1, 0))
+        if same == paragraph:
+            ends[start] = closing
+        later[end - start] = paragraph, end
+    return ends
 
 
-def _read_blocks(text: str, kept: Kept) -> str:
-    """Read what frames paragraphs: callouts, containers, targets, and the code of MDX between them."""
-    text = _CALLOUT.sub(lambda found: f"{found['quote']}{found['title'] or found['kind'].capitalize()}", text)
-    text = _CONTAINER.sub(_read_container, text)
-    text = _ADMONITION.sub(lambda found: f"{found[1]}{found[2] or ''}", text)
-    for pattern in (_TARGET, _CONTENTS):
-        text = pattern.sub("", text)
-    for pattern in (_IMPORT, _EXPORT):
-        text = pattern.sub(lambda found: kept.drop(found[0]), text)
-    return text
+def _read_code(found: re.Match[str], kept: Kept) -> str:
+    """Keep what stands in <pre> or <code>, without the tags in it."""
+    code = _ENTITY.sub(
+        _character, _HTML_TAG.sub(lambda tag: "" if _is_tag(tag) else tag[0], found["content"])
+    )
+    if found["html"].lower() == "code":
+        return kept.put(found[0], kept.keep(f"`{code}`" if code.strip() and "`" not in code else code))
+    code = code.rstrip(" \t")
+    alone = code.startswith("\n") and code.endswith("\n") and code.strip()
+    return kept.put(found[0], kept.keep(f"```{code}```" if alone else code))
+
+
+def _read_html(text: str, kept: Kept) -> str:
+    """Return a text without tags, with a mark where a heading or an item begins; tables become rows.
+
+    "<name>" that no page knows is a word for something to be filled in, and stays.
+    """
+    text = _TABLE.sub(lambda found: _read_table(found[0], kept), text)
+    return _HTML_TAG.sub(lambda tag: kept.put(tag[0], _read_tag(tag)) if _is_tag(tag) else tag[0], text)
+
+
+def _character(entity: re.Match[str]) -> str:
+    found = html.unescape(entity[0])
+    return " " if found.isspace() else without_signs(found) if found.isprintable() else ""
+
+
+def _is_tag(found: re.Match[str]) -> bool:
+    """Tell whether a page shows nothing of a tag: HTML's own, a component's, or one with attributes."""
+    name, attributes = found["name"], found["attributes"]
+    if name is None or name.lower() in _NAMES:
+        return True
+    if name.endswith(":") and attributes.startswith("//"):
+        return False  # an address: <https://example.org/a?b=c>
+    before = found.string[max(0, found.start() - 1) : found.start()]
+    return (name[0].isupper() and not before.isalnum()) or "=" in attributes or attributes.endswith("/")
+
+
+def _read_tag(found: re.Match[str]) -> str:
+    name = (found["name"] or "").lower()
+    words = {
+        word["name"].lower(): word["a"] or word["b"] for word in _WORDS.finditer(found["attributes"] or "")
+    }
+    if name == "img":
+        return " ".join((words.get("alt") or "").split())
+    if name not in _NAMES:
+        shown = [words[key] for key in ("title", "label", "caption", "summary", "alt") if words.get(key)]
+        return " ".join(shown[0].split()) if shown else ""
+    begins = found.string[found.string.rfind("\n", 0, found.start()) + 1 : found.start()]
+    if not begins.strip(" \t>") and not found["end"]:
+        return f"{'#' * int(name[1])} " if re.fullmatch("h[1-6]", name) else "- " if name == "li" else ""
+    return " " if _PARTS.fullmatch(name) else ""
+
+
+def _read_table(table: str, kept: Kept) -> str:
+    """Return the rows of a table, "Hinge | 4.20", each on the line where it begins."""
+    rows = TextBuilder()
+    write_html(table, rows, styled=False)
+    read = [row for row in rows.text.split("\n") if row.strip()]
+    lines = table.count("\n") + 1
+    begins = [table.count("\n", 0, row.start()) for row in re.finditer(r"<tr\b", table, re.IGNORECASE)]
+    shown, at = [""] * lines, -1
+    for number, row in enumerate(read):
+        at = min(max(begins[number] if len(begins) == len(read) else number, at + 1), lines - 1)
+        shown[at] = f"{shown[at]}; {row}" if shown[at] else row
+    return kept.put(table, "\n".join(shown))
 
 
 def _read_container(found: re.Match[str]) -> str:
-    title = _KIND_OF_CONTAINER.sub("", found["rest"], count=1).strip().strip('[]"')
-    title = "" if "{" in title or PurePath(title).suffix else title
+    """Return the title of ":::note Title", but no name of a file or a component."""
+    title = (
+        re.sub(r"(?:\{[^{}]*\}|[\w-]+(?=\[|\s|$|\{))[ \t]*", "", found["rest"], count=1).strip().strip('[]"')
+    )
+    title = "" if "{" in title or re.search(r"\.\w+$", title) else title
     return found["quote"] + title + "\n" * found["options"].count("\n")
 
 
@@ -158,45 +240,30 @@ def _read_links(text: str, kept: Kept) -> str:
         return " ".join(kept.plain(name).split()).casefold()
 
     def define(found: re.Match[str]) -> str:
-        if not found["address"]:
-            # of a template's tag nothing is left: "[page]: {{< ref page >}}"
-            addresses.setdefault(folded(found["name"]), "")
-            return found[0]
-        addresses.setdefault(folded(found["name"]), found["address"].strip("<>"))
-        return kept.drop(found[0])
+        # of a template's tag nothing is left: "[page]: {{< ref page >}}"
+        addresses.setdefault(folded(found["name"]), found["address"] or "")
+        return kept.drop(found[0]) if found["address"] else found[0]
 
-    def link(found: re.Match[str]) -> str:
-        address = found["address"].strip("<>")
+    def link(found: re.Match[str], address: str) -> str:
+        address = address.strip("<>")
         if _ABSOLUTE.match(address) and found["label"].strip():
             return kept.put(found[0], f"[{found['label']}]{kept.keep(f'({address})')}")
         return kept.put(found[0], found["label"])
 
     def reference(found: re.Match[str]) -> str:
         address = addresses.get(folded(found["name"] or found["label"]))
-        if address is None:
-            return found[0]
-        if _ABSOLUTE.match(address):
-            return kept.put(found[0], f"[{found['label']}]{kept.keep(f'({address})')}")
-        return kept.put(found[0], found["label"])
+        return found[0] if address is None else link(found, address)
 
-    text = _NOTE_DEFINITION.sub(r"\1", text)
-    text = _NOTE_MARK.sub("", text)
-    text = _INLINE_NOTE.sub(r" (\1)", text)
-    text = _DEFINITION.sub(define, text)
+    text = _DEFINITION.sub(define, follow(_NOTES, text))
     text = _WIKI.sub(lambda found: _read_wiki_link(found["inside"], found["embed"] is not None), text)
     text = _IMAGE.sub(lambda found: kept.put(found[0], " ".join(found["label"].split())), text)
-    text = sub_each(_LINK, link, text)
-    if addresses:
-        text = _REFERENCE.sub(reference, text)
-    return _AUTOLINK.sub(lambda found: found[1].removeprefix("mailto:"), text)
+    text = _LINK.sub(lambda found: link(found, found["address"]), text)
+    text = _REFERENCE.sub(reference, text) if addresses else text
+    return _AUTOLINK.sub(r"\1", text)
 
 
 def _read_wiki_link(inside: str, is_embed: bool) -> str:
-    """Return the words of "[[Page|label]]" of Obsidian, "[[label|page]]" of Dendron, or
-    "[[Page#Heading]]".
-    """
-    inside = inside.replace("\\|", "|")
-    first, bar, last = inside.partition("|")
+    first, bar, last = inside.replace("\\|", "|").partition("|")
     if is_embed and _FILE.fullmatch(first.strip()):
         return "" if _SIZE.fullmatch(last) else last
     if bar and last.strip() and not _SIZE.fullmatch(last):

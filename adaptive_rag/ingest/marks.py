@@ -9,14 +9,24 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 # Two characters that no text holds: they frame the number of what is kept.
 _OPEN, _CLOSE = "\ufdd0", "\ufdd1"
 _SIGN = re.compile(f"{_OPEN}(\\d+){_CLOSE}")
 SIGN = f"{_OPEN}\\d+{_CLOSE}"
 """What stands for a kept piece, as a part of a regular expression."""
-_BLANK_LINE = re.compile(r"\n[ \t>]*(?=\n)")
+# a pattern, and what a reader sees instead of what it finds
+Step = tuple[str, str | Callable[[re.Match[str]], str]]
+
+# Roles of reStructuredText and MyST: `label <target>` is its label.
+_TITLED = re.compile(r"(?P<title>.+?)\s*<[^<>]*>", re.DOTALL)
+_LITERAL_ROLE = re.compile(
+    r"code|command|console|envvar|file|literal|math|option|program|samp|setting|"
+    r"(?:[a-z]+:)?(?:any|attr|class|const|data|exc|func|macro|member|meth|mod|obj|type|keyword)"
+)
+_NUMBERED_ROLES = {"pep": "PEP ", "rfc": "RFC ", "gh": "GH-", "cve": "CVE-", "issue": "#", "pr": "#"}
+_UNSEEN_ROLES = ("index", "raw", "raw-html", "eval")
 
 
 class Kept:
@@ -38,7 +48,7 @@ class Kept:
 
     def drop(self, text: str) -> str:
         """Return what stays of a text that no reader sees: its line ends."""
-        return "\n" * (text.count("\n") + sum(self._lines(sign) for sign in _SIGN.finditer(text)))
+        return "\n" * self.plain(text).count("\n")
 
     def put(self, text: str, instead: str) -> str:
         """Return what a reader sees instead of a text, with the line ends that it lacks behind it."""
@@ -62,76 +72,54 @@ class Kept:
         at = bisect_right(self.spans, offset, key=lambda span: span[0])
         return at > 0 and offset < self.spans[at - 1][1]
 
-    def _lines(self, sign: re.Match[str]) -> int:
-        return self._pieces[int(sign[1])].count("\n")
-
 
 def without_signs(text: str) -> str:
     """Return a text of the same length without the characters that frame signs."""
     return text.replace(_OPEN, "\ufffd").replace(_CLOSE, "\ufffd")
 
 
-def same_lines(before: str, after: str) -> str:
-    """Return what was read of a text, or the text as it stands where markup is so broken that lines were
-    lost.
+def follow(steps: Sequence[Step], text: str, times: int = 1) -> str:
+    """Put what a reader sees in the place of each pattern, one after the other, each up to so many times."""
+    for pattern, write in steps:
+        for _ in range(times):
+            text, found = re.subn(pattern, write, text, flags=re.MULTILINE)
+            if not found:
+                break
+    return text
+
+
+def blank(found: re.Match[str]) -> str:
+    """Return what stays of a match that no reader sees: its line ends."""
+    return "\n" * found[0].count("\n")
+
+
+def read_role(name: str, content: str) -> str:
+    """Return what a reader sees of a role's content: "PEP 8" of :pep:`8`."""
+    name = name.lower()
+    if name in _UNSEEN_ROLES:
+        return ""
+    titled = _TITLED.fullmatch(content.strip()) if name not in ("math", "code", "samp") else None
+    if titled:
+        return titled["title"]
+    shown = content.strip().removeprefix("!")
+    if shown.startswith("~"):
+        shown = shown[1:].rpartition(".")[2]
+    shown = _NUMBERED_ROLES.get(name, "") + shown
+    return f"`{shown}`" if _LITERAL_ROLE.fullmatch(name) and shown and "`" not in shown else shown
+
+
+def tidy(before: str, after: str) -> str:
+    """Return what was read of a text, without blanks that markup leaves at the ends of lines and in others.
+
+    A text so malformed that lines were lost stays as it stands.
     """
-    return after if after.count("\n") == before.count("\n") else before
-
-
-def tidy_lines(before: str, after: str) -> str:
-    """Drop the blanks that markup leaves at the ends of lines, and lines that hold nothing else any more."""
+    if before.count("\n") != after.count("\n"):
+        return before
     kept = []
     for old, new in zip(before.split("\n"), after.split("\n"), strict=True):
-        if old != new:
-            new = (
-                ""
-                if re.fullmatch(r"[\s>]*(?:[*+-]\s*)?", new) and new.strip() != old.strip()
-                else new.rstrip()
-            )
-        kept.append(new)
+        emptied = new.strip() != old.strip() and re.fullmatch(r"[\s>]*(?:[*+-]\s*)?", new)
+        kept.append(new if old == new else "" if emptied else new.rstrip())
     return "\n".join(kept)
-
-
-class Finder:
-    """Finds the next place of a string in a text, in time that grows with the text alone."""
-
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self._next: dict[str, int] = {}
-
-    def find(self, wanted: str, start: int) -> int:
-        """Return where a string stands next from a place on, which only grows; -1 where it does not."""
-        known = self._next.get(wanted, -2)
-        if known != -1 and known < start:
-            known = self._next[wanted] = self._text.find(wanted, start)
-        return known
-
-
-def backtick_ends(text: str) -> dict[int, int]:
-    """Return where each run of backticks that opens code ends it: behind the next one as long, in its
-    paragraph.
-    """
-    gaps = [gap.start() for gap in _BLANK_LINE.finditer(text)]
-    later: dict[int, tuple[int, int]] = {}
-    ends: dict[int, int] = {}
-    for start, end in reversed([run.span() for run in re.finditer("`+", text)]):
-        paragraph = bisect_right(gaps, start)
-        same, closing = later.get(end - start, (-1, 0))
-        if same == paragraph:
-            ends[start] = closing
-        later[end - start] = paragraph, end
-    return ends
-
-
-def sub_each(
-    pattern: re.Pattern[str], write: str | Callable[[re.Match[str]], str], text: str, times: int = 3
-) -> str:
-    """Replace a pattern, and then what is found in what came of it, as images in links are."""
-    for _ in range(times):
-        text, found = pattern.subn(write, text)
-        if not found:
-            break
-    return text
 
 
 def numbered_lines(text: str) -> Iterator[tuple[int, str]]:

@@ -12,11 +12,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from adaptive_rag.ingest.documents import TextBuilder
-from adaptive_rag.ingest.marks import Kept, numbered_lines, same_lines, sub_each, tidy_lines, without_signs
+from adaptive_rag.ingest.marks import Kept, Step, blank, follow, numbered_lines, tidy, without_signs
 from adaptive_rag.ingest.properties import note_properties
 from adaptive_rag.ingest.text import decode
 
-_Write = str | Callable[[re.Match[str]], str]
 _PARTS = ("part", "chapter", "section", "subsection", "subsubsection", "paragraph", "subparagraph")
 _ACCENTS = {
     "`": "\u0300",
@@ -38,26 +37,21 @@ class _Markup(NamedTuple):
     """A line, with the groups `sign` and `title`."""
     level: Callable[[str], int]
     """The level of a heading by its sign."""
-    steps: tuple[tuple[str, _Write], ...]
+    steps: tuple[Step, ...]
     """Patterns, and what a reader sees instead of what they find, one after the other."""
-    nested: tuple[tuple[str, _Write], ...] = ()
+    nested: tuple[Step, ...] = ()
     """Steps before the others, each from the innermost outwards."""
     kept: str = r"(?P<sign>(?!))"
     r"""What stays as it is: formulas, listings, and the sign in "\&"."""
     title: str = r"(?!)"
 
 
-def _blank(found: re.Match[str]) -> str:
-    """Return what stays of what no reader sees: its line ends."""
-    return "\n" * found[0].count("\n")
-
-
 def _accented(found: re.Match[str]) -> str:
     return unicodedata.normalize("NFC", found[2] + _ACCENTS[found[1]])
 
 
-_LINKS: tuple[tuple[str, _Write], ...] = (
-    (r"\[\[(?:File|Image|Category|Datei|Kategorie):[^\[\]\n]*\]\]|\{\{[^{}]*\}\}", _blank),
+_LINKS: tuple[Step, ...] = (
+    (r"\[\[(?:File|Image|Category|Datei|Kategorie):[^\[\]\n]*\]\]|\{\{[^{}]*\}\}", blank),
     (r"\[\[(?:[^\[\]|\n]*\|)?([^\[\]|\n]*)\]\]", r"\1"),
     (r"\[[a-z]+://[^\s\]]+[ \t]+([^\]\n]+)\]", r"\1"),
     (r"'{2,5}|\*\*|</?[a-zA-Z][^<>\n]{0,500}>", ""),
@@ -77,7 +71,7 @@ _LATEX = _Markup(
         (r"\\([`'^\"~]|[cv](?=[ {]))[ \t]*\{?\\?([A-Za-z])\}?", _accented),
         (r"\\(?:label|[vh]space|includegraphics|bibliography(?:style)?|index|input|include|usepackage|setlength|"
          r"documentclass)\b\*?(?:\[[^\]\n]*\])?(?:\{[^{}]*\})+|\\href\{[^{}]*\}|"
-         r"\\multi(?:row|column)\{[^{}]*\}\{[^{}]*\}", _blank),
+         r"\\multi(?:row|column)\{[^{}]*\}\{[^{}]*\}", blank),
         (r"\\(?:cite\w*|\w*ref)\b\*?(?:\[[^\]\n]*\])*\{([^{}]*)\}", r"[\1]"),
         (r"\\footnote\{([^{}]*)\}", r" (\1)"),
         (r"\\(?:begin|end)\{[^{}\n]*\}(?:\[[^\]\n]*\])?(?:\{(?:[^{}\n]|\{[^{}\n]*\})*\})*", ""),
@@ -107,7 +101,7 @@ _MEDIAWIKI = _Markup(
         (r"^[|!](?:[^|!\[\]\n=]*=[^|!\[\]\n]*\|(?!\|))?[ \t]*", ""),
         (r"[ \t]*(?:\|\||!!)[ \t]*", " | "),
     ),
-    ((r"<!--(?:(?!<!--)[^\0])*?-->|<ref\b[^<>]*/>|<ref\b[^<>]*>[^<>]{0,3000}</ref>", _blank), *_LINKS),
+    ((r"<!--(?:(?!<!--)[^\0])*?-->|<ref\b[^<>]*/>|<ref\b[^<>]*>[^<>]{0,3000}</ref>", blank), *_LINKS),
 )
 _DOKUWIKI = _Markup(
     _EQUALS,
@@ -142,15 +136,13 @@ def load_markup(path: Path, builder: TextBuilder) -> None:
     if title := re.search(markup.title, text, re.MULTILINE):
         note_properties(builder, title=title[1])
     kept = Kept()
-    seen = re.sub(r"\A.*?\\begin\{document\}|\\end\{document\}.*\Z", _blank, text, flags=re.DOTALL)
+    seen = re.sub(r"\A.*?\\begin\{document\}|\\end\{document\}.*\Z", blank, text, flags=re.DOTALL)
     seen = re.sub(markup.kept, lambda found: kept.keep(found["sign"] or found[0]), seen, flags=re.DOTALL)
     heading = re.compile(f"(?:{markup.heading})$", re.MULTILINE)
     signs = [heading.match(seen, at) for at, _ in numbered_lines(seen)]
     seen = heading.sub(lambda found: found["title"], seen)
-    for steps, times in ((markup.nested, _DEEPEST), (markup.steps, 1)):
-        for pattern, write in steps:
-            seen = sub_each(re.compile(pattern, re.MULTILINE), write, seen, times)
-    seen = tidy_lines(text, same_lines(text, kept.restore(seen)))
+    seen = follow(markup.steps, follow(markup.nested, seen, _DEEPEST))
+    seen = tidy(text, kept.restore(seen))
     lines = list(numbered_lines(seen))
     if len(lines) == len(signs):
         for sign, (at, line) in zip(signs, lines, strict=True):

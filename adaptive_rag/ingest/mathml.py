@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from adaptive_rag.ingest.equations import grouped
+from adaptive_rag.ingest.equations import grouped, scripts
 from adaptive_rag.ingest.package import local_name
 
 # What is nested deeper is read as a plain row of its characters.
@@ -61,5 +61,5 @@ def _write(name: str, element: Any, parts: Sequence[str]) -> str:
 
 
 def _scripted(base: str, below: str, above: str) -> str:
-    written = "".join(sign + grouped(text) for sign, text in (("_", below), ("^", above)) if text)
+    written = scripts(below, above)
     return f"{base}{written} " if base in _LARGE else f"{grouped(base)}{written}"

@@ -8,7 +8,6 @@ from typing import Any
 
 from adaptive_rag.ingest.documents import TextBuilder
 from adaptive_rag.ingest.opendocument import (
-    LAST_COLUMN,
     count_of,
     open_document,
     read_attribute,
@@ -18,8 +17,8 @@ from adaptive_rag.ingest.opendocument import (
 )
 from adaptive_rag.ingest.package import local_name
 from adaptive_rag.ingest.page_edges import tell_apart
-from adaptive_rag.ingest.sheet_grid import Area, Grid
-from adaptive_rag.ingest.sheets import Sheet, add_sheets
+from adaptive_rag.ingest.sheet_grid import LAST_COLUMN, Area, Grid
+from adaptive_rag.ingest.sheets import add_sheets
 
 _LAST_ROW = 1_048_576
 
@@ -34,11 +33,7 @@ def load_ods(path: Path, builder: TextBuilder) -> None:
             if styles.is_hidden(table):
                 hidden.append(name)
             else:
-                grid = _read_grid(table)
-                hidden += [f"{what} of {name}" for what in grid.leave_out_hidden()]
-                columns = grid.columns()
-                shapes = tuple(read_shapes(table, styles))
-                sheets.append(Sheet(name, list(grid.read(columns)), columns, shapes))
+                sheets.append(_read_grid(table).to_sheet(name, hidden, read_shapes(table, styles)))
         if sheets:
             sheets[0].shapes += tuple(tell_apart(styles.page_edges(), ""))
         add_sheets(builder, sheets)
@@ -48,16 +43,14 @@ def load_ods(path: Path, builder: TextBuilder) -> None:
 def _read_grid(table: Any) -> Grid:
     """Return the cells of a sheet; rows that a filter hides are not hidden."""
     grid = Grid(hidden_columns=set(_hidden_columns(table)))
-    merged: list[Area] = []
     number = 1
     for row in table_rows(table):
         below = number + count_of(row, "number-rows-repeated")
-        if found := _read_cells(row, number, merged):
+        if found := _read_cells(row, number, grid.merged):
             rows = range(number, min(below, _LAST_ROW + 1))
             grid.rows.update((at, dict(found)) for at in rows)
             grid.hidden_rows.update(rows if read_attribute(row, "visibility") == "collapse" else ())
         number = below
-    grid.spread(merged)
     return grid
 
 

@@ -16,6 +16,7 @@ from adaptive_rag.ingest.mathml import read_mathml
 from adaptive_rag.ingest.numbering import write_number
 from adaptive_rag.ingest.package import local_name, note_core, open_archive, read_xml
 from adaptive_rag.ingest.page_edges import add_page_edges, tell_apart
+from adaptive_rag.ingest.sheet_grid import LAST_COLUMN
 
 # comments, how to pronounce a word, what was deleted, and lists of what stands elsewhere
 _LEFT_OUT = {
@@ -37,7 +38,6 @@ _LONGEST_INHERITANCE = 10
 _FURNITURE = {"footer", "header", "date-time", "page-number"}
 # fields whose value is another on every page
 _FIELDS = {"page-number", "page-count", "sheet-name", "date", "time", "file-name"}
-LAST_COLUMN = 16_384
 
 
 def load_odt(path: Path, builder: TextBuilder) -> None:
@@ -133,8 +133,7 @@ class Styles:
             name: of the list's style; "" for that of numbered headings.
             counts: the numbers of the items that it stands in, from the outermost, and then its own.
         """
-        style = self._named.get(("list-style", name)) if name else self._outline
-        levels = {read_attribute(each, "level"): each for each in (style if style is not None else ())}
+        levels = self._levels_of(name)
         own = levels.get(str(len(counts)))
         if own is None or not read_attribute(own, "num-format"):
             return ""
@@ -149,11 +148,12 @@ class Styles:
 
     def start_of(self, name: str, level: int) -> int:
         """Return the number of the first item of a list's level."""
+        own = self._levels_of(name).get(str(level))
+        return int(read_attribute(own, "start-value") or 1) if own is not None else 1
+
+    def _levels_of(self, name: str) -> dict[str, Any]:
         style = self._named.get(("list-style", name)) if name else self._outline
-        for each in style if style is not None else ():
-            if read_attribute(each, "level") == str(level):
-                return int(read_attribute(each, "start-value") or 1)
-        return 1
+        return {read_attribute(each, "level"): each for each in (style if style is not None else ())}
 
 
 @contextmanager

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import zipfile
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from adaptive_rag.ingest.cells import Rows
 from adaptive_rag.ingest.documents import TextBuilder
-from adaptive_rag.ingest.drawings import read_chart, read_diagram, read_paragraphs
+from adaptive_rag.ingest.drawings import read_drawn, read_paragraphs
 from adaptive_rag.ingest.embedded import EmbeddedFiles
 from adaptive_rag.ingest.package import (
     find_part,
@@ -23,7 +23,6 @@ from adaptive_rag.ingest.package import (
     note_core,
     open_archive,
     open_main,
-    read_linked,
     read_links,
     read_xml,
 )
@@ -121,26 +120,19 @@ class _Slide:
         if kind in _FURNITURE:
             return
         if (table := shape.find(".//{*}tbl")) is not None:
-            self._add_table(_read_table(table))
-        elif (chart := shape.find(".//{*}chart")) is not None:
-            for text in self._read_part(chart, "id", read_chart):
-                self._builder.add_paragraph(text)
-        elif (diagram := shape.find(".//{*}relIds")) is not None:
-            for text in self._read_part(diagram, "dm", read_diagram):
-                self._builder.add_paragraph(text, marker="-")
+            if rows := _read_table(table):
+                self._builder.add_paragraph("\n".join(rows))
         elif (held := shape.find(".//{*}oleObj")) is not None:
             if link := self._links.get(linked_id(held)):
                 self._embedded.add(link.target, held.get("progId", ""))
         else:
-            self._write_paragraphs(shape, listed=kind in _LISTS)
-
-    def _read_part(self, element: Any, name: str, read: Callable[[Any], Iterator[str]]) -> Iterator[str]:
-        """Read the part that an element leads to; one that is missing is noted."""
-        root = read_linked(self._archive, self._links, element, name)
-        if root is not None:
-            yield from read(root)
-        else:
-            self.missing += 1
+            drawn, texts = read_drawn(self._archive, self._links, shape)
+            if drawn == "text":
+                self._write_paragraphs(shape, listed=kind in _LISTS)
+                return
+            self.missing += drawn == "chart" and not texts
+            for text in texts:
+                self._builder.add_paragraph(text, marker="-" if drawn == "diagram" else "")
 
     def _write_paragraphs(self, shape: Any, *, listed: bool) -> None:
         found = list(read_paragraphs(shape))
@@ -165,10 +157,6 @@ class _Slide:
             self._builder.add_paragraph("Notes", level=2)
             for shape in bodies:
                 self._write_paragraphs(shape, listed=False)
-
-    def _add_table(self, rows: list[str]) -> None:
-        if rows:
-            self._builder.add_paragraph("\n".join(rows))
 
 
 def _shapes(tree: Any) -> Iterator[Any]:

@@ -52,10 +52,6 @@ def _of_tables(rows: Sequence[Sequence[Line]]) -> Iterator[Sequence[Line]]:
             yield from together
 
 
-def _has_short_cells(row: Sequence[Line]) -> bool:
-    return len(row) > 1 and mean(len(line.text) for line in row) < _NARROW
-
-
 def _find_gutter(lines: Sequence[Line]) -> float | None:
     """Return where columns of prose part, so that the fewest lines stand across; None where none do."""
     best: tuple[int, float] | None = None

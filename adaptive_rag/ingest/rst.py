@@ -7,29 +7,70 @@ paragraphs only.
 from __future__ import annotations
 
 import re
+import textwrap
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from adaptive_rag.ingest.documents import TextBuilder
 from adaptive_rag.ingest.front_matter import take_front_matter
-from adaptive_rag.ingest.marks import Kept, numbered_lines, same_lines, tidy_lines, without_signs
+from adaptive_rag.ingest.marks import Kept, numbered_lines, tidy, without_signs
 from adaptive_rag.ingest.properties import note_properties
-from adaptive_rag.ingest.rst_blocks import Names, read_blocks
-from adaptive_rag.ingest.rst_inline import read_inline
+from adaptive_rag.ingest.rst_marks import Names, fold_name, read_inline
+from adaptive_rag.ingest.rst_tables import read_list_table, read_tables
 from adaptive_rag.ingest.text import decode
 
 _SIGNS = r"[!-/:-@\[-`{-~]"
-_RULE = re.compile(rf"({_SIGNS})\1*+[ \t]*")
 # a title with a rule below it, or with the same above and below, after a blank line
 _TITLE = re.compile(
     rf"(?:\A|(?<=\n\n))(?P<above>(?P<sign>{_SIGNS})(?P=sign)++[ \t]*\n)?(?P<title>[^\n]++)\n"
     rf"(?P<below>(?P<mark>{_SIGNS})(?P=mark)++)[ \t]*$",
     re.MULTILINE,
 )
+_RULE = re.compile(rf" *({_SIGNS})\1*+[ \t]*")
+_DIRECTIVE = re.compile(
+    r"\.\. +(?:\|(?P<sub>[^|]{1,100})\| +)?(?P<name>[A-Za-z][\w:+.-]*?)::(?: +(?P<argument>.*))?"
+)
+_TARGET = re.compile(r"\.\. +_(?P<name>`[^`]+`|(?:[^:\\]|\\.|:(?! |$))+):(?: +(?P<address>\S.*))?")
+_NOTE = re.compile(r"\.\. +\[(?P<label>[#*]?[\w.-]*)\](?: +(?P<text>.*))?")
+_OPTION = re.compile(r" +:(?P<name>[\w-]+):(?: +(?P<value>.*))?")
+_FIELD = re.compile(r"(?P<indent> *):(?P<name>[A-Za-z](?:[^:\n`\\]|\\.){0,80}):(?: +(?P<value>.*)|(?=$))")
+_CODE = re.compile(
+    r"code|code-block|sourcecode|parsed-literal|math|productionlist|doctest|test(?:code|setup|output)|prompt|"
+    r"ipython|console|graphviz|digraph|mermaid|uml|plantuml|code-cell|plot|literal"
+)
+_UNSEEN = re.compile(
+    r"toctree|index|contents|include|raw|meta|highlight|default-role|role|(?:py:)?(?:current)?module|"
+    r"\w+author|tabularcolumns|bibliography|literalinclude|auto.*|testcleanup|sectnum|header|footer|target-notes|"
+    r"title|date|unicode"
+)
+# what these have behind their name is no text
+_NAMED = re.compile(r"class|container|only|ifconfig|rst-class|tab-set|grid(?:-item)?|glossary|cssclass|hlist")
+_SIGNATURE = re.compile(
+    r"(?:\w+:)?(?:function|method|staticmethod|classmethod|class|attribute|property|data|exception|decorator|"
+    r"macro|member|type|struct|enum|var|option|cmdoption|envvar|confval|setting|describe|object)"
+)
+_CHANGED = {
+    "versionadded": "Added in version",
+    "versionchanged": "Changed in version",
+    "deprecated": "Deprecated since version",
+}
+_STEERING = ("orphan", "tocdepth", "nocomments", "nosearch", "hide-toc", "no-toc")
+# How deep directives stand in one another, as far as they are read.
+_DEEPEST = 20
+
+
+@dataclass
+class _Page:
+    """What is kept of a page, and what it defines."""
+
+    kept: Kept = field(default_factory=Kept)
+    names: Names = field(default_factory=Names)
+    fields: dict[str, str] = field(default_factory=dict)
+    """What stands at its beginning: author, date."""
 
 
 def load_rst(path: Path, builder: TextBuilder) -> None:
-    """Write what a reStructuredText file shows into `builder`, and note its headings and what it says of
-    itself.
+    """Write what a reStructuredText file shows into `builder`, and note its headings and its fields.
 
     Each sign under which a title stands is a level, in the order in which they first appear.
     """
@@ -38,39 +79,33 @@ def load_rst(path: Path, builder: TextBuilder) -> None:
     start = take_front_matter(text, builder)
     text = "\n" * text.count("\n", 0, start) + text[start:].expandtabs(8)
     lines = text.split("\n")
-    titles = _find_titles(text, lines)
-    kept, names = Kept(), Names()
-    seen = read_blocks(lines, kept, names)
-    read = same_lines(text, kept.restore(read_inline("\n".join(seen), kept, names)))
-    read = tidy_lines(text, read)
+    titles = _take_titles(text, lines)
+    page = _Page()
+    seen = "\n".join(_read_blocks(lines, page))
+    read = tidy(text, page.kept.restore(read_inline(seen, page.kept, page.names)))
     shown = list(numbered_lines(read))
     for line, level in titles:
         builder.mark_heading(shown[line][1], level, offset=builder.length + shown[line][0])
+    known = page.fields
     note_properties(
         builder,
-        author=names.fields.get("author") or names.fields.get("authors"),
-        date=names.fields.get("date"),
-        tags=names.fields.get("keywords", ""),
+        author=known.get("author") or known.get("authors"),
+        date=known.get("date"),
+        tags=known.get("keywords", ""),
     )
     builder.add(read)
 
 
-def _find_titles(text: str, lines: list[str]) -> list[tuple[int, int]]:
+def _take_titles(text: str, lines: list[str]) -> list[tuple[int, int]]:
     """Return the line and the level of each title, and blank the rules around it."""
     levels: list[tuple[bool, str]] = []
     titles: list[tuple[int, int]] = []
     line = last = 0
     for match in _TITLE.finditer(text):
         title, overlined = match["title"], match["above"] is not None
-        indented = title[:1].isspace() and not overlined
-        if (
-            indented
-            or not title.strip()
-            or _RULE.fullmatch(title)
-            or len(match["below"]) < len(title.rstrip())
-        ):
+        if (title[:1].isspace() and not overlined) or not title.strip() or _RULE.fullmatch(title):
             continue
-        if overlined and match["sign"] != match["mark"]:
+        if len(match["below"]) < len(title.rstrip()) or (overlined and match["sign"] != match["mark"]):
             continue
         style = (overlined, match["mark"])
         if style not in levels:
@@ -78,8 +113,142 @@ def _find_titles(text: str, lines: list[str]) -> list[tuple[int, int]]:
         line += text.count("\n", last, match.start("title"))
         last = match.start("title")
         titles.append((line, levels.index(style) + 1))
-        lines[line + 1] = ""
-        lines[line] = title.strip()
+        lines[line : line + 2] = [title.strip(), ""]
         if overlined:
             lines[line - 1] = ""
     return titles
+
+
+def _read_blocks(lines: list[str], page: _Page, depth: int = 0) -> list[str]:
+    """Return the lines of a text as a reader sees them, as many as there are."""
+    shown: list[str] = []
+    at = 0
+    while at < len(lines):
+        line, end = lines[at], at + 1
+        bare = line.strip()
+        if bare == ".." or bare.startswith((".. ", "__ ")):
+            end = _end_of_block(lines, at)
+            shown += _read_explicit(lines[at:end], page, depth)
+        elif bare.endswith("::") and end < len(lines) and not lines[end].strip():
+            end = _end_of_block(lines, at)
+            above = line.rstrip().removesuffix("::")
+            shown.append(above if not above.strip() or above.endswith(" ") else f"{above}:")
+            shown += _fenced(lines[at + 1 : end], "", page.kept)
+        else:
+            shown.append(_read_line(line, page, depth))
+        at = end
+    return read_tables(shown)
+
+
+def _read_line(line: str, page: _Page, depth: int) -> str:
+    """Return a line that is no markup block: a field as "name: value", a line block without its bar."""
+    if found := _FIELD.fullmatch(line):
+        name, value = found["name"], found["value"] or ""
+        if name.lower() in _STEERING and depth == 0:
+            return ""
+        if depth == 0 and not found["indent"]:
+            page.fields.setdefault(name.lower(), value)
+        return f"{found['indent']}{name}: {value}"
+    bare = line.strip()
+    if len(bare) > 3 and _RULE.fullmatch(bare) and bare[0] not in "=+|`" and not line.startswith(" "):
+        return ""
+    if bare == "|" or (bare.startswith("| ") and not bare.endswith("|")):
+        return bare[2:]
+    return re.sub(r"^( *)#\. ", r"\1- ", line)
+
+
+def _end_of_block(lines: list[str], at: int) -> int:
+    """Return the line behind a block: the first that is neither blank nor indented deeper than its first.
+
+    The blank line below belongs to it, so that code can be closed there.
+    """
+    indent = len(lines[at]) - len(lines[at].lstrip(" "))
+    end = last = at + 1
+    if lines[at].strip() == ".." and end < len(lines) and not lines[end].strip():
+        return end
+    while end < len(lines) and (not lines[end].strip() or lines[end][: indent + 1].isspace()):
+        end += 1
+        last = end if lines[end - 1].strip() else last
+    return last + (last > at + 1 and last < len(lines))
+
+
+def _read_explicit(block: list[str], page: _Page, depth: int) -> list[str]:
+    """Return what a reader sees of a block that begins with ".. ", in as many lines."""
+    first = block[0].strip()
+    names = page.names
+    if directive := _DIRECTIVE.fullmatch(first):
+        if directive["sub"]:
+            rest = (line.strip() for line in block[1:])
+            value = {
+                "replace": " ".join([directive["argument"] or "", *rest]).strip(),
+                "image": _options(block[1:]).get("alt", ""),
+            }
+            names.substitutions[fold_name(directive["sub"])] = value.get(directive["name"], "")
+            return [""] * len(block)
+        return _read_directive(directive, block[1:], page, depth)
+    if target := _TARGET.fullmatch(first):
+        names.targets[fold_name(target["name"].strip("`"))] = (target["address"] or "").strip()
+    elif note := _NOTE.fullmatch(first):
+        label = "" if note["label"].startswith(("#", "*")) else f"[{note['label']}] "
+        return [f"{label}{note['text'] or ''}", *_content(block[1:], page, depth)]
+    return [""] * len(block)
+
+
+def _read_directive(directive: re.Match[str], below: list[str], page: _Page, depth: int) -> list[str]:
+    name, argument = directive["name"].lower(), (directive["argument"] or "").strip()
+    if _UNSEEN.fullmatch(name):
+        return [""] * (len(below) + 1)
+    start = 0
+    if below and _OPTION.fullmatch(below[0]):
+        start = next((at for at, line in enumerate(below) if not line.strip()), len(below))
+    options, content, lead = _options(below[:start]), below[start:], [""] * start
+    if _CODE.fullmatch(name):
+        is_language = name in ("code", "code-block", "sourcecode")
+        first = "" if is_language or not argument else page.kept.keep(argument)
+        return _fenced([first, *lead, *content], argument if is_language else "", page.kept)
+    if name in ("image", "figure"):
+        argument = options.get("alt", "")
+    elif name == "list-table":
+        rows = options.get("header-rows", "")
+        return [argument, *lead, *read_list_table(content, int(rows) if rows.isdecimal() else 0)]
+    elif name in _CHANGED:
+        version, _, text = argument.partition(" ")
+        argument = f"{_CHANGED[name]} {version}{': ' if text else '.'}{text}"
+    elif _NAMED.fullmatch(name) and "(" not in argument:
+        argument = ""
+    elif _SIGNATURE.fullmatch(name) and argument:
+        argument = page.kept.keep(f"`{argument}`")
+    return [argument, *lead, *_content(content, page, depth)]
+
+
+def _content(lines: list[str], page: _Page, depth: int) -> list[str]:
+    """Return the text in a directive, read as that of the page, without its indent."""
+    if depth >= _DEEPEST or not lines:
+        return [line.lstrip() for line in lines]
+    return _read_blocks(textwrap.dedent("\n".join(lines)).split("\n"), page, depth + 1)
+
+
+def _fenced(lines: list[str], language: str, kept: Kept) -> list[str]:
+    """Return lines with the code in them as a block of Markdown, where blank lines stand around it."""
+    filled = [at for at, line in enumerate(lines) if line.strip()]
+    if not filled:
+        return lines
+    first, last = filled[0], filled[-1]
+    code = textwrap.dedent("\n".join(lines[first : last + 1]))
+    if first == 0 or last + 1 == len(lines):
+        return [*lines[:first], kept.keep(code), *lines[last + 1 :]]
+    fence = "`" * max([3, *(len(run) + 1 for run in re.findall("`{3,}", code))])
+    return [*lines[: first - 1], kept.keep(f"{fence}{language}\n{code}\n{fence}"), *lines[last + 2 :]]
+
+
+def _options(lines: list[str]) -> dict[str, str]:
+    """Return the options of a directive, ":alt: The wall", which may go on over lines."""
+    options: dict[str, str] = {}
+    name = ""
+    for line in lines:
+        if option := _OPTION.fullmatch(line):
+            name = option["name"]
+            options[name] = option["value"] or ""
+        elif name:
+            options[name] = f"{options[name]} {line.strip()}".strip()
+    return options

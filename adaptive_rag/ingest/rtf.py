@@ -23,17 +23,21 @@ _TOKEN = re.compile(
 )
 _HEADING = re.compile(r"heading\s*([1-9])|title$", re.IGNORECASE)
 # groups that hold no text of the document
-_is_left_out = re.compile(
-    "colortbl|filetbl|pict|nonshppict|shprslt|info|listtable|listoverridetable|revtbl|"
-    "rsidtbl|generator|themedata|colorschememapping|datastore|latentstyles|fldinst|bkmkstart|bkmkend|xe|tc|"
-    "private|annotation|atnid|atnauthor|mmathPr|xmlnstbl"
-).fullmatch
-_is_edge = re.compile("(?:header|footer)[lrf]?").fullmatch
-# what these groups show stands in a group within them
-_is_holder = re.compile("object|shpinst").fullmatch
-_SHOWN_IN_HOLDER = ("result", "shptxt")
+_LEFT_OUT = frozenset(
+    "colortbl filetbl pict nonshppict shprslt info listtable listoverridetable revtbl rsidtbl generator "
+    "themedata colorschememapping datastore latentstyles fldinst bkmkstart bkmkend xe tc private annotation "
+    "atnid atnauthor mmathPr xmlnstbl".split()
+)
+# what groups hold instead of text; what "holder" shows stands in a group within it
+_PARTS = {
+    **dict.fromkeys(("listtext", "pntext"), "listtext"),
+    **dict.fromkeys((f"{edge}{side}" for edge in ("header", "footer") for side in ("", *"lrf")), "edge"),
+    **dict.fromkeys(("object", "shpinst"), "holder"),
+    "footnote": "footnote",
+}
+_SHOWN_IN_HOLDER = {"result": "", "shptxt": "box"}
 # groups that are read though "*" says that a reader may not know them
-_is_known = re.compile("shpinst|shptxt|footnote|listtext|pntext").fullmatch
+_KNOWN = ("shpinst", "shptxt", "footnote", "listtext", "pntext")
 _CHARACTERS = {
     "tab": " ", "line": " ", "nestcell": " ", "nestrow": " ", "emdash": "—", "endash": "–", "lquote": "‘",
     "rquote": "’", "ldblquote": "“", "rdblquote": "”", "bullet": "•", "~": " ", "_": "-", "{": "{", "}": "}",
@@ -160,19 +164,14 @@ class _Reader:
         state = self._state
         if word in _CHARACTERS:
             self._add(_CHARACTERS[word])
-        elif _is_left_out(word) or (self._unknown and not _is_known(word)):
+        elif word in _LEFT_OUT or (self._unknown and word not in _KNOWN):
             state.part = "skipped"
-        elif _is_holder(word):
-            state.part = state.part or "holder"
-        elif word in _SHOWN_IN_HOLDER:
-            shown = "box" if word == "shptxt" else ""
-            state.part = shown if state.part == "holder" else state.part
         elif word in ("fonttbl", "stylesheet"):
             state.part = word
-        elif word in ("listtext", "pntext", "footnote"):
-            state.part = state.part or ("footnote" if word == "footnote" else "listtext")
-        elif _is_edge(word):
-            state.part = state.part or "edge"
+        elif word in _PARTS:
+            state.part = state.part or _PARTS[word]
+        elif word in _SHOWN_IN_HOLDER:
+            state.part = _SHOWN_IN_HOLDER[word] if state.part == "holder" else state.part
         elif word == "u" and number is not None:
             self._add(chr(number & 0xFFFF))
             self._skip = state.fallback

@@ -7,11 +7,15 @@ from __future__ import annotations
 
 import json
 import struct
+from dataclasses import fields
 from typing import Any, BinaryIO
 
 from adaptive_rag.ingest.documents import Heading, OcrSpan, Page, Record, SourceText
 
 _LENGTHS = struct.Struct(">QQ")
+# what is sent of a source's text besides its characters, and what some of it consists of
+_SENT = [field.name for field in fields(SourceText) if field.name not in ("text", "whole")]
+_PARTS: dict[str, Any] = {"pages": Page, "headings": Heading, "records": Record, "ocr": OcrSpan}
 
 
 def write_message(stream: BinaryIO, header: Any, body: bytes = b"") -> None:
@@ -39,34 +43,22 @@ def read_message(stream: BinaryIO) -> tuple[Any, bytes]:
 
 def pack(text: SourceText) -> tuple[dict[str, Any], bytes]:
     """Return a source's text as header and body."""
-    header = {
-        "source": text.source,
-        "content_hash": text.content_hash,
-        "pages": [(page.number, page.start) for page in text.pages],
-        "headings": [(heading.offset, heading.section) for heading in text.headings],
-        "records": [(record.start, record.end, record.metadata, record.page) for record in text.records],
-        "metadata": text.metadata,
-        "notes": text.notes,
-        "lines": text.lines,
-        "ocr": [(span.start, span.end, span.confidence) for span in text.ocr],
-    }
+    header = {name: getattr(text, name) for name in _SENT}
+    for name, kind in _PARTS.items():
+        header[name] = [[getattr(part, each.name) for each in fields(kind)] for part in header[name]]
     return header, text.text.encode(errors="surrogatepass")
 
 
 def unpack(header: dict[str, Any], body: bytes) -> SourceText:
     """Return the text that `pack` was given."""
-    return SourceText(
-        source=header["source"],
-        text=body.decode(errors="surrogatepass"),
-        content_hash=header["content_hash"],
-        pages=tuple(Page(*page) for page in header["pages"]),
-        headings=tuple(Heading(*heading) for heading in header["headings"]),
-        records=tuple(Record(*record) for record in header["records"]),
-        metadata=header["metadata"],
-        notes=tuple(header["notes"]),
-        lines=tuple(header["lines"]),
-        ocr=tuple(OcrSpan(*span) for span in header["ocr"]),
-    )
+    parts = {name: tuple(kind(*part) for part in header[name]) for name, kind in _PARTS.items()}
+    known: dict[str, Any] = {
+        **header,
+        **parts,
+        "notes": tuple(header["notes"]),
+        "lines": tuple(header["lines"]),
+    }
+    return SourceText(text=body.decode(errors="surrogatepass"), **known)
 
 
 def _read(stream: BinaryIO, size: int) -> bytes:

@@ -39,19 +39,20 @@ def load_xls(path: Path, builder: TextBuilder) -> None:
 
     What xlrd cannot read is read by calamine, which tells neither formats nor hidden columns.
     """
+    hidden: list[str] = []
     try:
         book = xlrd.open_workbook(
             file_contents=_read_stream(path), logfile=io.StringIO(), formatting_info=True, ragged_rows=True
         )
-        read = [_read_sheet(book, sheet) for sheet in book.sheets() if not sheet.visibility]
+        shown = [sheet for sheet in book.sheets() if not sheet.visibility]
+        sheets = [_read_sheet(book, sheet, hidden) for sheet in shown]
     except _DAMAGED:
         load_workbook(path, builder)
         return
-    add_sheets(builder, [sheet for sheet, _, _ in read])
-    hidden = [what for _, left_out, _ in read for what in left_out]
+    add_sheets(builder, sheets)
     hidden += [sheet.name for sheet in book.sheets() if sheet.visibility]
     builder.note_hidden("sheets, columns and rows", hidden)
-    builder.note_left_out("comment", sum(count for _, _, count in read))
+    builder.note_left_out("comment", sum(len(sheet.cell_note_map) for sheet in shown))
 
 
 def _read_stream(path: Path) -> bytes:
@@ -66,25 +67,19 @@ def _read_stream(path: Path) -> bytes:
         return bytes(container.openstream(name).read())
 
 
-def _read_sheet(book: xlrd.book.Book, sheet: xlrd.sheet.Sheet) -> tuple[Sheet, list[str], int]:
-    """Return a sheet, what of it was left out as hidden, and how many comments it has."""
+def _read_sheet(book: xlrd.book.Book, sheet: xlrd.sheet.Sheet, hidden: list[str]) -> Sheet:
     grid = Grid()
     for number in range(sheet.nrows):
-        cells = grid.rows.setdefault(number + 1, {})
         for at, cell in enumerate(sheet.row(number), start=1):
             if text := _show(book, cell):
-                cells[at] = text
-                if book.font_list[book.xf_list[cell.xf_index].font_index].weight >= _BOLD:
-                    grid.bold.setdefault(number + 1, set()).add(at)
+                font = book.font_list[book.xf_list[cell.xf_index].font_index]
+                grid.add(number + 1, at, text, bold=font.weight >= _BOLD)
     # which of its rows a filter hides is not told: all are read
     grid.hidden_columns.update(
         at + 1 for at, column in sheet.colinfo_map.items() if column.hidden and not column.outline_level
     )
-    grid.spread(((left + 1, top + 1), (right, bottom)) for top, bottom, left, right in sheet.merged_cells)
-    name = " ".join(sheet.name.split())
-    left_out = [f"{what} of {name}" for what in grid.leave_out_hidden()]
-    columns = grid.columns()
-    return Sheet(name, list(grid.read(columns)), columns), left_out, len(sheet.cell_note_map)
+    grid.merged = [((left + 1, top + 1), (right, low)) for top, low, left, right in sheet.merged_cells]
+    return grid.to_sheet(" ".join(sheet.name.split()), hidden)
 
 
 def _show(book: xlrd.book.Book, cell: xlrd.sheet.Cell) -> str:

@@ -19,7 +19,7 @@ from adaptive_rag.ingest.html import load_html, write_html
 from adaptive_rag.ingest.opendocument import write_flat
 from adaptive_rag.ingest.package import local_name
 from adaptive_rag.ingest.properties import note_properties
-from adaptive_rag.ingest.sheet_tables import SheetRow
+from adaptive_rag.ingest.sheet_grid import LAST_COLUMN, Grid
 from adaptive_rag.ingest.sheets import Sheet, add_sheets
 from adaptive_rag.text.tables import EMPTY_CELL
 
@@ -71,8 +71,6 @@ _UNSEEN = "{*}delText", "{*}comments", "{*}hdr", "{*}ftr"
 _APART = _BLOCKS | _CELLS | _ROWS
 _SENTENCES = _PARAGRAPHS | _ITEMS
 _FEW_WORDS = 5
-# in a workbook of Excel 2003, and in one of today
-_MOST_COLUMNS = 16_384
 _HEAD = re.compile(rb"\A\s*(?:<\?xml[^>]{0,200}\?>)?\s*(?:<!DOCTYPE[^>\[]{0,500}>)?")
 _NAMELESS = {"", "id", "xml:id", "schemaLocation", "noNamespaceSchemaLocation"}
 
@@ -311,18 +309,15 @@ def _write_data(root: Any, builder: TextBuilder) -> None:
 
 def _read_sheet(sheet: Any) -> Sheet:
     """Return a sheet of a workbook that Excel 2003 saved as XML; an index passes over empty places."""
-    rows, number, width = list[SheetRow](), 0, 0
+    grid, number = Grid(), 0
     for row in sheet.iterfind(f"{_SPREADSHEET}Table/{_SPREADSHEET}Row"):
         number = int(row.get(f"{_SPREADSHEET}Index") or number + 1)
-        cells = list[str]()
+        place = 0
         for cell in row.iterfind(f"{_SPREADSHEET}Cell"):
-            place = int(cell.get(f"{_SPREADSHEET}Index") or len(cells) + 1)
-            if not len(cells) < place <= _MOST_COLUMNS:
+            before, place = place, int(cell.get(f"{_SPREADSHEET}Index") or place + 1)
+            if not before < place <= LAST_COLUMN:
                 raise IndexingError("is damaged: its cells are out of order. Save it as .xlsx")
-            cells += [""] * (place - 1 - len(cells))
             data = cell.find("{*}Data")
-            cells.append(_words(data) if data is not None else "")
-        if any(cells):
-            rows.append(SheetRow(number, cells))
-            width = max(width, len(cells))
-    return Sheet(sheet.get(f"{_SPREADSHEET}Name") or "Sheet", rows, list(range(1, width + 1)))
+            if data is not None and (text := _words(data)):
+                grid.add(number, place, text)
+    return grid.to_sheet(sheet.get(f"{_SPREADSHEET}Name") or "Sheet", [])

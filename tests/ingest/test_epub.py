@@ -2,7 +2,6 @@ import zipfile
 
 import pytest
 
-from adaptive_rag import AdaptiveRAG
 from adaptive_rag.errors import IndexingError
 from adaptive_rag.ingest import extract_text, split
 
@@ -107,7 +106,3 @@ def test_a_book_with_encrypted_chapters_is_refused(save, place, readable):
 def test_a_book_without_what_says_where_its_chapters_are_is_refused(save, part):
     with pytest.raises(IndexingError, match="is not an EPUB book or is damaged"):
         extract_text(save(**{part: None}))
-
-
-def test_a_cell_of_a_book_is_found_by_its_row_and_its_column(save):
-    assert "4.1 m" in AdaptiveRAG(str(save())).invoke("What is the height of level spring?")["answer"]

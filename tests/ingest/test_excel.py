@@ -11,10 +11,7 @@ from openpyxl.styles import Font
 from adaptive_rag import AdaptiveRAG
 from adaptive_rag.errors import IndexingError
 from adaptive_rag.ingest import extract_text, split
-from adaptive_rag.ingest.documents import TextBuilder
 from adaptive_rag.ingest.number_formats import show_number
-from adaptive_rag.ingest.sheet_tables import SheetRow
-from adaptive_rag.ingest.sheets import Sheet, add_sheets
 from tests.ingest.made_office import A, C, R, add_parts, chart, diagram
 
 
@@ -296,17 +293,6 @@ def test_another_table_may_begin_right_below_one(book, read):
         "Town: Leeds\nPeople: 800\nArea: 550\nTable: By town",
         "Town: York\nPeople: 200\nArea: 270\nTable: By town",
     ]
-
-
-def test_many_tables_right_below_each_other_are_read_in_bounded_time():
-    rows = []
-    for at in range(0, 60_000, 3):
-        rows.append(SheetRow(at + 1, [f"By town {at}", ""]))
-        rows.append(SheetRow(at + 2, ["Town", "People"], frozenset({0, 1})))
-        rows.append(SheetRow(at + 3, ["Leeds", "800"]))
-    start = time.process_time()
-    add_sheets(TextBuilder(), [Sheet("Stock", rows, [1, 2])])
-    assert time.process_time() - start < 10
 
 
 def test_a_bold_row_above_others_names_two_columns_of_words(book, read):

@@ -203,20 +203,3 @@ def test_a_mail_packed_as_base64_in_a_mail_is_read_with_its_headers(tmp_path):
     )
     text = extract_text(path).text
     assert "Subject: Ropes\nFrom: bo@example.org\n\nTen metres of rope." in text
-
-
-def test_a_mail_saved_as_utf_16_is_read(tmp_path):
-    path = tmp_path / "a.eml"
-    path.write_bytes("Subject: Ropes\nFrom: bo@example.org\n\nTen metres for the café.\n".encode("utf-16"))
-    source = extract_text(path)
-    assert source.metadata["title"] == "Ropes"
-    assert "Ten metres for the café." in source.text
-
-
-@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "utf-16"])
-def test_a_mail_in_utf_16_is_read_with_or_without_a_mark(tmp_path, encoding):
-    mail = "From: ana@example.org\nSubject: Ropes\n\nBuy the blue rope – twice.\n"
-    (tmp_path / "a.eml").write_bytes(mail.encode(encoding))
-    assert (
-        "Subject: Ropes\nFrom: ana@example.org\n\nBuy the blue rope" in extract_text(tmp_path / "a.eml").text
-    )

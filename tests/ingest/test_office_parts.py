@@ -10,7 +10,7 @@ from pptx.dml.color import RGBColor
 
 from adaptive_rag.ingest import extract_text
 from tests.ingest.made_office import A, add_parts
-from tests.ingest.test_opendocument import LINK, NAMES
+from tests.ingest.test_opendocument import NAMES
 
 M = 'xmlns:m="http://schemas.openxmlformats.org/officeDocument/2006/math"'
 
@@ -91,17 +91,6 @@ def test_an_equation_in_a_box_of_a_sheet_is_read_as_linear_text(tmp_path):
     rels = "xl/worksheets/_rels/sheet1.xml.rels"
     add_parts(tmp_path / "a.xlsx", rels, {"drawing.xml": ("drawing", drawing)})
     assert extract_text(tmp_path / "a.xlsx").text == "Area\n\nr^2"
-
-
-def test_an_equation_of_a_slide_and_of_a_sheet_is_read_as_linear_text(tmp_path):
-    math = '<math xmlns="http://www.w3.org/1998/Math/MathML"><msup><mi>r</mi><mn>2</mn></msup></math>'
-    frame = f'<draw:frame><draw:object {LINK} xlink:href="./Object 1"/></draw:frame>'
-    parts = {"Object 1/content.xml": math}
-    slide = save_open_document(tmp_path / "a.odp", "presentation", f"<draw:page>{frame}</draw:page>", **parts)
-    cell = f"<table:table-cell>{frame}</table:table-cell>"
-    table = f'<table:table table:name="A"><table:table-row>{cell}</table:table-row></table:table>'
-    sheet = save_open_document(tmp_path / "a.ods", "spreadsheet", table, **parts)
-    assert [extract_text(path).text for path in (slide, sheet)] == ["r^2", "r^2"]
 
 
 def test_comments_of_a_sheet_are_named(tmp_path):

@@ -2,7 +2,6 @@ import zipfile
 
 import pytest
 
-from adaptive_rag import AdaptiveRAG
 from adaptive_rag.errors import IndexingError
 from adaptive_rag.ingest import extract_text, split
 
@@ -222,16 +221,6 @@ def test_a_document_of_another_kind_is_refused(save):
     path = save("odg", p("Gate"))
     with pytest.raises(IndexingError, match="is not an OpenDocument text or is damaged"):
         extract_text(path.rename(path.with_suffix(".odt")))
-
-
-def test_a_cell_is_found_by_its_row_and_its_column(save):
-    path = save(
-        "ods",
-        sheet("Stock", row("Item", "Price", "Stock"), row("Hinge", "£4.20", "12"), row("Dowel", "£1", "80")),
-    )
-    rag = AdaptiveRAG(str(path))
-    assert "£4.20" in rag.invoke("What is the price of the hinge?")["answer"]
-    assert "80" in rag.invoke("How many dowels are in stock?")["answer"]
 
 
 def shown(part):

@@ -3,8 +3,6 @@ from itertools import pairwise
 import pytest
 
 from adaptive_rag.ingest import extract_text, split
-from adaptive_rag.ingest.layout import Line
-from adaptive_rag.ingest.rules import Rules
 from adaptive_rag.text.tables import find_tables
 
 from .made_pdf import Rule, Text, make_pdf, paragraph
@@ -215,22 +213,6 @@ def test_a_cell_over_several_rows_is_said_in_each_and_a_title_over_all_columns_o
     ]
 
 
-def test_borders_drawn_for_each_cell_make_one_frame():
-    cells = [(x, y, x + 60, y + 20) for x in (50, 112) for y in (100, 122)]
-    sides = [
-        side
-        for x0, y0, x1, y1 in cells
-        for side in ((x0, y0, x1, y0), (x0, y1, x1, y1), (x0, y0, x0, y1), (x1, y0, x1, y1))
-    ]
-    (frame,) = Rules.among(sides).frames()
-    assert len(frame.level) == 4
-    assert frame.across(Line(["across the border"], 60, 105, 160, 115, 9, bold=False)) == [110, 112]
-
-
-def test_a_page_of_very_many_rules_is_a_drawing():
-    assert Rules.among((x, y, x + 9, y) for x in range(0, 600, 20) for y in range(0, 800, 20)) == Rules()
-
-
 def test_rows_stand_on_neighbouring_lines(tmp_path):
     text = text_of(tmp_path, [*paragraph(PROSE), *table([*MONEY, ("Energy tax", "1", "2")], y=160, pitch=22)])
     starts = [text.index(name) for name in ("Item |", "Energy |", "Room hire |", "Energy tax |")]
@@ -309,32 +291,6 @@ def test_rows_without_borders_between_them_are_parted_at_their_figures(tmp_path)
     ]
     assert text_of(tmp_path, page).split("\n\n")[0] == (
         "Country | Fund | Total\nBulgaria | 2.3 | 5.5\nCyprus | 0.2 | 0.4\nMalta | – | 0.7"
-    )
-
-
-def test_columns_whose_border_is_drawn_in_the_header_alone_go_on_below_it(tmp_path):
-    rules = [Rule(50, y, 420, y) for y in (88, 106, 122, 138)] + [Rule(x, 88, x, 138) for x in (50, 420)]
-    page = [
-        *rules,
-        *(Rule(x, 88, x, 106) for x in (190, 310)),
-        *table(
-            [("Country", "Home", "Abroad"), ("Austria", "86.2", "13.8"), ("Cyprus", "81.0", "3.8")], pitch=16
-        ),
-        *paragraph(PROSE, y=300),
-    ]
-    assert text_of(tmp_path, page).split("\n\n")[0] == (
-        "Country | Home | Abroad\nAustria | 86.2 | 13.8\nCyprus | 81.0 | 3.8"
-    )
-
-
-def test_a_wide_gap_parts_columns_inside_a_border_and_a_name_above_it_is_that_of_both(tmp_path):
-    rules = [Rule(50, y, 420, y) for y in (88, 106, 122, 138, 154)] + [
-        Rule(x, 88, x, 154) for x in (50, 190, 420)
-    ]
-    rows = [("Answer", "Often", "Seldom"), ("Headache", "119", "128"), ("Backache", "126", "219")]
-    page = [*rules, Text("How often", x=200, y=102), *table(rows, y=118, pitch=16), *paragraph(PROSE, y=300)]
-    assert text_of(tmp_path, page).split("\n\n")[0] == (
-        "– | How often | How often\nAnswer | Often | Seldom\nHeadache | 119 | 128\nBackache | 126 | 219"
     )
 
 
@@ -427,25 +383,6 @@ def test_a_name_in_the_middle_above_all_columns_stands_with_each(tmp_path):
     assert text_of(tmp_path, page).startswith("Statistic | Years | Years | Years\nStatistic | 1 | 2 | 3\n")
 
 
-def test_figures_at_the_middle_of_a_name_of_two_lines_are_one_row(tmp_path):
-    rows = [
-        ("Years of life lost", "before age 75", "7108", "6960", "6920"),
-        ("Inequality in the", "health index", "928", "904", "899"),
-        ("Mean of limits to", "all activities", "8766", "8762", "8779"),
-    ]
-    places = (200, 260, 320)
-    page = [Text(year, x=x, y=100) for year, x in zip(("1997", "1998", "1999"), places, strict=True)]
-    for y, (upper, lower, *figures) in zip((116, 156, 196), rows, strict=True):
-        page.append(Text(upper, x=60, y=y))
-        page += [Text(figure, x=x, y=y + 8) for figure, x in zip(figures, places, strict=True)]
-        page.append(Text(lower, x=60, y=y + 16))
-    assert text_of(tmp_path, page).splitlines()[-3:] == [
-        "Years of life lost before age 75 | 7108 | 6960 | 6920",
-        "Inequality in the health index | 928 | 904 | 899",
-        "Mean of limits to all activities | 8766 | 8762 | 8779",
-    ]
-
-
 def test_a_sign_that_a_table_sets_apart_belongs_to_its_figure(tmp_path):
     rows = [
         ("", "", "2014", "", "2015"),
@@ -476,19 +413,6 @@ def test_names_in_smaller_type_name_the_columns_of_the_figures_below(tmp_path):
     small = [Text(one.text, one.x, one.y, size=8) for one in table(names, pitch=10)]
     (found,) = find_tables(text_of(tmp_path, [*small, *table(MONEY[1:], y=132), *table(MONEY[1:], y=160)]))
     assert found.columns == ("–", "Sales in 2014 (net)", "Fees in 2014 (net)")
-
-
-def test_a_name_stands_with_all_columns_below_the_line_that_is_ruled_under_it(tmp_path):
-    rows = [
-        ("", "2014", "2015", "2016", "Growth"),
-        ("Tea", "11", "22", "33", "5%"),
-        ("Salt", "41", "52", "63", "7%"),
-        ("Rope", "71", "82", "93", "9%"),
-    ]
-    page = [Text("Years", x=238, y=86), Text("ended", x=238, y=98), Rule(196, 102, 318, 102)]
-    page += table(rows, y=114, places=(60, 200, 250, 300, 350))
-    (found,) = find_tables(text_of(tmp_path, [*page, *paragraph(PROSE, y=300)]))
-    assert found.columns == ("–", "Years ended 2014", "Years ended 2015", "Years ended 2016", "Growth")
 
 
 def test_names_that_hold_figures_name_columns_by_their_place(tmp_path):

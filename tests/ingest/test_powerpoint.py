@@ -8,7 +8,6 @@ from pptx.chart.data import CategoryChartData
 from pptx.enum.chart import XL_CHART_TYPE
 from pptx.enum.shapes import PROG_ID
 
-from adaptive_rag import AdaptiveRAG
 from adaptive_rag.errors import IndexingError
 from adaptive_rag.ingest import extract_text, split
 from tests.ingest.made_office import C, R, add_parts, diagram
@@ -148,29 +147,6 @@ def test_a_part_that_is_something_else_is_refused(tmp_path, deck, add, part, rea
             copy.writestr(name, b"<a/>" if name == part else source.read(name))
     with pytest.raises(IndexingError, match=reason):
         extract_text(path)
-
-
-def test_a_cell_of_a_slide_is_found_with_its_page(tmp_path, deck, add):
-    add(TITLE_ALONE, "Moving the library")
-    table = add(TITLE_ALONE, "Costs").shapes.add_table(3, 3, 0, 0, 100, 100).table
-    cells = [
-        "Item",
-        "Cost in 2024",
-        "Cost in 2025",
-        "Van",
-        "200 pounds",
-        "240 pounds",
-        "Boxes",
-        "30 pounds",
-        "",
-    ]
-    for cell, text in zip(table.iter_cells(), cells, strict=True):
-        cell.text = text
-    (tmp_path / "docs").mkdir()
-    deck.save(tmp_path / "docs" / "move.pptx")
-    result = AdaptiveRAG(str(tmp_path / "docs")).invoke("What did the van cost in 2025?")
-    assert "240 pounds" in result["answer"]
-    assert {citation["page"] for citation in result["citations"]} == {2}
 
 
 def test_an_equation_is_read_once_as_linear_text(read, add):

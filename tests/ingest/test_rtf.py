@@ -1,6 +1,5 @@
 import pytest
 
-from adaptive_rag import AdaptiveRAG
 from adaptive_rag.errors import IndexingError
 from adaptive_rag.ingest import extract_text, split
 
@@ -92,11 +91,6 @@ def test_a_document_that_breaks_off_is_read_as_far_as_it_goes(read):
 def test_what_is_no_rich_text_is_refused(read):
     with pytest.raises(IndexingError, match="is not a rich text document"):
         read("", "Shut the gate.", "")
-
-
-def test_a_cell_is_found_by_its_row_and_its_column(save):
-    path = save(row("Item", "Price", "Stock") + row("Hinge", "4.20", "12") + row("Dowel", "1.00", "80"))
-    assert "4.20" in AdaptiveRAG(str(path)).invoke("What is the price of the hinge?")["answer"]
 
 
 def test_a_star_inside_a_group_hides_nothing_and_at_its_start_only_what_is_unknown(read):

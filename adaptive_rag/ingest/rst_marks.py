@@ -3,51 +3,57 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass, field
 
-from adaptive_rag.ingest.marks import Kept
-from adaptive_rag.ingest.roles import read_role
-from adaptive_rag.ingest.rst_blocks import Names, fold_name
+from adaptive_rag.ingest.marks import Kept, read_role
 
 _BODY = r"(?:[^`\\]|\\.){1,1000}+"
+_ROLE = r"[A-Za-z][\w:.+-]{0,60}"
 _MARK = re.compile(
     r"(?<!\w)``(?=\S)(?P<literal>(?:[^`]|`(?!`)|`(?=``(?!`))){1,1000}+)``"
-    rf"|(?<!\w):(?P<role>[A-Za-z][\w:.+-]{{0,60}}):`(?P<content>{_BODY})`(?!\w)"
+    rf"|(?<!\w):(?P<role>{_ROLE}):`(?P<content>{_BODY})`(?!\w)"
     rf"|(?<!\w)_`(?=\S)(?P<target>{_BODY})`(?!\w)"
-    rf"|(?<!\w)`(?=\S)(?P<text>{_BODY})`(?P<after>__?(?!\w)|:[A-Za-z][\w:.+-]{{0,60}}:(?!`)|(?!\w))",
+    rf"|(?<!\w)`(?=\S)(?P<text>{_BODY})`(?P<after>__?(?!\w)|:{_ROLE}:(?!`)|(?!\w))",
     re.DOTALL,
 )
 _LINK = re.compile(r"(?P<title>.*?)\s*<(?P<address>[^<>]*)>", re.DOTALL)
 _ABSOLUTE = re.compile(r"https?://\S+", re.IGNORECASE)
 _SUBSTITUTION = re.compile(r"(?<![\w|])\|(?P<name>[^\s|](?:[^|\n]{0,60}[^\s|])?)\|(?:__?)?(?![\w|])")
-_NOTE = re.compile(r" ?(?<!\w)\[(?P<label>#?[\w.-]{0,60}|\*)\]_(?!\w)")
+_NOTE = re.compile(r" ?(?<!\w)\[(?:#?[\w.-]{0,60}|\*)\]_(?!\w)")
 _NAME = re.compile(
     r"(?<![\w`:/.-])(?P<name>[A-Za-z0-9](?:[\w.+-]{0,60}[A-Za-z0-9])?)(?P<mark>__?)(?=[\s.,;:!?)\]'\"/-]|$)"
 )
 _ESCAPE = re.compile(r"\\([\s\S])")
 
 
+@dataclass
+class Names:
+    """What a text defines."""
+
+    substitutions: dict[str, str] = field(default_factory=dict)
+    targets: dict[str, str] = field(default_factory=dict)
+
+
+def fold_name(name: str) -> str:
+    """Return a name as reStructuredText compares names."""
+    return " ".join(name.replace("\\", "").split()).casefold()
+
+
 def read_inline(text: str, kept: Kept, names: Names) -> str:
     """Return what a reader sees of a text, in as many lines."""
 
-    def mark(found: re.Match[str]) -> str:
-        return kept.put(found[0], _read_mark(found, kept, names))
-
-    def substitution(found: re.Match[str]) -> str:
-        known = names.substitutions.get(fold_name(found["name"]))
-        return found["name"] if known is None else known
-
     def name(found: re.Match[str]) -> str:
-        anonymous = found["mark"] == "__"
         address = names.targets.get(fold_name(found["name"]))
-        if address is None and not anonymous:
+        if address is None and found["mark"] != "__":
             return found[0]
         return _linked(found["name"], address or "", kept)
 
-    text = _MARK.sub(mark, text)
+    text = _MARK.sub(lambda found: kept.put(found[0], _read_mark(found, kept, names)), text)
     text = _NOTE.sub("", text)
-    text = _SUBSTITUTION.sub(substitution, text)
-    if names.targets:
-        text = _NAME.sub(name, text)
+    text = _SUBSTITUTION.sub(
+        lambda found: names.substitutions.get(fold_name(found["name"]), found["name"]), text
+    )
+    text = _NAME.sub(name, text) if names.targets else text
     return _ESCAPE.sub(lambda found: found[1].replace(" ", ""), text)
 
 
@@ -58,10 +64,9 @@ def _read_mark(found: re.Match[str], kept: Kept, names: Names) -> str:
     if found["target"]:
         return _plain(found["target"])
     role = found["role"] or (found["after"] or "").strip(":_")
-    content = found["content"] or found["text"]
+    text = _plain(found["content"] or found["text"])
     if role:
-        return kept.keep(" ".join(read_role(role, _plain(content)).split()))
-    text = _plain(content)
+        return kept.keep(" ".join(read_role(role, text).split()))
     if not found["after"]:
         return kept.keep(f"`{text}`")
     link = _LINK.fullmatch(text)
@@ -73,9 +78,8 @@ def _read_mark(found: re.Match[str], kept: Kept, names: Names) -> str:
 
 def _linked(text: str, address: str, kept: Kept) -> str:
     """Return the words of a link, with its address where that is one of the web."""
-    if not _ABSOLUTE.fullmatch(address) or text == address:
-        return kept.keep(text)
-    return kept.keep(f"[{text}]({address})")
+    seen = text == address or not _ABSOLUTE.fullmatch(address)
+    return kept.keep(text if seen else f"[{text}]({address})")
 
 
 def _plain(text: str) -> str:
