@@ -9,7 +9,7 @@ from dataclasses import replace
 from itertools import chain, groupby, pairwise, takewhile
 from statistics import median
 
-from adaptive_rag.ingest.layout import LEADER, Line, least_gap, levels, make_row, merge, side_by_side
+from adaptive_rag.ingest.layout import FIGURE, LEADER, Line, least_gap, levels, make_row, merge, side_by_side
 from adaptive_rag.ingest.table_headers import MOST_LINES, count_header_lines, lines_of_names
 from adaptive_rag.text.tables import EMPTY_CELL, names_columns
 
@@ -86,7 +86,30 @@ def _in_rows(lines: Iterable[Line]) -> list[list[Line]]:
             bands[-1].append(line)
         else:
             bands.append([line])
-    return list(chain.from_iterable(map(levels, bands)))
+    return _with_names_around(list(chain.from_iterable(map(levels, bands))))
+
+
+def _with_names_around(rows: Sequence[list[Line]]) -> list[list[Line]]:
+    """Put the two lines of a name into the row of figures that is set at the middle of their height."""
+    named: dict[int, list[Line]] = {}
+    taken: set[int] = set()
+    for at, row in enumerate(rows):
+        if len(row) < 2 or not all(FIGURE.fullmatch(line.text) for line in row):
+            continue
+        near = range(max(0, at - 2), min(len(rows), at + 3))
+        beside = [each for each in near if each not in taken and _is_set_around(rows[each], row)]
+        if len(beside) == 2:
+            upper, lower = sorted((rows[each][0] for each in beside), key=lambda line: line.y0)
+            if upper.y0 < row[0].y0 < lower.y0:
+                named[at] = [upper, lower, *row]
+                taken.update(beside)
+    return [named.get(at, row) for at, row in enumerate(rows) if at not in taken]
+
+
+def _is_set_around(row: Sequence[Line], figures: Sequence[Line]) -> bool:
+    """Tell a line by itself that stands left of figures, and reaches into their height."""
+    line, first = row[0], figures[0]
+    return len(row) == 1 and line.x1 <= first.x0 and line.y0 < first.y1 and line.y1 > first.y0
 
 
 def _stands_beside(line: Line, band: Sequence[Line]) -> bool:

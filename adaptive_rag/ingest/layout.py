@@ -54,6 +54,8 @@ class Line:
     """Where the columns of its table begin, if the line is a row; then each piece is a cell."""
     confidence: float | None = None
     """How sure its reading is, from 0 to 1, if it was read from a picture."""
+    reach: tuple[float, float] | None = None
+    """From where to where a ruled line goes right below it, that is below no other text at its height."""
 
     def __post_init__(self) -> None:
         self.text = " ".join(piece.strip() for piece in self.pieces).strip()

@@ -38,7 +38,7 @@ from adaptive_rag.ingest.layout import (
     with_whole_figures,
 )
 from adaptive_rag.ingest.paragraphs import ParagraphWriter
-from adaptive_rag.ingest.pdf_repair import has_entries, is_truncated
+from adaptive_rag.ingest.pdf_repair import has_entries, is_truncated, restore_pages
 from adaptive_rag.ingest.properties import note_properties
 from adaptive_rag.ingest.right_to_left import Letter, mostly_from_right, read_parts, runs_from_right
 from adaptive_rag.ingest.rules import Rules, read_framed
@@ -143,7 +143,7 @@ def open_pdf(path: Path) -> Iterator[Any]:
             raise IndexingError(_truncated(path))
         if kind != "pdf":  # such a document is printed to a PDF, for all that is asked of one
             document = pymupdf.open("pdf", document.convert_to_pdf())
-        if not _has_pages(document):
+        if not _find_pages(document):
             raise IndexingError(f"is damaged: no page can be read from it. {_FETCH_OR_PRINT}")
         yield document
     except IndexingError:
@@ -158,13 +158,17 @@ def open_pdf(path: Path) -> Iterator[Any]:
         tools.mupdf_display_warnings(shown[1])
 
 
-def _has_pages(document: Any) -> bool:
-    """Tell whether a list of pages leads to its last one; a damaged list refers to itself, or to nothing."""
+def _find_pages(document: Any) -> int:
+    """Return how many pages there are; where their list is damaged they are looked for in the whole file."""
     try:
         pages = document.page_count
-        return pages > 0 and all(has_entries(document, document.page_xref(at)) for at in {0, pages - 1})
+        # a list that refers to itself, or to nothing, is found out on the way to its last page
+        found = pages > 0 and all(has_entries(document, document.page_xref(at)) for at in {0, pages - 1})
     except _BROKEN:
-        return False
+        found = False
+    if not found:
+        restore_pages(document)
+    return int(document.page_count)
 
 
 def _set_upright(page: Any) -> None:
@@ -433,6 +437,7 @@ def _with_rows(page: Any, seen: SeenText, lines: list[Line], *, from_right: bool
     if from_right:
         return read_columns(read_framed(lines, rules.mirrored(width)))
     parts = with_whole_figures(part for line in lines for part in _cut(seen, line, rules))
+    rules.mark_reaches(parts)
     return read_columns(read_framed(parts, rules))
 
 

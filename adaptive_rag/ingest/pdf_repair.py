@@ -1,4 +1,4 @@
-"""Used while a PDF is opened: whether its file is whole."""
+"""Used while a PDF is opened: whether its file is whole, and where its pages are when their list is lost."""
 
 from __future__ import annotations
 
@@ -13,6 +13,9 @@ from adaptive_rag.errors import IndexingError
 _LONGEST_LEAD = 65_536
 _END_MARKS = (b"%%EOF", b"startxref", b"trailer")
 _OBJECT = re.compile(rb"\b\d{1,10}\s+\d{1,5}\s+obj\b")
+# A page has them from what it is listed under, where it does not name them itself (ISO 32000-1, 7.7.3.4).
+_INHERITED = ("Resources", "MediaBox", "CropBox", "Rotate")
+_DEEPEST = 50
 
 
 def is_truncated(path: Path) -> bool:
@@ -35,3 +38,41 @@ def is_truncated(path: Path) -> bool:
 def has_entries(document: Any, at: int) -> bool:
     """Tell whether a PDF has an object of this number, and something in it."""
     return 0 < at < document.xref_length() and bool(document.xref_get_keys(at))
+
+
+def restore_pages(document: Any) -> None:
+    """List the pages anew, in the order of the file, where a PDF's own list of them is lost."""
+    catalog = document.pdf_catalog()
+    pages = [at for at in range(1, document.xref_length()) if _entry(document, at, "Type") == "/Page"]
+    if catalog < 1 or not pages:
+        return
+    for page in pages:
+        for key in _INHERITED:
+            if value := _inherited(document, page, key):
+                document.xref_set_key(page, key, value)
+    listed = document.get_new_xref()
+    kids = " ".join(f"{page} 0 R" for page in pages)
+    document.update_object(listed, f"<< /Type /Pages /Count {len(pages)} /Kids [{kids}] >>")
+    for page in pages:
+        document.xref_set_key(page, "Parent", f"{listed} 0 R")
+    document.xref_set_key(catalog, "Pages", f"{listed} 0 R")
+
+
+def _inherited(document: Any, page: int, key: str) -> str:
+    """Return what a page has from above, or "" where it has its own or there is none."""
+    at = page
+    for _ in range(_DEEPEST):
+        if value := _entry(document, at, key):
+            return "" if at == page else value
+        parent = _entry(document, at, "Parent").split()
+        if not parent or not parent[0].isdigit():
+            break
+        at = int(parent[0])
+        if not has_entries(document, at):
+            break
+    return ""
+
+
+def _entry(document: Any, at: int, key: str) -> str:
+    kind, value = document.xref_get_key(at, key)
+    return "" if kind == "null" else str(value)

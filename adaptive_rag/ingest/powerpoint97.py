@@ -1,7 +1,7 @@
 """The loader of older PowerPoint presentations, .ppt: slides in order, with titles and notes, by [MS-PPT].
 
-The file is a tree of records. A slide's placeholders may keep their texts apart, in the list of slides; all
-other texts stand in the slide's own shapes.
+The file is a tree of records. A slide's placeholders may keep their texts apart, in the list of slides, and
+name them by number; all other texts stand in the slide's own shapes.
 """
 
 from __future__ import annotations
@@ -11,9 +11,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+import olefile  # type: ignore[import-untyped]
+from olefile.olefile import OleFileError  # type: ignore[import-untyped]
+
 from adaptive_rag.errors import IndexingError
 from adaptive_rag.ingest.documents import TextBuilder
-from adaptive_rag.ingest.word97 import open_ole
+from adaptive_rag.ingest.properties import note_properties
+from adaptive_rag.ingest.word97 import decode_property
 
 # kinds of records
 _DOCUMENT, _SLIDE, _NOTES, _NOTES_ATOM, _LIST, _PERSIST = 0x03E8, 0x03EE, 0x03F0, 0x03F1, 0x0FF0, 0x03F3
@@ -30,8 +34,6 @@ _HIDDEN = 0x04
 _ENCRYPTED = 0xF3D1C4DF
 _DEEPEST = 30
 _MOST_EDITS = 10_000
-# the kind of a text, and its words
-_Text = tuple[int, str]
 
 
 class _Record(NamedTuple):
@@ -44,54 +46,65 @@ class _Record(NamedTuple):
 
 def load_ppt(path: Path, builder: TextBuilder) -> None:
     """Write an older presentation's slides into `builder`: a slide is a page, and its title a heading."""
-    with open_ole(path, "a PowerPoint presentation", "PowerPoint", ".pptx", builder) as file:
-        data, user = (file.openstream(name).read() for name in ("PowerPoint Document", "Current User"))
-        _, token, last_edit = struct.unpack_from("<III", user, 8)
-        if token == _ENCRYPTED:
-            raise IndexingError("asks for a password. Save it as .pptx without one")
-        _Presentation(data, builder).write(last_edit)
+    try:
+        with olefile.OleFileIO(path) as file:
+            if not (file.exists("PowerPoint Document") and file.exists("Current User")):
+                raise IndexError("there is no presentation in it")
+            data, user = (file.openstream(name).read() for name in ("PowerPoint Document", "Current User"))
+            _Presentation(data, user, builder).write()
+            found = file.get_metadata()
+    except (OleFileError, struct.error, IndexError) as error:
+        raise IndexingError(
+            "is not a PowerPoint presentation or is damaged. "
+            "Open it in PowerPoint or LibreOffice and save it as .pptx"
+        ) from error
+    title, author = (decode_property(value, found.codepage) for value in (found.title, found.author))
+    note_properties(builder, title=title, author=author, date=found.create_time)
 
 
 class _Presentation:
-    def __init__(self, data: bytes, builder: TextBuilder) -> None:
+    def __init__(self, data: bytes, user: bytes, builder: TextBuilder) -> None:
         self._data, self._builder = data, builder
+        _, token, last_edit = struct.unpack_from("<III", user, 8)
         self._places = dict[int, int]()
+        self._ids = dict[int, int]()
+        self._root = 0
+        if token == _ENCRYPTED:
+            raise IndexingError("asks for a password. Save it as .pptx without one")
+        self._read_edits(last_edit)
 
-    def write(self, last_edit: int) -> None:
+    def write(self) -> None:
         """Write the slides that are shown; a note names the hidden ones."""
-        lists: dict[int, dict[int, tuple[int, list[_Text]]]] = {}
-        for record in self._part(self._read_edits(last_edit), _DOCUMENT):
+        lists: dict[int, dict[int, list[tuple[int, str]]]] = {}
+        for record in self._records(*self._span_of(self._root, _DOCUMENT)):
             if record.kind == _LIST:
                 lists[record.instance] = self._read_list(record)
-        notes = dict[int, int]()  # by the slide that they are for
+        by_slide = dict[int, int]()
         for number in lists.get(2, {}):
-            for record in self._part(number, _NOTES):
+            for record in self._records(*self._span_of(number, _NOTES)):
                 if record.kind == _NOTES_ATOM:
-                    notes[self._number(record)] = number
+                    by_slide[struct.unpack_from("<I", self._data, record.start)[0]] = number
         hidden = []
-        for position, (number, (identity, listed)) in enumerate(lists.get(0, {}).items(), start=1):
-            shapes = list(self._part(number, _SLIDE))
-            if any(self._data[each.start + 10] & _HIDDEN for each in shapes if each.kind == _SHOW):
+        for position, (number, texts) in enumerate(lists.get(0, {}).items(), start=1):
+            span = self._span_of(number, _SLIDE)
+            if self._is_hidden(span):
                 hidden.append(str(position))
                 continue
             self._builder.mark_page(position)
-            self._write_slide(self._texts(shapes, listed), position)
-            if identity in notes:
-                own = self._texts(list(self._part(notes[identity], _NOTES)), lists[2][notes[identity]][1])
-                lines = (line for kind, text in own if kind == _NOTE for line in _lines(text))
-                for line in dict.fromkeys(lines):
-                    self._builder.add_paragraph(line)
+            self._write_slide(span, texts, position)
+            note = by_slide.get(self._ids[number])
+            if note is not None:
+                self._write_notes(self._span_of(note, _NOTES), lists[2][note])
         self._builder.note_hidden("slides", hidden)
 
-    def _read_edits(self, at: int) -> int:
-        """Find where the parts lie, from the last edit back to the first; return the document's number."""
-        document = 0
+    def _read_edits(self, at: int) -> None:
+        """Find where the parts lie, from the last edit back to the first; the last one counts."""
         for _ in range(_MOST_EDITS):
             record = self._record(at)
             if record.kind != _EDIT:
                 raise IndexError("an edit was expected")
             before, directory, root = struct.unpack_from("<III", self._data, record.start + 8)
-            document = document or root
+            self._root = self._root or root
             held = self._record(directory)
             place = held.start
             while held.kind == _DIRECTORY and place + 4 <= held.end:
@@ -102,25 +115,33 @@ class _Presentation:
                     self._places.setdefault(number, offset)
                 place += 4 + 4 * count
             if not before or before >= at:
-                break
+                return
             at = before
-        return document
 
-    def _read_list(self, record: _Record) -> dict[int, tuple[int, list[_Text]]]:
-        """Return by the number of each slide its id and the texts of its placeholders."""
-        found: dict[int, tuple[int, list[_Text]]] = {}
-        texts, kind = list[_Text](), _OTHER
+    def _read_list(self, record: _Record) -> dict[int, list[tuple[int, str]]]:
+        """Return the texts of placeholders, each with its kind, by the number of the slide."""
+        found: dict[int, list[tuple[int, str]]] = {}
+        texts, kind = list[tuple[int, str]](), _OTHER
         for each in self._records(record.start, record.end):
             if each.kind == _PERSIST:
                 number, _, _, identity = struct.unpack_from("<IIiI", self._data, each.start)
-                _, texts = found.setdefault(number, (identity, []))
+                texts = found.setdefault(number, [])
+                self._ids[number] = identity
             elif each.kind == _KIND:
-                kind = self._number(each)
+                (kind,) = struct.unpack_from("<I", self._data, each.start)
             elif each.kind in (_CHARS, _BYTES):
                 texts.append((kind, self._text(each)))
         return found
 
-    def _write_slide(self, texts: list[_Text], position: int) -> None:
+    def _write_slide(self, span: tuple[int, int], listed: list[tuple[int, str]], position: int) -> None:
+        texts, referred = list[tuple[int, str]](), set[int]()
+        for kind, text, reference in self._texts(*span):
+            if reference is None:
+                texts.append((kind, text))
+            elif reference < len(listed) and reference not in referred:
+                referred.add(reference)
+                texts.append(listed[reference])
+        texts += [each for number, each in enumerate(listed) if number not in referred]
         texts.sort(key=lambda each: each[0] not in _TITLES)
         title = _lines(texts[0][1]) if texts and texts[0][0] in _TITLES else []
         if title:
@@ -131,47 +152,50 @@ class _Presentation:
             for line in _lines(text):
                 self._builder.add_paragraph(line, marker="-" if kind in _BODIES else "")
 
-    def _texts(self, records: list[_Record], listed: list[_Text]) -> list[_Text]:
-        """Return the texts of shapes; one may stand in the list and be named by its number there."""
-        texts, named = list[_Text](), set[int]()
-        for shape in self._below(records, _SHAPE):
-            inside = list(self._records(shape.start, shape.end))
-            if any(self._data[each.start + 4] in _FURNITURE for each in self._below(inside, _PLACEHOLDER)):
+    def _write_notes(self, span: tuple[int, int], listed: list[tuple[int, str]]) -> None:
+        own = [(kind, text) for kind, text, reference in self._texts(*span) if reference is None]
+        lines = [line for kind, text in [*own, *listed] if kind == _NOTE for line in _lines(text)]
+        for line in dict.fromkeys(lines):
+            self._builder.add_paragraph(line)
+
+    def _is_hidden(self, span: tuple[int, int]) -> bool:
+        show = (record for record in self._records(*span) if record.kind == _SHOW)
+        return any(struct.unpack_from("<H", self._data, record.start + 10)[0] & _HIDDEN for record in show)
+
+    def _texts(self, start: int, end: int) -> Iterator[tuple[int, str, int | None]]:
+        """Yield the texts of shapes: the kind of each, its words, or the number of a listed text."""
+        for shape in self._below(start, end, _SHAPE):
+            placeholders = self._below(shape.start, shape.end, _PLACEHOLDER)
+            if any(self._data[each.start + 4] in _FURNITURE for each in placeholders):
                 continue
-            kind = _OTHER
-            for box in self._below(inside, _TEXTBOX):
+            for box in self._below(shape.start, shape.end, _TEXTBOX):
+                kind = _OTHER
                 for record in self._records(box.start, box.end):
                     if record.kind == _KIND:
-                        kind = self._number(record)
-                    elif record.kind == _REFERENCE and (at := self._number(record)) < len(listed):
-                        texts += [listed[at]] if at not in named else []
-                        named.add(at)
+                        (kind,) = struct.unpack_from("<I", self._data, record.start)
+                    elif record.kind == _REFERENCE:
+                        yield kind, "", struct.unpack_from("<I", self._data, record.start)[0]
                     elif record.kind in (_CHARS, _BYTES):
-                        texts.append((kind, self._text(record)))
-        return texts + [each for at, each in enumerate(listed) if at not in named]
+                        yield kind, self._text(record), None
 
     def _text(self, record: _Record) -> str:
         raw = self._data[record.start : record.end]
         return raw.decode("utf-16-le" if record.kind == _CHARS else "latin-1", "replace")
 
-    def _number(self, record: _Record) -> int:
-        return int(struct.unpack_from("<I", self._data, record.start)[0])
-
-    def _part(self, number: int, kind: int) -> Iterator[_Record]:
-        """Yield the records of a part by its number; none, if it is of another kind."""
+    def _span_of(self, number: int, kind: int) -> tuple[int, int]:
+        """Return where a part's records lie; nowhere, if it is of another kind."""
         record = self._record(self._places[number]) if number in self._places else None
-        if record and record.kind == kind:
-            yield from self._records(record.start, record.end)
+        return (record.start, record.end) if record and record.kind == kind else (0, 0)
 
-    def _below(self, records: list[_Record], kind: int, depth: int = 0) -> Iterator[_Record]:
+    def _below(self, start: int, end: int, kind: int, depth: int = 0) -> Iterator[_Record]:
         """Yield the records of a kind, at any depth, in their order."""
         if depth > _DEEPEST:
             raise IndexError("its records are nested too deep")
-        for record in records:
+        for record in self._records(start, end):
             if record.kind == kind:
                 yield record
             elif record.container:
-                yield from self._below(list(self._records(record.start, record.end)), kind, depth + 1)
+                yield from self._below(record.start, record.end, kind, depth + 1)
 
     def _records(self, start: int, end: int) -> Iterator[_Record]:
         while start + _HEAD <= end:

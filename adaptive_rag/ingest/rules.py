@@ -6,23 +6,25 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise, product
+from itertools import accumulate, chain, pairwise, product
 from typing import NamedTuple
 
-from adaptive_rag.ingest.columns import with_rule
-from adaptive_rag.ingest.layout import FIGURE, Line, levels, make_row, merge
+from adaptive_rag.ingest.columns import apart, columns_under, find_columns, with_rule
+from adaptive_rag.ingest.layout import Line, levels, make_row
 from adaptive_rag.ingest.table_headers import holds_figures, is_name
 from adaptive_rag.text.tables import EMPTY_CELL
 
 # In points: rules so near to each other meet or are one, since a page may draw each cell's border by itself.
 _NEAR = 4.0
+# In type sizes: how far the top of a name may be above the ruled line below it, or its next line.
+_BELOW = 2.0
 # A page with more rules than these holds a drawing.
 _MOST_RULES = 1000
 # The share of a table's cells that hold something. The boxes of a diagram fill fewer.
 _FILLED = 0.5
 # One row by itself is a table of so many different cells, none longer in characters, not two boxes.
 _FEWEST_BESIDE, _LONGEST_CELL = 3, 80
-_WORD = re.compile(r"[^\W\d_]{3}")
+_WORD, _LETTERS = re.compile(r"[^\W\d_]{3}"), re.compile(r"[^\W\d_]{2}")
 # The rows and the columns that a cell covers.
 _Reach = tuple[range, range]
 
@@ -62,6 +64,20 @@ class Rules:
             for rule in self.upright
             if line.x0 + 1 < rule.at < line.x1 - 1 and rule.start < middle < rule.end
         )
+
+    def mark_reaches(self, lines: Iterable[Line]) -> None:
+        """Note at a name, of one line or more, how far the ruled line goes that is drawn right below it."""
+        rows = levels(lines)
+        feet = [max(line.y1 for line in row) for row in rows]
+        for rule in self.level:
+            foot = rule.at
+            for row in reversed(rows[: bisect_right(feet, rule.at + _NEAR / 2)]):
+                over = [line for line in row if line.x0 < rule.end and rule.start < line.x1]
+                inside = len(over) == 1 and rule.start - _NEAR < over[0].x0 and over[0].x1 < rule.end + _NEAR
+                if not inside or over[0].reach or not 0 < foot - over[0].y0 < _BELOW * over[0].size:
+                    break
+                over[0].reach = rule.start, rule.end
+                foot = over[0].y0
 
     def mirrored(self, width: float) -> Rules:
         """Return the rules as a mirror beside a page of this width shows them."""
@@ -122,20 +138,24 @@ def _read_frame(lines: list[Line], frame: Rules) -> list[Line]:
     found: dict[_Reach, list[Line]] = {}
     for index, line in enumerate(lines):
         x, y = (line.x0 + line.x1) / 2, (line.y0 + line.y1) / 2
-        if not line.columns and xs[0] < x < xs[-1] and ys[0] < y < ys[-1]:
-            inside[index] = line
-            reach = _reach(ys, y, frame.level, x), _reach(xs, x, frame.upright, y)
-            found.setdefault(reach, []).append(line)
-    cells = {place: held for (rows, columns), held in found.items() for place in product(rows, columns)}
-    rows, kept = (sorted({place[axis] for place in cells}) for axis in (0, 1))
-    is_drawing = len(kept) < 2 or len(inside) < _FILLED * len(rows) * len(kept)
-    if is_drawing or any(map(_holds_several, found.values())):
-        return lines
+        if line.columns or not (xs[0] < x < xs[-1] and ys[0] < y < ys[-1]):
+            continue
+        inside[index] = line
+        reach = _reach(ys, y, frame.level, x), _reach(xs, x, frame.upright, y)
+        found.setdefault(reach, []).append(line)
+    columns = _columns(found, xs)
+    cells: dict[tuple[int, int], list[Line]] = {}
+    for place, line in _places(found, xs, ys, columns):
+        cells.setdefault(place, []).append(line)
+    rows, kept = (sorted({cell[axis] for cell in cells}) for axis in (0, 1))
+    if len(kept) < 2 or len(inside) < _FILLED * len(rows) * len(kept):
+        return lines  # a drawing
+    starts = [start for strip in columns for start, _ in strip]
+    places = tuple(starts[column] for column in kept)
     # one cell may reach lower than those beside it, and a strip hold no more than its rest
     rows = rows[:1] + [row for above, row in pairwise(rows) if _differ(cells, above, row, kept)]
     strips = [[cells.get((at, column), []) for column in kept] for at in rows]
-    places = tuple(xs[column] for column in kept)
-    made = _with_titles([(make_row(strip, places), _is_one(strip)) for strip in strips])
+    made = _with_titles([(row, _is_one(strip)) for strip in strips for row in _rows_of(strip, places)])
     if not _is_table([row.pieces for row in made if row.columns]):
         return lines
     at = next((at for at, row in enumerate(made) if row.columns), 0)
@@ -144,12 +164,6 @@ def _read_frame(lines: list[Line], frame: Rules) -> list[Line]:
     first = min(inside)
     after = [line for index, line in enumerate(lines) if index > first and index not in inside]
     return [*lines[:first], *made, *after]
-
-
-def _holds_several(cell: Sequence[Line]) -> bool:
-    """Tell a stretch of several rows of figures, without borders, from a cell that is wrapped."""
-    heights = levels(cell)
-    return len(heights) > 1 and all(FIGURE.fullmatch(merge(level).text) for level in heights)
 
 
 def _is_table(rows: Sequence[Sequence[str]]) -> bool:
@@ -174,6 +188,99 @@ def _is_header(rows: Sequence[Line]) -> bool:
 def _is_one(cells: Sequence[Sequence[Line]]) -> bool:
     """Tell a cell that covers all columns."""
     return bool(cells[0]) and all(cell == cells[0] for cell in cells)
+
+
+def _columns(found: Mapping[_Reach, Sequence[Line]], xs: Sequence[float]) -> list[list[tuple[float, float]]]:
+    """Return the columns of each upright strip: several where wide gaps, not borders, part them."""
+    columns = [[(start, end)] for start, end in pairwise(xs)]
+    by_strip: dict[int, list[list[Line]]] = {}
+    for (_, reach), lines in sorted(found.items(), key=lambda item: item[0][0][0]):
+        if len(reach) == 1:
+            by_strip.setdefault(reach[0], []).extend(levels(lines))
+    for strip, texts in by_strip.items():
+        gaps = sum(map(_has_gap, texts))
+        if gaps > 1 and 2 * gaps >= len(texts):
+            columns[strip] = find_columns([apart(level) for level in texts]) or columns[strip]
+    return columns
+
+
+def _places(
+    found: Mapping[_Reach, Sequence[Line]],
+    xs: Sequence[float],
+    ys: Sequence[float],
+    columns: Sequence[Sequence[tuple[float, float]]],
+) -> Iterator[tuple[tuple[int, int], Line]]:
+    """Yield each line with each row and column that its cell covers.
+
+    Where no border is drawn between cells, each line stands in its own strips: figures one below the other
+    are no cell over several rows, and texts side by side none over several columns.
+    """
+    stacked = {rows for (rows, _), lines in found.items() if len(rows) > 1 and _figures(lines) > 1}
+    numbers = [
+        range(end - len(strip), end)
+        for strip, end in zip(columns, accumulate(map(len, columns)), strict=True)
+    ]
+    for (rows, reach), lines in found.items():
+        beside = len(reach) > 1 and any(map(_has_gap, levels(lines)))
+        for line in lines:
+            edge = 0.3 * (line.y1 - line.y0)
+            own = _strips(ys, rows, line.y0 + edge, line.y1 - edge) if rows in stacked else rows
+            strips = _strips(xs, reach, line.x0 + 1, line.x1 - 1) if beside else reach
+            at = list(chain.from_iterable(numbers[strip] for strip in strips))
+            if (
+                len(strips) == 1
+                and len(at) > 1
+                and not (len(levels(lines)) == 1 == len(lines) and is_name(line.text))
+            ):
+                at = [at[0] + column for column in columns_under([line], columns[strips[0]])]
+            for place in product(own, at):
+                yield place, line
+
+
+def _strips(borders: Sequence[float], reach: range, start: float, end: float) -> range:
+    """Return the strips of a cell between two places."""
+    first, last = bisect_right(borders, start) - 1, bisect_right(borders, end) - 1
+    return range(max(reach[0], min(first, reach[-1])), min(max(last, reach[0]), reach[-1]) + 1)
+
+
+def _figures(lines: Iterable[Line]) -> int:
+    """Return how many of a cell's lines hold no word: "12" above "30"."""
+    return sum(not any(_LETTERS.search(line.text) for line in level) for level in levels(lines))
+
+
+def _has_gap(level: Sequence[Line]) -> bool:
+    """Tell whether a wide gap goes through what stands at one height."""
+    return len(apart(level)) > 1
+
+
+def _rows_of(cells: Sequence[list[Line]], places: tuple[float, ...]) -> list[Line]:
+    """Return the rows between two borders: one, or those of the figures that stand one below the other."""
+    heights = _row_heights(cells)
+    rows: list[list[list[Line]]] = [[[] for _ in cells] for _ in heights or [0]]
+    for column, cell in enumerate(cells):
+        for line in cell:
+            middle = (line.y0 + line.y1) / 2
+            rows[max(0, bisect_right(heights, middle + 0.3 * line.size) - 1)][column].append(line)
+    return [make_row(row, places) for row in rows if any(row)]
+
+
+def _row_heights(cells: Sequence[Sequence[Line]]) -> list[float]:
+    """Return the heights of rows that have no border between them: of figures beside which others stand."""
+    heights_of = [levels(cell) for cell in cells]
+    high = [cell for cell in heights_of if len(cell) > 1]
+    stacks = [cell for cell in high if _figures(chain.from_iterable(cell)) == len(cell)]
+    if 2 * len(stacks) < len(high):
+        return []
+    heights: list[float] = []
+    for height in sorted({_middle(level) for cell in stacks for level in cell}):
+        beside = sum(any(abs(height - _middle(level)) < _NEAR for level in cell) for cell in heights_of)
+        if beside > 1 and (not heights or height - heights[-1] > _NEAR):
+            heights.append(height)
+    return heights if len(heights) > 1 else []
+
+
+def _middle(level: Sequence[Line]) -> float:
+    return (level[0].y0 + level[0].y1) / 2
 
 
 def _with_titles(rows: Sequence[tuple[Line, bool]]) -> list[Line]:

@@ -93,6 +93,9 @@ def _reaches(
     names = [_extent(cell) for cell in cells]
     size = max(line.size for cell in cells for line in cell)
     own = [_under(name, columns) for name in names]
+    ruled = [_above_rule(cell, columns) for cell in cells]
+    if any(ruled):
+        return [reach or at for reach, at in zip(ruled, own, strict=True)]
     cost, spans = _best_spans(names, columns, size)
     fits = all(
         len(at) == 1 and _shift(name, columns[at[0]], size) < _NEAR * size
@@ -141,6 +144,13 @@ def _under(name: _Extent, columns: Sequence[_Extent]) -> range:
     over = [at for at, (start, end) in enumerate(columns) if start < name[1] and name[0] < end]
     near = min(range(len(columns)), key=lambda at: max(columns[at][0] - name[1], name[0] - columns[at][1]))
     return range(over[0], over[-1] + 1) if over else range(near, near + 1)
+
+
+def _above_rule(cell: Sequence[Line], columns: Sequence[_Extent]) -> range | None:
+    """Return the columns below the ruled line that is drawn below a name, if they are several."""
+    start, end = cell[0].reach or (0.0, 0.0)
+    under = [at for at, column in enumerate(columns) if start < (column[0] + column[1]) / 2 < end]
+    return range(under[0], under[-1] + 1) if len(cell) == 1 and len(under) > 1 and under[0] else None
 
 
 def _extent(cell: Sequence[Line]) -> _Extent:

@@ -1,21 +1,22 @@
 """The loader of older Word documents, .doc: paragraphs, headings, lists, tables and notes, by [MS-DOC].
 
 The text lies in pieces that a table names. What a paragraph or some letters are, stands in pages of
-properties by their place in the file.
+properties by their place in the file. Word 6 and 95 are read as text alone: their properties have other
+numbers.
 """
 
 from __future__ import annotations
 
+import itertools
 import re
 import struct
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from itertools import pairwise
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import olefile  # type: ignore[import-untyped]
+from olefile.olefile import OleFileError  # type: ignore[import-untyped]
 
 from adaptive_rag.errors import IndexingError
 from adaptive_rag.ingest.documents import TextBuilder
@@ -24,16 +25,24 @@ from adaptive_rag.ingest.text import code_page
 from adaptive_rag.text.tables import EMPTY_CELL
 
 _WORD_97 = 0xC1
-_ENCRYPTED, _TABLE_1 = 0x0100, 0x0200
-# where the first block of the document stream says how long each part is, and where each structure lies
-_COUNTS, _LETTERS, _PARAGRAPHS, _PIECES = 0x4C, 0xFA, 0x102, 0x1A2
+_COMPLEX, _ENCRYPTED, _TABLE_1 = 0x0004, 0x0100, 0x0200
+# where the first block of the document stream says where each structure lies
+_FOOTNOTES, _ENDNOTES, _LETTERS, _PARAGRAPHS, _PIECES, _PIECES_95 = 0xAA, 0x20A, 0xFA, 0x102, 0x1A2, 0x160
 _DELETED, _HIDDEN, _IN_TABLE, _ROW_END, _LIST = 0x0800, 0x083C, 0x2416, 0x2417, 0x460B
 _NO_LIST = (0, 0xF801)
 _OPERANDS = (1, 1, 2, 4, 2, 2, 0, 3)  # bytes of a property, by its upper bits; 0: their number stands first
 _LONG_PROPERTY = 0xD608
 _PAGE = 512
 _UNSEEN = "\0"
+_MARKS = re.compile("[\r\x07\x0c]")
 _SHOWN = str.maketrans({"\x0b": " ", "\x0e": " ", "\x1e": "-", "\t": " ", "\xa0": " "})
+_CONTROLS = re.compile("[\0-\x1f]")
+# what Word 6 and 95 write in, by the lower bits of the document's language; 1252 for all others
+_CODE_PAGES = {
+    0x01: "cp1256", 0x02: "cp1251", 0x05: "cp1250", 0x08: "cp1253", 0x0D: "cp1255", 0x0E: "cp1250",
+    0x15: "cp1250", 0x18: "cp1250", 0x19: "cp1251", 0x1A: "cp1250", 0x1B: "cp1250", 0x1F: "cp1254",
+    0x22: "cp1251", 0x23: "cp1251", 0x24: "cp1250",
+}  # fmt: skip
 
 
 class _Piece(NamedTuple):
@@ -51,36 +60,43 @@ class _Run(NamedTuple):
     start: int
     end: int
     style: int
-    properties: Mapping[int, int]
+    properties: dict[int, int]
+
+
+class _Paragraph(NamedTuple):
+    start: int
+    end: int
+    text: str
+    mark: str
+    run: _Run | None
+
+    def has(self, number: int) -> bool:
+        return bool(self.run and self.run.properties.get(number))
 
 
 def load_doc(path: Path, builder: TextBuilder) -> None:
     """Write an older Word document's text and headings into `builder`."""
-    with open_ole(path, "a Word document", "Word", ".docx", builder) as file:
-        data = file.openstream("WordDocument").read()
-        flags = _u16(data, 0x0A)
-        if flags & _ENCRYPTED:
-            raise IndexingError("asks for a password. Save it as .docx without one")
-        if _u16(data, 2) < _WORD_97:
-            raise IndexingError("was written by Word 6 or 95. Save it as .docx in Word or LibreOffice")
-        _Document(data, file.openstream("1Table" if flags & _TABLE_1 else "0Table").read(), builder).write()
-
-
-@contextmanager
-def open_ole(path: Path, kind: str, program: str, suffix: str, builder: TextBuilder) -> Iterator[Any]:
-    """Open a document of Office 97, and say in plain words what is wrong with it; note its properties."""
     try:
         with olefile.OleFileIO(path) as file:
-            yield file
-            known = file.get_metadata()
-    except (OSError, struct.error, IndexError) as error:
-        ways = f"Open it in {program} or LibreOffice and save it as {suffix}"
-        raise IndexingError(f"is not {kind} or is damaged. {ways}") from error
-    title, author = (_decode(value, known.codepage) for value in (known.title, known.author))
-    note_properties(builder, title=title, author=author, date=known.create_time)
+            if not file.exists("WordDocument"):
+                raise IndexError("there is no document in it")
+            data = file.openstream("WordDocument").read()
+            flags = _u16(data, 0x0A)
+            if flags & _ENCRYPTED:
+                raise IndexingError("asks for a password. Save it as .docx without one")
+            name = "1Table" if flags & _TABLE_1 else "0Table"
+            table = file.openstream(name).read() if file.exists(name) else b""
+            _Document(data, table, builder).write()
+            found = file.get_metadata()
+    except (OleFileError, struct.error, IndexError) as error:
+        raise IndexingError(
+            "is not a Word document or is damaged. Open it in Word or LibreOffice and save it as .docx"
+        ) from error
+    title, author = (decode_property(value, found.codepage) for value in (found.title, found.author))
+    note_properties(builder, title=title, author=author, date=found.create_time)
 
 
-def _decode(value: bytes | str | None, page: int | None) -> str:
+def decode_property(value: bytes | str | None, page: int | None) -> str:
     """Return a property that an OLE file holds in the code page that it names."""
     if isinstance(value, bytes):
         value = value.decode(code_page((page or 0) & 0xFFFF) or "cp1252", "replace")
@@ -93,29 +109,49 @@ def _u16(data: bytes, at: int) -> int:
 
 class _Document:
     def __init__(self, data: bytes, table: bytes, builder: TextBuilder) -> None:
-        self._data, self._table, self._builder = data, table, builder
+        self._data, self._builder = data, builder
+        self._new = _u16(data, 2) >= _WORD_97
+        self._table = table if self._new else data
         self._pieces = list(self._read_pieces())
-        self._runs = sorted(self._read_runs(_PARAGRAPHS, 13), key=lambda run: run.start)
-        unseen = (_HIDDEN, _DELETED)
+        self._starts = [piece.start for piece in self._pieces]
+        self._paragraphs = sorted(self._read_runs(_PARAGRAPHS, 13), key=lambda run: run.start)
+        self._paragraph_starts = [run.start for run in self._paragraphs]
         letters = self._read_runs(_LETTERS, 1)
-        hidden = [run for run in letters if any(run.properties.get(each) == 1 for each in unseen)]
-        self._text = _without_codes("".join(self._read_piece(piece, hidden) for piece in self._pieces))
+        self._hidden = sorted(
+            (run.start, run.end)
+            for run in letters
+            if run.properties.get(_HIDDEN) == 1 or run.properties.get(_DELETED) == 1
+        )
+        self._text = _without_codes("".join(map(self._read_piece, self._pieces)))
         self._cells: list[str] = []
         self._rows: list[str] = []
 
     def write(self) -> None:
-        """Write the text, and below it the notes and what stands in boxes."""
-        counts = struct.unpack_from("<7i", self._data, _COUNTS)
+        """Write the text, each note behind the paragraph that it belongs to, and then the text boxes."""
+        counts = struct.unpack_from("<7i", self._data, 0x4C if self._new else 0x34)
         if min(counts) < 0:
             raise IndexError("a part of the text has no length")
         text, footnotes, headers, macros, comments, endnotes, boxes = counts
-        self._write_part(0, text)
-        self._write_part(text, text + footnotes)
-        at = text + footnotes + headers + macros + comments
-        self._write_part(at, at + endnotes + boxes)
+        at_endnotes = text + footnotes + headers + macros + comments
+        notes = self._read_notes(_FOOTNOTES, text) | self._read_notes(_ENDNOTES, at_endnotes)
+        waiting = sorted(notes.items(), reverse=True)
+        for paragraph in self._split(0, text):
+            self._add(paragraph)
+            while waiting and waiting[-1][0] <= paragraph.end and not self._cells and not self._rows:
+                self._add_all(*waiting.pop()[1])
+        self._end_table()
+        for _, note in reversed(waiting):
+            self._add_all(*note)
+        if not self._new:
+            self._add_all(text, text + footnotes)
+        self._add_all(at_endnotes + endnotes, at_endnotes + endnotes + boxes)
 
     def _read_pieces(self) -> Iterator[_Piece]:
-        at, size = struct.unpack_from("<II", self._data, _PIECES)
+        at, size = struct.unpack_from("<II", self._data, _PIECES if self._new else _PIECES_95)
+        if not self._new and not (_u16(self._data, 0x0A) & _COMPLEX and size):
+            start, end = struct.unpack_from("<II", self._data, 0x18)
+            yield _Piece(0, max(0, min(end, len(self._data)) - start), start, 1)
+            return
         held, place = self._table[at : at + size], 0
         while held[place] == 1:  # properties that pieces share
             place += 3 + _u16(held, place + 1)
@@ -123,32 +159,41 @@ class _Document:
             raise IndexError("there is no table of pieces")
         count = (struct.unpack_from("<I", held, place + 1)[0] - 4) // 12
         starts = struct.unpack_from(f"<{count + 1}I", held, place + 5)
-        if starts[-1] > len(self._data) or any(start > end for start, end in pairwise(starts)):
+        if starts[-1] > len(self._data):  # pieces that repeat one stretch without end
             raise IndexError("the text is longer than the file")
-        for number, (start, end) in enumerate(pairwise(starts)):
+        for number, (start, end) in enumerate(itertools.pairwise(starts)):
             (where,) = struct.unpack_from("<I", held, place + 5 + 4 * (count + 1) + 8 * number + 2)
             packed, where = bool(where & 0x40000000), where & 0x3FFFFFFF
-            yield _Piece(start, end, where // 2 if packed else where, 1 if packed else 2)
+            if start > end:
+                raise IndexError("a piece ends before it starts")
+            yield _Piece(start, end, where // 2 if packed else where, 1 if packed or not self._new else 2)
 
-    def _read_piece(self, piece: _Piece, hidden: list[_Run]) -> str:
+    def _read_piece(self, piece: _Piece) -> str:
         """Return the characters of a piece, with zeros for hidden and deleted ones, so that places stay."""
         length = piece.end - piece.start
         raw = self._data[piece.at : piece.at + length * piece.width]
-        # the two halves of a character stay two, so that places count
-        letters = (
-            list(map(chr, struct.unpack(f"<{len(raw) // 2}H", raw[: len(raw) // 2 * 2])))
-            if piece.width == 2
-            else list(raw.decode("cp1252", "replace"))
-        )
-        letters += _UNSEEN * (length - len(letters))
-        for run in hidden:
-            low, high = ((at - piece.at) // piece.width for at in (run.start, run.end))
-            for at in range(max(low, 0), min(high, length)):
-                letters[at] = letters[at] if letters[at] in "\r\x07\x0c\x13\x14\x15" else _UNSEEN
-        return "".join(letters)
+        if piece.width == 2:
+            text = "".join(map(chr, struct.unpack(f"<{len(raw) // 2}H", raw[: len(raw) // 2 * 2])))
+        else:
+            page = "cp1252" if self._new else _CODE_PAGES.get(_u16(self._data, 6) & 0x3FF, "cp1252")
+            text = raw.decode(page, "replace")
+        parts, done = [], 0
+        first = max(0, bisect_right(self._hidden, (piece.at, 0)) - 1)
+        for start, end in self._hidden[first:]:
+            low, high = (start - piece.at) // piece.width, (end - piece.at) // piece.width
+            if low >= length:
+                break
+            low, high = max(low, done), min(high, len(text))
+            if low < high:
+                unseen = re.sub("[^\r\x07\x0c\x13-\x15]", _UNSEEN, text[low:high])
+                parts += [text[done:low], unseen]
+                done = high
+        return ("".join(parts) + text[done:]).ljust(length, _UNSEEN)
 
     def _read_runs(self, where: int, width: int) -> Iterator[_Run]:
         """Yield what the pages of properties say of paragraphs, or of letters where `width` is 1."""
+        if not self._new:
+            return
         at, size = struct.unpack_from("<II", self._data, where)
         count = max(0, min(size, len(self._table) - at) - 4) // 8
         pages = struct.unpack_from(f"<{count}I", self._table, at + 4 * (count + 1)) if count else ()
@@ -169,47 +214,72 @@ class _Document:
                         style, properties = _u16(properties, 0), properties[2:]
                 yield _Run(places[number], places[number + 1], style, _read_properties(properties))
 
-    def _write_part(self, start: int, end: int) -> None:
-        """Write a stretch of the text, in which marks end paragraphs, cells and rows."""
+    def _read_notes(self, where: int, start: int) -> dict[int, tuple[int, int]]:
+        """Return the stretches of notes by the places of their marks in the text."""
+        if not self._new:
+            return {}
+        references, size, texts, more = struct.unpack_from("<4I", self._data, where)
+        count = (size - 4) // 6
+        if count < 1 or more < 4 * (count + 1) or max(references + size, texts + more) > len(self._table):
+            return {}
+        marks = struct.unpack_from(f"<{count}I", self._table, references)
+        ends = struct.unpack_from(f"<{count + 1}I", self._table, texts)
+        return {mark: (start + a, start + b) for mark, a, b in zip(marks, ends, ends[1:], strict=False)}
+
+    def _split(self, start: int, end: int) -> Iterator[_Paragraph]:
+        """Yield the paragraphs and cells of a stretch, each with the mark that ends it."""
         end = min(end, len(self._text))
-        for found in re.finditer("[^\r\x07\x0c]*[\r\x07\x0c]|[^\r\x07\x0c]+$", self._text[start:end]):
-            self._write_paragraph(_plain(found[0]), found[0][-1], self._run_at(start + found.end() - 1))
-        self._end_table()
+        for found in _MARKS.finditer(self._text, start, end):
+            at = found.start()
+            yield _Paragraph(start, at, _plain(self._text[start:at]), found[0], self._run_at(at))
+            start = at + 1
+        if start < end:
+            yield _Paragraph(start, end, _plain(self._text[start:end]), "\r", self._run_at(end - 1))
 
-    def _run_at(self, place: int) -> _Run:
-        piece = self._pieces[max(0, bisect_right(self._pieces, place, key=lambda piece: piece.start) - 1)]
+    def _run_at(self, place: int) -> _Run | None:
+        piece = self._pieces[max(0, bisect_right(self._starts, place) - 1)]
         at = piece.at + (place - piece.start) * piece.width
-        index = bisect_right(self._runs, at, key=lambda run: run.start) - 1
-        return self._runs[index] if index >= 0 and at < self._runs[index].end else _Run(0, 0, 0, {})
+        index = bisect_right(self._paragraph_starts, at) - 1
+        run = self._paragraphs[index] if index >= 0 else None
+        return run if run and at < run.end else None
 
-    def _write_paragraph(self, text: str, mark: str, run: _Run) -> None:
+    def _add(self, paragraph: _Paragraph) -> None:
         """Write a paragraph, or keep what is a cell until its row and table have ended."""
-        known = run.properties
-        if mark == "\x07" or known.get(_IN_TABLE):
+        text = paragraph.text
+        if paragraph.mark == "\x07":
             # without properties an empty cell is taken for the end of a row
-            if mark == "\x07" and (known.get(_ROW_END) or (not known and not text and self._cells)):
-                self._end_row()
-            else:  # a cell of several paragraphs goes on behind each but the last
-                goes_on = self._cells.pop()[:-1] if self._cells and self._cells[-1].endswith("\r") else ""
-                self._cells.append(f"{goes_on} {text}{'' if mark == chr(7) else mark}")
+            if paragraph.has(_ROW_END) or (not paragraph.run and not text and self._cells):
+                self._rows.append(" | ".join(cell.strip() or EMPTY_CELL for cell in self._cells))
+                self._cells.clear()
+            else:
+                self._cells.append(f"{self._open_cell()} {text}")
+            return
+        if paragraph.has(_IN_TABLE):  # a cell of several paragraphs
+            self._cells.append(f"{self._open_cell()} {text}\r")
             return
         self._end_table()
         if text:
-            level = run.style if 1 <= run.style <= 9 else None
-            listed = level is None and known.get(_LIST, 0) not in _NO_LIST
-            self._builder.add_paragraph(text, level=level, marker="-" if listed else "")
+            style = paragraph.run.style if paragraph.run else 0
+            listed = paragraph.run and paragraph.run.properties.get(_LIST, 0) not in _NO_LIST
+            level = style if 1 <= style <= 9 else None
+            self._builder.add_paragraph(text, level=level, marker="-" if listed and level is None else "")
 
-    def _end_row(self) -> None:
-        cells = [cell.strip() for cell in self._cells]
-        if any(cells):
-            self._rows.append(" | ".join(cell or EMPTY_CELL for cell in cells))
-        self._cells.clear()
+    def _open_cell(self) -> str:
+        """Take back the cell that is not yet ended; it ends with the mark of a paragraph."""
+        return self._cells.pop()[:-1] if self._cells and self._cells[-1].endswith("\r") else ""
 
     def _end_table(self) -> None:
-        self._end_row()
-        if self._rows:
-            self._builder.add_paragraph("\n".join(self._rows))
+        if self._cells:
+            self._rows.append(" | ".join(cell.strip() or EMPTY_CELL for cell in self._cells))
+        if rows := [row for row in self._rows if row.strip(f" |{EMPTY_CELL}")]:
+            self._builder.add_paragraph("\n".join(rows))
+        self._cells.clear()
         self._rows.clear()
+
+    def _add_all(self, start: int, end: int) -> None:
+        for paragraph in self._split(start, end):
+            if paragraph.text:
+                self._builder.add_paragraph(paragraph.text)
 
 
 def _read_properties(data: bytes) -> dict[int, int]:
@@ -251,6 +321,6 @@ def _without_codes(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    text = re.sub("[\0-\x1f]", "", text.translate(_SHOWN))
+    text = _CONTROLS.sub("", text.translate(_SHOWN))
     # two halves of a character were two characters until here
     return " ".join(text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace").split())

@@ -200,6 +200,15 @@ def test_a_pdf_that_is_cut_behind_an_earlier_end_is_truncated(tmp_path):
         extract_text(path)
 
 
+@pytest.mark.parametrize(
+    "kids", [b"/Kids [2 0 R]", b"/Kids [99 0 R]", b"/Kods [5 0 R]"], ids=["itself", "nothing", "misspelt"]
+)
+def test_pages_are_found_where_their_list_is_lost(tmp_path, kids):
+    path = make_pdf(tmp_path / "lost.pdf", [paragraph(FILLER)])
+    path.write_bytes(path.read_bytes().replace(b"/Kids [5 0 R]", kids))
+    assert FILLER[0] in extract_text(path).text
+
+
 @pytest.mark.parametrize("turn", [90, 180, 270])
 def test_a_turned_page_of_which_a_part_is_shown_is_read(tmp_path, turn):
     path = make_pdf(tmp_path / "turned.pdf", [[Text("Hidden by the frame", y=30), *paragraph(FILLER, y=600)]])

@@ -294,6 +294,32 @@ def test_rows_without_borders_between_them_are_parted_at_their_figures(tmp_path)
     )
 
 
+def test_columns_whose_border_is_drawn_in_the_header_alone_go_on_below_it(tmp_path):
+    rules = [Rule(50, y, 420, y) for y in (88, 106, 122, 138)] + [Rule(x, 88, x, 138) for x in (50, 420)]
+    page = [
+        *rules,
+        *(Rule(x, 88, x, 106) for x in (190, 310)),
+        *table(
+            [("Country", "Home", "Abroad"), ("Austria", "86.2", "13.8"), ("Cyprus", "81.0", "3.8")], pitch=16
+        ),
+        *paragraph(PROSE, y=300),
+    ]
+    assert text_of(tmp_path, page).split("\n\n")[0] == (
+        "Country | Home | Abroad\nAustria | 86.2 | 13.8\nCyprus | 81.0 | 3.8"
+    )
+
+
+def test_a_wide_gap_parts_columns_inside_a_border_and_a_name_above_it_is_that_of_both(tmp_path):
+    rules = [Rule(50, y, 420, y) for y in (88, 106, 122, 138, 154)] + [
+        Rule(x, 88, x, 154) for x in (50, 190, 420)
+    ]
+    rows = [("Answer", "Often", "Seldom"), ("Headache", "119", "128"), ("Backache", "126", "219")]
+    page = [*rules, Text("How often", x=200, y=102), *table(rows, y=118, pitch=16), *paragraph(PROSE, y=300)]
+    assert text_of(tmp_path, page).split("\n\n")[0] == (
+        "– | How often | How often\nAnswer | Often | Seldom\nHeadache | 119 | 128\nBackache | 126 | 219"
+    )
+
+
 def test_a_full_grid_of_figures_is_a_table(tmp_path):
     rows = [("", "Q1", "Q2"), ("2004", "34.7", "36.2"), ("2005", "58.1", "63.4"), ("2006", "74.7", "84.1")]
     page = [
@@ -383,6 +409,25 @@ def test_a_name_in_the_middle_above_all_columns_stands_with_each(tmp_path):
     assert text_of(tmp_path, page).startswith("Statistic | Years | Years | Years\nStatistic | 1 | 2 | 3\n")
 
 
+def test_figures_at_the_middle_of_a_name_of_two_lines_are_one_row(tmp_path):
+    rows = [
+        ("Years of life lost", "before age 75", "7108", "6960", "6920"),
+        ("Inequality in the", "health index", "928", "904", "899"),
+        ("Mean of limits to", "all activities", "8766", "8762", "8779"),
+    ]
+    places = (200, 260, 320)
+    page = [Text(year, x=x, y=100) for year, x in zip(("1997", "1998", "1999"), places, strict=True)]
+    for y, (upper, lower, *figures) in zip((116, 156, 196), rows, strict=True):
+        page.append(Text(upper, x=60, y=y))
+        page += [Text(figure, x=x, y=y + 8) for figure, x in zip(figures, places, strict=True)]
+        page.append(Text(lower, x=60, y=y + 16))
+    assert text_of(tmp_path, page).splitlines()[-3:] == [
+        "Years of life lost before age 75 | 7108 | 6960 | 6920",
+        "Inequality in the health index | 928 | 904 | 899",
+        "Mean of limits to all activities | 8766 | 8762 | 8779",
+    ]
+
+
 def test_a_sign_that_a_table_sets_apart_belongs_to_its_figure(tmp_path):
     rows = [
         ("", "", "2014", "", "2015"),
@@ -413,6 +458,19 @@ def test_names_in_smaller_type_name_the_columns_of_the_figures_below(tmp_path):
     small = [Text(one.text, one.x, one.y, size=8) for one in table(names, pitch=10)]
     (found,) = find_tables(text_of(tmp_path, [*small, *table(MONEY[1:], y=132), *table(MONEY[1:], y=160)]))
     assert found.columns == ("–", "Sales in 2014 (net)", "Fees in 2014 (net)")
+
+
+def test_a_name_stands_with_all_columns_below_the_line_that_is_ruled_under_it(tmp_path):
+    rows = [
+        ("", "2014", "2015", "2016", "Growth"),
+        ("Tea", "11", "22", "33", "5%"),
+        ("Salt", "41", "52", "63", "7%"),
+        ("Rope", "71", "82", "93", "9%"),
+    ]
+    page = [Text("Years", x=238, y=86), Text("ended", x=238, y=98), Rule(196, 102, 318, 102)]
+    page += table(rows, y=114, places=(60, 200, 250, 300, 350))
+    (found,) = find_tables(text_of(tmp_path, [*page, *paragraph(PROSE, y=300)]))
+    assert found.columns == ("–", "Years ended 2014", "Years ended 2015", "Years ended 2016", "Growth")
 
 
 def test_names_that_hold_figures_name_columns_by_their_place(tmp_path):

@@ -43,9 +43,9 @@ def test_a_field_that_is_never_closed_hides_no_further_paragraph(read):
     assert read(make_doc("See \x13 HYPERLINK x\rShut it.\rRing.\r")).text == "See\n\nShut it.\n\nRing."
 
 
-def test_a_footnote_stands_below_the_text_and_headers_nowhere(read):
+def test_a_footnote_stands_behind_its_paragraph_and_headers_nowhere(read):
     source = read(make_doc("Shut it.\x02\rRing.\r", notes="\x02 In a storm.\r", note_at=8))
-    assert source.text == "Shut it.\n\nRing.\n\nIn a storm."
+    assert source.text == "Shut it.\n\nIn a storm.\n\nRing."
 
 
 def test_hidden_letters_are_left_out(read):
@@ -65,7 +65,10 @@ def test_pieces_longer_than_the_file_are_refused(read):
         read(data)
 
 
-def test_word_95_is_named_with_the_way_to_convert_it(read):
-    data = struct.pack("<HHHHH", 0xA5DC, 104, 0, 0x0419, 0) + bytes(1024)
-    with pytest.raises(IndexingError, match=r"Word 6 or 95.*Save it as \.docx"):
-        read(make_ole({"WordDocument": bytes(data)}))
+def test_word_95_is_read_in_the_letters_of_its_language(read):
+    head = bytearray(1024)
+    text = "Закройте ворота.\r".encode("cp1251")
+    struct.pack_into("<HHHHH", head, 0, 0xA5DC, 104, 0, 0x0419, 0)
+    struct.pack_into("<II", head, 0x18, 1024, 1024 + len(text))
+    struct.pack_into("<I", head, 0x34, len(text))
+    assert read(make_ole({"WordDocument": bytes(head) + text})).text == "Закройте ворота."

@@ -1,0 +1,33 @@
+"""The loader of SYLK: the one sheet of an .slk, which has a line for each cell, "C;Y2;X1;K4.2"."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from adaptive_rag.errors import IndexingError
+from adaptive_rag.ingest.documents import TextBuilder
+from adaptive_rag.ingest.sheet_tables import SheetRow
+from adaptive_rag.ingest.sheets import Sheet, add_sheets
+from adaptive_rag.ingest.text import decode
+
+# a field that leaves out its place has that of the line before; a semicolon in a text is written twice
+_PLACE = re.compile(r";([XY])(\d{1,7})(?=;|$)")
+_VALUE = re.compile(r';K("?)((?:[^;]|;;)*?)\1(?=;(?!;)|$)')
+
+
+def load_slk(path: Path, builder: TextBuilder) -> None:
+    """Write the rows of a sheet into `builder`; numbers and dates stand as they are stored."""
+    lines = decode(path.read_bytes(), builder).split("\n")
+    if not lines[0].startswith("ID;"):
+        raise IndexingError("is not a SYLK workbook: it does not begin with ID;. Save it as .xlsx")
+    cells: dict[int, dict[int, str]] = {}
+    place = {"Y": 0, "X": 0}
+    for line in lines:
+        if line.startswith(("C;", "F;")):
+            place |= {axis: int(number) for axis, number in _PLACE.findall(line)}
+            if line[0] == "C" and (value := _VALUE.search(line)) and (text := value[2].strip()):
+                cells.setdefault(place["Y"], {})[place["X"]] = text.replace(";;", ";")
+    columns = sorted({column for row in cells.values() for column in row})
+    rows = [SheetRow(number, [cells[number].get(at, "") for at in columns]) for number in sorted(cells)]
+    add_sheets(builder, [Sheet(path.stem, rows, columns)])
