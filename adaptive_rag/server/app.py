@@ -22,14 +22,9 @@ from adaptive_rag.server.answering import Answering
 from adaptive_rag.server.api import (
     ask,
     collections,
-    compare,
     documents,
-    events,
     feedback,
     jobs,
-    members,
-    profile,
-    routing,
     session,
     strategies,
     threads,
@@ -42,7 +37,7 @@ from adaptive_rag.server.conversations import open_conversations
 from adaptive_rag.server.database import open_database
 from adaptive_rag.server.following import Followers
 from adaptive_rag.server.indexing import clear_leftovers, workshop_of
-from adaptive_rag.server.mcp_http import build_mcp_app, mcp_route
+from adaptive_rag.server.mcp import build_mcp_app, mcp_route
 from adaptive_rag.server.oidc import Provider
 from adaptive_rag.server.pairing import pair
 from adaptive_rag.server.problems import PROBLEMS, answer_with_problems
@@ -60,21 +55,16 @@ from adaptive_rag.server.workers import Queue, watching_workers
 # The nouns of the REST interface, in the order of its documentation.
 NOUNS: tuple[APIRouter, ...] = (
     collections.router,
-    members.router,
     uploads.router,  # before the documents, whose ids stand where its own words do
     documents.router,
     jobs.router,
     ask.router,
-    compare.router,
     strategies.router,
     threads.router,
     feedback.router,
-    routing.router,
-    profile.router,
     session.router,
     tokens.router,
     users.router,
-    events.router,
 )
 
 

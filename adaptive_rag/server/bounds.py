@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections.abc import Iterator
+from itertools import repeat
 from typing import NamedTuple
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -90,30 +92,24 @@ async def _read(receive: Receive, bound: Bound) -> Receive:
     Raises:
         Refused: it is too large, too long on its way, or has too many parts.
     """
-    body, more = bytearray(), True
-    ends: Message | None = None
+    body = bytearray()
+    message: Message = {"more_body": True}
     try:
         async with asyncio.timeout(SECONDS_TO_SEND):
-            while more and ends is None:
+            while message.get("more_body"):
                 message = await receive()
-                ends = message if message["type"] == "http.disconnect" else None
                 body += message.get("body", b"")
-                more = message.get("more_body", False)
                 if len(body) > bound.bytes:
                     raise Refused(413, f"This request may have {bound.bytes:,} bytes at most.")
     except TimeoutError:
         raise Refused(408, f"The request did not come to its end within {SECONDS_TO_SEND} seconds.") from None
     check_json(bytes(body), bound)
-    whole: Message | None = {"type": "http.request", "body": bytes(body), "more_body": False}
+    read: Iterator[Message] = repeat(message)
+    if message["type"] != "http.disconnect":
+        read = iter([{"type": "http.request", "body": bytes(body), "more_body": False}])
 
     async def hand_on() -> Message:
-        nonlocal whole
-        if ends is not None:
-            return ends
-        if whole is not None:
-            first, whole = whole, None
-            return first
-        return await receive()
+        return next(read, None) or await receive()
 
     return hand_on
 

@@ -99,19 +99,15 @@ def details_of(error: Exception) -> ProblemDetails:
     """Return an error as problem details, for where the response has begun already."""
     problem = problem_of(error)
     title = HTTPStatus(problem.status_code).phrase
-    return ProblemDetails(
-        type=_type_of(problem), title=title, status=problem.status_code, detail=problem.detail
-    )
+    return ProblemDetails(type=problem.type, title=title, status=problem.status_code, detail=problem.detail)
 
 
-def _type_of(problem: HTTPException) -> ProblemType:
-    return problem.type if isinstance(problem, Problem) else "about:blank"
-
-
-def problem_of(error: Exception) -> HTTPException:
+def problem_of(error: Exception) -> Problem:
     """Return what a caller reads of an error; what is not their fault is logged."""
-    if isinstance(error, HTTPException):
+    if isinstance(error, Problem):
         return error
+    if isinstance(error, HTTPException):  # of the framework: there is no such route or method
+        return Problem(error.status_code, error.detail, dict(error.headers or {}))
     if isinstance(error, Refused):
         return Problem(error.status, str(error))
     if isinstance(error, InputError):
@@ -130,25 +126,16 @@ def database_faults() -> tuple[type[Exception], ...]:
     return (*faults, psycopg.OperationalError) if psycopg else faults
 
 
-def is_of_full_disk(error: Exception) -> bool:
-    """Tell whether a database says that its disk takes no more."""
-    cause = error.orig if isinstance(error, OperationalError) else error
-    code, state = getattr(cause, "sqlite_errorcode", None), getattr(cause, "sqlstate", None)
-    return code == sqlite3.SQLITE_FULL or state == "53100"  # of PostgreSQL: disk_full
-
-
 def _not_stored(error: Exception) -> Problem:
     # Without the statement, whose parameters are people's names and words.
-    said = error.orig if isinstance(error, OperationalError) else error
-    _log.error("The database failed: %s", redact(str(said)))
+    cause = error.orig if isinstance(error, OperationalError) else error
+    _log.error("The database failed: %s", redact(str(cause)))
     what = "The server's database does not answer, or takes nothing in."
-    if is_of_full_disk(error):
+    code, state = getattr(cause, "sqlite_errorcode", None), getattr(cause, "sqlstate", None)
+    if code == sqlite3.SQLITE_FULL or state == "53100":  # of PostgreSQL: disk_full
         what = "The server's disk is full: it can keep nothing new."
-    return Problem(
-        503,
-        f"{what} What was kept stays. Its operator finds the reason in the log. Try again later.",
-        {"Retry-After": str(RETRY_AFTER_SECONDS)},
-    )
+    said = f"{what} What was kept stays. Its operator finds the reason in the log. Try again later."
+    return Problem(503, said, {"Retry-After": str(RETRY_AFTER_SECONDS)})
 
 
 def answer_with_problems(app: FastAPI) -> None:
@@ -174,7 +161,7 @@ def answer_with_problems(app: FastAPI) -> None:
 
     async def failed(request: Request, error: Exception) -> JSONResponse:
         problem = problem_of(error)
-        return answer(problem.status_code, problem.detail, problem.headers, type=_type_of(problem))
+        return answer(problem.status_code, problem.detail, problem.headers, type=problem.type)
 
     for kind in (HTTPException, Refused, InputError, ServedError, DataError, *database_faults()):
         app.add_exception_handler(kind, failed)

@@ -18,9 +18,9 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
 from adaptive_rag.context import Context
-from adaptive_rag.server.heartbeat import SECONDS_OF_SILENCE, living_workers
 from adaptive_rag.server.settings import ServerSettings
 from adaptive_rag.server.tables import Job, JobState, now
+from adaptive_rag.server.workers import SECONDS_OF_SILENCE, living_workers
 
 # Below this the server says that it is not ready: an upload or an index would soon fail halfway.
 LEAST_FREE_MEGABYTES = 200
@@ -65,10 +65,8 @@ class Readiness:
 
     async def _look(self) -> Ready:
         (store, disk, indexing), model = await asyncio.gather(self._look_in_time(), self._check_model())
-        well = store == disk == indexing == "ok"
-        return Ready(
-            status="ready" if well else "not ready", store=store, disk=disk, indexing=indexing, model=model
-        )
+        status: Literal["ready", "not ready"] = "ready" if store == disk == indexing == "ok" else "not ready"
+        return Ready(status=status, store=store, disk=disk, indexing=indexing, model=model)
 
     async def _look_in_time(self) -> tuple[str, str, str]:
         """Look, in a thread; where a frozen database holds that thread, no other one is begun."""
@@ -135,9 +133,8 @@ class Readiness:
             free = shutil.disk_usage(self._settings.data).free // 2**20
         except OSError:
             return "the data folder cannot be read"
-        return (
-            "ok" if free >= LEAST_FREE_MEGABYTES else f"{free} MB are free, of {LEAST_FREE_MEGABYTES} needed"
-        )
+        needed = LEAST_FREE_MEGABYTES
+        return "ok" if free >= needed else f"{free} MB are free, of {needed} needed"
 
     def _check_workers(self) -> str:
         """Tell whether all own workers live, and whether anybody does the jobs that wait."""
@@ -146,15 +143,12 @@ class Readiness:
         living, own = living_workers(self._settings.data), self._settings.workers
         if living < own:
             return f"{own - living} of {own} workers gave no sign of life for {SECONDS_OF_SILENCE:g} seconds"
-        if not living and self._is_work_waiting():
-            return "jobs wait, and no worker runs: start one with adaptive-rag worker"
-        return "ok"
-
-    def _is_work_waiting(self) -> bool:
         since = now() - timedelta(seconds=SECONDS_OF_SILENCE)
         waiting = exists().where(Job.state.in_((JobState.QUEUED, JobState.RUNNING)), Job.created < since)
         with Session(self._engine) as db:
-            return bool(db.scalar(select(waiting)))
+            if not living and db.scalar(select(waiting)):
+                return "jobs wait, and no worker runs: start one with adaptive-rag worker"
+        return "ok"
 
     async def _check_model(self) -> str:
         """Tell whether the address of a model that is named by one can be connected to; nothing is asked."""

@@ -5,13 +5,14 @@ from __future__ import annotations
 import secrets
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from sqlalchemy import (
     JSON,
     BigInteger,
     DateTime,
     Dialect,
+    Enum,
     ForeignKey,
     MetaData,
     String,
@@ -21,20 +22,9 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
+from adaptive_rag.server.roles import Role
+
 NAME = String(200)
-
-
-class Role(StrEnum):
-    """What somebody may do in a collection; each may also do what those before it may."""
-
-    READER = "reader"
-    WRITER = "writer"
-    ADMIN = "admin"
-
-    def includes(self, other: Role) -> bool:
-        """Tell whether this role may do what another may."""
-        order = list(Role)
-        return order.index(self) >= order.index(other)
 
 
 class JobState(StrEnum):
@@ -68,6 +58,14 @@ def new_id() -> str:
     return secrets.token_hex(16)
 
 
+Id = Annotated[str, mapped_column(String(32), primary_key=True, default=new_id)]
+CollectionId = Annotated[str, mapped_column(ForeignKey("collections.id", ondelete="CASCADE"), index=True)]
+UserId = Annotated[str, mapped_column(ForeignKey("users.id", ondelete="CASCADE"), index=True)]
+# Whoever did it; the row outlives them.
+PastUserId = Annotated[str | None, mapped_column(ForeignKey("users.id", ondelete="SET NULL"))]
+Now = Annotated[datetime, mapped_column(Moment, default=now)]
+
+
 class Base(DeclarativeBase):
     """The tables of the server."""
 
@@ -81,6 +79,7 @@ class Base(DeclarativeBase):
     )
     type_annotation_map: ClassVar[dict[Any, Any]] = {
         datetime: Moment,
+        Role: Enum(Role, native_enum=False, length=10, values_callable=list),
         dict[str, Any]: JSON,
         list[str]: JSON,
         list[dict[str, Any]]: JSON,
@@ -100,7 +99,7 @@ class User(Base):
 
     __tablename__ = "users"
 
-    id: Mapped[str] = mapped_column(String(32), primary_key=True, default=new_id)
+    id: Mapped[Id]
     name: Mapped[str] = mapped_column(NAME, unique=True)
     # argon2's own form, with its parameters; none for those who come through a provider alone
     password: Mapped[str | None] = mapped_column(Text)
@@ -109,7 +108,7 @@ class User(Base):
     # May make collections and users, and is admin of every collection.
     is_admin: Mapped[bool] = mapped_column(default=False)
     is_disabled: Mapped[bool] = mapped_column(default=False)
-    created: Mapped[datetime] = mapped_column(default=now)
+    created: Mapped[Now]
 
     __table_args__ = (UniqueConstraint("issuer", "subject"),)
 
@@ -119,15 +118,15 @@ class Token(Base):
 
     __tablename__ = "tokens"
 
-    id: Mapped[str] = mapped_column(String(32), primary_key=True, default=new_id)
-    user_id: Mapped[str] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), index=True)
+    id: Mapped[Id]
+    user_id: Mapped[UserId]
     # SHA-256 of the token, which is 256 random bits and nowhere stored
     digest: Mapped[str] = mapped_column(String(64), unique=True)
     name: Mapped[str] = mapped_column(NAME)
     is_session: Mapped[bool] = mapped_column(default=False)
     # The highest role that it gives in any collection, whatever its user's is.
-    role: Mapped[Role] = mapped_column(String(10))
-    created: Mapped[datetime] = mapped_column(default=now)
+    role: Mapped[Role]
+    created: Mapped[Now]
     expires: Mapped[datetime | None]
     used: Mapped[datetime | None]
 
@@ -137,14 +136,14 @@ class Collection(Base):
 
     __tablename__ = "collections"
 
-    id: Mapped[str] = mapped_column(String(32), primary_key=True, default=new_id)
+    id: Mapped[Id]
     name: Mapped[str] = mapped_column(NAME, unique=True)
     description: Mapped[str] = mapped_column(Text, default="")
     # Questions that it answers, for whoever opens it: {"question": ..., "user_context": ..., "type": ...}
     examples: Mapped[list[dict[str, Any]]] = mapped_column(default=list)
     # Sources of deleted documents: no answer uses them while a job has yet to take them out of the index.
     hidden: Mapped[list[str]] = mapped_column(default=list)
-    created: Mapped[datetime] = mapped_column(default=now)
+    created: Mapped[Now]
 
 
 class Membership(Base):
@@ -156,7 +155,7 @@ class Membership(Base):
         ForeignKey("collections.id", ondelete="CASCADE"), primary_key=True
     )
     user_id: Mapped[str] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), primary_key=True)
-    role: Mapped[Role] = mapped_column(String(10))
+    role: Mapped[Role]
 
 
 class Document(Base):
@@ -164,8 +163,8 @@ class Document(Base):
 
     __tablename__ = "documents"
 
-    id: Mapped[str] = mapped_column(String(32), primary_key=True, default=new_id)
-    collection_id: Mapped[str] = mapped_column(ForeignKey("collections.id", ondelete="CASCADE"), index=True)
+    id: Mapped[Id]
+    collection_id: Mapped[CollectionId]
     # its name below the collection's folder, and as citations name it: "reports/2024.pdf"
     name: Mapped[str] = mapped_column(String(1024))
     size: Mapped[int] = mapped_column(BigInteger)
@@ -175,8 +174,8 @@ class Document(Base):
     # why it could not be read, or what of it could not
     problem: Mapped[str | None] = mapped_column(Text)
     notes: Mapped[list[str]] = mapped_column(default=list)
-    added_by: Mapped[str | None] = mapped_column(ForeignKey("users.id", ondelete="SET NULL"))
-    added: Mapped[datetime] = mapped_column(default=now)
+    added_by: Mapped[PastUserId]
+    added: Mapped[Now]
 
     __table_args__ = (UniqueConstraint("collection_id", "name"),)
 
@@ -186,8 +185,8 @@ class Job(Base):
 
     __tablename__ = "jobs"
 
-    id: Mapped[str] = mapped_column(String(32), primary_key=True, default=new_id)
-    collection_id: Mapped[str] = mapped_column(ForeignKey("collections.id", ondelete="CASCADE"), index=True)
+    id: Mapped[Id]
+    collection_id: Mapped[CollectionId]
     kind: Mapped[str] = mapped_column(String(40))
     details: Mapped[dict[str, Any]] = mapped_column(default=dict)
     state: Mapped[JobState] = mapped_column(String(10), default=JobState.QUEUED, index=True)
@@ -200,8 +199,8 @@ class Job(Base):
     is_cancelled: Mapped[bool] = mapped_column(default=False)
     # how often it was begun: what kills its worker each time is given up
     attempts: Mapped[int] = mapped_column(default=0)
-    asked_by: Mapped[str | None] = mapped_column(ForeignKey("users.id", ondelete="SET NULL"))
-    created: Mapped[datetime] = mapped_column(default=now)
+    asked_by: Mapped[PastUserId]
+    created: Mapped[Now]
     started: Mapped[datetime | None]
     ended: Mapped[datetime | None]
 
@@ -211,13 +210,13 @@ class Thread(Base):
 
     __tablename__ = "threads"
 
-    id: Mapped[str] = mapped_column(String(32), primary_key=True, default=new_id)
-    owner_id: Mapped[str] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), index=True)
-    collection_id: Mapped[str] = mapped_column(ForeignKey("collections.id", ondelete="CASCADE"), index=True)
+    id: Mapped[Id]
+    owner_id: Mapped[UserId]
+    collection_id: Mapped[CollectionId]
     # its first question until it is given another
     title: Mapped[str] = mapped_column(NAME, default="")
-    created: Mapped[datetime] = mapped_column(default=now)
-    updated: Mapped[datetime] = mapped_column(default=now)
+    created: Mapped[Now]
+    updated: Mapped[Now]
     # since when a question of it is being answered
     asked: Mapped[datetime | None]
 
@@ -227,9 +226,9 @@ class Feedback(Base):
 
     __tablename__ = "feedback"
 
-    id: Mapped[str] = mapped_column(String(32), primary_key=True, default=new_id)
-    owner_id: Mapped[str] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), index=True)
-    collection_id: Mapped[str] = mapped_column(ForeignKey("collections.id", ondelete="CASCADE"), index=True)
+    id: Mapped[Id]
+    owner_id: Mapped[UserId]
+    collection_id: Mapped[CollectionId]
     thread_id: Mapped[str | None] = mapped_column(ForeignKey("threads.id", ondelete="SET NULL"))
     question: Mapped[str] = mapped_column(Text)
     user_context: Mapped[str] = mapped_column(Text, default="")
@@ -240,7 +239,7 @@ class Feedback(Base):
     better_route: Mapped[str | None] = mapped_column(String(40))
     is_good: Mapped[bool | None]
     comment: Mapped[str] = mapped_column(Text, default="")
-    created: Mapped[datetime] = mapped_column(default=now)
+    created: Mapped[Now]
 
 
 class Event(Base):
@@ -267,4 +266,4 @@ class Upload(Base):
     # of what was sent, so that a key that is used for something else is refused
     digest: Mapped[str] = mapped_column(String(64))
     answer: Mapped[dict[str, Any]]
-    created: Mapped[datetime] = mapped_column(default=now)
+    created: Mapped[Now]

@@ -1,4 +1,4 @@
-"""The queue that tells workers of a collection with jobs, the workers, and who watches over them."""
+"""The workers that index, the queue that tells them of jobs, and the signs of life that they give."""
 
 from __future__ import annotations
 
@@ -7,19 +7,21 @@ import logging
 import multiprocessing
 import os
 import signal
+import socket
 import threading
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from functools import partial
 from multiprocessing.context import SpawnProcess
+from pathlib import Path
 
 from huey import PostgresHuey, SqliteHuey
 from huey.api import Huey
 from huey.constants import WORKER_THREAD
 
-from adaptive_rag.private import make_file
+from adaptive_rag.private import make_file, make_folder
 from adaptive_rag.server.database import open_database
-from adaptive_rag.server.heartbeat import beating
 from adaptive_rag.server.indexing import Workshop, waiting_collections, work_off
 from adaptive_rag.server.pairing import pair
 from adaptive_rag.server.problems import database_faults
@@ -33,6 +35,10 @@ _LONGEST_POLL = 0.5  # seconds until a worker without work looks again
 _GRACE_SECONDS = 10.0  # for a job to reach a point where it can be handed back
 _WATCH_SECONDS = 0.5
 _LONGEST_PAUSE = 5.0
+SECONDS_PER_BEAT = 5.0
+# Without a beat for so long, a worker counts as stopped: loading a model may hold it up for a while.
+SECONDS_OF_SILENCE = 60.0
+_FORGOTTEN_AFTER = 24 * 3600.0
 
 
 def open_queue(settings: ServerSettings) -> Huey:
@@ -157,3 +163,51 @@ def _dismiss(crew: list[SpawnProcess]) -> None:
         if process.is_alive():
             process.kill()
             process.join()
+
+
+@contextmanager
+def beating(data: Path, is_well: Callable[[], bool]) -> Iterator[None]:
+    """Beat while the block lasts and the worker is well."""
+    folder = _folder(data)
+    make_folder(folder)
+    for path in folder.iterdir():
+        if _age(path) > _FORGOTTEN_AFTER:
+            path.unlink(missing_ok=True)
+    own, end = folder / f"{socket.gethostname()}-{os.getpid()}", threading.Event()
+
+    def beat() -> None:
+        while not end.wait(SECONDS_PER_BEAT):
+            if is_well():
+                try:
+                    os.utime(own)
+                except OSError as error:
+                    log.warning("The sign of life %s cannot be written: %s", own, error)
+
+    make_file(own)
+    os.utime(own)
+    thread = threading.Thread(target=beat, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        end.set()
+        thread.join()
+        own.unlink(missing_ok=True)
+
+
+def living_workers(data: Path) -> int:
+    """Return how many workers have lately given a sign of life."""
+    folder = _folder(data)
+    paths = folder.iterdir() if folder.is_dir() else ()
+    return sum(_age(path) < SECONDS_OF_SILENCE for path in paths)
+
+
+def _folder(data: Path) -> Path:
+    return data.absolute() / "workers"
+
+
+def _age(path: Path) -> float:
+    try:
+        return abs(time.time() - path.stat().st_mtime)  # the clock may have been set back
+    except FileNotFoundError:  # a worker has just ended
+        return _FORGOTTEN_AFTER

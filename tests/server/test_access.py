@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from adaptive_rag.server.tables import Role
+from adaptive_rag.server.roles import Role
 from tests.server.conftest import SAMPLES, Serve, add_user, client_of
 
 # Each may do what those before may, but for the neighbour, who is admin of another collection alone.

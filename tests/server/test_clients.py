@@ -24,8 +24,9 @@ from sqlalchemy.orm import Session
 from adaptive_rag.server.access import digest_of
 from adaptive_rag.server.database import open_database
 from adaptive_rag.server.folders import folder_of
+from adaptive_rag.server.roles import Role
 from adaptive_rag.server.settings import read_server_settings
-from adaptive_rag.server.tables import Collection, Membership, Role, Token, User
+from adaptive_rag.server.tables import Collection, Membership, Token, User
 from benchmarks.chat_server import Behaviour, ChatServer
 
 pytestmark = pytest.mark.slow

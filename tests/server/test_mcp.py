@@ -24,8 +24,9 @@ from typer.testing import CliRunner
 from adaptive_rag import Index
 from adaptive_rag.cli.app import app
 from adaptive_rag.server.app import build_app
+from adaptive_rag.server.roles import Role
 from adaptive_rag.server.settings import read_server_settings
-from adaptive_rag.server.tables import Collection, Role
+from adaptive_rag.server.tables import Collection
 from tests.server.conftest import Serve, add_samples, add_user, client_of
 
 ROOT = Path(__file__).parents[2]

@@ -26,8 +26,9 @@ from adaptive_rag.server.accounts import Conflict, keep_an_admin
 from adaptive_rag.server.accounts import add_user as make_user
 from adaptive_rag.server.app import build_app
 from adaptive_rag.server.database import open_database
+from adaptive_rag.server.roles import Role
 from adaptive_rag.server.settings import read_server_settings
-from adaptive_rag.server.tables import Event, Role, Token, User, now
+from adaptive_rag.server.tables import Event, Token, User, now
 from tests.server.conftest import Serve, add_user, client_of
 from tests.server.processes import wait_for
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from http import HTTPStatus
 from typing import Any
 
+from openai.types import ErrorObject
 from pydantic import BaseModel
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -19,19 +21,10 @@ _TYPES = {403: "permission_error", 429: "rate_limit_error", 500: "server_error",
           504: "server_error"}  # fmt: skip
 
 
-class APIError(BaseModel):
-    """What went wrong."""
-
-    message: str
-    type: str
-    param: str | None
-    code: str | None
-
-
 class ErrorAnswer(BaseModel):
     """What went wrong, as OpenAI's API says it."""
 
-    error: APIError
+    error: ErrorObject
 
 
 # What every route of /v1 may answer beside its own.
@@ -41,16 +34,17 @@ ERRORS: dict[int | str, dict[str, Any]] = {
 } | {"default": {"model": ErrorAnswer, "description": "Any other error."}}
 
 
-def error_of(problem: ProblemDetails) -> ErrorAnswer:
+def error_of(problem: ProblemDetails) -> dict[str, Any]:
     """Return problem details in that form; of a wrong request with its first wrong field."""
     message, field = problem.detail, None
     if problem.errors:
         field = str(problem.errors[0]["field"]).removeprefix("body.")
         message = f"{field}: {str(problem.errors[0]['problem']).removeprefix('Value error, ')}."
-    kind = _TYPES.get(problem.status, "invalid_request_error")
-    return ErrorAnswer(
-        error=APIError(message=message, type=kind, param=field, code=_CODES.get(problem.status))
-    )
+    kind, code = _TYPES.get(problem.status, "invalid_request_error"), _CODES.get(problem.status)
+    if problem.status == 404 and problem.detail == problem.title:
+        code = "unknown_url"
+        message = "There is nothing here. This server has /v1/models and /v1/chat/completions."
+    return {"error": {"message": message, "type": kind, "param": field, "code": code}}
 
 
 class OpenAIErrors:
@@ -87,11 +81,7 @@ async def _refuse(start: Message, body: bytes, send: Send) -> None:
         problem = ProblemDetails.model_validate_json(body)
     else:
         problem = ProblemDetails(title=HTTPStatus(status).phrase, status=status, detail=body.decode())
-    answer = error_of(problem)
-    if problem.status == 404 and problem.detail == problem.title:
-        answer.error.code = "unknown_url"
-        answer.error.message = "There is nothing here. This server has /v1/models and /v1/chat/completions."
-    sent = answer.model_dump_json().encode()
+    sent = json.dumps(error_of(problem)).encode()
     headers["Content-Type"], headers["Content-Length"] = "application/json", str(len(sent))
     if status == 504:
         # The same question would take as long again, and clients repeat it by themselves.
