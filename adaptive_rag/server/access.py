@@ -64,19 +64,13 @@ class Caller:
         return true() if self.is_admin else Collection.id.in_(self.roles)
 
 
-def identify(request: Request, db: Db) -> Caller:
+def identify(request: Request, db: Session) -> Caller:
     """Name the caller of a request.
 
     Raises:
         Problem: 401 without a valid token; 403 where a web page of another site sent the request.
         Refused: the server has no users, and the request comes from another machine.
     """
-    caller = _identify(request, db)
-    let_go(db)
-    return caller
-
-
-def _identify(request: Request, db: Session) -> Caller:
     settings = request.app.state.services.settings
     if not has_users(db) and settings.oidc_issuer is None:
         # `serving.origins`, where Studio is, are of the served graphs alone.
@@ -132,11 +126,7 @@ def digest_of(secret: str) -> str:
 
 
 def caller_by_token(db: Session, secret: str, *, is_session: bool) -> Caller:
-    """Return the caller that a token stands for.
-
-    Raises:
-        Problem: 401; the token is unknown, expired or revoked, or its user is disabled.
-    """
+    """Return the caller that a token stands for: known, not expired, and of a user who is not disabled."""
     token = db.scalar(select(Token).where(Token.digest == digest_of(secret), Token.is_session == is_session))
     user = db.get(User, token.user_id) if token else None
     if token is None or user is None or user.is_disabled or _is_over(token):
@@ -177,11 +167,9 @@ def caller_of(db: Session, user: User, ceiling: Role, token_id: str | None = Non
 
 
 def refuse_other_sites(request: Request, *, is_strict: bool = True) -> None:
-    """Refuse what another site's page lets a browser send, with our cookie or to get one.
+    """Refuse (403) what another site's page lets a browser send, with our cookie or to get one.
 
-    Raises:
-        Problem: 403; the request changes something, and comes from another site's page; or, where the check
-            is strict, it does not say from where it comes.
+    Where the check is strict, so is a request that changes something and does not say from where it comes.
     """
     if request.method in _SAFE_METHODS:
         return
@@ -238,7 +226,9 @@ class ThreadCall(Call):
 
 def let_in(request: Request, db: Db) -> Call:
     """Name the caller of a request. Every other dependency builds on this one."""
-    return Call(request, db, request.app.state.services, identify(request, db))
+    caller = identify(request, db)
+    let_go(db)
+    return Call(request, db, request.app.state.services, caller)
 
 
 AnyCall = Annotated[Call, Depends(let_in)]

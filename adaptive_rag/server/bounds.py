@@ -87,11 +87,7 @@ def _check_head(scope: Scope) -> None:
 
 
 async def _read(receive: Receive, bound: Bound) -> Receive:
-    """Read a body to its end, and return what hands it on.
-
-    Raises:
-        Refused: it is too large, too long on its way, or has too many parts.
-    """
+    """Read a body to its end, and return what hands it on."""
     body = bytearray()
     message: Message = {"more_body": True}
     try:
@@ -115,11 +111,7 @@ async def _read(receive: Receive, bound: Bound) -> Receive:
 
 
 def check_json(body: bytes, bound: Bound) -> None:
-    """Count the parts of a body that may be JSON, in a time that grows with its length alone.
-
-    Raises:
-        Refused: it has too many members and items, is nested too deeply, or holds U+0000.
-    """
+    """Count the parts of a body that may be JSON, in a time that grows with its length alone."""
     if ESCAPED_NUL.search(body):  # no text has it, and PostgreSQL takes none that does
         raise Refused(422, "A text may not hold the character U+0000.")
     too_many = Refused(413, f"This request may have {bound.values:,} fields and items of lists at most.")

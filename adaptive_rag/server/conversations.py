@@ -155,7 +155,7 @@ async def _open_postgres(address: str, stack: AsyncExitStack) -> tuple[BaseCheck
 def write_conversations(
     settings: ServerSettings, connection: Connection
 ) -> Iterator[tuple[BaseCheckpointSaver[Any], BaseStore]]:
-    """Make the tables of new conversations, and yield what writes them, within the connection's transaction."""
+    """Make the tables of new conversations, and yield what writes them in the connection's transaction."""
     if settings.database is None:
         with open_sqlite(settings.data / FILE) as conversations:
             yield conversations

@@ -163,19 +163,10 @@ class Reader(Protocol):
         """List the collections that are open to them."""
 
     def open(self, collection: str) -> Shelf:
-        """Return a collection by name; "" is the only one.
-
-        Raises:
-            InputError: no name is given, and there are several.
-            Problem: 404; it is not open to them, or does not exist.
-        """
+        """Return a collection by name; "" is the only one."""
 
     def count(self) -> None:
-        """Count a question or a search of theirs.
-
-        Raises:
-            Problem: 429; they have made as many as they may for now.
-        """
+        """Count a question or a search of theirs, as long as they may make one (429)."""
 
 
 class Tools:
@@ -304,11 +295,7 @@ class Tools:
 
 
 def only_one(names: Sequence[str]) -> str:
-    """Return the name of the only collection.
-
-    Raises:
-        InputError: there are several, or none.
-    """
+    """Return the name of the only collection."""
     if len(names) != 1:
         raise InputError("Name a collection; list_collections says which there are.")
     return names[0]

@@ -84,9 +84,10 @@ def pack(
     manifest = "".join(
         json.dumps(line) + "\n" for line in (about, *(named(files) if lines is None else lines))
     )
-    written = {**files, "manifest.jsonl": manifest.encode()}
+    written = {"manifest.jsonl": manifest.encode(), **files}
     if key is not None:
-        written["signature"] = hmac.new(key, manifest.encode(), hashlib.sha256).hexdigest().encode()
+        signature = hmac.new(key, manifest.encode(), hashlib.sha256).hexdigest().encode()
+        written = {"signature": signature, **written}
     with tarfile.open(file, "w", format=tarfile.GNU_FORMAT) as tar:
         for name, content in written.items():
             member = tarfile.TarInfo(name)
@@ -209,7 +210,8 @@ def test_a_member_that_is_larger_than_the_archive_is_refused(size: int, good: Go
     content = bytearray((tmp_path / "evil.tar").read_bytes())
     member = tarfile.TarInfo("profiles.jsonl")
     member.size = size
-    content[:512] = member.tobuf(tarfile.GNU_FORMAT)
+    at = content.index(b"profiles.jsonl\0")
+    content[at : at + 512] = member.tobuf(tarfile.GNU_FORMAT)
     (tmp_path / "evil.tar").write_bytes(content)
     refuse(tmp_path / "evil.tar", tmp_path, message="not a whole backup|damaged")
 

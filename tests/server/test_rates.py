@@ -57,7 +57,6 @@ def test_a_clock_that_jumps_keeps_nobody_out(
 
 
 def test_a_window_ends_and_what_is_over_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rates, "WINDOWS_BEFORE_TIDYING", 10)
     moment = 1000.0
     monkeypatch.setattr(time, "monotonic", lambda: moment)
     windows, rate = rates.Windows(), parse("2/minute")

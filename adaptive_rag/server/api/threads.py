@@ -134,11 +134,7 @@ def export_thread(call: OwnThreadCall, form: Literal["markdown", "json"] = "mark
 
 
 def index_of_thread(call: OwnThreadCall) -> Searched:
-    """Return the index that a thread is about, and free the database while its question is answered.
-
-    Raises:
-        Problem: 413; the thread is as long as one may be.
-    """
+    """Return the index that a thread is about, and free the database while its question is answered."""
     check_turns(call.parts.conversations.turns(call.thread.id))
     collection = call.db.get_one(Collection, call.thread.collection_id)
     call.db.close()

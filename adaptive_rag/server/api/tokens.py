@@ -77,11 +77,7 @@ def revoke_token(token: Annotated[str, Path(max_length=32)], call: AnyCall) -> N
 
 
 def delete_token(call: Call, of: User | None, token: str) -> None:
-    """Revoke an API token: of a user where an admin does it, else of the caller's own.
-
-    Raises:
-        Problem: 404; there is none. 403; the caller's own token has a lower role than it.
-    """
+    """Revoke an API token: of a user where an admin does it, else of the caller's own."""
     row = call.db.scalar(tokens_of(of.id if of else call.caller.id).where(Token.id == token))
     if row is None:
         raise not_found("token")

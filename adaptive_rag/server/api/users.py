@@ -77,11 +77,7 @@ class EventShown(Form):
 
 
 def user_named(db: Session, name: str) -> User:
-    """Return the user of a name.
-
-    Raises:
-        Problem: 404; there is none.
-    """
+    """Return the user of a name, or refuse with 404."""
     user = find_user(db, name)
     if user is None:
         raise not_found("user")

@@ -58,11 +58,7 @@ def show_model(model: str, call: AnyCall) -> Model:
 
 
 def find_model(db: Session, caller: Caller, model: str) -> AskedModel:
-    """Return what a model's name stands for; a collection's own name goes first.
-
-    Raises:
-        Problem: 404; there is no such model, or its collection is not open to the caller.
-    """
+    """Return what a model's name stands for, or refuse with 404; a collection's own name goes first."""
     readable = select(Collection).where(caller.readable())
     name, colon, route = model.partition(":")
     found = db.scalar(readable.where(Collection.name == name))
