@@ -163,7 +163,8 @@ def _note_use(db: Session, token: Token) -> None:
 def caller_of(db: Session, user: User, ceiling: Role, token_id: str | None = None) -> Caller:
     """Return a user as a caller, with their roles of this moment."""
     rows = db.execute(select(Membership.collection_id, Membership.role).where(Membership.user_id == user.id))
-    return Caller(user.id, user.name, user.is_admin, ceiling, dict(rows.tuples().all()), token_id)
+    roles = {collection: role for collection, role in rows}
+    return Caller(user.id, user.name, user.is_admin, ceiling, roles, token_id)
 
 
 def refuse_other_sites(request: Request, *, is_strict: bool = True) -> None:

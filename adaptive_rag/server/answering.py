@@ -30,7 +30,10 @@ from adaptive_rag.server.problems import Problem
 from adaptive_rag.server.settings import ServerSettings
 from adaptive_rag.state import InputState, OutputState, RetrievalState
 
-EXAMPLE = {"question": "What is the highest water level ever recorded?", "settings": {"route": "factual"}}
+EXAMPLE: dict[str, Any] = {
+    "question": "What is the highest water level ever recorded?",
+    "settings": {"route": "factual"},
+}
 
 
 class Turn(BaseModel):

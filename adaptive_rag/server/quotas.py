@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import reduce
+from operator import add
+
 from sqlalchemy import Select, Text, cast, func, select
 from sqlalchemy.orm import Session
 
@@ -38,11 +41,11 @@ def check_opinions(db: Session, caller: Caller, new: Feedback) -> None:
     number = select(func.count() + 1).select_from(Feedback).where(own)
     _check(db, caller, number, MOST_OPINIONS, "opinions on answers")
     texts = (Feedback.question, Feedback.user_context, Feedback.comment, cast(Feedback.history, Text))
-    length = sum((func.coalesce(func.sum(func.length(text)), 0) for text in texts), start=0)
+    lengths = [func.coalesce(func.sum(func.length(text)), 0) for text in texts]
     added = len(new.question) + len(new.user_context or "") + len(new.comment or "")
     added += sum(len(turn["text"]) for turn in new.history or ())
-    most = MOST_CHARACTERS_OF_OPINIONS
-    _check(db, caller, select(length + added).where(own), most, "characters of opinions on answers")
+    total = select(reduce(add, lengths) + added).where(own)
+    _check(db, caller, total, MOST_CHARACTERS_OF_OPINIONS, "characters of opinions on answers")
 
 
 def check_turns(turns: list[TurnShown]) -> None:

@@ -20,7 +20,7 @@ from sqlalchemy import (
     TypeDecorator,
     UniqueConstraint,
 )
-from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+from sqlalchemy.orm import DeclarativeBase, Mapped, declared_attr, mapped_column
 
 from adaptive_rag.server.roles import Role
 
@@ -77,9 +77,15 @@ class Base(DeclarativeBase):
             "pk": "pk_%(table_name)s",
         }
     )
+
+    @declared_attr.directive
+    def __tablename__(cls) -> str:
+        """Return the name of a table: the plural of what a row is."""
+        return f"{cls.__name__.lower()}s"
+
     type_annotation_map: ClassVar[dict[Any, Any]] = {
         datetime: Moment,
-        Role: Enum(Role, native_enum=False, length=10, values_callable=list),
+        Role: Enum(Role, native_enum=False, length=10, values_callable=lambda roles: [str(r) for r in roles]),
         dict[str, Any]: JSON,
         list[str]: JSON,
         list[dict[str, Any]]: JSON,
@@ -91,13 +97,11 @@ class Installation(Base):
 
     __tablename__ = "installation"
 
-    id: Mapped[str] = mapped_column(String(32), primary_key=True)
+    id: Mapped[Id]
 
 
 class User(Base):
     """Somebody who may sign in, by a password or through a provider."""
-
-    __tablename__ = "users"
 
     id: Mapped[Id]
     name: Mapped[str] = mapped_column(NAME, unique=True)
@@ -116,8 +120,6 @@ class User(Base):
 class Token(Base):
     """What a request shows instead of a password: an API token, or the session of a browser."""
 
-    __tablename__ = "tokens"
-
     id: Mapped[Id]
     user_id: Mapped[UserId]
     # SHA-256 of the token, which is 256 random bits and nowhere stored
@@ -134,8 +136,6 @@ class Token(Base):
 class Collection(Base):
     """Documents that are searched together, in an index of their own."""
 
-    __tablename__ = "collections"
-
     id: Mapped[Id]
     name: Mapped[str] = mapped_column(NAME, unique=True)
     description: Mapped[str] = mapped_column(Text, default="")
@@ -149,8 +149,6 @@ class Collection(Base):
 class Membership(Base):
     """What a user may do in a collection."""
 
-    __tablename__ = "memberships"
-
     collection_id: Mapped[str] = mapped_column(
         ForeignKey("collections.id", ondelete="CASCADE"), primary_key=True
     )
@@ -160,8 +158,6 @@ class Membership(Base):
 
 class Document(Base):
     """A file of a collection, or a page that was read from an address."""
-
-    __tablename__ = "documents"
 
     id: Mapped[Id]
     collection_id: Mapped[CollectionId]
@@ -182,8 +178,6 @@ class Document(Base):
 
 class Job(Base):
     """Work on a collection that goes on after its request was answered."""
-
-    __tablename__ = "jobs"
 
     id: Mapped[Id]
     collection_id: Mapped[CollectionId]
@@ -207,8 +201,6 @@ class Job(Base):
 
 class Thread(Base):
     """A conversation of one user over one collection; the checkpointer keeps what was said, under its id."""
-
-    __tablename__ = "threads"
 
     id: Mapped[Id]
     owner_id: Mapped[UserId]
@@ -245,8 +237,6 @@ class Feedback(Base):
 class Event(Base):
     """A line of the audit log: who did what, from where. It outlives whom and what it names."""
 
-    __tablename__ = "events"
-
     id: Mapped[int] = mapped_column(primary_key=True)
     at: Mapped[datetime] = mapped_column(default=now, index=True)
     user: Mapped[str | None] = mapped_column(NAME)
@@ -258,8 +248,6 @@ class Event(Base):
 
 class Upload(Base):
     """The answer to a request that had an Idempotency-Key, for when it comes again."""
-
-    __tablename__ = "uploads"
 
     user_id: Mapped[str] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), primary_key=True)
     key: Mapped[str] = mapped_column(String(255), primary_key=True)

@@ -30,7 +30,7 @@ from adaptive_rag.text.places import outline_of
 
 router = APIRouter(prefix="/collections/{collection}/documents", tags=["documents"])
 LONGEST_TEXT = 100_000
-EXAMPLE = {
+EXAMPLE: dict[str, Any] = {
     "id": "0d3f9d1f2a664ef1bb4a3b7c8a3c5f0e", "name": "reports/2024.pdf", "state": "indexed", "bytes": 48213,
     "chunks": 31, "problem": None, "notes": ["3 of 12 pages hold no text"], "added": "2026-05-04T10:00:00Z",
 }  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Path
 from fastapi.concurrency import run_in_threadpool
@@ -20,7 +20,7 @@ from adaptive_rag.server.problems import not_found
 from adaptive_rag.server.tables import Job, JobState
 
 router = APIRouter(prefix="/collections/{collection}/jobs", tags=["jobs"])
-EXAMPLE = {
+EXAMPLE: dict[str, Any] = {
     "id": "5f0c6a9e4a7f4d0f9a86f1f6ab3f2c11", "kind": "index", "state": "done", "done": 42, "total": 42,
     "problems": [], "error": None, "is_cancelled": False, "attempts": 1, "created": "2026-05-04T10:00:00Z",
     "started": "2026-05-04T10:00:01Z", "ended": "2026-05-04T10:00:04Z",

@@ -13,7 +13,7 @@ from adaptive_rag.state import Turn
 MOST_TURNS = 100
 # A long conversation; what is read of it the operator bounds by serving.max_turns and max_characters.
 MOST_BYTES = 4_000_000
-EXAMPLE = {
+EXAMPLE: dict[str, Any] = {
     "model": "handbook",
     "messages": [{"role": "user", "content": "What is the highest water level ever recorded?"}],
     "stream": False,
