@@ -51,9 +51,7 @@ class Caller:
     def role_in(self, collection_id: str) -> Role | None:
         """Return the caller's role in a collection; None where it is not open to them."""
         role = Role.ADMIN if self.is_admin else self.roles.get(collection_id)
-        if role is None:
-            return None
-        return role if self.ceiling.includes(role) else self.ceiling
+        return role.within(self.ceiling) if role else None
 
     def may_administer(self) -> bool:
         """Tell whether the caller may make collections and users."""
@@ -211,11 +209,6 @@ class CollectionCall(Call):
     def folder(self) -> CollectionFolder:
         """Where the collection lies; its name has no part in the path."""
         return self.parts.folder_of(self.collection)
-
-    def commit_and_tell(self) -> None:
-        """Keep what was changed, and tell the workers that the collection has a job."""
-        self.db.commit()
-        self.parts.queue.tell(self.collection.id)
 
 
 @dataclass(frozen=True)

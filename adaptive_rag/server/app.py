@@ -50,7 +50,7 @@ from adaptive_rag.server.sites import Sites
 from adaptive_rag.server.v1 import completions, models
 from adaptive_rag.server.v1.errors import ERRORS, PREFIX, OpenAIErrors
 from adaptive_rag.server.v1.forms import MOST_BYTES
-from adaptive_rag.server.workers import Queue, watching_workers
+from adaptive_rag.server.workers import watching_workers
 
 # The nouns of the REST interface, in the order of its documentation.
 NOUNS: tuple[APIRouter, ...] = (
@@ -126,7 +126,6 @@ async def _running(
             engine=engine,
             answering=Answering(settings, given, conversations),
             conversations=conversations,
-            queue=Queue(settings),
             rates=Rates(settings.rate),
             readiness=Readiness(settings, operator, engine),
             followers=Followers(engine),

@@ -104,12 +104,6 @@ def _is_known(engine: Engine, collection_id: str) -> bool:
         return db.get(Collection, collection_id) is not None
 
 
-def waiting_collections(engine: Engine) -> Sequence[str]:
-    """Return the collections with jobs that are not at their end."""
-    with Session(engine) as db:
-        return db.scalars(select(Job.collection_id).where(Job.state.in_(OPEN)).distinct()).all()
-
-
 def clear_leftovers(data: Path, engine: Engine) -> None:
     """Finish what an interruption has left: deleted collections, and files that were being written.
 

@@ -122,7 +122,7 @@ def problem_of(error: Exception) -> Problem:
 def database_faults() -> tuple[type[Exception], ...]:
     """Return what is raised where a database does not answer, or takes nothing in."""
     faults = (OperationalError, NoConnectionError, sqlite3.OperationalError)
-    psycopg = sys.modules.get("psycopg")  # of the conversations and the queue, where they are in PostgreSQL
+    psycopg = sys.modules.get("psycopg")  # of the conversations, where they are in PostgreSQL
     return (*faults, psycopg.OperationalError) if psycopg else faults
 
 

@@ -81,7 +81,7 @@ class Readiness:
 
     def _check_store(self) -> str:
         if self._engine.dialect.name == "sqlite":
-            files = (self._settings.data / name for name in ("server", "conversations", "queue"))
+            files = (self._settings.data / name for name in ("server", "conversations"))
             faults = [fault for file in files if (fault := self._check_file(file.with_suffix(".sqlite")))]
             return "; ".join(faults) or "ok"
         try:

@@ -35,6 +35,11 @@ class Role(StrEnum):
         """Tell whether this role may do all that another may."""
         return self.actions >= other.actions
 
+    def within(self, ceiling: Role) -> Role | None:
+        """Return the highest role that may do nothing but what both may."""
+        both = self.actions & ceiling.actions
+        return next((role for role in reversed(Role) if role.actions <= both), None)
+
 
 def lowest_with(action: Action) -> Role:
     """Return the first role that may do something, as refusals name it."""

@@ -51,7 +51,7 @@ def test_120_who_ask_at_once_try_the_address_of_the_model_once(serve: Serve) -> 
     assert len(tried) == 1
 
 
-FILES = ["server.sqlite", "conversations.sqlite", "queue.sqlite"]
+FILES = ["server.sqlite", "conversations.sqlite"]
 
 
 @pytest.mark.parametrize("name", FILES)

@@ -252,7 +252,7 @@ def reindex_document(row: ReadableDocument, call: WriteCall) -> Accepted:
     """Read a document again: one that could not be read, or a page that may have changed."""
     accepted = accept(call, [row])
     call.note("document.reindex", f"{call.collection.name}: {row.name}")
-    call.commit_and_tell()
+    call.db.commit()
     return accepted
 
 
@@ -261,7 +261,7 @@ def rebuild_index(call: ManageCall) -> JobShown:
     """Make the index anew, as after a change of the embedding model; the old one serves meanwhile."""
     job = add_job(call, "rebuild")
     call.note("collection.rebuild", call.collection.name)
-    call.commit_and_tell()
+    call.db.commit()
     return JobShown.model_validate(job)
 
 
@@ -290,5 +290,4 @@ def delete_documents(removal: Removal, call: WriteCall) -> JobShown:
         call.db.commit()
         for row in rows:
             folder.retire(version_of(row))
-    call.parts.queue.tell(collection.id)
     return JobShown.model_validate(job)

@@ -65,7 +65,7 @@ ReadableJob = Annotated[Job, Depends(_job_of)]
 
 
 def add_job(call: CollectionCall, kind: str, documents: Sequence[str] = ()) -> Job:
-    """Add a job for some documents, by id; when it is committed, the queue has to be told."""
+    """Add a job for some documents, by id."""
     details = {"documents": list(documents)}
     job = Job(collection_id=call.collection.id, kind=kind, details=details, asked_by=call.caller.id)
     call.db.add(job)
@@ -94,30 +94,27 @@ def cancel_job(job: ReadableJob, call: WriteCall) -> JobShown:
     if job.ended is None:
         job.is_cancelled = True
         call.note("job.cancel", f"{call.collection.name}/{job.id}")
-        call.commit_and_tell()
+        call.db.commit()
     return JobShown.model_validate(job)
 
 
-async def _follow(job: ReadableJob, call: ReadCall) -> AsyncIterator[tuple[JobShown, Follower]]:
-    shown = JobShown.model_validate(job)
+async def _follow(job: ReadableJob, call: ReadCall) -> AsyncIterator[Follower]:
     await run_in_threadpool(call.db.close)
     with call.parts.followers.join(call.caller, job) as follower:
-        yield shown, follower
+        yield follower
 
 
 @router.get("/{job}/events", response_class=EventSourceResponse)
-async def follow_job(
-    followed: Annotated[tuple[JobShown, Follower], Depends(_follow)],
-) -> AsyncIterator[ServerSentEvent]:
+async def follow_job(follower: Annotated[Follower, Depends(_follow)]) -> AsyncIterator[ServerSentEvent]:
     """Follow a job: an event "progress" whenever something has changed, and "end" with its last state.
 
     Of a job that is gone, or that the caller may not read any more, "end" says nothing.
     """
-    shown: JobShown | None = followed[0]
+    shown: JobShown | None = JobShown.model_validate(follower.job)
     while shown is not None and shown.ended is None:
         yield ServerSentEvent(event="progress", data=shown)
         before = shown
         while shown == before:
-            row = await followed[1].next()
+            row = await follower.next()
             shown = JobShown.model_validate(row) if row is not None else None
     yield ServerSentEvent(event="end", data=shown.model_dump(mode="json") if shown else {})

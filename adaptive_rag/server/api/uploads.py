@@ -146,9 +146,7 @@ def upload_documents(
         if isinstance(answered, Accepted):
             return answered
         _check_quota(call, written)
-        accepted = _keep(call, written, answered)
-    call.parts.queue.tell(call.collection.id)
-    return accepted
+        return _keep(call, written, answered)
 
 
 def _answered(call: WriteCall, key: str | None, written: Mapping[str, Written]) -> Accepted | Upload | None:
@@ -231,5 +229,5 @@ def add_address(new: Address, call: WriteCall) -> Accepted:
     call.db.add(row)
     accepted = accept(call, [row])
     call.note("document.address", f"{call.collection.name}: {name}")
-    call.commit_and_tell()
+    call.db.commit()
     return accepted
