@@ -265,7 +265,8 @@ def threads_of(caller: Caller) -> Select[Thread]:
     return own.where(Thread.owner_id == caller.id, caller.readable())
 
 
-def _in_own_thread(thread: Annotated[str, Path(max_length=32)], call: AnyCall) -> ThreadCall:
+def in_own_thread(thread: Annotated[str, Path(max_length=32)], call: AnyCall) -> ThreadCall:
+    """Return the call in a thread of the caller's own, or refuse with 404."""
     own = call.db.scalar(threads_of(call.caller).where(Thread.id == thread))
     if own is None:
         raise not_found("thread")
@@ -282,7 +283,7 @@ async def _count_change(call: AnyCall) -> None:
 
 
 AdminCall = Annotated[Call, Depends(_for_admin)]
-OwnThreadCall = Annotated[ThreadCall, Depends(_in_own_thread)]
+OwnThreadCall = Annotated[ThreadCall, Depends(in_own_thread)]
 # Over the collection that a path names, where the caller's role lets them.
 ReadCall = Annotated[CollectionCall, Depends(_may(Action.READ))]
 WriteCall = Annotated[CollectionCall, Depends(_may(Action.WRITE))]

@@ -48,7 +48,7 @@ from adaptive_rag.server.services import Services
 from adaptive_rag.server.settings import ServerSettings
 from adaptive_rag.server.sites import Sites
 from adaptive_rag.server.v1 import completions, models
-from adaptive_rag.server.v1.errors import ERRORS, PREFIX, OpenAIErrors
+from adaptive_rag.server.v1.errors import ERRORS, PREFIX
 from adaptive_rag.server.v1.forms import MOST_BYTES
 from adaptive_rag.server.workers import watching_workers
 
@@ -102,7 +102,6 @@ def build_app(settings: ServerSettings, given: Mapping[str, Any]) -> FastAPI:
     app.add_middleware(Bounds)
     app.add_middleware(RequestLog)
     app.add_middleware(Sites, settings=settings)
-    app.add_middleware(OpenAIErrors)
     app.add_middleware(ProxyHeadersMiddleware, trusted_hosts=list(settings.trusted_proxies))
     return app
 

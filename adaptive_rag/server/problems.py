@@ -5,17 +5,19 @@ from __future__ import annotations
 import logging
 import sqlite3
 import sys
+from collections.abc import Callable
 from http import HTTPStatus
 from typing import Any, Literal, get_args
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse
+from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel, Field
 from sqlalchemy.exc import DataError, IntegrityError, OperationalError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as NoConnectionError
 from sqlalchemy.orm.exc import ObjectDeletedError, StaleDataError
 from starlette.exceptions import HTTPException
+from starlette.types import Receive, Scope, Send
 
 from adaptive_rag.context.caller import served_error
 from adaptive_rag.errors import InputError, ServedError
@@ -86,13 +88,35 @@ PROBLEMS: dict[int | str, dict[str, Any]] = {
 }
 
 
+# How problems are answered below a path whose callers read another form.
+FORMS: dict[str, Callable[[ProblemDetails, dict[str, str]], Response]] = {}
+
+
+class ProblemResponse(JSONResponse):
+    """Problem details, in the form that the callers of a path read."""
+
+    media_type = MEDIA_TYPE
+
+    def __init__(self, problem: ProblemDetails, headers: dict[str, str]) -> None:
+        super().__init__(problem.model_dump(), problem.status, headers)
+        self._problem, self._headers = problem, headers
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send it."""
+        for prefix, form in FORMS.items():
+            if f"{scope['path']}/".startswith(f"{prefix}/"):
+                await form(self._problem, self._headers)(scope, receive, send)
+                return
+        await super().__call__(scope, receive, send)
+
+
 def answer(
     status: int, detail: str, headers: Any = None, errors: Any = (), type: ProblemType = "about:blank"
-) -> JSONResponse:
+) -> ProblemResponse:
     """Return problem details as a response."""
     title = HTTPStatus(status).phrase
     problem = ProblemDetails(type=type, title=title, status=status, detail=detail, errors=list(errors))
-    return JSONResponse(problem.model_dump(), status, headers, media_type=MEDIA_TYPE)
+    return ProblemResponse(problem, dict(headers or {}))
 
 
 def details_of(error: Exception) -> ProblemDetails:

@@ -29,8 +29,6 @@ MODEL_SECONDS = 2
 LOCK_SECONDS = 2.0
 # Reading all pages of a database takes about a second for each gigabyte.
 SECONDS_PER_CHECK, CHECK_SECONDS = 300.0, 5.0
-# Longer than all waiting for SQLite together: what takes this long hangs.
-SECONDS_TO_ANSWER = 12.0
 _NO_ANSWER = "the database does not answer"
 
 
@@ -53,7 +51,6 @@ class Readiness:
         self._seen: tuple[float, Ready] | None = None
         self._began = time.monotonic()
         self._next_check: dict[Path, float] = {}
-        self._parts: asyncio.Task[tuple[str, str, str]] | None = None
 
     async def look(self) -> Ready:
         """Return what is seen, or was seen a moment ago."""
@@ -64,16 +61,11 @@ class Readiness:
             return self._seen[1]
 
     async def _look(self) -> Ready:
-        (store, disk, indexing), model = await asyncio.gather(self._look_in_time(), self._check_model())
+        (store, disk, indexing), model = await asyncio.gather(
+            run_in_threadpool(self._look_here), self._check_model()
+        )
         status: Literal["ready", "not ready"] = "ready" if store == disk == indexing == "ok" else "not ready"
         return Ready(status=status, store=store, disk=disk, indexing=indexing, model=model)
-
-    async def _look_in_time(self) -> tuple[str, str, str]:
-        """Look, in a thread; where a frozen database holds that thread, no other one is begun."""
-        if self._parts is None or self._parts.done():
-            self._parts = asyncio.create_task(run_in_threadpool(self._look_here))
-            await asyncio.wait({self._parts}, timeout=SECONDS_TO_ANSWER)
-        return self._parts.result() if self._parts.done() else (_NO_ANSWER, "ok", "ok")
 
     def _look_here(self) -> tuple[str, str, str]:
         store = self._check_store()

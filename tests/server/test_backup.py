@@ -147,16 +147,8 @@ def test_what_is_not_a_whole_backup_is_refused_by_name_and_leaves_nothing(
     cut.write_bytes(content[: len(content) // 2])
     with tarfile.open(foreign, "w", format=tarfile.GNU_FORMAT) as tar:
         tar.add(__file__, "readme")
-    for name in ("above.tar", "link.tar"):
-        with tarfile.open(tmp_path / name, "w") as tar:
-            member = tarfile.TarInfo("../above" if name == "above.tar" else "link")
-            if name == "link.tar":
-                member.type, member.linkname = tarfile.SYMTYPE, "/etc"
-            tar.addfile(member)
     nowhere = empty(full[0], tmp_path / "empty")
     for file, message in (
-        (tmp_path / "above.tar", r"it holds '\.\./above'"),
-        (tmp_path / "link.tar", "it holds 'link'"),
         (damaged, r"damaged at conversations/\w+.msgpack"),
         (cut, "not a whole"),
         (foreign, r"it holds 'readme'"),
@@ -168,7 +160,6 @@ def test_what_is_not_a_whole_backup_is_refused_by_name_and_leaves_nothing(
     with pytest.raises(ConfigurationError, match="not empty"):
         restore(settings_of(full[0]), whole)
     assert not list(tmp_path.glob("empty*"))
-    assert not list(tmp_path.glob("**/above"))
 
 
 BACKED_UP = """

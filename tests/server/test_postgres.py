@@ -62,9 +62,7 @@ def test_threads_are_kept_in_postgresql_and_forgotten_with_their_checkpoints(
         assert [rows(table) for table in tables] == [0, 0, 0, 0]
 
 
-def test_a_worker_finds_an_upload_in_postgresql_and_it_is_answered_from(
-    serve: Serve, database: str
-) -> None:
+def test_a_worker_finds_an_upload_in_postgresql_and_it_is_answered_from(serve: Serve, database: str) -> None:
     vault = f"{API}/collections/vault"
     with serve(database=database) as client:
         client.post(f"{API}/collections", json={"name": "vault"})
