@@ -128,7 +128,10 @@ def most_files() -> int:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = _MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, _MOST_FILES)
     if soft != resource.RLIM_INFINITY and soft < wanted:
-        with suppress(ValueError, OSError):  # macOS says that there is no limit, and refuses some
-            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+        # macOS says that there is no limit, and refuses what its kernel does not allow
+        for most in (wanted, max(10_240, soft)):
+            with suppress(ValueError, OSError):
+                resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+                break
     soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     return _MOST_FILES if soft == resource.RLIM_INFINITY else soft
