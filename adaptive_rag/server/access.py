@@ -59,7 +59,8 @@ class Caller:
 
     def readable(self) -> ColumnElement[bool]:
         """Return the condition on `Collection` that holds for what the caller may read."""
-        return true() if self.is_admin else Collection.id.in_(self.roles)
+        readable = (place for place, role in self.roles.items() if Action.READ in role.actions)
+        return true() if self.is_admin else Collection.id.in_(list(readable))
 
 
 def identify(request: Request, db: Session) -> Caller:

@@ -121,9 +121,7 @@ class CollectionFolder:
 
     def clear_partial(self) -> None:
         """Remove the files that were being written when the server ended: nobody was told of them."""
-        for entry in os.scandir(self.documents) if self.documents.is_dir() else ():
-            if entry.name.endswith(_PARTIAL):
-                shutil.rmtree(entry.path, ignore_errors=True)
+        _remove(self.documents, _PARTIAL)
 
     def remove(self) -> None:
         """Remove the folder of a collection that somebody deleted; a start finishes what is interrupted."""
@@ -151,7 +149,7 @@ class CollectionFolder:
 
     def clear(self) -> None:
         """Remove the files of documents that were replaced or deleted, and of nothing else."""
-        _remove_deleted(self.documents)
+        _remove(self.documents, _DELETED)
 
     def unknown(self, documents: AnyOf[Document]) -> list[Path]:
         """Return the folders of no document, as where the database is an older copy than they are."""
@@ -178,13 +176,12 @@ def collection_folders(data: Path) -> list[CollectionFolder]:
 
 def finish_deleting(data: Path) -> None:
     """Remove what is left of collections that somebody deleted."""
-    _remove_deleted(data.absolute() / "collections")
+    _remove(data.absolute() / "collections", _DELETED)
 
 
-def _remove_deleted(places: Path) -> None:
-    for entry in os.scandir(places) if places.is_dir() else ():
-        if entry.name.endswith(_DELETED):
-            shutil.rmtree(entry.path, ignore_errors=True)
+def _remove(places: Path, ending: str) -> None:
+    for place in places.glob(f"*{ending}"):
+        shutil.rmtree(place, ignore_errors=True)
 
 
 def safe_name(given: str) -> str:
