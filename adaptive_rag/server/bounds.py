@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Iterator
-from itertools import repeat
 from typing import NamedTuple
 
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
-from adaptive_rag.server.machine import Refused
+from adaptive_rag.server.machine import Refused, read_body
 from adaptive_rag.server.problems import answer
 from adaptive_rag.server.v1.forms import MOST_BYTES
 from adaptive_rag.text.visible import ESCAPED_NUL
@@ -88,26 +86,14 @@ def _check_head(scope: Scope) -> None:
 
 async def _read(receive: Receive, bound: Bound) -> Receive:
     """Read a body to its end, and return what hands it on."""
-    body = bytearray()
-    message: Message = {"more_body": True}
+    said = f"This request may have {bound.bytes:,} bytes at most."
     try:
         async with asyncio.timeout(SECONDS_TO_SEND):
-            while message.get("more_body"):
-                message = await receive()
-                body += message.get("body", b"")
-                if len(body) > bound.bytes:
-                    raise Refused(413, f"This request may have {bound.bytes:,} bytes at most.")
+            body, again = await read_body(receive, bound.bytes, said)
     except TimeoutError:
         raise Refused(408, f"The request did not come to its end within {SECONDS_TO_SEND} seconds.") from None
-    check_json(bytes(body), bound)
-    read: Iterator[Message] = repeat(message)
-    if message["type"] != "http.disconnect":
-        read = iter([{"type": "http.request", "body": bytes(body), "more_body": False}])
-
-    async def hand_on() -> Message:
-        return next(read, None) or await receive()
-
-    return hand_on
+    check_json(body, bound)
+    return again
 
 
 def check_json(body: bytes, bound: Bound) -> None:

@@ -368,7 +368,13 @@ except AdaptiveRAGError as error:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads the peak of memory from /proc")
 @pytest.mark.slow
-@pytest.mark.parametrize("member", ["tables/users.jsonl", "manifest.jsonl", "profiles.jsonl"])
+@pytest.mark.parametrize(
+    "member",
+    [
+        "tables/users.jsonl",
+        *(pytest.param(name, marks=pytest.mark.nightly) for name in ("manifest.jsonl", "profiles.jsonl")),
+    ],
+)
 def test_a_line_of_a_gigabyte_takes_little_memory(member: str, tmp_path: Path) -> None:
     size, digest = 2**30, hashlib.sha256()
     for _ in range(size >> 20):

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
@@ -291,9 +290,7 @@ def test_llm_asks_streams_cancels_and_sees_errors(place: Place, start: Start, tm
         assert out.strip() == ANSWER, problem
     calls = len(place.model.calls)
     left = llm("-m", "samples", text=HANGING)
-    while len(place.model.calls) == calls:
-        assert left.poll() is None, left.communicate()
-        time.sleep(0.1)
+    wait_for(lambda: left.poll() is not None or len(place.model.calls) > calls, "the model is asked")
     left.send_signal(signal.SIGINT)
     left.communicate(timeout=30)
     place.wait_until_free()
