@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import logging
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
@@ -33,7 +32,6 @@ if TYPE_CHECKING:
     from fastmcp import FastMCP
     from fastmcp.server.http import StarletteWithLifespan
 
-    from adaptive_rag.server.answering import Answering
     from adaptive_rag.server.services import Services
 
 NAME, PATH = "adaptive-rag", "/mcp"
@@ -122,22 +120,13 @@ def _plain_validation() -> Any:
     return PlainValidation()
 
 
-@dataclass(frozen=True)
 class HttpReader:
     """The caller of a request, and the collections that are open to them."""
 
-    caller: Caller
-    services: Services
-
-    @property
-    def id(self) -> str:
-        """Their id."""
-        return self.caller.id
-
-    @property
-    def answering(self) -> Answering:
-        """The graph, as for every other door."""
-        return self.services.answering
+    def __init__(self, caller: Caller, services: Services) -> None:
+        self.id: str | None = caller.id
+        self.answering = services.answering
+        self._caller, self._services = caller, services
 
     def collections(self, limit: int, offset: int) -> Collections:
         """List the collections that are open to them."""
@@ -145,7 +134,7 @@ class HttpReader:
         from adaptive_rag.server.api.forms import Window
 
         with self._db() as db:
-            page = collections_of(db, self.caller, Window(limit, offset))
+            page = collections_of(db, self._caller, Window(limit, offset))
         listed = [
             CollectionListed(
                 name=each.name, description=each.description, documents=each.documents, passages=each.chunks
@@ -158,15 +147,15 @@ class HttpReader:
         """Return a collection that is open to them."""
         name = collection or only_one([each.name for each in self.collections(2, 0).collections])
         with self._db() as db:
-            place = self.services.index_of(collection_open_to(db, self.caller, name))
+            place = self._services.index_of(collection_open_to(db, self._caller, name))
         return Shelf(name, str(place.index), place)
 
     def count(self) -> None:
         """Count a question or a search of theirs."""
-        self.services.rates.count_question(self.caller)
+        self._services.rates.count_question(self._caller)
 
     def _db(self) -> Session:
-        return Session(self.services.engine, expire_on_commit=False)
+        return Session(self._services.engine, expire_on_commit=False)
 
 
 def build_mcp_app() -> StarletteWithLifespan:

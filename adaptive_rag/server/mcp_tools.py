@@ -151,13 +151,9 @@ class Shelf:
 class Reader(Protocol):
     """Whoever's agent calls: who they are, and what is open to them."""
 
-    @property
-    def answering(self) -> Answering:
-        """What answers their questions."""
-
-    @property
-    def id(self) -> str | None:
-        """Their id, by which the program knows their profile."""
+    answering: Answering
+    # by which the program knows their profile
+    id: str | None
 
     def collections(self, limit: int, offset: int) -> Collections:
         """List the collections that are open to them."""
