@@ -46,8 +46,8 @@ from adaptive_rag.samples import questions_path
 from adaptive_rag.server.access import digest_of
 from adaptive_rag.server.database import open_database
 from adaptive_rag.server.folders import folder_of
-from adaptive_rag.server.settings import read_server_settings
 from adaptive_rag.server.roles import Role
+from adaptive_rag.server.settings import read_server_settings
 from adaptive_rag.server.tables import Collection, Membership, Token, User
 from benchmarks.chat_server import ChatServer
 from benchmarks.warm_question import make_index

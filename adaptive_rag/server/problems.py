@@ -99,13 +99,13 @@ class ProblemResponse(JSONResponse):
 
     def __init__(self, problem: ProblemDetails, headers: dict[str, str]) -> None:
         super().__init__(problem.model_dump(), problem.status, headers)
-        self._problem, self._headers = problem, headers
+        self._problem, self._given = problem, headers
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send it."""
         for prefix, form in FORMS.items():
             if f"{scope['path']}/".startswith(f"{prefix}/"):
-                await form(self._problem, self._headers)(scope, receive, send)
+                await form(self._problem, self._given)(scope, receive, send)
                 return
         await super().__call__(scope, receive, send)
 
