@@ -50,7 +50,8 @@ def work(settings: ServerSettings, workshop: Workshop) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, end)
-    with beating(settings.data):
+
+    def look_for_jobs() -> None:
         while not stop.is_set():
             pause = _POLL_SECONDS
             try:
@@ -59,6 +60,14 @@ def work(settings: ServerSettings, workshop: Workshop) -> None:
                 log.warning("The database does not answer, and jobs wait: %s", redact(str(error)))
                 pause = _LONGEST_PAUSE
             stop.wait(pause)
+
+    # In a thread of its own, so that this one hears a signal in the middle of a long call.
+    thread = threading.Thread(target=look_for_jobs, daemon=True)
+    with beating(settings.data):
+        thread.start()
+        while thread.is_alive() and not stop.wait(_WATCH_SECONDS):
+            pass
+        thread.join(_GRACE_SECONDS)
 
 
 def _work_for_parent(settings: ServerSettings, workshop: Workshop) -> None:
