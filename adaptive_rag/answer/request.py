@@ -24,7 +24,7 @@ from adaptive_rag.text.vectors import Scores
 # The columns of `AnswerRequest.sides`.
 AGAINST, FOR, NEITHER = range(3)
 # How clearly a sentence must praise or blame for its tone to count, and how sure the reader must be where it
-# does not; benchmarks/answer_sides.py measures both.
+# does not; measured once on Perspectrum (docs/answer-quality.md).
 LEANS, SURE = 0.1, 0.65
 
 

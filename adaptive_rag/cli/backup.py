@@ -42,8 +42,6 @@ def restore(file: Kept, data: options.Data = None, key: Key = None, foreign: For
 
     counts = bring_back(settings, file, foreign=foreign)
     print_line(f"{settings.data} holds {_format(counts)}. Start the server with: adaptive-rag serve")
-    if replaced := counts.get("replaced"):
-        print_line(f"Of the character U+0000, which no text may hold, {replaced:,} became U+FFFD.")
     if foreign:
         print_line(
             f"Left out, since anybody may have written them: {count_of(counts['left_out'], 'conversation')}."

@@ -9,8 +9,7 @@ from typer import Option
 from adaptive_rag.cli import options
 
 if TYPE_CHECKING:
-    from adaptive_rag.server.mcp_results import Collections
-    from adaptive_rag.server.mcp_tools import Shelf
+    from adaptive_rag.server.mcp_tools import Collections, Shelf
 
 NAME = "documents"
 
@@ -50,7 +49,7 @@ class _LocalReader:
     def collections(self, limit: int, offset: int) -> Collections:
         """List the index."""
         from adaptive_rag.index.sources import list_sources
-        from adaptive_rag.server.mcp_results import CollectionListed, Collections
+        from adaptive_rag.server.mcp_tools import CollectionListed, Collections
 
         known = list_sources(self._uri)
         passages = sum(each.chunks for each in known if each.copy_of is None)

@@ -131,7 +131,8 @@ def token(
     """Print a new API token of a user; it is shown this once."""
     with _database(data) as db:
         from adaptive_rag.server.accounts import issue_token
-        from adaptive_rag.server.tables import Role, now
+        from adaptive_rag.server.roles import Role
+        from adaptive_rag.server.tables import now
 
         if role not in list(Role):
             raise InputError(f"{role!r} is no role. The roles are: {', '.join(Role)}.")

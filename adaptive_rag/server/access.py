@@ -7,20 +7,26 @@ import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from fastapi import Depends, Path, Request
 from sqlalchemy import ColumnElement, Select, exists, select, true
 from sqlalchemy.exc import IntegrityError, OperationalError
 from sqlalchemy.orm import Session
 
+from adaptive_rag.server.audit import note
 from adaptive_rag.server.database import Db, let_go
 from adaptive_rag.server.machine import THIS_MACHINE, admit_this_machine
 from adaptive_rag.server.problems import Problem, not_found
+from adaptive_rag.server.roles import Action, Role, lowest_with
 from adaptive_rag.server.settings import ServerSettings
-from adaptive_rag.server.tables import Collection, Membership, Role, Thread, Token, User, now
+from adaptive_rag.server.tables import Collection, Membership, Thread, Token, User, now
 from adaptive_rag.text.addresses import page_host
 from adaptive_rag.text.redaction import redact
+
+if TYPE_CHECKING:
+    from adaptive_rag.server.folders import CollectionFolder
+    from adaptive_rag.server.services import Services
 
 _log = logging.getLogger(__name__)
 SESSION_COOKIE = "adaptive_rag_session"
@@ -45,32 +51,25 @@ class Caller:
     def role_in(self, collection_id: str) -> Role | None:
         """Return the caller's role in a collection; None where it is not open to them."""
         role = Role.ADMIN if self.is_admin else self.roles.get(collection_id)
-        if role is None:
-            return None
-        return role if self.ceiling.includes(role) else self.ceiling
+        return role.within(self.ceiling) if role else None
 
     def may_administer(self) -> bool:
         """Tell whether the caller may make collections and users."""
-        return self.is_admin and self.ceiling is Role.ADMIN
+        return self.is_admin and Action.SERVE in self.ceiling.actions
 
     def readable(self) -> ColumnElement[bool]:
         """Return the condition on `Collection` that holds for what the caller may read."""
-        return true() if self.is_admin else Collection.id.in_(self.roles)
+        readable = (place for place, role in self.roles.items() if Action.READ in role.actions)
+        return true() if self.is_admin else Collection.id.in_(list(readable))
 
 
-def identify(request: Request, db: Db) -> Caller:
+def identify(request: Request, db: Session) -> Caller:
     """Name the caller of a request.
 
     Raises:
         Problem: 401 without a valid token; 403 where a web page of another site sent the request.
         Refused: the server has no users, and the request comes from another machine.
     """
-    caller = _identify(request, db)
-    let_go(db)
-    return caller
-
-
-def _identify(request: Request, db: Session) -> Caller:
     settings = request.app.state.services.settings
     if not has_users(db) and settings.oidc_issuer is None:
         # `serving.origins`, where Studio is, are of the served graphs alone.
@@ -126,18 +125,14 @@ def digest_of(secret: str) -> str:
 
 
 def caller_by_token(db: Session, secret: str, *, is_session: bool) -> Caller:
-    """Return the caller that a token stands for.
-
-    Raises:
-        Problem: 401; the token is unknown, expired or revoked, or its user is disabled.
-    """
+    """Return the caller that a token stands for: known, not expired, and of a user who is not disabled."""
     token = db.scalar(select(Token).where(Token.digest == digest_of(secret), Token.is_session == is_session))
     user = db.get(User, token.user_id) if token else None
     if token is None or user is None or user.is_disabled or _is_over(token):
         raise unknown_caller()
     if token.used is None or now() - token.used > _NOTED_EVERY:
         _note_use(db, token)
-    return caller_of(db, user, Role(token.role), token.id)
+    return caller_of(db, user, token.role, token.id)
 
 
 def _is_over(token: Token) -> bool:
@@ -167,16 +162,14 @@ def _note_use(db: Session, token: Token) -> None:
 def caller_of(db: Session, user: User, ceiling: Role, token_id: str | None = None) -> Caller:
     """Return a user as a caller, with their roles of this moment."""
     rows = db.execute(select(Membership.collection_id, Membership.role).where(Membership.user_id == user.id))
-    roles = {collection: Role(role) for collection, role in rows}
+    roles = {collection: role for collection, role in rows}
     return Caller(user.id, user.name, user.is_admin, ceiling, roles, token_id)
 
 
 def refuse_other_sites(request: Request, *, is_strict: bool = True) -> None:
-    """Refuse what another site's page lets a browser send, with our cookie or to get one.
+    """Refuse (403) what another site's page lets a browser send, with our cookie or to get one.
 
-    Raises:
-        Problem: 403; the request changes something, and comes from another site's page; or, where the check
-            is strict, it does not say from where it comes.
+    Where the check is strict, so is a request that changes something and does not say from where it comes.
     """
     if request.method in _SAFE_METHODS:
         return
@@ -193,35 +186,78 @@ def _is_own(origin: str, request: Request) -> bool:
     return origin.partition("://")[2] == request.headers.get("host") and page_host(origin) is not None
 
 
-CurrentCaller = Annotated[Caller, Depends(identify)]
+@dataclass(frozen=True)
+class Call:
+    """A request whose caller was let in, and what its route works with."""
+
+    request: Request
+    db: Session
+    parts: Services
+    caller: Caller
+
+    def note(self, action: str, subject: str = "") -> None:
+        """Add a line to the audit log; it is kept where the route commits."""
+        note(self.db, self.request, self.caller.name, action, subject)
 
 
-def server_admin(caller: CurrentCaller) -> Caller:
-    """Return the caller where they may administer the server.
+@dataclass(frozen=True)
+class CollectionCall(Call):
+    """A request over a collection that is open to its caller."""
 
-    Raises:
-        Problem: 403; they may not.
-    """
-    if not caller.may_administer():
+    collection: Collection
+
+    @property
+    def folder(self) -> CollectionFolder:
+        """Where the collection lies; its name has no part in the path."""
+        return self.parts.folder_of(self.collection)
+
+
+@dataclass(frozen=True)
+class ThreadCall(Call):
+    """A request in a thread of the caller's own."""
+
+    thread: Thread
+
+
+def let_in(request: Request, db: Db) -> Call:
+    """Name the caller of a request. Every other dependency builds on this one."""
+    caller = identify(request, db)
+    let_go(db)
+    return Call(request, db, request.app.state.services, caller)
+
+
+AnyCall = Annotated[Call, Depends(let_in)]
+
+
+def _for_admin(call: AnyCall) -> Call:
+    if not call.caller.may_administer():
         raise Problem(403, "Only an admin of the server may do this, with a token of that role.")
-    return caller
+    return call
 
 
-def collection_open_to(db: Session, caller: Caller, name: str, role: Role = Role.READER) -> Collection:
-    """Return a collection by name, for a caller who has a role in it.
+def collection_open_to(db: Session, caller: Caller, name: str, action: Action = Action.READ) -> Collection:
+    """Return a collection by name, for a caller whose role in it lets them do something.
 
     Raises:
         Problem: 404 where it is not open to them, whether it exists or not; 403 where their role is lower.
     """
-    found = db.scalar(select(Collection).where(Collection.name == name))
-    own = caller.role_in(found.id) if found else None
-    if found is None or own is None:
+    collection = db.scalar(select(Collection).where(Collection.name == name))
+    own = caller.role_in(collection.id) if collection else None
+    if collection is None or own is None:
         raise not_found("collection")
-    if not own.includes(role):
-        detail = f"You are {own} of this collection; this takes the role of {role}."
+    if action not in own.actions:
+        detail = f"You are {own} of this collection; this takes the role of {lowest_with(action)}."
         raise Problem(403, detail, type="role_too_low")
     let_go(db)
-    return found
+    return collection
+
+
+def _may(action: Action) -> Callable[..., CollectionCall]:
+    def find(collection: Annotated[str, Path(max_length=200)], call: AnyCall) -> CollectionCall:
+        opened = collection_open_to(call.db, call.caller, collection, action)
+        return CollectionCall(call.request, call.db, call.parts, call.caller, opened)
+
+    return find
 
 
 def threads_of(caller: Caller) -> Select[Thread]:
@@ -230,29 +266,28 @@ def threads_of(caller: Caller) -> Select[Thread]:
     return own.where(Thread.owner_id == caller.id, caller.readable())
 
 
-def own_thread(thread: Annotated[str, Path(max_length=32)], caller: CurrentCaller, db: Db) -> Thread:
-    """Return a thread of the caller's own.
-
-    Raises:
-        Problem: 404; it is not there, another's, or over a collection that is not open to them any more.
-    """
-    found = db.scalar(threads_of(caller).where(Thread.id == thread))
-    if found is None:
+def in_own_thread(thread: Annotated[str, Path(max_length=32)], call: AnyCall) -> ThreadCall:
+    """Return the call in a thread of the caller's own, or refuse with 404."""
+    own = call.db.scalar(threads_of(call.caller).where(Thread.id == thread))
+    if own is None:
         raise not_found("thread")
-    let_go(db)
-    return found
+    let_go(call.db)
+    return ThreadCall(call.request, call.db, call.parts, call.caller, own)
 
 
-def _needing(role: Role) -> Callable[..., Collection]:
-    def find(collection: Annotated[str, Path(max_length=200)], caller: CurrentCaller, db: Db) -> Collection:
-        return collection_open_to(db, caller, collection, role)
-
-    return find
+async def _count_question(call: AnyCall) -> None:
+    call.parts.rates.count_question(call.caller)
 
 
-Administrator = Annotated[Caller, Depends(server_admin)]
-OwnThread = Annotated[Thread, Depends(own_thread)]
-# The collection that a path names, where the caller has that role in it.
-ReadableCollection = Annotated[Collection, Depends(_needing(Role.READER))]
-WritableCollection = Annotated[Collection, Depends(_needing(Role.WRITER))]
-OwnCollection = Annotated[Collection, Depends(_needing(Role.ADMIN))]
+async def _count_change(call: AnyCall) -> None:
+    call.parts.rates.count_change(call.caller)
+
+
+AdminCall = Annotated[Call, Depends(_for_admin)]
+OwnThreadCall = Annotated[ThreadCall, Depends(in_own_thread)]
+# Over the collection that a path names, where the caller's role lets them.
+ReadCall = Annotated[CollectionCall, Depends(_may(Action.READ))]
+WriteCall = Annotated[CollectionCall, Depends(_may(Action.WRITE))]
+ManageCall = Annotated[CollectionCall, Depends(_may(Action.MANAGE))]
+# Beside these: whoever asks for an answer, or writes something of their own, has a place left in their rate.
+ASKING, CHANGING = Depends(_count_question), Depends(_count_change)

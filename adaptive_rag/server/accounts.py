@@ -7,7 +7,7 @@ import secrets
 import unicodedata
 from datetime import datetime, timedelta
 
-from sqlalchemy import Select, delete, select
+from sqlalchemy import Select, delete, select, true
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
@@ -16,7 +16,8 @@ from adaptive_rag.server.access import digest_of
 from adaptive_rag.server.machine import THIS_MACHINE
 from adaptive_rag.server.passwords import LONGEST, SHORTEST, hash_password
 from adaptive_rag.server.problems import Problem
-from adaptive_rag.server.tables import Role, Token, User, new_id, now
+from adaptive_rag.server.roles import Role
+from adaptive_rag.server.tables import Token, User, new_id, now
 
 # Small letters alone, so that no name looks like another one.
 USER_NAME = r"^[a-z0-9][a-z0-9_.@-]{0,99}$"
@@ -35,11 +36,7 @@ class Conflict(Problem, InputError):
 
 
 def add_user(db: Session, name: str, password: str | None = None, *, is_admin: bool = False) -> User:
-    """Make a user, within the caller's transaction.
-
-    Raises:
-        Conflict: the name or the password cannot be used, or there is such a user.
-    """
+    """Make a user, within the caller's transaction, or say why there can be no such user (Conflict)."""
     if not re.fullmatch(USER_NAME, name):
         raise Conflict(
             f"{name!r} cannot be a user's name. It has small letters, digits and any of _ . @ - , and "
@@ -68,24 +65,16 @@ def find_user(db: Session, name: str) -> User | None:
 
 
 def set_password(db: Session, user: User, password: str) -> None:
-    """Give a user a new password. What lets them in without it is ended by the caller.
-
-    Raises:
-        Conflict: the password is too short or too long.
-    """
+    """Give a user a new password. What lets them in without it is ended by the caller."""
     if not SHORTEST <= len(password) <= LONGEST:
         raise Conflict(f"A password has {SHORTEST} to {LONGEST} characters.")
     user.password = hash_password(password)
 
 
-def end_sessions(db: Session, user: User, *, keep: str | None = None) -> None:
-    """End the sessions of a user, but for one; their API tokens stay."""
-    db.execute(delete(Token).where(Token.user_id == user.id, Token.is_session, Token.id != (keep or "")))
-
-
-def end_tokens(db: Session, user: User, *, keep: str | None = None) -> None:
-    """Revoke the API tokens of a user, but for one."""
-    db.execute(delete(Token).where(Token.user_id == user.id, ~Token.is_session, Token.id != (keep or "")))
+def end_sessions(db: Session, user: User, *, keep: str | None = None, with_tokens: bool = False) -> None:
+    """End the sessions of a user, and their API tokens too where asked for; but for one."""
+    ended = true() if with_tokens else Token.is_session
+    db.execute(delete(Token).where(Token.user_id == user.id, ended, Token.id != (keep or "")))
 
 
 def shut_out(db: Session, user: User) -> None:
@@ -110,14 +99,8 @@ def issue_token(
 ) -> tuple[Token, str]:
     """Return a new token and its secret, which is nowhere stored."""
     secret = TOKEN_PREFIX + secrets.token_urlsafe(32)
-    token = Token(
-        user_id=user.id,
-        digest=digest_of(secret),
-        name=name,
-        role=role,
-        expires=expires,
-        is_session=is_session,
-    )
+    facts = {"name": name, "role": role, "expires": expires, "is_session": is_session}
+    token = Token(user_id=user.id, digest=digest_of(secret), **facts)
     db.add(token)
     return token, secret
 
@@ -130,11 +113,7 @@ def begin_session(db: Session, user: User, hours: float) -> str:
 
 
 def keep_an_admin(db: Session) -> None:
-    """Check what was changed and not committed yet: somebody must still be able to administer the server.
-
-    Raises:
-        Conflict: nobody could; the change is undone.
-    """
+    """Undo what was changed and not committed yet where nobody could administer the server any more."""
     db.flush()
     admins = select(User.id).where(User.is_admin, ~User.is_disabled, User.name != THIS_MACHINE)
     # Locked where the database can: two admins who remove each other at once do not both succeed.

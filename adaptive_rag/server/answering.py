@@ -30,6 +30,11 @@ from adaptive_rag.server.problems import Problem
 from adaptive_rag.server.settings import ServerSettings
 from adaptive_rag.state import InputState, OutputState, RetrievalState
 
+EXAMPLE: dict[str, Any] = {
+    "question": "What is the highest water level ever recorded?",
+    "settings": {"route": "factual"},
+}
+
 
 class Turn(BaseModel):
     """An earlier turn of a conversation that the server does not keep."""
@@ -43,17 +48,7 @@ class Turn(BaseModel):
 class BareQuestion(BaseModel):
     """A question, and what its caller may set for it."""
 
-    model_config = ConfigDict(
-        extra="forbid",
-        json_schema_extra={
-            "examples": [
-                {
-                    "question": "What is the highest water level ever recorded?",
-                    "settings": {"route": "factual"},
-                }
-            ]
-        },
-    )
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [EXAMPLE]})
 
     question: str = Field(max_length=20_000, pattern=r"\S", description="What is asked.")
     user_context: str = Field("", max_length=20_000, description="Who asks, or in what situation.")
@@ -80,7 +75,12 @@ class Question(BareQuestion):
 
 
 class Answering:
-    """The graph, for callers. Its answers depend on the operator's settings and on what a caller may set."""
+    """The graph, for callers. Its answers depend on the operator's settings and on what a caller may set.
+
+    Its methods raise InputError where the question, or what is set beside it, cannot be used; Problem where
+    the collection is empty, the server has too much to do or it took too long; and ServedError where it
+    failed for a reason that is not the caller's and stands in the log.
+    """
 
     def __init__(
         self,
@@ -113,36 +113,25 @@ class Answering:
                 limit.reschedule(asyncio.get_running_loop().time())
 
     def context_for(self, place: Searched | None, caller_id: str | None, given: Mapping[str, Any]) -> Context:
-        """Return the settings of one question over one index; None is the operator's own.
-
-        Raises:
-            InputError: something is not for a caller to set, or beyond the server's bounds.
-            Problem: 409; the collection has no documents that can be searched yet.
-        """
+        """Return the settings of one question over one index; None is the operator's own."""
         nested = _nested(given)
         check_settings(self._form, nested)
         allowed = self._form.model_validate(nested).model_dump(exclude_none=True)
         index = {"index": self._index_of(place)} if place else {}
-        return make_context(self._operator, allowed, index, user_id=caller_id).for_caller(
-            learned if (learned := self._settings.learned_router).exists() else None
-        )
+        learned = self._settings.learned_router
+        context = make_context(self._operator, allowed, index, user_id=caller_id)
+        return context.for_caller(learned if learned.exists() else None)
 
     def _index_of(self, place: Searched) -> str | Index:
         if not (place.index / MANIFEST).exists():
-            raise Problem(
-                409,
-                "This collection has no documents to search yet. Add some, and ask again.",
-                type="no_documents",
-            )
+            detail = "This collection has no documents to search yet. Add some, and ask again."
+            raise Problem(409, detail, type="no_documents")
         uri = str(place.index)
         try:
             whole = open_source(uri, self._embeddings)
         except IndexUnfinishedError:
-            raise Problem(
-                409,
-                "The first documents of this collection are being indexed. Ask again in a minute.",
-                type="being_indexed",
-            ) from None
+            detail = "The first documents of this collection are being indexed. Ask again in a minute."
+            raise Problem(409, detail, type="being_indexed") from None
         return whole.without(place.hidden) if place.hidden and isinstance(whole, Index) else uri
 
     async def answer(
@@ -152,13 +141,7 @@ class Answering:
         caller_id: str | None,
         thread_id: str | None = None,
     ) -> OutputState:
-        """Answer a question; in a thread where one is named.
-
-        Raises:
-            InputError: the question, or what is set beside it, cannot be used.
-            Problem: the collection is empty, the server has too much to do, or it took too long.
-            ServedError: it failed for a reason that is not the caller's; the log has it.
-        """
+        """Answer a question; in a thread where one is named."""
         async with self._running(asked, place, caller_id, thread_id) as (rag, call):
             started = time.perf_counter()
             output = await rag.ainvoke(**call)
@@ -168,14 +151,9 @@ class Answering:
     async def search(
         self, asked: BareQuestion, place: Searched | None, caller_id: str | None
     ) -> RetrievalState:
-        """Find the passages that a question would be answered from.
-
-        Raises:
-            Exception: what `answer` raises.
-        """
+        """Find the passages that a question would be answered from."""
         async with self._running(asked, place, caller_id) as (_, call):
-            found = await self._retrieval.ainvoke(**call)
-            return cast(RetrievalState, found)
+            return cast(RetrievalState, await self._retrieval.ainvoke(**call))
 
     @asynccontextmanager
     async def stream(
@@ -184,10 +162,7 @@ class Answering:
         """Yield what `AdaptiveRAG.astream` does with drafts and steps, while the question is answered.
 
         It is answered in a task of its own, which does not wait for a slow reader, and is cancelled where
-        the block is left before the answer.
-
-        Raises:
-            Exception: what `answer` raises: before the first chunk, or in its turn among them.
+        the block is left before the answer. What fails is raised before the first chunk, or in its turn.
         """
         chunks: asyncio.Queue[dict[str, Any] | Exception | None] = asyncio.Queue()
 
@@ -227,18 +202,14 @@ class Answering:
     async def compare(
         self, asked: BareQuestion, routes: Sequence[str], place: Searched, caller_id: str
     ) -> Comparison:
-        """Answer a question by several routes, one after the other, and say in what they differ.
-
-        Raises:
-            Exception: what `answer` raises.
-        """
+        """Answer a question by several routes, one after the other, and say in what they differ."""
         async with self._running(asked, place, caller_id) as (rag, call):
-            found = await rag.acompare(
+            comparison = await rag.acompare(
                 asked.question, routes=routes, user_context=asked.user_context, context=call["context"]
             )
-        for column in found.columns:
+        for column in comparison.columns:
             count_answer(cast(OutputState, column.output), column.ms / 1000)
-        return found
+        return comparison
 
     @asynccontextmanager
     async def _running(

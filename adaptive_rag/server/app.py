@@ -22,14 +22,9 @@ from adaptive_rag.server.answering import Answering
 from adaptive_rag.server.api import (
     ask,
     collections,
-    compare,
     documents,
-    events,
     feedback,
     jobs,
-    members,
-    profile,
-    routing,
     session,
     strategies,
     threads,
@@ -42,7 +37,7 @@ from adaptive_rag.server.conversations import open_conversations
 from adaptive_rag.server.database import open_database
 from adaptive_rag.server.following import Followers
 from adaptive_rag.server.indexing import clear_leftovers, workshop_of
-from adaptive_rag.server.mcp_http import build_mcp_app, mcp_route
+from adaptive_rag.server.mcp import build_mcp_app, mcp_route
 from adaptive_rag.server.oidc import Provider
 from adaptive_rag.server.pairing import pair
 from adaptive_rag.server.problems import PROBLEMS, answer_with_problems
@@ -53,28 +48,23 @@ from adaptive_rag.server.services import Services
 from adaptive_rag.server.settings import ServerSettings
 from adaptive_rag.server.sites import Sites
 from adaptive_rag.server.v1 import completions, models
-from adaptive_rag.server.v1.errors import ERRORS, PREFIX, OpenAIErrors
+from adaptive_rag.server.v1.errors import ERRORS, PREFIX
 from adaptive_rag.server.v1.forms import MOST_BYTES
-from adaptive_rag.server.workers import Queue, watching_workers
+from adaptive_rag.server.workers import watching_workers
 
 # The nouns of the REST interface, in the order of its documentation.
 NOUNS: tuple[APIRouter, ...] = (
     collections.router,
-    members.router,
     uploads.router,  # before the documents, whose ids stand where its own words do
     documents.router,
     jobs.router,
     ask.router,
-    compare.router,
     strategies.router,
     threads.router,
     feedback.router,
-    routing.router,
-    profile.router,
     session.router,
     tokens.router,
     users.router,
-    events.router,
 )
 
 
@@ -112,7 +102,6 @@ def build_app(settings: ServerSettings, given: Mapping[str, Any]) -> FastAPI:
     app.add_middleware(Bounds)
     app.add_middleware(RequestLog)
     app.add_middleware(Sites, settings=settings)
-    app.add_middleware(OpenAIErrors)
     app.add_middleware(ProxyHeadersMiddleware, trusted_hosts=list(settings.trusted_proxies))
     return app
 
@@ -136,7 +125,6 @@ async def _running(
             engine=engine,
             answering=Answering(settings, given, conversations),
             conversations=conversations,
-            queue=Queue(settings),
             rates=Rates(settings.rate),
             readiness=Readiness(settings, operator, engine),
             followers=Followers(engine),

@@ -8,7 +8,6 @@ from fastapi import Request
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from adaptive_rag.server.access import Caller
 from adaptive_rag.server.rates import network_of
 from adaptive_rag.server.tables import Event, now
 
@@ -17,9 +16,8 @@ SIGNED_IN = "sign-in"
 KNOWN_PLACE = timedelta(days=90)
 
 
-def note(db: Session, request: Request, caller: Caller | str | None, action: str, subject: str = "") -> None:
+def note(db: Session, request: Request, name: str | None, action: str, subject: str = "") -> None:
     """Add a line to the audit log; it is kept where the route commits."""
-    name = caller.name if isinstance(caller, Caller) else caller
     db.add(Event(user=name, address=address_of(request)[:64], action=action, subject=subject[:1000]))
 
 

@@ -11,17 +11,17 @@ import json
 import os
 import shutil
 import sqlite3
+import tempfile
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from alembic.util import CommandError
 from filelock import FileLock, Timeout
-from langchain_core.messages import BaseMessage
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.store.base import BaseStore
 from sqlalchemy import Connection, DateTime, Engine, MetaData, Table, insert, select
@@ -33,24 +33,24 @@ from adaptive_rag.errors import AdaptiveRAGError, ConfigurationError
 from adaptive_rag.index.location import open_location
 from adaptive_rag.index.manifest import COPY, MANIFEST, read_manifest
 from adaptive_rag.ingest.web import is_address
-from adaptive_rag.private import make_file, make_folder, replace_text
+from adaptive_rag.private import make_file, make_folder
 from adaptive_rag.server.archive import (
+    BOTH_WAYS,
     LONGEST_LINE,
     ODD,
     PROFILES,
     Archive,
     BackupError,
-    both_ways,
     make_key,
     pack,
     read_key,
     read_lines,
 )
 from adaptive_rag.server.connections import most_files
-from adaptive_rag.server.conversations import open_conversations, write_conversations
+from adaptive_rag.server.conversations import open_conversations, place_of, write_conversations
 from adaptive_rag.server.database import migrate, open_database, open_new_database, revision_of
 from adaptive_rag.server.folders import folder_of
-from adaptive_rag.server.pairing import UNFINISHED, pair_new
+from adaptive_rag.server.pairing import pair_new
 from adaptive_rag.server.problems import Problem
 from adaptive_rag.server.settings import BACKUP_KEY, ServerSettings
 from adaptive_rag.server.tables import Base, Collection, Document, Installation, Thread, User
@@ -59,10 +59,7 @@ from adaptive_rag.text.redaction import redact
 _STAGE = ".backup"
 # What is deleted or indexed while we look sends us back to the start.
 _ATTEMPTS = 5
-_ROWS_AT_ONCE, _BYTES_AT_ONCE = 500, 2**24
 _CONVERSATIONS = "conversations"
-# Tells that a folder is of a restore, and that it is at work.
-_MARK = "restore.lock"
 
 
 def back_up(settings: ServerSettings, file: Path) -> dict[str, int]:
@@ -110,7 +107,7 @@ def back_up(settings: ServerSettings, file: Path) -> dict[str, int]:
 
 def _freeze(settings: ServerSettings, engine: Engine, stage: Path) -> dict[str, int]:
     """Bring the state of one moment below `stage`: the rows, and links to the files, which never change."""
-    for attempt in range(1, _ATTEMPTS + 1):
+    for attempts_left in reversed(range(_ATTEMPTS)):
         shutil.rmtree(stage, ignore_errors=True)
         try:
             with ExitStack() as stack:
@@ -123,7 +120,7 @@ def _freeze(settings: ServerSettings, engine: Engine, stage: Path) -> dict[str, 
                     _link_files(settings, connection, stage)
                 return counts
         except FileNotFoundError as error:
-            if attempt == _ATTEMPTS:
+            if not attempts_left:
                 raise BackupError(
                     f"The file {error.filename!r} of a document is missing. Delete the document or upload it "
                     "again; there is no backup."
@@ -208,7 +205,7 @@ async def _save_conversations(settings: ServerSettings, engine: Engine, stage: P
                 if text := await asyncio.to_thread(read_profile, store, user):
                     lines.write(json.dumps({"user": user, "text": text}) + "\n")
         for thread_id in threads:
-            kept = await saver.aget_tuple(_place_of(thread_id))
+            kept = await saver.aget_tuple(place_of(thread_id))
             if kept is not None:
                 form, content = saver.serde.dumps_typed((kept.checkpoint, kept.metadata))
                 (folder / f"{thread_id}.{form}").write_bytes(content)
@@ -216,15 +213,11 @@ async def _save_conversations(settings: ServerSettings, engine: Engine, stage: P
     return count
 
 
-def _place_of(thread_id: str) -> Any:
-    return {"configurable": {"thread_id": thread_id, "checkpoint_ns": ""}}
-
-
 def restore(settings: ServerSettings, file: Path, *, foreign: bool = False) -> dict[str, int]:
     """Bring back all that a backup holds, or nothing, into an empty data folder and an empty database.
 
     What another server wrote (`foreign`) needs no signature and comes without conversations; `left_out` is
-    their number. `replaced` is how often U+FFFD stands for U+0000, which older servers took.
+    their number.
 
     Raises:
         ConfigurationError: the data folder or the database holds something, or cannot be written.
@@ -232,13 +225,11 @@ def restore(settings: ServerSettings, file: Path, *, foreign: bool = False) -> d
             server's; the message names what failed.
     """
     if settings.data.exists() and any(settings.data.iterdir()):
-        left = " It holds the files of a restore that was interrupted."
         raise ConfigurationError(
-            f"The data folder {str(settings.data)!r} is not empty."
-            f"{left if (settings.data / UNFINISHED).exists() else ''} Name a new one with --data."
+            f"The data folder {str(settings.data)!r} is not empty. Name a new one with --data."
         )
     if not foreign and settings.backup_key is None:
-        raise BackupError(f"The backup {file} may be of any server: no key is named. {both_ways()}")
+        raise BackupError(f"The backup {file} may be of any server: no key is named. {BOTH_WAYS}")
     key = None if foreign else read_key(settings.signing_key)
     try:
         with Archive.open(file, key) as archive, _beside(settings.data) as stage:
@@ -250,7 +241,7 @@ def restore(settings: ServerSettings, file: Path, *, foreign: bool = False) -> d
             else:
                 make_file(stage / "data" / BACKUP_KEY)
                 shutil.copyfile(settings.signing_key, stage / "data" / BACKUP_KEY)
-            return _fill(settings, stage, file, archive.about["revision"]) | left_out
+            return _fill(settings, stage, archive.about["revision"]) | left_out
     except AdaptiveRAGError:
         raise
     except CommandError as error:
@@ -266,72 +257,42 @@ def restore(settings: ServerSettings, file: Path, *, foreign: bool = False) -> d
 
 @contextmanager
 def _beside(data: Path) -> Iterator[Path]:
-    """Yield a new folder beside a data folder, on the same disk; what an interrupted restore left is removed.
-
-    Raises:
-        ConfigurationError: another restore is at work there, or the folder of that name is not of a restore.
-    """
-    stage = data.absolute().with_name(f"{data.absolute().name}.restoring")
-    mark = stage / _MARK
-    if stage.exists() and any(stage.iterdir()) and not mark.exists():
-        raise ConfigurationError(
-            f"The folder {str(stage)!r} is needed to restore, and is not empty. Move it away."
-        )
-    make_folder(stage)
-    lock = FileLock(mark, timeout=0)
+    """Yield a new folder beside a data folder, on the same disk."""
+    make_folder(data.absolute().parent)
+    stage = tempfile.mkdtemp(prefix=f"{data.absolute().name}.restoring-", dir=data.absolute().parent)
     try:
-        lock.acquire()
-    except Timeout:
-        raise ConfigurationError(f"Another backup is being restored into {str(data)!r}.") from None
-    try:
-        _clear(stage)
-        yield stage
+        yield Path(stage)
     finally:
-        _clear(stage)
-        lock.release()
         shutil.rmtree(stage, ignore_errors=True)
-
-
-def _clear(stage: Path) -> None:
-    """Remove all but the mark, which tells that the rest is ours."""
-    for entry in stage.iterdir():
-        if entry.is_dir():
-            shutil.rmtree(entry)
-        elif entry.name != _MARK:
-            entry.unlink()
 
 
 def _leave_conversations_out(archive: Archive, stage: Path) -> int:
     """Take the threads out of what was unpacked, and return how many there are with what was said in them."""
-    said = {name for name in archive.members if name.startswith(f"{_CONVERSATIONS}/")}
-    threads = {name.removeprefix(f"{_CONVERSATIONS}/").partition(".")[0] for name in said}
+    said = (name.split("/") for name in archive.members)
+    threads = {parts[1].partition(".")[0] for parts in said if parts[0] == _CONVERSATIONS}
     table = stage / "tables" / f"{Thread.__tablename__}.jsonl"
     if table.exists():
         with table.open("rb") as lines:
-            threads.update(str(row["id"]) for row in read_lines(lines, table.stat().st_size))
+            threads.update(str(row["id"]) for row in read_lines(lines))
         table.unlink()
     return len(threads)
 
 
-def _fill(settings: ServerSettings, stage: Path, file: Path, revision: str) -> dict[str, int]:
+def _fill(settings: ServerSettings, stage: Path, revision: str) -> dict[str, int]:
     """Fill a new database from what was unpacked, and move the data folder to its place: all or nothing."""
     data = stage / "data"
     placed, was_there = settings.model_copy(update={"data": data}), settings.data.exists()
     try:
         with open_new_database(placed, revision) as (connection, tables):
-            counts = Counter[str]()
-            _load_rows(connection, stage / "tables", tables, counts)
+            counts = _load_rows(connection, stage / "tables", tables)
             with write_conversations(placed, connection) as (saver, store):
-                _load_conversations(saver, store, stage, counts)
+                counts["conversations"] = _load_conversations(saver, store, stage)
             migrate(connection)
             pair_new(placed, connection)
             if settings.database is not None:  # its transaction ends when the files are in their place
-                replace_text(data / UNFINISHED, str(file.absolute()))
                 _move(data, settings.data)
         if settings.database is None:  # its files are among them, and are closed now
             _move(data, settings.data)
-        else:
-            (settings.data / UNFINISHED).unlink()
     except BaseException:
         if not data.exists():
             os.replace(settings.data, data)
@@ -347,33 +308,21 @@ def _move(data: Path, place: Path) -> None:
     os.replace(data, place)
 
 
-def _load_rows(connection: Connection, folder: Path, tables: set[str], counts: Counter[str]) -> None:
+def _load_rows(connection: Connection, folder: Path, tables: set[str]) -> Counter[str]:
     """Write the rows of a backup into tables as they were in its version; migrations come after."""
     names = {path.stem for path in folder.iterdir()}
     if unknown := sorted(names - tables):
         raise ValueError(f"its revision has no table {unknown[0][:200]!r}")
+    counts = Counter(dict.fromkeys(names, 0))
     metadata = MetaData()
     metadata.reflect(connection, only=sorted(names))
     for table in metadata.sorted_tables:
         if table.name in names:
-            place = folder / f"{table.name}.jsonl"
-            counts[table.name] = 0
-            with place.open("rb") as lines:
-                for rows in _batches(lines, place.stat().st_size, counts):
-                    connection.execute(insert(table), [_read_row(table, names, row) for row in rows])
-                    counts[table.name] += len(rows)
-
-
-def _batches(lines: BinaryIO, size: int, counts: Counter[str]) -> Iterator[list[dict[str, Any]]]:
-    rows: list[dict[str, Any]] = []
-    began = 0
-    for row in read_lines(lines, size, counts):
-        rows.append(row)
-        if len(rows) == _ROWS_AT_ONCE or lines.tell() - began >= _BYTES_AT_ONCE:
-            yield rows
-            rows, began = [], lines.tell()
-    if rows:
-        yield rows
+            with (folder / f"{table.name}.jsonl").open("rb") as lines:
+                for row in read_lines(lines):
+                    connection.execute(insert(table), _read_row(table, names, row))
+                    counts[table.name] += 1
+    return counts
 
 
 def _read_row(table: Table, names: set[str], row: dict[str, Any]) -> dict[str, Any]:
@@ -389,12 +338,9 @@ def _read_row(table: Table, names: set[str], row: dict[str, Any]) -> dict[str, A
     return row
 
 
-def _load_conversations(
-    saver: BaseCheckpointSaver[Any], store: BaseStore, stage: Path, counts: Counter[str]
-) -> None:
-    profiles = stage / PROFILES
-    with profiles.open("rb") as lines:
-        for row in read_lines(lines, profiles.stat().st_size, counts):
+def _load_conversations(saver: BaseCheckpointSaver[Any], store: BaseStore, stage: Path) -> int:
+    with (stage / PROFILES).open("rb") as lines:
+        for row in read_lines(lines):
             write_profile(store, row["user"], row["text"])
     # A backup from before the first conversation has no such folder.
     files = sorted((stage / _CONVERSATIONS).glob("*"))
@@ -402,23 +348,6 @@ def _load_conversations(
         thread_id, _, form = path.name.partition(".")
         if form != "msgpack":
             raise BackupError(f"The backup holds {path.name[:200]!r}, which no backup does.")
-        kept = saver.serde.loads_typed((form, path.read_bytes()))
-        checkpoint, metadata = _without_nul(kept, counts)
-        saver.put(_place_of(thread_id), checkpoint, metadata, checkpoint["channel_versions"])
-    counts["conversations"] = len(files)
-
-
-def _without_nul(value: Any, counts: Counter[str]) -> Any:
-    """Return what was said with U+FFFD for each U+0000, which is added to `counts`."""
-    if isinstance(value, str):
-        if found := value.count("\0"):
-            counts["replaced"] += found
-        return value.replace("\0", "\ufffd")
-    if isinstance(value, Mapping):
-        return {_without_nul(key, counts): _without_nul(item, counts) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return type(value)(_without_nul(item, counts) for item in value)
-    if isinstance(value, BaseMessage):
-        fields = {name: _without_nul(getattr(value, name), counts) for name in type(value).model_fields}
-        return value.model_copy(update=fields)
-    return value
+        checkpoint, metadata = saver.serde.loads_typed((form, path.read_bytes()))
+        saver.put(place_of(thread_id), checkpoint, metadata, checkpoint["channel_versions"])
+    return len(files)

@@ -6,9 +6,9 @@ import asyncio
 import re
 from typing import NamedTuple
 
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
-from adaptive_rag.server.machine import Refused
+from adaptive_rag.server.machine import Refused, read_body
 from adaptive_rag.server.problems import answer
 from adaptive_rag.server.v1.forms import MOST_BYTES
 from adaptive_rag.text.visible import ESCAPED_NUL
@@ -85,45 +85,19 @@ def _check_head(scope: Scope) -> None:
 
 
 async def _read(receive: Receive, bound: Bound) -> Receive:
-    """Read a body to its end, and return what hands it on.
-
-    Raises:
-        Refused: it is too large, too long on its way, or has too many parts.
-    """
-    body, more = bytearray(), True
-    ends: Message | None = None
+    """Read a body to its end, and return what hands it on."""
+    said = f"This request may have {bound.bytes:,} bytes at most."
     try:
         async with asyncio.timeout(SECONDS_TO_SEND):
-            while more and ends is None:
-                message = await receive()
-                ends = message if message["type"] == "http.disconnect" else None
-                body += message.get("body", b"")
-                more = message.get("more_body", False)
-                if len(body) > bound.bytes:
-                    raise Refused(413, f"This request may have {bound.bytes:,} bytes at most.")
+            body, again = await read_body(receive, bound.bytes, said)
     except TimeoutError:
         raise Refused(408, f"The request did not come to its end within {SECONDS_TO_SEND} seconds.") from None
-    check_json(bytes(body), bound)
-    whole: Message | None = {"type": "http.request", "body": bytes(body), "more_body": False}
-
-    async def hand_on() -> Message:
-        nonlocal whole
-        if ends is not None:
-            return ends
-        if whole is not None:
-            first, whole = whole, None
-            return first
-        return await receive()
-
-    return hand_on
+    check_json(body, bound)
+    return again
 
 
 def check_json(body: bytes, bound: Bound) -> None:
-    """Count the parts of a body that may be JSON, in a time that grows with its length alone.
-
-    Raises:
-        Refused: it has too many members and items, is nested too deeply, or holds U+0000.
-    """
+    """Count the parts of a body that may be JSON, in a time that grows with its length alone."""
     if ESCAPED_NUL.search(body):  # no text has it, and PostgreSQL takes none that does
         raise Refused(422, "A text may not hold the character U+0000.")
     too_many = Refused(413, f"This request may have {bound.values:,} fields and items of lists at most.")

@@ -47,10 +47,7 @@ class Places:
 
     def leave(self, address: str) -> None:
         """Give back the place of a connection."""
-        place = network_of(address)
-        self._of[place] -= 1
-        if not self._of[place]:
-            del self._of[place]
+        self._of -= Counter([network_of(address)])  # which forgets who has none
 
     def _is_proxy(self, address: str) -> bool:
         try:
@@ -88,7 +85,6 @@ class Connection(H11Protocol):
         self._stop_watching()
         if self._place is not None:
             self.places.leave(self._place)
-            self._place = None
 
     def _watch(self) -> None:
         """Bound the time of headers, and of what a body still brings after its answer."""
@@ -118,13 +114,9 @@ class Connection(H11Protocol):
 
 def connection_of(settings: ServerSettings) -> type[Connection]:
     """Return the kind of connection that a server with these settings makes."""
-    places = Places(settings.max_connections, settings.trusted_proxies, most_connections())
+    most = max(most_files() - OTHER_FILES, most_files() // 2)
+    places = Places(settings.max_connections, settings.trusted_proxies, most)
     return type("ServerConnection", (Connection,), {"places": places})
-
-
-def most_connections() -> int:
-    """Return how many connections the system lets this process hold, beside its files."""
-    return max(most_files() - OTHER_FILES, most_files() // 2)
 
 
 def most_files() -> int:
@@ -137,9 +129,9 @@ def most_files() -> int:
     wanted = _MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, _MOST_FILES)
     if soft != resource.RLIM_INFINITY and soft < wanted:
         # macOS says that there is no limit, and refuses what its kernel does not allow
-        for most in (wanted, 10_240):
+        for most in (wanted, max(10_240, soft)):
             with suppress(ValueError, OSError):
-                resource.setrlimit(resource.RLIMIT_NOFILE, (max(most, soft), hard))
-                soft = max(most, soft)
+                resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
                 break
+    soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     return _MOST_FILES if soft == resource.RLIM_INFINITY else soft

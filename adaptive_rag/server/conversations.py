@@ -48,6 +48,11 @@ class TurnShown(BaseModel):
     asked: datetime
 
 
+def place_of(thread_id: str) -> RunnableConfig:
+    """Return where the checkpointer keeps a thread."""
+    return {"configurable": {"thread_id": thread_id, "checkpoint_ns": ""}}
+
+
 class Conversations:
     """What was said in each thread, by the thread's id; and what users told of themselves, by theirs."""
 
@@ -62,7 +67,7 @@ class Conversations:
 
     def turns(self, thread_id: str) -> list[TurnShown]:
         """Return what was asked and answered so far, oldest first."""
-        kept = self.saver.get_tuple(_place_of(thread_id))
+        kept = self.saver.get_tuple(place_of(thread_id))
         return _read_turns(kept.checkpoint["channel_values"].get("messages", ())) if kept else []
 
     def forget(self, thread_id: str) -> None:
@@ -75,7 +80,7 @@ class Conversations:
         Raises:
             Problem: 422; it has fewer.
         """
-        kept = self.saver.get_tuple(_place_of(thread_id))
+        kept = self.saver.get_tuple(place_of(thread_id))
         messages = kept.checkpoint["channel_values"].get("messages", ()) if kept else ()
         ends = [at for at, message in enumerate(messages, 1) if isinstance(message, AIMessage)]
         if turns > len(ends):
@@ -84,15 +89,11 @@ class Conversations:
             return
         checkpoint = kept.checkpoint
         checkpoint["channel_values"] = {"messages": messages[: ends[turns - 1]]}
-        self.saver.put(_place_of(to), checkpoint, kept.metadata, checkpoint["channel_versions"])
+        self.saver.put(place_of(to), checkpoint, kept.metadata, checkpoint["channel_versions"])
 
     @asynccontextmanager
     async def hold(self, thread_id: str, question: str) -> AsyncIterator[None]:
-        """Keep a thread for one question, which names it where nothing else has.
-
-        Raises:
-            Problem: 409; another question of the thread is being answered, or it was deleted.
-        """
+        """Keep a thread for one question, which names it where nothing else has; 409 where another has it."""
         began = now()
         try:
             await run_in_threadpool(self._take, thread_id, question, began)
@@ -126,12 +127,7 @@ class Conversations:
 
 @asynccontextmanager
 async def open_conversations(settings: ServerSettings, engine: Engine) -> AsyncIterator[Conversations]:
-    """Open the conversations; their tables are made where they are missing.
-
-    Raises:
-        ConfigurationError: the database cannot be reached.
-        MissingExtraError: they are to be kept in PostgreSQL, and its packages are not installed.
-    """
+    """Open the conversations; their tables are made where they are missing."""
     async with AsyncExitStack() as stack:
         if settings.database is None:
             file = settings.data / FILE
@@ -181,12 +177,7 @@ async def _open_postgres(address: str, stack: AsyncExitStack) -> tuple[BaseCheck
 def write_conversations(
     settings: ServerSettings, connection: Connection
 ) -> Iterator[tuple[BaseCheckpointSaver[Any], BaseStore]]:
-    """Make the tables of new conversations, and yield what writes them: within a transaction of PostgreSQL's.
-
-    Raises:
-        ConfigurationError: PostgreSQL does not take them.
-        sqlite3.Error: the file does not take them.
-    """
+    """Make the tables of new conversations, and yield what writes them in the connection's transaction."""
     if settings.database is None:
         with open_sqlite(settings.data / FILE) as conversations:
             yield conversations
@@ -196,14 +187,13 @@ def write_conversations(
     from psycopg import Error
 
     driver: Any = connection.connection.driver_connection
-    within, profiles = PostgresSaver(driver, serde=strict_serializer()), PostgresStore(driver)
-    # Nobody reads these tables yet; and what is made concurrently cannot be part of a transaction.
-    within.MIGRATIONS = [step.replace(" CONCURRENTLY ", " ") for step in within.MIGRATIONS]
-    profiles.MIGRATIONS = [step.replace(" CONCURRENTLY ", " ") for step in profiles.MIGRATIONS]
+    saver, store = PostgresSaver(driver, serde=strict_serializer()), PostgresStore(driver)
     try:
-        within.setup()
-        profiles.setup()
-        yield within, profiles
+        for part in (saver, store):
+            # Nobody reads these tables yet; and what is made concurrently cannot be part of a transaction.
+            part.MIGRATIONS = [step.replace(" CONCURRENTLY ", " ") for step in part.MIGRATIONS]
+            part.setup()
+        yield saver, store
     except Error as error:
         raise ConfigurationError(f"server.database cannot be used: {redact(str(error))[:300]}.") from error
 
@@ -213,19 +203,13 @@ class _SqliteSaver(AsyncSqliteSaver):
 
     async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
         """Keep the newest checkpoint of threads; those of interrupted strategies go with the older ones."""
-        newest = (
-            "(SELECT max(checkpoint_id) FROM checkpoints WHERE thread_id = :thread AND checkpoint_ns = '')"
-        )
+        newest = "(SELECT max(checkpoint_id) FROM checkpoints WHERE thread_id = :thread AND checkpoint_ns='')"
         older = f"thread_id = :thread AND (checkpoint_ns <> '' OR checkpoint_id < {newest})"
         async with self.lock:
             for thread_id in thread_ids:
                 await self.conn.execute(f"DELETE FROM writes WHERE {older}", {"thread": thread_id})
                 await self.conn.execute(f"DELETE FROM checkpoints WHERE {older}", {"thread": thread_id})
             await self.conn.commit()
-
-
-def _place_of(thread_id: str) -> RunnableConfig:
-    return {"configurable": {"thread_id": thread_id, "checkpoint_ns": ""}}
 
 
 def _read_turns(messages: Iterable[AnyMessage]) -> list[TurnShown]:

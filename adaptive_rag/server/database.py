@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -20,7 +20,6 @@ from sqlalchemy.orm import Session
 
 from adaptive_rag.errors import ConfigurationError, import_extra
 from adaptive_rag.private import make_file, make_folder
-from adaptive_rag.server.pairing import refuse_unfinished
 from adaptive_rag.server.settings import ServerSettings
 from adaptive_rag.server.tables import Base
 from adaptive_rag.text.redaction import redact
@@ -28,15 +27,8 @@ from adaptive_rag.text.redaction import redact
 MIGRATIONS = Path(__file__).parent / "migrations"
 _REVISIONS = "alembic_version"
 # The tables beside ours: Alembic's, and those of LangGraph's conversations and profiles in PostgreSQL.
-_BESIDE = {
-    _REVISIONS,
-    "checkpoints",
-    "checkpoint_blobs",
-    "checkpoint_writes",
-    "checkpoint_migrations",
-    "store",
-    "store_migrations",
-}
+_BESIDE = {_REVISIONS, "checkpoints", "checkpoint_blobs", "checkpoint_writes", "checkpoint_migrations",
+           "store", "store_migrations"}  # fmt: skip
 
 
 def connect(settings: ServerSettings) -> Engine:
@@ -45,19 +37,19 @@ def connect(settings: ServerSettings) -> Engine:
     Raises:
         MissingExtraError: it is PostgreSQL, whose packages are not installed.
     """
-    if settings.database is not None:
-        import_extra("psycopg", extra="postgres", purpose="server.database")
-        from adaptive_rag.server import postgres
+    if settings.database is None:
+        return create_engine(settings.database_address, pool_pre_ping=True)
+    import_extra("psycopg", extra="postgres", purpose="server.database")
+    from adaptive_rag.server import postgres
 
-        engine = create_engine(
-            settings.database_address,
-            pool_pre_ping=True,
-            pool_timeout=postgres.SECONDS_FOR_A_PLACE,
-            connect_args=postgres.GIVE_UP,
-        )
-        event.listen(engine, "do_connect", lambda _, __, args, given: postgres.connect(*args, **given))
-        return engine
-    return create_engine(settings.database_address, pool_pre_ping=True)
+    engine = create_engine(
+        settings.database_address,
+        pool_pre_ping=True,
+        pool_timeout=postgres.SECONDS_FOR_A_PLACE,
+        connect_args=postgres.GIVE_UP,
+    )
+    event.listen(engine, "do_connect", lambda _, __, args, given: postgres.connect(*args, **given))
+    return engine
 
 
 def open_database(settings: ServerSettings, revision: str = "head") -> Engine:
@@ -72,7 +64,6 @@ def open_database(settings: ServerSettings, revision: str = "head") -> Engine:
         engine = _open(settings)
         # One of several servers that start at once migrates, the others wait.
         with FileLock(settings.data / "migration.lock"), _begin(engine) as connection:
-            refuse_unfinished(settings, connection)
             migrate(connection, revision)
     except CommandError as error:
         raise ConfigurationError(
@@ -97,20 +88,25 @@ def _open(settings: ServerSettings) -> Engine:
     return engine
 
 
+def _set_up_sqlite(connection: Any, record: object) -> None:
+    # Readers do not wait for a writer, and a writer waits for another one rather than failing.
+    for setting in ("journal_mode=WAL", "foreign_keys=ON", "busy_timeout=10000", "synchronous=FULL"):
+        connection.execute(f"PRAGMA {setting}")
+
+
 @contextmanager
 def _begin(engine: Engine) -> Iterator[Connection]:
-    with _changing_tables(engine), engine.begin() as connection:
-        if engine.dialect.name == "sqlite":  # its driver would make each table by itself, however it ends
-            connection.exec_driver_sql("BEGIN")
+    """Yield a connection in a transaction that changes tables."""
+    with ExitStack() as stack:
+        if engine.dialect.name == "sqlite":
+            connection = stack.enter_context(engine.begin())
+            connection.exec_driver_sql("BEGIN")  # its driver would make each table by itself, however it ends
+        else:
+            from adaptive_rag.server.postgres import changing_tables
+
+            stack.enter_context(changing_tables())
+            connection = stack.enter_context(engine.begin())
         yield connection
-
-
-def _changing_tables(engine: Engine) -> AbstractContextManager[None]:
-    if engine.dialect.name == "sqlite":
-        return nullcontext()
-    from adaptive_rag.server.postgres import changing_tables
-
-    return changing_tables()
 
 
 @contextmanager
@@ -123,7 +119,6 @@ def open_new_database(settings: ServerSettings, revision: str) -> Iterator[tuple
         ConfigurationError: there are tables of a server.
         SQLAlchemyError: the database cannot be reached, or does not take the tables.
         CommandError: this version does not know the revision.
-        MissingExtraError: it is PostgreSQL, whose packages are not installed.
     """
     engine = _open(settings)
     try:
@@ -140,12 +135,6 @@ def open_new_database(settings: ServerSettings, revision: str) -> Iterator[tuple
         engine.dispose()
 
 
-def _set_up_sqlite(connection: Any, record: object) -> None:
-    # Readers do not wait for a writer, and a writer waits for another one rather than failing.
-    for setting in ("journal_mode=WAL", "foreign_keys=ON", "busy_timeout=10000", "synchronous=FULL"):
-        connection.execute(f"PRAGMA {setting}")
-
-
 def newest_revision() -> str | None:
     """Return the last migration that this version knows."""
     return ScriptDirectory.from_config(_alembic()).get_current_head()
@@ -158,11 +147,7 @@ def _alembic() -> Config:
 
 
 def migrate(connection: Connection, revision: str = "head") -> None:
-    """Do the migrations up to a revision, within the transaction of a connection.
-
-    Raises:
-        CommandError: this version does not know the revision.
-    """
+    """Do the migrations up to a revision, within the transaction of a connection."""
     config = _alembic()
     config.attributes["connection"] = connection
     command.upgrade(config, revision)

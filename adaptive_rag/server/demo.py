@@ -51,11 +51,12 @@ def _upload(settings: ServerSettings, engine: Engine) -> bool:
         with folder.changing():
             for path in sorted(path for path in samples_path().iterdir() if path.is_file()):
                 with path.open("rb") as content:
-                    written, digest, size = folder.write(content, path.name)
-                row = Document(collection_id=collection.id, name=path.name, size=size, digest=digest)
+                    written = folder.write(content, path.name)
+                row = Document(collection_id=collection.id, name=path.name, size=written.size)
+                row.digest = written.digest
                 db.add(row)
                 db.flush()
-                folder.publish(written, row)
+                folder.publish(written.folder, row)
                 rows.append(row.id)
             db.add(Job(collection_id=collection.id, kind="index", details={"documents": rows}))
             db.commit()

@@ -16,7 +16,7 @@ from starlette.websockets import WebSocketClose
 
 from adaptive_rag.context.groups import ServingSettings
 from adaptive_rag.graph.studio import operator
-from adaptive_rag.server.machine import Refused, admit_this_machine
+from adaptive_rag.server.machine import Refused, admit_this_machine, read_body
 
 # The first part of each path that is served. What the development server has beside them (/deploy starts a
 # deployment, /internal shows any thread, /mcp asks without the caller's name) is not for callers.
@@ -69,7 +69,11 @@ class Door:
             return
         try:
             self._check(scope)
-            bounded = await self._whole(receive) if scope["type"] == "http" else self._each(receive)
+            bounded = self._each(receive)
+            if scope["type"] == "http":
+                most = most_bytes(self._serving)
+                said = f"A request may have {most:,} bytes (serving.max_characters)."
+                _, bounded = await read_body(receive, most, said)
         except Refused as refused:
             await _refusal(scope, refused)(scope, receive, send)
             return
@@ -82,27 +86,6 @@ class Door:
             admit(scope, self._serving)
         if scope["path"] != "/" and scope["path"].partition("/")[2].partition("/")[0] not in ROUTES:
             raise Refused(404, "There is nothing here.")
-
-    async def _whole(self, receive: Receive) -> Receive:
-        """Read a request to its end or to its bound, whatever length it says it has.
-
-        Raises:
-            Refused: it has more bytes than texts within the bounds could have.
-        """
-        most = most_bytes(self._serving)
-        body, more = bytearray(), True
-        while more:
-            message = await receive()
-            body += message.get("body", b"")
-            more = message.get("more_body", False)
-            if len(body) > most:
-                raise Refused(413, f"A request may have {most:,} bytes (serving.max_characters).")
-        first = iter([{"type": "http.request", "body": bytes(body), "more_body": False}])
-
-        async def again() -> Message:
-            return next(first, None) or await receive()
-
-        return again
 
     def _each(self, receive: Receive) -> Receive:
         """Bound every message of a socket; a longer one ends it."""

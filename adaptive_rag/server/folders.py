@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import IO
+from typing import IO, NamedTuple
 
 from filelock import FileLock, Timeout
 
@@ -43,6 +43,14 @@ class Searched:
     hidden: frozenset[str] = frozenset()
 
 
+class Written(NamedTuple):
+    """A file that was written: the folder that holds it alone, its SHA-256 and its size."""
+
+    folder: Path
+    digest: str
+    size: int
+
+
 @dataclass(frozen=True)
 class CollectionFolder:
     """The folder of a collection."""
@@ -65,11 +73,7 @@ class CollectionFolder:
 
     @contextmanager
     def changing(self) -> Iterator[None]:
-        """Let nobody else add files or clear them away while the block lasts.
-
-        Raises:
-            Problem: 503; others are at it for a minute. 404; the collection was deleted meanwhile.
-        """
+        """Let nobody else add files or clear them away while the block lasts (503 after a minute)."""
         lock = FileLock(self.path / "documents.lock", timeout=LOCK_SECONDS)
         try:
             make_folder(self.documents)
@@ -83,12 +87,8 @@ class CollectionFolder:
         finally:
             lock.release()
 
-    def write(self, content: IO[bytes], name: str) -> tuple[Path, str, int]:
-        """Write a file under a name that no document has; return its folder, its SHA-256 and its size.
-
-        Raises:
-            Problem: 503; the disk does not take it. 404; the collection was deleted meanwhile.
-        """
+    def write(self, content: IO[bytes], name: str) -> Written:
+        """Write a file under a name that no document has; 503 where the disk does not take it."""
         folder = self.documents / f"{new_id()}{_PARTIAL}"
         path, digest, size = folder / PurePosixPath(name).name, hashlib.sha256(), 0
         try:
@@ -108,7 +108,7 @@ class CollectionFolder:
             shutil.rmtree(folder, ignore_errors=True)
             log.error("An upload could not be written: %s", error)
             raise Problem(503, "The server cannot store documents now. Its log says why.") from error
-        return folder, digest.hexdigest(), size
+        return Written(folder, digest.hexdigest(), size)
 
     def publish(self, written: Path, document: Document) -> None:
         """Make what was written the file of a document, in one step; its row is committed afterwards."""
@@ -121,9 +121,7 @@ class CollectionFolder:
 
     def clear_partial(self) -> None:
         """Remove the files that were being written when the server ended: nobody was told of them."""
-        for entry in os.scandir(self.documents) if self.documents.is_dir() else ():
-            if entry.name.endswith(_PARTIAL):
-                shutil.rmtree(entry.path, ignore_errors=True)
+        _remove(self.documents, _PARTIAL)
 
     def remove(self) -> None:
         """Remove the folder of a collection that somebody deleted; a start finishes what is interrupted."""
@@ -151,7 +149,7 @@ class CollectionFolder:
 
     def clear(self) -> None:
         """Remove the files of documents that were replaced or deleted, and of nothing else."""
-        _remove_deleted(self.documents)
+        _remove(self.documents, _DELETED)
 
     def unknown(self, documents: AnyOf[Document]) -> list[Path]:
         """Return the folders of no document, as where the database is an older copy than they are."""
@@ -178,13 +176,12 @@ def collection_folders(data: Path) -> list[CollectionFolder]:
 
 def finish_deleting(data: Path) -> None:
     """Remove what is left of collections that somebody deleted."""
-    _remove_deleted(data.absolute() / "collections")
+    _remove(data.absolute() / "collections", _DELETED)
 
 
-def _remove_deleted(places: Path) -> None:
-    for entry in os.scandir(places) if places.is_dir() else ():
-        if entry.name.endswith(_DELETED):
-            shutil.rmtree(entry.path, ignore_errors=True)
+def _remove(places: Path, ending: str) -> None:
+    for place in places.glob(f"*{ending}"):
+        shutil.rmtree(place, ignore_errors=True)
 
 
 def safe_name(given: str) -> str:
@@ -195,34 +192,24 @@ def safe_name(given: str) -> str:
     """
     name = unicodedata.normalize("NFC", given)
     parts = name.split("/")
-    hostile = any(unicodedata.category(letter) in _HOSTILE for letter in name)
+    no_name = f"{given[:100]!r} cannot be the name of a document"
+    is_hostile = any(unicodedata.category(letter) in _HOSTILE for letter in name) or "\\" in name
     # And what is not seen, or turns the reading direction: "fdp.exe" for "exe.pdf".
-    if (
-        hostile
-        or visible(name) != name
-        or "\\" in name
-        or not all(part.strip() == part != "" for part in parts)
-    ):
-        raise InputError(
-            f"{given[:100]!r} cannot be the name of a document: expected one such as 'reports/2024.pdf'."
-        )
+    if is_hostile or visible(name) != name or not all(part.strip() == part != "" for part in parts):
+        raise InputError(f"{no_name}: expected one such as 'reports/2024.pdf'.")
     if any(part.startswith(".") for part in parts):
-        raise InputError(f"{given[:100]!r} cannot be the name of a document: a part of it begins with a dot.")
+        raise InputError(f"{no_name}: a part of it begins with a dot.")
     if len(name) > LONGEST_NAME or any(len(part.encode()) > LONGEST_PART for part in parts):
         raise InputError(
             f"The name {given[:100]!r}... is too long: a part of it may have {LONGEST_PART} bytes, and the "
             f"whole {LONGEST_NAME} characters."
         )
     if any(is_archive(Path(part)) for part in parts[:-1]):
-        raise InputError(
-            f"{given[:100]!r} cannot be the name of a document: a folder of it is named as an archive."
-        )
+        raise InputError(f"{no_name}: a folder of it is named as an archive.")
     if find_loader(Path(parts[-1])) is None:
         way = how_to_convert(Path(parts[-1]))
-        raise InputError(
-            f"{given[:100]!r} is not of a kind that is read. These are: {list_suffixes()}."
-            f"{f' {way}.' if way else ''}"
-        )
+        kinds = f"These are: {list_suffixes()}.{f' {way}.' if way else ''}"
+        raise InputError(f"{given[:100]!r} is not of a kind that is read. {kinds}")
     return name
 
 

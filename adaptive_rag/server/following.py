@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -24,22 +24,19 @@ RETRY_AFTER_SECONDS = 10
 
 @dataclass(eq=False)
 class Follower:
-    """One who follows a job, and what of it they were last told."""
+    """One who follows a job, and what of it they are to be told."""
 
     caller: Caller
-    collection_id: str
-    job_id: str
+    job: Job
     seen: Row[Any] | None = None
-    error: Exception | None = None
-    news: asyncio.Event = field(default_factory=asyncio.Event)
+    news: asyncio.Queue[Row[Any] | Exception | None] = field(default_factory=asyncio.Queue)
 
     async def next(self) -> Row[Any] | None:
         """Wait for a change, and return the job; None where it is gone, or not theirs to read any more."""
-        await self.news.wait()
-        self.news.clear()
-        if self.error is not None:
-            raise self.error
-        return self.seen
+        news = await self.news.get()
+        if isinstance(news, Exception):
+            raise news
+        return news
 
 
 class Followers:
@@ -52,19 +49,11 @@ class Followers:
 
     @contextmanager
     def join(self, caller: Caller, job: Job) -> Iterator[Follower]:
-        """Follow a job while the block lasts.
-
-        Raises:
-            Problem: 429; the caller follows as many as one may.
-        """
+        """Follow a job while the block lasts; one person follows so many, and one more is refused (429)."""
         if sum(one.caller.id == caller.id for one in self._joined) >= MOST_OF_ONE:
-            raise Problem(
-                429,
-                f"You follow {MOST_OF_ONE} jobs already. Close a stream, or ask for the job itself.",
-                {"Retry-After": str(RETRY_AFTER_SECONDS)},
-                type="busy",
-            )
-        follower = Follower(caller, job.collection_id, job.id)
+            said = f"You follow {MOST_OF_ONE} jobs already. Close a stream, or ask for the job itself."
+            raise Problem(429, said, {"Retry-After": str(RETRY_AFTER_SECONDS)}, type="busy")
+        follower = Follower(caller, job)
         self._joined.add(follower)
         if self._looking is None:
             self._looking = asyncio.create_task(self._look_on())
@@ -77,31 +66,23 @@ class Followers:
         try:
             while self._joined:
                 await asyncio.sleep(SECONDS_PER_LOOK)
-                joined = list(self._joined)
-                for follower, row in (await run_in_threadpool(self._look, joined)).items():
+                for follower, row in await run_in_threadpool(self._look, list(self._joined)):
                     follower.seen = row
-                    follower.news.set()
+                    follower.news.put_nowait(row)
         except Exception as error:
             for follower in self._joined:
-                follower.error = error
-                follower.news.set()
+                follower.news.put_nowait(error)
         finally:
             self._looking = None
 
-    def _look(self, joined: Collection[Follower]) -> dict[Follower, Row[Any] | None]:
-        """Return the jobs that have changed, for each who follows one; each person is looked at once."""
+    def _look(self, joined: list[Follower]) -> list[tuple[Follower, Row[Any] | None]]:
+        """Return the jobs that have changed, for each who follows one and may still read it."""
         shown = [column for column in Job.__table__.columns if column is not Job.__table__.c.details]
-        readers: dict[tuple[str, str | None, str], bool] = {}
-        changed: dict[Follower, Row[Any] | None] = {}
         with Session(self._engine) as db:
-            rows = db.execute(select(*shown).where(Job.id.in_({one.job_id for one in joined})))
-            jobs = {row.id: row for row in rows}
-            for one in joined:
-                row = jobs.get(one.job_id)
-                if row is not None and row == one.seen:
-                    continue
-                who = one.caller.id, one.caller.token_id, one.collection_id
-                if who not in readers:
-                    readers[who] = may_still_read(db, one.caller, one.collection_id)
-                changed[one] = row if readers[who] else None
-        return changed
+            query = select(*shown).where(Job.id.in_({one.job.id for one in joined}))
+            jobs = {row.id: row for row in db.execute(query)}
+            changed = [one for one in joined if jobs.get(one.job.id) is None or jobs[one.job.id] != one.seen]
+            return [
+                (one, jobs.get(one.job.id) if may_still_read(db, one.caller, one.job.collection_id) else None)
+                for one in changed
+            ]

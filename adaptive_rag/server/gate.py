@@ -24,33 +24,21 @@ class Gate:
 
     @asynccontextmanager
     async def enter(self, person: str | None = None) -> AsyncIterator[None]:
-        """Wait for a place, and hold it while the block lasts.
-
-        Raises:
-            Problem: 429; as many wait already as may, or this person has as many under way as one may.
-        """
+        """Wait for a place, and hold it while the block lasts; where there is none, refuse (429)."""
         if person is not None and self._of[person] >= self._most_of_one:
-            raise Problem(
-                429,
-                f"You have {self._most_of_one} questions under way. Ask again when one is answered.",
-                {"Retry-After": str(RETRY_AFTER_SECONDS)},
-                type="busy",
-            )
+            said = f"You have {self._most_of_one} questions under way. Ask again when one is answered."
+            raise _busy(said)
         if self.inside >= self._most:
-            raise Problem(
-                429,
-                "The server answers as many questions as it can. Ask again in a few seconds.",
-                {"Retry-After": str(RETRY_AFTER_SECONDS)},
-                type="busy",
-            )
+            raise _busy("The server answers as many questions as it can. Ask again in a few seconds.")
         self.inside += 1
-        if person is not None:
-            self._of[person] += 1
+        self._of[person or ""] += 1
         try:
             async with self._free:
                 yield
         finally:
             self.inside -= 1
-            if person is not None:
-                self._of[person] -= 1
-                self._of += Counter()  # forgets who has none
+            self._of -= Counter([person or ""])  # which forgets who has none
+
+
+def _busy(said: str) -> Problem:
+    return Problem(429, said, {"Retry-After": str(RETRY_AFTER_SECONDS)}, type="busy")

@@ -78,8 +78,14 @@ def work_off(workshop: Workshop, engine: Engine, stops: Callable[[], bool]) -> N
 def _begin_any(
     workshop: Workshop, engine: Engine, turns: dict[str | None, int], stops: Callable[[], bool]
 ) -> str | None:
-    """Do a job of whose turn it is; return its collection, or None where nothing is left to look at."""
-    for person, collection_id in _next_turns(engine, turns):
+    """Do a job of whose turn it is; return its collection, or None where nothing is left to look at.
+
+    First comes who had a turn longest ago, then whose job is oldest.
+    """
+    query = select(Job.asked_by, Job.collection_id, func.min(Job.created)).where(Job.state.in_(OPEN))
+    with Session(engine) as db:
+        rows = db.execute(query.group_by(Job.asked_by, Job.collection_id)).all()
+    for person, collection_id, _ in sorted(rows, key=lambda row: (turns.get(row[0], 0), row[2])):
         folder = folder_of(workshop.data, collection_id)
         make_folder(folder.path)
         try:
@@ -93,24 +99,9 @@ def _begin_any(
     return None
 
 
-def _next_turns(engine: Engine, turns: Mapping[str | None, int]) -> list[tuple[str | None, str]]:
-    """Return who has jobs in which collection: first whose turn is longest ago, then whose job is oldest."""
-    query = select(Job.asked_by, Job.collection_id, func.min(Job.created)).where(Job.state.in_(OPEN))
-    with Session(engine) as db:
-        rows = db.execute(query.group_by(Job.asked_by, Job.collection_id)).all()
-    in_turn = sorted(rows, key=lambda row: (turns.get(row[0], 0), row[2]))
-    return [(person, collection_id) for person, collection_id, _ in in_turn]
-
-
 def _is_known(engine: Engine, collection_id: str) -> bool:
     with Session(engine) as db:
         return db.get(Collection, collection_id) is not None
-
-
-def waiting_collections(engine: Engine) -> Sequence[str]:
-    """Return the collections with jobs that are not at their end."""
-    with Session(engine) as db:
-        return db.scalars(select(Job.collection_id).where(Job.state.in_(OPEN)).distinct()).all()
 
 
 def clear_leftovers(data: Path, engine: Engine) -> None:
@@ -211,9 +202,8 @@ class _Run:
 
     def _do(self) -> None:
         with Session(self._engine, expire_on_commit=False) as db:
-            job, collection = db.get(Job, self._job_id), None
-            if job is not None:
-                collection = db.get(Collection, job.collection_id)
+            job = db.get(Job, self._job_id)
+            collection = db.get(Collection, job.collection_id) if job else None
             if job is None or collection is None:
                 return  # deleted a moment ago
             rows = _documents(db, collection.id)
@@ -233,26 +223,24 @@ class _Run:
         """Take out of the index what is of no document, and what was of one that has been deleted."""
         kept = {row.name for row in rows} - hidden
         records = indexed_sources(self._folder.index).items()
-        gone = [name for name, record in records if kept.isdisjoint(owners_of(name, record.start))]
-        if gone:
-            remove_sources(self._folder.index, gone)
+        self._remove([name for name, record in records if kept.isdisjoint(owners_of(name, record.start))])
 
     def _remove_replaced(self, asked: Sequence[Document]) -> None:
         """Take out what a document held before it was replaced by one that could not be read."""
         records = indexed_sources(self._folder.index)
         files = {row.name: row.digest for row in asked if not is_address(row.name)}
-        gone = [name for name in files.keys() & records.keys() if records[name].hash != files[name]]
-        if gone:
-            remove_sources(self._folder.index, gone)
+        self._remove([name for name in files.keys() & records.keys() if records[name].hash != files[name]])
+
+    def _remove(self, sources: list[str]) -> None:
+        if sources:
+            remove_sources(self._folder.index, sources)
 
     def _index(self, asked: Sequence[Document], *, is_rebuild: bool) -> IndexReport:
-        documents: list[SourceFile | Site] = []
-        for row in asked:
-            web = dict(self._workshop.web)
-            page = is_address(row.name)
-            documents.append(
-                Site(row.name, **web) if page else SourceFile(self._folder.file_of(row), row.name)
-            )
+        web = dict(self._workshop.web)
+        documents: list[SourceFile | Site] = [
+            Site(row.name, **web) if is_address(row.name) else SourceFile(self._folder.file_of(row), row.name)
+            for row in asked
+        ]
         try:
             return Index.build(
                 documents,

@@ -1,4 +1,4 @@
-"""Whether a request comes from this machine: who asks a server without users must sit before it."""
+"""Whether a request comes from this machine, and how much of it is read: before anybody is named."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Collection, MutableMapping
 from typing import Any
 
 from starlette.datastructures import Headers
+from starlette.types import Message, Receive
 
 from adaptive_rag.text.addresses import host_of, is_loopback, page_host
 
@@ -42,3 +43,22 @@ def admit_this_machine(scope: MutableMapping[str, Any], origins: Collection[str]
         said = " (serving.origins)" if origins else ""
         raise Refused(403, f"This web page may not ask this server{said}.")
     return THIS_MACHINE
+
+
+async def read_body(receive: Receive, most: int, said: str) -> tuple[bytes, Receive]:
+    """Read a body to its end, and return it with what hands it on; a longer one is refused (413)."""
+    body = bytearray()
+    message: Message = {"more_body": True}
+    while message.get("more_body"):
+        message = await receive()
+        body += message.get("body", b"")
+        if len(body) > most:
+            raise Refused(413, said)
+    if message["type"] == "http.request":
+        message = {"type": "http.request", "body": bytes(body), "more_body": False}
+    first = iter([message])
+
+    async def again() -> Message:
+        return next(first, None) or await receive()
+
+    return bytes(body), again

@@ -1,4 +1,4 @@
-"""The Model Context Protocol: the tools of agents as a server of it, whatever carries its messages."""
+"""The Model Context Protocol: the tools of agents, over HTTP at /mcp or over another carrier of messages."""
 
 from __future__ import annotations
 
@@ -8,14 +8,33 @@ from collections.abc import Awaitable, Callable
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
+from sqlalchemy.orm import Session
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
+
 from adaptive_rag.errors import import_extra
-from adaptive_rag.server.mcp_tools import LONGEST_TEXT, PASSAGES, Reader, Tools
+from adaptive_rag.server.access import Caller, collection_open_to, identify, refuse_other_sites
+from adaptive_rag.server.mcp_tools import (
+    LONGEST_TEXT,
+    PASSAGES,
+    CollectionListed,
+    Collections,
+    Reader,
+    Shelf,
+    Tools,
+    only_one,
+)
 from adaptive_rag.server.problems import problem_of
 
 if TYPE_CHECKING:
     from fastmcp import FastMCP
+    from fastmcp.server.http import StarletteWithLifespan
 
-NAME = "adaptive-rag"
+    from adaptive_rag.server.services import Services
+
+NAME, PATH = "adaptive-rag", "/mcp"
 INSTRUCTIONS = (
     "Questions about the user's own documents. `ask` answers a question and cites the passages that the "
     "answer rests on; `search` finds passages, to reason over them yourself; `read_document` shows what "
@@ -64,9 +83,7 @@ def build_mcp(reader_of: Callable[[], Reader]) -> FastMCP:
     return server
 
 
-def _in_words(
-    call: Callable[Arguments, Awaitable[Result]],
-) -> Callable[Arguments, Awaitable[Result]]:
+def _in_words(call: Callable[Arguments, Awaitable[Result]]) -> Callable[Arguments, Awaitable[Result]]:
     """Let what goes wrong in a call be told in a sentence; what is not the caller's fault is logged here."""
     from fastmcp.exceptions import ToolError
 
@@ -101,3 +118,83 @@ def _plain_validation() -> Any:
                 raise ToolError(f"The arguments are not usable. {said}.", log_level=logging.DEBUG) from None
 
     return PlainValidation()
+
+
+class HttpReader:
+    """The caller of a request, and the collections that are open to them."""
+
+    def __init__(self, caller: Caller, services: Services) -> None:
+        self.id: str | None = caller.id
+        self.answering = services.answering
+        self._caller, self._services = caller, services
+
+    def collections(self, limit: int, offset: int) -> Collections:
+        """List the collections that are open to them."""
+        from adaptive_rag.server.api.collections import collections_of
+        from adaptive_rag.server.api.forms import Window
+
+        with self._db() as db:
+            page = collections_of(db, self._caller, Window(limit, offset))
+        listed = [
+            CollectionListed(
+                name=each.name, description=each.description, documents=each.documents, passages=each.chunks
+            )
+            for each in page.items
+        ]
+        return Collections(collections=listed, total=page.total)
+
+    def open(self, collection: str) -> Shelf:
+        """Return a collection that is open to them."""
+        name = collection or only_one([each.name for each in self.collections(2, 0).collections])
+        with self._db() as db:
+            place = self._services.index_of(collection_open_to(db, self._caller, name))
+        return Shelf(name, str(place.index), place)
+
+    def count(self) -> None:
+        """Count a question or a search of theirs."""
+        self._services.rates.count_question(self._caller)
+
+    def _db(self) -> Session:
+        return Session(self._services.engine, expire_on_commit=False)
+
+
+def build_mcp_app() -> StarletteWithLifespan:
+    """Return the app of the tools; it answers under its own lifespan alone.
+
+    Raises:
+        MissingExtraError: a package of the extra `server` is not installed.
+    """
+    # Stateless: a session would be a second name of its caller beside their token, and one to guess. Who may
+    # send a request at all is decided where it is for every other door.
+    return build_mcp(_reader).http_app(PATH, stateless_http=True, host_origin_protection=False)
+
+
+def mcp_route(app: ASGIApp) -> Route:
+    """Return the route of that app: only what has a caller comes to it."""
+    return Route(PATH, _Door(app))
+
+
+class _Door:
+    """Names the caller of each request before the protocol sees it."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request = Request(scope)
+        request.state.reader = await run_in_threadpool(_admit, request)
+        await self._app(scope, receive, send)
+
+
+def _admit(request: Request) -> HttpReader:
+    services: Services = request.app.state.services
+    refuse_other_sites(request, is_strict=False)
+    with Session(services.engine, expire_on_commit=False) as db:
+        return HttpReader(identify(request, db), services)
+
+
+def _reader() -> HttpReader:
+    from fastmcp.server.dependencies import get_http_request
+
+    reader: HttpReader = get_http_request().state.reader
+    return reader

@@ -7,27 +7,18 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Protocol
 from urllib.parse import quote
 
-from pydantic import Field
+from pydantic import BaseModel, Field
 from starlette.concurrency import run_in_threadpool
 
 from adaptive_rag.errors import InputError
 from adaptive_rag.graph.strategies import NAMES
 from adaptive_rag.index.location import open_location
 from adaptive_rag.index.manifest import SourceRecord, read_manifest
-from adaptive_rag.index.sources import join_chunks, read_chunks
+from adaptive_rag.index.sources import read_chunks
 from adaptive_rag.ingest.archives import owners_of
 from adaptive_rag.server.answering import Answering, Question
+from adaptive_rag.server.api.documents import text_between
 from adaptive_rag.server.folders import Searched
-from adaptive_rag.server.mcp_results import (
-    Answered,
-    Cited,
-    Collections,
-    DocumentListed,
-    Documents,
-    Found,
-    Passage,
-    Text,
-)
 from adaptive_rag.server.problems import not_found
 from adaptive_rag.state import Citation
 from adaptive_rag.text.places import format_place, place_at
@@ -53,6 +44,100 @@ DocumentName = Annotated[
 Offset = Annotated[int, Field(ge=0, le=2**31, description="Entries before the first that is returned.")]
 
 
+class CollectionListed(BaseModel):
+    """Documents that are searched together."""
+
+    name: str
+    description: str
+    documents: int
+    passages: int
+
+
+class Collections(BaseModel):
+    """The collections that are open to you."""
+
+    collections: list[CollectionListed]
+    total: int
+
+
+class DocumentListed(BaseModel):
+    """A document of a collection."""
+
+    document: str
+    passages: int
+    notes: list[str] = Field(description="What could not be read of it, or had to be guessed.")
+
+
+class Documents(BaseModel):
+    """Documents of a collection by name."""
+
+    collection: str
+    documents: list[DocumentListed]
+    total: int
+
+
+class Span(BaseModel):
+    """A part of a document, where it stands."""
+
+    document: str
+    place: str = Field(description="Where a person finds it: page, sheet, section, lines.")
+    start: int = Field(description="Where it begins in the document's text, in characters.")
+    end: int
+    uri: str = Field(description="The resource that holds it.")
+
+
+class Cited(Span):
+    """A passage that an answer rests on."""
+
+    marker: int = Field(description="The number by which the answer names it, as in [1].")
+    quote: str
+
+
+class Passage(Span):
+    """A passage that a search found."""
+
+    text: str
+    scores: dict[str, float] = Field(description="By each way of scoring; they are comparable in one search.")
+
+
+class Answered(BaseModel):
+    """An answer with the passages that it rests on."""
+
+    answer: str
+    citations: list[Cited]
+    route: str = Field(description="The way that the question went: factual, analytical, opinion, ...")
+    why: str = Field(description="Why it went that way.")
+    confidence: float | None = Field(
+        description="How likely the passages that were read answer the question, 0 to 1; null where nothing "
+        "judged them."
+    )
+    grounding: float = Field(
+        description="Share of the answer's claims that the passages support; 1 for quotes of the documents."
+    )
+    abstained: bool = Field(description="The documents do not hold an answer.")
+    collection: str
+
+
+class Found(BaseModel):
+    """The passages that a search found, the best first."""
+
+    passages: list[Passage]
+    route: str
+    why: str
+    collection: str
+
+
+class TextPart(BaseModel):
+    """A part of a document's text, as it is indexed."""
+
+    document: str
+    start: int
+    end: int
+    length: int = Field(description="Characters of the whole text.")
+    text: str
+    collection: str
+
+
 @dataclass(frozen=True)
 class Shelf:
     """A collection that is open to whoever asks: where its documents are read and searched."""
@@ -66,31 +151,18 @@ class Shelf:
 class Reader(Protocol):
     """Whoever's agent calls: who they are, and what is open to them."""
 
-    @property
-    def answering(self) -> Answering:
-        """What answers their questions."""
-
-    @property
-    def id(self) -> str | None:
-        """Their id, by which the program knows their profile."""
+    answering: Answering
+    # by which the program knows their profile
+    id: str | None
 
     def collections(self, limit: int, offset: int) -> Collections:
         """List the collections that are open to them."""
 
     def open(self, collection: str) -> Shelf:
-        """Return a collection by name; "" is the only one.
-
-        Raises:
-            InputError: no name is given, and there are several.
-            Problem: 404; it is not open to them, or does not exist.
-        """
+        """Return a collection by name; "" is the only one."""
 
     def count(self) -> None:
-        """Count a question or a search of theirs.
-
-        Raises:
-            Problem: 429; they have made as many as they may for now.
-        """
+        """Count a question or a search of theirs, as long as they may make one (429)."""
 
 
 class Tools:
@@ -180,7 +252,7 @@ class Tools:
             int | None,
             Field(ge=0, le=2**31, description="Where to end; by default as far as one reading goes."),
         ] = None,
-    ) -> Text:
+    ) -> TextPart:
         """Read the text of a document as it is indexed, at most 20,000 characters at once.
 
         Use this to see what stands around a passage: its start and end count in the same text. Where the
@@ -219,11 +291,7 @@ class Tools:
 
 
 def only_one(names: Sequence[str]) -> str:
-    """Return the name of the only collection.
-
-    Raises:
-        InputError: there are several, or none.
-    """
+    """Return the name of the only collection."""
     if len(names) != 1:
         raise InputError("Name a collection; list_collections says which there are.")
     return names[0]
@@ -236,16 +304,14 @@ def _sources(shelf: Shelf) -> Mapping[str, SourceRecord]:
     return {name: record for name, record in known if hidden.isdisjoint(owners_of(name, record.start))}
 
 
-def _read(shelf: Shelf, document: str, start: int, end: int | None) -> Text:
+def _read(shelf: Shelf, document: str, start: int, end: int | None) -> TextPart:
     # Looked up by its whole name: the end of one, or the path of its file, would tell what else there is.
     if document not in _sources(shelf):
         raise not_found("document")
     _, chunks = read_chunks(shelf.uri, document)
-    length = chunks[-1]["end"] if chunks else 0
-    start = min(start, length)
-    end = max(start, min(length if end is None else end, start + LONGEST_TEXT, length))
-    text = join_chunks(chunks, start, end)
-    return Text(document=document, start=start, end=end, length=length, text=text, collection=shelf.name)
+    end = start + LONGEST_TEXT if end is None else min(end, start + LONGEST_TEXT)
+    start, end, length, text = text_between(chunks, start, end)
+    return TextPart(document=document, start=start, end=end, length=length, text=text, collection=shelf.name)
 
 
 def _list(shelf: Shelf, part: str, offset: int) -> Documents:

@@ -21,19 +21,8 @@ SIGN_IN_COOKIE = "adaptive_rag_sign_in"
 SIGN_IN_SECONDS, TIMEOUT_SECONDS = 600, 10
 # What a provider may sign with, whatever it says of itself: "none" is no signature, and with HS256 the key
 # would be our own secret.
-ALGORITHMS = (
-    "RS256",
-    "RS384",
-    "RS512",
-    "PS256",
-    "PS384",
-    "PS512",
-    "ES256",
-    "ES384",
-    "ES512",
-    "EdDSA",
-    "Ed25519",
-)
+ALGORITHMS = [f"{kind}{bits}" for kind in ("RS", "PS", "ES") for bits in (256, 384, 512)]
+ALGORITHMS += ["EdDSA", "Ed25519"]
 _CLOCK_SECONDS = 60
 
 
@@ -74,7 +63,7 @@ class _Client(OAuth2Mixin, OpenIDMixin, BaseApp):  # type: ignore[misc]
         known: dict[str, Any] = super().load_server_metadata()
         if known.get("issuer") != self.issuer:
             raise ValueError("the provider's metadata name another issuer")
-        known["id_token_signing_alg_values_supported"] = list(ALGORITHMS)
+        known["id_token_signing_alg_values_supported"] = ALGORITHMS
         return known
 
 
@@ -99,11 +88,7 @@ class Provider:
         self._client.issuer = self.issuer
 
     def address_for(self, begun: SignIn, return_to: str) -> str:
-        """Return the address at the provider where a person signs in.
-
-        Raises:
-            Problem: 503; the provider does not answer, or not as a provider.
-        """
+        """Return the address at the provider where a person signs in; 503 where it does not answer."""
         parts = {"state": "state", "nonce": "nonce", "code_verifier": "verifier"}
         try:
             made = self._client.create_authorization_url(

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from filelock import FileLock
-from sqlalchemy import Connection, Engine, delete, insert, inspect, select
+from sqlalchemy import Connection, Engine, delete, insert, select
 from sqlalchemy.orm import Session
 
 from adaptive_rag.errors import ConfigurationError
@@ -16,8 +16,6 @@ from adaptive_rag.server.folders import collection_folders, folder_of
 from adaptive_rag.server.settings import ServerSettings
 from adaptive_rag.server.tables import Collection, Document, Installation, new_id
 
-# In the folder from when a restore moved it to its place until PostgreSQL has the rows: names the backup.
-UNFINISHED = "unfinished-restore"
 _FILE = "installation"
 _LOCK = "migration.lock"
 
@@ -44,9 +42,6 @@ def pair_state(settings: ServerSettings, engine: Engine) -> PairState:
 
     Both hold one identifier, which the first start gives them. Where one of them has none, they are a pair if
     the database knows a collection that lies in the folder, or neither has documents.
-
-    Raises:
-        ConfigurationError: the folder's identifier cannot be read.
     """
     with Session(engine) as db:
         at_folder, at_database = _read(settings), db.scalar(select(Installation.id))
@@ -85,27 +80,6 @@ def pair(settings: ServerSettings, engine: Engine) -> None:
             _give(settings, db, state.identifier)
 
 
-def refuse_unfinished(settings: ServerSettings, connection: Connection) -> None:
-    """Refuse a folder whose restore was interrupted before its database had the rows.
-
-    Raises:
-        ConfigurationError: so it is; the message has the command that mends it.
-    """
-    mark = settings.data / UNFINISHED
-    if not mark.exists():
-        return
-    is_made = inspect(connection).has_table(Installation.__tablename__)
-    if is_made and connection.scalar(select(Installation.id)) == _read(settings):
-        mark.unlink()
-        return
-    raise ConfigurationError(
-        f"A restore into {str(settings.data)!r} was interrupted: its files are there, and the server's "
-        "database has none of their rows. Restore the backup once more, into a new folder and the same "
-        f"database: adaptive-rag restore {mark.read_text(encoding='utf-8')} --data NEW-FOLDER. Nothing was "
-        f"deleted; {str(settings.data)!r} is not needed any more when that is done."
-    )
-
-
 def pair_new(settings: ServerSettings, connection: Connection) -> None:
     """Make a folder and a database that were just filled a pair of their own."""
     identifier = new_id()
@@ -115,12 +89,9 @@ def pair_new(settings: ServerSettings, connection: Connection) -> None:
 
 
 def move_aside(settings: ServerSettings, engine: Engine) -> list[Aside]:
-    """Move what the database knows no collection or document for out of its folder; delete nothing.
+    """Move what the database knows no collection or document for to the folder `aside`; delete nothing.
 
     Folder and database belong together afterwards. No server or worker may run meanwhile.
-
-    Returns:
-        What was moved, each to the folder `aside` of the data folder.
     """
     target = settings.data.absolute() / "aside" / datetime.now(UTC).strftime("%Y-%m-%dT%H-%M-%S")
     moved = []

@@ -25,21 +25,13 @@ _hasher = PasswordHasher()
 
 
 def hash_password(password: str, address: str = "") -> str:
-    """Return what is stored of a password; `address` is where the request comes from.
-
-    Raises:
-        Problem: 429; too many passwords are looked at in this moment.
-    """
+    """Return what is stored of a password; `address` is where the request comes from."""
     with _place(address):
         return _hasher.hash(password)
 
 
 def is_password(stored: str | None, password: str, address: str) -> bool:
-    """Tell whether a password is the stored one; it takes the same time where none is stored.
-
-    Raises:
-        Problem: 429; too many passwords are looked at in this moment.
-    """
+    """Tell whether a password is the stored one; it takes the same time where none is stored."""
     with _place(address):
         try:
             _hasher.verify(stored or _of_nobody(), password)
@@ -60,6 +52,7 @@ def _of_nobody() -> str:
 
 @contextmanager
 def _place(address: str) -> Iterator[None]:
+    """Wait for one of the places; where too many passwords are looked at, refuse (429)."""
     with _lock:
         if _inside.total() >= MOST_INSIDE or _inside[address] >= MOST_FROM_ADDRESS:
             raise Problem(429, "Too many people sign in at this moment. Try again.", {"Retry-After": "2"})

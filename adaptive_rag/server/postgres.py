@@ -46,11 +46,7 @@ class PatientConnection(Connection[Any]):
     """A connection that is closed where its server falls silent."""
 
     def wait(self, gen: Any, *args: Any, **given: Any) -> Any:
-        """Do what a generator does on the connection.
-
-        Raises:
-            OperationalError: the server says nothing for too long.
-        """
+        """Do what a generator does on the connection, unless the server says nothing for too long."""
         return super().wait(_bounded(self, gen), *args, **given)
 
 
@@ -58,20 +54,12 @@ class AsyncPatientConnection(AsyncConnection[Any]):
     """The same for asyncio."""
 
     async def wait(self, gen: Any, *args: Any, **given: Any) -> Any:
-        """Do what a generator does on the connection.
-
-        Raises:
-            OperationalError: the server says nothing for too long.
-        """
+        """Do what a generator does on the connection, unless the server says nothing for too long."""
         return await super().wait(_bounded(self, gen), *args, **given)
 
 
 def connect(*args: Any, **given: Any) -> PatientConnection:
-    """Open a connection.
-
-    Raises:
-        OperationalError: the server does not take it, or fell silent a moment ago.
-    """
+    """Open a connection, unless the server fell silent a moment ago."""
     if time.monotonic() - _fell_silent[0] < SECONDS_WITHOUT:
         raise OperationalError("the database fell silent a moment ago")
     try:

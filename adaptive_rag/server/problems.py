@@ -5,17 +5,19 @@ from __future__ import annotations
 import logging
 import sqlite3
 import sys
+from collections.abc import Callable
 from http import HTTPStatus
 from typing import Any, Literal, get_args
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse
+from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel, Field
 from sqlalchemy.exc import DataError, IntegrityError, OperationalError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as NoConnectionError
 from sqlalchemy.orm.exc import ObjectDeletedError, StaleDataError
 from starlette.exceptions import HTTPException
+from starlette.types import Receive, Scope, Send
 
 from adaptive_rag.context.caller import served_error
 from adaptive_rag.errors import InputError, ServedError
@@ -86,32 +88,50 @@ PROBLEMS: dict[int | str, dict[str, Any]] = {
 }
 
 
+# How problems are answered below a path whose callers read another form.
+FORMS: dict[str, Callable[[ProblemDetails, dict[str, str]], Response]] = {}
+
+
+class ProblemResponse(JSONResponse):
+    """Problem details, in the form that the callers of a path read."""
+
+    media_type = MEDIA_TYPE
+
+    def __init__(self, problem: ProblemDetails, headers: dict[str, str]) -> None:
+        super().__init__(problem.model_dump(), problem.status, headers)
+        self._problem, self._given = problem, headers
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send it."""
+        for prefix, form in FORMS.items():
+            if f"{scope['path']}/".startswith(f"{prefix}/"):
+                await form(self._problem, self._given)(scope, receive, send)
+                return
+        await super().__call__(scope, receive, send)
+
+
 def answer(
     status: int, detail: str, headers: Any = None, errors: Any = (), type: ProblemType = "about:blank"
-) -> JSONResponse:
+) -> ProblemResponse:
     """Return problem details as a response."""
     title = HTTPStatus(status).phrase
     problem = ProblemDetails(type=type, title=title, status=status, detail=detail, errors=list(errors))
-    return JSONResponse(problem.model_dump(), status, headers, media_type=MEDIA_TYPE)
+    return ProblemResponse(problem, dict(headers or {}))
 
 
 def details_of(error: Exception) -> ProblemDetails:
     """Return an error as problem details, for where the response has begun already."""
     problem = problem_of(error)
     title = HTTPStatus(problem.status_code).phrase
-    return ProblemDetails(
-        type=_type_of(problem), title=title, status=problem.status_code, detail=problem.detail
-    )
+    return ProblemDetails(type=problem.type, title=title, status=problem.status_code, detail=problem.detail)
 
 
-def _type_of(problem: HTTPException) -> ProblemType:
-    return problem.type if isinstance(problem, Problem) else "about:blank"
-
-
-def problem_of(error: Exception) -> HTTPException:
+def problem_of(error: Exception) -> Problem:
     """Return what a caller reads of an error; what is not their fault is logged."""
-    if isinstance(error, HTTPException):
+    if isinstance(error, Problem):
         return error
+    if isinstance(error, HTTPException):  # of the framework: there is no such route or method
+        return Problem(error.status_code, error.detail, dict(error.headers or {}))
     if isinstance(error, Refused):
         return Problem(error.status, str(error))
     if isinstance(error, InputError):
@@ -126,29 +146,20 @@ def problem_of(error: Exception) -> HTTPException:
 def database_faults() -> tuple[type[Exception], ...]:
     """Return what is raised where a database does not answer, or takes nothing in."""
     faults = (OperationalError, NoConnectionError, sqlite3.OperationalError)
-    psycopg = sys.modules.get("psycopg")  # of the conversations and the queue, where they are in PostgreSQL
+    psycopg = sys.modules.get("psycopg")  # of the conversations, where they are in PostgreSQL
     return (*faults, psycopg.OperationalError) if psycopg else faults
-
-
-def is_of_full_disk(error: Exception) -> bool:
-    """Tell whether a database says that its disk takes no more."""
-    cause = error.orig if isinstance(error, OperationalError) else error
-    code, state = getattr(cause, "sqlite_errorcode", None), getattr(cause, "sqlstate", None)
-    return code == sqlite3.SQLITE_FULL or state == "53100"  # of PostgreSQL: disk_full
 
 
 def _not_stored(error: Exception) -> Problem:
     # Without the statement, whose parameters are people's names and words.
-    said = error.orig if isinstance(error, OperationalError) else error
-    _log.error("The database failed: %s", redact(str(said)))
+    cause = error.orig if isinstance(error, OperationalError) else error
+    _log.error("The database failed: %s", redact(str(cause)))
     what = "The server's database does not answer, or takes nothing in."
-    if is_of_full_disk(error):
+    code, state = getattr(cause, "sqlite_errorcode", None), getattr(cause, "sqlstate", None)
+    if code == sqlite3.SQLITE_FULL or state == "53100":  # of PostgreSQL: disk_full
         what = "The server's disk is full: it can keep nothing new."
-    return Problem(
-        503,
-        f"{what} What was kept stays. Its operator finds the reason in the log. Try again later.",
-        {"Retry-After": str(RETRY_AFTER_SECONDS)},
-    )
+    said = f"{what} What was kept stays. Its operator finds the reason in the log. Try again later."
+    return Problem(503, said, {"Retry-After": str(RETRY_AFTER_SECONDS)})
 
 
 def answer_with_problems(app: FastAPI) -> None:
@@ -174,7 +185,7 @@ def answer_with_problems(app: FastAPI) -> None:
 
     async def failed(request: Request, error: Exception) -> JSONResponse:
         problem = problem_of(error)
-        return answer(problem.status_code, problem.detail, problem.headers, type=_type_of(problem))
+        return answer(problem.status_code, problem.detail, problem.headers, type=problem.type)
 
     for kind in (HTTPException, Refused, InputError, ServedError, DataError, *database_faults()):
         app.add_exception_handler(kind, failed)

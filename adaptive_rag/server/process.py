@@ -44,10 +44,8 @@ def owning(settings: ServerSettings) -> Iterator[None]:
             "with --data."
         ) from None
     except OSError as error:
-        raise ConfigurationError(
-            f"The data folder {str(settings.data)!r} cannot be written: {error.strerror or error}. Name "
-            "another one with --data."
-        ) from error
+        said = f"The data folder {str(settings.data)!r} cannot be written: {error.strerror or error}."
+        raise ConfigurationError(f"{said} Name another one with --data.") from error
     try:
         yield
     finally:
@@ -55,11 +53,7 @@ def owning(settings: ServerSettings) -> Iterator[None]:
 
 
 def listen(settings: ServerSettings) -> socket.socket:
-    """Take the port. Who connects before the server is ready waits for it.
-
-    Raises:
-        ConfigurationError: it is taken, or the address is not one of this machine.
-    """
+    """Take the port. Who connects before the server is ready waits for it."""
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     try:
         return socket.create_server((settings.host, settings.port), family=family, backlog=2048)

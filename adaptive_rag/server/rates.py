@@ -7,14 +7,16 @@ import math
 import threading
 import time
 from collections.abc import Callable
-from typing import Annotated
+from typing import TYPE_CHECKING
 
-from fastapi import Depends, Request
+from cachetools import TLRUCache
 from limits import RateLimitItem, parse
 
-from adaptive_rag.server.access import Caller, CurrentCaller
 from adaptive_rag.server.machine import THIS_MACHINE
 from adaptive_rag.server.problems import Problem
+
+if TYPE_CHECKING:
+    from adaptive_rag.server.access import Caller
 
 # One person at one machine; one machine.
 SIGN_IN = parse("10/5minutes")
@@ -23,51 +25,37 @@ SIGN_IN_FROM_ADDRESS = parse("60/5minutes")
 # one guess at it: who guesses from many machines is slow, and the person is let in from a new one.
 WRONG_GUESSES = parse("100/hour")
 WRONG_GUESS_FROM_ADDRESS = parse("1/hour")
-# With more windows than this, those that are over are forgotten.
-WINDOWS_BEFORE_TIDYING = 10_000
 # What one caller may write beside questions: titles, opinions, profiles, tokens.
 CHANGES = parse("120/minute")
 
 
 class Rates:
-    """Counts in this process what was done; each count begins with its first request."""
+    """Counts in this process what was done; each count begins with its first request.
+
+    What is refused is a Problem: 429, with the seconds until it is allowed again.
+    """
 
     def __init__(self, asking: str) -> None:
         self._asking = parse(asking)
         self._windows = Windows()
 
     def count_question(self, caller: Caller) -> None:
-        """Count a request for an answer.
-
-        Raises:
-            Problem: 429; the caller has made as many as they may for now.
-        """
+        """Count a request for an answer."""
         self._count(self._asking, "question", caller.id)
 
     def count_change(self, caller: Caller) -> None:
-        """Count a request that keeps something of the caller's.
-
-        Raises:
-            Problem: 429; the caller has made as many as they may for now.
-        """
+        """Count a request that keeps something of the caller's."""
         if caller.name != THIS_MACHINE:
             self._count(CHANGES, "change", caller.id)
 
     def count_sign_in(self, address: str) -> None:
-        """Count an attempt to sign in, before a provider is asked.
-
-        Raises:
-            Problem: 429; there were too many from this address.
-        """
+        """Count an attempt to sign in, before a provider is asked."""
         self._count(SIGN_IN_FROM_ADDRESS, "address", network_of(address))
 
     def count_password(self, address: str, name: str, is_known_place: Callable[[], bool]) -> None:
         """Count an attempt to sign in with a password, before it is looked at.
 
         `is_known_place` tells whether the person has signed in from there before.
-
-        Raises:
-            Problem: 429; there were too many from this address, or under this name from there.
         """
         self.count_sign_in(address)
         place = network_of(address)
@@ -91,12 +79,9 @@ class Rates:
             raise self._refusal(rate, *of)
 
     def _refusal(self, rate: RateLimitItem, *of: str) -> Problem:
-        return Problem(
-            429,
-            f"Too many attempts: {rate} is allowed. Try again later.",
-            {"Retry-After": str(max(1, math.ceil(self._windows.seconds_left(rate, *of))))},
-            type="too_often",
-        )
+        seconds = max(1, math.ceil(self._windows.seconds_left(rate, *of)))
+        detail = f"Too many attempts: {rate} is allowed. Try again later."
+        return Problem(429, detail, {"Retry-After": str(seconds)}, type="too_often")
 
 
 class Windows:
@@ -104,19 +89,16 @@ class Windows:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        # of each key the end of its window, and what was counted in it
-        self._windows: dict[str, tuple[float, int]] = {}
-        self._most = WINDOWS_BEFORE_TIDYING
+        # of each key the end of its window, and what was counted in it; none is dropped before its end
+        self._windows: TLRUCache[str, tuple[float, int]] = TLRUCache(
+            math.inf, lambda key, window, now: window[0], timer=lambda: time.monotonic()
+        )
 
     def hit(self, rate: RateLimitItem, *of: str) -> bool:
         """Count once, and tell whether the rate allows it."""
         with self._lock:
             ends, count = self._window(rate, *of)
             self._windows[rate.key_for(*of)] = ends, count + 1
-            if len(self._windows) > self._most:
-                now = time.monotonic()
-                self._windows = {key: window for key, window in self._windows.items() if window[0] > now}
-                self._most = max(WINDOWS_BEFORE_TIDYING, 2 * len(self._windows))
             return count < rate.amount
 
     def test(self, rate: RateLimitItem, *of: str) -> bool:
@@ -135,9 +117,7 @@ class Windows:
             return self._window(rate, *of)[0] - time.monotonic()
 
     def _window(self, rate: RateLimitItem, *of: str) -> tuple[float, int]:
-        now = time.monotonic()
-        ends, count = self._windows.get(rate.key_for(*of), (now, 0))
-        return (ends, count) if ends > now else (now + rate.get_expiry(), 0)
+        return self._windows.get(rate.key_for(*of), (time.monotonic() + rate.get_expiry(), 0))
 
 
 def network_of(address: str) -> str:
@@ -149,29 +129,3 @@ def network_of(address: str) -> str:
     if isinstance(known, ipaddress.IPv4Address):
         return address
     return str(known.ipv4_mapped or ipaddress.ip_network((int(known), 64), strict=False))
-
-
-async def asking_caller(caller: CurrentCaller, request: Request) -> Caller:
-    """Return the caller of a request for an answer, counted.
-
-    Raises:
-        Problem: 429; the caller has made as many as they may for now.
-    """
-    request.app.state.services.rates.count_question(caller)
-    return caller
-
-
-async def changing_caller(caller: CurrentCaller, request: Request) -> Caller:
-    """Return the caller of a request that keeps something of theirs, counted.
-
-    Raises:
-        Problem: 429; the caller has made as many as they may for now.
-    """
-    request.app.state.services.rates.count_change(caller)
-    return caller
-
-
-# Whoever writes something of their own, with a place left in their rate.
-ChangingCaller = Annotated[Caller, Depends(changing_caller)]
-# Whoever asks for an answer, with a place left in their rate.
-AskingCaller = Annotated[Caller, Depends(asking_caller)]

@@ -18,9 +18,9 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
 from adaptive_rag.context import Context
-from adaptive_rag.server.heartbeat import SECONDS_OF_SILENCE, living_workers
 from adaptive_rag.server.settings import ServerSettings
 from adaptive_rag.server.tables import Job, JobState, now
+from adaptive_rag.server.workers import SECONDS_OF_SILENCE, living_workers
 
 # Below this the server says that it is not ready: an upload or an index would soon fail halfway.
 LEAST_FREE_MEGABYTES = 200
@@ -29,8 +29,6 @@ MODEL_SECONDS = 2
 LOCK_SECONDS = 2.0
 # Reading all pages of a database takes about a second for each gigabyte.
 SECONDS_PER_CHECK, CHECK_SECONDS = 300.0, 5.0
-# Longer than all waiting for SQLite together: what takes this long hangs.
-SECONDS_TO_ANSWER = 12.0
 _NO_ANSWER = "the database does not answer"
 
 
@@ -53,7 +51,6 @@ class Readiness:
         self._seen: tuple[float, Ready] | None = None
         self._began = time.monotonic()
         self._next_check: dict[Path, float] = {}
-        self._parts: asyncio.Task[tuple[str, str, str]] | None = None
 
     async def look(self) -> Ready:
         """Return what is seen, or was seen a moment ago."""
@@ -64,18 +61,11 @@ class Readiness:
             return self._seen[1]
 
     async def _look(self) -> Ready:
-        (store, disk, indexing), model = await asyncio.gather(self._look_in_time(), self._check_model())
-        well = store == disk == indexing == "ok"
-        return Ready(
-            status="ready" if well else "not ready", store=store, disk=disk, indexing=indexing, model=model
+        (store, disk, indexing), model = await asyncio.gather(
+            run_in_threadpool(self._look_here), self._check_model()
         )
-
-    async def _look_in_time(self) -> tuple[str, str, str]:
-        """Look, in a thread; where a frozen database holds that thread, no other one is begun."""
-        if self._parts is None or self._parts.done():
-            self._parts = asyncio.create_task(run_in_threadpool(self._look_here))
-            await asyncio.wait({self._parts}, timeout=SECONDS_TO_ANSWER)
-        return self._parts.result() if self._parts.done() else (_NO_ANSWER, "ok", "ok")
+        status: Literal["ready", "not ready"] = "ready" if store == disk == indexing == "ok" else "not ready"
+        return Ready(status=status, store=store, disk=disk, indexing=indexing, model=model)
 
     def _look_here(self) -> tuple[str, str, str]:
         store = self._check_store()
@@ -83,7 +73,7 @@ class Readiness:
 
     def _check_store(self) -> str:
         if self._engine.dialect.name == "sqlite":
-            files = (self._settings.data / name for name in ("server", "conversations", "queue"))
+            files = (self._settings.data / name for name in ("server", "conversations"))
             faults = [fault for file in files if (fault := self._check_file(file.with_suffix(".sqlite")))]
             return "; ".join(faults) or "ok"
         try:
@@ -135,9 +125,8 @@ class Readiness:
             free = shutil.disk_usage(self._settings.data).free // 2**20
         except OSError:
             return "the data folder cannot be read"
-        return (
-            "ok" if free >= LEAST_FREE_MEGABYTES else f"{free} MB are free, of {LEAST_FREE_MEGABYTES} needed"
-        )
+        needed = LEAST_FREE_MEGABYTES
+        return "ok" if free >= needed else f"{free} MB are free, of {needed} needed"
 
     def _check_workers(self) -> str:
         """Tell whether all own workers live, and whether anybody does the jobs that wait."""
@@ -146,15 +135,12 @@ class Readiness:
         living, own = living_workers(self._settings.data), self._settings.workers
         if living < own:
             return f"{own - living} of {own} workers gave no sign of life for {SECONDS_OF_SILENCE:g} seconds"
-        if not living and self._is_work_waiting():
-            return "jobs wait, and no worker runs: start one with adaptive-rag worker"
-        return "ok"
-
-    def _is_work_waiting(self) -> bool:
         since = now() - timedelta(seconds=SECONDS_OF_SILENCE)
         waiting = exists().where(Job.state.in_((JobState.QUEUED, JobState.RUNNING)), Job.created < since)
         with Session(self._engine) as db:
-            return bool(db.scalar(select(waiting)))
+            if not living and db.scalar(select(waiting)):
+                return "jobs wait, and no worker runs: start one with adaptive-rag worker"
+        return "ok"
 
     async def _check_model(self) -> str:
         """Tell whether the address of a model that is named by one can be connected to; nothing is asked."""

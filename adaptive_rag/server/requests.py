@@ -109,5 +109,5 @@ def log_as_json(stream: TextIO | None = None) -> None:
     # Nor do the lines of the steps, which hold questions and queries, belong into a server's log.
     logging.getLogger("adaptive_rag").setLevel(logging.WARNING)
     logging.getLogger("adaptive_rag.server").setLevel(logging.INFO)
-    for name in ("httpx", "httpx2", "huey", "alembic", "fastmcp", "mcp"):
+    for name in ("httpx", "httpx2", "alembic", "fastmcp", "mcp"):
         logging.getLogger(name).setLevel(logging.WARNING)

@@ -18,7 +18,6 @@ from adaptive_rag.server.rates import Rates
 from adaptive_rag.server.readiness import Readiness
 from adaptive_rag.server.settings import ServerSettings
 from adaptive_rag.server.tables import Collection
-from adaptive_rag.server.workers import Queue
 
 
 @dataclass(frozen=True)
@@ -31,7 +30,6 @@ class Services:
     engine: Engine
     answering: Answering
     conversations: Conversations
-    queue: Queue
     rates: Rates
     readiness: Readiness
     followers: Followers

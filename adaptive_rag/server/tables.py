@@ -5,13 +5,14 @@ from __future__ import annotations
 import secrets
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from sqlalchemy import (
     JSON,
     BigInteger,
     DateTime,
     Dialect,
+    Enum,
     ForeignKey,
     MetaData,
     String,
@@ -19,22 +20,11 @@ from sqlalchemy import (
     TypeDecorator,
     UniqueConstraint,
 )
-from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+from sqlalchemy.orm import DeclarativeBase, Mapped, declared_attr, mapped_column
+
+from adaptive_rag.server.roles import Role
 
 NAME = String(200)
-
-
-class Role(StrEnum):
-    """What somebody may do in a collection; each may also do what those before it may."""
-
-    READER = "reader"
-    WRITER = "writer"
-    ADMIN = "admin"
-
-    def includes(self, other: Role) -> bool:
-        """Tell whether this role may do what another may."""
-        order = list(Role)
-        return order.index(self) >= order.index(other)
 
 
 class JobState(StrEnum):
@@ -68,6 +58,14 @@ def new_id() -> str:
     return secrets.token_hex(16)
 
 
+Id = Annotated[str, mapped_column(String(32), primary_key=True, default=new_id)]
+CollectionId = Annotated[str, mapped_column(ForeignKey("collections.id", ondelete="CASCADE"), index=True)]
+UserId = Annotated[str, mapped_column(ForeignKey("users.id", ondelete="CASCADE"), index=True)]
+# Whoever did it; the row outlives them.
+PastUserId = Annotated[str | None, mapped_column(ForeignKey("users.id", ondelete="SET NULL"))]
+Now = Annotated[datetime, mapped_column(Moment, default=now)]
+
+
 class Base(DeclarativeBase):
     """The tables of the server."""
 
@@ -79,8 +77,15 @@ class Base(DeclarativeBase):
             "pk": "pk_%(table_name)s",
         }
     )
+
+    @declared_attr.directive
+    def __tablename__(cls) -> str:
+        """Return the name of a table: the plural of what a row is."""
+        return f"{cls.__name__.lower()}s"
+
     type_annotation_map: ClassVar[dict[Any, Any]] = {
         datetime: Moment,
+        Role: Enum(Role, native_enum=False, length=10, values_callable=lambda roles: [str(r) for r in roles]),
         dict[str, Any]: JSON,
         list[str]: JSON,
         list[dict[str, Any]]: JSON,
@@ -92,15 +97,13 @@ class Installation(Base):
 
     __tablename__ = "installation"
 
-    id: Mapped[str] = mapped_column(String(32), primary_key=True)
+    id: Mapped[Id]
 
 
 class User(Base):
     """Somebody who may sign in, by a password or through a provider."""
 
-    __tablename__ = "users"
-
-    id: Mapped[str] = mapped_column(String(32), primary_key=True, default=new_id)
+    id: Mapped[Id]
     name: Mapped[str] = mapped_column(NAME, unique=True)
     # argon2's own form, with its parameters; none for those who come through a provider alone
     password: Mapped[str | None] = mapped_column(Text)
@@ -109,7 +112,7 @@ class User(Base):
     # May make collections and users, and is admin of every collection.
     is_admin: Mapped[bool] = mapped_column(default=False)
     is_disabled: Mapped[bool] = mapped_column(default=False)
-    created: Mapped[datetime] = mapped_column(default=now)
+    created: Mapped[Now]
 
     __table_args__ = (UniqueConstraint("issuer", "subject"),)
 
@@ -117,17 +120,15 @@ class User(Base):
 class Token(Base):
     """What a request shows instead of a password: an API token, or the session of a browser."""
 
-    __tablename__ = "tokens"
-
-    id: Mapped[str] = mapped_column(String(32), primary_key=True, default=new_id)
-    user_id: Mapped[str] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), index=True)
+    id: Mapped[Id]
+    user_id: Mapped[UserId]
     # SHA-256 of the token, which is 256 random bits and nowhere stored
     digest: Mapped[str] = mapped_column(String(64), unique=True)
     name: Mapped[str] = mapped_column(NAME)
     is_session: Mapped[bool] = mapped_column(default=False)
     # The highest role that it gives in any collection, whatever its user's is.
-    role: Mapped[Role] = mapped_column(String(10))
-    created: Mapped[datetime] = mapped_column(default=now)
+    role: Mapped[Role]
+    created: Mapped[Now]
     expires: Mapped[datetime | None]
     used: Mapped[datetime | None]
 
@@ -135,37 +136,31 @@ class Token(Base):
 class Collection(Base):
     """Documents that are searched together, in an index of their own."""
 
-    __tablename__ = "collections"
-
-    id: Mapped[str] = mapped_column(String(32), primary_key=True, default=new_id)
+    id: Mapped[Id]
     name: Mapped[str] = mapped_column(NAME, unique=True)
     description: Mapped[str] = mapped_column(Text, default="")
     # Questions that it answers, for whoever opens it: {"question": ..., "user_context": ..., "type": ...}
     examples: Mapped[list[dict[str, Any]]] = mapped_column(default=list)
     # Sources of deleted documents: no answer uses them while a job has yet to take them out of the index.
     hidden: Mapped[list[str]] = mapped_column(default=list)
-    created: Mapped[datetime] = mapped_column(default=now)
+    created: Mapped[Now]
 
 
 class Membership(Base):
     """What a user may do in a collection."""
 
-    __tablename__ = "memberships"
-
     collection_id: Mapped[str] = mapped_column(
         ForeignKey("collections.id", ondelete="CASCADE"), primary_key=True
     )
     user_id: Mapped[str] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), primary_key=True)
-    role: Mapped[Role] = mapped_column(String(10))
+    role: Mapped[Role]
 
 
 class Document(Base):
     """A file of a collection, or a page that was read from an address."""
 
-    __tablename__ = "documents"
-
-    id: Mapped[str] = mapped_column(String(32), primary_key=True, default=new_id)
-    collection_id: Mapped[str] = mapped_column(ForeignKey("collections.id", ondelete="CASCADE"), index=True)
+    id: Mapped[Id]
+    collection_id: Mapped[CollectionId]
     # its name below the collection's folder, and as citations name it: "reports/2024.pdf"
     name: Mapped[str] = mapped_column(String(1024))
     size: Mapped[int] = mapped_column(BigInteger)
@@ -175,8 +170,8 @@ class Document(Base):
     # why it could not be read, or what of it could not
     problem: Mapped[str | None] = mapped_column(Text)
     notes: Mapped[list[str]] = mapped_column(default=list)
-    added_by: Mapped[str | None] = mapped_column(ForeignKey("users.id", ondelete="SET NULL"))
-    added: Mapped[datetime] = mapped_column(default=now)
+    added_by: Mapped[PastUserId]
+    added: Mapped[Now]
 
     __table_args__ = (UniqueConstraint("collection_id", "name"),)
 
@@ -184,10 +179,8 @@ class Document(Base):
 class Job(Base):
     """Work on a collection that goes on after its request was answered."""
 
-    __tablename__ = "jobs"
-
-    id: Mapped[str] = mapped_column(String(32), primary_key=True, default=new_id)
-    collection_id: Mapped[str] = mapped_column(ForeignKey("collections.id", ondelete="CASCADE"), index=True)
+    id: Mapped[Id]
+    collection_id: Mapped[CollectionId]
     kind: Mapped[str] = mapped_column(String(40))
     details: Mapped[dict[str, Any]] = mapped_column(default=dict)
     state: Mapped[JobState] = mapped_column(String(10), default=JobState.QUEUED, index=True)
@@ -200,8 +193,8 @@ class Job(Base):
     is_cancelled: Mapped[bool] = mapped_column(default=False)
     # how often it was begun: what kills its worker each time is given up
     attempts: Mapped[int] = mapped_column(default=0)
-    asked_by: Mapped[str | None] = mapped_column(ForeignKey("users.id", ondelete="SET NULL"))
-    created: Mapped[datetime] = mapped_column(default=now)
+    asked_by: Mapped[PastUserId]
+    created: Mapped[Now]
     started: Mapped[datetime | None]
     ended: Mapped[datetime | None]
 
@@ -209,15 +202,13 @@ class Job(Base):
 class Thread(Base):
     """A conversation of one user over one collection; the checkpointer keeps what was said, under its id."""
 
-    __tablename__ = "threads"
-
-    id: Mapped[str] = mapped_column(String(32), primary_key=True, default=new_id)
-    owner_id: Mapped[str] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), index=True)
-    collection_id: Mapped[str] = mapped_column(ForeignKey("collections.id", ondelete="CASCADE"), index=True)
+    id: Mapped[Id]
+    owner_id: Mapped[UserId]
+    collection_id: Mapped[CollectionId]
     # its first question until it is given another
     title: Mapped[str] = mapped_column(NAME, default="")
-    created: Mapped[datetime] = mapped_column(default=now)
-    updated: Mapped[datetime] = mapped_column(default=now)
+    created: Mapped[Now]
+    updated: Mapped[Now]
     # since when a question of it is being answered
     asked: Mapped[datetime | None]
 
@@ -227,9 +218,9 @@ class Feedback(Base):
 
     __tablename__ = "feedback"
 
-    id: Mapped[str] = mapped_column(String(32), primary_key=True, default=new_id)
-    owner_id: Mapped[str] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), index=True)
-    collection_id: Mapped[str] = mapped_column(ForeignKey("collections.id", ondelete="CASCADE"), index=True)
+    id: Mapped[Id]
+    owner_id: Mapped[UserId]
+    collection_id: Mapped[CollectionId]
     thread_id: Mapped[str | None] = mapped_column(ForeignKey("threads.id", ondelete="SET NULL"))
     question: Mapped[str] = mapped_column(Text)
     user_context: Mapped[str] = mapped_column(Text, default="")
@@ -240,13 +231,11 @@ class Feedback(Base):
     better_route: Mapped[str | None] = mapped_column(String(40))
     is_good: Mapped[bool | None]
     comment: Mapped[str] = mapped_column(Text, default="")
-    created: Mapped[datetime] = mapped_column(default=now)
+    created: Mapped[Now]
 
 
 class Event(Base):
     """A line of the audit log: who did what, from where. It outlives whom and what it names."""
-
-    __tablename__ = "events"
 
     id: Mapped[int] = mapped_column(primary_key=True)
     at: Mapped[datetime] = mapped_column(default=now, index=True)
@@ -260,11 +249,9 @@ class Event(Base):
 class Upload(Base):
     """The answer to a request that had an Idempotency-Key, for when it comes again."""
 
-    __tablename__ = "uploads"
-
     user_id: Mapped[str] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), primary_key=True)
     key: Mapped[str] = mapped_column(String(255), primary_key=True)
     # of what was sent, so that a key that is used for something else is refused
     digest: Mapped[str] = mapped_column(String(64))
     answer: Mapped[dict[str, Any]]
-    created: Mapped[datetime] = mapped_column(default=now)
+    created: Mapped[Now]

@@ -1,4 +1,4 @@
-"""The queue that tells workers of a collection with jobs, the workers, and who watches over them."""
+"""The workers that index: they look for jobs, are watched and replaced, and give signs of life."""
 
 from __future__ import annotations
 
@@ -7,20 +7,17 @@ import logging
 import multiprocessing
 import os
 import signal
+import socket
 import threading
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
-from functools import partial
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from multiprocessing.context import SpawnProcess
+from pathlib import Path
 
-from huey import PostgresHuey, SqliteHuey
-from huey.api import Huey
-from huey.constants import WORKER_THREAD
-
-from adaptive_rag.private import make_file
+from adaptive_rag.private import make_file, make_folder
 from adaptive_rag.server.database import open_database
-from adaptive_rag.server.heartbeat import beating
-from adaptive_rag.server.indexing import Workshop, waiting_collections, work_off
+from adaptive_rag.server.indexing import Workshop, work_off
 from adaptive_rag.server.pairing import pair
 from adaptive_rag.server.problems import database_faults
 from adaptive_rag.server.settings import ServerSettings
@@ -28,43 +25,13 @@ from adaptive_rag.text.redaction import redact
 
 log = logging.getLogger(__name__)
 
-_TASK = "work_off"
-_LONGEST_POLL = 0.5  # seconds until a worker without work looks again
-_GRACE_SECONDS = 10.0  # for a job to reach a point where it can be handed back
-_WATCH_SECONDS = 0.5
-_LONGEST_PAUSE = 5.0
-
-
-def open_queue(settings: ServerSettings) -> Huey:
-    """Open the queue, in the data folder or in the database that the settings name."""
-    if settings.database is None:
-        file = settings.data / "queue.sqlite"
-        make_file(file)
-        return SqliteHuey("adaptive-rag", filename=str(file), results=False, fsync=True, timeout=10)
-    from adaptive_rag.server import postgres
-
-    address = settings.database.get_secret_value()
-    connect = partial(postgres.connect, address, **postgres.GIVE_UP)
-    return PostgresHuey("adaptive-rag", connection=connect, results=False)
-
-
-class Queue:
-    """Tells workers that a collection has jobs. What is lost here is found in the table of jobs."""
-
-    def __init__(self, settings: ServerSettings) -> None:
-        self._huey = open_queue(settings)
-        self._tell = self._huey.task(name=_TASK)(_only_named)
-
-    def tell(self, collection_id: str) -> None:
-        """Say that a collection has a job; it must be committed."""
-        try:
-            self._tell(collection_id)
-        except database_faults() as error:
-            log.warning("The queue could not be told of a job, which waits a minute: %s", redact(str(error)))
-
-
-def _only_named(collection_id: str) -> None:
-    raise NotImplementedError("The server tells of work and does none.")
+_POLL_SECONDS = 0.5  # until a worker without work looks again
+_GRACE_SECONDS = 12.0  # for a job to reach a point where it can be handed back
+_WATCH_SECONDS, _LONGEST_PAUSE = 0.5, 5.0
+SECONDS_PER_BEAT = 5.0
+# Without a beat for so long, a worker counts as stopped: loading a model may hold it up for a while.
+SECONDS_OF_SILENCE = 60.0
+_FORGOTTEN_AFTER = 24 * 3600.0
 
 
 def work(settings: ServerSettings, workshop: Workshop) -> None:
@@ -73,32 +40,34 @@ def work(settings: ServerSettings, workshop: Workshop) -> None:
     Raises:
         ConfigurationError: the data folder or the database cannot be opened, or they are not of one server.
     """
-    engine, huey = open_database(settings), open_queue(settings)
+    engine, stop = open_database(settings), threading.Event()
     pair(settings, engine)
-    consumer = huey.create_consumer(
-        workers=1,
-        periodic=True,
-        worker_type=WORKER_THREAD,
-        initial_delay=0.1,
-        max_delay=_LONGEST_POLL,
-        shutdown_timeout=_GRACE_SECONDS,
-    )
 
-    def do(collection_id: str) -> None:
-        work_off(workshop, engine, consumer.stop_flag.is_set)
+    def end(number: int, _: object) -> None:
+        stop.set()
+        signal.signal(number, signal.SIG_DFL)  # the second one ends the process at once
 
-    def look_around() -> None:
-        for collection_id in waiting_collections(engine):
-            task(collection_id)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, end)
 
-    task = huey.task(name=_TASK)(do)
-    # What a worker that died has left, and what was committed and never told of. Once a minute too.
-    huey.on_startup()(look_around)
-    huey.periodic_task(lambda moment: True)(look_around)
-    with beating(settings.data, lambda: all(thread.is_alive() for _, thread in consumer.worker_threads)):
-        consumer.run()
-    for _, thread in consumer.worker_threads:
-        thread.join(_GRACE_SECONDS)  # after a signal for which huey itself does not wait
+    def look_for_jobs() -> None:
+        while not stop.is_set():
+            pause = _POLL_SECONDS
+            try:
+                work_off(workshop, engine, stop.is_set)
+            except database_faults() as error:
+                log.warning("The database does not answer, and jobs wait: %s", redact(str(error)))
+                pause = _LONGEST_PAUSE
+            stop.wait(pause)
+
+    # In a thread of its own, so that this one hears a signal in the middle of a long call.
+    thread = threading.Thread(target=look_for_jobs, daemon=True)
+    with beating(settings.data):
+        thread.start()
+        while thread.is_alive() and not stop.wait(_WATCH_SECONDS):
+            pass
+        thread.join(_GRACE_SECONDS)
 
 
 def _work_for_parent(settings: ServerSettings, workshop: Workshop) -> None:
@@ -153,7 +122,54 @@ def _dismiss(crew: list[SpawnProcess]) -> None:
     for process in crew:
         process.terminate()
     for process in crew:
-        process.join(_GRACE_SECONDS + 2)
+        process.join(_GRACE_SECONDS)
         if process.is_alive():
             process.kill()
             process.join()
+
+
+@contextmanager
+def beating(data: Path) -> Iterator[None]:
+    """Touch a file of the data folder every few seconds while the block lasts."""
+    folder, end = _folder(data), threading.Event()
+    make_folder(folder)
+    for path in folder.iterdir():
+        if _age(path) > _FORGOTTEN_AFTER:
+            path.unlink(missing_ok=True)
+    own = folder / f"{socket.gethostname()}-{os.getpid()}"
+
+    def beat() -> None:
+        while not end.wait(SECONDS_PER_BEAT):
+            try:
+                os.utime(own)
+            except OSError as error:
+                log.warning("The sign of life %s cannot be written: %s", own, error)
+
+    make_file(own)
+    os.utime(own)
+    thread = threading.Thread(target=beat, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        end.set()
+        thread.join()
+        own.unlink(missing_ok=True)
+
+
+def living_workers(data: Path) -> int:
+    """Return how many workers have lately given a sign of life."""
+    folder = _folder(data)
+    paths = folder.iterdir() if folder.is_dir() else ()
+    return sum(_age(path) < SECONDS_OF_SILENCE for path in paths)
+
+
+def _folder(data: Path) -> Path:
+    return data.absolute() / "workers"
+
+
+def _age(path: Path) -> float:
+    try:
+        return abs(time.time() - path.stat().st_mtime)  # the clock may have been set back
+    except FileNotFoundError:  # a worker has just ended
+        return _FORGOTTEN_AFTER

@@ -18,8 +18,9 @@ from adaptive_rag.samples import lend_vectors, samples_path
 from adaptive_rag.server.access import digest_of
 from adaptive_rag.server.app import build_app
 from adaptive_rag.server.indexing import work_off, workshop_of
+from adaptive_rag.server.roles import Role
 from adaptive_rag.server.settings import read_server_settings
-from adaptive_rag.server.tables import Collection, Membership, Role, Token, User
+from adaptive_rag.server.tables import Collection, Membership, Token, User
 
 # The name of the collection of samples.
 SAMPLES = "samples"

@@ -1,21 +1,27 @@
-"""A server in a process of its own, which can be killed at any moment."""
+"""Servers over real connections: in a thread, by the command, or in a process that is killed at any time."""
 
 from __future__ import annotations
 
 import os
+import re
 import socket
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import httpx
 import psutil
+import uvicorn
+from fastapi import FastAPI
 
 from adaptive_rag import Index
 
+Held = TypeVar("Held")
 # Each line forks a server, so that a restart waits for no import. A worker is a fresh process.
 SERVE = """
 import os, signal, sys
@@ -153,9 +159,45 @@ class ServerProcess:
         self._mother.communicate(timeout=60)
 
 
-def wait_for(holds: Callable[[], Any], what: str, seconds: float = 60) -> None:
-    """Wait until something holds."""
+def wait_for(holds: Callable[[], Held], what: str, seconds: float = 60) -> Held:
+    """Wait until something holds, and return what does."""
     end = time.monotonic() + seconds
-    while not holds():
+    while not (held := holds()):
         assert time.monotonic() < end, f"waited {seconds} s until {what}"
         time.sleep(0.05)
+    return held
+
+
+@contextmanager
+def listening(app: FastAPI, **config: Any) -> Iterator[str]:
+    """Serve an app in a thread, on a port of this machine, and yield its address."""
+    server = uvicorn.Server(uvicorn.Config(app, port=0, log_config=None, ws="none", **config))
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    try:
+        wait_for(lambda: server.started, "the server answers")
+        yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
+    finally:
+        server.should_exit = True
+        thread.join(30)
+
+
+@contextmanager
+def serving(folder: Path, **environment: str) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
+    """Run `adaptive-rag serve` over `data` in a folder; yield the process and its address."""
+    command = [sys.executable, "-m", "adaptive_rag", "serve", "--port", "0", "--data", "data"]
+    variables = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), **environment}
+    log = folder / "server.log"
+    with log.open("wb") as target:
+        process = subprocess.Popen(command, cwd=folder, env=variables, stderr=target)
+
+    def address() -> Any:
+        assert process.poll() is None, log.read_text()
+        return re.search(r"answers at (http://\S+)", log.read_text())
+
+    try:
+        yield process, str(wait_for(address, "the server answers")[1])
+    finally:
+        process.terminate()
+        process.wait(60)
+    assert "Traceback" not in log.read_text()

@@ -15,8 +15,9 @@ from sqlalchemy.orm import Session
 
 from adaptive_rag.server.access import digest_of
 from adaptive_rag.server.app import build_app
+from adaptive_rag.server.roles import Role
 from adaptive_rag.server.settings import read_server_settings
-from adaptive_rag.server.tables import Collection, Membership, Role, Token, User, now
+from adaptive_rag.server.tables import Collection, Membership, Token, User, now
 from tests.server.conftest import add_user, client_of, work
 
 API = "/api/v1"

@@ -1,8 +1,9 @@
 """Every route, and who may use it. A route without a row here fails the test."""
 
+from itertools import product
 from typing import Any
 
-from adaptive_rag.server.tables import Role
+from adaptive_rag.server.roles import Role
 from tests.server.conftest import SAMPLES, Serve, add_user, client_of
 
 # Each may do what those before may, but for the neighbour, who is admin of another collection alone.
@@ -155,3 +156,10 @@ def test_a_list_of_collections_holds_what_is_open_alone(serve: Serve) -> None:
         listed = reader.get("/api/v1/collections").json()
         assert [(row["name"], row["role"]) for row in listed["items"]] == [("samples", "reader")]
         assert listed["total"] == 1
+
+
+def test_a_role_under_a_ceiling_may_do_nothing_that_either_may_not() -> None:
+    for role, ceiling in product(Role, Role):
+        bounded = role.within(ceiling)
+        assert bounded is not None and bounded.actions <= role.actions & ceiling.actions
+    assert (Role.ADMIN.within(Role.READER), Role.READER.within(Role.ADMIN)) == (Role.READER, Role.READER)

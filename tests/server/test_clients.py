@@ -4,10 +4,8 @@ import asyncio
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
@@ -19,14 +17,14 @@ import openai
 import pytest
 from langchain_openai import ChatOpenAI
 from openai import AsyncOpenAI, OpenAI
-from sqlalchemy.orm import Session
 
-from adaptive_rag.server.access import digest_of
-from adaptive_rag.server.database import open_database
-from adaptive_rag.server.folders import folder_of
+from adaptive_rag.server.app import build_app
+from adaptive_rag.server.roles import Role
 from adaptive_rag.server.settings import read_server_settings
-from adaptive_rag.server.tables import Collection, Membership, Role, Token, User
 from benchmarks.chat_server import Behaviour, ChatServer
+from tests.server.conftest import add_samples, add_user
+from tests.server.conftest import client_of as client_of_app
+from tests.server.processes import serving, wait_for
 
 pytestmark = pytest.mark.slow
 
@@ -49,11 +47,7 @@ class Place:
 
     def wait_until_free(self) -> None:
         """Wait until the server's one place is free, which a question that was left must give back."""
-        for _ in range(100):
-            if "adaptive_rag_questions_inside 0.0" in self.figures():
-                return
-            time.sleep(0.1)
-        pytest.fail("the question that was left still holds its place")
+        wait_for(lambda: "adaptive_rag_questions_inside 0.0" in self.figures(), "the place is free", 10)
 
     def figures(self) -> str:
         base = self.url.removesuffix("/v1")
@@ -67,23 +61,11 @@ def behave(number: int, body: dict[str, Any]) -> Behaviour:
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory, sample_index: Path) -> Iterator[Place]:
     folder = tmp_path_factory.mktemp("clients")
-    engine = open_database(read_server_settings(data=folder / "data"))
-    with Session(engine) as db:
-        user, row = User(name="ada"), Collection(name="samples")
-        db.add_all([user, row])
-        db.flush()
-        db.add(Token(user_id=user.id, digest=digest_of(TOKEN), name="test", role=Role.READER))
-        db.add(Membership(collection_id=row.id, user_id=user.id, role=Role.READER))
-        index = folder_of(folder / "data", row.id).index
-        db.commit()
-    index.parent.mkdir(parents=True)
-    index.symlink_to(sample_index)
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    with client_of_app(build_app(read_server_settings(data=folder / "data", workers=0), {})) as client:
+        add_samples(client, sample_index)
+        add_user(client, TOKEN, samples=Role.READER)
     with ChatServer(behave=behave, say=lambda body: ANSWER) as model:
-        environment = os.environ | {
-            "PYTHONPATH": os.getcwd(),
+        environment = {
             "OPENAI_API_KEY": "key",
             "ADAPTIVE_RAG_MODEL": "openai:scripted",
             "ADAPTIVE_RAG_MODELS__BASE_URL": model.url,
@@ -91,25 +73,8 @@ def place(tmp_path_factory: pytest.TempPathFactory, sample_index: Path) -> Itera
             "ADAPTIVE_RAG_SERVER__MAX_WAITING": "0",
             "ADAPTIVE_RAG_SERVER__WORKERS": "0",
         }
-        serve = [sys.executable, "-m", "adaptive_rag", "serve", "--data", "data", "--port", str(port)]
-        process = subprocess.Popen(serve, cwd=folder, env=environment)
-        try:
-            wait_until_it_runs(f"http://127.0.0.1:{port}/healthz", process)
-            yield Place(f"http://127.0.0.1:{port}/v1", model)
-        finally:
-            process.terminate()
-            process.wait(30)
-
-
-def wait_until_it_runs(url: str, process: subprocess.Popen[bytes]) -> None:
-    for _ in range(600):
-        assert process.poll() is None, "the server ended"
-        try:
-            if httpx.get(url).status_code == 200:
-                return
-        except httpx.TransportError:
-            time.sleep(0.1)
-    pytest.fail("the server does not answer")
+        with serving(folder, **environment) as (_, url):
+            yield Place(f"{url}/v1", model)
 
 
 def asking(text: str = ASKED, **more: Any) -> dict[str, Any]:
@@ -327,9 +292,7 @@ def test_llm_asks_streams_cancels_and_sees_errors(place: Place, start: Start, tm
         assert out.strip() == ANSWER, problem
     calls = len(place.model.calls)
     left = llm("-m", "samples", text=HANGING)
-    while len(place.model.calls) == calls:
-        assert left.poll() is None, left.communicate()
-        time.sleep(0.1)
+    wait_for(lambda: left.poll() is not None or len(place.model.calls) > calls, "the model is asked")
     left.send_signal(signal.SIGINT)
     left.communicate(timeout=30)
     place.wait_until_free()

@@ -9,14 +9,13 @@ from pathlib import Path
 
 import httpx
 import pytest
-import uvicorn
 
 from adaptive_rag.server import connections
 from adaptive_rag.server.api import uploads
 from adaptive_rag.server.app import build_app
 from adaptive_rag.server.connections import PROXY_FACTOR, Places, connection_of
 from adaptive_rag.server.settings import read_server_settings
-from tests.server.processes import ServerProcess, wait_for
+from tests.server.processes import ServerProcess, listening, wait_for
 
 UNFINISHED = b"POST /api/v1/session HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n"
 UPLOAD = (
@@ -55,16 +54,8 @@ def port(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
     monkeypatch.setattr(connections, "SECONDS_TO_ASK", 0.5)
     monkeypatch.setattr(uploads, "SECONDS_TO_BEGIN", 0.5)
     settings = read_server_settings(data=tmp_path / "data", workers=0, max_connections=3)
-    server = uvicorn.Server(
-        uvicorn.Config(build_app(settings, {}), http=connection_of(settings), ws="none", log_config=None)
-    )
-    with socket.create_server(("127.0.0.1", 0)) as place:
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [place]})
-        thread.start()
-        wait_for(lambda: server.started, "the server answers")
-        yield place.getsockname()[1]
-        server.should_exit = True
-        thread.join(30)
+    with listening(build_app(settings, {}), http=connection_of(settings)) as address:
+        yield int(address.rpartition(":")[2])
 
 
 def read_all(connection: socket.socket) -> bytes:

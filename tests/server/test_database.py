@@ -6,10 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from alembic import op
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
-from sqlalchemy import event, select
+from sqlalchemy import event
 from sqlalchemy.orm import Session
 
 from adaptive_rag import Index
@@ -17,7 +16,7 @@ from adaptive_rag.errors import ConfigurationError, IndexUnreachableError
 from adaptive_rag.server.access import this_machine
 from adaptive_rag.server.database import newest_revision, open_database, revision_of
 from adaptive_rag.server.settings import read_server_settings
-from adaptive_rag.server.tables import Base, Collection
+from adaptive_rag.server.tables import Base
 
 
 def test_the_migrations_make_the_tables_of_the_code(tmp_path: Path) -> None:
@@ -39,32 +38,16 @@ def test_the_first_two_requests_of_this_machine_find_one_user(tmp_path: Path) ->
         assert this_machine(first).id == this_machine(second).id
 
 
-def test_the_data_of_the_first_release_is_taken_over(tmp_path: Path) -> None:
+def test_an_interrupted_migration_leaves_nothing_and_is_done_by_the_next_start(tmp_path: Path) -> None:
     settings = read_server_settings(data=tmp_path / "data")
-    with open_database(settings, "0001").begin() as connection:
-        connection.exec_driver_sql(
-            "INSERT INTO collections (id, name, description, hidden, created) "
-            "VALUES ('1', 'handbook', 'For new staff', '[]', '2026-01-01 00:00:00')"
-        )
-    with Session(open_database(settings)) as db:
-        kept = db.scalars(select(Collection)).one()
-        assert (kept.name, kept.description, kept.examples) == ("handbook", "For new staff", [])
 
+    def break_off(*_: Any, **__: Any) -> None:
+        raise KeyboardInterrupt
 
-def test_an_interrupted_migration_leaves_nothing_and_is_done_by_the_next_start(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    settings, made = read_server_settings(data=tmp_path / "data"), op.create_table
-
-    def break_off(name: str, *columns: Any, **more: Any) -> Any:
-        if name == "documents":
-            raise KeyboardInterrupt
-        return made(name, *columns, **more)
-
-    monkeypatch.setattr(op, "create_table", break_off)
+    event.listen(Base.metadata.tables["jobs"], "before_create", break_off)
     with pytest.raises(KeyboardInterrupt):
         open_database(settings)
-    monkeypatch.undo()
+    event.remove(Base.metadata.tables["jobs"], "before_create", break_off)
     with sqlite3.connect(settings.data / "server.sqlite") as database:
         assert database.execute("SELECT name FROM sqlite_master").fetchall() == []
     assert revision_of(open_database(settings)) == newest_revision()

@@ -11,7 +11,6 @@ from typing import Any
 
 import httpx
 import pytest
-import uvicorn
 from fastapi import FastAPI
 
 from adaptive_rag.deadline import check_deadline
@@ -24,6 +23,7 @@ from adaptive_rag.server.app import build_app
 from adaptive_rag.server.settings import read_server_settings
 from adaptive_rag.state import Candidate
 from tests.server.conftest import add_samples, client_of
+from tests.server.processes import listening, wait_for
 
 ASK = "/api/v1/collections/samples/ask"
 QUESTION: dict[str, Any] = {"question": "What is the highest water level ever recorded at Pellhythe?"}
@@ -71,21 +71,6 @@ def slow(monkeypatch: pytest.MonkeyPatch) -> SlowStep:
 
 
 @contextmanager
-def listening(app: FastAPI) -> Iterator[str]:
-    """Serve an app on a port of this machine, and yield its address."""
-    server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="error"))
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    try:
-        while not server.started:
-            time.sleep(0.01)
-        yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
-    finally:
-        server.should_exit = True
-        thread.join(30)
-
-
-@contextmanager
 def serving(folder: Path, sample_index: Path, **budget: Any) -> Iterator[tuple[str, FastAPI, str]]:
     """Serve the samples with the slow step; yield the address, the app and a thread."""
     settings = read_server_settings(data=folder / "data", workers=0)
@@ -112,11 +97,7 @@ def test_who_goes_away_ends_the_work_at_its_next_check(
             caller.sendall(head.encode() + body)
             assert slow.began.wait(20)
         assert slow.ended.wait(10), "the step goes on although its caller has left"
-        for _ in range(100):
-            if not app.state.services.answering.gate.inside:
-                break
-            time.sleep(0.05)
-        assert app.state.services.answering.gate.inside == 0
+        wait_for(lambda: not app.state.services.answering.gate.inside, "the place is free")
 
 
 @pytest.mark.nightly

@@ -18,7 +18,7 @@ from sqlalchemy.exc import OperationalError
 from sqlalchemy.orm import Session
 
 from adaptive_rag.index import Index
-from adaptive_rag.server.api import uploads
+from adaptive_rag.server.access import Call
 from adaptive_rag.server.api.uploads import KEYS_KEPT
 from adaptive_rag.server.tables import Collection, Upload
 from benchmarks.made_badly import ARCHIVES, OFFICE, PDFS, WORD
@@ -457,7 +457,7 @@ def test_an_upload_that_the_database_does_not_keep_leaves_nothing(
 
     upload(client, {"ferry.md": FERRY})
     before = files_below(client)
-    monkeypatch.setattr(uploads, "note", broken)
+    monkeypatch.setattr(Call, "note", broken)
     for text in (b"another text", FERRY):
         assert upload(client, {"ferry.md": text, "new.md": b"new"}).status_code == 503
     monkeypatch.undo()

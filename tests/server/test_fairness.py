@@ -16,7 +16,8 @@ from adaptive_rag import Index
 from adaptive_rag.index import IndexReport
 from adaptive_rag.ingest import SourceFile
 from adaptive_rag.server import indexing
-from adaptive_rag.server.tables import Document, Job, JobState, Role
+from adaptive_rag.server.roles import Role
+from adaptive_rag.server.tables import Document, Job, JobState
 from adaptive_rag.testing import ScriptedChatModel
 from tests.server.conftest import SAMPLES, Serve, add_samples, add_user, work
 

@@ -84,9 +84,10 @@ def pack(
     manifest = "".join(
         json.dumps(line) + "\n" for line in (about, *(named(files) if lines is None else lines))
     )
-    written = {**files, "manifest.jsonl": manifest.encode()}
+    written = {"manifest.jsonl": manifest.encode(), **files}
     if key is not None:
-        written["signature"] = hmac.new(key, manifest.encode(), hashlib.sha256).hexdigest().encode()
+        signature = hmac.new(key, manifest.encode(), hashlib.sha256).hexdigest().encode()
+        written = {"signature": signature, **written}
     with tarfile.open(file, "w", format=tarfile.GNU_FORMAT) as tar:
         for name, content in written.items():
             member = tarfile.TarInfo(name)
@@ -107,21 +108,26 @@ def refuse(file: Path, tmp_path: Path, message: str = ".", foreign: tuple[bool, 
         assert not list(tmp_path.glob("new*"))
 
 
-@pytest.fixture
-def good(tmp_path: Path) -> tuple[dict[str, bytes], dict[str, Any]]:
-    """Return the files of a backup, and what it says of itself."""
-    settings = read_server_settings(data=tmp_path / "old")
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, bytes], dict[str, Any]]:
+    """Make a backup; return its files, and what it says of itself."""
+    folder = tmp_path_factory.mktemp("good")
+    settings = read_server_settings(data=folder / "old")
     open_database(settings).dispose()
-    back_up(settings, tmp_path / "good.tar")
-    with tarfile.open(tmp_path / "good.tar") as tar:
+    back_up(settings, folder / "good.tar")
+    with tarfile.open(folder / "good.tar") as tar:
         files = {m.name: tar.extractfile(m).read() for m in tar if m.isfile()}  # type: ignore[union-attr]
     del files["signature"]
     about = json.loads(files.pop("manifest.jsonl").splitlines()[0])
-    pack(tmp_path / "same.tar", files, about)
-    restore(new(tmp_path), tmp_path / "same.tar")
-    for folder in ("old", "new"):
-        (tmp_path / folder).rename(tmp_path / f"of the fixture {folder}")
+    pack(folder / "same.tar", files, about)
+    restore(new(folder), folder / "same.tar")
     return files, about
+
+
+@pytest.fixture
+def good(made: tuple[dict[str, bytes], dict[str, Any]]) -> tuple[dict[str, bytes], dict[str, Any]]:
+    """Return the files of a backup that a test may change."""
+    return dict(made[0]), dict(made[1])
 
 
 Good = tuple[dict[str, bytes], dict[str, Any]]
@@ -213,7 +219,8 @@ def test_a_member_that_is_larger_than_the_archive_is_refused(size: int, good: Go
     content = bytearray((tmp_path / "evil.tar").read_bytes())
     member = tarfile.TarInfo("profiles.jsonl")
     member.size = size
-    content[:512] = member.tobuf(tarfile.GNU_FORMAT)
+    at = content.index(b"profiles.jsonl\0")
+    content[at : at + 512] = member.tobuf(tarfile.GNU_FORMAT)
     (tmp_path / "evil.tar").write_bytes(content)
     refuse(tmp_path / "evil.tar", tmp_path, message="not a whole backup|damaged")
 

@@ -16,7 +16,7 @@ from sqlalchemy import event, func, select
 from sqlalchemy.orm import Session
 from starlette.requests import Request
 
-from adaptive_rag.server.access import SESSION_COOKIE, collection_open_to, identify, own_thread
+from adaptive_rag.server.access import SESSION_COOKIE, collection_open_to, in_own_thread, let_in
 from adaptive_rag.server.tables import Base
 from tests.server.team import API, CODE, FILE, QUESTION, Team, open_team
 
@@ -450,10 +450,10 @@ def test_no_connection_is_held_between_the_parts_of_a_request(team: Team) -> Non
     request = Request({"type": "http", "method": "GET", "app": team.server.app,
                        "headers": [(b"authorization", b"Bearer ada")]})  # fmt: skip
     with Session(team.engine, expire_on_commit=False) as db:
-        caller = identify(request, db)
+        call = let_in(request, db)
         assert team.engine.pool.checkedout() == 0
-        assert collection_open_to(db, caller, "vault").name == "vault"
-        assert own_thread(team.ids["thread"], caller, db).title
+        assert collection_open_to(db, call.caller, "vault").name == "vault"
+        assert in_own_thread(team.ids["thread"], call).thread.title
         assert team.engine.pool.checkedout() == 0
 
 

@@ -14,7 +14,8 @@ from sqlalchemy.orm import Session
 from adaptive_rag.index import Progress
 from adaptive_rag.server import indexing
 from adaptive_rag.server.following import MOST_OF_ONE, SECONDS_PER_LOOK
-from adaptive_rag.server.tables import Job, JobState, Role
+from adaptive_rag.server.roles import Role
+from adaptive_rag.server.tables import Job, JobState
 from tests.server.conftest import Serve, add_user, work
 from tests.server.processes import wait_for
 from tests.server.test_documents import FERRY, TIDE, URL, upload

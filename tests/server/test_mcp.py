@@ -2,12 +2,8 @@
 
 import asyncio
 import json
-import os
 import re
-import socket
-import subprocess
 import sys
-import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, chdir
 from dataclasses import dataclass
@@ -24,9 +20,11 @@ from typer.testing import CliRunner
 from adaptive_rag import Index
 from adaptive_rag.cli.app import app
 from adaptive_rag.server.app import build_app
+from adaptive_rag.server.roles import Role
 from adaptive_rag.server.settings import read_server_settings
-from adaptive_rag.server.tables import Collection, Role
+from adaptive_rag.server.tables import Collection
 from tests.server.conftest import Serve, add_samples, add_user, client_of
+from tests.server.processes import serving
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "mcp.md").read_text("utf-8")
@@ -58,23 +56,8 @@ def served(tmp_path_factory: pytest.TempPathFactory, sample_index: Path) -> Iter
         vault = add_samples(client, folder / "index", "vault")
         add_user(client, "ada", samples=Role.READER)
         add_user(client, "bob", vault=Role.READER)
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    command = [sys.executable, "-m", "adaptive_rag", "serve", "--port", str(port), "--data", folder / "data"]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "ADAPTIVE_RAG_SERVER__WORKERS": "0"}
-    process = subprocess.Popen(command, cwd=folder, env=environment, stderr=subprocess.PIPE, text=True)
-    try:
-        for _ in range(600):
-            if process.poll() is not None or not socket.socket().connect_ex(("127.0.0.1", port)):
-                break
-            time.sleep(0.1)
-        assert process.poll() is None, process.stderr.read() if process.stderr else ""
-        yield Served(f"http://127.0.0.1:{port}/mcp", folder / "data", vault.id)
-    finally:
-        process.terminate()
-        _, log = process.communicate(timeout=30)
-    assert "Traceback" not in log, log
+    with serving(folder, ADAPTIVE_RAG_SERVER__WORKERS="0") as (_, url):
+        yield Served(f"{url}/mcp", folder / "data", vault.id)
 
 
 @asynccontextmanager

@@ -1,4 +1,4 @@
-"""A server over PostgreSQL: its tables, its queue and the conversations beside them, in a real database."""
+"""A server over PostgreSQL: its tables and the conversations beside them, in a real database."""
 
 import threading
 import time
@@ -13,7 +13,6 @@ import psutil
 import pytest
 from sqlalchemy import text
 
-from adaptive_rag.server.workers import open_queue
 from adaptive_rag.testing import ScriptedChatModel
 from tests.postgres_server import empty_database, serving_postgres
 from tests.server import test_isolation as isolation
@@ -64,24 +63,16 @@ def test_threads_are_kept_in_postgresql_and_forgotten_with_their_checkpoints(
         assert [rows(table) for table in tables] == [0, 0, 0, 0]
 
 
-def test_a_worker_is_told_through_postgresql_of_an_upload_that_is_then_answered_from(
-    serve: Serve, database: str
-) -> None:
+def test_a_worker_finds_an_upload_in_postgresql_and_it_is_answered_from(serve: Serve, database: str) -> None:
     vault = f"{API}/collections/vault"
     with serve(database=database) as client:
         client.post(f"{API}/collections", json={"name": "vault"})
         form = [("files", ("vault.md", VAULT))]
         job = client.post(f"{vault}/documents", files=form).json()["job"]["id"]
-        queue = open_queue(client.app.state.services.settings)  # type: ignore[attr-defined]
-        assert queue.pending_count() == 1
     with serve(database=database, workers=1) as client:
-        for _ in range(600):
-            shown = client.get(f"{vault}/jobs/{job}").json()
-            if shown["ended"] and not queue.pending_count():
-                break
-            time.sleep(0.1)
+        wait_for(lambda: client.get(f"{vault}/jobs/{job}").json()["ended"], "the job is done")
+        shown = client.get(f"{vault}/jobs/{job}").json()
         assert (shown["state"], shown["error"], shown["problems"]) == ("done", None, [])
-        assert queue.pending_count() == 0
         assert CODE in client.post(f"{vault}/ask", json={"question": QUESTION}).json()["answer"]
 
 

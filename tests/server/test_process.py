@@ -1,13 +1,11 @@
 """The server as a process: how it starts, what it refuses, and how it ends."""
 
 import json
-import os
-import re
 import signal
 import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import SimpleNamespace
@@ -27,10 +25,11 @@ from adaptive_rag.server.process import listen, owning
 from adaptive_rag.server.settings import ServerSettings, read_server_settings
 from adaptive_rag.server.tables import Job, JobState
 from tests.server.conftest import Serve, work
-from tests.server.processes import wait_for
+from tests.server.processes import serving, wait_for
 
 URL = "/api/v1/collections/samples"
 FERRY = "# Ferry\n\nThe ferry to Grauholm leaves at 7:45 from the east quay.\n"
+Start = Callable[..., tuple[subprocess.Popen[bytes], str]]
 QUESTION = {"question": "When does the ferry to Grauholm leave?"}
 
 
@@ -53,51 +52,18 @@ def silent_model() -> Iterator[tuple[str, threading.Event]]:
 
 
 @pytest.fixture
-def start(tmp_path: Path, serve: Serve) -> Iterator[Callable[..., tuple[subprocess.Popen[str], str]]]:
+def start(tmp_path: Path, serve: Serve) -> Iterator[Start]:
     """Return what starts `adaptive-rag serve` over one document, and returns its process and address."""
     with serve() as client:
         client.post("/api/v1/collections", json={"name": "samples"})
         client.post(f"{URL}/documents", files=[("files", ("ferry.md", FERRY))])
         work(client)
-    processes = []
-
-    def run(**environment: str) -> tuple[subprocess.Popen[str], str]:
-        command = [
-            sys.executable,
-            "-m",
-            "adaptive_rag",
-            "serve",
-            "--port",
-            "0",
-            "--data",
-            str(tmp_path / "data"),
-        ]
-        process = subprocess.Popen(
-            command,
-            cwd=tmp_path,
-            env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), **environment},
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        processes.append(process)
-        assert process.stderr is not None
-        lines = list[str]()
-        for line in process.stderr:
-            lines.append(line)
-            if found := re.search(r"answers at (http://\S+)", line):
-                return process, found[1]
-        raise AssertionError("".join(lines))
-
-    yield run
-    for process in processes:
-        process.kill()
-        process.wait()
-        assert process.stderr is not None
-        process.stderr.close()
+    with ExitStack() as stack:
+        yield lambda **environment: stack.enter_context(serving(tmp_path, **environment))
 
 
 def test_sigterm_ends_a_stream_with_a_problem_and_hands_jobs_back(
-    start: Callable[..., tuple[subprocess.Popen[str], str]],
+    start: Start,
     silent_model: tuple[str, threading.Event],
     tmp_path: Path,
 ) -> None:
@@ -134,9 +100,7 @@ def test_sigterm_ends_a_stream_with_a_problem_and_hands_jobs_back(
 
 
 @pytest.mark.nightly
-def test_a_second_ctrl_c_ends_at_once(
-    start: Callable[..., tuple[subprocess.Popen[str], str]], silent_model: tuple[str, threading.Event]
-) -> None:
+def test_a_second_ctrl_c_ends_at_once(start: Start, silent_model: tuple[str, threading.Event]) -> None:
     address, asked = silent_model
     process, url = start(
         ADAPTIVE_RAG_MODEL="openai:silent", ADAPTIVE_RAG_MODELS__BASE_URL=address, OPENAI_API_KEY="none"

@@ -8,7 +8,7 @@ from fastapi.testclient import TestClient
 from limits import parse
 
 from adaptive_rag.server import quotas, rates
-from adaptive_rag.server.tables import Role
+from adaptive_rag.server.roles import Role
 from tests.server.conftest import SAMPLES, Serve, add_samples, add_user
 from tests.server.test_access import NAMES, ROUTES
 

@@ -3,10 +3,8 @@
 import time
 
 import pytest
-from limits import parse
 
 from adaptive_rag.errors import ConfigurationError
-from adaptive_rag.server import rates
 from adaptive_rag.server.problems import Problem
 from adaptive_rag.server.rates import Rates, network_of
 from adaptive_rag.server.settings import read_server_settings
@@ -54,20 +52,6 @@ def test_a_clock_that_jumps_keeps_nobody_out(
         jumped = client.post(URL, json=QUESTION)
         assert (answer.status_code, jumped.status_code) == (429, 429)
         assert 3500 < int(jumped.headers["Retry-After"]) <= 3600
-
-
-def test_a_window_ends_and_what_is_over_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rates, "WINDOWS_BEFORE_TIDYING", 10)
-    moment = 1000.0
-    monkeypatch.setattr(time, "monotonic", lambda: moment)
-    windows, rate = rates.Windows(), parse("2/minute")
-    assert [windows.hit(rate, "ada") for _ in range(3)] == [True, True, False]
-    for number in range(9):
-        windows.hit(rate, f"{number}")
-    moment += 60
-    assert windows.test(rate, "ada") and windows.hit(rate, "ada")
-    windows.hit(rate, "bob")
-    assert len(windows._windows) == 2
 
 
 @pytest.mark.parametrize(

@@ -52,7 +52,7 @@ def test_120_who_ask_at_once_try_the_address_of_the_model_once(serve: Serve) -> 
     assert len(tried) == 1
 
 
-FILES = ["server.sqlite", "conversations.sqlite", "queue.sqlite"]
+FILES = ["server.sqlite", "conversations.sqlite"]
 
 
 @pytest.mark.few(1)
@@ -144,26 +144,3 @@ def test_a_stopped_worker_is_not_ready(server: ServerProcess) -> None:
     finally:
         worker.resume()
     wait_for(lambda: httpx.get(url).status_code == 200, "the worker is seen again")
-
-
-@pytest.mark.nightly
-def test_a_database_that_hangs_is_told_and_holds_one_thread(
-    serve: Serve, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(readiness, "SECONDS_TO_ANSWER", 0.1)
-    monkeypatch.setattr(readiness, "SECONDS_KEPT", 0.0)
-    looked, goes_on = list[int](), threading.Event()
-
-    def hang(self: readiness.Readiness) -> str:
-        looked.append(1)
-        goes_on.wait(60)
-        return "ok"
-
-    with serve() as client:
-        monkeypatch.setattr(readiness.Readiness, "_check_store", hang)
-        answers = [client.get("/readyz") for _ in range(3)]
-        assert [answer.status_code for answer in answers] == [503] * 3
-        assert {answer.json()["store"] for answer in answers} == {"the database does not answer"}
-        assert len(looked) == 1
-        goes_on.set()
-        wait_for(lambda: client.get("/readyz").json()["store"] == "ok", "the database answers again")

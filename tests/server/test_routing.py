@@ -116,7 +116,7 @@ def test_one_request_at_a_time_teaches_and_it_holds_no_connection(
         )
         raise InputError("no more")
 
-    monkeypatch.setattr("adaptive_rag.server.api.routing.learn_from", learn_from)
+    monkeypatch.setattr("adaptive_rag.server.api.feedback.learn_from", learn_from)
     with serve() as client:
         add_samples(client, sample_index)
         vote(client, PARTS)

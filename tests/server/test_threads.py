@@ -12,7 +12,8 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from adaptive_rag.server.access import digest_of
-from adaptive_rag.server.tables import Membership, Role, Thread, Token, User, now
+from adaptive_rag.server.roles import Role
+from adaptive_rag.server.tables import Membership, Thread, Token, User, now
 from adaptive_rag.testing import ScriptedChatModel
 from tests.server.conftest import Serve, add_samples
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from adaptive_rag.server.tables import Role
+from adaptive_rag.server.roles import Role
 from adaptive_rag.testing import ScriptedChatModel
 from tests.server.conftest import Serve, add_samples, add_user, work
 

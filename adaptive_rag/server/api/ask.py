@@ -1,4 +1,4 @@
-"""Ask a collection a question: for the answer alone, or for all that happens on the way to it."""
+"""Ask a collection a question: for the answer alone, with all that happens on the way, or by two routes."""
 
 from __future__ import annotations
 
@@ -10,54 +10,46 @@ from fastapi import APIRouter, Depends, Request
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 from pydantic import BaseModel, ConfigDict, Field
 
-from adaptive_rag.server.access import ReadableCollection
-from adaptive_rag.server.answering import Question
-from adaptive_rag.server.database import Db
+from adaptive_rag.compare import Overlap
+from adaptive_rag.server.access import ASKING, AnyCall, ReadCall
+from adaptive_rag.server.answering import BareQuestion, Question
+from adaptive_rag.server.api.forms import Route
 from adaptive_rag.server.folders import Searched
 from adaptive_rag.server.problems import Problem, details_of
-from adaptive_rag.server.rates import AskingCaller
-from adaptive_rag.server.services import Parts
 from adaptive_rag.state import Candidate, Citation, OutputState, QueryAnalysis, TraceRecord
 
-router = APIRouter(prefix="/collections/{collection}", tags=["questions"])
+router = APIRouter(prefix="/collections/{collection}", tags=["questions"], dependencies=[ASKING])
 
 Chunks = AsyncIterator[dict[str, Any]]
 Answered = TypeVar("Answered")
+_CITED = {
+    "marker": 1,
+    "source": "saltmere.md",
+    "page": None,
+    "place": {"section": "History", "lines": [12, 12]},
+    "start": 410,
+    "end": 450,
+    "quote": "The harbour of Saltmere was founded in 1612.",
+}
 EXAMPLE: dict[str, Any] = {
     "answer": "The harbour of Saltmere was founded in 1612. [1]",
-    "citations": [
-        {
-            "marker": 1,
-            "source": "saltmere.md",
-            "page": None,
-            "place": {"section": "History", "lines": [12, 12]},
-            "start": 410,
-            "end": 450,
-            "quote": "The harbour of Saltmere was founded in 1612.",
-        }
-    ],
+    "citations": [_CITED],
     "query_type": "factual",
     "confidence": 0.93,
     "grounding": 1.0,
     "abstained": False,
 }
-EVENTS = {
-    "text/event-stream": {
-        "example": 'event: step\ndata: {"id": "8", "name": "classify", "strategy": null, "state": "started"}'
-        '\n\nevent: draft\ndata: "The harbour"\n\n'
-    }
-}
+_STREAM = (
+    'event: step\ndata: {"id": "8", "name": "classify", "strategy": null, "state": "started"}'
+    '\n\nevent: draft\ndata: "The harbour"\n\n'
+)
+EVENTS: dict[int | str, dict[str, Any]] = {200: {"content": {"text/event-stream": {"example": _STREAM}}}}
 
 
-class Answer(BaseModel):
-    """An answer, and how it came about."""
+class Quality(BaseModel):
+    """How far an answer can be relied on."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [EXAMPLE]})
-
-    answer: str
-    citations: list[Citation] = Field(description="What the marks [1], [2] ... in the answer stand for.")
     query_type: str = Field(description="The route that was taken.")
-    analysis: QueryAnalysis
     confidence: float | None = Field(
         description="How likely the passages that were read answer the question, 0 to 1; null where nothing "
         "judged them."
@@ -66,35 +58,75 @@ class Answer(BaseModel):
         description="Share of the answer's claims that the passages support; 1 for quotes of the documents."
     )
     abstained: bool = Field(description="The documents do not hold an answer.")
+
+
+class Answer(Quality):
+    """An answer, and how it came about."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [EXAMPLE]})
+
+    answer: str
+    citations: list[Citation] = Field(description="What the marks [1], [2] ... in the answer stand for.")
+    analysis: QueryAnalysis
     documents: list[Candidate] = Field(description="The passages that were read; [1] is the first.")
     trace: list[TraceRecord]
 
 
-def index_to_ask(found: ReadableCollection, db: Db, parts: Parts) -> Searched:
+class ComparedQuestion(BareQuestion):
+    """A question for two routes."""
+
+    routes: Annotated[list[Route], Field(max_length=2)] = Field(
+        [],
+        description="One route stands beside the way that the question takes by itself; without any, "
+        "that way stands beside the second likeliest route.",
+        examples=[["factual", "opinion"]],
+    )
+
+
+class ColumnShown(BaseModel):
+    """One way to answer the question."""
+
+    name: str
+    route: list[str] = Field(description="The strategies that ran: two where the router was unsure.")
+    answer: Answer
+    calls: int = Field(description="Calls of chat models.")
+    ms: float
+
+
+class ComparisonShown(BaseModel):
+    """A question with its answers side by side."""
+
+    question: str
+    columns: list[ColumnShown]
+    passages: Overlap = Field(description="By the ids of the chunks that were read.")
+    sentences: Overlap = Field(description="By the words of the answers, without marks.")
+    places: dict[str, dict[str, Any]] = Field(
+        description="Where each chunk stands: source, page, start, end."
+    )
+
+
+def index_to_ask(call: ReadCall) -> Searched:
     """Return the index of a collection, and free the database while its question is answered."""
-    db.close()
-    return parts.index_of(found)
+    call.db.close()
+    return call.parts.index_of(call.collection)
 
 
 IndexToAsk = Annotated[Searched, Depends(index_to_ask)]
 
 
-async def _open_stream(
-    asked: Question, index: IndexToAsk, caller: AskingCaller, parts: Parts
-) -> AsyncIterator[Chunks]:
-    async with parts.answering.stream(asked, index, caller.id) as chunks:
+async def _open_stream(asked: Question, index: IndexToAsk, call: AnyCall) -> AsyncIterator[Chunks]:
+    async with call.parts.answering.stream(asked, index, call.caller.id) as chunks:
         yield chunks
 
 
 @router.post("/ask")
-async def ask(
-    asked: Question, index: IndexToAsk, caller: AskingCaller, parts: Parts, request: Request
-) -> Answer:
+async def ask(asked: Question, index: IndexToAsk, call: AnyCall) -> Answer:
     """Answer a question from the documents of a collection."""
-    return answer_of(await unless_gone(request, parts.answering.answer(asked, index, caller.id)))
+    work = call.parts.answering.answer(asked, index, call.caller.id)
+    return answer_of(await unless_gone(call.request, work))
 
 
-@router.post("/ask/events", response_class=EventSourceResponse, responses={200: {"content": EVENTS}})
+@router.post("/ask/events", response_class=EventSourceResponse, responses=EVENTS)
 async def ask_with_events(
     chunks: Annotated[Chunks, Depends(_open_stream)],
 ) -> AsyncIterator[ServerSentEvent]:
@@ -107,6 +139,24 @@ async def ask_with_events(
     """
     async for event in events_of(chunks):
         yield event
+
+
+@router.post("/compare")
+async def compare(asked: ComparedQuestion, index: IndexToAsk, call: AnyCall) -> ComparisonShown:
+    """Answer a question by two routes, and say what their answers and passages share."""
+    work = call.parts.answering.compare(asked, asked.routes, index, call.caller.id)
+    comparison = await unless_gone(call.request, work)
+    columns = [
+        ColumnShown(name=one.name, route=one.route, answer=answer_of(one.output), calls=one.calls, ms=one.ms)
+        for one in comparison.columns
+    ]
+    return ComparisonShown(
+        question=comparison.question,
+        columns=columns,
+        passages=comparison.passages,
+        sentences=comparison.sentences,
+        places=comparison.places,
+    )
 
 
 async def unless_gone(request: Request, answer: Coroutine[Any, Any, Answered]) -> Answered:

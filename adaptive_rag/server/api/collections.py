@@ -1,37 +1,35 @@
-"""Collections: documents that are searched together, and who may."""
+"""Collections: documents that are searched together, and who may do what in them."""
 
 from __future__ import annotations
 
 from datetime import datetime
 from typing import Annotated
 
-from fastapi import APIRouter, Request
-from pydantic import BaseModel, ConfigDict, Field
+from fastapi import APIRouter, Path
+from pydantic import Field
 from sqlalchemy import func, select
 from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import Session
 
-from adaptive_rag.server.access import Administrator, CurrentCaller, OwnCollection, ReadableCollection
-from adaptive_rag.server.api.pages import Page, Part, page_of
-from adaptive_rag.server.audit import note
-from adaptive_rag.server.database import Db
-from adaptive_rag.server.problems import Problem
-from adaptive_rag.server.services import Parts
-from adaptive_rag.server.tables import Collection, Document, Role, Thread
-from adaptive_rag.state import QueryType
+from adaptive_rag.server.access import AdminCall, AnyCall, Caller, ManageCall, ReadCall
+from adaptive_rag.server.api.forms import Form, Page, Route, Window, WindowAsked, page_of
+from adaptive_rag.server.api.users import user_named
+from adaptive_rag.server.problems import Problem, not_found
+from adaptive_rag.server.roles import Role
+from adaptive_rag.server.tables import Collection, Document, Membership, Thread, User
 
 router = APIRouter(prefix="/collections", tags=["collections"])
 # A name stands in addresses and in the names of models; "." and ".." mean something else there.
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$", examples=["handbook"])]
+Member = Annotated[str, Path(max_length=100)]
 
 
-class Example(BaseModel):
+class Example(Form):
     """A question that a collection answers."""
-
-    model_config = ConfigDict(extra="forbid")
 
     question: str = Field(max_length=500, pattern=r"\S", examples=["How long is the notice period?"])
     user_context: str = Field("", max_length=2000, description="The situation of whoever asks it.")
-    type: QueryType | None = Field(None, description="What kind of question it is.")
+    type: Route | None = Field(None, description="What kind of question it is.")
 
 
 Description = Annotated[str, Field(max_length=2000)]
@@ -40,26 +38,22 @@ Examples = Annotated[
 ]
 
 
-class NewCollection(BaseModel):
+class NewCollection(Form):
     """A collection that is made."""
-
-    model_config = ConfigDict(extra="forbid")
 
     name: Name
     description: Description = ""
-    examples: Examples = []
+    examples: Examples = Field(default_factory=list)
 
 
-class CollectionChange(BaseModel):
+class CollectionChange(Form):
     """What of a collection is changed; the rest stays."""
-
-    model_config = ConfigDict(extra="forbid")
 
     description: Description | None = None
     examples: Examples | None = None
 
 
-class CollectionShown(BaseModel):
+class CollectionShown(Form):
     """A collection as its readers see it."""
 
     name: str
@@ -72,61 +66,108 @@ class CollectionShown(BaseModel):
     created: datetime
 
 
+class GivenRole(Form):
+    """The role that somebody has in a collection."""
+
+    role: Role
+
+
+class MemberShown(GivenRole):
+    """A member of a collection."""
+
+    name: str
+
+
 @router.get("")
-def list_collections(db: Db, caller: CurrentCaller, part: Part) -> Page[CollectionShown]:
+def list_collections(call: AnyCall, window: WindowAsked) -> Page[CollectionShown]:
     """List the collections that you may read."""
+    return collections_of(call.db, call.caller, window)
+
+
+def collections_of(db: Session, caller: Caller, window: Window) -> Page[CollectionShown]:
+    """Return the collections that somebody may read."""
     query = select(Collection).where(caller.readable()).order_by(Collection.name)
-    return page_of(db, query, part, lambda row: _shown(db, row, caller.role_in(row.id)))
+    return page_of(db, query, window, lambda row: _shown(db, row, caller.role_in(row.id)))
 
 
 @router.post("", status_code=201)
-def create_collection(new: NewCollection, db: Db, caller: Administrator, request: Request) -> CollectionShown:
+def create_collection(new: NewCollection, call: AdminCall) -> CollectionShown:
     """Make an empty collection."""
     row = Collection(**new.model_dump())
-    db.add(row)
-    note(db, request, caller, "collection.create", new.name)
+    call.db.add(row)
+    call.note("collection.create", new.name)
     try:
-        db.commit()
+        call.db.commit()
     except IntegrityError:
         detail = f"There is a collection {new.name!r} already."
         raise Problem(409, detail, type="name_taken") from None
-    return _shown(db, row, Role.ADMIN)
+    return _shown(call.db, row, Role.ADMIN)
 
 
 @router.get("/{collection}")
-def show_collection(found: ReadableCollection, db: Db, caller: CurrentCaller) -> CollectionShown:
+def show_collection(call: ReadCall) -> CollectionShown:
     """Show a collection and its size."""
-    return _shown(db, found, caller.role_in(found.id))
+    return _shown(call.db, call.collection, call.caller.role_in(call.collection.id))
 
 
 @router.patch("/{collection}")
-def change_collection(
-    change: CollectionChange, found: OwnCollection, db: Db, caller: CurrentCaller, request: Request
-) -> CollectionShown:
+def change_collection(change: CollectionChange, call: ManageCall) -> CollectionShown:
     """Describe a collection, and say what can be asked of it."""
     for name, value in change.model_dump(exclude_none=True).items():
-        setattr(found, name, value)
-    note(db, request, caller, "collection.change", found.name)
-    db.commit()
-    return _shown(db, found, caller.role_in(found.id))
+        setattr(call.collection, name, value)
+    call.note("collection.change", call.collection.name)
+    call.db.commit()
+    return show_collection(call)
 
 
 @router.delete("/{collection}", status_code=204)
-def delete_collection(
-    found: OwnCollection, db: Db, caller: CurrentCaller, parts: Parts, request: Request
-) -> None:
+def delete_collection(call: ManageCall) -> None:
     """Delete a collection with its documents, its index, and the conversations over it."""
-    folder = parts.folder_of(found)
-    threads = db.scalars(select(Thread.id).where(Thread.collection_id == found.id)).all()
-    note(db, request, caller, "collection.delete", found.name)
-    db.delete(found)
-    db.commit()
+    folder = call.folder
+    threads = call.db.scalars(select(Thread.id).where(Thread.collection_id == call.collection.id)).all()
+    call.note("collection.delete", call.collection.name)
+    call.db.delete(call.collection)
+    call.db.commit()
     for thread_id in threads:
-        parts.conversations.forget(thread_id)
+        call.parts.conversations.forget(thread_id)
     folder.remove()
 
 
-def _shown(db: Db, row: Collection, role: Role | None) -> CollectionShown:
+@router.get("/{collection}/members")
+def list_members(call: ManageCall, window: WindowAsked) -> Page[MemberShown]:
+    """List the members of a collection; admins of the server may do all in it without being members."""
+    query = (
+        select(User.name, Membership.role)
+        .join(Membership, Membership.user_id == User.id)
+        .where(Membership.collection_id == call.collection.id)
+        .order_by(User.name)
+    )
+    return page_of(call.db, query, window, lambda name, role: MemberShown(name=name, role=role))
+
+
+@router.put("/{collection}/members/{user}")
+def set_member(user: Member, given: GivenRole, call: ManageCall) -> MemberShown:
+    """Give a user a role in a collection."""
+    member = user_named(call.db, user)
+    call.db.merge(Membership(collection_id=call.collection.id, user_id=member.id, role=given.role))
+    call.note("member.set", f"{call.collection.name}: {member.name}, {given.role}")
+    call.db.commit()
+    return MemberShown(name=member.name, role=given.role)
+
+
+@router.delete("/{collection}/members/{user}", status_code=204)
+def remove_member(user: Member, call: ManageCall) -> None:
+    """Take a user's role in a collection from them."""
+    member = user_named(call.db, user)
+    row = call.db.get(Membership, (call.collection.id, member.id))
+    if row is None:
+        raise not_found("member")
+    call.db.delete(row)
+    call.note("member.remove", f"{call.collection.name}: {member.name}")
+    call.db.commit()
+
+
+def _shown(db: Session, row: Collection, role: Role | None) -> CollectionShown:
     counts = select(
         func.count(),
         func.coalesce(func.sum(Document.chunks), 0),

@@ -5,40 +5,35 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 from enum import StrEnum
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, Self
 
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import APIRouter, Depends, Query
 from fastapi import Path as InPath
 from fastapi.responses import FileResponse
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 from sqlalchemy import Select, select
-from sqlalchemy.orm import Session
 
 from adaptive_rag.index.sources import join_chunks, read_chunks
 from adaptive_rag.ingest.archives import owners_of
 from adaptive_rag.ingest.web import is_address
-from adaptive_rag.server.access import (
-    Caller,
-    CurrentCaller,
-    OwnCollection,
-    ReadableCollection,
-    WritableCollection,
-)
+from adaptive_rag.server.access import CollectionCall, ManageCall, ReadCall, WriteCall
+from adaptive_rag.server.api.forms import Form, Page, WindowAsked, page_of
 from adaptive_rag.server.api.jobs import JobShown, add_job
-from adaptive_rag.server.api.pages import Page, Part, page_of
-from adaptive_rag.server.audit import note
-from adaptive_rag.server.database import Db, let_go
+from adaptive_rag.server.database import let_go
 from adaptive_rag.server.folders import version_of
 from adaptive_rag.server.indexing import indexed_sources, sources_by_document
 from adaptive_rag.server.problems import Problem, not_found
-from adaptive_rag.server.services import Parts, Services
-from adaptive_rag.server.tables import Collection, Document
+from adaptive_rag.server.tables import Document
 from adaptive_rag.state import Chunk
 from adaptive_rag.text.places import outline_of
 
 router = APIRouter(prefix="/collections/{collection}/documents", tags=["documents"])
 LONGEST_TEXT = 100_000
+EXAMPLE: dict[str, Any] = {
+    "id": "0d3f9d1f2a664ef1bb4a3b7c8a3c5f0e", "name": "reports/2024.pdf", "state": "indexed", "bytes": 48213,
+    "chunks": 31, "problem": None, "notes": ["3 of 12 pages hold no text"], "added": "2026-05-04T10:00:00Z",
+}  # fmt: skip
 
 
 class DocumentState(StrEnum):
@@ -56,20 +51,10 @@ _CONDITIONS = {
 }
 
 
-class DocumentShown(BaseModel):
+class DocumentShown(Form):
     """A document and what came of it."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "id": "0d3f9d1f2a664ef1bb4a3b7c8a3c5f0e", "name": "reports/2024.pdf", "state": "indexed",
-                    "bytes": 48213, "chunks": 31, "problem": None, "notes": ["3 of 12 pages hold no text"],
-                    "added": "2026-05-04T10:00:00Z",
-                }
-            ]
-        }
-    )  # fmt: skip
+    model_config = ConfigDict(json_schema_extra={"examples": [EXAMPLE]})
 
     id: str
     name: str = Field(description="The name by which answers cite it.")
@@ -95,22 +80,20 @@ class DocumentFacts(DocumentShown):
     sources: list[str]
 
 
-class Accepted(BaseModel):
+class Accepted(Form):
     """Documents that are on disk, and the job that indexes them."""
 
     documents: list[DocumentShown]
     job: JobShown
 
 
-class Removal(BaseModel):
+class Removal(Form):
     """Documents that are deleted together."""
-
-    model_config = ConfigDict(extra="forbid")
 
     documents: list[Annotated[str, Field(max_length=32)]] = Field(min_length=1, max_length=1000)
 
 
-class Stretch(BaseModel):
+class Stretch(Form):
     """A part of a text with one section and page."""
 
     start: int
@@ -119,7 +102,7 @@ class Stretch(BaseModel):
     page: int | None
 
 
-class PassageSpan(BaseModel):
+class PassageSpan(Form):
     """A passage of the index, and where it lies in its text."""
 
     id: str
@@ -128,7 +111,7 @@ class PassageSpan(BaseModel):
     end: int
 
 
-class Text(BaseModel):
+class Text(Form):
     """A part of a document's text as it is indexed. Spans of citations count in the whole text."""
 
     source: str
@@ -140,7 +123,7 @@ class Text(BaseModel):
     passages: list[PassageSpan] = Field(description="What the index holds of this part; they may overlap.")
 
 
-class Outline(BaseModel):
+class Outline(Form):
     """The sections and pages of a whole text."""
 
     source: str
@@ -148,13 +131,11 @@ class Outline(BaseModel):
     stretches: list[Stretch]
 
 
-def _document_of(
-    found: ReadableCollection, db: Db, document: Annotated[str, InPath(max_length=32)]
-) -> Document:
-    row = db.get(Document, document)
-    if row is None or row.collection_id != found.id:
+def _document_of(call: ReadCall, document: Annotated[str, InPath(max_length=32)]) -> Document:
+    row = call.db.get(Document, document)
+    if row is None or row.collection_id != call.collection.id:
         raise not_found("document")
-    let_go(db)
+    let_go(call.db)
     return row
 
 
@@ -162,92 +143,86 @@ Source = Annotated[str | None, Query(max_length=2000, description="Which file, o
 ReadableDocument = Annotated[Document, Depends(_document_of)]
 
 
-def accept(db: Session, found: Collection, caller: Caller, rows: Sequence[Document]) -> Accepted:
+def accept(call: CollectionCall, rows: Sequence[Document]) -> Accepted:
     """Add the job that reads documents, which wait for it from now on."""
     for row in rows:
         row.chunks, row.problem, row.notes = None, None, []
-    db.flush()
-    job = add_job(db, found, "index", caller.id, [row.id for row in rows])
+    call.db.flush()
+    job = add_job(call, "index", [row.id for row in rows])
     return Accepted(documents=[DocumentShown.of(row) for row in rows], job=JobShown.model_validate(job))
 
 
 @router.get("")
 def list_documents(
-    found: ReadableCollection,
-    db: Db,
-    parts: Parts,
-    part: Part,
+    call: ReadCall,
+    window: WindowAsked,
     search: Annotated[str, Query(max_length=200, description="Part of the name.")] = "",
     state: DocumentState | None = None,
     source: Annotated[str | None, Query(max_length=2000, description="A name that answers cite.")] = None,
 ) -> Page[DocumentShown]:
     """List the documents of a collection by name."""
-    query: Select[Any] = select(Document).where(Document.collection_id == found.id).order_by(Document.name)
+    query: Select[Any] = select(Document).where(Document.collection_id == call.collection.id)
     if search:
         query = query.where(Document.name.icontains(search, autoescape=True))
     if source is not None:
-        record = indexed_sources(parts.folder_of(found).index).get(source)
+        record = indexed_sources(call.folder.index).get(source)
         query = query.where(Document.name.in_(owners_of(source, record.start if record else None)))
     if state is not None:
         query = query.where(_CONDITIONS[state])
-    return page_of(db, query, part, DocumentShown.of)
+    return page_of(call.db, query.order_by(Document.name), window, DocumentShown.of)
 
 
 @router.get("/{document}")
-def show_document(row: ReadableDocument, found: ReadableCollection, parts: Parts) -> DocumentFacts:
+def show_document(row: ReadableDocument, call: ReadCall) -> DocumentFacts:
     """Show a document, and the names by which answers cite it."""
-    sources = sources_by_document(indexed_sources(parts.folder_of(found).index))
+    sources = sources_by_document(indexed_sources(call.folder.index))
     return DocumentFacts(sources=sources.get(row.name, []), **DocumentShown.of(row).model_dump())
 
 
 @router.get("/{document}/text")
 def show_text(
     row: ReadableDocument,
-    found: ReadableCollection,
-    parts: Parts,
+    call: ReadCall,
     source: Source = None,
     start: Annotated[int, Query(ge=0, le=2**31)] = 0,
     length: Annotated[int, Query(ge=1, le=LONGEST_TEXT)] = LONGEST_TEXT,
 ) -> Text:
     """Show the text of a document as it is indexed, in which the spans of citations count."""
-    name, chunks = _chunks_of(row, found, parts, source)
-    whole = chunks[-1]["end"] if chunks else 0
-    start, end = min(start, whole), min(start + length, whole)
+    name, chunks = _chunks_of(row, call.folder.index, source)
+    start, end, whole, text = text_between(chunks, start, start + length)
     passages = [
         PassageSpan(id=chunk["id"], number=number, start=chunk["start"], end=chunk["end"])
         for number, chunk in enumerate(chunks, 1)
         if chunk["start"] < end and chunk["end"] > start
     ]
+    stretches = _stretches(chunks, start, end)
     return Text(
-        source=name,
-        start=start,
-        end=end,
-        length=whole,
-        text=join_chunks(chunks, start, end),
-        stretches=_stretches(chunks, start, end),
-        passages=passages,
+        source=name, start=start, end=end, length=whole, text=text, stretches=stretches, passages=passages
     )
 
 
+def text_between(chunks: Sequence[Chunk], start: int, end: int) -> tuple[int, int, int, str]:
+    """Return where a part of a text begins and ends, how long the whole text is, and the part."""
+    whole = chunks[-1]["end"] if chunks else 0
+    start = min(start, whole)
+    end = max(start, min(end, whole))
+    return start, end, whole, join_chunks(chunks, start, end)
+
+
 @router.get("/{document}/outline")
-def show_outline(
-    row: ReadableDocument, found: ReadableCollection, parts: Parts, source: Source = None
-) -> Outline:
+def show_outline(row: ReadableDocument, call: ReadCall, source: Source = None) -> Outline:
     """Show where the sections and pages of a document begin in its text."""
-    name, chunks = _chunks_of(row, found, parts, source)
+    name, chunks = _chunks_of(row, call.folder.index, source)
     whole = chunks[-1]["end"] if chunks else 0
     return Outline(source=name, length=whole, stretches=_stretches(chunks, 0, whole))
 
 
-def _chunks_of(
-    row: Document, found: Collection, parts: Services, source: str | None
-) -> tuple[str, list[Chunk]]:
+def _chunks_of(row: Document, index: Path, source: str | None) -> tuple[str, list[Chunk]]:
     """Return the name of a document's source, and what the index holds of it."""
-    folder = parts.folder_of(found)
-    sources = sources_by_document(indexed_sources(folder.index)).get(row.name, [])
+    sources = sources_by_document(indexed_sources(index)).get(row.name, [])
     if not sources or (source is not None and source not in sources):
         raise Problem(409 if not sources else 404, "This document has no such text in the index.")
-    return read_chunks(folder.index, source or sources[0])
+    return read_chunks(index, source or sources[0])
 
 
 def _stretches(chunks: Sequence[Chunk], start: int, end: int) -> list[Stretch]:
@@ -261,9 +236,9 @@ def _stretches(chunks: Sequence[Chunk], start: int, end: int) -> list[Stretch]:
 
 
 @router.get("/{document}/file", response_class=FileResponse)
-def download_document(row: ReadableDocument, found: ReadableCollection, parts: Parts) -> FileResponse:
+def download_document(row: ReadableDocument, call: ReadCall) -> FileResponse:
     """Download a document as it was uploaded."""
-    path = parts.folder_of(found).file_of(row)
+    path = call.folder.file_of(row)
     if is_address(row.name) or not path.is_file():
         raise Problem(404, "This document has no file: it is a page of the web.")
     headers = {"X-Content-Type-Options": "nosniff", "Content-Security-Policy": "sandbox; default-src 'none'"}
@@ -273,71 +248,46 @@ def download_document(row: ReadableDocument, found: ReadableCollection, parts: P
 
 
 @router.post("/{document}/reindex", status_code=202)
-def reindex_document(
-    row: ReadableDocument,
-    found: WritableCollection,
-    db: Db,
-    caller: CurrentCaller,
-    parts: Parts,
-    request: Request,
-) -> Accepted:
+def reindex_document(row: ReadableDocument, call: WriteCall) -> Accepted:
     """Read a document again: one that could not be read, or a page that may have changed."""
-    accepted = accept(db, found, caller, [row])
-    note(db, request, caller, "document.reindex", f"{found.name}: {row.name}")
-    db.commit()
-    parts.queue.tell(found.id)
+    accepted = accept(call, [row])
+    call.note("document.reindex", f"{call.collection.name}: {row.name}")
+    call.db.commit()
     return accepted
 
 
 @router.post("/reindex", status_code=202)
-def rebuild_index(
-    found: OwnCollection, db: Db, caller: CurrentCaller, parts: Parts, request: Request
-) -> JobShown:
+def rebuild_index(call: ManageCall) -> JobShown:
     """Make the index anew, as after a change of the embedding model; the old one serves meanwhile."""
-    job = add_job(db, found, "rebuild", caller.id, [])
-    note(db, request, caller, "collection.rebuild", found.name)
-    db.commit()
-    parts.queue.tell(found.id)
+    job = add_job(call, "rebuild")
+    call.note("collection.rebuild", call.collection.name)
+    call.db.commit()
     return JobShown.model_validate(job)
 
 
 @router.delete("/{document}", status_code=202)
-def delete_document(
-    row: ReadableDocument,
-    found: WritableCollection,
-    db: Db,
-    caller: CurrentCaller,
-    parts: Parts,
-    request: Request,
-) -> JobShown:
+def delete_document(row: ReadableDocument, call: WriteCall) -> JobShown:
     """Delete a document. No answer uses it from now on; the job takes its passages out of the index."""
-    return delete_documents(Removal(documents=[row.id]), found, db, caller, parts, request)
+    return delete_documents(Removal(documents=[row.id]), call)
 
 
 @router.post("/delete", status_code=202)
-def delete_documents(
-    removal: Removal,
-    found: WritableCollection,
-    db: Db,
-    caller: CurrentCaller,
-    parts: Parts,
-    request: Request,
-) -> JobShown:
+def delete_documents(removal: Removal, call: WriteCall) -> JobShown:
     """Delete several documents at once, with one job; those that are gone already do no harm."""
-    folder = parts.folder_of(found)
+    folder, collection = call.folder, call.collection
     with folder.changing():
-        db.refresh(found)
-        named = select(Document).where(Document.collection_id == found.id, Document.id.in_(removal.documents))
-        rows = db.scalars(named.order_by(Document.name)).all()
+        call.db.refresh(collection)
+        ours = select(Document).where(Document.collection_id == collection.id)
+        named = ours.where(Document.id.in_(removal.documents)).order_by(Document.name)
+        rows = call.db.scalars(named).all()
         if not rows:
             raise not_found("document")
-        found.hidden = sorted({*found.hidden, *(row.name for row in rows)})
-        job = add_job(db, found, "remove", caller.id, [])
+        collection.hidden = sorted({*collection.hidden, *(row.name for row in rows)})
+        job = add_job(call, "remove")
         for row in rows:
-            note(db, request, caller, "document.delete", f"{found.name}: {row.name}")
-            db.delete(row)
-        db.commit()
+            call.note("document.delete", f"{collection.name}: {row.name}")
+            call.db.delete(row)
+        call.db.commit()
         for row in rows:
             folder.retire(version_of(row))
-    parts.queue.tell(found.id)
     return JobShown.model_validate(job)

@@ -1,45 +1,47 @@
-"""What callers thought of answers: given, read by who administers the collection, learned from."""
+"""What callers thought of answers: given, read by who manages the collection, and taught to the router."""
 
 from __future__ import annotations
 
-from datetime import datetime
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from threading import Lock
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Response
 from fastapi.responses import PlainTextResponse
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from adaptive_rag.analysis.learning import QuestionLine
-from adaptive_rag.evaluation.labels import format_question
-from adaptive_rag.server.access import (
-    Administrator,
-    Caller,
-    CurrentCaller,
-    OwnCollection,
-    OwnThread,
-    ReadableCollection,
+from adaptive_rag.analysis.learning import (
+    LEAST_QUESTIONS,
+    LearningResult,
+    QuestionLine,
+    forget,
+    learn_from,
+    read_result,
 )
-from adaptive_rag.server.api.pages import Page, Part, page_of
-from adaptive_rag.server.database import Db
-from adaptive_rag.server.problems import not_found
+from adaptive_rag.evaluation.labels import format_question
+from adaptive_rag.server.access import CHANGING, AdminCall, AnyCall, Call, ManageCall, OwnThreadCall, ReadCall
+from adaptive_rag.server.api.forms import Form, Page, Route, WindowAsked, page_of
+from adaptive_rag.server.database import let_go
+from adaptive_rag.server.problems import Problem, not_found
 from adaptive_rag.server.quotas import check_opinions
-from adaptive_rag.server.rates import ChangingCaller
-from adaptive_rag.server.services import Parts
 from adaptive_rag.server.tables import Feedback, User
-from adaptive_rag.state import QUERY_TYPES, QueryType, Turn
+from adaptive_rag.state import QUERY_TYPES, Turn
 
 router = APIRouter(tags=["feedback"])
+# Of more votes the newest are learned from: time and memory grow with their square.
+MOST_QUESTIONS = 2000
+_teaching = Lock()
 
 
-class Opinion(BaseModel):
+class Opinion(Form):
     """What you think of an answer."""
 
-    model_config = ConfigDict(extra="forbid")
-
     is_good: bool | None = Field(None, description="Whether the answer was good.")
-    better_route: QueryType | None = Field(None, description="The route that answers this question better.")
+    better_route: Route | None = Field(None, description="The route that answers this question better.")
     comment: str = Field("", max_length=2000)
 
 
@@ -48,10 +50,10 @@ class OpinionOfQuestion(Opinion):
 
     question: str = Field(max_length=20_000, pattern=r"\S")
     user_context: str = Field("", max_length=20_000)
-    route: QueryType = Field(description="The route that was taken.")
+    route: Route = Field(description="The route that was taken.")
 
 
-class FeedbackShown(BaseModel):
+class FeedbackShown(Form):
     """What somebody thought of an answer."""
 
     id: str
@@ -64,57 +66,78 @@ class FeedbackShown(BaseModel):
     created: datetime
 
 
-@router.post("/collections/{collection}/feedback", status_code=201)
-def give_feedback(
-    opinion: OpinionOfQuestion, caller: ChangingCaller, found: ReadableCollection, db: Db
-) -> FeedbackShown:
+class RoutingQuality(Form):
+    """How well the questions that were kept aside are routed."""
+
+    accuracy: float = Field(description="Share that goes the right way.")
+    log_loss: float = Field(description="Lower is better.")
+
+
+class Lesson(Form):
+    """What teaching did, measured on questions that were not learned from."""
+
+    is_kept: bool = Field(description="Whether it helped, and is kept.")
+    learned_from: int = Field(description="Questions that were learned from.")
+    kept_aside: int = Field(description="Questions that were kept aside to measure on.")
+    before: RoutingQuality = Field(description="Of the router as shipped.")
+    after: RoutingQuality
+
+
+class RouterShown(Form):
+    """The router, and what it could learn from."""
+
+    is_learned: bool = Field(description="Whether questions are routed by what the votes taught.")
+    votes: int = Field(description="Questions whose right route is known from votes.")
+    routes: int = Field(description="Routes among them.")
+    least: int = Field(description="Questions that teaching takes, of two routes or more.")
+    lesson: Lesson | None = Field(description="What the teaching did that was asked for, or that holds.")
+    learned: datetime | None = Field(description="When it learned what it knows from votes.")
+
+
+@router.post("/collections/{collection}/feedback", status_code=201, dependencies=[CHANGING])
+def give_feedback(opinion: OpinionOfQuestion, call: ReadCall) -> FeedbackShown:
     """Say what you think of the answer to a question of yours."""
-    return _keep(db, caller, Feedback(owner_id=caller.id, collection_id=found.id, **opinion.model_dump()))
+    return _keep(call, Feedback(collection_id=call.collection.id, **opinion.model_dump()))
 
 
-@router.post("/threads/{thread}/turns/{number}/feedback", status_code=201)
+@router.post("/threads/{thread}/turns/{number}/feedback", status_code=201, dependencies=[CHANGING])
 def give_feedback_on_turn(
-    opinion: Opinion,
-    caller: ChangingCaller,
-    found: OwnThread,
-    number: Annotated[int, Path(ge=1, le=1_000_000)],
-    db: Db,
-    parts: Parts,
+    opinion: Opinion, call: OwnThreadCall, number: Annotated[int, Path(ge=1, le=1_000_000)]
 ) -> FeedbackShown:
     """Say what you think of an answer in a thread of yours."""
-    turns = parts.conversations.turns(found.id)
+    turns = call.parts.conversations.turns(call.thread.id)
     if number > len(turns):
         raise not_found("turn")
     turn, earlier = turns[number - 1], turns[: number - 1]
     said = [(("user", before.question), ("agent", before.answer)) for before in earlier]
     row = Feedback(
-        owner_id=caller.id,
-        collection_id=found.collection_id,
-        thread_id=found.id,
+        collection_id=call.thread.collection_id,
+        thread_id=call.thread.id,
         question=turn.question,
         history=[{"role": role, "text": text} for pair in said for role, text in pair],
         route=turn.route,
         **opinion.model_dump(),
     )
-    return _keep(db, caller, row)
+    return _keep(call, row)
 
 
 @router.get("/collections/{collection}/feedback")
-def list_feedback(found: OwnCollection, db: Db, part: Part) -> Page[FeedbackShown]:
+def list_feedback(call: ManageCall, window: WindowAsked) -> Page[FeedbackShown]:
     """List what was thought of a collection's answers, the newest first."""
-    query = select(Feedback).where(Feedback.collection_id == found.id)
+    query = select(Feedback).where(Feedback.collection_id == call.collection.id)
     query = query.order_by(Feedback.created.desc(), Feedback.id)
-    return page_of(db, query, part, lambda row: _shown(db, row))
+    return page_of(call.db, query, window, lambda row: _shown(call.db, row))
 
 
 @router.delete("/feedback/{feedback}", status_code=204)
-def delete_feedback(feedback: Annotated[str, Path(max_length=32)], caller: CurrentCaller, db: Db) -> None:
+def delete_feedback(feedback: Annotated[str, Path(max_length=32)], call: AnyCall) -> None:
     """Take back feedback of your own."""
-    row = db.scalar(select(Feedback).where(Feedback.id == feedback, Feedback.owner_id == caller.id))
+    own = select(Feedback).where(Feedback.id == feedback, Feedback.owner_id == call.caller.id)
+    row = call.db.scalar(own)
     if row is None:
         raise not_found("feedback")
-    db.delete(row)
-    db.commit()
+    call.db.delete(row)
+    call.db.commit()
 
 
 @router.get(
@@ -122,13 +145,63 @@ def delete_feedback(feedback: Annotated[str, Path(max_length=32)], caller: Curre
     response_class=Response,
     responses={200: {"content": {"application/jsonl": {"example": '{"text": "Who?", "type": "factual"}\n'}}}},
 )
-def export_feedback(caller: Administrator, db: Db) -> Response:
+def export_feedback(call: AdminCall) -> Response:
     """Download the questions whose right route is known, as `adaptive-rag route --learn` reads them.
 
     Of one question's several opinions the newest counts.
     """
-    lines = "".join(f"{format_question(line)}\n" for line in known_questions(db))
+    lines = "".join(f"{format_question(line)}\n" for line in known_questions(call.db))
     return PlainTextResponse(lines, media_type="application/jsonl")
+
+
+@router.get("/router")
+def show_router(call: AdminCall) -> RouterShown:
+    """Show whether the router has learned from votes, and how many there are to learn from."""
+    return _router_shown(call, read_result(call.parts.settings.learned_router))
+
+
+@router.post("/router/learn")
+def teach_router(call: AdminCall) -> RouterShown:
+    """Teach the router by the votes so far. It is kept where it routes other questions better.
+
+    The next question is routed by it. DELETE takes it back.
+    """
+    questions = known_questions(call.db)
+    routes = {line.type for line in questions}
+    if len(questions) < LEAST_QUESTIONS or len(routes) < 2:
+        raise Problem(
+            409,
+            f"Teaching takes votes on at least {LEAST_QUESTIONS} questions, of two routes or more. There are "
+            f"{len(questions)} so far, of {len(routes)}.",
+        )
+    let_go(call.db)
+    with _alone():
+        file = call.parts.settings.learned_router
+        result = learn_from(questions[-MOST_QUESTIONS:], file, "The feedback")
+    call.note("router.learn", "kept" if result.file else "did not help")
+    call.db.commit()
+    return _router_shown(call, result)
+
+
+@router.delete("/router", status_code=204)
+def put_router_back(call: AdminCall) -> None:
+    """Take back what the votes taught: the next question is routed as before."""
+    with _alone():
+        forgot = forget(call.parts.settings.learned_router)
+    if forgot:
+        call.note("router.forget")
+        call.db.commit()
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    """Let one request at a time change the router: teaching takes minutes of every core."""
+    if not _teaching.acquire(blocking=False):
+        raise Problem(409, "The router is being taught already. Try again when that is done.")
+    try:
+        yield
+    finally:
+        _teaching.release()
 
 
 def known_questions(db: Session) -> list[QuestionLine]:
@@ -155,21 +228,37 @@ def feedback_in(thread: str, db: Session) -> dict[int, FeedbackShown]:
     return {len(row.history) // 2 + 1: _shown(db, row) for row in rows}
 
 
-def _keep(db: Db, caller: Caller, row: Feedback) -> FeedbackShown:
-    check_opinions(db, caller, row)
-    db.add(row)
-    db.commit()
-    return _shown(db, row)
+def _keep(call: Call, row: Feedback) -> FeedbackShown:
+    row.owner_id = call.caller.id
+    check_opinions(call.db, call.caller, row)
+    call.db.add(row)
+    call.db.commit()
+    return _shown(call.db, row)
 
 
 def _shown(db: Session, row: Feedback) -> FeedbackShown:
-    return FeedbackShown(
-        id=row.id,
-        by=db.get_one(User, row.owner_id).name,
-        question=row.question,
-        route=row.route,
-        is_good=row.is_good,
-        better_route=row.better_route,
-        comment=row.comment,
-        created=row.created,
+    facts = {name: getattr(row, name) for name in FeedbackShown.model_fields.keys() - {"by"}}
+    return FeedbackShown(by=db.get_one(User, row.owner_id).name, **facts)
+
+
+def _router_shown(call: Call, result: LearningResult | None) -> RouterShown:
+    questions, file = known_questions(call.db), call.parts.settings.learned_router
+    is_learned = file.exists()
+    return RouterShown(
+        is_learned=is_learned,
+        votes=len(questions),
+        routes=len({line.type for line in questions}),
+        least=LEAST_QUESTIONS,
+        lesson=_lesson_of(result) if result else None,
+        learned=datetime.fromtimestamp(file.stat().st_mtime, UTC) if is_learned else None,
+    )
+
+
+def _lesson_of(result: LearningResult) -> Lesson:
+    return Lesson(
+        is_kept=result.file is not None,
+        learned_from=result.learned_from,
+        kept_aside=result.kept_aside,
+        before=RoutingQuality.model_validate(result.before),
+        after=RoutingQuality.model_validate(result.after),
     )

@@ -2,52 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Path, Request
+from fastapi import APIRouter, Depends, Path
 from fastapi.concurrency import run_in_threadpool
 from fastapi.sse import EventSourceResponse, ServerSentEvent
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 from sqlalchemy import select
-from sqlalchemy.orm import Session
 
-from adaptive_rag.server.access import CurrentCaller, ReadableCollection, WritableCollection
-from adaptive_rag.server.api.pages import Page, Part, page_of
-from adaptive_rag.server.audit import note
-from adaptive_rag.server.database import Db, let_go
+from adaptive_rag.server.access import CollectionCall, ReadCall, WriteCall
+from adaptive_rag.server.api.forms import Form, Page, WindowAsked, page_of
+from adaptive_rag.server.database import let_go
 from adaptive_rag.server.following import Follower
 from adaptive_rag.server.problems import not_found
-from adaptive_rag.server.services import Parts
-from adaptive_rag.server.tables import Collection, Job, JobState
+from adaptive_rag.server.tables import Job, JobState
 
 router = APIRouter(prefix="/collections/{collection}/jobs", tags=["jobs"])
+EXAMPLE: dict[str, Any] = {
+    "id": "5f0c6a9e4a7f4d0f9a86f1f6ab3f2c11", "kind": "index", "state": "done", "done": 42, "total": 42,
+    "problems": [], "error": None, "is_cancelled": False, "attempts": 1, "created": "2026-05-04T10:00:00Z",
+    "started": "2026-05-04T10:00:01Z", "ended": "2026-05-04T10:00:04Z",
+}  # fmt: skip
 
 
-class ProblemShown(BaseModel):
+class ProblemShown(Form):
     """A document that could not be read, or not whole."""
 
     document: str
     problem: str
 
 
-class JobShown(BaseModel):
+class JobShown(Form):
     """A job and how far it is."""
 
-    model_config = ConfigDict(
-        from_attributes=True,
-        json_schema_extra={
-            "examples": [
-                {
-                    "id": "5f0c6a9e4a7f4d0f9a86f1f6ab3f2c11", "kind": "index", "state": "done", "done": 42,
-                    "total": 42, "problems": [], "error": None, "is_cancelled": False, "attempts": 1,
-                    "created": "2026-05-04T10:00:00Z", "started": "2026-05-04T10:00:01Z",
-                    "ended": "2026-05-04T10:00:04Z",
-                }
-            ]
-        },
-    )  # fmt: skip
+    model_config = ConfigDict(json_schema_extra={"examples": [EXAMPLE]})
 
     id: str
     kind: str = Field(description="index, remove, or rebuild.")
@@ -63,32 +53,33 @@ class JobShown(BaseModel):
     ended: datetime | None
 
 
-def _job_of(found: ReadableCollection, db: Db, job: Annotated[str, Path(max_length=32)]) -> Job:
-    row = db.get(Job, job)
-    if row is None or row.collection_id != found.id:
+def _job_of(call: ReadCall, job: Annotated[str, Path(max_length=32)]) -> Job:
+    row = call.db.get(Job, job)
+    if row is None or row.collection_id != call.collection.id:
         raise not_found("job")
-    let_go(db)
+    let_go(call.db)
     return row
 
 
 ReadableJob = Annotated[Job, Depends(_job_of)]
 
 
-def add_job(db: Session, found: Collection, kind: str, caller_id: str, documents: list[str]) -> Job:
-    """Add a job for some documents, by id; when it is committed, the queue has to be told."""
-    job = Job(collection_id=found.id, kind=kind, details={"documents": documents}, asked_by=caller_id)
-    db.add(job)
-    db.flush()
+def add_job(call: CollectionCall, kind: str, documents: Sequence[str] = ()) -> Job:
+    """Add a job for some documents, by id."""
+    details = {"documents": list(documents)}
+    job = Job(collection_id=call.collection.id, kind=kind, details=details, asked_by=call.caller.id)
+    call.db.add(job)
+    call.db.flush()
     return job
 
 
 @router.get("")
-def list_jobs(found: ReadableCollection, db: Db, part: Part, state: JobState | None = None) -> Page[JobShown]:
+def list_jobs(call: ReadCall, window: WindowAsked, state: JobState | None = None) -> Page[JobShown]:
     """List the jobs of a collection, the newest first."""
-    query = select(Job).where(Job.collection_id == found.id).order_by(Job.created.desc(), Job.id)
+    query = select(Job).where(Job.collection_id == call.collection.id)
     if state is not None:
         query = query.where(Job.state == state)
-    return page_of(db, query, part, JobShown.model_validate)
+    return page_of(call.db, query.order_by(Job.created.desc(), Job.id), window, JobShown.model_validate)
 
 
 @router.get("/{job}")
@@ -98,40 +89,32 @@ def show_job(job: ReadableJob) -> JobShown:
 
 
 @router.post("/{job}/cancel", status_code=202)
-def cancel_job(
-    job: ReadableJob, found: WritableCollection, db: Db, caller: CurrentCaller, parts: Parts, request: Request
-) -> JobShown:
+def cancel_job(job: ReadableJob, call: WriteCall) -> JobShown:
     """Cancel a job. What it has indexed stays; one at its end stays as it is."""
     if job.ended is None:
         job.is_cancelled = True
-        note(db, request, caller, "job.cancel", f"{found.name}/{job.id}")
-        db.commit()
-        parts.queue.tell(found.id)
+        call.note("job.cancel", f"{call.collection.name}/{job.id}")
+        call.db.commit()
     return JobShown.model_validate(job)
 
 
-async def _follow(
-    job: ReadableJob, caller: CurrentCaller, db: Db, parts: Parts
-) -> AsyncIterator[tuple[JobShown, Follower]]:
-    shown = JobShown.model_validate(job)
-    await run_in_threadpool(db.close)
-    with parts.followers.join(caller, job) as follower:
-        yield shown, follower
+async def _follow(job: ReadableJob, call: ReadCall) -> AsyncIterator[Follower]:
+    await run_in_threadpool(call.db.close)
+    with call.parts.followers.join(call.caller, job) as follower:
+        yield follower
 
 
 @router.get("/{job}/events", response_class=EventSourceResponse)
-async def follow_job(
-    followed: Annotated[tuple[JobShown, Follower], Depends(_follow)],
-) -> AsyncIterator[ServerSentEvent]:
+async def follow_job(follower: Annotated[Follower, Depends(_follow)]) -> AsyncIterator[ServerSentEvent]:
     """Follow a job: an event "progress" whenever something has changed, and "end" with its last state.
 
     Of a job that is gone, or that the caller may not read any more, "end" says nothing.
     """
-    shown: JobShown | None = followed[0]
+    shown: JobShown | None = JobShown.model_validate(follower.job)
     while shown is not None and shown.ended is None:
         yield ServerSentEvent(event="progress", data=shown)
         before = shown
         while shown == before:
-            row = await followed[1].next()
+            row = await follower.next()
             shown = JobShown.model_validate(row) if row is not None else None
     yield ServerSentEvent(event="end", data=shown.model_dump(mode="json") if shown else {})

@@ -1,4 +1,4 @@
-"""Sign in and out, and one's own account."""
+"""Sign in and out, and one's own account: name, password, and what you tell of yourself."""
 
 from __future__ import annotations
 
@@ -6,11 +6,14 @@ from typing import Annotated
 
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import RedirectResponse
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
+from sqlalchemy.orm import Session
 
+from adaptive_rag.conversation import MAX_PROFILE, forget_profile, read_profile, write_profile
 from adaptive_rag.server.access import (
+    CHANGING,
     SESSION_COOKIE,
-    CurrentCaller,
+    AnyCall,
     cookie_name,
     has_users,
     refuse_other_sites,
@@ -18,58 +21,64 @@ from adaptive_rag.server.access import (
 from adaptive_rag.server.accounts import (
     begin_session,
     end_sessions,
-    end_tokens,
     find_user,
     set_password,
     user_of_provider,
 )
+from adaptive_rag.server.api.forms import Form
 from adaptive_rag.server.audit import SIGNED_IN, address_of, has_signed_in_from, note
 from adaptive_rag.server.database import Db, let_go
 from adaptive_rag.server.oidc import SIGN_IN_COOKIE, SIGN_IN_SECONDS, NotSignedIn, Provider, SignIn
 from adaptive_rag.server.passwords import LONGEST, hash_password, is_outdated, is_password
 from adaptive_rag.server.problems import Problem, not_found
 from adaptive_rag.server.rates import network_of
+from adaptive_rag.server.roles import Role
 from adaptive_rag.server.services import Parts
 from adaptive_rag.server.settings import ServerSettings
-from adaptive_rag.server.tables import Role, Token, User
+from adaptive_rag.server.tables import Token, User
 
 router = APIRouter(tags=["account"])
 Password = Annotated[str, Field(max_length=LONGEST, examples=["correct horse battery"])]
 
 
-class Credentials(BaseModel):
+class Credentials(Form):
     """Who signs in."""
-
-    model_config = ConfigDict(extra="forbid")
 
     name: str = Field(max_length=100, examples=["ada"])
     password: Password
 
 
-class NewPassword(BaseModel):
+class NewPassword(Form):
     """A change of one's own password."""
-
-    model_config = ConfigDict(extra="forbid")
 
     current: Password
     new: Password
     keep_tokens: bool = Field(False, description="Keep your API tokens; else the others are revoked.")
 
 
-class WaysIn(BaseModel):
+class WaysIn(Form):
     """How people sign in here."""
 
     needed: bool = Field(description="False where the server has no users and answers its own machine.")
     provider: bool = Field(description="Whether GET /api/v1/session/provider leads to a sign-in.")
 
 
-class Me(BaseModel):
+class Me(Form):
     """The caller."""
 
     name: str
     is_admin: bool = Field(description="Admin of the server, and so of every collection.")
     role: Role = Field(description="The highest role that the session or token gives.")
     has_password: bool = Field(description="Whether a password is kept here; else a provider has it.")
+
+
+class Profile(Form):
+    """What answers should take into account of whoever asks."""
+
+    # PostgreSQL keeps no NUL in a profile.
+    text: str = Field(
+        max_length=MAX_PROFILE, pattern=r"^[^\x00]*$", examples=["I use a wheelchair and live in Saltmere."]
+    )
 
 
 @router.get("/session")
@@ -102,15 +111,15 @@ def sign_in(given: Credentials, db: Db, parts: Parts, request: Request, response
 
 
 @router.delete("/session", status_code=204)
-def sign_out(caller: CurrentCaller, db: Db, parts: Parts, request: Request, response: Response) -> None:
+def sign_out(call: AnyCall, response: Response) -> None:
     """End the session of the request's cookie."""
-    token = db.get(Token, caller.token_id)
+    token = call.db.get(Token, call.caller.token_id)
     if token is None or not token.is_session:
         raise Problem(409, "This request has no session that could end.")
-    db.delete(token)
-    note(db, request, caller, "sign-out")
-    db.commit()
-    _delete_cookie(response, SESSION_COOKIE, parts.settings)
+    call.db.delete(token)
+    call.note("sign-out")
+    call.db.commit()
+    _delete_cookie(response, SESSION_COOKIE, call.parts.settings)
 
 
 @router.get("/session/provider", status_code=302, response_class=RedirectResponse)
@@ -148,35 +157,51 @@ def return_from_provider(
 
 
 @router.get("/me")
-def show_me(caller: CurrentCaller, db: Db) -> Me:
+def show_me(call: AnyCall) -> Me:
     """Show who you are here."""
-    user = db.get_one(User, caller.id)
-    has_password = user.password is not None
+    caller = call.caller
+    has_password = call.db.get_one(User, caller.id).password is not None
     return Me(name=caller.name, is_admin=caller.is_admin, role=caller.ceiling, has_password=has_password)
 
 
 @router.put("/me/password", status_code=204)
-def change_password(
-    given: NewPassword, caller: CurrentCaller, db: Db, parts: Parts, request: Request
-) -> None:
+def change_password(given: NewPassword, call: AnyCall) -> None:
     """Change your own password; your other sessions end, and so do your API tokens unless they are kept."""
-    user, address = db.get_one(User, caller.id), address_of(request)
-    parts.rates.count_password(address, user.name, lambda: has_signed_in_from(db, user.name, address))
+    db, rates, keep = call.db, call.parts.rates, call.caller.token_id
+    user, address = db.get_one(User, call.caller.id), address_of(call.request)
+    rates.count_password(address, user.name, lambda: has_signed_in_from(db, user.name, address))
     let_go(db)
     if not is_password(user.password, given.current, network_of(address)):
-        parts.rates.count_wrong_password(address, user.name)
-        note(db, request, caller, "password.refused")
+        rates.count_wrong_password(address, user.name)
+        call.note("password.refused")
         db.commit()
         raise Problem(403, "The current password is wrong.", type="wrong_password")
     set_password(db, user, given.new)
-    end_sessions(db, user, keep=caller.token_id)
-    if not given.keep_tokens:
-        end_tokens(db, user, keep=caller.token_id)
-    note(db, request, caller, "password.change")
+    end_sessions(db, user, keep=keep, with_tokens=not given.keep_tokens)
+    call.note("password.change")
     db.commit()
 
 
-def _begin(user: User, db: Db, settings: ServerSettings, request: Request, response: Response) -> None:
+@router.get("/me/profile", tags=["you"])
+def show_profile(call: AnyCall) -> Profile:
+    """Show your profile; its text is empty where there is none."""
+    return Profile(text=read_profile(call.parts.conversations.store, call.caller.id))
+
+
+@router.put("/me/profile", tags=["you"], dependencies=[CHANGING])
+def replace_profile(profile: Profile, call: AnyCall) -> Profile:
+    """Replace your profile."""
+    write_profile(call.parts.conversations.store, call.caller.id, profile.text)
+    return profile
+
+
+@router.delete("/me/profile", status_code=204, tags=["you"])
+def delete_profile(call: AnyCall) -> None:
+    """Delete your profile."""
+    forget_profile(call.parts.conversations.store, call.caller.id)
+
+
+def _begin(user: User, db: Session, settings: ServerSettings, request: Request, response: Response) -> None:
     secret = begin_session(db, user, settings.session_hours)
     note(db, request, user.name, SIGNED_IN)
     db.commit()

@@ -5,11 +5,11 @@ from __future__ import annotations
 from functools import cache
 
 from fastapi import APIRouter
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from adaptive_rag.graph.strategies import STRATEGIES
 from adaptive_rag.nodes import classify, fuse, generate
-from adaptive_rag.server.access import CurrentCaller
+from adaptive_rag.server.access import AnyCall
 
 router = APIRouter(tags=["questions"])
 
@@ -26,26 +26,6 @@ class StrategyShown(BaseModel):
 class StrategiesShown(BaseModel):
     """The graph that a question goes through."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "first": "classify",
-                    "strategies": [
-                        {
-                            "name": "factual",
-                            "purpose": "one exact passage",
-                            "colour": "#2f6fb3",
-                            "steps": ["enhance", "retrieve", "rerank"],
-                        }
-                    ],
-                    "join": "fuse",
-                    "last": "generate",
-                }
-            ]
-        }
-    )
-
     first: str = Field(description="The step before the strategies, which chooses among them.")
     strategies: list[StrategyShown]
     join: str = Field(description="The step that joins what two strategies found, where both were run.")
@@ -53,7 +33,7 @@ class StrategiesShown(BaseModel):
 
 
 @router.get("/strategies")
-def list_strategies(caller: CurrentCaller) -> StrategiesShown:
+def list_strategies(call: AnyCall) -> StrategiesShown:
     """List the strategies and their steps, and what stands before and after them."""
     return _strategies()
 

@@ -8,30 +8,20 @@ from datetime import datetime
 from typing import Annotated, Literal
 from urllib.parse import quote
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import APIRouter, Depends, Response
 from fastapi.responses import JSONResponse, PlainTextResponse
 from fastapi.sse import EventSourceResponse, ServerSentEvent
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, Field
+from sqlalchemy.orm import Session
 
-from adaptive_rag.server.access import CurrentCaller, OwnThread, ReadableCollection, threads_of
+from adaptive_rag.server.access import ASKING, CHANGING, AnyCall, OwnThreadCall, ReadCall, threads_of
 from adaptive_rag.server.answering import BareQuestion
-from adaptive_rag.server.api.ask import (
-    EVENTS,
-    Answer,
-    Chunks,
-    answer_of,
-    events_of,
-    index_to_ask,
-    unless_gone,
-)
+from adaptive_rag.server.api.ask import EVENTS, Answer, Chunks, answer_of, events_of, unless_gone
 from adaptive_rag.server.api.feedback import FeedbackShown, feedback_in
-from adaptive_rag.server.api.pages import Page, Part, page_of
+from adaptive_rag.server.api.forms import Form, Page, WindowAsked, page_of
 from adaptive_rag.server.conversations import TurnShown, format_markdown
-from adaptive_rag.server.database import Db
 from adaptive_rag.server.folders import Searched
 from adaptive_rag.server.quotas import check_threads, check_turns
-from adaptive_rag.server.rates import AskingCaller, ChangingCaller
-from adaptive_rag.server.services import Parts
 from adaptive_rag.server.tables import Collection, Thread
 from adaptive_rag.text.visible import visible
 
@@ -44,31 +34,25 @@ Title = Annotated[
 ]
 
 
-class NewThread(BaseModel):
+class NewThread(Form):
     """A thread that is begun."""
-
-    model_config = ConfigDict(extra="forbid")
 
     title: Title = Field("", description="By default its first question.")
 
 
-class Renamed(BaseModel):
+class Renamed(Form):
     """A thread's new title."""
-
-    model_config = ConfigDict(extra="forbid")
 
     title: Annotated[Title, Field(min_length=1)]
 
 
-class Branch(BaseModel):
+class Branch(Form):
     """A thread that begins as another did."""
-
-    model_config = ConfigDict(extra="forbid")
 
     turns: int = Field(ge=0, le=1000, description="So many questions, with their answers, are in both.")
 
 
-class ThreadShown(BaseModel):
+class ThreadShown(Form):
     """A thread as its owner sees it."""
 
     id: str
@@ -90,71 +74,68 @@ class ThreadWithTurns(ThreadShown):
     turns: list[TurnWithFeedback]
 
 
-@router.post("/collections/{collection}/threads", status_code=201)
-def create_thread(new: NewThread, caller: ChangingCaller, found: ReadableCollection, db: Db) -> ThreadShown:
+@router.post("/collections/{collection}/threads", status_code=201, dependencies=[CHANGING])
+def create_thread(new: NewThread, call: ReadCall) -> ThreadShown:
     """Begin a thread over a collection."""
-    check_threads(db, caller)
-    row = Thread(owner_id=caller.id, collection_id=found.id, title=new.title)
-    db.add(row)
-    db.commit()
-    return _shown(db, row)
+    check_threads(call.db, call.caller)
+    row = Thread(owner_id=call.caller.id, collection_id=call.collection.id, title=new.title)
+    call.db.add(row)
+    call.db.commit()
+    return _shown(call.db, row)
 
 
-@router.post("/threads/{thread}/branches", status_code=201)
-def branch_thread(
-    branch: Branch, caller: ChangingCaller, found: OwnThread, db: Db, parts: Parts
-) -> ThreadShown:
+@router.post("/threads/{thread}/branches", status_code=201, dependencies=[CHANGING])
+def branch_thread(branch: Branch, call: OwnThreadCall) -> ThreadShown:
     """Begin a thread with the first questions and answers of another, which stays as it is."""
-    check_threads(db, caller)
-    row = Thread(owner_id=caller.id, collection_id=found.collection_id, title="")
-    db.add(row)
-    db.flush()
-    parts.conversations.copy(found.id, branch.turns, row.id)
-    db.commit()
-    return _shown(db, row)
+    check_threads(call.db, call.caller)
+    row = Thread(owner_id=call.caller.id, collection_id=call.thread.collection_id, title="")
+    call.db.add(row)
+    call.db.flush()
+    call.parts.conversations.copy(call.thread.id, branch.turns, row.id)
+    call.db.commit()
+    return _shown(call.db, row)
 
 
 @router.get("/threads")
 def list_threads(
-    caller: CurrentCaller,
-    db: Db,
-    part: Part,
+    call: AnyCall,
+    window: WindowAsked,
     collection: str | None = None,
     search: Annotated[str, Field(max_length=200, description="A part of the title.")] = "",
 ) -> Page[ThreadShown]:
     """List your threads, the one that was continued last first."""
-    query = threads_of(caller).where(Thread.title.icontains(search, autoescape=True))
+    query = threads_of(call.caller).where(Thread.title.icontains(search, autoescape=True))
     if collection is not None:
         query = query.where(Collection.name == collection)
     query = query.order_by(Thread.updated.desc(), Thread.id)
-    return page_of(db, query, part, lambda row: _shown(db, row))
+    return page_of(call.db, query, window, lambda row: _shown(call.db, row))
 
 
 @router.get("/threads/{thread}")
-def show_thread(found: OwnThread, db: Db, parts: Parts) -> ThreadWithTurns:
+def show_thread(call: OwnThreadCall) -> ThreadWithTurns:
     """Show a thread with its questions and answers."""
-    given = feedback_in(found.id, db)
+    given = feedback_in(call.thread.id, call.db)
     turns = [
         TurnWithFeedback(**dict(turn), feedback=given.get(turn.number))
-        for turn in parts.conversations.turns(found.id)
+        for turn in call.parts.conversations.turns(call.thread.id)
     ]
-    return ThreadWithTurns(**_shown(db, found).model_dump(), turns=turns)
+    return ThreadWithTurns(**_shown(call.db, call.thread).model_dump(), turns=turns)
 
 
-@router.patch("/threads/{thread}")
-def rename_thread(renamed: Renamed, caller: ChangingCaller, found: OwnThread, db: Db) -> ThreadShown:
+@router.patch("/threads/{thread}", dependencies=[CHANGING])
+def rename_thread(renamed: Renamed, call: OwnThreadCall) -> ThreadShown:
     """Give a thread another title."""
-    found.title = renamed.title
-    db.commit()
-    return _shown(db, found)
+    call.thread.title = renamed.title
+    call.db.commit()
+    return _shown(call.db, call.thread)
 
 
 @router.delete("/threads/{thread}", status_code=204)
-def delete_thread(found: OwnThread, db: Db, parts: Parts) -> None:
+def delete_thread(call: OwnThreadCall) -> None:
     """Delete a thread with all that was said in it."""
-    db.delete(found)
-    db.commit()
-    parts.conversations.forget(found.id)
+    call.db.delete(call.thread)
+    call.db.commit()
+    call.parts.conversations.forget(call.thread.id)
 
 
 @router.get(
@@ -162,11 +143,9 @@ def delete_thread(found: OwnThread, db: Db, parts: Parts) -> None:
     response_class=Response,
     responses={200: {"content": {"text/markdown": {}, "application/json": {}}}},
 )
-def export_thread(
-    found: OwnThread, db: Db, parts: Parts, form: Literal["markdown", "json"] = "markdown"
-) -> Response:
+def export_thread(call: OwnThreadCall, form: Literal["markdown", "json"] = "markdown") -> Response:
     """Download a thread as a text or as data."""
-    shown = show_thread(found, db, parts)
+    shown = show_thread(call)
     name = quote(f"{_file_name(shown.title)}.{'json' if form == 'json' else 'md'}")
     headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{name}"}
     if form == "json":
@@ -181,41 +160,36 @@ def _file_name(title: str) -> str:
     return words[:80].strip(" .") or "thread"
 
 
-def index_of_thread(found: OwnThread, db: Db, parts: Parts) -> Searched:
-    """Return the index that a thread is about, and free the database while its question is answered.
-
-    Raises:
-        Problem: 413; the thread is as long as one may be.
-    """
-    check_turns(parts.conversations.turns(found.id))
-    return index_to_ask(db.get_one(Collection, found.collection_id), db, parts)
+def index_of_thread(call: OwnThreadCall) -> Searched:
+    """Return the index that a thread is about, and free the database while its question is answered."""
+    check_turns(call.parts.conversations.turns(call.thread.id))
+    collection = call.db.get_one(Collection, call.thread.collection_id)
+    call.db.close()
+    return call.parts.index_of(collection)
 
 
 IndexOfThread = Annotated[Searched, Depends(index_of_thread)]
 
 
 async def _open_stream(
-    asked: BareQuestion, found: OwnThread, index: IndexOfThread, caller: AskingCaller, parts: Parts
+    asked: BareQuestion, index: IndexOfThread, call: OwnThreadCall
 ) -> AsyncIterator[Chunks]:
-    async with parts.answering.stream(asked, index, caller.id, found.id) as chunks:
+    async with call.parts.answering.stream(asked, index, call.caller.id, call.thread.id) as chunks:
         yield chunks
 
 
-@router.post("/threads/{thread}/ask")
-async def ask_in_thread(
-    asked: BareQuestion,
-    found: OwnThread,
-    index: IndexOfThread,
-    caller: AskingCaller,
-    parts: Parts,
-    request: Request,
-) -> Answer:
+@router.post("/threads/{thread}/ask", dependencies=[ASKING])
+async def ask_in_thread(asked: BareQuestion, index: IndexOfThread, call: OwnThreadCall) -> Answer:
     """Answer a question in the light of what was said before it; one at a time."""
-    return answer_of(await unless_gone(request, parts.answering.answer(asked, index, caller.id, found.id)))
+    work = call.parts.answering.answer(asked, index, call.caller.id, call.thread.id)
+    return answer_of(await unless_gone(call.request, work))
 
 
 @router.post(
-    "/threads/{thread}/ask/events", response_class=EventSourceResponse, responses={200: {"content": EVENTS}}
+    "/threads/{thread}/ask/events",
+    response_class=EventSourceResponse,
+    responses=EVENTS,
+    dependencies=[ASKING],
 )
 async def ask_in_thread_with_events(
     chunks: Annotated[Chunks, Depends(_open_stream)],
@@ -225,11 +199,8 @@ async def ask_in_thread_with_events(
         yield event
 
 
-def _shown(db: Db, row: Thread) -> ThreadShown:
+def _shown(db: Session, row: Thread) -> ThreadShown:
+    collection = db.get_one(Collection, row.collection_id).name
     return ThreadShown(
-        id=row.id,
-        title=row.title,
-        collection=db.get_one(Collection, row.collection_id).name,
-        created=row.created,
-        updated=row.updated,
+        id=row.id, title=row.title, collection=collection, created=row.created, updated=row.updated
     )

@@ -5,36 +5,30 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Request
-from pydantic import BaseModel, ConfigDict, Field
+from fastapi import APIRouter, Path
+from pydantic import Field
 
-from adaptive_rag.server.access import CurrentCaller, has_users
+from adaptive_rag.server.access import CHANGING, AnyCall, Call, has_users
 from adaptive_rag.server.accounts import issue_token, tokens_of
-from adaptive_rag.server.api.pages import Page, Part, page_of
-from adaptive_rag.server.audit import note
-from adaptive_rag.server.database import Db
+from adaptive_rag.server.api.forms import Form, Page, WindowAsked, page_of
 from adaptive_rag.server.problems import Problem, not_found
 from adaptive_rag.server.quotas import check_tokens
-from adaptive_rag.server.rates import ChangingCaller
-from adaptive_rag.server.tables import Role, Token, User, now
+from adaptive_rag.server.roles import Role
+from adaptive_rag.server.tables import Token, User, now
 
 router = APIRouter(prefix="/tokens", tags=["account"])
 
 
-class NewToken(BaseModel):
+class NewToken(Form):
     """A token that is made."""
-
-    model_config = ConfigDict(extra="forbid")
 
     name: str = Field(min_length=1, max_length=100, examples=["nightly report"])
     role: Role = Field(Role.READER, description="The highest role that it gives in any collection.")
     days: int | None = Field(90, ge=1, le=3650, description="When it expires; null for never.")
 
 
-class TokenShown(BaseModel):
+class TokenShown(Form):
     """A token; its secret is not kept."""
-
-    model_config = ConfigDict(from_attributes=True)
 
     id: str
     name: str
@@ -51,40 +45,45 @@ class TokenMade(TokenShown):
 
 
 @router.get("")
-def list_tokens(db: Db, caller: CurrentCaller, part: Part) -> Page[TokenShown]:
+def list_tokens(call: AnyCall, window: WindowAsked) -> Page[TokenShown]:
     """List your API tokens."""
-    return page_of(db, tokens_of(caller.id), part, TokenShown.model_validate)
+    return page_of(call.db, tokens_of(call.caller.id), window, TokenShown.model_validate)
 
 
-@router.post("", status_code=201)
-def create_token(new: NewToken, db: Db, caller: ChangingCaller, request: Request) -> TokenMade:
+@router.post("", status_code=201, dependencies=[CHANGING])
+def create_token(new: NewToken, call: AnyCall) -> TokenMade:
     """Make an API token. One that a token makes has no higher role and does not outlive it."""
-    if not has_users(db):
+    if not has_users(call.db):
         raise Problem(409, "This server has no users, so it asks for no token. Add a user first.")
-    if not caller.ceiling.includes(new.role):
-        raise Problem(403, f"Your token has the role of {caller.ceiling}, and cannot make a higher one.")
-    check_tokens(db, caller)
+    ceiling = call.caller.ceiling
+    if not ceiling.includes(new.role):
+        raise Problem(403, f"Your token has the role of {ceiling}, and cannot make a higher one.")
+    check_tokens(call.db, call.caller)
     expires = now() + timedelta(days=new.days) if new.days else None
-    by = db.get(Token, caller.token_id)
+    by = call.db.get(Token, call.caller.token_id)
     if by is not None and not by.is_session and by.expires is not None:
         expires = min(expires or by.expires, by.expires)
-    user = db.get_one(User, caller.id)
-    token, secret = issue_token(db, user, new.name, new.role, expires)
-    note(db, request, caller, "token.create", new.name)
-    db.commit()
+    user = call.db.get_one(User, call.caller.id)
+    token, secret = issue_token(call.db, user, new.name, new.role, expires)
+    call.note("token.create", new.name)
+    call.db.commit()
     return TokenMade(**TokenShown.model_validate(token).model_dump(), token=secret)
 
 
 @router.delete("/{token}", status_code=204)
-def revoke_token(
-    token: Annotated[str, Path(max_length=32)], db: Db, caller: CurrentCaller, request: Request
-) -> None:
+def revoke_token(token: Annotated[str, Path(max_length=32)], call: AnyCall) -> None:
     """Revoke an API token of yours; a token can revoke none of a higher role than its own."""
-    row = db.get(Token, token)
-    if row is None or row.user_id != caller.id or row.is_session:
+    delete_token(call, None, token)
+
+
+def delete_token(call: Call, of: User | None, token: str) -> None:
+    """Revoke an API token: of a user where an admin does it, else of the caller's own."""
+    row = call.db.scalar(tokens_of(of.id if of else call.caller.id).where(Token.id == token))
+    if row is None:
         raise not_found("token")
-    if not caller.ceiling.includes(Role(row.role)):
-        raise Problem(403, f"Your token has the role of {caller.ceiling}, and cannot revoke a higher one.")
-    db.delete(row)
-    note(db, request, caller, "token.revoke", row.name)
-    db.commit()
+    ceiling = call.caller.ceiling
+    if not ceiling.includes(row.role):
+        raise Problem(403, f"Your token has the role of {ceiling}, and cannot revoke a higher one.")
+    call.db.delete(row)
+    call.note("token.revoke", f"{of.name}: {row.name}" if of else row.name)
+    call.db.commit()

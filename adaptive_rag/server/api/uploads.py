@@ -8,18 +8,16 @@ import json
 import logging
 import shutil
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping
 from contextlib import ExitStack
 from datetime import timedelta
-from pathlib import Path
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Header, Request
 from fastapi.concurrency import run_in_threadpool
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 from sqlalchemy import delete, select
 from sqlalchemy.exc import SQLAlchemyError
-from sqlalchemy.orm import Session
 from starlette.datastructures import FormData, UploadFile
 from starlette.requests import ClientDisconnect
 from starlette.types import Message
@@ -27,14 +25,12 @@ from starlette.types import Message
 from adaptive_rag.errors import IndexingError, InputError
 from adaptive_rag.ingest.loaders import list_suffixes
 from adaptive_rag.ingest.web_fetch import read_address
-from adaptive_rag.server.access import Caller, CurrentCaller, ReadableCollection, WritableCollection
+from adaptive_rag.server.access import ReadCall, WriteCall
 from adaptive_rag.server.api.documents import Accepted, accept
-from adaptive_rag.server.audit import note
-from adaptive_rag.server.database import Db
-from adaptive_rag.server.folders import CollectionFolder, safe_name, version_of
+from adaptive_rag.server.api.forms import Form
+from adaptive_rag.server.folders import Written, safe_name, version_of
 from adaptive_rag.server.problems import Problem
-from adaptive_rag.server.services import Parts
-from adaptive_rag.server.tables import Collection, Document, Upload, now
+from adaptive_rag.server.tables import Document, Upload, now
 
 _log = logging.getLogger(__name__)
 router = APIRouter(prefix="/collections/{collection}/documents", tags=["documents"])
@@ -46,50 +42,35 @@ LEAST_BYTES_PER_SECOND = 10_000
 KEYS_KEPT = timedelta(days=1)
 # What a form may have around its files: their names and the lines between them.
 AROUND_FILES = MEGABYTE
-_UPLOAD_FORM = {
-    "requestBody": {
-        "required": True,
-        "content": {
-            "multipart/form-data": {
-                "schema": {
-                    "type": "object",
-                    "required": ["files"],
-                    "properties": {
-                        "files": {"type": "array", "items": {"type": "string", "format": "binary"}}
-                    },
-                }
-            }
-        },
-    }
-}
+_FILES = {"type": "array", "items": {"type": "string", "format": "binary"}}
+_SCHEMA = {"type": "object", "required": ["files"], "properties": {"files": _FILES}}
+_UPLOAD_FORM = {"requestBody": {"required": True, "content": {"multipart/form-data": {"schema": _SCHEMA}}}}
 
 
-class Address(BaseModel):
+class Address(Form):
     """A page of the web to read."""
 
     model_config = ConfigDict(
-        extra="forbid", json_schema_extra={"examples": [{"address": "https://example.org/opening-hours"}]}
+        json_schema_extra={"examples": [{"address": "https://example.org/opening-hours"}]}
     )
 
     address: str = Field(max_length=1000, pattern=r"^https?://")
 
 
-class Uploadable(BaseModel):
+class Uploadable(Form):
     """What may be uploaded."""
 
     suffixes: list[str] = Field(description="Ends of the names of files that are read.")
     megabytes: int = Field(description="Size of one upload with all its documents, at most.")
 
 
-async def _uploaded(
-    request: Request, found: WritableCollection, db: Db, parts: Parts
-) -> AsyncIterator[list[UploadFile]]:
+async def _uploaded(call: WriteCall) -> AsyncIterator[list[UploadFile]]:
     """Receive the files of a form, in files without a name that vanish with this process."""
+    request = call.request
     if not request.headers.get("content-type", "").lower().startswith("multipart/form-data"):
         raise Problem(415, "Send the documents as multipart/form-data.")
-    await run_in_threadpool(db.close)  # a slow upload holds no connection
-    most = parts.settings.max_upload_megabytes * MEGABYTE
-    form = await _read_form(request, most)
+    await run_in_threadpool(call.db.close)  # a slow upload holds no connection
+    form = await _read_form(request, call.parts.settings.max_upload_megabytes * MEGABYTE)
     try:
         files = [file for _, file in form.multi_items() if not isinstance(file, str)]
         if not files or len(files) < len(form.multi_items()):
@@ -134,20 +115,17 @@ async def _read_form(request: Request, most: int) -> FormData:
 
 
 @router.get("/uploadable")
-def show_uploadable(found: ReadableCollection, parts: Parts) -> Uploadable:
+def show_uploadable(call: ReadCall) -> Uploadable:
     """Say which kinds of files are read, and how large an upload may be."""
-    return Uploadable(suffixes=list_suffixes().split(", "), megabytes=parts.settings.max_upload_megabytes)
+    megabytes = call.parts.settings.max_upload_megabytes
+    return Uploadable(suffixes=list_suffixes().split(", "), megabytes=megabytes)
 
 
 # What is uploaded is counted as it comes, to the operator's bound.
 @router.post("", status_code=202, openapi_extra=_UPLOAD_FORM, max_body_size=2**50)
 def upload_documents(
     files: Annotated[list[UploadFile], Depends(_uploaded)],
-    found: WritableCollection,
-    db: Db,
-    caller: CurrentCaller,
-    parts: Parts,
-    request: Request,
+    call: WriteCall,
     idempotency_key: Annotated[str | None, Header(min_length=1, max_length=255)] = None,
 ) -> Accepted:
     """Upload documents; one of the same name is replaced. They are safe on disk when this is answered.
@@ -158,119 +136,98 @@ def upload_documents(
     names = [safe_name(file.filename or "") for file in files]
     if len(set(names)) < len(names):
         raise Problem(422, "Two of the documents have the same name.")
-    folder = parts.folder_of(found)
     with ExitStack() as stack:
-        stack.enter_context(folder.changing())
-        written = list[tuple[Path, str, int]]()
+        stack.enter_context(call.folder.changing())
+        written = dict[str, Written]()
         for file, name in zip(files, names, strict=True):
-            written.append(folder.write(file.file, name))
-            stack.callback(shutil.rmtree, written[-1][0], ignore_errors=True)
-        content = json.dumps(
-            [found.id, sorted(zip(names, (digest for _, digest, _ in written), strict=True))]
-        )
-        answered = _answered(db, caller, idempotency_key, hashlib.sha256(content.encode()).hexdigest())
+            written[name] = call.folder.write(file.file, name)
+            stack.callback(shutil.rmtree, written[name].folder, ignore_errors=True)
+        answered = _answered(call, idempotency_key, written)
         if isinstance(answered, Accepted):
             return answered
-        sizes = dict(zip(names, (size for _, _, size in written), strict=True))
-        _check_quota(db, found, folder, sizes, parts.settings.max_collection_megabytes)
-        rows, replaced = _replace_rows(db, found, caller, names, written)
-        versions = {version_of(row) for row in rows}
-        ours = select(Document).where(Document.collection_id == found.id)
-        try:
-            for row, (place, _, _) in zip(rows, written, strict=True):
-                folder.publish(place, row)
-            accepted = accept(db, found, caller, rows)
-            note(db, request, caller, "document.upload", f"{found.name}: {', '.join(names)}")
-            if answered:
-                answered.answer = accepted.model_dump(mode="json")
-                db.add(answered)
-            db.commit()
-        except (OSError, SQLAlchemyError):
-            db.rollback()
-            # Asked anew, for a connection may break after the rows were kept.
-            kept = {version_of(row) for row in db.scalars(ours)}
-            for version in versions - replaced - kept:
-                folder.retire(version)
-            raise
-        for version in replaced - versions:
-            folder.retire(version)
-    parts.queue.tell(found.id)
-    return accepted
+        _check_quota(call, written)
+        return _keep(call, written, answered)
 
 
-def _answered(db: Session, caller: Caller, key: str | None, digest: str) -> Accepted | Upload | None:
+def _answered(call: WriteCall, key: str | None, written: Mapping[str, Written]) -> Accepted | Upload | None:
     """Return the answer that a key had before, or the row that will keep it; None without a key.
 
     Old keys are forgotten.
     """
     if key is None:
         return None
-    db.execute(delete(Upload).where(Upload.created < now() - KEYS_KEPT))
-    known = db.get(Upload, (caller.id, key))
+    content = json.dumps([call.collection.id, sorted((name, file.digest) for name, file in written.items())])
+    digest = hashlib.sha256(content.encode()).hexdigest()
+    call.db.execute(delete(Upload).where(Upload.created < now() - KEYS_KEPT))
+    known = call.db.get(Upload, (call.caller.id, key))
     if known is None:
-        return Upload(user_id=caller.id, key=key, digest=digest)
+        return Upload(user_id=call.caller.id, key=key, digest=digest)
     if known.digest != digest:
         raise Problem(422, "This Idempotency-Key was used for another upload. Take a new one.")
     return Accepted.model_validate(known.answer)
 
 
-def _check_quota(
-    db: Session, found: Collection, folder: CollectionFolder, sizes: Mapping[str, int], megabytes: int
-) -> None:
-    """Check that a collection may hold what comes, beside what no worker has cleared away yet.
-
-    Raises:
-        Problem: 413; it may not.
-    """
+def _check_quota(call: WriteCall, written: Mapping[str, Written]) -> None:
+    """Refuse (413) what a collection may not hold beside what no worker has cleared away yet."""
+    megabytes = call.parts.settings.max_collection_megabytes
     facts = select(Document.id, Document.digest, Document.name, Document.size)
-    rows = db.execute(facts.where(Document.collection_id == found.id)).all()
-    held = sum(sizes.values()) + sum(size for _, _, name, size in rows if name not in sizes)
-    left = folder.leftover_bytes([(document_id, digest) for document_id, digest, _, _ in rows])
+    rows = call.db.execute(facts.where(Document.collection_id == call.collection.id)).all()
+    held = sum(file.size for file in written.values())
+    held += sum(row.size for row in rows if row.name not in written)
+    left = call.folder.leftover_bytes([(row.id, row.digest) for row in rows])
     if held + left > megabytes * MEGABYTE:
-        more = (
-            f" {left / MEGABYTE:,.1f} MB of it were replaced or deleted, and go with the next job."
-            if left
-            else ""
-        )
-        raise Problem(413, f"A collection may hold {megabytes:,} MB (server.max_collection_megabytes).{more}")
+        more = f" {left / MEGABYTE:,.1f} MB of it were replaced or deleted, and go with the next job."
+        limit = f"A collection may hold {megabytes:,} MB (server.max_collection_megabytes)."
+        raise Problem(413, limit + (more if left else ""))
 
 
-def _replace_rows(
-    db: Session,
-    found: Collection,
-    caller: Caller,
-    names: Sequence[str],
-    written: Sequence[tuple[Path, str, int]],
-) -> tuple[list[Document], set[str]]:
-    """Return the rows of what was written, new ones or those of the same name, and what they replace."""
-    named = select(Document).where(Document.collection_id == found.id, Document.name.in_(names))
-    known = {row.name: row for row in db.scalars(named)}
-    rows, replaced = [], {version_of(row) for row in known.values()}
-    for name, (_, digest, size) in zip(names, written, strict=True):
-        row = known.get(name) or Document(collection_id=found.id, name=name)
-        row.digest, row.size, row.added_by, row.added = digest, size, caller.id, now()
-        db.add(row)
+def _keep(call: WriteCall, written: Mapping[str, Written], answered: Upload | None) -> Accepted:
+    """Make what was written the files of documents, new ones or those of the same name; all or nothing."""
+    folder, db, collection = call.folder, call.db, call.collection
+    ours = select(Document).where(Document.collection_id == collection.id)
+    known = {row.name: row for row in db.scalars(ours.where(Document.name.in_(written)))}
+    replaced = {version_of(row) for row in known.values()}
+    rows = []
+    for name, file in written.items():
+        row = known.get(name) or Document(collection_id=collection.id, name=name)
+        row.digest, row.size, row.added_by, row.added = file.digest, file.size, call.caller.id, now()
         rows.append(row)
+    db.add_all(rows)
     db.flush()
-    return rows, replaced
+    versions = {version_of(row) for row in rows}
+    try:
+        for row in rows:
+            folder.publish(written[row.name].folder, row)
+        accepted = accept(call, rows)
+        call.note("document.upload", f"{collection.name}: {', '.join(written)}")
+        if answered:
+            answered.answer = accepted.model_dump(mode="json")
+            db.add(answered)
+        db.commit()
+    except (OSError, SQLAlchemyError):
+        db.rollback()
+        # Asked anew, for a connection may break after the rows were kept.
+        kept = {version_of(row) for row in db.scalars(ours)}
+        for version in versions - replaced - kept:
+            folder.retire(version)
+        raise
+    for version in replaced - versions:
+        folder.retire(version)
+    return accepted
 
 
 @router.post("/address", status_code=202)
-def add_address(
-    new: Address, found: WritableCollection, db: Db, caller: CurrentCaller, parts: Parts, request: Request
-) -> Accepted:
+def add_address(new: Address, call: WriteCall) -> Accepted:
     """Read a page of the web, and read it again where it is a document already."""
     try:
         name = str(read_address(new.address))
     except IndexingError as error:
         raise InputError(f"The address {error}.") from None
-    query = select(Document).where(Document.collection_id == found.id, Document.name == name)
-    row = db.scalar(query) or Document(
-        collection_id=found.id, name=name, size=0, digest="", added_by=caller.id
-    )
-    db.add(row)
-    accepted = accept(db, found, caller, [row])
-    note(db, request, caller, "document.address", f"{found.name}: {name}")
-    db.commit()
-    parts.queue.tell(found.id)
+    facts = {"collection_id": call.collection.id, "name": name}
+    row = call.db.scalar(select(Document).filter_by(**facts))
+    row = row or Document(**facts, size=0, digest="", added_by=call.caller.id)
+    call.db.add(row)
+    accepted = accept(call, [row])
+    call.note("document.address", f"{call.collection.name}: {name}")
+    call.db.commit()
     return accepted

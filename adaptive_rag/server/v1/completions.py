@@ -5,68 +5,87 @@ from __future__ import annotations
 import json
 import re
 import time
+from collections import Counter
 from collections.abc import AsyncIterator
+from dataclasses import dataclass
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Depends
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import StreamingResponse
+from openai.types import CompletionUsage
+from openai.types.chat import ChatCompletion, ChatCompletionMessage
+from openai.types.chat.chat_completion import Choice
+from openai.types.chat.chat_completion_message import Annotation, AnnotationURLCitation
+from sqlalchemy import select
+from sqlalchemy.orm import Session
 
 from adaptive_rag.context.caller import newest
 from adaptive_rag.errors import InputError
+from adaptive_rag.ingest.web import is_address
+from adaptive_rag.models.onnx import load_minilm
+from adaptive_rag.server.access import ASKING, AnyCall
 from adaptive_rag.server.answering import Question
-from adaptive_rag.server.api.ask import index_to_ask, unless_gone
-from adaptive_rag.server.database import Db
+from adaptive_rag.server.api.ask import Chunks, Quality, unless_gone
 from adaptive_rag.server.folders import Searched
 from adaptive_rag.server.problems import details_of
-from adaptive_rag.server.rates import AskingCaller
-from adaptive_rag.server.services import Parts, Services
-from adaptive_rag.server.tables import new_id
-from adaptive_rag.server.v1.answers import Task, completion_of
+from adaptive_rag.server.services import Services
+from adaptive_rag.server.tables import Document, new_id
 from adaptive_rag.server.v1.errors import error_of
-from adaptive_rag.server.v1.forms import MOST_BYTES, MOST_TURNS, ChatRequest, Completion
-from adaptive_rag.server.v1.models import Model, find_model
+from adaptive_rag.server.v1.forms import MOST_BYTES, MOST_TURNS, ChatRequest
+from adaptive_rag.server.v1.models import AskedModel, find_model
+from adaptive_rag.text.markers import iter_markers, number_of
 
 router = APIRouter()
-STREAM = {
-    "text/event-stream": {
-        "example": 'data: {"id": "chatcmpl-5f1c", "object": "chat.completion.chunk", "created": 1788220800, '
-        '"model": "handbook", "choices": [{"index": 0, "delta": {"content": "In "}, "finish_reason": null}]}'
-        "\n\ndata: [DONE]\n\n"
-    }
-}
+_STREAM = (
+    'data: {"id": "chatcmpl-5f1c", "object": "chat.completion.chunk", "created": 1788220800, "model": '
+    '"handbook", "choices": [{"index": 0, "delta": {"content": "In "}, "finish_reason": null}]}'
+    "\n\ndata: [DONE]\n\n"
+)
+# What a citation tells beyond OpenAI's fields.
+_CITED = ("marker", "source", "page", "place", "start", "end", "quote")
 _WORD = re.compile(r"\S+\s*|\s+")
 
 
-def _find_index(
-    asked: ChatRequest, caller: AskingCaller, db: Db, parts: Parts
-) -> tuple[ChatRequest, Model, Searched]:
-    """Return what is asked, of which model, and the index to search; free the database meanwhile."""
-    model = find_model(db, caller, asked.model)
-    return asked, model, index_to_ask(model.collection, db, parts)
+@dataclass(frozen=True)
+class Task:
+    """A question under way, and what its answer needs beside it."""
+
+    asked: ChatRequest
+    model: AskedModel
+    chunks: Chunks
+    parts: Services
+    # the address of this server, as its caller knows it
+    base: str
+
+
+def _find_index(asked: ChatRequest, call: AnyCall) -> tuple[AskedModel, Searched]:
+    """Return the model that is asked and the index to search; free the database meanwhile."""
+    model = find_model(call.db, call.caller, asked.model)
+    call.db.close()
+    return model, call.parts.index_of(model.collection)
 
 
 async def _begin(
-    found: Annotated[tuple[ChatRequest, Model, Searched], Depends(_find_index)],
-    caller: AskingCaller,
-    parts: Parts,
-    request: Request,
+    asked: ChatRequest, opened: Annotated[tuple[AskedModel, Searched], Depends(_find_index)], call: AnyCall
 ) -> AsyncIterator[Task]:
-    asked, model, index = found
-    question = _question_of(asked, model, parts)
-    async with parts.answering.stream(question, index, caller.id) as chunks:
-        yield Task(asked, model, chunks, str(request.base_url).rstrip("/"))
+    model, index = opened
+    question = _question_of(asked, model, call.parts)
+    async with call.parts.answering.stream(question, index, call.caller.id) as chunks:
+        yield Task(asked, model, chunks, call.parts, str(call.request.base_url).rstrip("/"))
 
 
 @router.post(
     "/chat/completions",
-    response_model=Completion,
-    responses={200: {"content": STREAM}},
+    response_model=ChatCompletion,
+    response_model_exclude_unset=True,
+    responses={200: {"content": {"text/event-stream": {"example": _STREAM}}}},
     max_body_size=MOST_BYTES,
+    dependencies=[ASKING],
 )
 async def complete(
-    task: Annotated[Task, Depends(_begin)], parts: Parts, request: Request
-) -> Completion | StreamingResponse:
+    task: Annotated[Task, Depends(_begin)], call: AnyCall
+) -> ChatCompletion | StreamingResponse:
     """Answer the question that a conversation ends with, with citations as annotations.
 
     A stream brings what a model writes, before it has been checked, as `reasoning_content`; then the
@@ -74,15 +93,12 @@ async def complete(
     `stream_options` asks for it. Who goes away ends the work on their question.
     """
     if task.asked.stream:
-        return StreamingResponse(
-            _events(task, parts),
-            media_type="text/event-stream",
-            headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
-        )
-    return await unless_gone(request, _answer(task, parts))
+        headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+        return StreamingResponse(_events(task), media_type="text/event-stream", headers=headers)
+    return await unless_gone(call.request, _answer(task))
 
 
-def _question_of(asked: ChatRequest, model: Model, parts: Services) -> Question:
+def _question_of(asked: ChatRequest, model: AskedModel, parts: Services) -> Question:
     settings = dict(asked.adaptive_rag.model_extra or {})
     if model.route is not None and settings.setdefault("route", model.route) != model.route:
         raise InputError(
@@ -95,12 +111,12 @@ def _question_of(asked: ChatRequest, model: Model, parts: Services) -> Question:
     )
 
 
-async def _answer(task: Task, parts: Services) -> Completion:
+async def _answer(task: Task) -> ChatCompletion:
     output = [chunk async for chunk in task.chunks][-1]
-    return await run_in_threadpool(completion_of, task, output, parts)
+    return await run_in_threadpool(_completion_of, task, output)
 
 
-async def _events(task: Task, parts: Services) -> AsyncIterator[str]:
+async def _events(task: Task) -> AsyncIterator[str]:
     """Write the lines of a stream."""
     frame = {
         "id": f"chatcmpl-{new_id()}",
@@ -123,20 +139,82 @@ async def _events(task: Task, parts: Services) -> AsyncIterator[str]:
                 yield line({"reasoning_content": chunk["draft"] or "\n\n"})
             elif "answer" not in chunk:
                 yield ": working\n\n"
-        answer = await run_in_threadpool(completion_of, task, chunk, parts)
+        answer = (await run_in_threadpool(_completion_of, task, chunk)).to_dict()
     except Exception as error:
-        yield _data(error_of(details_of(error)).model_dump())
+        yield _data(error_of(details_of(error)))
         return
-    message = answer.choices[0].message
-    for word in _WORD.findall(message.content):
+    message: Any = answer["choices"][0]["message"]  # type: ignore[index]
+    for word in _WORD.findall(message["content"]):
         yield line({"content": word})
-    if message.annotations:
-        yield line({"annotations": [annotation.model_dump() for annotation in message.annotations]})
-    yield line({}, "stop", adaptive_rag=answer.adaptive_rag.model_dump())
+    if message["annotations"]:
+        yield line({"annotations": message["annotations"]})
+    yield line({}, "stop", adaptive_rag=answer["adaptive_rag"])
     if wants_usage:
-        yield _data({**frame, "choices": [], "usage": answer.usage.model_dump()})
+        yield _data({**frame, "choices": [], "usage": answer["usage"]})
     yield "data: [DONE]\n\n"
 
 
 def _data(value: Any) -> str:
     return f"data: {json.dumps(value)}\n\n"
+
+
+def _completion_of(task: Task, output: dict[str, Any]) -> ChatCompletion:
+    """Return the graph's output as a completion."""
+    message = ChatCompletionMessage(
+        role="assistant",
+        content=output["answer"],
+        refusal=None,
+        annotations=_annotations_of(task, output),
+    )
+    return ChatCompletion(
+        id=f"chatcmpl-{new_id()}",
+        object="chat.completion",
+        created=int(time.time()),
+        model=task.asked.model,
+        choices=[Choice(index=0, message=message, logprobs=None, finish_reason="stop")],
+        usage=_usage_of(task.asked, output),
+        adaptive_rag={name: output[name] for name in Quality.model_fields},
+    )
+
+
+def _annotations_of(task: Task, output: dict[str, Any]) -> list[Annotation]:
+    """Return a citation for each mark in the answer."""
+    citations = {citation["marker"]: citation for citation in output["citations"]}
+    addresses = _addresses_of(task, {citation["source"] for citation in citations.values()})
+    annotations = []
+    for mark in iter_markers(output["answer"]):
+        if citation := citations.get(number_of(mark[0])):
+            facts = {name: citation[name] for name in _CITED}
+            facts |= {"start_index": mark.start(), "end_index": mark.end(), "title": citation["source"]}
+            cited = AnnotationURLCitation(url=addresses[citation["source"]], **facts)
+            annotations.append(Annotation(type="url_citation", url_citation=cited))
+    return annotations
+
+
+def _addresses_of(task: Task, sources: set[str]) -> dict[str, str]:
+    """Return where each source can be read; where it is no file of its own, the list of documents."""
+    collection = task.model.collection
+    documents = f"{task.base}/api/v1/collections/{collection.name}/documents"
+    ours = select(Document.name, Document.id).where(Document.collection_id == collection.id)
+    with Session(task.parts.engine) as db:
+        rows = db.execute(ours.where(Document.name.in_(sources)))
+        files = {name: f"{documents}/{id_}/file" for name, id_ in rows}
+    return {source: source if is_address(source) else files.get(source, documents) for source in sources}
+
+
+def _usage_of(asked: ChatRequest, output: dict[str, Any]) -> CompletionUsage:
+    """Count tokens: those of a chat model as it told them, else what was asked and answered by our own."""
+    tokens: Counter[str] = Counter()
+    for record in output["trace"]:
+        tokens.update(record.get("tokens", {}))
+    read, written = tokens["input"], tokens["output"]
+    if not tokens:
+        count = load_minilm().count_tokens
+        read = sum(count(message.content) for message in asked.messages)
+        written = count(output["answer"])
+    return CompletionUsage(
+        prompt_tokens=read,
+        completion_tokens=written,
+        total_tokens=read + written,
+        counted_by="chat model" if tokens else "embedded tokenizer",
+    )

@@ -1,4 +1,4 @@
-"""What is asked and answered at /v1, in the form of OpenAI's chat completions."""
+"""What is asked at /v1, in the form of OpenAI's chat completions. The answers are of the types of openai."""
 
 from __future__ import annotations
 
@@ -7,12 +7,18 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
 from adaptive_rag.query.history import MAX_QUESTION
-from adaptive_rag.state import Place, Turn
+from adaptive_rag.state import Turn
 
 # The last turns of a conversation that are read, at most.
 MOST_TURNS = 100
 # A long conversation; what is read of it the operator bounds by serving.max_turns and max_characters.
 MOST_BYTES = 4_000_000
+EXAMPLE: dict[str, Any] = {
+    "model": "handbook",
+    "messages": [{"role": "user", "content": "What is the highest water level ever recorded?"}],
+    "stream": False,
+    "adaptive_rag": {"k": 5},
+}
 
 
 def _text_of(content: Any) -> Any:
@@ -85,20 +91,7 @@ class ChatRequest(BaseModel):
     effect: the operator's settings decide. Those that would make the answer mean something else are refused.
     """
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "model": "handbook",
-                    "messages": [
-                        {"role": "user", "content": "What is the highest water level ever recorded?"}
-                    ],
-                    "stream": False,
-                    "adaptive_rag": {"k": 5},
-                }
-            ]
-        }
-    )
+    model_config = ConfigDict(json_schema_extra={"examples": [EXAMPLE]})
 
     model: str = Field(
         max_length=300, description="A collection, a route, or both, as /v1/models lists them."
@@ -139,109 +132,3 @@ class ChatRequest(BaseModel):
             for message in self.messages[:-1]
             if message.role in ("user", "assistant") and message.content
         ]
-
-
-class ModelShown(BaseModel):
-    """A collection, or one route over it, under the name by which it is asked."""
-
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "id": "handbook:factual", "object": "model", "created": 1788220800,
-                    "owned_by": "adaptive-rag",
-                }
-            ]
-        }
-    )  # fmt: skip
-
-    id: str
-    object: Literal["model"] = "model"
-    created: int = Field(description="When the collection was made, in seconds since 1970.")
-    owned_by: Literal["adaptive-rag"] = "adaptive-rag"
-
-
-class ModelList(BaseModel):
-    """What can be asked."""
-
-    object: Literal["list"] = "list"
-    data: list[ModelShown]
-
-
-class URLCitation(BaseModel):
-    """A mark in the answer, and what it stands for."""
-
-    start_index: int = Field(description="Where the mark begins in the answer, in characters.")
-    end_index: int = Field(description="Where it ends: the answer's text from start to end is the mark.")
-    title: str = Field(description="The name of the document.")
-    url: str = Field(description="Where the document can be read: its page, or its file on this server.")
-    marker: int
-    source: str
-    page: int | None
-    place: Place
-    start: int = Field(description="Where the quote begins in the document's text, in characters.")
-    end: int
-    quote: str
-
-
-class Annotation(BaseModel):
-    """A citation, as a message of OpenAI's API carries it."""
-
-    type: Literal["url_citation"] = "url_citation"
-    url_citation: URLCitation
-
-
-class AnswerMessage(BaseModel):
-    """The answer."""
-
-    role: Literal["assistant"] = "assistant"
-    content: str
-    refusal: None = None
-    annotations: list[Annotation]
-
-
-class Choice(BaseModel):
-    """The one answer that there is."""
-
-    index: Literal[0] = 0
-    message: AnswerMessage
-    logprobs: None = None
-    finish_reason: Literal["stop"] = "stop"
-
-
-class Usage(BaseModel):
-    """The tokens of a question and its answer."""
-
-    prompt_tokens: int
-    completion_tokens: int
-    total_tokens: int
-    counted_by: Literal["chat model", "embedded tokenizer"] = Field(
-        description="The chat model's own count, of all its calls for this answer; or where it made none or "
-        "told none, the words asked and answered, by the tokenizer of the embedded model."
-    )
-
-
-class Details(BaseModel):
-    """What OpenAI's form has no place for."""
-
-    query_type: str = Field(description="The route that was taken.")
-    confidence: float | None = Field(
-        description="How likely the passages that were read answer the question, 0 to 1; null where nothing "
-        "judged them."
-    )
-    grounding: float = Field(
-        description="Share of the answer's claims that the passages support; 1 for quotes of the documents."
-    )
-    abstained: bool = Field(description="The documents do not hold an answer.")
-
-
-class Completion(BaseModel):
-    """An answer with its citations."""
-
-    id: str
-    object: Literal["chat.completion"] = "chat.completion"
-    created: int
-    model: str
-    choices: list[Choice]
-    usage: Usage
-    adaptive_rag: Details

@@ -1,4 +1,4 @@
-"""Long lists, a page at a time."""
+"""What many routes take and answer: forms, the names of routes, and lists a page at a time."""
 
 from __future__ import annotations
 
@@ -6,11 +6,29 @@ from collections.abc import Callable
 from typing import Annotated, Any, Generic, NamedTuple, TypeVar
 
 from fastapi import Depends, Query
-from pydantic import BaseModel, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from sqlalchemy import Select, func, select
 from sqlalchemy.orm import Session
 
+from adaptive_rag.graph.strategies import NAMES
+
 Item = TypeVar("Item")
+
+
+class Form(BaseModel):
+    """What is sent or answered: a field that is not known is refused."""
+
+    model_config = ConfigDict(extra="forbid", from_attributes=True)
+
+
+def _known_route(name: str) -> str:
+    if name not in NAMES:
+        raise ValueError(f"expected one of {', '.join(NAMES)}")
+    return name
+
+
+# The name of a strategy, as its table has it.
+Route = Annotated[str, AfterValidator(_known_route), Field(json_schema_extra={"enum": list(NAMES)})]
 
 
 class Page(BaseModel, Generic[Item]):
@@ -27,21 +45,20 @@ class Window(NamedTuple):
     offset: int
 
 
-def _part(
+def _window(
     limit: Annotated[int, Query(ge=1, le=500, description="Items of a page.")] = 100,
     offset: Annotated[int, Query(ge=0, le=2**31, description="Items before the page.")] = 0,
 ) -> Window:
     return Window(limit, offset)
 
 
-# The part of a list that is asked for.
-Part = Annotated[Window, Depends(_part)]
+WindowAsked = Annotated[Window, Depends(_window)]
 
 
 def page_of(
-    db: Session, query: Select[*tuple[Any, ...]], part: Part, show: Callable[..., Item]
+    db: Session, query: Select[*tuple[Any, ...]], window: Window, show: Callable[..., Item]
 ) -> Page[Item]:
     """Return a page of what a query finds; `show` is given what it selects, row by row."""
     total = db.scalar(select(func.count()).select_from(query.order_by(None).subquery())) or 0
-    rows = db.execute(query.limit(part.limit).offset(part.offset))
+    rows = db.execute(query.limit(window.limit).offset(window.offset))
     return Page(items=[show(*row) for row in rows], total=total)

@@ -1,0 +1,46 @@
+"""Roles: what each may do, in one table. A new role is a new row here."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Self
+
+
+class Action(StrEnum):
+    """What may be done. Each lets its holder see the fields of the forms that its routes answer with."""
+
+    READ = "read"  # see a collection, its documents and jobs; ask it, keep threads, judge its answers
+    WRITE = "write"  # add, read again and delete documents; cancel jobs
+    MANAGE = "manage"  # describe it, rebuild its index, see everybody's feedback, set members, delete it
+    SERVE = "serve"  # users, collections, the router and the record of events: a server admin's, whoever asks
+
+
+class Role(StrEnum):
+    """What somebody may do in a collection: the table of roles, the lowest first."""
+
+    actions: frozenset[Action]
+
+    READER = "reader", {Action.READ}
+    WRITER = "writer", {Action.READ, Action.WRITE}
+    ADMIN = "admin", {Action.READ, Action.WRITE, Action.MANAGE, Action.SERVE}
+
+    def __new__(cls, name: str, actions: set[Action] = frozenset()) -> Self:  # type: ignore[assignment]
+        """Make a row of the table."""
+        role = str.__new__(cls, name)
+        role._value_ = name
+        role.actions = frozenset(actions)
+        return role
+
+    def includes(self, other: Role) -> bool:
+        """Tell whether this role may do all that another may."""
+        return self.actions >= other.actions
+
+    def within(self, ceiling: Role) -> Role | None:
+        """Return the highest role that may do nothing but what both may."""
+        both = self.actions & ceiling.actions
+        return next((role for role in reversed(Role) if role.actions <= both), None)
+
+
+def lowest_with(action: Action) -> Role:
+    """Return the first role that may do something, as refusals name it."""
+    return next(role for role in Role if action in role.actions)
