@@ -38,8 +38,6 @@ Part: TypeAlias = str | Text | tuple[str, str]
 
 # Longer lines are hard to read, however wide the terminal is.
 MEASURE = 96
-# How the warning for a setting's old name begins; see `adaptive_rag/context/old_names.py`.
-OLD_NAME = "The setting "
 
 
 class _Terminal(Console):
@@ -260,15 +258,13 @@ def _own_warnings_in_plain_lines() -> Iterator[None]:
 
     def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
         text = str(message)
-        old_name = issubclass(category, DeprecationWarning) and text.startswith(OLD_NAME)
-        if not old_name and not issubclass(category, AdaptiveRAGWarning):
+        if not issubclass(category, AdaptiveRAGWarning):
             show_other(message, category, *place, **more)
         elif text not in printed:
             printed.add(text)
             print_note(text)
 
     with warnings.catch_warnings():
-        warnings.filterwarnings("always", OLD_NAME, DeprecationWarning)
         show_other, warnings.showwarning = warnings.showwarning, show
         yield
 
