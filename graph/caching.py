@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from cachetools import LRUCache
+from cachetools import TLRUCache
 from langgraph.cache.base import BaseCache, FullKey, Namespace
 
 from adaptive_rag.conversation import strict_serializer
@@ -61,23 +62,27 @@ class _BoundedCache(BaseCache[Any]):
     def __init__(self) -> None:
         super().__init__()
         self._lock = threading.Lock()
-        self._kept: LRUCache[FullKey, tuple[str, bytes]] = LRUCache(
-            MEMORY_BYTES, getsizeof=lambda kept: len(kept[1])
+        self._kept: TLRUCache[FullKey, _Kept] = TLRUCache(
+            MEMORY_BYTES,
+            ttu=lambda key, kept, now: now + kept.seconds,
+            getsizeof=lambda kept: len(kept.content),
         )
 
     def get(self, keys: Sequence[FullKey]) -> dict[FullKey, Any]:
         with self._lock:
             found = {key: kept for key in keys if (kept := self._kept.get(key)) is not None}
-        return {key: self.serde.loads_typed(kept) for key, kept in found.items()}
+        return {key: self.serde.loads_typed((kept.kind, kept.content)) for key, kept in found.items()}
 
     async def aget(self, keys: Sequence[FullKey]) -> dict[FullKey, Any]:
         return self.get(keys)
 
     def set(self, pairs: Mapping[FullKey, tuple[Any, int | None]]) -> None:
-        # The graph's policies name no time after which a result is stale: its key holds all it depends on.
-        made = {key: self.serde.dumps_typed(value) for key, (value, _) in pairs.items()}
+        made = {
+            key: _Kept(*self.serde.dumps_typed(value), math.inf if seconds is None else seconds)
+            for key, (value, seconds) in pairs.items()
+        }
         with self._lock:
-            self._kept.update({key: kept for key, kept in made.items() if len(kept[1]) <= MEMORY_BYTES})
+            self._kept.update({key: kept for key, kept in made.items() if len(kept.content) <= MEMORY_BYTES})
 
     async def aset(self, pairs: Mapping[FullKey, tuple[Any, int | None]]) -> None:
         self.set(pairs)
@@ -90,6 +95,12 @@ class _BoundedCache(BaseCache[Any]):
 
     async def aclear(self, namespaces: Sequence[Namespace] | None = None) -> None:
         self.clear(namespaces)
+
+
+class _Kept(NamedTuple):
+    kind: str
+    content: bytes
+    seconds: float
 
 
 class _MemoryCache(_KeepsSuccess, _BoundedCache):

@@ -37,7 +37,7 @@ def test_without_a_reader_nothing_is_given_as_an_answer() -> None:
 
 
 def test_two_questions_in_one_are_answered_one_by_one() -> None:
-    parts = ["When was the wall built?", "who was the builder?"]
+    parts = ["When was the wall built?", "who paid for the wall?"]
     asked = request(" ".join(parts), [WALL], parts=parts)
 
     class ReadsByPart(ScriptedReader):
@@ -49,8 +49,16 @@ def test_two_questions_in_one_are_answered_one_by_one() -> None:
     assert evidence.outcome == "answer" and said
     assert said.text.splitlines() == [
         "The wall was built in 1955. [1]",
-        "The documents hold nothing on “who was the builder?”.",
+        "The documents hold nothing on “who paid for the wall?”.",
     ]
+
+
+@pytest.mark.parametrize("question", ["|", "why", "???", "xyzzy " * 500])
+def test_what_shares_no_word_with_what_was_read_is_not_answered(question: str) -> None:
+    asked = request(question, [WALL], {"1955": 0.9})
+    assert judge_evidence(asked).outcome == "refusal"
+    named = judge_evidence(request("why a wall", [WALL], {"1955": 0.9}))
+    assert (named.outcome, named.confidence) == ("answer", pytest.approx(0.9))
 
 
 def test_every_type_has_a_style() -> None:
