@@ -36,7 +36,8 @@ def by_side(request: AnswerRequest, judged: ScoredSentences) -> list[Block]:
     quotable = np.array([s.quality > 0 for s in judged.sentences], dtype=bool)
     side_of = np.where(on_matter & quotable, request.sides.argmax(axis=1), NEITHER)
     if not np.isin(side_of, [COLUMNS[asked]] if asked else [FOR, AGAINST]).any():
-        return answer_first(request, judged)
+        # Who asks for the side that no passage takes is not given the other.
+        return [] if asked and asked == request.missing else answer_first(request, judged)
     speakers = [speaker_of(request, s) for s in judged.sentences]
     worth = _best_of_each(judged.scores, speakers)
     # Who takes no side is counted, not quoted; where one side is asked for, so is the other.

@@ -10,15 +10,13 @@ from adaptive_rag.answer.score import ScoredSentences
 from adaptive_rag.graph.strategies.strategy import Strategy, build_pipeline
 from adaptive_rag.nodes import enhance, rerank
 
-STEPS = 6
-
 
 def steps_in_order(request: AnswerRequest, judged: ScoredSentences) -> list[Block]:
     """Show the best sentences of the best passage as numbered steps, in the order of the manual."""
     best = judged.sentences[int(np.argmax(judged.scores))].document
     same = np.array([sentence.document == best for sentence in judged.sentences])
     scores = np.where(same, judged.scores, -np.inf)
-    chosen = choose(judged, scores, STEPS, request.style.share * judged.best)
+    chosen = choose(judged, scores, request.style.quotes)
     return [Block(sorted(chosen, key=lambda sentence: sentence.start), numbered=True)]
 
 
@@ -28,7 +26,7 @@ STRATEGY = Strategy(
     build=lambda: build_pipeline(enhance, rerank),
     style=AnswerStyle(
         arrange=steps_in_order,
-        share=0.02,
+        quotes=6,
         instruction="This question asks for a procedure. Give its steps as a numbered list, in their order.",
     ),
     colour="#a33a5b",

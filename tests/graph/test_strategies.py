@@ -29,7 +29,7 @@ def test_a_record_is_complete(name: str) -> None:
     assert strategy.name == name and re.fullmatch(r"[a-z]+", name)
     assert strategy.purpose
     assert re.fullmatch(r"#[0-9a-f]{6}", strategy.colour)
-    assert 0 <= strategy.style.share <= 1
+    assert 0 < strategy.style.mass <= 1
     assert strategy.style.instruction or (PROMPTS / f"generate-{name}.md").is_file()
 
 
