@@ -29,7 +29,12 @@ _HELD = (
     r"|what (?:are|is) (?:these|the|my|this|your) (?:documents?|files?|collection) about"
     r"|what do (?:these|the|my|your) (?:documents|files) (?:hold|contain|cover|say)"
     r"|(?:list|show)(?: me)? (?:all )?(?:the|your|my|these)? ?(?:documents|files|sources)"
-    r"|how many (?:documents|files) (?:are there|do you (?:have|know)))"
+    r"|how many (?:documents|files) (?:are there|do you (?:have|know))"
+    r"|what(?:'s| is) (?:in here|(?:all )?this (?:all )?about)"
+    r"|(?:(?:can|could) you )?(?:please )?summari[sz]e (?:everything|(?:(?:all )?(?:these|the|my|your)|all)"
+    r" (?:documents|files))"
+    r"|(?:give me )?(?:a summary|an overview) of (?:everything|(?:(?:all )?(?:these|the|my|your)|all)"
+    r" (?:documents|files)))"
 )
 _OPENING = rf"(?:(?:{_GREETING}|please|so|and),? )?"
 _CLOSING = r"(?:,? (?:please|now|here))?"

@@ -22,6 +22,8 @@ from adaptive_rag.testing import ScriptedChatModel
         ("what’s in the index?", "what is held"),
         ("Which documents do you have?", "what is held"),
         ("how many documents are there", "what is held"),
+        ("What is this about?", "what is held"),
+        ("Can you summarise all documents?", "what is held"),
     ],
 )
 def test_small_talk_is_known(town: MemoryIndex, text: str, kind: str) -> None:
@@ -39,6 +41,8 @@ def test_small_talk_is_known(town: MemoryIndex, text: str, kind: str) -> None:
         "Who are the fishers?",
         "How does the siren work?",
         "What is in the first-aid kit?",
+        "Summarise the flood plan",
+        "What is the sea wall all about?",
     ],
 )
 def test_a_question_is_not_small_talk(town: MemoryIndex, text: str) -> None:
