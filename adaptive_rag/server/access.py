@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import TYPE_CHECKING, Annotated
 
-from fastapi import Depends, Path, Request
+from fastapi import Request
 from sqlalchemy import ColumnElement, Select, exists, select, true
 from sqlalchemy.exc import IntegrityError, OperationalError
 from sqlalchemy.orm import Session
 
-from adaptive_rag.server.audit import note
-from adaptive_rag.server.database import Db, let_go
+from adaptive_rag.server.database import let_go
 from adaptive_rag.server.machine import THIS_MACHINE, admit_this_machine
 from adaptive_rag.server.problems import Problem, not_found
 from adaptive_rag.server.roles import Action, Role, lowest_with
@@ -23,10 +21,6 @@ from adaptive_rag.server.settings import ServerSettings
 from adaptive_rag.server.tables import Collection, Membership, Thread, Token, User, now
 from adaptive_rag.text.addresses import page_host
 from adaptive_rag.text.redaction import redact
-
-if TYPE_CHECKING:
-    from adaptive_rag.server.folders import CollectionFolder
-    from adaptive_rag.server.services import Services
 
 _log = logging.getLogger(__name__)
 SESSION_COOKIE = "adaptive_rag_session"
@@ -186,55 +180,6 @@ def _is_own(origin: str, request: Request) -> bool:
     return origin.partition("://")[2] == request.headers.get("host") and page_host(origin) is not None
 
 
-@dataclass(frozen=True)
-class Call:
-    """A request whose caller was let in, and what its route works with."""
-
-    request: Request
-    db: Session
-    parts: Services
-    caller: Caller
-
-    def note(self, action: str, subject: str = "") -> None:
-        """Add a line to the audit log; it is kept where the route commits."""
-        note(self.db, self.request, self.caller.name, action, subject)
-
-
-@dataclass(frozen=True)
-class CollectionCall(Call):
-    """A request over a collection that is open to its caller."""
-
-    collection: Collection
-
-    @property
-    def folder(self) -> CollectionFolder:
-        """Where the collection lies; its name has no part in the path."""
-        return self.parts.folder_of(self.collection)
-
-
-@dataclass(frozen=True)
-class ThreadCall(Call):
-    """A request in a thread of the caller's own."""
-
-    thread: Thread
-
-
-def let_in(request: Request, db: Db) -> Call:
-    """Name the caller of a request. Every other dependency builds on this one."""
-    caller = identify(request, db)
-    let_go(db)
-    return Call(request, db, request.app.state.services, caller)
-
-
-AnyCall = Annotated[Call, Depends(let_in)]
-
-
-def _for_admin(call: AnyCall) -> Call:
-    if not call.caller.may_administer():
-        raise Problem(403, "Only an admin of the server may do this, with a token of that role.")
-    return call
-
-
 def collection_open_to(db: Session, caller: Caller, name: str, action: Action = Action.READ) -> Collection:
     """Return a collection by name, for a caller whose role in it lets them do something.
 
@@ -252,42 +197,7 @@ def collection_open_to(db: Session, caller: Caller, name: str, action: Action = 
     return collection
 
 
-def _may(action: Action) -> Callable[..., CollectionCall]:
-    def find(collection: Annotated[str, Path(max_length=200)], call: AnyCall) -> CollectionCall:
-        opened = collection_open_to(call.db, call.caller, collection, action)
-        return CollectionCall(call.request, call.db, call.parts, call.caller, opened)
-
-    return find
-
-
 def threads_of(caller: Caller) -> Select[Thread]:
     """Return the query of the caller's own threads, over what they may read today."""
     own = select(Thread).join(Collection, Collection.id == Thread.collection_id)
     return own.where(Thread.owner_id == caller.id, caller.readable())
-
-
-def in_own_thread(thread: Annotated[str, Path(max_length=32)], call: AnyCall) -> ThreadCall:
-    """Return the call in a thread of the caller's own, or refuse with 404."""
-    own = call.db.scalar(threads_of(call.caller).where(Thread.id == thread))
-    if own is None:
-        raise not_found("thread")
-    let_go(call.db)
-    return ThreadCall(call.request, call.db, call.parts, call.caller, own)
-
-
-async def _count_question(call: AnyCall) -> None:
-    call.parts.rates.count_question(call.caller)
-
-
-async def _count_change(call: AnyCall) -> None:
-    call.parts.rates.count_change(call.caller)
-
-
-AdminCall = Annotated[Call, Depends(_for_admin)]
-OwnThreadCall = Annotated[ThreadCall, Depends(in_own_thread)]
-# Over the collection that a path names, where the caller's role lets them.
-ReadCall = Annotated[CollectionCall, Depends(_may(Action.READ))]
-WriteCall = Annotated[CollectionCall, Depends(_may(Action.WRITE))]
-ManageCall = Annotated[CollectionCall, Depends(_may(Action.MANAGE))]
-# Beside these: whoever asks for an answer, or writes something of their own, has a place left in their rate.
-ASKING, CHANGING = Depends(_count_question), Depends(_count_change)

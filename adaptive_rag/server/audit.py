@@ -8,7 +8,7 @@ from fastapi import Request
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from adaptive_rag.server.rates import network_of
+from adaptive_rag.server.machine import network_of
 from adaptive_rag.server.tables import Event, now
 
 SIGNED_IN = "sign-in"

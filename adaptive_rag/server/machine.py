@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 from collections.abc import Collection, MutableMapping
 from typing import Any
 
@@ -62,3 +63,14 @@ async def read_body(receive: Receive, most: int, said: str) -> tuple[bytes, Rece
         return next(first, None) or await receive()
 
     return bytes(body), again
+
+
+def network_of(address: str) -> str:
+    """Return what one machine can ask from: an IPv4 address, or the 64 bits that an IPv6 network shares."""
+    try:
+        known = ipaddress.ip_address(address)
+    except ValueError:  # not an address, such as the name of a socket
+        return address
+    if isinstance(known, ipaddress.IPv4Address):
+        return address
+    return str(known.ipv4_mapped or ipaddress.ip_network((int(known), 64), strict=False))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import math
 import threading
 import time
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING
 from cachetools import TLRUCache
 from limits import RateLimitItem, parse
 
-from adaptive_rag.server.machine import THIS_MACHINE
+from adaptive_rag.server.machine import THIS_MACHINE, network_of
 from adaptive_rag.server.problems import Problem
 
 if TYPE_CHECKING:
@@ -118,14 +117,3 @@ class Windows:
 
     def _window(self, rate: RateLimitItem, *of: str) -> tuple[float, int]:
         return self._windows.get(rate.key_for(*of), (time.monotonic() + rate.get_expiry(), 0))
-
-
-def network_of(address: str) -> str:
-    """Return what one machine can ask from: an IPv4 address, or the 64 bits that an IPv6 network shares."""
-    try:
-        known = ipaddress.ip_address(address)
-    except ValueError:  # not an address, such as the name of a socket
-        return address
-    if isinstance(known, ipaddress.IPv4Address):
-        return address
-    return str(known.ipv4_mapped or ipaddress.ip_network((int(known), 64), strict=False))

@@ -18,8 +18,8 @@ from sqlalchemy.exc import OperationalError
 from sqlalchemy.orm import Session
 
 from adaptive_rag.index import Index
-from adaptive_rag.server.access import Call
 from adaptive_rag.server.api.uploads import KEYS_KEPT
+from adaptive_rag.server.calls import Call
 from adaptive_rag.server.tables import Collection, Upload
 from benchmarks.made_badly import ARCHIVES, OFFICE, PDFS, WORD
 from tests.server.conftest import Serve, work

@@ -16,7 +16,8 @@ from sqlalchemy import event, func, select
 from sqlalchemy.orm import Session
 from starlette.requests import Request
 
-from adaptive_rag.server.access import SESSION_COOKIE, collection_open_to, in_own_thread, let_in
+from adaptive_rag.server.access import SESSION_COOKIE, collection_open_to
+from adaptive_rag.server.calls import in_own_thread, let_in
 from adaptive_rag.server.tables import Base
 from tests.server.team import API, CODE, FILE, QUESTION, Team, open_team
 

@@ -5,8 +5,9 @@ import time
 import pytest
 
 from adaptive_rag.errors import ConfigurationError
+from adaptive_rag.server.machine import network_of
 from adaptive_rag.server.problems import Problem
-from adaptive_rag.server.rates import Rates, network_of
+from adaptive_rag.server.rates import Rates
 from adaptive_rag.server.settings import read_server_settings
 from tests.server.conftest import SAMPLES, Serve, add_user
 from tests.server.test_asking import QUESTION, URL

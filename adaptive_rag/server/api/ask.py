@@ -11,9 +11,9 @@ from fastapi.sse import EventSourceResponse, ServerSentEvent
 from pydantic import BaseModel, ConfigDict, Field
 
 from adaptive_rag.compare import Overlap
-from adaptive_rag.server.access import ASKING, AnyCall, ReadCall
 from adaptive_rag.server.answering import BareQuestion, Question
 from adaptive_rag.server.api.forms import Route
+from adaptive_rag.server.calls import ASKING, AnyCall, ReadCall
 from adaptive_rag.server.folders import Searched
 from adaptive_rag.server.problems import Problem, details_of
 from adaptive_rag.state import Candidate, Citation, OutputState, QueryAnalysis, TraceRecord

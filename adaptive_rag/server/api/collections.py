@@ -11,9 +11,10 @@ from sqlalchemy import func, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
-from adaptive_rag.server.access import AdminCall, AnyCall, Caller, ManageCall, ReadCall
+from adaptive_rag.server.access import Caller
 from adaptive_rag.server.api.forms import Form, Page, Route, Window, WindowAsked, page_of
 from adaptive_rag.server.api.users import user_named
+from adaptive_rag.server.calls import AdminCall, AnyCall, ManageCall, ReadCall
 from adaptive_rag.server.problems import Problem, not_found
 from adaptive_rag.server.roles import Role
 from adaptive_rag.server.tables import Collection, Document, Membership, Thread, User

@@ -17,9 +17,9 @@ from sqlalchemy import Select, select
 from adaptive_rag.index.sources import join_chunks, read_chunks
 from adaptive_rag.ingest.archives import owners_of
 from adaptive_rag.ingest.web import is_address
-from adaptive_rag.server.access import CollectionCall, ManageCall, ReadCall, WriteCall
 from adaptive_rag.server.api.forms import Form, Page, WindowAsked, page_of
 from adaptive_rag.server.api.jobs import JobShown, add_job
+from adaptive_rag.server.calls import CollectionCall, ManageCall, ReadCall, WriteCall
 from adaptive_rag.server.database import let_go
 from adaptive_rag.server.folders import version_of
 from adaptive_rag.server.indexing import indexed_sources, sources_by_document

@@ -23,8 +23,8 @@ from adaptive_rag.analysis.learning import (
     read_result,
 )
 from adaptive_rag.evaluation.labels import format_question
-from adaptive_rag.server.access import CHANGING, AdminCall, AnyCall, Call, ManageCall, OwnThreadCall, ReadCall
 from adaptive_rag.server.api.forms import Form, Page, Route, WindowAsked, page_of
+from adaptive_rag.server.calls import CHANGING, AdminCall, AnyCall, Call, ManageCall, OwnThreadCall, ReadCall
 from adaptive_rag.server.database import let_go
 from adaptive_rag.server.problems import Problem, not_found
 from adaptive_rag.server.quotas import check_opinions

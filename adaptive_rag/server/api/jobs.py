@@ -12,8 +12,8 @@ from fastapi.sse import EventSourceResponse, ServerSentEvent
 from pydantic import ConfigDict, Field
 from sqlalchemy import select
 
-from adaptive_rag.server.access import CollectionCall, ReadCall, WriteCall
 from adaptive_rag.server.api.forms import Form, Page, WindowAsked, page_of
+from adaptive_rag.server.calls import CollectionCall, ReadCall, WriteCall
 from adaptive_rag.server.database import let_go
 from adaptive_rag.server.following import Follower
 from adaptive_rag.server.problems import not_found

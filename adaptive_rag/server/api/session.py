@@ -10,14 +10,7 @@ from pydantic import Field
 from sqlalchemy.orm import Session
 
 from adaptive_rag.conversation import MAX_PROFILE, forget_profile, read_profile, write_profile
-from adaptive_rag.server.access import (
-    CHANGING,
-    SESSION_COOKIE,
-    AnyCall,
-    cookie_name,
-    has_users,
-    refuse_other_sites,
-)
+from adaptive_rag.server.access import SESSION_COOKIE, cookie_name, has_users, refuse_other_sites
 from adaptive_rag.server.accounts import (
     begin_session,
     end_sessions,
@@ -27,11 +20,12 @@ from adaptive_rag.server.accounts import (
 )
 from adaptive_rag.server.api.forms import Form
 from adaptive_rag.server.audit import SIGNED_IN, address_of, has_signed_in_from, note
+from adaptive_rag.server.calls import CHANGING, AnyCall
 from adaptive_rag.server.database import Db, let_go
+from adaptive_rag.server.machine import network_of
 from adaptive_rag.server.oidc import SIGN_IN_COOKIE, SIGN_IN_SECONDS, NotSignedIn, Provider, SignIn
 from adaptive_rag.server.passwords import LONGEST, hash_password, is_outdated, is_password
 from adaptive_rag.server.problems import Problem, not_found
-from adaptive_rag.server.rates import network_of
 from adaptive_rag.server.roles import Role
 from adaptive_rag.server.services import Parts
 from adaptive_rag.server.settings import ServerSettings

@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 
 from adaptive_rag.graph.strategies import STRATEGIES
 from adaptive_rag.nodes import classify, fuse, generate
-from adaptive_rag.server.access import AnyCall
+from adaptive_rag.server.calls import AnyCall
 
 router = APIRouter(tags=["questions"])
 

@@ -14,11 +14,12 @@ from fastapi.sse import EventSourceResponse, ServerSentEvent
 from pydantic import AfterValidator, Field
 from sqlalchemy.orm import Session
 
-from adaptive_rag.server.access import ASKING, CHANGING, AnyCall, OwnThreadCall, ReadCall, threads_of
+from adaptive_rag.server.access import threads_of
 from adaptive_rag.server.answering import BareQuestion
 from adaptive_rag.server.api.ask import EVENTS, Answer, Chunks, answer_of, events_of, unless_gone
 from adaptive_rag.server.api.feedback import FeedbackShown, feedback_in
 from adaptive_rag.server.api.forms import Form, Page, WindowAsked, page_of
+from adaptive_rag.server.calls import ASKING, CHANGING, AnyCall, OwnThreadCall, ReadCall
 from adaptive_rag.server.conversations import TurnShown, format_markdown
 from adaptive_rag.server.folders import Searched
 from adaptive_rag.server.quotas import check_threads, check_turns

@@ -8,9 +8,10 @@ from typing import Annotated
 from fastapi import APIRouter, Path
 from pydantic import Field
 
-from adaptive_rag.server.access import CHANGING, AnyCall, Call, has_users
+from adaptive_rag.server.access import has_users
 from adaptive_rag.server.accounts import issue_token, tokens_of
 from adaptive_rag.server.api.forms import Form, Page, WindowAsked, page_of
+from adaptive_rag.server.calls import CHANGING, AnyCall, Call
 from adaptive_rag.server.problems import Problem, not_found
 from adaptive_rag.server.quotas import check_tokens
 from adaptive_rag.server.roles import Role

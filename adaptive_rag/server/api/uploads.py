@@ -25,9 +25,9 @@ from starlette.types import Message
 from adaptive_rag.errors import IndexingError, InputError
 from adaptive_rag.ingest.loaders import list_suffixes
 from adaptive_rag.ingest.web_fetch import read_address
-from adaptive_rag.server.access import ReadCall, WriteCall
 from adaptive_rag.server.api.documents import Accepted, accept
 from adaptive_rag.server.api.forms import Form
+from adaptive_rag.server.calls import ReadCall, WriteCall
 from adaptive_rag.server.folders import Written, safe_name, version_of
 from adaptive_rag.server.problems import Problem
 from adaptive_rag.server.tables import Document, Upload, now

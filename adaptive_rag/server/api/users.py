@@ -11,7 +11,6 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from adaptive_rag.conversation import forget_profile
-from adaptive_rag.server.access import AdminCall
 from adaptive_rag.server.accounts import (
     USER_NAME,
     add_user,
@@ -23,6 +22,7 @@ from adaptive_rag.server.accounts import (
 )
 from adaptive_rag.server.api.forms import Form, Page, WindowAsked, page_of
 from adaptive_rag.server.api.tokens import TokenShown, delete_token
+from adaptive_rag.server.calls import AdminCall
 from adaptive_rag.server.machine import THIS_MACHINE
 from adaptive_rag.server.passwords import LONGEST, SHORTEST
 from adaptive_rag.server.problems import not_found

@@ -24,9 +24,9 @@ from adaptive_rag.context.caller import newest
 from adaptive_rag.errors import InputError
 from adaptive_rag.ingest.web import is_address
 from adaptive_rag.models.onnx import load_minilm
-from adaptive_rag.server.access import ASKING, AnyCall
 from adaptive_rag.server.answering import Question
 from adaptive_rag.server.api.ask import Chunks, Quality, unless_gone
+from adaptive_rag.server.calls import ASKING, AnyCall
 from adaptive_rag.server.folders import Searched
 from adaptive_rag.server.problems import details_of
 from adaptive_rag.server.services import Services

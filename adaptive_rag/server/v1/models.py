@@ -12,7 +12,8 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from adaptive_rag.graph.strategies import STRATEGIES
-from adaptive_rag.server.access import AnyCall, Caller
+from adaptive_rag.server.access import Caller
+from adaptive_rag.server.calls import AnyCall
 from adaptive_rag.server.problems import not_found
 from adaptive_rag.server.tables import Collection
 
