@@ -163,7 +163,7 @@ def make_index(folder: Path, size: int) -> dict[str, float]:
         sources={name: SourceRecord("0" * 64, key_of(name, "made"), n) for name, n in counts.items()},
         recall=recall,
         committed=time.time(),
-        files=seal_files(location, "chunks-1", writer.version, None),
+        files=seal_files(location, "chunks-1", writer.version, {}),
     ).publish(location)
     return seconds
 

@@ -50,7 +50,7 @@ class AnswerStyle:
     # sentences that are quoted, at most; what they need to be understood comes on top
     quotes: int = 4
     # share of the chance to answer that the quoted sentences hold together: a sure answer is one sentence
-    mass: float = 0.9
+    mass: float = 0.75
     # words of the answer, at most; the first sentence is shown however long
     words: int = 70
     # whether two questions in one are answered one by one

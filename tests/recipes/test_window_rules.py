@@ -148,17 +148,21 @@ def long() -> MemoryIndex:
 
 
 @pytest.mark.parametrize(
-    ("route", "many", "few"),
-    [("factual", 8, 4), ("contextual", 10, 4), ("analytical", 16, 4), ("opinion", 24, 8)],
+    ("route", "many"), [("factual", 8), ("contextual", 10), ("analytical", 16), ("opinion", 24)]
 )
 def test_short_statements_are_read_in_numbers_and_long_passages_few(
-    short: MemoryIndex, long: MemoryIndex, route: str, many: int, few: int
+    short: MemoryIndex, long: MemoryIndex, route: str, many: int
 ) -> None:
     assert {len(text) for text in LONG} <= set(range(930, 1000))
     found = find(short, BASIC, route=route)
     assert len(found["documents"]) == windows(found, LAST[route])[-1]["chosen"] == many
     found = find(long, BASIC, route=route)
-    assert len(found["documents"]) == windows(found, LAST[route])[-1]["chosen"] == few
+    assert len(found["documents"]) == windows(found, LAST[route])[-1]["chosen"] == 8
+
+
+def test_a_chat_model_is_given_half_as_much_for_a_fact(long: MemoryIndex) -> None:
+    found = find(long, BASIC, route="factual", model=ScriptedChatModel())
+    assert windows(found, LAST["factual"])[-1]["chosen"] == 4
 
 
 @pytest.fixture
