@@ -19,6 +19,8 @@ from adaptive_rag.text.vectors import Scores
 
 # A sentence that refers back is shown with up to so many before it.
 PREDECESSORS = 2
+# "No." may be the answer, but tells nothing beside another one.
+FEWEST_WORDS = 3
 # The share of the best sentence's score from which on the next one is quoted before others
 # (`python -m benchmarks.real`).
 GOES_ON = 0.05
@@ -65,6 +67,8 @@ def choose(
         missing -= float(scores[best])
         led = _list_after(sentences, best) if sentence.leads else []
         if (sentence.quality == 0 and not led) or sentence in chosen:
+            continue
+        if chosen and len(sentence.text.split()) < FEWEST_WORDS:
             continue
         group = [*_referred_to(sentences, best), sentence, *led]
         if any(s is o or s.repeats(o) for s in group for o in used):

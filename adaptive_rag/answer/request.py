@@ -11,6 +11,7 @@ import numpy as np
 from adaptive_rag.answer.contributions import Contributions
 from adaptive_rag.answer.score import ScoredSentences, judge, read_sides
 from adaptive_rag.answer.sentences import AnswerSentence, collect_sentences
+from adaptive_rag.answer.speakers import bare_name, message_speaker
 from adaptive_rag.deadline import in_time
 from adaptive_rag.models.onnx import Vectors
 from adaptive_rag.optional import attempt
@@ -26,6 +27,8 @@ AGAINST, FOR, NEITHER = range(3)
 # How clearly a sentence must praise or blame for its tone to count, and how sure the reader must be where it
 # does not; measured once on Perspectrum (docs/answer-quality.md).
 LEANS, SURE = 0.1, 0.65
+# So many speakers make a debate.
+SEVERAL = 2
 
 
 @dataclass(frozen=True)
@@ -119,11 +122,30 @@ class AnswerRequest:
         held = centred(agreements(self.question, self.documents, self.sentences))
         leans = np.array([held[s.document][s.position] for s in self.answer_sentences])
         favours, clear = sides[:, FOR] > sides[:, AGAINST], np.abs(leans) >= LEANS
-        # A side is taken where reader and tone agree, or where the reader is sure and the tone tells nothing.
-        taken = np.where(clear, favours == (leans > 0), sides[:, :NEITHER].max(axis=1) >= SURE)
+        if self.is_debate:
+            # Most of what is said in a debate takes a side, and its tone tells which better than the reader.
+            favours = np.where(clear, leans > 0, favours)
+        # Elsewhere a side is taken where both agree, or where the reader is sure and the tone tells nothing.
+        agreed = favours == (leans > 0)
+        taken = np.where(clear, agreed, sides[:, :NEITHER].max(axis=1) >= SURE)
         sides[favours], sides[~favours] = (0.0, 1.0, 0.0), (1.0, 0.0, 0.0)
         sides[~taken] = 0.0, 0.0, 1.0
         return sides
+
+    @cached_property
+    def speakers(self) -> list[str | None]:
+        """Return who says each sentence, as the text marks it; None where nothing does."""
+        return [
+            message_speaker(sentence.text)
+            if sentence.alone
+            else self.contributions[sentence.document].speaker_at(sentence.start, sentence.text)
+            for sentence in self.answer_sentences
+        ]
+
+    @property
+    def is_debate(self) -> bool:
+        """Tell whether several people speak in what was read."""
+        return len({bare_name(name) for name in self.speakers if name}) >= SEVERAL
 
     @cached_property
     def contributions(self) -> list[Contributions]:

@@ -11,9 +11,9 @@ from adaptive_rag.answer.choose import answer_first, choose
 from adaptive_rag.answer.request import AGAINST, FOR, NEITHER, AnswerRequest, Block
 from adaptive_rag.answer.score import ScoredSentences
 from adaptive_rag.answer.sentences import AnswerSentence
-from adaptive_rag.answer.speakers import bare_name, in_words, message_speaker
+from adaptive_rag.answer.speakers import bare_name, in_words
 from adaptive_rag.rank.stances import LABELS, Side, asked_side
-from adaptive_rag.text.vectors import Scores
+from adaptive_rag.text.vectors import Scores, cosines
 
 COLUMNS: Mapping[Side, int] = {"for": FOR, "against": AGAINST}
 # Words of the one view that is added where the best sentences leave a side out.
@@ -29,7 +29,8 @@ ONE_SIDED: Mapping[Side, str] = {
 def by_side(request: AnswerRequest, judged: ScoredSentences) -> list[Block]:
     """Show what answers best, with the sentences that argue under the heading of their side.
 
-    Where the question asks for one side, only that one is shown; where no sentence takes one, what answers.
+    Of a debate the views of its speakers are shown, one of each. Where the question asks for one side, only
+    that one is shown; where no sentence takes one, what answers.
     """
     asked = asked_side(request.question)
     on_matter = judged.relevance >= ON_MATTER * judged.relevance.max(initial=0.0)
@@ -38,11 +39,15 @@ def by_side(request: AnswerRequest, judged: ScoredSentences) -> list[Block]:
     if not np.isin(side_of, [COLUMNS[asked]] if asked else [FOR, AGAINST]).any():
         # Who asks for the side that no passage takes is not given the other.
         return [] if asked and asked == request.missing else answer_first(request, judged)
-    speakers = [speaker_of(request, s) for s in judged.sentences]
-    worth = _best_of_each(judged.scores, speakers)
-    # Who takes no side is counted, not quoted; where one side is asked for, so is the other.
-    told = np.array([name is not None for name in speakers]) & (side_of == NEITHER)
-    worth[side_of != COLUMNS[asked] if asked else told] = -np.inf
+    speakers = request.speakers
+    said = np.array([name is not None for name in speakers], dtype=bool)
+    wanted = side_of == COLUMNS[asked] if asked else side_of != NEITHER
+    if request.is_debate and (said & wanted).any():
+        # Of each speaker the view that is nearest to the question: none answers it by itself.
+        near = cosines(np.stack([s.vector for s in judged.sentences]), request.question_vector[None])[:, 0]
+        worth = _best_of_each(np.where(said & wanted, near, -np.inf), speakers)
+    else:
+        worth = np.where(wanted if asked else ~(said & (side_of == NEITHER)), judged.scores, -np.inf)
     chosen = choose(judged, worth, request.style.quotes, words=request.style.words)
     for side in () if asked else (FOR, AGAINST):
         if side not in _sides_of(chosen, judged, side_of):
@@ -86,13 +91,6 @@ def _best_of_each(scores: Scores, speakers: Sequence[str | None]) -> Scores:
                 kept[at] = -np.inf
             heard.add(bare_name(name))
     return kept
-
-
-def speaker_of(request: AnswerRequest, sentence: AnswerSentence) -> str | None:
-    """Return who says a sentence, as the text marks it; None where nothing does."""
-    if sentence.alone:
-        return message_speaker(sentence.text)
-    return request.contributions[sentence.document].speaker_at(sentence.start, sentence.text)
 
 
 def _count(

@@ -62,6 +62,21 @@ def test_others_join_until_most_of_the_chance_is_quoted_in_the_order_of_the_docu
     assert len(without_markers(extract_answer(request("What?", documents, sure, style=FACTUAL_STYLE)))) == 1
 
 
+def test_a_word_alone_is_an_answer_but_not_quoted_beside_one() -> None:
+    said = {"kind": "qa", "question": "Is the wall of brick?", "answer": "No."}
+    faq = candidate("Is the wall of brick?\nNo.", metadata=said, source="faq.csv")
+    wall = candidate("The wall was built of stone. The ferry goes once in an hour.")
+
+    def answer(no: float, stone: float) -> list[str]:
+        chances = {"No.": no, "stone": stone}
+        return without_markers(
+            extract_answer(request("Is it?", [faq, wall], chances, style=ANALYTICAL_STYLE))
+        )
+
+    assert answer(0.6, 0.3) == ["No.", "The wall was built of stone."]
+    assert answer(0.3, 0.6) == ["The wall was built of stone."]
+
+
 def test_a_sentence_that_refers_back_brings_the_one_before() -> None:
     answer = extract_answer(request("How long is it?", [candidate(WALL)], {"kilometres": 0.9}))
     assert without_markers(answer) == [
