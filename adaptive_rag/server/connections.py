@@ -13,7 +13,7 @@ from typing import ClassVar
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from adaptive_rag.server.rates import network_of
+from adaptive_rag.server.machine import network_of
 from adaptive_rag.server.settings import ServerSettings
 
 # From the first byte of a request, or from when a connection was opened, to the end of its headers.

@@ -86,7 +86,7 @@ def test_opened_it_shows_probabilities_steps_and_what_was_left_out(demo: str, vi
         assert rows.count() == 20
         expect(rows.last).to_contain_text("left out")
         expect(page.locator("details[open]")).to_contain_text(
-            "what fits into 1000 tokens, at most 8 passages"
+            "what fits into 2000 tokens, at most 8 passages"
         )
         assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
         rows.first.get_by_role("button").click()
