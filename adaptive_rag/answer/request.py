@@ -119,8 +119,7 @@ class AnswerRequest:
     def _read_sides(self) -> Scores:
         assert self.reader is not None
         sides = read_sides(self.question, self.documents, self.answer_sentences, self.reader)
-        held = centred(agreements(self.question, self.documents, self.sentences))
-        leans = np.array([held[s.document][s.position] for s in self.answer_sentences])
+        leans = self.leans
         favours, clear = sides[:, FOR] > sides[:, AGAINST], np.abs(leans) >= LEANS
         if self.is_debate:
             # Most of what is said in a debate takes a side, and its tone tells which better than the reader.
@@ -131,6 +130,12 @@ class AnswerRequest:
         sides[favours], sides[~favours] = (0.0, 1.0, 0.0), (1.0, 0.0, 0.0)
         sides[~taken] = 0.0, 0.0, 1.0
         return sides
+
+    @cached_property
+    def leans(self) -> Scores:
+        """Return how clearly each sentence praises what is asked about, or blames it: above or below 0."""
+        held = centred(agreements(self.question, self.documents, self.sentences))
+        return np.array([held[s.document][s.position] for s in self.answer_sentences])
 
     @cached_property
     def speakers(self) -> list[str | None]:

@@ -13,7 +13,7 @@ from adaptive_rag.answer.score import ScoredSentences
 from adaptive_rag.answer.sentences import AnswerSentence
 from adaptive_rag.answer.speakers import bare_name, in_words
 from adaptive_rag.rank.stances import LABELS, Side, asked_side
-from adaptive_rag.text.vectors import Scores, cosines
+from adaptive_rag.text.vectors import Scores
 
 COLUMNS: Mapping[Side, int] = {"for": FOR, "against": AGAINST}
 # Words of the one view that is added where the best sentences leave a side out.
@@ -43,9 +43,8 @@ def by_side(request: AnswerRequest, judged: ScoredSentences) -> list[Block]:
     said = np.array([name is not None for name in speakers], dtype=bool)
     wanted = side_of == COLUMNS[asked] if asked else side_of != NEITHER
     if request.is_debate and (said & wanted).any():
-        # Of each speaker the view that is nearest to the question: none answers it by itself.
-        near = cosines(np.stack([s.vector for s in judged.sentences]), request.question_vector[None])[:, 0]
-        worth = _best_of_each(np.where(said & wanted, near, -np.inf), speakers)
+        # Of each speaker the clearest view: none answers the question by itself.
+        worth = _best_of_each(np.where(said & wanted, np.abs(request.leans), -np.inf), speakers)
     else:
         worth = np.where(wanted if asked else ~(said & (side_of == NEITHER)), judged.scores, -np.inf)
     chosen = choose(judged, worth, request.style.quotes, words=request.style.words)
