@@ -36,7 +36,7 @@ from adaptive_rag.state import Chunk, TraceRecord
 from adaptive_rag.text.sentences import sentence_spans
 
 SENTENCES, SLICE = 7, 2000
-GOAL_MS = 40
+GOAL_MS = 120
 
 
 def make_index(folder: Path, size: int) -> None:
