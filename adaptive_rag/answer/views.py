@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from adaptive_rag.answer.choose import answer_first, choose
-from adaptive_rag.answer.request import AGAINST, FOR, NEITHER, AnswerRequest, Block
+from adaptive_rag.answer.request import AGAINST, FOR, NEITHER, SEVERAL, AnswerRequest, Block
 from adaptive_rag.answer.score import ScoredSentences
 from adaptive_rag.answer.sentences import AnswerSentence
 from adaptive_rag.answer.speakers import bare_name, in_words
@@ -100,7 +100,7 @@ def _count(
     for name, side, counts in zip(speakers, request.sides, on_matter, strict=True):
         if name and counts:
             stands[bare_name(name)] = stands.get(bare_name(name), np.zeros(3)) + side
-    if len(stands) < 2:
+    if len(stands) < SEVERAL:
         return ""
     leans = [_lean(total) for total in stands.values()]
     counts = [
