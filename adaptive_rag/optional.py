@@ -32,6 +32,7 @@ Part = Literal[
     "join",
     "nearest quote",
     "notes",
+    "overview",
     "parts",
     "reader",
     "relevance",
@@ -43,6 +44,7 @@ Part = Literal[
     "spelling",
     "units",
     "wording",
+    "worked out",
 ]
 # What a decision of the trace is called that names a part which failed.
 LEFT_OUT = "left out"

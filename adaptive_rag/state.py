@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from typing import Annotated, Any, Literal, NotRequired, get_args
+from typing import Annotated, Any, Literal, NotRequired, cast, get_args
 
 from langchain_core.messages import AnyMessage
 from langgraph.graph.message import add_messages
@@ -106,6 +106,12 @@ class Candidate(Chunk):
     parts: NotRequired[list[Part]]
     # the strategy that selected it; tells two rankings apart where two strategies ran
     route: NotRequired[str]
+
+
+def to_candidate(chunk: Chunk, scores: dict[str, float]) -> Candidate:
+    """Return a copy of a chunk with its scores; what later steps write into it does not reach the source."""
+    metadata = dict(chunk["metadata"])
+    return cast(Candidate, {**chunk, "metadata": metadata, "scores": scores, "labels": []})
 
 
 class Place(TypedDict, total=False):

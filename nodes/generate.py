@@ -10,11 +10,13 @@ from typing import Any
 from langchain_core.messages import HumanMessage
 from langgraph.runtime import Runtime
 
+from adaptive_rag.answer.aggregate import WorkedOut, work_out
 from adaptive_rag.answer.check import MAX_SENTENCES, Review, review_draft
 from adaptive_rag.answer.compose import CLOSEST_HEADING, answer_locally, quote_plainly
 from adaptive_rag.answer.draft import ask_to_draft
 from adaptive_rag.answer.evidence import Evidence, format_abstention, judge_evidence, nearest_quote
 from adaptive_rag.answer.message import answer_message
+from adaptive_rag.answer.overview import Overview, outline_document
 from adaptive_rag.answer.passages import read_passages, read_sentences
 from adaptive_rag.answer.request import AnswerRequest, AnswerStyle
 from adaptive_rag.answer.styles import STYLES
@@ -26,6 +28,7 @@ from adaptive_rag.nodes.step import Steps, Update, step
 from adaptive_rag.optional import attempt
 from adaptive_rag.query.history import full_question, spelt_question
 from adaptive_rag.query.parts import full_parts
+from adaptive_rag.query.whole_document import document_asked_for
 from adaptive_rag.rank.stances import Side, asked_side
 from adaptive_rag.source import ChunkSource, KnowsNotes, ListsSources
 from adaptive_rag.state import Candidate, Citation, Decision, State
@@ -41,15 +44,26 @@ def generate(state: State, runtime: Runtime[Context], styles: Mapping[str, Answe
         why = "it asks nothing of the documents, so nothing was searched"
         decision = Decision(what="answer", chosen="small talk", why=why)
         return _answer(state, said, [], 1.0, [decision], confidence=None)
+    overview = attempt("overview", partial(_overview, state, context), None)
+    if overview:
+        # A chat model sums up what the outline is made of.
+        state = {**state, "documents": overview.passages}
     if not state["documents"]:
         return _abstain(state, context, Evidence(0.0, "refusal", "nothing was found"))
     read = partial(read_passages, state["documents"], tokens=context.budget.context_tokens)
-    joined = attempt("join", partial(read, join=True), None) if context.uses("join") else None
+    joins = context.uses("join") and not overview
+    joined = attempt("join", partial(read, join=True), None) if joins else None
     passages, decisions = joined or read(join=False)
     decisions += attempt("notes", partial(_notes_on, passages, source_of(context, state)), [])
     missing = attempt("sides", partial(_missing_side, state), None)
     # From here on the documents are what was read: [n] is the nth of them.
     state = {**state, "documents": passages}
+    worked = attempt("worked out", partial(_work_out, state, context), None)
+    if worked is not None:
+        why = "every word of the question stands in the table, so nobody has to be asked"
+        decisions.append(Decision(what="worked out", chosen=worked.how, why=why))
+        state = {**state, "documents": worked.passages}
+        return _answer(state, worked.text, worked.citations, 1.0, decisions, confidence=None)
     style, strategy = styles[state["query_type"]], state["query_type"]
     [reply] = yield [
         ask_to_draft(
@@ -88,6 +102,10 @@ def generate(state: State, runtime: Runtime[Context], styles: Mapping[str, Answe
             "no passage supports the model's answer" if review.text.strip() else "the model's answer is empty"
         )
         decisions.append(Decision(what="answer", chosen="extractive", why=why))
+    if overview:
+        why = "the question asks for the document as a whole"
+        decisions.insert(0, Decision(what="overview", chosen=overview.document, why=why))
+        return _answer(state, overview.text, overview.citations, 1.0, decisions, confidence=None)
     local = partial(answer_locally, request, abstains=context.uses("abstain"))
     evidence, extracted = attempt("answer style", local, None) or quote_plainly(request)
     if extracted is None or not extracted.text:
@@ -100,6 +118,22 @@ def generate(state: State, runtime: Runtime[Context], styles: Mapping[str, Answe
         why = "the answer's first line says that it gives the closest passages"
         decisions.append(Decision(what="closest", chosen=CLOSEST_HEADING, why=why))
     return _answer(state, extracted.text, extracted.citations, 1.0, decisions, confidence=evidence.confidence)
+
+
+def _work_out(state: State, context: Context) -> WorkedOut | None:
+    question = spelt_question(state)
+    if state.get("subject") or is_german(question):
+        return None  # the rest of what is asked stands elsewhere, or in other words
+    return work_out(question, state["documents"], source_of(context, state))
+
+
+def _overview(state: State, context: Context) -> Overview | None:
+    source, found = source_of(context, state), state["documents"]
+    titles = {
+        passage["source"]: (passage["section"] or "").partition(" > ")[0] for passage in reversed(found)
+    }
+    name = document_asked_for(spelt_question(state), source, titles)
+    return outline_document(name, source) if name else None
 
 
 def _notes_on(passages: Sequence[Candidate], source: ChunkSource) -> list[Decision]:

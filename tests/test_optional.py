@@ -42,6 +42,7 @@ PARTS: list[tuple[Part, str, Any]] = [
     ("join", "adaptive_rag.answer.passages:join_neighbours", FACT),
     ("nearest quote", "adaptive_rag.nodes.generate:nearest_quote", UNKNOWN),
     ("notes", "adaptive_rag.nodes.generate:_notes_on", FACT),
+    ("overview", "adaptive_rag.nodes.generate:document_asked_for", FACT),
     ("parts", "adaptive_rag.query.parts:split_question", FACT),
     ("reader", "adaptive_rag.models.reader:OnnxReader.read", FACT),
     ("relevance", "adaptive_rag.nodes.rerank:score_candidates", FACT),
@@ -54,6 +55,7 @@ PARTS: list[tuple[Part, str, Any]] = [
     ("spelling", "adaptive_rag.nodes.classify:correct_spelling", FACT),
     ("units", "adaptive_rag.answer.sentences:read_units", FACT),
     ("wording", "adaptive_rag.nodes.classify:by_its_wording", FACT),
+    ("worked out", "adaptive_rag.nodes.generate:work_out", FACT),
 ]
 # With a chat model that writes "The sea wall is 4.1 metres high. [1]" and scores the passages.
 WITH_MODEL: list[tuple[Part, str]] = [

@@ -13,19 +13,27 @@ Cell = tuple[str, str]  # the name of its column, and what stands in it
 # Names of columns that say nothing of what stands below them: "Tank: value 3.8 litres".
 _BLAND = {"value", "values", "amount", "data", "detail", "details", "description", "information", "meaning"}
 # What a question's word asks for, as the columns of tables are named.
-_MEASURES = {
+MEASURES = {
     "heavy": "weight",
     "tall": "height",
     "high": "height",
-    "long": "length duration",
+    "long": "length duration hours days weeks months minutes",
     "wide": "width",
     "deep": "depth",
     "fast": "speed",
     "old": "age",
-    "big": "size capacity",
-    "large": "size capacity",
+    "big": "size capacity amount total",
+    "large": "size capacity amount total",
     "many": "quantity number count",
     "when": "date day time",
+    "expensive": "price cost fee amount total rate",
+    "cheap": "price cost fee amount total rate",
+    "cost": "price cost fee amount total rate",
+    "costs": "price cost fee amount total rate",
+    "pay": "price cost fee amount total rate",
+    "paid": "price cost fee amount total rate",
+    "spend": "price cost fee amount total rate",
+    "spent": "price cost fee amount total rate",
 }
 # "Deposit (pounds)" above 30: "deposit 30 pounds"; "Height (m PD)"
 _WITH_UNIT = re.compile(r"(?P<name>.+?) \((?P<unit>[^\W\d_]{1,12}|[a-z]{1,3} [A-Z]{1,4}|[%°€£$])\)")
@@ -62,7 +70,7 @@ def say_row(cells: Sequence[Cell], question: str) -> str:
 def _asked_for(cells: Sequence[Cell], question: str) -> list[Cell]:
     """Return the cells that a question asks for by the names of their columns."""
     told = terms(question)
-    asked = {*told, *(stem(name) for word in words(question) for name in _MEASURES.get(word, "").split())}
+    asked = {*told, *(stem(name) for word in words(question) for name in MEASURES.get(word, "").split())}
     named = {cell: shared for cell in cells if (shared := asked.intersection(terms(cell[0])))}
     # "The D300 Pro" asks for no cell below "D300"; "the D300 or the D300 Pro" does.
     return [
@@ -72,11 +80,17 @@ def _asked_for(cells: Sequence[Cell], question: str) -> list[Cell]:
     ]
 
 
-def _say(name: str, value: str) -> str:
+def with_unit(name: str, value: str) -> tuple[str, str]:
+    """Move a unit from a column's name to its value: ("amount", "£30") of "Amount (£)" and "30"."""
     unit = _WITH_UNIT.fullmatch(name)
     if unit and _NUMBER.fullmatch(value) and not _SERIAL.search(name):
         sign = unit["unit"]
-        name, value = as_word(unit["name"]), f"{sign}{value}" if sign in "£$" else f"{value} {sign}"
+        return as_word(unit["name"]), f"{sign}{value}" if sign in "£$€" else f"{value} {sign}"
+    return name, value
+
+
+def _say(name: str, value: str) -> str:
+    name, value = with_unit(name, value)
     asks = _ASKS.fullmatch(name)
     if name.casefold() in _BLAND or (asks and not asks["more"]):
         return value

@@ -23,14 +23,13 @@ from adaptive_rag.evaluation.datasets import Question
 from adaptive_rag.evaluation.records import Cost
 from adaptive_rag.evaluation.replay import Replies, replaying
 from adaptive_rag.graph.strategies import NAMES
-from adaptive_rag.index.table import to_candidate
 from adaptive_rag.ingest.community import build_tfidf_retriever
 from adaptive_rag.recipes import NAMES as RECIPES
 from adaptive_rag.recipes import recipe_settings
 from adaptive_rag.search.fusion import fuse, fuse_rankings
 from adaptive_rag.search.search import PLAIN_ALPHA, POOL
 from adaptive_rag.source import ChunkSource, ListsChunks
-from adaptive_rag.state import QUERY_TYPES, Candidate, Citation, QueryAnalysis, TraceRecord
+from adaptive_rag.state import QUERY_TYPES, Candidate, Citation, QueryAnalysis, TraceRecord, to_candidate
 
 MAIN_ARMS = ("standard", "bm25", "fusion", "adaptive", "oracle")
 BASELINE = "standard"

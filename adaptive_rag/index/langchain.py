@@ -18,11 +18,10 @@ from langchain_core.retrievers import BaseRetriever
 from langchain_core.vectorstores import VectorStore
 
 from adaptive_rag.errors import ConfigurationError
-from adaptive_rag.index.table import to_candidate
 from adaptive_rag.index.vectorize import embed_sentences
 from adaptive_rag.models.embeddings import embed_queries, encode, load_embeddings
 from adaptive_rag.source import Sentences
-from adaptive_rag.state import Candidate, Chunk
+from adaptive_rag.state import Candidate, Chunk, to_candidate
 from adaptive_rag.text.vectors import Vectors
 
 CHUNKS_KEPT = 4096

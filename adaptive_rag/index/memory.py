@@ -12,11 +12,10 @@ import numpy as np
 from rank_bm25 import BM25Okapi
 
 from adaptive_rag.index.fields import Fields
-from adaptive_rag.index.table import to_candidate
 from adaptive_rag.index.vectorize import embed_sentences
 from adaptive_rag.models.onnx import load_minilm
 from adaptive_rag.source import Sentences
-from adaptive_rag.state import Candidate, Chunk
+from adaptive_rag.state import Candidate, Chunk, to_candidate
 from adaptive_rag.text.vectors import Vectors
 from adaptive_rag.text.words import stem, words
 from adaptive_rag.where import Where

@@ -18,7 +18,7 @@ from adaptive_rag.index import neighbours
 from adaptive_rag.index.manifest import written_by_another
 from adaptive_rag.index.neighbours import VECTOR
 from adaptive_rag.source import Sentences
-from adaptive_rag.state import Candidate, Chunk
+from adaptive_rag.state import Candidate, Chunk, to_candidate
 from adaptive_rag.text.vectors import Vectors
 from adaptive_rag.text.visible import without_surrogates
 
@@ -173,12 +173,6 @@ def read_chunk(row: dict[str, Any]) -> Chunk:
     chunk = {name: row[name] for name in CHUNK_COLUMNS}
     chunk["metadata"] = json.loads(row["metadata"] or "{}")
     return cast(Chunk, chunk)
-
-
-def to_candidate(chunk: Chunk, scores: dict[str, float]) -> Candidate:
-    """Return a copy of a chunk with its scores; what later steps write into it does not reach the source."""
-    metadata = dict(chunk["metadata"])
-    return cast(Candidate, {**chunk, "metadata": metadata, "scores": scores, "labels": []})
 
 
 def unpack_views(stored: bytes | None) -> Vectors | None:

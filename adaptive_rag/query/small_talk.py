@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import PurePath
 
+from adaptive_rag.query.whole_document import document_asked_for
 from adaptive_rag.source import ChunkSource, ListsSources
 
 # Documents that an outline names.
@@ -57,6 +58,8 @@ def reply_to_small_talk(text: str, source: ChunkSource, *, situated: bool = Fals
     do?" where the asker is `situated`, that is, said what befell them.
     """
     plain = " ".join(text.lower().replace("’", "'").split()).strip(" .!?,;:)(")
+    if document_asked_for(text, source):
+        return None  # of the only document that there is
     for kind, (pattern, reply) in _KINDS.items():
         if pattern.fullmatch(plain) and not (situated and _FOR_ME.fullmatch(plain)):
             return reply.format(help=_HELP, outline=outline(source)).strip(), kind

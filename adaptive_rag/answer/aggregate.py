@@ -1,0 +1,357 @@
+"""Questions that no single row answers: the largest, the sum, the average, how many, all of them.
+
+They are worked out over all rows of one table, where every word of the question is found in the table's names
+and cells. A question with one word more is left to the reader: it may ask for something else.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from decimal import Decimal
+from pathlib import PurePath
+from typing import Any, Literal, NamedTuple
+
+from adaptive_rag.answer.passages import cite_span
+from adaptive_rag.answer.rows import MEASURES, Cell, say_row, with_unit
+from adaptive_rag.answer.units import read_units
+from adaptive_rag.source import ChoosesSources, ChunkSource, ListsChunks
+from adaptive_rag.state import Candidate, Citation, to_candidate
+from adaptive_rag.text.markers import respell_markers, write_marker
+from adaptive_rag.text.places import section_at
+from adaptive_rag.text.words import ASKING_WORDS, stem, terms, words
+
+# Chunks of a document that are looked through, at most.
+MOST_CHUNKS = 20_000
+# Rows that an answer names.
+NAMED, LISTED = 6, 20
+# Of so many documents among those that were read, the best first, the tables are looked at.
+DOCUMENTS = 5
+
+Kind = Literal["most", "least", "sum", "mean", "count", "list"]
+
+# What is the most or the least of something, and what word it is a form of.
+_MOST = {
+    "largest": "large", "biggest": "big", "highest": "high", "longest": "long", "heaviest": "heavy",
+    "tallest": "tall", "fastest": "fast", "widest": "wide", "deepest": "deep", "dearest": "expensive",
+    "greatest": "large", "maximum": "", "most": "", "latest": "when", "newest": "when", "last": "when",
+}  # fmt: skip
+_LEAST = {
+    "smallest": "large", "lowest": "high", "shortest": "long", "lightest": "heavy", "slowest": "fast",
+    "narrowest": "wide", "cheapest": "expensive", "minimum": "", "least": "", "fewest": "",
+    "earliest": "when", "oldest": "when", "first": "when",
+}  # fmt: skip
+_SUM = re.compile(r"\b(?:total|sum|altogether|combined|in all|adds? up)\b")
+_MEAN = re.compile(r"\b(?:average|mean)\b")
+_COUNT = re.compile(r"\b(?:how many|number of|count)\b")
+_LIST = re.compile(
+    r"^(?:please |can you |could you )?(?:list|show|name|enumerate|give me)\b|\bwhat are (?:all )?the\b"
+)
+_WHICH = re.compile(r"^(?:which|what) (?P<what>[^\W\d_]+(?:s|es))\b")
+# Words by which one asks for rows, beside those by which people ask for anything.
+_FOR_ROWS = frozenset(
+    map(
+        stem,
+        "row rows entry entries table list lists listed show file sheet document add adds added up "
+        "altogether amount value overall currently together count total sum average mean give me".split(),
+    )
+)
+_NUMBER = re.compile(
+    r"(?P<before>[£$€¥+−-]{0,2}) ?(?P<number>\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?) ?"
+    r"(?P<after>[^\W\d_]{0,12}|[%°£€])"
+)
+_DATES = "%Y-%m-%d", "%d %B %Y", "%d %b %Y", "%B %d, %Y", "%d.%m.%Y", "%Y-%m-%d %H:%M:%S"
+
+
+class NamedRow(NamedTuple):
+    """A row of a table: its cells by the names of their columns, and where it stands."""
+
+    cells: tuple[Cell, ...]
+    chunk: Candidate
+    start: int
+    end: int
+
+    @property
+    def name(self) -> str:
+        """Return its first cell."""
+        return self.cells[0][1]
+
+    def value(self, column: str) -> str:
+        """Return what stands below a name; "" where nothing does."""
+        return dict(self.cells).get(column, "")
+
+
+@dataclass(frozen=True)
+class WorkedOut:
+    """What was worked out over rows: the answer, the passages that its markers count, and how."""
+
+    text: str
+    citations: list[Citation]
+    passages: list[Candidate]
+    how: str
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What is asked of a table: of which column, among which rows."""
+
+    kind: Kind
+    column: str
+    rows: list[NamedRow]
+    among: int
+    told: str  # what the rows have in common: "status open"
+
+    @property
+    def place(self) -> str:
+        """Name the table by its document, and its section or sheet."""
+        first = self.rows[0].chunk
+        section = first["metadata"].get("sheet") or section_at(first, self.rows[0].start) or ""
+        below = section.rpartition(" > ")[2]
+        return f"{PurePath(first['source']).name}{f' ({below})' if below else ''}"
+
+    @property
+    def of(self) -> str:
+        """Name the rows."""
+        rows = f"the {len(self.rows)} rows" if len(self.rows) > 1 else "the one row"
+        return f"{rows} of {self.place}{f' with {self.told}' if self.told else ''}"
+
+
+def work_out(question: str, passages: Sequence[Candidate], source: ChunkSource) -> WorkedOut | None:
+    """Answer a question over all rows of a table; None where it is none, or no table has its words.
+
+    Args:
+        question: as it was asked, in English.
+        passages: what was read, best first; their documents' tables are looked at.
+        source: the chunks of the documents.
+    """
+    kind, by = _kind_of(question)
+    if kind is None or not isinstance(source, ChoosesSources):
+        return None
+    held = source.sources()
+    for name in list(dict.fromkeys(passage["source"] for passage in passages))[:DOCUMENTS]:
+        if not 1 < held.get(name, 0) <= MOST_CHUNKS and held.get(name) != 1:
+            continue
+        narrowed = source.only({name})
+        if not isinstance(narrowed, ListsChunks):
+            return None
+        for rows in _tables(narrowed).values():
+            asked = _read_question(question, kind, by, rows)
+            if asked and (said := _SAY[asked.kind](asked, question)):
+                return _written(said, asked, passages)
+    return None
+
+
+def _kind_of(question: str) -> tuple[Kind | None, str]:
+    plain = question.lower()
+    for word in words(question):
+        if word in _MOST and not re.search(rf"\bat (?:the )?{word}\b", plain):
+            return ("least", "expensive") if "least expensive" in plain else ("most", _adjective(word, plain))
+        if word in _LEAST and not re.search(rf"\bat (?:the )?{word}\b", plain):
+            return "least", _adjective(word, plain)
+    if _SUM.search(plain):
+        return "sum", ""
+    if _MEAN.search(plain):
+        return "mean", ""
+    if _COUNT.search(plain):
+        return "count", ""
+    return ("list", "") if _LIST.search(plain) or _WHICH.search(plain) else (None, "")
+
+
+def _adjective(word: str, question: str) -> str:
+    """Return what is compared: "expensive" of "most expensive"."""
+    after = re.search(rf"\b{word} (?P<what>[^\W\d_]+)", question)
+    base = {**_MOST, **_LEAST}[word]
+    return base or (after["what"] if after else "")
+
+
+def _tables(source: ListsChunks) -> dict[tuple[str, ...], list[NamedRow]]:
+    """Return the rows of a document's tables, each by its sheet and the name of its first column."""
+    found = dict[tuple[str, ...], dict[int, NamedRow]]()
+    for chunk in source.chunks():
+        candidate = to_candidate(chunk, {})
+        for unit in read_units(candidate, []):
+            if len(unit.cells) > 1 and unit.cells[0][0] and unit.cells[0][1]:
+                table = (str(chunk["metadata"].get("sheet", "")), unit.cells[0][0])
+                row = NamedRow(unit.cells, candidate, unit.start, unit.end)
+                found.setdefault(table, {}).setdefault(unit.start, row)
+    return {table: [rows[at] for at in sorted(rows)] for table, rows in found.items()}
+
+
+def _read_question(question: str, kind: Kind, by: str, rows: list[NamedRow]) -> _Asked | None:
+    """Read a question by a table's names and cells; None where a word of it stands nowhere in them."""
+    if len(rows) < 2:
+        return None
+    asked = set(terms(question)) - set(map(stem, ASKING_WORDS)) - _FOR_ROWS
+    columns = list(dict.fromkeys(name for row in rows for name, _ in row.cells))
+    said = set(words(question))
+    if any(not terms(cell) and said.issuperset(words(cell)) for row in rows for _, cell in row.cells if cell):
+        return None  # "in" may be the cell, or no more than a word
+    matched, explained = _matching(asked, columns, rows)
+    chosen = [row for row in rows if all(row.value(column) in cells for column, cells in matched.items())]
+    measured = {stem(word) for word in _measures(question, by)}
+    column = _column(asked, measured, [c for c in columns if c not in matched], chosen, kind)
+    first = rows[0].chunk
+    place = f"{PurePath(first['source']).stem} {first['section'] or ''} {first['metadata'].get('sheet', '')}"
+    known = explained | set(terms(" ".join([*columns, place.replace("_", " ").replace("-", " ")])))
+    known |= {stem(word) for word in words(question) if word in {**_MOST, **_LEAST} or word in MEASURES}
+    if not chosen or not asked or not asked <= known or column is None:
+        return None
+    told = " and ".join(f"{name} {' or '.join(cells)}" for name, cells in matched.items())
+    return _Asked(kind, column, chosen, len(rows), told)
+
+
+def _matching(
+    asked: set[str], columns: Sequence[str], rows: Sequence[NamedRow]
+) -> tuple[dict[str, list[str]], set[str]]:
+    """Return the cells that the question names, by column, and the words that name them."""
+    named_columns = set(terms(" ".join(columns)))
+    matched, explained = dict[str, list[str]](), set[str]()
+    for column in columns:
+        cells = {cell: frozenset(terms(cell)) for row in rows if (cell := row.value(column))}
+        named = {cell: of for cell, of in cells.items() if of and of <= asked and not of <= named_columns}
+        longest = [cell for cell, of in named.items() if not any(of < other for other in named.values())]
+        if longest and len(longest) < len(cells):
+            matched[column] = longest
+            explained |= {term for cell in longest for term in named[cell]}
+    return matched, explained
+
+
+def _measures(question: str, by: str) -> Iterator[str]:
+    """Yield what columns may be called that hold what the question compares."""
+    for word in (*words(question), by):
+        yield from MEASURES.get(word, "").split()
+    if by and by not in MEASURES:
+        yield by
+
+
+def _column(
+    asked: set[str], measured: set[str], columns: Sequence[str], rows: Sequence[NamedRow], kind: Kind
+) -> str | None:
+    """Return the column that is asked for; None where none is, or not of the kind that the question needs."""
+    first = rows[0].cells[0][0] if rows else ""
+    named = [column for column in columns if asked.intersection(terms(column))]
+    if kind == "count":
+        # "How many weeks does it take?" asks for what stands below "Weeks".
+        return None if any(_numbers(rows, column) for column in named) else next(iter(named), None) or first
+    if kind == "list":
+        return next((column for column in named if column != first), first)
+    numeric = [column for column in columns if _numbers(rows, column) or _days(rows, column)]
+    close = [column for column in numeric if measured.intersection(terms(column))]
+    found = [column for column in numeric if column in named] or close
+    if not found and not measured - {"size", "capacity", "amount", "total", "price", "cost"}:
+        found = [column for column in numeric if _numbers(rows, column)]
+    return found[0] if len(found) == 1 or (found and kind in ("most", "least")) else None
+
+
+def _numbers(rows: Sequence[NamedRow], column: str) -> dict[int, Decimal]:
+    """Return the number in a column of each row that has one; none where its cells are of several units."""
+    found = {at: match for at, row in enumerate(rows) if (match := _NUMBER.fullmatch(row.value(column)))}
+    units = {(match["before"].strip("+-−"), match["after"]) for match in found.values()}
+    filled = sum(bool(row.value(column)) for row in rows)
+    if not found or len(units) > 1 or len(found) < filled:
+        return {}
+    signed = {at: -1 if {"-", "−"} & set(match["before"]) else 1 for at, match in found.items()}
+    return {at: signed[at] * Decimal(match["number"].replace(",", "")) for at, match in found.items()}
+
+
+def _days(rows: Sequence[NamedRow], column: str) -> dict[int, datetime]:
+    found = {at: day for at, row in enumerate(rows) if (day := _day(row.value(column)))}
+    return found if len(found) == sum(bool(row.value(column)) for row in rows) else {}
+
+
+def _day(text: str) -> datetime | None:
+    for form in _DATES:
+        try:
+            return datetime.strptime(text, form).replace(tzinfo=UTC)
+        except ValueError:
+            continue
+    return None
+
+
+class _Said(NamedTuple):
+    """What is said: a lead, and the rows that it is about, each in a few words."""
+
+    lead: str
+    rows: list[tuple[NamedRow, str]]
+    listed: bool = False  # whether each row stands on a line of its own
+
+
+def _say_extreme(asked: _Asked, question: str) -> _Said | None:
+    days = _days(asked.rows, asked.column)
+    values: Mapping[int, Any] = days or _numbers(asked.rows, asked.column)
+    if not values:
+        return None
+    highest = asked.kind == "most"
+    best = max(values.values()) if highest else min(values.values())
+    rows = [asked.rows[at] for at, value in values.items() if value == best]
+    word = ("earliest", "latest")[highest] if days else ("lowest", "highest")[highest]
+    verb = "this has" if len(rows) == 1 else "these share"
+    lead = f"Of {asked.of}, {verb} the {word} {with_unit(asked.column, '0')[0]}:"
+    return _Said(lead, [(row, say_row(row.cells, "")) for row in rows], listed=len(rows) > 1)
+
+
+def _say_sum(asked: _Asked, question: str) -> _Said | None:
+    values = _numbers(asked.rows, asked.column)
+    if not values:
+        return None
+    total, verb = sum(values.values(), Decimal()), "adds up to"
+    if asked.kind == "mean":
+        total, verb = (total / len(values)).quantize(Decimal("0.01")), "is on average"
+    rows = [asked.rows[at] for at in values]
+    shape = _NUMBER.fullmatch(rows[0].value(asked.column))
+    assert shape is not None  # or it were no number
+    apart = " " if shape["after"].isalpha() else ""
+    name, figure = with_unit(asked.column, f"{shape['before'].strip('+-−')}{total:,}{apart}{shape['after']}")
+    cells = [(row, with_unit(asked.column, row.value(asked.column))[1]) for row in rows]
+    return _Said(f"The {name} of {asked.of} {verb} {figure}:", [(row, f"{row.name} {c}") for row, c in cells])
+
+
+def _say_count(asked: _Asked, question: str) -> _Said | None:
+    if asked.column != asked.rows[0].cells[0][0] and not asked.told:
+        each = dict[str, NamedRow]()
+        for row in asked.rows:
+            if value := row.value(asked.column):
+                each.setdefault(value, row)
+        lead = f"Under “{asked.column}”, {asked.of} name {len(each)}:"
+        return _Said(lead, [(row, value) for value, row in each.items()])
+    named = [(row, row.name) for row in asked.rows]
+    if asked.told:
+        have = "has" if len(named) == 1 else "have"
+        return _Said(f"{len(named)} of the {asked.among} rows of {asked.place} {have} {asked.told}:", named)
+    return _Said(f"{asked.place[:1].upper()}{asked.place[1:]} has {len(named)} rows:", named)
+
+
+def _say_list(asked: _Asked, question: str) -> _Said | None:
+    lead = f"{asked.of[:1].upper()}{asked.of[1:]}:"
+    return _Said(lead, [(row, say_row(row.cells, question)) for row in asked.rows], listed=True)
+
+
+_SAY = {
+    "most": _say_extreme, "least": _say_extreme, "sum": _say_sum, "mean": _say_sum, "count": _say_count,
+    "list": _say_list,
+}  # fmt: skip
+
+
+def _written(said: _Said, asked: _Asked, passages: Sequence[Candidate]) -> WorkedOut:
+    """Write what is said, each row with its marker; a row that was not read comes behind what was."""
+    read, citations, parts = list(passages), list[Citation](), list[str]()
+    shown = said.rows[: LISTED if said.listed else NAMED]
+    for row, text in shown:
+        at = next((i for i, passage in enumerate(read) if _holds(passage, row)), None)
+        if at is None:
+            at = len(read)
+            read.append(row.chunk)
+        citations.append(cite_span(read[at], at + 1, row.start, row.end))
+        parts.append(f"{respell_markers(' '.join(text.split()))} {write_marker(at + 1)}")
+    if len(shown) < len(said.rows):
+        parts.append(f"and {len(said.rows) - len(shown):,} more")
+    body = "".join(f"\n- {part}" for part in parts) if said.listed else f" {', '.join(parts)}"
+    how = f"{asked.kind} of {asked.column!r} over {len(asked.rows)} of {asked.among} rows"
+    return WorkedOut(f"{said.lead}{body}", citations, read, how)
+
+
+def _holds(passage: Candidate, row: NamedRow) -> bool:
+    same = passage["source"] == row.chunk["source"]
+    return same and passage["start"] <= row.start and row.end <= passage["end"]

@@ -1,0 +1,107 @@
+"""What a document holds, section by section, each with its leading sentence."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from pathlib import PurePath
+from typing import NamedTuple
+
+from adaptive_rag.answer.passages import cite_span
+from adaptive_rag.answer.sentences import AnswerSentence, collect_sentences
+from adaptive_rag.source import ChoosesSources, ChunkSource, ListsChunks
+from adaptive_rag.state import Candidate, Citation, to_candidate
+from adaptive_rag.text.markers import respell_markers, write_marker
+from adaptive_rag.text.places import outline_of, section_at
+
+# Sections that are told; of a document of fewer headings than FEW so many stretches.
+SECTIONS, FEW, STRETCHES = 12, 2, 6
+# How deep headings go, and chunks of a document that are looked through.
+DEEPEST, MOST_CHUNKS = 6, 5_000
+# How well a sentence must read to tell what a section is on.
+READABLE = 0.6
+
+
+class Overview(NamedTuple):
+    """What a document holds: the answer, and the passages that its markers count."""
+
+    document: str
+    text: str
+    citations: list[Citation]
+    passages: list[Candidate]
+
+
+class _Place(NamedTuple):
+    """Where a section begins: its headings, its offset in the document, and the number of its chunk."""
+
+    section: str
+    start: int
+    chunk: int
+
+
+def outline_document(name: str, source: ChunkSource) -> Overview | None:
+    """Tell what a document holds; None where its chunks cannot be listed, or nothing reads as a sentence."""
+    if not isinstance(source, ChoosesSources) or source.sources().get(name, MOST_CHUNKS) >= MOST_CHUNKS:
+        return None
+    narrowed = source.only({name})
+    if not isinstance(narrowed, ListsChunks):
+        return None
+    chunks = sorted(
+        (to_candidate(chunk, {}) for chunk in narrowed.chunks()), key=lambda chunk: chunk["start"]
+    )
+    places = _sections(chunks)
+    headed = len(places) >= FEW
+    if not headed:
+        places = [_Place("", chunk["start"], at) for at, chunk in enumerate(chunks)]
+    told = _spread(places, SECTIONS if headed else STRETCHES)
+    read = sorted({place.chunk for place in told})
+    passages = [chunks[at] for at in read]
+    found = collect_sentences(passages, source.sentences([chunk["id"] for chunk in passages]))
+    sentences = sorted(found, key=lambda sentence: sentence.start)
+    lines, citations = list[str](), list[Citation]()
+    for place in told:
+        if sentence := _leading(sentences, passages, place):
+            marker = sentence.document + 1
+            said = f"{respell_markers(' '.join(sentence.text.split()))} {write_marker(marker)}"
+            heading = place.section.rpartition(" > ")[2]
+            lines.append(f"- **{heading}**: {said}" if heading else f"- {said}")
+            citations.append(cite_span(passages[marker - 1], marker, sentence.start, sentence.end))
+    if not lines:
+        return None
+    of = f"{len(told)} of its {len(places)} sections" if len(told) < len(places) else "its sections"
+    lead = f"{PurePath(name).name}, {of if headed else 'from its beginning to its end'}:"
+    return Overview(name, "\n".join([lead, *lines]), citations, passages)
+
+
+def _sections(chunks: Sequence[Candidate]) -> list[_Place]:
+    """Return each section of a document once; of a document of many the upper ones."""
+    found = dict[str, int]()
+    for offset, section, _ in outline_of(chunks):
+        if section:
+            found.setdefault(section, offset)
+    starts = [chunk["start"] for chunk in chunks]
+    depths = [depth for depth in range(DEEPEST, 0, -1) if len(_upper(found, depth)) >= FEW]
+    fitting = [depth for depth in depths if len(_upper(found, depth)) <= SECTIONS]
+    upper = _upper(found, (fitting or depths[-1:] or [1])[0])
+    return [_Place(name, found[name], bisect_right(starts, found[name]) - 1) for name in upper]
+
+
+def _upper(sections: Iterable[str], depth: int) -> list[str]:
+    return [name for name in sections if name.count(" > ") < depth]
+
+
+def _spread(places: Sequence[_Place], most: int) -> list[_Place]:
+    """Return so many of the places at most, spread over all."""
+    step = max(1.0, len(places) / most)
+    return [places[int(at * step)] for at in range(min(most, len(places)))]
+
+
+def _leading(
+    sentences: Sequence[AnswerSentence], passages: Sequence[Candidate], place: _Place
+) -> AnswerSentence | None:
+    """Return the first sentence of a section that reads as one; `sentences` come in their order."""
+    inside = (each for each in sentences if each.start >= place.start and each.quality >= READABLE)
+    first = next(inside, None)
+    if first and place.section and section_at(passages[first.document], first.start) != place.section:
+        return None
+    return first

@@ -1,0 +1,49 @@
+"""Whether a question asks for a document as a whole: to sum it up, or to tell what is in it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import PurePath
+
+from adaptive_rag.source import ChoosesSources, ChunkSource
+from adaptive_rag.text.words import terms
+
+_ASKS = re.compile(
+    r"(?:(?:please|can you|could you|would you|i need|i want|i'd like|give me|show me|write|make) )*"
+    r"(?:summari[sz]e|outline|sum up"
+    r"|(?:a |an |the )?(?:short |brief |quick )?(?:summary|overview|outline|contents) of"
+    r"|what(?:'s| is) (?:in|inside)|what are the contents of) (?P<what>.+?)(?: for me)?(?: please)?"
+    r"|what (?:does|do) (?P<holds>.+?) (?:say|cover|contain|hold|tell)(?: me| us)?"
+    r"|what(?:'s| is) (?P<about>.+?) (?:all )?about"
+)
+_GENERAL = frozenset(terms("document file pdf page text paper report whole entire content"))
+_APART = re.compile(r"[-_.]")
+_POINTING = frozenset(("this", "that", "it", "the", "my", "our", "your"))
+
+
+def document_asked_for(
+    question: str, source: ChunkSource, titles: Mapping[str, str] | None = None
+) -> str | None:
+    """Return the name of the one document that a question asks to be summed up; None where there is none.
+
+    Args:
+        question: "Summarise the handbook", "what is in it?"
+        source: the chunks of the documents.
+        titles: of documents, by their names, where they are known.
+    """
+    asked = _ASKS.fullmatch(" ".join(question.lower().replace("’", "'").split()).strip(" .!?"))
+    if asked is None or not isinstance(source, ChoosesSources):
+        return None
+    what = asked["what"] or asked["holds"] or asked["about"]
+    named = set(terms(what)) - _GENERAL
+    held = source.sources()
+    if not named:
+        points = not _POINTING.isdisjoint(what.split())
+        return next(iter(held)) if len(held) == 1 and points else None
+    called = {
+        name: set(terms(f"{_APART.sub(' ', PurePath(name).name)} {(titles or {}).get(name, '')}"))
+        for name in held
+    }
+    found = [name for name, of in called.items() if named <= of]
+    return found[0] if len(found) == 1 else None

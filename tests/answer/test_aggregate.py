@@ -1,0 +1,127 @@
+"""What is worked out over the rows of a table, and what is left to the reader."""
+
+from pathlib import Path
+
+import pytest
+
+from adaptive_rag.answer.aggregate import LISTED, NAMED, WorkedOut, work_out
+from adaptive_rag.index import Index
+
+INVOICES = """Invoice,Supplier,Date,Amount (£),Status
+INV-101,Harbour Paper,2024-01-12,240.50,paid
+INV-102,Nordic Desks,2024-02-02,1890.00,open
+INV-103,Clean & Co,2024-02-20,96.00,paid
+INV-104,Harbour Paper,2024-03-05,310.25,open
+"""
+PRICES = """# Price list
+
+All prices include tax.
+
+| Item | Size | Price |
+|---|---|---|
+| Ladder | 3 m | £89 |
+| Paint bucket | 10 l | £24.50 |
+
+## Courses
+
+| Course | Teacher | Weeks | Fee |
+|---|---|---|---|
+| Pottery | Ann Lee | 8 | €120 |
+| Welding | Jo Marsh | 4 | €260 |
+| Drawing | Ann Lee | 10 | €95 |
+"""
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory: pytest.TempPathFactory) -> Index:
+    folder = tmp_path_factory.mktemp("tables")
+    (folder / "documents").mkdir()
+    (folder / "documents" / "invoices.csv").write_text(INVOICES, "utf-8")
+    (folder / "documents" / "prices.md").write_text(PRICES, "utf-8")
+    Index.build(folder / "documents", folder / "index")
+    return Index.open(folder / "index")
+
+
+def ask(index: Index, question: str, limit: int = 2) -> WorkedOut | None:
+    return work_out(question, index.search([question], limit=limit)[0], index)
+
+
+def quoted(said: WorkedOut) -> list[str]:
+    return [citation["quote"] for citation in said.citations]
+
+
+@pytest.mark.parametrize(
+    ("question", "said", "rows"),
+    [
+        ("Which invoice is the largest?", "highest amount: INV-102", ["INV-102"]),
+        ("what is the latest invoice", "latest date: INV-104", ["INV-104"]),
+        ("What is the cheapest course?", "lowest fee: Drawing", ["Drawing"]),
+        ("which course has the most weeks?", "highest weeks: Drawing", ["Drawing"]),
+        ("what is the total of all open invoices?", "adds up to £2,200.25", ["INV-102", "INV-104"]),
+        ("What is the average fee of a course?", "on average €158.33", ["Pottery", "Welding", "Drawing"]),
+        ("how many invoices are open?", "2 of the 4 rows", ["INV-102", "INV-104"]),
+        ("how many suppliers are there?", "name 3:", ["Harbour", "Nordic", "Clean"]),
+        ("which courses does Ann Lee teach?", "Pottery", ["Pottery", "Drawing"]),
+        ("list all courses", "Welding", ["Pottery", "Welding", "Drawing"]),
+    ],
+)
+def test_it_is_worked_out_over_all_rows_and_each_is_cited(
+    index: Index, question: str, said: str, rows: list[str]
+) -> None:
+    found = ask(index, question)
+    assert found is not None
+    assert said in found.text
+    assert len(found.citations) == len(rows)
+    for row in rows:
+        assert any(row in quote for quote in quoted(found))
+    for citation in found.citations:
+        assert f"[{citation['marker']}]" in found.text
+        assert citation["quote"] in found.passages[citation["marker"] - 1]["text"]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "who teaches welding?",  # a row says it
+        "how many weeks is the pottery course?",  # a cell says it
+        "which invoice is the largest in Spain?",  # nothing of Spain stands there
+        "what is the total of the overdue invoices?",
+        "what is the largest supplier?",  # by nothing that can be compared: three numbers it might be
+        "list all penguins",
+        "why are courses cheap?",
+        "",
+    ],
+)
+def test_a_question_of_other_words_is_left_to_the_reader(index: Index, question: str) -> None:
+    found = ask(index, question)
+    if question == "what is the largest supplier?":
+        # of one column of numbers the largest is meant
+        assert found is not None and "INV-102" in found.text
+    else:
+        assert found is None
+
+
+def test_columns_of_several_units_are_not_compared(tmp_path: Path) -> None:
+    (tmp_path / "d").mkdir()
+    text = "Part,Length\nRope,3 m\nCord,40 cm\nWire,2 m\n"
+    (tmp_path / "d" / "parts.csv").write_text(text, "utf-8")
+    Index.build(tmp_path / "d", tmp_path / "i")
+    assert ask(Index.open(tmp_path / "i"), "what is the longest part?") is None
+
+
+def test_of_many_rows_some_are_named_and_the_rest_counted(tmp_path: Path) -> None:
+    (tmp_path / "d").mkdir()
+    rows = "".join(f"Tool {n},{n},{'rusty' if n % 2 else 'polished'}\n" for n in range(1, 61))
+    (tmp_path / "d" / "tools.csv").write_text(f"Tool,Price,State\n{rows}", "utf-8")
+    Index.build(tmp_path / "d", tmp_path / "i")
+    index = Index.open(tmp_path / "i")
+    total = ask(index, "what do all tools cost in total?")
+    assert total is not None
+    assert "adds up to 1,830:" in total.text
+    assert total.text.endswith(f"and {60 - NAMED} more")
+    listed = ask(index, "list all polished tools")
+    assert listed is not None
+    assert listed.text.count("\n- Tool") == LISTED
+    assert listed.text.endswith(f"- and {30 - LISTED} more")
+    # what was not read before is cited all the same
+    assert len(listed.passages) >= LISTED

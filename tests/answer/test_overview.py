@@ -1,0 +1,110 @@
+"""A document as a whole: when it is asked for, and what is said of it."""
+
+from pathlib import Path
+
+import pytest
+
+from adaptive_rag.answer.overview import SECTIONS, STRETCHES, outline_document
+from adaptive_rag.context import Context
+from adaptive_rag.graph.builder import build_graph
+from adaptive_rag.index import Index
+from adaptive_rag.query.whole_document import document_asked_for
+
+STAFF = """# Staff handbook
+
+## Leave
+You get 25 days of leave a year. Ask your manager two weeks before.
+
+## Sick pay
+Sick pay is paid for six weeks. Tell the office before nine.
+"""
+
+
+def build(folder: Path, **documents: str) -> Index:
+    (folder / "documents").mkdir()
+    for name, text in documents.items():
+        (folder / "documents" / name.replace("__", ".")).write_text(text, "utf-8")
+    Index.build(folder / "documents", folder / "index")
+    return Index.open(folder / "index")
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory: pytest.TempPathFactory) -> Index:
+    plain = " ".join(f"Boats of kind {n} leave at {n} o'clock." for n in range(1, 200))
+    return build(tmp_path_factory.mktemp("kb"), staff__md=STAFF, ferry_times__txt=plain)
+
+
+def name_of(index: Index, document: str) -> str:
+    return next(name for name in index.sources() if name.endswith(document))
+
+
+@pytest.mark.parametrize(
+    ("question", "document"),
+    [
+        ("Summarise the ferry times", "ferry_times.txt"),
+        ("can you give me a short overview of the ferry document?", "ferry_times.txt"),
+        ("what's in staff.md?", "staff.md"),
+        ("What does the staff file say?", "staff.md"),
+        ("what is the staff handbook about?", "staff.md"),
+    ],
+)
+def test_a_document_is_asked_for_by_its_name_or_title(index: Index, question: str, document: str) -> None:
+    titles = {name_of(index, "staff.md"): "Staff handbook"}
+    assert document_asked_for(question, index, titles) == name_of(index, document)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "summarise the document",  # there are two
+        "what does the staff handbook say about leave?",
+        "what is sick pay about?",
+        "When do boats leave?",
+        "summarise",
+    ],
+)
+def test_other_questions_ask_for_no_document(index: Index, question: str) -> None:
+    assert document_asked_for(question, index) is None
+
+
+def test_the_only_document_may_be_pointed_at(tmp_path: Path) -> None:
+    index = build(tmp_path, staff__md=STAFF)
+    answer = (
+        build_graph()
+        .compile()
+        .invoke({"question": "What is this document about?"}, context=Context(index=index))
+    )
+    assert "**Leave**: You get 25 days of leave a year. [1]" in answer["answer"]
+    assert "**Sick pay**: Sick pay is paid for six weeks. [1]" in answer["answer"]
+    assert [c["quote"] for c in answer["citations"]] == [
+        "You get 25 days of leave a year.",
+        "Sick pay is paid for six weeks.",
+    ]
+    decisions = [d for record in answer["trace"] for d in record.get("decisions", ())]
+    assert any(d["what"] == "overview" for d in decisions)
+
+
+def test_a_text_without_headings_is_told_from_its_beginning_to_its_end(index: Index) -> None:
+    overview = outline_document(name_of(index, "ferry_times.txt"), index)
+    assert overview is not None
+    assert overview.text.startswith("ferry_times.txt, from its beginning to its end:")
+    assert overview.text.count("\n- ") == len(overview.citations) <= STRETCHES
+    assert len(overview.citations) > 2
+
+
+def test_of_a_long_document_the_upper_sections_are_told(tmp_path: Path) -> None:
+    part = (
+        "# Part {n}\n\nThe marsh was drained in year {n}.\n\n## Detail\n\nThe pumps of year {n} ran on oil.\n"
+    )
+    parts = [part.format(n=n) for n in range(1, 31)]
+    index = build(tmp_path, book__md="\n\n".join(parts))
+    overview = outline_document(name_of(index, "book.md"), index)
+    assert overview is not None
+    assert overview.text.count("\n- **") == SECTIONS
+    assert overview.text.startswith("book.md, 12 of its 30 sections:")
+    assert "pumps" not in overview.text
+
+
+def test_a_document_of_nothing_to_read_has_no_overview(tmp_path: Path) -> None:
+    index = build(tmp_path, numbers__txt="1 2 3\n\n4 5 6\n")
+    assert outline_document(name_of(index, "numbers.txt"), index) is None
