@@ -13,7 +13,7 @@ from langgraph.runtime import Runtime
 from adaptive_rag.answer.aggregate import WorkedOut, work_out
 from adaptive_rag.answer.check import MAX_SENTENCES, Review, review_draft
 from adaptive_rag.answer.compose import CLOSEST_HEADING, answer_locally, quote_plainly
-from adaptive_rag.answer.draft import ask_to_draft
+from adaptive_rag.answer.draft import DraftAnswer, DraftQuestion, ask_to_draft
 from adaptive_rag.answer.evidence import Evidence, format_abstention, judge_evidence, nearest_quote
 from adaptive_rag.answer.message import answer_message
 from adaptive_rag.answer.overview import Overview, outline_document
@@ -44,73 +44,86 @@ def generate(state: State, runtime: Runtime[Context], styles: Mapping[str, Answe
         why = "it asks nothing of the documents, so nothing was searched"
         decision = Decision(what="answer", chosen="small talk", why=why)
         return _answer(state, said, [], 1.0, [decision], confidence=None)
-    overview = attempt("overview", partial(_overview, state, context), None)
-    if overview:
-        # A chat model sums up what the outline is made of.
-        state = {**state, "documents": overview.passages}
+    state, decisions, overview = _choose_passages(state, context)
     if not state["documents"]:
         return _abstain(state, context, Evidence(0.0, "refusal", "nothing was found"))
-    read = partial(read_passages, state["documents"], tokens=context.budget.context_tokens)
-    joins = context.uses("join") and not overview
-    joined = attempt("join", partial(read, join=True), None) if joins else None
-    passages, decisions = joined or read(join=False)
-    decisions += attempt("notes", partial(_notes_on, passages, source_of(context, state)), [])
-    missing = attempt("sides", partial(_missing_side, state), None)
-    # From here on the documents are what was read: [n] is the nth of them.
-    state = {**state, "documents": passages}
-    worked = attempt("worked out", partial(_work_out, state, context), None)
-    if worked is not None:
+    if worked := attempt("worked out", partial(_work_out, state, context), None):
         why = "every word of the question stands in the table, so nobody has to be asked"
         decisions.append(Decision(what="worked out", chosen=worked.how, why=why))
         state = {**state, "documents": worked.passages}
         return _answer(state, worked.text, worked.citations, 1.0, decisions, confidence=None)
-    style, strategy = styles[state["query_type"]], state["query_type"]
+    missing = attempt("sides", partial(_missing_side, state), None)
+    style, passages = styles[state["query_type"]], state["documents"]
+    asked = DraftQuestion(
+        state["question"],
+        state.get("implied_context", ""),
+        state.get("history", []),
+        missing,
+        aspects=list(dict.fromkeys(label for passage in passages for label in passage["labels"])),
+    )
+    budget, prompts = context.budget.context_tokens * BYTES_PER_TOKEN, context.models.prompts
     [reply] = yield [
-        ask_to_draft(
-            state["question"],
-            strategy,
-            style,
-            passages,
-            budget=context.budget.context_tokens * BYTES_PER_TOKEN,
-            user_context=state.get("implied_context", ""),
-            history=state.get("history", []),
-            prompts=context.models.prompts,
-            missing=missing,
-            aspects=list(dict.fromkeys(label for passage in passages for label in passage["labels"])),
-        )
+        ask_to_draft(asked, state["query_type"], style, passages, budget=budget, prompts=prompts)
     ]
     request = _answer_request(state, style, context, missing)
-    review = None
-    if reply.result is not None:
-        # Links are taken out by the check as well: a draft that it could not read is not shown.
-        check = partial(review_draft, reply.result.text, request, load_minilm().encode)
-        review = attempt("check", check, None)
-    if reply.result is not None and review is not None:
-        decisions += _review_decisions(review)
-        if not review.knows:
-            why = "the chat model says that the passages do not hold it"
-            return _abstain(state, context, Evidence(0.0, "refusal", why), decisions, request)
-        # A draft of which the check leaves no text is none, with the fallback or without.
-        if review.text.strip() and (review.stands or not context.uses("extractive-fallback")):
-            # A draft that its check changed is another message than the one that was streamed.
-            message_id = reply.result.message_id if review.text == reply.result.text else None
-            sure, share = judge_evidence(request).confidence, review.grounding.share
-            return _answer(
-                state, review.text, review.citations, share, decisions, message_id, confidence=sure
-            )
-        why = (
-            "no passage supports the model's answer" if review.text.strip() else "the model's answer is empty"
-        )
-        decisions.append(Decision(what="answer", chosen="extractive", why=why))
+    if reply.result is not None and (given := _give_draft(reply.result, state, context, request, decisions)):
+        return given
     if overview:
         why = "the question asks for the document as a whole"
         decisions.insert(0, Decision(what="overview", chosen=overview.document, why=why))
         return _answer(state, overview.text, overview.citations, 1.0, decisions, confidence=None)
+    return _give_quotes(state, context, request, decisions)
+
+
+def _choose_passages(state: State, context: Context) -> tuple[State, list[Decision], Overview | None]:
+    """Return the state with the passages that are read as its documents: [n] is the nth of them from here on.
+
+    Of a document that is to be summed up they are those of its outline, which comes along.
+    """
+    overview = attempt("overview", partial(_overview, state, context), None)
+    found = overview.passages if overview else state["documents"]
+    if not found:
+        return state, [], None
+    read = partial(read_passages, found, tokens=context.budget.context_tokens)
+    joins = context.uses("join") and not overview
+    joined = attempt("join", partial(read, join=True), None) if joins else None
+    passages, decisions = joined or read(join=False)
+    decisions += attempt("notes", partial(_notes_on, passages, source_of(context, state)), [])
+    return {**state, "documents": passages}, decisions, overview
+
+
+def _give_draft(
+    draft: DraftAnswer, state: State, context: Context, request: AnswerRequest, decisions: list[Decision]
+) -> Update | None:
+    """Return a draft as its check leaves it, None where it is none; `decisions` gains what was found."""
+    # Links are taken out by the check as well: a draft that it could not read is not shown.
+    check = partial(review_draft, draft.text, request, load_minilm().encode)
+    review = attempt("check", check, None)
+    if review is None:
+        return None
+    decisions += _review_decisions(review)
+    if not review.knows:
+        why = "the chat model says that the passages do not hold it"
+        return _abstain(state, context, Evidence(0.0, "refusal", why), decisions, request)
+    # A draft of which the check leaves no text is none, with the fallback or without.
+    if review.text.strip() and (review.stands or not context.uses("extractive-fallback")):
+        # A draft that its check changed is another message than the one that was streamed.
+        message_id = draft.message_id if review.text == draft.text else None
+        sure, share = judge_evidence(request).confidence, review.grounding.share
+        return _answer(state, review.text, review.citations, share, decisions, message_id, confidence=sure)
+    why = "no passage supports the model's answer" if review.text.strip() else "the model's answer is empty"
+    decisions.append(Decision(what="answer", chosen="extractive", why=why))
+    return None
+
+
+def _give_quotes(state: State, context: Context, request: AnswerRequest, decisions: list[Decision]) -> Update:
+    """Answer by quotes, show the closest passages, or abstain."""
     local = partial(answer_locally, request, abstains=context.uses("abstain"))
     evidence, extracted = attempt("answer style", local, None) or quote_plainly(request)
     if extracted is None or not extracted.text:
         if extracted is not None:
-            why = f"no passage argues {missing} it" if missing else "no sentence that was read can be quoted"
+            argues = f"no passage argues {request.missing} it"
+            why = argues if request.missing else "no sentence that was read can be quoted"
             evidence = replace(evidence, outcome="refusal", reason=why)
         return _abstain(state, context, evidence, decisions, request)
     decisions.insert(0, Decision(what="evidence", chosen=evidence.outcome, why=evidence.reason))

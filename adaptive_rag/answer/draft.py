@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
 
 from pydantic import BaseModel, Field
 
@@ -31,56 +33,49 @@ class DraftAnswer(BaseModel):
     message_id: str | None = None
 
 
+@dataclass(frozen=True)
+class DraftQuestion:
+    """What a model is asked, and what it is told beside the passages."""
+
+    question: str
+    user_context: str = ""
+    history: Sequence[Turn] = ()
+    missing: Side | None = None  # the side of the debate that no passage takes
+    aspects: Sequence[str] = ()  # the sub-questions that the passages were found for
+
+
 def ask_to_draft(
-    question: str,
+    asked: DraftQuestion,
     strategy: str,
     style: AnswerStyle,
     passages: Sequence[Candidate],
     *,
     budget: int,
-    user_context: str = "",
-    history: Sequence[Turn] = (),
     prompts: str | None = None,
-    missing: Side | None = None,
-    aspects: Sequence[str] = (),
 ) -> Request[DraftAnswer]:
     """Ask the model for an answer.
 
     `strategy` names the prompt that says how; `style` says it where there is no such prompt, and how long.
-    Passages are numbered in this order; `budget` counts characters of their text; `missing` is the side of
-    the debate that none of them takes; `aspects` are the sub-questions that they were found for.
+    Passages are numbered in this order; `budget` counts characters of their text.
     """
-
-    def shortened() -> Request[DraftAnswer]:
-        return ask_to_draft(
-            question,
-            strategy,
-            style,
-            passages,
-            budget=budget // 3,
-            user_context=user_context,
-            history=history,
-            prompts=prompts,
-            missing=missing,
-            aspects=aspects,
-        )
-
-    told = [ONE_SIDED_PROMPT.format(missing=missing)] if missing else []
-    if aspects and not style.views:
-        told.append("\n".join([ASPECTS_PROMPT, *(f"- {neutralize(aspect)}" for aspect in aspects)]))
+    told = [ONE_SIDED_PROMPT.format(missing=asked.missing)] if asked.missing else []
+    if asked.aspects and not style.views:
+        told.append("\n".join([ASPECTS_PROMPT, *(f"- {neutralize(aspect)}" for aspect in asked.aspects)]))
     return Request(
         "generate",
         DraftAnswer,
         values=lambda: {
-            "question": question,
+            "question": asked.question,
             "query_type": strategy,
-            "user_context": user_context or "(none)",
-            "history": format_history(history) or "(none)",
+            "user_context": asked.user_context or "(none)",
+            "history": format_history(asked.history) or "(none)",
             "passages": format_passages(passages, budget),
             "style": "\n".join([style_prompt(strategy, prompts, style.instruction, style.sentences), *told]),
         },
         check=lambda result: result.model_copy(update={"text": answer_text(result.text)}),
-        shortened=shortened,
+        shortened=partial(
+            ask_to_draft, asked, strategy, style, passages, budget=budget // 3, prompts=prompts
+        ),
         role="answer",
         free_text=True,
     )

@@ -28,6 +28,7 @@ from adaptive_rag.llm.receive import storable, without_thoughts
 from adaptive_rag.llm.replies import ATTEMPTS, json_values
 from adaptive_rag.llm.request import Reply, Request, StepName
 from adaptive_rag.llm.structured import METHODS, Method, forget_method, known_method
+from adaptive_rag.models.chat import Role
 from adaptive_rag.models.prices import price_of
 
 # How often one request is made again because the server failed, and because the reply was not usable.
@@ -96,10 +97,7 @@ def converse(
     schema = {} if method is None else wire_schema(request.schema, request.bounds)
     server_failures = reply_failures = 0
     while True:
-        if not ledger.take(request.role):
-            before = f"{spending.notes[-1]}; " if spending.notes else ""
-            raise GivenUp(f"{before}the budget of {context.budget.max_llm_calls} calls is spent")
-        spending.calls += 1
+        _take_call(ledger, request.role, context, spending)
         try:
             reply: AIMessage = yield Call(messages, method, schema)
         except AdaptiveRAGError:
@@ -139,6 +137,13 @@ def converse(
             messages = [*messages, *_correction(reply, reason, free_text=request.free_text)]
             continue
         return Reply(result=result, **spending.spent())
+
+
+def _take_call(ledger: Ledger, role: Role, context: Context, spending: Spending) -> None:
+    if not ledger.take(role):
+        before = f"{spending.notes[-1]}; " if spending.notes else ""
+        raise GivenUp(f"{before}the budget of {context.budget.max_llm_calls} calls is spent")
+    spending.calls += 1
 
 
 def read_reply(request: Request[Any], reply: AIMessage) -> BaseModel:

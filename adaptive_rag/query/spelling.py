@@ -115,4 +115,4 @@ def _in_two(word: str, source: HoldsWords) -> str:
 def _is_form(word: str, known: Callable[[str], bool]) -> bool:
     """Tell whether a word is an everyday word with an ending."""
     stripped = (word.removesuffix(cut) + put for cut, put in _ENDINGS if word.endswith(cut))
-    return any(len(base) >= SHORTEST and known(base) for base in stripped)
+    return any(len(base) >= SHORTEST - 1 and known(base) for base in stripped)

@@ -13,9 +13,10 @@ _ASKS = re.compile(
     r"(?:(?:please|can you|could you|would you|i need|i want|i'd like|give me|show me|write|make) )*"
     r"(?:summari[sz]e|outline|sum up"
     r"|(?:a |an |the )?(?:short |brief |quick )?(?:summary|overview|outline|contents) of"
-    r"|what(?:'s| is) (?:in|inside)|what are the contents of) (?P<what>.+?)(?: for me)?(?: please)?"
-    r"|what (?:does|do) (?P<holds>.+?) (?:say|cover|contain|hold|tell)(?: me| us)?"
-    r"|what(?:'s| is) (?P<about>.+?) (?:all )?about"
+    r"|what(?:'s| is) (?:in|inside)|what are the contents of) (.+?)(?: for me)?(?: please)?"
+    r"|what (?:does|do) (.+?) (?:say|cover|contain|hold|tell)(?: me| us)?"
+    r"|what(?:'s| is) (.+?) (?:all )?about"
+    r"|was steht (?:alles )?(?:in|im) (.+?)|fasse? (.+?)(?: bitte)? zusammen"
 )
 _GENERAL = frozenset(terms("document file pdf page text paper report whole entire content"))
 _APART = re.compile(r"[-_.]")
@@ -35,7 +36,7 @@ def document_asked_for(
     asked = _ASKS.fullmatch(" ".join(question.lower().replace("’", "'").split()).strip(" .!?"))
     if asked is None or not isinstance(source, ChoosesSources):
         return None
-    what = asked["what"] or asked["holds"] or asked["about"]
+    what = next(filter(None, asked.groups()))
     named = set(terms(what)) - _GENERAL
     held = source.sources()
     if not named:

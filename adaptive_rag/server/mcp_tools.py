@@ -18,6 +18,7 @@ from adaptive_rag.index.sources import read_chunks
 from adaptive_rag.ingest.archives import owners_of
 from adaptive_rag.server.answering import Answering, Question
 from adaptive_rag.server.api.documents import text_between
+from adaptive_rag.server.api.forms import Confidence, Grounding
 from adaptive_rag.server.folders import Searched
 from adaptive_rag.server.problems import not_found
 from adaptive_rag.state import Citation
@@ -107,13 +108,8 @@ class Answered(BaseModel):
     citations: list[Cited]
     route: str = Field(description="The way that the question went: factual, analytical, opinion, ...")
     why: str = Field(description="Why it went that way.")
-    confidence: float | None = Field(
-        description="How likely the passages that were read answer the question, 0 to 1; null where nothing "
-        "judged them."
-    )
-    grounding: float = Field(
-        description="Share of the answer's claims that the passages support; 1 for quotes of the documents."
-    )
+    confidence: Confidence
+    grounding: Grounding
     abstained: bool = Field(description="The documents do not hold an answer.")
     collection: str
 

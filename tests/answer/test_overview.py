@@ -46,6 +46,7 @@ def name_of(index: Index, document: str) -> str:
         ("what's in staff.md?", "staff.md"),
         ("What does the staff file say?", "staff.md"),
         ("what is the staff handbook about?", "staff.md"),
+        ("Was steht in ferry_times.txt?", "ferry_times.txt"),
     ],
 )
 def test_a_document_is_asked_for_by_its_name_or_title(index: Index, question: str, document: str) -> None:

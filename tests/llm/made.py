@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from adaptive_rag.answer.draft import ask_to_draft
+from adaptive_rag.answer.draft import DraftQuestion, ask_to_draft
 from adaptive_rag.answer.styles import FACTUAL_STYLE
 from adaptive_rag.context import Context, make_context
 from adaptive_rag.llm.budget import Budget
@@ -48,7 +48,9 @@ def request_for(step: str, n: int = 3) -> Request[Any]:
         "contextualize": lambda: ask_to_contextualize(QUESTION, "", []),
         "score": lambda: ask_to_score(QUESTION, "", candidates),
         "select": lambda: ask_to_select(QUESTION, candidates, min(2, n)),
-        "generate": lambda: ask_to_draft(QUESTION, "factual", FACTUAL_STYLE, candidates, budget=12_000),
+        "generate": lambda: ask_to_draft(
+            DraftQuestion(QUESTION), "factual", FACTUAL_STYLE, candidates, budget=12_000
+        ),
     }[step]()
 
 

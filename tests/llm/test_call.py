@@ -9,7 +9,7 @@ import time
 import pytest
 from langchain_core.exceptions import ContextOverflowError, ModelAPIError, ModelAuthenticationError
 
-from adaptive_rag.answer.draft import ask_to_draft
+from adaptive_rag.answer.draft import DraftQuestion, ask_to_draft
 from adaptive_rag.answer.styles import FACTUAL_STYLE
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.llm import exchange as exchange_module
@@ -91,7 +91,7 @@ LONG = [candidate(number, "The Harbour Bridge was opened in 1932. " * 400) for n
 @pytest.mark.parametrize(
     "request_",
     [
-        ask_to_draft(QUESTION, "factual", FACTUAL_STYLE, LONG, budget=12_000),
+        ask_to_draft(DraftQuestion(QUESTION), "factual", FACTUAL_STYLE, LONG, budget=12_000),
         ask_to_score(QUESTION, "", LONG, by_setting=True),
         ask_to_select(QUESTION, LONG, 2),
     ],

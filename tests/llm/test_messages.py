@@ -69,10 +69,12 @@ def test_every_prompt_has_its_values_filled_in(step):
 
 @pytest.mark.parametrize("strategy", ["factual", "analytical", "opinion", "contextual"])
 def test_every_strategy_has_its_way_of_answering(strategy):
-    from adaptive_rag.answer.draft import ask_to_draft
+    from adaptive_rag.answer.draft import DraftQuestion, ask_to_draft
     from adaptive_rag.answer.styles import STYLES
 
-    [system, _] = format_messages(ask_to_draft(QUESTION, strategy, STYLES[strategy], [], budget=1000))
+    [system, _] = format_messages(
+        ask_to_draft(DraftQuestion(QUESTION), strategy, STYLES[strategy], [], budget=1000)
+    )
     expected = load_prompt(f"generate-{strategy}").strip().replace("{sentences}", "3")
     assert expected in system.text and "{sentences}" not in system.text
 

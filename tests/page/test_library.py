@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -79,6 +80,27 @@ def test_a_collection_is_made_and_deleted(demo: str, visit: Visit) -> None:
         expect(page.get_by_role("link", name="samples")).to_be_visible()
         expect(page.get_by_role("link", name="harbour")).to_have_count(0)
         somebody.errors.clear()  # the browser itself notes the refusal of a name
+
+
+def test_a_collection_that_nobody_described_offers_questions_of_its_headings(
+    demo: str, visit: Visit, collection: str
+) -> None:
+    path = f"{demo}/api/v1/collections/{collection}"
+    text = (
+        "# Ferry\n\nIt runs all year.\n\n## Fares\n\nAdults pay two pounds. Dogs travel free, children too."
+    )
+    httpx.post(f"{path}/documents", files={"files": ("ferry.md", text)}).raise_for_status()
+    while not httpx.get(f"{path}/documents?state=indexed").json()["total"]:
+        time.sleep(0.1)
+    suggested = httpx.get(f"{path}/questions").json()
+    assert suggested == ["What do the documents say about “Fares”?", "Summarise ferry.md"]
+    with visit(demo) as somebody:
+        page = somebody.open("#/ask")
+        page.get_by_label("Collection").select_option(collection)
+        offered = page.get_by_role("group", name="Try one of these").get_by_role("button")
+        expect(offered).to_have_text(suggested)
+        offered.last.click()
+        expect(page.get_by_role("article").locator("p").first).to_be_visible()
 
 
 def test_a_collection_is_described_and_offers_questions(demo: str, visit: Visit, collection: str) -> None:

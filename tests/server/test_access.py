@@ -52,6 +52,7 @@ ROUTES: dict[str, tuple[str, Any, int]] = {
     "POST /api/v1/collections": ("root", {"name": "new"}, 201),
     "GET /api/v1/collections/{collection}": ("reader", None, 200),
     "PATCH /api/v1/collections/{collection}": ("owner", {"description": "Tides"}, 200),
+    "GET /api/v1/collections/{collection}/questions": ("reader", None, 200),
     "POST /api/v1/collections/{collection}/ask": ("reader", {"question": "When?"}, 409),  # it is empty
     "POST /api/v1/collections/{collection}/ask/events": ("reader", {"question": "When?"}, 409),
     "POST /api/v1/collections/{collection}/compare": ("reader", {"question": "When?"}, 409),

@@ -35,6 +35,19 @@ def test_a_collection_is_described_again_with_what_can_be_asked(serve: Serve) ->
             assert client.patch(f"{URL}/handbook", json={"examples": examples}).status_code == 422
 
 
+def test_questions_to_begin_with_are_made_of_what_is_indexed(serve: Serve, sample_index: Path) -> None:
+    with serve() as client:
+        client.post(URL, json={"name": "empty"})
+        assert client.get(f"{URL}/empty/questions").json() == []
+        assert client.get(f"{URL}/nowhere/questions").status_code == 404
+        add_samples(client, sample_index)
+        suggested = client.get(f"{URL}/samples/questions").json()
+        assert len(suggested) == 4
+        for question in suggested:
+            answer = client.post(f"{URL}/samples/ask", json={"question": question}).json()
+            assert answer["citations"] and not answer["abstained"]
+
+
 def test_a_name_is_given_once_and_fits_an_address(serve: Serve) -> None:
     with serve() as client:
         client.post(URL, json={"name": "handbook"})

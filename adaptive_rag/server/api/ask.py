@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from adaptive_rag.compare import Overlap
 from adaptive_rag.server.answering import BareQuestion, Question
-from adaptive_rag.server.api.forms import Route
+from adaptive_rag.server.api.forms import Confidence, Grounding, Route
 from adaptive_rag.server.calls import ASKING, AnyCall, ReadCall
 from adaptive_rag.server.folders import Searched
 from adaptive_rag.server.problems import Problem, details_of
@@ -50,13 +50,8 @@ class Quality(BaseModel):
     """How far an answer can be relied on."""
 
     query_type: str = Field(description="The route that was taken.")
-    confidence: float | None = Field(
-        description="How likely the passages that were read answer the question, 0 to 1; null where nothing "
-        "judged them."
-    )
-    grounding: float = Field(
-        description="Share of the answer's claims that the passages support; 1 for quotes of the documents."
-    )
+    confidence: Confidence
+    grounding: Grounding
     abstained: bool = Field(description="The documents do not hold an answer.")
 
 

@@ -11,10 +11,13 @@ from sqlalchemy import func, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
+from adaptive_rag.index import Index
+from adaptive_rag.query.suggestions import suggest_questions
 from adaptive_rag.server.access import Caller
 from adaptive_rag.server.api.forms import Form, Page, Route, Window, WindowAsked, page_of
 from adaptive_rag.server.api.users import user_named
 from adaptive_rag.server.calls import AdminCall, AnyCall, ManageCall, ReadCall
+from adaptive_rag.server.indexing import indexed_sources
 from adaptive_rag.server.problems import Problem, not_found
 from adaptive_rag.server.roles import Role
 from adaptive_rag.server.tables import Collection, Document, Membership, Thread, User
@@ -109,6 +112,16 @@ def create_collection(new: NewCollection, call: AdminCall) -> CollectionShown:
 def show_collection(call: ReadCall) -> CollectionShown:
     """Show a collection and its size."""
     return _shown(call.db, call.collection, call.caller.role_in(call.collection.id))
+
+
+@router.get("/{collection}/questions")
+def suggest(call: ReadCall) -> list[str]:
+    """Suggest questions to begin with, made of the documents' headings; none where nothing is indexed."""
+    searched = call.parts.index_of(call.collection)
+    call.db.close()
+    if not indexed_sources(searched.index):
+        return []
+    return suggest_questions(Index.open_rows(searched.index).without(searched.hidden))
 
 
 @router.patch("/{collection}")

@@ -31,6 +31,21 @@ def _known_route(name: str) -> str:
 Route = Annotated[str, AfterValidator(_known_route), Field(json_schema_extra={"enum": list(NAMES)})]
 
 
+Confidence = Annotated[
+    float | None,
+    Field(
+        description="How likely the passages that were read answer the question, 0 to 1; null where nothing "
+        "judged them."
+    ),
+]
+Grounding = Annotated[
+    float,
+    Field(
+        description="Share of the answer's claims that the passages support; 1 for quotes of the documents."
+    ),
+]
+
+
 class Page(BaseModel, Generic[Item]):
     """A part of a list."""
 

@@ -1,5 +1,6 @@
 /** Before the first question: what this is, and what can be asked; or what is missing for that. */
-import { html, useSignal } from "../core/html.js";
+import { get, pathOf } from "../core/api.js";
+import { html, useEffect, useSignal, useState } from "../core/html.js";
 import { link, place } from "../core/route.js";
 import { collection, collections, me } from "../core/session.js";
 import { t } from "../core/texts.js";
@@ -30,16 +31,23 @@ function Missing({ of }) {
 
 /** @param {{ of: Collection }} props */
 function Examples({ of }) {
+  const [suggested, setSuggested] = useState(/** @type {string[]} */ ([]));
+  useEffect(() => {
+    if (of.examples.length > 0) return;
+    // Without them one asks all the same.
+    get(`${pathOf(of.name)}/questions`).then(setSuggested, () => setSuggested([]));
+  }, [of.name, of.documents]);
+  const examples = of.examples.length > 0 ? of.examples : suggested.map((question) => ({ question }));
   return html`
     <p class="soft"><strong>${of.name}</strong> · ${of.description || t("welcome_documents", { n: of.documents })}</p>
-    ${of.examples.length > 0 && html`<h3 class="soft small" id="examples">${t("welcome_examples")}</h3>`}
+    ${examples.length > 0 && html`<h3 class="soft small" id="examples">${t("welcome_examples")}</h3>`}
     <div class="examples" role="group" aria-labelledby="examples">
-      ${of.examples.map((each) => html`<${Example} of=${of.name} ...${each} />`)}
+      ${examples.map((each) => html`<${Example} of=${of.name} ...${each} />`)}
     </div>
   `;
 }
 
-/** @param {{ of: string } & Collection["examples"][0]} props */
+/** @param {{ of: string, question: string, user_context?: string, type?: string | null }} props */
 function Example({ of, question, user_context, type }) {
   return html`<button onClick=${() => ask(of, question, { userContext: user_context })}>
     ${type && html`<strong class="small" style=${{ color: `var(--${type})` }}>${t(type)}</strong>`}

@@ -1,0 +1,62 @@
+"""Questions to begin with."""
+
+from pathlib import Path
+
+from adaptive_rag.index import Index
+from adaptive_rag.query.suggestions import SUGGESTED, suggest_questions
+
+STAFF = """# Staff handbook
+
+Everything that you need in your first weeks with us stands in here.
+
+## Introduction
+
+We are glad that you are here, and hope that you will stay for long.
+
+## Sick pay
+
+Sick pay is paid for six weeks. Tell the office before nine in the morning.
+
+## How do I pay for lunch?
+
+By card at the till on the ground floor.
+"""
+SAFETY = """# Safety
+
+## 3.2 Fire doors
+
+Fire doors stay closed at all times, also when it is hot in the workshop.
+"""
+
+
+def suggested(folder: Path, **documents: str) -> list[str]:
+    (folder / "documents").mkdir()
+    for name, text in documents.items():
+        (folder / "documents" / name.replace("__", ".")).write_text(text, "utf-8")
+    Index.build(folder / "documents", folder / "index")
+    return suggest_questions(Index.open_rows(folder / "index"))
+
+
+def test_they_come_from_all_documents_and_end_with_a_summary(tmp_path: Path) -> None:
+    assert suggested(tmp_path, staff__md=STAFF, safety__md=SAFETY) == [
+        "What do the documents say about “Fire doors”?",
+        "How do I pay for lunch?",
+        "What do the documents say about “Sick pay”?",
+        "Summarise staff.md",
+    ]
+
+
+def test_documents_without_headings_are_summed_up(tmp_path: Path) -> None:
+    plain = {f"letter{n}__txt": f"Dear friend {n}, the boat leaves at noon." for n in range(6)}
+    questions = suggested(tmp_path, **plain)
+    assert len(questions) == SUGGESTED
+    assert all(question.startswith("Summarise letter") for question in questions)
+
+
+def test_german_documents_are_asked_about_in_german(tmp_path: Path) -> None:
+    said = "Das Krankengeld wird sechs Wochen lang gezahlt, wenn ihr es dem Büro gesagt habt."
+    text = f"# Haus\n\nWas in diesem Haus gilt.\n\n## Krankengeld\n\n{said}\n"
+    assert suggested(tmp_path, haus__md=text) == [
+        "Was steht dort über „Krankengeld“?",
+        "Was steht in haus.md?",
+    ]
