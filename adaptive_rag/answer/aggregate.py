@@ -21,7 +21,7 @@ from adaptive_rag.source import ChoosesSources, ChunkSource, ListsChunks
 from adaptive_rag.state import Candidate, Citation, to_candidate
 from adaptive_rag.text.markers import respell_markers, write_marker
 from adaptive_rag.text.places import section_at
-from adaptive_rag.text.words import ASKING_WORDS, stem, terms, words
+from adaptive_rag.text.words import ASKING_WORDS, STOP_WORDS, stem, terms, words
 
 # Chunks of a document that are looked through, at most.
 MOST_CHUNKS = 20_000
@@ -156,7 +156,9 @@ def _kind_of(question: str) -> tuple[Kind | None, str]:
         return "mean", ""
     if _COUNT.search(plain):
         return "count", ""
-    return ("list", "") if _LIST.search(plain) or _WHICH.search(plain) else (None, "")
+    several = _WHICH.match(plain)
+    lists = _LIST.search(plain) or (several and several["what"] not in STOP_WORDS)
+    return ("list" if lists else None), ""
 
 
 def _adjective(word: str, question: str) -> str:

@@ -84,6 +84,8 @@ def test_it_is_worked_out_over_all_rows_and_each_is_cited(
     [
         "who teaches welding?",  # a row says it
         "how many weeks is the pottery course?",  # a cell says it
+        "what is the fee of the pottery course?",
+        "what does welding cost?",
         "which invoice is the largest in Spain?",  # nothing of Spain stands there
         "what is the total of the overdue invoices?",
         "what is the largest supplier?",  # by nothing that can be compared: three numbers it might be
