@@ -7,16 +7,18 @@ and cells. A question with one word more is left to the reader: it may ask for s
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
+from functools import cached_property
 from pathlib import PurePath
 from typing import Any, Literal, NamedTuple
 
 from adaptive_rag.answer.passages import cite_span
 from adaptive_rag.answer.rows import MEASURES, Cell, say_row, with_unit
 from adaptive_rag.answer.units import read_units
+from adaptive_rag.models.onnx import load_minilm
 from adaptive_rag.source import ChoosesSources, ChunkSource, ListsChunks
 from adaptive_rag.state import Candidate, Citation, to_candidate
 from adaptive_rag.text.markers import respell_markers, write_marker
@@ -27,6 +29,8 @@ from adaptive_rag.text.words import ASKING_WORDS, STOP_WORDS, stem, terms, words
 MOST_CHUNKS = 20_000
 # Rows that an answer names.
 NAMED, LISTED = 6, 20
+# Of a table of so many columns a row is shown whole.
+FEW_COLUMNS = 4
 # Of so many documents among those that were read, the best first, the tables are looked at.
 DOCUMENTS = 5
 
@@ -55,13 +59,26 @@ _FOR_ROWS = frozenset(
     map(
         stem,
         "row rows entry entries table list lists listed show file sheet document add adds added up "
-        "altogether amount value overall currently together count total sum average mean give me".split(),
+        "altogether amount value overall currently together count total sum average mean give me thing "
+        "things item items product products everything single money people person please each "
+        "whole".split(),
     )
 )
 _NUMBER = re.compile(
     r"(?P<before>[£$€¥+−-]{0,2}) ?(?P<number>\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?) ?"
     r"(?P<after>[^\W\d_]{0,12}|[%°£€])"
 )
+# "in the bike shop's list", "of our field trip"
+_SCOPE = re.compile(
+    r"\b(?:in|of|at|on|from|for) (?:the|our|my|your|this|that) (?P<what>[^,.?!]+?)"
+    r"(?=$|[,.?!]| (?:in|of|at|on|from|for|is|are|was|has|have|that|which|who)\b)"
+)
+_APART = re.compile(r"[-_.]")
+_SPELT = re.compile(r"[^\W\d_]*[a-z]{3}")
+# The cosine with what a table is on, from which on words behind a preposition say where to look, and others:
+# "the bike shop" has .31 with its stock and "choir" .43 with its members, "the year" and "Spain" below .2.
+NEAR_BEHIND, NEAR = 0.25, 0.4
+_ANY_MEASURE = frozenset("size capacity amount total price cost fee rate".split())
 _DATES = "%Y-%m-%d", "%d %B %Y", "%d %b %Y", "%B %d, %Y", "%d.%m.%Y", "%Y-%m-%d %H:%M:%S"
 
 
@@ -72,11 +89,6 @@ class NamedRow(NamedTuple):
     chunk: Candidate
     start: int
     end: int
-
-    @property
-    def name(self) -> str:
-        """Return its first cell."""
-        return self.cells[0][1]
 
     def value(self, column: str) -> str:
         """Return what stands below a name; "" where nothing does."""
@@ -94,28 +106,58 @@ class WorkedOut:
 
 
 @dataclass(frozen=True)
-class _Asked:
-    """What is asked of a table: of which column, among which rows."""
+class WholeTable:
+    """All rows of a table of a document."""
 
-    kind: Kind
-    column: str
     rows: list[NamedRow]
-    among: int
-    told: str  # what the rows have in common: "status open"
 
-    @property
+    @cached_property
+    def columns(self) -> list[str]:
+        """Return the names of its columns."""
+        return list(dict.fromkeys(name for row in self.rows for name, _ in row.cells))
+
+    @cached_property
     def place(self) -> str:
-        """Name the table by its document, and its section or sheet."""
+        """Name it by its document, and its section or sheet."""
         first = self.rows[0].chunk
         section = first["metadata"].get("sheet") or section_at(first, self.rows[0].start) or ""
         below = section.rpartition(" > ")[2]
         return f"{PurePath(first['source']).name}{f' ({below})' if below else ''}"
 
+    @cached_property
+    def about(self) -> str:
+        """Return the words that its document and its section are named by."""
+        return _APART.sub(" ", f"{self.place} {self.rows[0].chunk['section'] or ''}")
+
+    @cached_property
+    def name_column(self) -> str:
+        """Return the column that names the rows in words: "105" and "HC-001" do not where another does."""
+        for column in self.columns[:3]:
+            cells = [row.value(column) for row in self.rows]
+            if len(set(cells)) == len(cells) and all(map(_SPELT.search, cells)):
+                return column
+        return self.columns[0]
+
+    def name_of(self, row: NamedRow) -> str:
+        """Return what a row is called."""
+        return row.value(self.name_column) or row.cells[0][1]
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What is asked of a table: of which column, among which rows."""
+
+    kind: Kind
+    table: WholeTable
+    column: str
+    rows: list[NamedRow]
+    told: str  # what the rows have in common: "status open"
+
     @property
     def of(self) -> str:
         """Name the rows."""
         rows = f"the {len(self.rows)} rows" if len(self.rows) > 1 else "the one row"
-        return f"{rows} of {self.place}{f' with {self.told}' if self.told else ''}"
+        return f"{rows} of {self.table.place}{f' with {self.told}' if self.told else ''}"
 
 
 def work_out(question: str, passages: Sequence[Candidate], source: ChunkSource) -> WorkedOut | None:
@@ -136,8 +178,8 @@ def work_out(question: str, passages: Sequence[Candidate], source: ChunkSource) 
         narrowed = source.only({name})
         if not isinstance(narrowed, ListsChunks):
             return None
-        for rows in _tables(narrowed).values():
-            asked = _read_question(question, kind, by, rows)
+        for table in _tables(narrowed):
+            asked = _read_question(question, kind, by, table)
             if asked and (said := _SAY[asked.kind](asked, question)):
                 return _written(said, asked, passages)
     return None
@@ -168,8 +210,8 @@ def _adjective(word: str, question: str) -> str:
     return base or (after["what"] if after else "")
 
 
-def _tables(source: ListsChunks) -> dict[tuple[str, ...], list[NamedRow]]:
-    """Return the rows of a document's tables, each by its sheet and the name of its first column."""
+def _tables(source: ListsChunks) -> list[WholeTable]:
+    """Return a document's tables of several rows: each has a sheet and a name of its first column."""
     found = dict[tuple[str, ...], dict[int, NamedRow]]()
     for chunk in source.chunks():
         candidate = to_candidate(chunk, {})
@@ -178,46 +220,65 @@ def _tables(source: ListsChunks) -> dict[tuple[str, ...], list[NamedRow]]:
                 table = (str(chunk["metadata"].get("sheet", "")), unit.cells[0][0])
                 row = NamedRow(unit.cells, candidate, unit.start, unit.end)
                 found.setdefault(table, {}).setdefault(unit.start, row)
-    return {table: [rows[at] for at in sorted(rows)] for table, rows in found.items()}
+    return [WholeTable([rows[at] for at in sorted(rows)]) for rows in found.values() if len(rows) > 1]
 
 
-def _read_question(question: str, kind: Kind, by: str, rows: list[NamedRow]) -> _Asked | None:
+def _read_question(question: str, kind: Kind, by: str, table: WholeTable) -> _Asked | None:
     """Read a question by a table's names and cells; None where a word of it stands nowhere in them."""
-    if len(rows) < 2:
-        return None
-    asked = set(terms(question)) - set(map(stem, ASKING_WORDS)) - _FOR_ROWS
-    columns = list(dict.fromkeys(name for row in rows for name, _ in row.cells))
-    said = set(words(question))
-    if any(not terms(cell) and said.issuperset(words(cell)) for row in rows for _, cell in row.cells if cell):
+    said = words(question)
+    if any(not terms(cell) and set(words(cell)) <= set(said) for row in table.rows for _, cell in row.cells):
         return None  # "in" may be the cell, or no more than a word
-    matched, explained = _matching(asked, columns, rows)
-    chosen = [row for row in rows if all(row.value(column) in cells for column, cells in matched.items())]
-    measured = {stem(word) for word in _measures(question, by)}
-    column = _column(asked, measured, [c for c in columns if c not in matched], chosen, kind)
-    first = rows[0].chunk
-    place = f"{PurePath(first['source']).stem} {first['section'] or ''} {first['metadata'].get('sheet', '')}"
-    known = explained | set(terms(" ".join([*columns, place.replace("_", " ").replace("-", " ")])))
-    known |= {stem(word) for word in words(question) if word in {**_MOST, **_LEAST} or word in MEASURES}
-    if not chosen or not asked or not asked <= known or column is None:
+    asked = set(terms(question)) - set(map(stem, ASKING_WORDS))
+    matched, explained = _matching(asked, table)
+    chosen = [row for row in table.rows if all(row.value(name) in cells for name, cells in matched.items())]
+    if not chosen or (kind == "count" and any(_is_key(name, table) for name in matched)):
+        return None  # one row, of which a cell is asked for
+    column = _column(asked, list(_measures(question, by)), matched, chosen, kind)
+    known = explained | set(terms(" ".join([*table.columns, table.about])))
+    known |= {stem(word) for word in said if word in {**_MOST, **_LEAST} or word in MEASURES}
+    unknown = asked - known - _FOR_ROWS
+    if column is None or not asked & known or not _may_be_left_out(unknown, question, table):
         return None
     told = " and ".join(f"{name} {' or '.join(cells)}" for name, cells in matched.items())
-    return _Asked(kind, column, chosen, len(rows), told)
+    return _Asked(kind, table, column, chosen, told)
 
 
-def _matching(
-    asked: set[str], columns: Sequence[str], rows: Sequence[NamedRow]
-) -> tuple[dict[str, list[str]], set[str]]:
+def _matching(asked: set[str], table: WholeTable) -> tuple[dict[str, list[str]], set[str]]:
     """Return the cells that the question names, by column, and the words that name them."""
-    named_columns = set(terms(" ".join(columns)))
+    names = set(terms(" ".join([*table.columns, table.about])))
     matched, explained = dict[str, list[str]](), set[str]()
-    for column in columns:
-        cells = {cell: frozenset(terms(cell)) for row in rows if (cell := row.value(column))}
-        named = {cell: of for cell, of in cells.items() if of and of <= asked and not of <= named_columns}
+    for column in table.columns:
+        cells = {cell: frozenset(terms(cell)) for row in table.rows if (cell := row.value(column))}
+        named = {cell: of for cell, of in cells.items() if of and of <= asked and not of <= names}
         longest = [cell for cell, of in named.items() if not any(of < other for other in named.values())]
         if longest and len(longest) < len(cells):
             matched[column] = longest
             explained |= {term for cell in longest for term in named[cell]}
     return matched, explained
+
+
+def _is_key(column: str, table: WholeTable) -> bool:
+    cells = [row.value(column) for row in table.rows]
+    return len(set(cells)) == len(cells)
+
+
+def _may_be_left_out(unknown: set[str], question: str, table: WholeTable) -> bool:
+    """Tell whether words that stand nowhere in a table only say where to look: "in the bike shop's list".
+
+    They do where they are near in meaning to what the table is on, most of all behind a preposition.
+    """
+    if not unknown:
+        return True
+    whole = f"{table.about}: {', '.join(table.columns)}"
+    scopes = {scope["what"]: set(terms(scope["what"])) for scope in _SCOPE.finditer(question.lower())}
+    named = set(terms(" ".join(table.columns)))
+    # "of the overdue invoices" does not say where to look, but which ones
+    behind = [scope for scope, of in scopes.items() if unknown & of and not named & of]
+    rest = unknown - {term for scope in behind for term in terms(scope)}
+    others = [word for word in words(question) if stem(word) in rest]
+    vectors = load_minilm().encode([whole, *behind, *others])
+    near = vectors[1:] @ vectors[0]
+    return bool((near[: len(behind)] >= NEAR_BEHIND).all() and (near[len(behind) :] >= NEAR).all())
 
 
 def _measures(question: str, by: str) -> Iterator[str]:
@@ -229,22 +290,26 @@ def _measures(question: str, by: str) -> Iterator[str]:
 
 
 def _column(
-    asked: set[str], measured: set[str], columns: Sequence[str], rows: Sequence[NamedRow], kind: Kind
+    asked: set[str], measured: Sequence[str], matched: Collection[str], rows: Sequence[NamedRow], kind: Kind
 ) -> str | None:
     """Return the column that is asked for; None where none is, or not of the kind that the question needs."""
-    first = rows[0].cells[0][0] if rows else ""
-    named = [column for column in columns if asked.intersection(terms(column))]
+    columns = [name for name in dict.fromkeys(name for row in rows for name, _ in row.cells)]
+    first = columns[0]
+    columns = [name for name in columns if name not in matched]
+    named = [name for name in columns if asked.intersection(terms(name))]
     if kind == "count":
         # "How many weeks does it take?" asks for what stands below "Weeks".
-        return None if any(_numbers(rows, column) for column in named) else next(iter(named), None) or first
+        return None if any(_numbers(rows, name) for name in named) else next(iter(named), None) or first
     if kind == "list":
-        return next((column for column in named if column != first), first)
-    numeric = [column for column in columns if _numbers(rows, column) or _days(rows, column)]
-    close = [column for column in numeric if measured.intersection(terms(column))]
-    found = [column for column in numeric if column in named] or close
-    if not found and not measured - {"size", "capacity", "amount", "total", "price", "cost"}:
-        found = [column for column in numeric if _numbers(rows, column)]
-    return found[0] if len(found) == 1 or (found and kind in ("most", "least")) else None
+        return next((name for name in named if name != first), first)
+    numeric = [name for name in columns if _numbers(rows, name) or _days(rows, name)]
+    # A price is what is paid before a cost is.
+    close = [name for measure in measured for name in numeric if stem(measure) in terms(name)]
+    found = [name for name in numeric if name in named] or close
+    if not found and set(measured) <= _ANY_MEASURE:
+        found = [name for name in numeric if _numbers(rows, name)]
+        return found[0] if len(found) == 1 else None
+    return next(iter(found), None)
 
 
 def _numbers(rows: Sequence[NamedRow], column: str) -> dict[int, Decimal]:
@@ -290,8 +355,8 @@ def _say_extreme(asked: _Asked, question: str) -> _Said | None:
     rows = [asked.rows[at] for at, value in values.items() if value == best]
     word = ("earliest", "latest")[highest] if days else ("lowest", "highest")[highest]
     verb = "this has" if len(rows) == 1 else "these share"
-    lead = f"Of {asked.of}, {verb} the {word} {with_unit(asked.column, '0')[0]}:"
-    return _Said(lead, [(row, say_row(row.cells, "")) for row in rows], listed=len(rows) > 1)
+    lead = f"Of {asked.of}, {verb} the {word} “{with_unit(asked.column, '0')[0]}”:"
+    return _Said(lead, [(row, _said(asked, row, [asked.column])) for row in rows], listed=len(rows) > 1)
 
 
 def _say_sum(asked: _Asked, question: str) -> _Said | None:
@@ -307,27 +372,42 @@ def _say_sum(asked: _Asked, question: str) -> _Said | None:
     apart = " " if shape["after"].isalpha() else ""
     name, figure = with_unit(asked.column, f"{shape['before'].strip('+-−')}{total:,}{apart}{shape['after']}")
     cells = [(row, with_unit(asked.column, row.value(asked.column))[1]) for row in rows]
-    return _Said(f"The {name} of {asked.of} {verb} {figure}:", [(row, f"{row.name} {c}") for row, c in cells])
+    named = [(row, f"{asked.table.name_of(row)} {cell}") for row, cell in cells]
+    return _Said(f"Over {asked.of}, “{name}” {verb} {figure}:", named)
 
 
 def _say_count(asked: _Asked, question: str) -> _Said | None:
-    if asked.column != asked.rows[0].cells[0][0] and not asked.told:
+    if asked.column != asked.table.columns[0] and not asked.told:
         each = dict[str, NamedRow]()
         for row in asked.rows:
             if value := row.value(asked.column):
                 each.setdefault(value, row)
         lead = f"Under “{asked.column}”, {asked.of} name {len(each)}:"
         return _Said(lead, [(row, value) for value, row in each.items()])
-    named = [(row, row.name) for row in asked.rows]
+    table = asked.table
+    named = [(row, table.name_of(row)) for row in asked.rows]
     if asked.told:
         have = "has" if len(named) == 1 else "have"
-        return _Said(f"{len(named)} of the {asked.among} rows of {asked.place} {have} {asked.told}:", named)
-    return _Said(f"{asked.place[:1].upper()}{asked.place[1:]} has {len(named)} rows:", named)
+        return _Said(
+            f"{len(named)} of the {len(table.rows)} rows of {table.place} {have} {asked.told}:", named
+        )
+    return _Said(f"{table.place[:1].upper()}{table.place[1:]} has {len(named)} rows:", named)
 
 
 def _say_list(asked: _Asked, question: str) -> _Said | None:
     lead = f"{asked.of[:1].upper()}{asked.of[1:]}:"
-    return _Said(lead, [(row, say_row(row.cells, question)) for row in asked.rows], listed=True)
+    wanted = [] if asked.column == asked.table.columns[0] else [asked.column]
+    return _Said(lead, [(row, _said(asked, row, wanted)) for row in asked.rows], listed=True)
+
+
+def _said(asked: _Asked, row: NamedRow, wanted: Sequence[str]) -> str:
+    """Put a row in words: its name and the wanted cells, and of a table of few columns all others."""
+    table = asked.table
+    few = len(table.columns) <= FEW_COLUMNS
+    shown = [name for name in table.columns if name in wanted or (few and name != table.name_column)]
+    return say_row(
+        [("", table.name_of(row)), *((name, cell) for name, cell in row.cells if name in shown)], ""
+    )
 
 
 _SAY = {
@@ -350,7 +430,7 @@ def _written(said: _Said, asked: _Asked, passages: Sequence[Candidate]) -> Worke
     if len(shown) < len(said.rows):
         parts.append(f"and {len(said.rows) - len(shown):,} more")
     body = "".join(f"\n- {part}" for part in parts) if said.listed else f" {', '.join(parts)}"
-    how = f"{asked.kind} of {asked.column!r} over {len(asked.rows)} of {asked.among} rows"
+    how = f"{asked.kind} of {asked.column!r} over {len(asked.rows)} of {len(asked.table.rows)} rows"
     return WorkedOut(f"{said.lead}{body}", citations, read, how)
 
 

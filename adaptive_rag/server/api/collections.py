@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated
 
-from fastapi import APIRouter, Path
+from fastapi import APIRouter, Path, Query
 from pydantic import Field
 from sqlalchemy import func, select
 from sqlalchemy.exc import IntegrityError
@@ -115,13 +115,17 @@ def show_collection(call: ReadCall) -> CollectionShown:
 
 
 @router.get("/{collection}/questions")
-def suggest(call: ReadCall) -> list[str]:
-    """Suggest questions to begin with, made of the documents' headings; none where nothing is indexed."""
+def suggest(call: ReadCall, source: Annotated[str | None, Query(max_length=1000)] = None) -> list[str]:
+    """Suggest questions to begin with, made of the documents' headings; none where nothing is indexed.
+
+    `source`: of one document alone, by the name that citations have.
+    """
     searched = call.parts.index_of(call.collection)
     call.db.close()
     if not indexed_sources(searched.index):
         return []
-    return suggest_questions(Index.open_rows(searched.index).without(searched.hidden))
+    index = Index.open_rows(searched.index).without(searched.hidden)
+    return suggest_questions(index if source is None else index.only({source}))
 
 
 @router.patch("/{collection}")

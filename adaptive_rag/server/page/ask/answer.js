@@ -1,5 +1,6 @@
 /** A question with its answer. */
 import { Another } from "../another/another.js";
+import { get, pathOf } from "../core/api.js";
 import { html, useEffect, useSignal, useState } from "../core/html.js";
 import { made, sectionsOf, wrapWords } from "../core/markup.js";
 import { formatPercent, language, t, translated, withOwnLines } from "../core/texts.js";
@@ -8,7 +9,7 @@ import { en } from "../texts/en.js";
 import { Why } from "../why/why.js";
 import { asMarkdown, MarkedText, Nearest, Sources, shownNumbers } from "./citations.js";
 import { focusQuestion, useInPlace } from "./composer.js";
-import { askAgain, askInstead } from "./conversation.js";
+import { ask, askAgain, askInstead, turns } from "./conversation.js";
 
 /** @param {{ turn: Turn }} props */
 export function Answer({ turn }) {
@@ -38,7 +39,27 @@ export function Answer({ turn }) {
     <${Sources} turn=${turn} />
     ${state === "answered" && answer ? html`<${Another} turn=${turn} taken=${answer.query_type}>${actions}<//>` : state !== "running" && html`<div class="actions">${actions}</div>`}
     <${Why} turn=${turn} />
+    <${Next} turn=${turn} />
   </article>`;
+}
+
+/** Below the last answer: what else its document may be asked. @param {{ turn: Turn }} props */
+function Next({ turn }) {
+  const shown = useSignal(turns);
+  const [questions, setQuestions] = useState(/** @type {string[]} */ ([]));
+  const source = turn.answer?.citations?.[0]?.source;
+  const isLast = shown.at(-1) === turn && turn.state === "answered";
+  useEffect(() => {
+    if (!isLast || !source) return;
+    const path = `${pathOf(turn.collection)}/questions?source=${encodeURIComponent(source)}`;
+    // Without them one asks all the same.
+    get(path).then(setQuestions, () => setQuestions([]));
+  }, [isLast, source]);
+  const next = questions.filter((question) => shown.every((each) => each.question !== question)).slice(0, 3);
+  if (!isLast || !next.length) return null;
+  return html`<div class="row next" role="group" aria-label=${t("ask_next")}>
+    ${next.map((question) => html`<button class="quiet small" onClick=${() => ask(turn.collection, question)}>${question}</button>`)}
+  </div>`;
 }
 
 /** What a refusal of the server adds to what the page says of it. @param {Turn} turn */

@@ -50,7 +50,7 @@ function Examples({ of }) {
 /** @param {{ of: string, question: string, user_context?: string, type?: string | null }} props */
 function Example({ of, question, user_context, type }) {
   return html`<button onClick=${() => ask(of, question, { userContext: user_context })}>
-    ${type && html`<strong class="small" style=${{ color: `var(--${type})` }}>${t(type)}</strong>`}
+    ${type && html`<strong class="small" style=${{ color: `var(--${type})` }}>${t(/** @type {Words} */ (type))}</strong>`}
     <span>${question}</span>
     ${user_context && html`<span class="soft small">${user_context}</span>`}
   </button>`;

@@ -76,6 +76,7 @@ export const de = {
     "Der Browser hat das Kopieren nicht erlaubt. Markieren Sie den Text und kopieren Sie ihn selbst.",
   ask_again: "Erneut fragen",
   ask_edit: "Frage ändern",
+  ask_next: "Weiterfragen",
   ask_retry_in: "Erneut versuchen in {n} s",
   ask_answered: "Die Antwort ist da.",
   ask_stopped: "Angehalten.",

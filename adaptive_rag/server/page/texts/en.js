@@ -70,6 +70,7 @@ export const en = {
   ask_not_copied: "The browser did not allow copying. Select the text and copy it yourself.",
   ask_again: "Ask again",
   ask_edit: "Edit question",
+  ask_next: "Ask next",
   ask_retry_in: "Try again in {n} s",
   ask_answered: "The answer is there.",
   ask_stopped: "Stopped.",
