@@ -64,7 +64,7 @@ def quoted(said: WorkedOut) -> list[str]:
         ("how many suppliers are there?", "name 3:", ["Harbour", "Nordic", "Clean"]),
         ("which courses does Ann Lee teach?", "Pottery", ["Pottery", "Drawing"]),
         ("list all courses", "Welding", ["Pottery", "Welding", "Drawing"]),
-        ("what is the most expensive course of our school?", "Welding", ["Welding"]),
+        ("what is the most expensive course of our college?", "Welding", ["Welding"]),
     ],
 )
 def test_it_is_worked_out_over_all_rows_and_each_is_cited(
