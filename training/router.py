@@ -1,16 +1,18 @@
-"""Fits the question router and writes its weights: python training/router.py --data PATH.
+"""Fits the question router and writes its weights: python -m training.router --data PATH.
 
-PATH holds `classification/classification.jsonl`; only its train split is read. The other source is
-`router_examples.jsonl` beside this file, questions written for the router. Training needs scikit-learn;
-the router itself needs NumPy alone.
+PATH holds `classification/classification.jsonl`; only its train split is read. The other sources are
+`router_examples.jsonl` beside this file, questions written for the router, and the questions to documents
+that the reader is trained on (`training/reader`, its train part), which are typed. Training needs
+scikit-learn; the router itself needs NumPy alone.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-from collections import Counter
-from collections.abc import Sequence
+import random
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -26,6 +28,7 @@ from adaptive_rag.analysis.features import KINDS, extract_features, find_kind
 from adaptive_rag.analysis.parse import parse_question
 from adaptive_rag.analysis.router import WEIGHTS, embed_questions
 from adaptive_rag.state import QUERY_TYPES
+from training.reader.examples import read_lines, read_split
 
 EXAMPLES = Path(__file__).parent / "router_examples.jsonl"
 FAMILIES = ("words", "shapes", "letters", "form")
@@ -48,6 +51,15 @@ FIRST_PERSON_SOFTENING = 1.25
 # The batches in which our first-person questions were written.
 OCCASIONS = ("first person 1", "first person 2", "first person 3")
 
+# Questions to documents, by type and by whether they come with the asker's situation: how many are drawn.
+READ_EXAMPLES = {
+    ("factual", False): 800, ("factual", True): 100,
+    ("analytical", False): 500, ("analytical", True): 60,
+    ("opinion", False): 500,
+    ("contextual", False): 346, ("contextual", True): 900,
+}  # fmt: skip
+WEIGHT_OF_READ_EXAMPLES = 0.2
+
 Array = NDArray[Any]
 Row = dict[str, Any]
 
@@ -58,7 +70,21 @@ def load_rows(data: Path) -> list[Row]:
     rows = [json.loads(line) for line in lines]
     train = [{**row, "type": row["type"].lower()} for row in rows if row["split"] == "train"]
     own = [json.loads(line) for line in EXAMPLES.read_text("utf-8").splitlines()]
-    return train + [{**row, "source": "own"} for row in own]
+    return [*train, *({**row, "source": "own"} for row in own), *draw_read_questions()]
+
+
+def draw_read_questions() -> Iterator[Row]:
+    """Yield questions to documents of the train part, of each kind as many as `READ_EXAMPLES` says."""
+    sets = set(read_split()["train"])
+    found = defaultdict[tuple[str, bool], list[Row]](list)
+    for row in read_lines():
+        for asked in row["qa"] if row["set"] in sets else ():
+            if kind := asked.get("type"):
+                question = {"text": asked["q"], "type": kind, "user_context": asked.get("sit") or ""}
+                found[kind, bool(question["user_context"])].append({**question, "source": "read"})
+    draw = random.Random(5)
+    for kind, count in READ_EXAMPLES.items():
+        yield from draw.sample(found[kind], count)
 
 
 @dataclass
@@ -88,8 +114,8 @@ class Questions:
 
     @property
     def own(self) -> Array:
-        """Which questions are of our own writing."""
-        return np.array([row.get("source") == "own" for row in self.rows])
+        """Which questions are of our own collecting, and not of strangers."""
+        return np.array([row.get("source") in ("own", "read") for row in self.rows])
 
     @property
     def weights(self) -> Array:
@@ -97,6 +123,8 @@ class Questions:
         own = np.where(self.first_person, WEIGHT_OF_FIRST_PERSON_EXAMPLES, WEIGHT_OF_PLAIN_EXAMPLES)
         patterned = np.array([row.get("group") in PATTERNED for row in self.rows])
         own = np.where(patterned, WEIGHT_OF_PATTERNED_EXAMPLES, own)
+        read = np.array([row.get("source") == "read" for row in self.rows])
+        own = np.where(read, WEIGHT_OF_READ_EXAMPLES, own)
         return np.where(self.own, own, 1.0)
 
 
