@@ -73,15 +73,21 @@ def load_rows(data: Path) -> list[Row]:
     return [*train, *({**row, "source": "own"} for row in own), *draw_read_questions()]
 
 
-def draw_read_questions() -> Iterator[Row]:
-    """Yield questions to documents of the train part, of each kind as many as `READ_EXAMPLES` says."""
-    sets = set(read_split()["train"])
-    found = defaultdict[tuple[str, bool], list[Row]](list)
+def read_questions(part: str) -> Iterator[Row]:
+    """Yield the typed questions to the documents of a part of the reader's examples, with who asks."""
+    sets = set(read_split()[part])
     for row in read_lines():
         for asked in row["qa"] if row["set"] in sets else ():
             if kind := asked.get("type"):
-                question = {"text": asked["q"], "type": kind, "user_context": asked.get("sit") or ""}
-                found[kind, bool(question["user_context"])].append({**question, "source": "read"})
+                context = asked.get("sit") or ""
+                yield {"text": asked["q"], "type": kind, "user_context": context, "source": "read"}
+
+
+def draw_read_questions() -> Iterator[Row]:
+    """Yield questions to documents of the train part, of each kind as many as `READ_EXAMPLES` says."""
+    found = defaultdict[tuple[str, bool], list[Row]](list)
+    for row in read_questions("train"):
+        found[row["type"], bool(row["user_context"])].append(row)
     draw = random.Random(5)
     for kind, count in READ_EXAMPLES.items():
         yield from draw.sample(found[kind], count)

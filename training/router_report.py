@@ -1,4 +1,4 @@
-"""Prints every figure of docs/routing.md: python training/router_report.py --data PATH --replies FILE.
+"""Prints every figure of docs/routing.md: python -m training.router_report --data PATH --replies FILE.
 
 PATH is the folder of the evaluation data; the dev split, the first-person slice and the retrieval sets in it
 are only measured on, never trained on. FILE holds what a chat model replied to the same dev questions, as
@@ -20,10 +20,12 @@ from numpy.typing import NDArray
 
 from adaptive_rag.analysis import UNSURE_THRESHOLD, analyse_batch
 from adaptive_rag.state import QUERY_TYPES
+from training.router import read_questions
 
 Row = dict[str, Any]
 Array = NDArray[Any]
 
+REAL = Path(__file__).parents[1] / "benchmarks" / "real" / "questions.jsonl"
 EVERYDAY = Path(__file__).parents[1] / "tests" / "analysis" / "everyday_questions.jsonl"
 RETRIEVAL_SETS = (
     "factual_squad",
@@ -216,6 +218,13 @@ def main() -> None:
     print("Everyday questions, of our own")
     everyday = read(EVERYDAY)
     show("everyday", everyday, predict(everyday))
+    print("Questions to documents of other sets, with the situation of whoever asks")
+    for part in ("development", "test"):
+        questions = list(read_questions(part))
+        show(f"the reader's {part} part", questions, predict(questions))
+    real = [{**row, "text": row["question"], "user_context": row["situation"]} for row in read(REAL)]
+    alone = [row for row in real if not row["before"]]
+    show("real documents", alone, predict(alone))
     print("Retrieval sets, routed by the text and what surrounds it")
     for name in RETRIEVAL_SETS:
         queries = read(data / name / "queries.jsonl")

@@ -5,7 +5,7 @@ from adaptive_rag.analysis.wording import by_its_wording
 
 
 def test_where_the_asker_says_who_they_are_the_question_is_contextual():
-    open_one = analyse("can i put in a kiln", user_context="I am the tenant of unit 7")
+    open_one = analyse("who repairs the boiler", user_context="I am the tenant of unit 7")
     assert (open_one["type"], open_one["alternatives"]) == ("factual", ["contextual"])
 
     assert by_its_wording(open_one, situated=True)["type"] == "contextual"
