@@ -16,7 +16,7 @@ from adaptive_rag.answer.compose import CLOSEST_HEADING, answer_locally, quote_p
 from adaptive_rag.answer.draft import DraftAnswer, DraftQuestion, ask_to_draft
 from adaptive_rag.answer.evidence import Evidence, format_abstention, judge_evidence, nearest_quote
 from adaptive_rag.answer.message import answer_message
-from adaptive_rag.answer.overview import Overview, outline_document
+from adaptive_rag.answer.overview import Overview, outline_document, tell_section
 from adaptive_rag.answer.passages import read_passages, read_sentences
 from adaptive_rag.answer.request import AnswerRequest, AnswerStyle
 from adaptive_rag.answer.styles import STYLES
@@ -28,7 +28,7 @@ from adaptive_rag.nodes.step import Steps, Update, step
 from adaptive_rag.optional import attempt
 from adaptive_rag.query.history import full_question, spelt_question
 from adaptive_rag.query.parts import full_parts
-from adaptive_rag.query.whole_document import document_asked_for
+from adaptive_rag.query.whole_document import document_asked_for, heading_asked_for
 from adaptive_rag.rank.stances import Side, asked_side
 from adaptive_rag.source import ChunkSource, KnowsNotes, ListsSources
 from adaptive_rag.state import Candidate, Citation, Decision, State
@@ -69,7 +69,7 @@ def generate(state: State, runtime: Runtime[Context], styles: Mapping[str, Answe
     if reply.result is not None and (given := _give_draft(reply.result, state, context, request, decisions)):
         return given
     if overview:
-        why = "the question asks for the document as a whole"
+        why = "the question asks for a document or a section as a whole"
         decisions.insert(0, Decision(what="overview", chosen=overview.document, why=why))
         return _answer(state, overview.text, overview.citations, 1.0, decisions, confidence=None)
     return _give_quotes(state, context, request, decisions)
@@ -145,8 +145,11 @@ def _overview(state: State, context: Context) -> Overview | None:
     titles = {
         passage["source"]: (passage["section"] or "").partition(" > ")[0] for passage in reversed(found)
     }
-    name = document_asked_for(spelt_question(state), source, titles)
-    return outline_document(name, source) if name else None
+    question = spelt_question(state)
+    if name := document_asked_for(question, source, titles):
+        return outline_document(name, source)
+    heading = heading_asked_for(question)
+    return tell_section(heading, found, source) if heading else None
 
 
 def _notes_on(passages: Sequence[Candidate], source: ChunkSource) -> list[Decision]:

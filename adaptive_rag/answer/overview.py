@@ -13,11 +13,14 @@ from adaptive_rag.source import ChoosesSources, ChunkSource, ListsChunks
 from adaptive_rag.state import Candidate, Citation, to_candidate
 from adaptive_rag.text.markers import respell_markers, write_marker
 from adaptive_rag.text.places import outline_of, section_at
+from adaptive_rag.text.words import terms
 
 # Sections that are told; of a document of fewer headings than FEW so many stretches.
 SECTIONS, FEW, STRETCHES = 12, 2, 6
 # How deep headings go, and chunks of a document that are looked through.
 DEEPEST, MOST_CHUNKS = 6, 5_000
+# Sentences of a section that is asked for by its heading.
+TOLD = 4
 # How well a sentence must read to tell what a section is on.
 READABLE = 0.6
 
@@ -71,6 +74,30 @@ def outline_document(name: str, source: ChunkSource) -> Overview | None:
     of = f"{len(told)} of its {len(places)} sections" if len(told) < len(places) else "its sections"
     lead = f"{PurePath(name).name}, {of if headed else 'from its beginning to its end'}:"
     return Overview(name, "\n".join([lead, *lines]), citations, passages)
+
+
+def tell_section(heading: str, passages: Sequence[Candidate], source: ChunkSource) -> Overview | None:
+    """Tell what stands below a heading of the passages; None where none has its words."""
+    wanted = terms(heading)
+    for at, passage in enumerate(passages):
+        for start, section, _ in outline_of([passage]):
+            if not section or terms(section.rpartition(" > ")[2]) != wanted:
+                continue
+            found = collect_sentences([passage], source.sentences([passage["id"]]))
+            below = [
+                each
+                for each in found
+                if each.start >= start
+                and each.quality >= READABLE
+                and section_at(passage, each.start) == section
+            ][:TOLD]
+            said = [
+                f"{respell_markers(' '.join(each.text.split()))} {write_marker(at + 1)}" for each in below
+            ]
+            citations = [cite_span(passage, at + 1, each.start, each.end) for each in below]
+            if said:
+                return Overview(f"{passage['source']}, {section}", " ".join(said), citations, [*passages])
+    return None
 
 
 def _sections(chunks: Sequence[Candidate]) -> list[_Place]:

@@ -23,6 +23,18 @@ _APART = re.compile(r"[-_.]")
 _POINTING = frozenset(("this", "that", "it", "the", "my", "our", "your"))
 
 
+_ABOUT = re.compile(
+    r"what (?:do|does) .+? (?:say|tell(?: me| us)?) (?:about|on) (.+)|what is said (?:about|on) (.+)"
+    r"|was steht (?:dort|da|hier) (?:über|zu) (.+)"
+)
+
+
+def heading_asked_for(question: str) -> str | None:
+    """Return what a question asks to be told about: "fares" of "what do the documents say about fares?"."""
+    asked = _ABOUT.fullmatch(" ".join(question.lower().split()).strip(" .!?"))
+    return next(filter(None, asked.groups())).strip(" “”„\"'") if asked else None
+
+
 def document_asked_for(
     question: str, source: ChunkSource, titles: Mapping[str, str] | None = None
 ) -> str | None:

@@ -85,6 +85,17 @@ def test_the_only_document_may_be_pointed_at(tmp_path: Path) -> None:
     assert any(d["what"] == "overview" for d in decisions)
 
 
+def test_what_stands_below_a_heading_is_told(index: Index) -> None:
+    answer = (
+        build_graph()
+        .compile()
+        .invoke({"question": "What do the documents say about “Sick pay”?"}, context=Context(index=index))
+    )
+    assert "Sick pay is paid for six weeks. [" in answer["answer"]
+    assert "Tell the office before nine. [" in answer["answer"]
+    assert "25 days" not in answer["answer"] and len(answer["citations"]) == 2
+
+
 def test_a_text_without_headings_is_told_from_its_beginning_to_its_end(index: Index) -> None:
     overview = outline_document(name_of(index, "ferry_times.txt"), index)
     assert overview is not None
