@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -84,7 +85,9 @@ def _choose_passages(state: State, context: Context) -> tuple[State, list[Decisi
     found = overview.passages if overview else state["documents"]
     if not found:
         return state, [], None
-    read = partial(read_passages, found, tokens=context.budget.context_tokens)
+    # Its markers count all passages of an overview; what a model is shown of them has a budget of its own.
+    tokens = sys.maxsize if overview else context.budget.context_tokens
+    read = partial(read_passages, found, tokens=tokens)
     joins = context.uses("join") and not overview
     joined = attempt("join", partial(read, join=True), None) if joins else None
     passages, decisions = joined or read(join=False)

@@ -18,6 +18,7 @@ from typing import Any, Literal, NamedTuple
 from adaptive_rag.answer.passages import cite_span
 from adaptive_rag.answer.rows import MEASURES, Cell, say_row, with_unit
 from adaptive_rag.answer.units import read_units
+from adaptive_rag.deadline import in_time
 from adaptive_rag.models.onnx import load_minilm
 from adaptive_rag.source import ChoosesSources, ChunkSource, ListsChunks
 from adaptive_rag.state import Candidate, Citation, to_candidate
@@ -172,15 +173,17 @@ def work_out(question: str, passages: Sequence[Candidate], source: ChunkSource) 
     if kind is None or not isinstance(source, ChoosesSources):
         return None
     held = source.sources()
-    for name in list(dict.fromkeys(passage["source"] for passage in passages))[:DOCUMENTS]:
-        if not 1 < held.get(name, 0) <= MOST_CHUNKS and held.get(name) != 1:
+    # A long text without a table among what was read is not looked through for one.
+    with_rows = (passage["source"] for passage in passages if any(_rows_of(passage)))
+    for name in list(dict.fromkeys(with_rows))[:DOCUMENTS]:
+        if not 1 <= held.get(name, 0) <= MOST_CHUNKS:
             continue
         narrowed = source.only({name})
         if not isinstance(narrowed, ListsChunks):
             return None
         for table in _tables(narrowed):
             asked = _read_question(question, kind, by, table)
-            if asked and (said := _SAY[asked.kind](asked, question)):
+            if asked and (said := _SAY[asked.kind](asked)):
                 return _written(said, asked, passages)
     return None
 
@@ -210,16 +213,19 @@ def _adjective(word: str, question: str) -> str:
     return base or (after["what"] if after else "")
 
 
+def _rows_of(passage: Candidate) -> Iterator[NamedRow]:
+    for unit in read_units(passage, []):
+        if len(unit.cells) > 1 and unit.cells[0][0] and unit.cells[0][1]:
+            yield NamedRow(unit.cells, passage, unit.start, unit.end)
+
+
 def _tables(source: ListsChunks) -> list[WholeTable]:
     """Return a document's tables of several rows: each has a sheet and a name of its first column."""
     found = dict[tuple[str, ...], dict[int, NamedRow]]()
-    for chunk in source.chunks():
-        candidate = to_candidate(chunk, {})
-        for unit in read_units(candidate, []):
-            if len(unit.cells) > 1 and unit.cells[0][0] and unit.cells[0][1]:
-                table = (str(chunk["metadata"].get("sheet", "")), unit.cells[0][0])
-                row = NamedRow(unit.cells, candidate, unit.start, unit.end)
-                found.setdefault(table, {}).setdefault(unit.start, row)
+    for chunk in in_time(source.chunks()):
+        for row in _rows_of(to_candidate(chunk, {})):
+            table = (str(chunk["metadata"].get("sheet", "")), row.cells[0][0])
+            found.setdefault(table, {}).setdefault(row.start, row)
     return [WholeTable([rows[at] for at in sorted(rows)]) for rows in found.values() if len(rows) > 1]
 
 
@@ -345,7 +351,7 @@ class _Said(NamedTuple):
     listed: bool = False  # whether each row stands on a line of its own
 
 
-def _say_extreme(asked: _Asked, question: str) -> _Said | None:
+def _say_extreme(asked: _Asked) -> _Said | None:
     days = _days(asked.rows, asked.column)
     values: Mapping[int, Any] = days or _numbers(asked.rows, asked.column)
     if not values:
@@ -359,7 +365,7 @@ def _say_extreme(asked: _Asked, question: str) -> _Said | None:
     return _Said(lead, [(row, _said(asked, row, [asked.column])) for row in rows], listed=len(rows) > 1)
 
 
-def _say_sum(asked: _Asked, question: str) -> _Said | None:
+def _say_sum(asked: _Asked) -> _Said | None:
     values = _numbers(asked.rows, asked.column)
     if not values:
         return None
@@ -376,7 +382,7 @@ def _say_sum(asked: _Asked, question: str) -> _Said | None:
     return _Said(f"Over {asked.of}, “{name}” {verb} {figure}:", named)
 
 
-def _say_count(asked: _Asked, question: str) -> _Said | None:
+def _say_count(asked: _Asked) -> _Said | None:
     if asked.column != asked.table.columns[0] and not asked.told:
         each = dict[str, NamedRow]()
         for row in asked.rows:
@@ -394,7 +400,7 @@ def _say_count(asked: _Asked, question: str) -> _Said | None:
     return _Said(f"{table.place[:1].upper()}{table.place[1:]} has {len(named)} rows:", named)
 
 
-def _say_list(asked: _Asked, question: str) -> _Said | None:
+def _say_list(asked: _Asked) -> _Said | None:
     lead = f"{asked.of[:1].upper()}{asked.of[1:]}:"
     wanted = [] if asked.column == asked.table.columns[0] else [asked.column]
     return _Said(lead, [(row, _said(asked, row, wanted)) for row in asked.rows], listed=True)

@@ -14,8 +14,9 @@ from adaptive_rag.text.words import ASKING_WORDS, is_german, terms, words
 SUGGESTED = 4
 # Chunks that are looked through.
 MOST_CHUNKS = 2000
-# Words of a heading that names one matter, and characters of text below it that make it worth a question.
-LONGEST, LEAST_TEXT = 6, 40
+# Words and characters of a heading that names one matter, and characters of text below it that make it worth
+# a question.
+LONGEST, LONGEST_HEADING, LEAST_TEXT = 6, 80, 40
 _NUMBERED = re.compile(r"^(?:§\s*)?(?:[\dIVX]+[.)]?)+\s+|[#*_`]+|\s*[:.]$")
 # Headings that name a part of any document, and no matter.
 _GENERAL = frozenset(
@@ -55,7 +56,7 @@ def _headings(chunk: Chunk) -> Iterator[tuple[str, int]]:
     ends = [start for start, _ in places[1:]] + [chunk["end"]]
     for (start, section), end in zip(places, ends, strict=True):
         heading = _NUMBERED.sub("", (section or "").rpartition(" > ")[2]).strip()
-        if heading:
+        if 0 < len(heading) <= LONGEST_HEADING:
             yield heading, end - start
 
 

@@ -24,7 +24,8 @@ _POINTING = frozenset(("this", "that", "it", "the", "my", "our", "your"))
 
 
 _ABOUT = re.compile(
-    r"what (?:do|does) .+? (?:say|tell(?: me| us)?) (?:about|on) (.+)|what is said (?:about|on) (.+)"
+    r"what (?:do|does) (?:the|these|this|my|our) (?:documents?|files?|texts?|handbook|manual|guide|report) "
+    r"(?:say|tell(?: me| us)?) (?:about|on) (.+)"
     r"|was steht (?:dort|da|hier) (?:über|zu) (.+)"
 )
 

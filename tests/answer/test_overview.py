@@ -8,7 +8,7 @@ from adaptive_rag.answer.overview import SECTIONS, STRETCHES, outline_document
 from adaptive_rag.context import Context
 from adaptive_rag.graph.builder import build_graph
 from adaptive_rag.index import Index
-from adaptive_rag.query.whole_document import document_asked_for
+from adaptive_rag.query.whole_document import document_asked_for, heading_asked_for
 
 STAFF = """# Staff handbook
 
@@ -120,3 +120,19 @@ def test_of_a_long_document_the_upper_sections_are_told(tmp_path: Path) -> None:
 def test_a_document_of_nothing_to_read_has_no_overview(tmp_path: Path) -> None:
     index = build(tmp_path, numbers__txt="1 2 3\n\n4 5 6\n")
     assert outline_document(name_of(index, "numbers.txt"), index) is None
+
+
+@pytest.mark.parametrize("tokens", [300, 6000])
+def test_markers_count_what_is_given_however_little_a_model_may_read(tmp_path: Path, tokens: int) -> None:
+    part = "# Part {n}\n\n" + "The marsh was drained in year {n}. " * 30
+    index = build(tmp_path, book__md="\n\n".join(part.format(n=n) for n in range(1, 9)))
+    context = Context(index=index, budget={"context_tokens": tokens})
+    answer = build_graph().compile().invoke({"question": "Summarise this document"}, context=context)
+    assert len(answer["citations"]) == 8
+    for citation in answer["citations"]:
+        assert citation["quote"] in answer["documents"][citation["marker"] - 1]["text"]
+
+
+def test_what_people_say_is_no_heading() -> None:
+    assert heading_asked_for("What do the documents say about “Sick pay”?") == "sick pay"
+    assert heading_asked_for("What do the residents say about sick pay?") is None
