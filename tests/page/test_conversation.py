@@ -220,3 +220,24 @@ def test_on_a_phone_no_button_stands_outside_the_margin(demo: str, visit: Visit)
         )
         assert len(places) > 10
         assert min(left for left, _ in places) >= 15.5 and max(right for _, right in places) <= 390 - 15.5
+
+
+def test_documents_chosen_in_the_library_are_asked_alone_and_kept_with_the_conversation(
+    demo: str, visit: Visit
+) -> None:
+    with visit(demo) as somebody:
+        page = somebody.open("#/ask")
+        page.get_by_role("link", name="Choose documents").click()
+        page.get_by_label("Select guidance_households.md").click()
+        page.get_by_role("button", name="Ask these 1").click()
+        expect(page.get_by_text("Only in guidance_households.md")).to_be_visible()
+        turn = ask(page, LEVEL)
+        assert "4.83" not in turn.inner_text()
+        expect(turn.get_by_text("Only in guidance_households.md")).to_be_visible()
+        page.reload()
+        expect(page.get_by_text("Only in guidance_households.md")).to_have_count(2)
+        page.get_by_role("button", name="Search all").click()
+        expect(page.get_by_text("Only in guidance_households.md")).to_have_count(1)
+        expect(ask(page, LEVEL)).to_contain_text("4.83 metres")
+        page.get_by_role("button", name="New conversation").click()
+        expect(page.get_by_text("Only in")).to_have_count(0)

@@ -439,3 +439,14 @@ def test_who_may_only_read_learns_that_they_cannot_drop_files(team: str, visit: 
         expect(page.get_by_label("Ask a question")).to_be_visible()
         drop(page, "ferry.md")
         expect(page.get_by_text("Your role in this collection does not allow this.")).to_be_visible()
+
+
+def test_a_document_is_summed_up_from_its_own_page(demo: str, visit: Visit) -> None:
+    with visit(demo) as somebody:
+        page = somebody.open("#/library/samples")
+        page.get_by_role("link", name="guidance_households.md").click()
+        page.get_by_role("button", name="Sum up").click()
+        turn = page.locator(".turn").last
+        expect(turn.get_by_role("heading", level=2)).to_have_text("Summarise guidance_households.md")
+        expect(turn.get_by_text("guidance_households.md, 12 of its 14 sections:")).to_be_visible()
+        expect(turn.get_by_text("Only in guidance_households.md")).to_be_visible()

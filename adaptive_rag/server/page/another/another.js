@@ -1,5 +1,6 @@
 /** The same question answered another way, side by side, and what a person thinks of it. */
 import { MarkedText, shownNumbers } from "../ask/citations.js";
+import { settingsOf } from "../ask/conversation.js";
 import { pathOf, post, remove } from "../core/api.js";
 import { html, signal, useDisclosure, useSignal } from "../core/html.js";
 import { made, wrapWords } from "../core/markup.js";
@@ -35,7 +36,13 @@ export function Another({ turn, taken, children }) {
   const compare = (way) => {
     close();
     act("comparing", async () =>
-      set({ found: await post(`${inCollection}/compare`, { ...asked, routes: [taken, way] }) }),
+      set({
+        found: await post(`${inCollection}/compare`, {
+          ...asked,
+          settings: settingsOf({ documents: turn.documents }),
+          routes: [taken, way],
+        }),
+      }),
     ).then(() => button.current?.scrollIntoView({ block: "start" }));
   };
   /** Keep what a person thinks in place of what they thought before. @param {Omit<Vote, "id">} [opinion] none takes it back */

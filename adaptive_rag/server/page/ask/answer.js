@@ -10,6 +10,7 @@ import { Why } from "../why/why.js";
 import { asMarkdown, MarkedText, Nearest, Sources, shownNumbers } from "./citations.js";
 import { focusQuestion, useInPlace } from "./composer.js";
 import { ask, askAgain, askInstead, turns } from "./conversation.js";
+import { wordsOf } from "./only.js";
 
 /** @param {{ turn: Turn }} props */
 export function Answer({ turn }) {
@@ -27,6 +28,7 @@ export function Answer({ turn }) {
       ${edited.button(t("ask_edit"))}`;
   return html`<article class="turn" aria-busy=${state === "running"}>
     ${edited.field || html`<h2 class="question">${turn.question}</h2>`}
+    ${turn.documents.length > 0 && html`<p class="small soft">${wordsOf(turn.documents)}</p>`}
     ${answer?.query_type === "contextual" && !answer.abstained && html`<${Situation} turn=${turn} />`}
     ${
       answer?.abstained

@@ -10,11 +10,13 @@ import {
   useSignal,
   useState,
 } from "../core/html.js";
+import { link } from "../core/route.js";
 import { chooseCollection, collection, collections } from "../core/session.js";
 import { t } from "../core/texts.js";
 import { Choice } from "../shell/form.js";
 import { tell } from "../shell/notices.js";
 import { ask, beginConversation, isAsking, opening, stop, thread, turns } from "./conversation.js";
+import { Only } from "./only.js";
 
 const TYPED = "adaptive-rag.question";
 /** It outlasts the screen, and a provider that signs somebody in and takes the page away. */
@@ -58,6 +60,7 @@ export function Composer() {
     chooseCollection(name);
   };
   return html`<form class=${classes("composer", options.isOpen && "opened")} onSubmit=${send}>
+    <${Only} />
     ${
       situation.isOpen &&
       html`<label class="small">${t("ask_for")}
@@ -69,6 +72,7 @@ export function Composer() {
     <button type="button" class="quiet more" ref=${options.button} aria-label=${t("ask_options")} aria-expanded=${options.isOpen}
       aria-controls="options" onClick=${options.toggle}>⋯</button>
     <div id="options" class="row" onKeyDown=${options.onKeyDown}>
+      ${searched && html`<a class="button quiet" href=${link(["library", searched.name])}>${t("only_choose")}</a>`}
       ${all.length > 1 && html`<${Choice} aria-label=${t("ask_collection")} value=${searched?.name} options=${all.map(({ name }) => [name])} onChoose=${choose} />`}
       <button type="button" class="quiet" ref=${situation.button} aria-expanded=${situation.isOpen}
         aria-controls=${situation.isOpen ? "situation" : undefined} onClick=${situation.toggle}>${t("ask_for_whom")}</button>

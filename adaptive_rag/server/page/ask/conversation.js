@@ -4,6 +4,7 @@ import { computed, signal } from "../core/html.js";
 import { chooseCollection } from "../core/session.js";
 import { t } from "../core/texts.js";
 import { tell, wordsOf } from "../shell/notices.js";
+import { askOnly, only, whereOf } from "./only.js";
 import { keepWay, keptWay } from "./ways.js";
 
 /** @type {{ value: Turn[] }} */
@@ -27,6 +28,7 @@ export function beginConversation() {
   opening.value = "";
   turns.value = [];
   thread.value = null;
+  askOnly("", []);
 }
 
 /**
@@ -47,10 +49,11 @@ export async function openThread(id) {
   opening.value = "";
   thread.value = { ...kept, length: kept.turns.length };
   turns.value = kept.turns.map((/** @type {any} */ turn) => {
-    const { steps = [], analysis, passages = [], ...facts } = keptWay(id, turn.number);
+    const { steps = [], analysis, passages = [], documents = [], ...facts } = keptWay(id, turn.number);
     return {
       ...started(kept.collection, turn.question),
       userContext: turn.user_context,
+      documents,
       state: "answered",
       steps,
       analysis,
@@ -70,14 +73,15 @@ export async function openThread(id) {
       vote: turn.feedback,
     };
   });
+  askOnly(kept.collection, turns.value.at(-1)?.documents ?? []);
 }
 
 /**
  * Ask, and follow what happens until the answer is there.
  * @param {string} collection @param {string} question @param {How} [how]
  */
-export async function ask(collection, question, { userContext = "", route } = {}) {
-  const turn = { ...started(collection, question), userContext, route };
+export async function ask(collection, question, { userContext = "", route, documents = only.value } = {}) {
+  const turn = { ...started(collection, question), userContext, route, documents };
   const abort = new AbortController();
   running = abort;
   const before = answered();
@@ -87,7 +91,7 @@ export async function ask(collection, question, { userContext = "", route } = {}
   try {
     kept = await threadFor(collection, before.length);
     abort.signal.throwIfAborted();
-    const body = { question, user_context: userContext, settings: route ? { route } : {} };
+    const body = { question, user_context: userContext, settings: settingsOf(turn) };
     const path = `/threads/${kept.id}/ask/events`;
     for await (const [name, data] of events("POST", path, { body, signal: abort.signal }))
       if (name === "answer") enter({ ...kept, length: before.length + 1 }, before, turn.key, data);
@@ -147,7 +151,7 @@ export function stop() {
 export function askAgain(turn, changed = {}) {
   if (isAsking.value) return;
   if (turn.state !== "answered") turns.value = turns.value.filter((each) => each.key !== turn.key);
-  ask(turn.collection, turn.question, { userContext: turn.userContext, route: turn.route, ...changed });
+  ask(turn.collection, turn.question, { ...howOf(turn), ...changed });
 }
 
 /** Ask another question in a turn's place; what followed stays in the thread that it was asked in. @param {Turn} turn @param {string} question */
@@ -155,7 +159,16 @@ export function askInstead(turn, question) {
   const at = turns.value.findIndex((each) => each.key === turn.key);
   if (turns.value.slice(at).some(({ state }) => state === "answered")) tell(t("ask_set_aside"));
   turns.value = turns.value.slice(0, at);
-  ask(turn.collection, question, { userContext: turn.userContext, route: turn.route });
+  ask(turn.collection, question, howOf(turn));
+}
+
+/** @param {Turn} turn @returns {How} */
+const howOf = ({ userContext, route, documents }) => ({ userContext, route, documents });
+
+/** Return what the server is told of how to answer. @param {Pick<Turn, "route" | "documents">} turn */
+export function settingsOf({ route, documents }) {
+  const where = whereOf(documents);
+  return { ...(route && { route }), ...(where && { where }) };
 }
 
 /** @param {string} collection @param {string} question @returns {Turn} */
@@ -165,6 +178,7 @@ function started(collection, question) {
     collection,
     question,
     userContext: "",
+    documents: [],
     state: "running",
     steps: [],
     passages: [],

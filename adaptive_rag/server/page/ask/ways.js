@@ -1,12 +1,12 @@
 /** How answers were found, as long as the tab is open: a thread that is opened again, or loaded anew, shows it. */
 const KEY = "adaptive-rag.way";
 
-/** @typedef {Partial<Pick<Turn, "steps" | "analysis" | "passages"> & Pick<Answer, "confidence" | "grounding">>} Kept */
+/** @typedef {Partial<Pick<Turn, "steps" | "analysis" | "passages" | "documents"> & Pick<Answer, "confidence" | "grounding">>} Kept */
 
 /** @param {Turn} turn of a thread that the server keeps */
-export function keepWay({ thread, number, steps, analysis, passages, answer }) {
+export function keepWay({ thread, number, steps, analysis, passages, documents, answer }) {
   const { confidence, grounding } = answer ?? {};
-  const kept = JSON.stringify({ steps, analysis, passages, confidence, grounding });
+  const kept = JSON.stringify({ steps, analysis, passages, documents, confidence, grounding });
   try {
     sessionStorage.setItem(`${KEY}.${thread}.${number}`, kept);
   } catch {

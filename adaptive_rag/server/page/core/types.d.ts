@@ -155,7 +155,7 @@ interface StepEvent {
 }
 
 /** How a question is asked; without a route its kind is found out. */
-type How = { userContext?: string; route?: Strategy };
+type How = { userContext?: string; route?: Strategy; documents?: string[] };
 
 /** A question on the page, with what has come of it so far. */
 interface Turn {
@@ -165,6 +165,8 @@ interface Turn {
   question: string;
   userContext: string;
   route?: Strategy;
+  /** the names of those that are searched; none where all are */
+  documents: string[];
   state: "running" | "answered" | "stopped" | "failed";
   steps: StepEvent[];
   analysis?: Analysis;

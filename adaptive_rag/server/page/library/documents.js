@@ -1,7 +1,8 @@
 /** The documents of a collection: a long list that is searched, filtered, and thinned out. */
+import { askOnly } from "../ask/only.js";
 import { getAll, getPart, pathOf, request } from "../core/api.js";
 import { html, signal, useEffect, useRef, useSignal, useState } from "../core/html.js";
-import { link, place, rename } from "../core/route.js";
+import { go, link, place, rename } from "../core/route.js";
 import { language, t } from "../core/texts.js";
 import { PagedList, Row, Search } from "../shell/list.js";
 import { Loading, useLoaded } from "../shell/loaded.js";
@@ -64,11 +65,8 @@ export function Documents({ collection: { name, role } }) {
   const draw = (row, at, rows) =>
     !removed.has(row.id) &&
     html`<article aria-label=${row.name}><${Row}
-      before=${
-        role !== "reader" &&
-        html`<input type="checkbox" aria-label=${t("library_choose", { name: row.name })} checked=${chosen.some(({ id }) => id === row.id)}
-        onClick=${(/** @type {MouseEvent} */ event) => choose(row, at, rows, event)} />`
-      }
+      before=${html`<input type="checkbox" aria-label=${t("library_choose", { name: row.name })} checked=${chosen.some(({ id }) => id === row.id)}
+        onClick=${(/** @type {MouseEvent} */ event) => choose(row, at, rows, event)} />`}
       title=${html`<a href=${link(["library", name], { document: row.id })}>${row.name}</a>`}
       soft=${html`<span class=${row.state}>${ICONS[row.state]} ${t(`library_${row.state}`)}</span>
         ${[saidOf(row) && html`<${Said} of=${saidOf(row)} />`, ...factsOf(row)].map((fact) => fact && html` · ${fact}`)}`}>
@@ -85,13 +83,26 @@ export function Documents({ collection: { name, role } }) {
         (each, at) => html`<button key=${each} class="quiet" aria-pressed=${each === state}
           onClick=${() => show({ state: each === "all" ? undefined : each })}>${t(each === "all" ? "library_every" : `library_${each}`)} <span class="soft">${counts[at].toLocaleString(language.value)}</span></button>`,
       )}</div>
-      ${role !== "reader" && counts[0] > 0 && html`<button class="quiet" onClick=${() => chooseAll().catch(tell)}>${t("library_choose_all")}</button>`}
+      ${counts[0] > 0 && html`<button class="quiet" onClick=${() => chooseAll().catch(tell)}>${t("library_choose_all")}</button>`}
       ${
         chosen.length > 0 &&
-        html`<button class="danger" onClick=${() => drop(chosen)}>${t("library_remove_n", { n: chosen.length })}</button>
+        html`<button class="primary" onClick=${() => askThese(name, chosen)}>${t("only_ask_n", { n: chosen.length })}</button>
+        ${role !== "reader" && html`<button class="danger" onClick=${() => drop(chosen)}>${t("library_remove_n", { n: chosen.length })}</button>`}
         <button class="quiet" onClick=${() => setChosen([])}>${t("library_choose_none")}</button>`
       }
     </div>
     <${PagedList} path=${pathIn(state)} version=${changed} label=${t("library_list")} empty=${t("library_none_found")} row=${draw} />
   </section>`;
+}
+
+/** Go and ask these documents alone. @param {string} name of the collection @param {DocumentRow[]} rows */
+function askThese(name, rows) {
+  if (
+    askOnly(
+      name,
+      rows.map((row) => row.name),
+    )
+  )
+    go(["ask"]);
+  else tell(t("only_too_many"));
 }

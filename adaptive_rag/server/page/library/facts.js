@@ -1,6 +1,10 @@
 /** A document of the library: what is known of it, and its text with outline and passages. */
+import { ask, beginConversation } from "../ask/conversation.js";
+import { askOnly } from "../ask/only.js";
 import { API, get, pathOf, post } from "../core/api.js";
 import { html, useEffect, useSignal, useState } from "../core/html.js";
+import { documentName } from "../core/places.js";
+import { go } from "../core/route.js";
 import { formatBytes, formatDate, t } from "../core/texts.js";
 import { openDocument, opened } from "../document/opened.js";
 import { DocumentPane } from "../document/pane.js";
@@ -36,6 +40,11 @@ export function Facts({ collection: { name, role }, id }) {
     <p class="soft small">${facts.join(" · ")}${source && ` · ${t("library_cited_as", { name: source })}`}</p>
     ${saidOf(row) && html`<p class=${row.problem && "bad"}><${Said} of=${saidOf(row)} /></p>`}
     <div class="row">
+      ${
+        source &&
+        html`<button class="primary" onClick=${() => sumUp(name, row.name)}>${t("library_sum_up")}</button>
+        <button onClick=${() => askOnly(name, [row.name]) && go(["ask"])}>${t("only_ask_this")}</button>`
+      }
       ${sources.length > 1 && html`<${Choice} aria-label=${t("library_source")} options=${sources.map((each) => [each])} onChoose=${setChosen} />`}
       ${source === row.name && /\.pdf$/i.test(source) && html`<button onClick=${asPdf}>${t("document_as_pdf")}</button>`}
       ${!/^https?:/.test(row.name) && html`<a class="button" href=${`${API}${path}/file`} download>${t("library_download")}</a>`}
@@ -43,6 +52,14 @@ export function Facts({ collection: { name, role }, id }) {
     </div>
     ${source && html`<h2 class="unseen">${t("document_text")}</h2><div class="card document whole-text"><${DocumentText} key=${source + changed} path=${path} source=${source} /></div>`}
   <//>${isOpen && html`<${DocumentPane} />`}</div>`;
+}
+
+/** Begin a conversation with what a document holds. @param {string} collection @param {string} document */
+function sumUp(collection, document) {
+  beginConversation();
+  askOnly(collection, [document]);
+  go(["ask"]);
+  ask(collection, t("library_sum_up_question", { name: documentName(document) }));
 }
 
 /** @param {DocumentRow} row */
