@@ -2,9 +2,11 @@
 
 import hashlib
 import json
+import lzma
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,8 +15,9 @@ from numpy.typing import NDArray
 
 from adaptive_rag.analysis import router
 from adaptive_rag.analysis.features import extract_features
-from adaptive_rag.analysis.parse import parse_question
+from adaptive_rag.analysis.parse import ParsedQuestion, parse_question
 from adaptive_rag.errors import ConfigurationError
+from adaptive_rag.models.onnx import Vectors
 from adaptive_rag.private import make_folder, replace_text
 from adaptive_rag.state import QUERY_TYPES, QueryType, Turn
 
@@ -25,8 +28,15 @@ Rows = NDArray[np.intp]
 LEAST_QUESTIONS = 12
 # One question in so many is held out to measure on.
 HELD_OUT = 4
+# Weights below this are not kept: they would change a score in its fourth digit.
+LEAST_WEIGHT = 5e-4
 # How strongly the shipped weights hold; the best is chosen by cross-validation.
 PENALTIES = (1.0, 3.0, 10.0, 30.0, 100.0)
+# Typed questions to documents of many kinds (`python -m training.built_in_questions`). What is learned must
+# leave them where they belong: two of three are learned from beside one's own, the third is measured on.
+BUILT_IN = Path(__file__).with_name("questions.jsonl.xz")
+# The share of the built-in questions that may go wrong by what was learned.
+MOST_LOST = 0.01
 
 
 class QuestionLine(NamedTuple):
@@ -47,15 +57,33 @@ class RouterQuality:
 
 
 @dataclass(frozen=True)
+class BuiltInQuality:
+    """Which share of the built-in questions goes the right way, before and after learning."""
+
+    questions: int
+    before: float
+    after: float
+
+
+@dataclass(frozen=True)
 class LearningResult:
-    """What learning did to the questions that were held out; `file` is None where it did not help."""
+    """What learning did to the questions that were held out; `file` is None where it did not help.
+
+    `built_in` is the same of questions of other kinds, which nobody taught.
+    """
 
     learned_from: int
     kept_aside: int
     before: RouterQuality
     after: RouterQuality
+    built_in: BuiltInQuality
     penalty: float
     file: Path | None
+
+    @property
+    def harms(self) -> bool:
+        """Tell whether other questions lose more than they may."""
+        return self.built_in.before - self.built_in.after > MOST_LOST
 
 
 def read_questions(path: str | Path, *, labelled: bool = False) -> list[QuestionLine]:
@@ -117,7 +145,9 @@ def learn_from(questions: Sequence[QuestionLine], target: Path, source: str) -> 
     """Learn from labelled questions, and save to `target` what helps; `source` is for the message.
 
     A quarter of the questions, chosen by a hash of their text, is held out. The file is written only where
-    these are routed no worse than before, in accuracy and in log loss.
+    these are routed no worse than before, in accuracy and in log loss, and no more than `MOST_LOST` of the
+    built-in questions go wrong by it; a stronger hold of the shipped weights is tried before that is given
+    up.
 
     Raises:
         ConfigurationError: there are too few questions or only one type.
@@ -131,17 +161,31 @@ def learn_from(questions: Sequence[QuestionLine], target: Path, source: str) -> 
     examples = _read_examples(questions)
     held_out = _choose_held_out(questions)
     train, test = np.flatnonzero(~held_out), np.flatnonzero(held_out)
-    penalty = min(PENALTIES, key=lambda penalty: _cross_validate(examples, train, penalty))
-    dual = examples.fit(train, penalty)
-    before = _measure(examples.scores[test], examples.labels[test])
-    after = _measure(examples.predict(test, train, dual), examples.labels[test])
-    file = None
-    if after.accuracy >= before.accuracy and after.log_loss < before.log_loss:
-        facts: dict[str, Any] = {"learned_from": len(train), "kept_aside": len(test), "penalty": penalty}
-        for name in ("accuracy", "log_loss"):
-            facts[name] = {"before": round(getattr(before, name), 4), "after": round(getattr(after, name), 4)}
-        file = _save(examples.weigh(train, dual), facts, target)
-    return LearningResult(len(train), len(test), before, after, penalty, file)
+    others = np.arange(len(questions), len(examples.labels))
+    beside, unseen = others[others % 3 != 0], others[others % 3 == 0]
+    learned = np.concatenate([train, beside])
+    best = min(PENALTIES, key=lambda penalty: _cross_validate(examples, train, beside, penalty))
+    for penalty in (each for each in PENALTIES if each >= best):
+        dual = examples.fit(learned, penalty)
+        own, built_in = (
+            [
+                _measure(scores, examples.labels[rows])
+                for scores in (examples.scores[rows], examples.predict(rows, learned, dual))
+            ]
+            for rows in (test, unseen)
+        )
+        counted = BuiltInQuality(len(unseen), *(quality.accuracy for quality in built_in))
+        result = LearningResult(len(train), len(test), *own, counted, penalty, None)
+        if not result.harms:
+            break
+    before, after = own
+    if result.harms or after.accuracy < before.accuracy or after.log_loss >= before.log_loss:
+        return result
+    facts: dict[str, Any] = {"learned_from": len(train), "kept_aside": len(test), "penalty": penalty}
+    for name in ("accuracy", "log_loss"):
+        facts[name] = {"before": round(getattr(before, name), 4), "after": round(getattr(after, name), 4)}
+    facts["built_in"] = asdict(counted)
+    return replace(result, file=_save(examples.weigh(learned, dual), facts, target))
 
 
 @dataclass
@@ -154,15 +198,22 @@ class _Examples:
     vectors: Array
     scores: Array
     labels: Rows
+    # (questions, types): what is to be learned, one type of a user's own, as it is of those that are built in
+    targets: Array
     kernel: Array
+
+    @cached_property
+    def largest(self) -> float:
+        """Return the largest eigenvalue of the kernel, which bounds that of each of its parts."""
+        return float(np.linalg.eigvalsh(self.kernel)[-1])
 
     def fit(self, rows: Rows, penalty: float, steps: int = 400) -> Array:
         """Fit softmax regression on top of the router's scores, in the dual."""
         kernel, scores = self.kernel[np.ix_(rows, rows)], self.scores[rows]
-        truth = np.eye(len(QUERY_TYPES))[self.labels[rows]]
+        truth = self.targets[rows]
         # At the solution, penalty * dual = truth - probabilities.
         dual = np.zeros_like(truth)
-        step = penalty / (penalty + 0.5 * float(np.linalg.eigvalsh(kernel)[-1]))
+        step = penalty / (penalty + 0.5 * self.largest)
         for _ in range(steps):
             dual += step * ((truth - router.softmax(scores + kernel @ dual)) / penalty - dual)
         return dual
@@ -175,7 +226,7 @@ class _Examples:
         """Turn the weight of each example (n, 4) into the weight of each feature."""
         weights: dict[str, dict[str, Any]] = {family: {} for family in router.LEARNED_FAMILIES}
         for key, row in zip(self.names, self.features[rows].T @ dual, strict=True):
-            if row.any():
+            if np.abs(row).max() >= LEAST_WEIGHT:
                 family, _, name = key.partition("\t")
                 weights[family][name] = row
         embedding = router.LEARNED_EMBEDDING_SCALE * self.vectors[rows].T @ dual
@@ -196,8 +247,11 @@ def read_result(file: Path) -> LearningResult | None:
         before, after = (
             RouterQuality(data["accuracy"][when], data["log_loss"][when]) for when in ("before", "after")
         )
-        return LearningResult(data["learned_from"], data["kept_aside"], before, after, data["penalty"], file)
-    except KeyError as error:
+        built_in = BuiltInQuality(**data["built_in"])
+        return LearningResult(
+            data["learned_from"], data["kept_aside"], before, after, built_in, data["penalty"], file
+        )
+    except (KeyError, TypeError) as error:
         raise ConfigurationError(
             f"What the router learned, {str(file)!r}, lacks {error}. Learn again."
         ) from None
@@ -223,11 +277,32 @@ def forget(file: Path | None = None) -> Path | None:
         ) from error
 
 
-def _read_examples(questions: Sequence[QuestionLine]) -> _Examples:
+class _BuiltIn(NamedTuple):
+    questions: list[QuestionLine]
+    parsed: list[ParsedQuestion]
+    vectors: Vectors
+
+
+@cache
+def _read_built_in() -> _BuiltIn:
+    with lzma.open(BUILT_IN, "rt", encoding="utf-8") as lines:
+        rows = [json.loads(line) for line in lines]
+    questions = [QuestionLine(row["text"], row["user_context"], [], row["type"]) for row in rows]
+    parsed = [_parse(line) for line in questions]
+    return _BuiltIn(questions, parsed, router.embed_questions(parsed))
+
+
+def _parse(line: QuestionLine) -> ParsedQuestion:
+    return parse_question(line.text, line.user_context, line.history)
+
+
+def _read_examples(own: Sequence[QuestionLine]) -> _Examples:
+    """Return a user's own questions as numbers, and the built-in ones after them."""
     from sklearn.feature_extraction import DictVectorizer
 
-    parsed = [parse_question(line.text, line.user_context, line.history) for line in questions]
-    vectors = router.embed_questions(parsed)
+    built_in, parsed = _read_built_in(), [_parse(line) for line in own]
+    vectors = np.concatenate([router.embed_questions(parsed), built_in.vectors])
+    questions, parsed = [*own, *built_in.questions], [*parsed, *built_in.parsed]
     shipped = router.load_router()
     scores = np.array([shipped.score(*pair).total for pair in zip(parsed, vectors, strict=True)])
     vectorizer = DictVectorizer()
@@ -244,15 +319,17 @@ def _read_examples(questions: Sequence[QuestionLine]) -> _Examples:
     kernel = products + router.LEARNED_EMBEDDING_SCALE**2 * vectors.astype(float) @ vectors.T + 1.0
     labels = np.array([QUERY_TYPES.index(line.type) for line in questions if line.type is not None])
     names = list(vectorizer.feature_names_)
-    return _Examples(features, names, vectors.astype(float), scores.astype(float), labels, kernel)
+    targets = router.softmax(scores.astype(float))
+    targets[: len(own)] = np.eye(len(QUERY_TYPES))[labels[: len(own)]]
+    return _Examples(features, names, vectors.astype(float), scores.astype(float), labels, targets, kernel)
 
 
-def _cross_validate(examples: _Examples, train: Rows, penalty: float) -> float:
-    """Return the log loss on questions that were not learned from."""
+def _cross_validate(examples: _Examples, train: Rows, beside: Rows, penalty: float) -> float:
+    """Return the log loss on a user's questions that were not learned from; those `beside` always are."""
     folds = np.arange(len(train)) % 3
     total = 0.0
     for fold in range(3):
-        seen, unseen = train[folds != fold], train[folds == fold]
+        seen, unseen = np.concatenate([train[folds != fold], beside]), train[folds == fold]
         scores = examples.predict(unseen, seen, examples.fit(seen, penalty, steps=150))
         total += _measure(scores, examples.labels[unseen]).log_loss * len(unseen)
     return total

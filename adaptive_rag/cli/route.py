@@ -147,7 +147,12 @@ def _learn(file: Path, as_json: bool) -> None:
     qualities = {"before": result.before, "after": result.after}
     rows = [(when, f"{q.accuracy:.3f}", f"{q.log_loss:.3f}") for when, q in qualities.items()]
     print_table((f"on {result.kept_aside} questions kept aside", "accuracy", "log loss"), rows)
-    if result.file:
+    others = result.built_in
+    of = f"of {others.questions} questions of other kinds"
+    print_line(f"  Right {of}: {others.before:.3f} before, {others.after:.3f} after.")
+    if result.harms:
+        print_line("  Nothing was saved: what was learned would misroute too many other questions.")
+    elif result.file:
         print_line(f"  Learned from {result.learned_from} questions, kept in {result.file}")
         print_line("  To undo it: adaptive-rag route --forget", style="dim")
     else:

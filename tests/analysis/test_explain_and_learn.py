@@ -11,7 +11,14 @@ import numpy as np
 import pytest
 
 from adaptive_rag.analysis import analyse, explain_contributions, forget, learn, router, why_not
-from adaptive_rag.analysis.learning import QuestionLine, learn_from, read_questions
+from adaptive_rag.analysis.learning import (
+    MOST_LOST,
+    PENALTIES,
+    QuestionLine,
+    _read_built_in,
+    learn_from,
+    read_questions,
+)
 from adaptive_rag.analysis.router import WEIGHTS, learned_file, load_router, softmax
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.state import QUERY_TYPES, QueryType
@@ -96,6 +103,29 @@ def test_learning_shifts_the_router_and_forgetting_undoes_it(tmp_path: Path) -> 
     assert analyse(question)["type"] == "opinion"
 
 
+def test_learning_leaves_questions_of_other_kinds_where_they_belong(tmp_path: Path) -> None:
+    acts = ["bring my dog", "park overnight", "leave early", "swap a shift", "wear jeans", "use the gym"]
+    rows: list[dict[str, object]] = [{"text": f"can i {act}", "type": "factual"} for act in acts * 2]
+    rows = [{**row, "text": f"{row['text']} ({i})"} for i, row in enumerate(rows)]
+    others = [line.text for line in _read_built_in().questions[::3]]
+    before = [analyse(text)["type"] for text in others]
+    lesson = learn(_write(tmp_path / "mine.jsonl", [*rows, {"text": "Why no dogs?", "type": "analytical"}]))
+    assert lesson.file and lesson.built_in.questions == len(others)
+    assert lesson.built_in.after >= lesson.built_in.before - MOST_LOST
+    moved = sum(analyse(text)["type"] != of for text, of in zip(others, before, strict=True))
+    assert moved <= 0.03 * len(others)
+    assert analyse("can i borrow a key")["type"] == "factual"
+
+
+def test_what_would_misroute_other_questions_is_not_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("adaptive_rag.analysis.learning.MOST_LOST", -1.0)
+    lesson = learn(_write(tmp_path / "mine.jsonl", house_style()))
+    assert lesson.harms and lesson.file is None and not learned_file().exists()
+    assert lesson.penalty == PENALTIES[-1]
+
+
 def test_what_cannot_be_forgotten_is_said(tmp_path: Path) -> None:
     # A folder stands where the file is to be kept.
     learn(_write(tmp_path / "mine.jsonl", house_style()))
@@ -115,7 +145,7 @@ def test_nothing_is_saved_where_nothing_was_learned(tmp_path: Path) -> None:
     better = (
         lesson.after.accuracy >= lesson.before.accuracy and lesson.after.log_loss < lesson.before.log_loss
     )
-    assert (lesson.file is not None) == better == learned_file().exists()
+    assert (lesson.file is not None) == (better and not lesson.harms) == learned_file().exists()
 
 
 def test_of_the_least_number_of_questions_some_are_kept_aside(tmp_path: Path) -> None:

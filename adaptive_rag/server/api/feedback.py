@@ -81,6 +81,8 @@ class Lesson(Form):
     kept_aside: int = Field(description="Questions that were kept aside to measure on.")
     before: RoutingQuality = Field(description="Of the router as shipped.")
     after: RoutingQuality
+    others_before: float = Field(description="Share of built-in questions of other kinds that goes right.")
+    others_after: float
 
 
 class RouterShown(Form):
@@ -261,4 +263,6 @@ def _lesson_of(result: LearningResult) -> Lesson:
         kept_aside=result.kept_aside,
         before=RoutingQuality.model_validate(result.before),
         after=RoutingQuality.model_validate(result.after),
+        others_before=result.built_in.before,
+        others_after=result.built_in.after,
     )

@@ -142,6 +142,8 @@ interface Router {
     kept_aside: number;
     before: { accuracy: number };
     after: { accuracy: number };
+    others_before: number;
+    others_after: number;
   } | null;
 }
 

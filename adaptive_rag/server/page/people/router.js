@@ -23,6 +23,8 @@ export function RouterCard() {
     after: formatPercent(lesson.after.accuracy),
     n: lesson.kept_aside,
     from: lesson.learned_from,
+    othersBefore: formatPercent(lesson.others_before),
+    othersAfter: formatPercent(lesson.others_after),
   };
   return html`<section class="stack" aria-label=${t("router")} aria-busy=${isBusy}>
     <p role="status">

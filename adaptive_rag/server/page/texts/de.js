@@ -349,9 +349,9 @@ export const de = {
   router_learned: "Sie hat aus Bewertungen gelernt, am {date}.",
   router_shipped: "Sie ist im Auslieferungszustand.",
   router_lesson:
-    "Gelernt hat sie aus {from} Fragen; von {n} anderen ordnet sie jetzt {after} richtig ein, vorher {before}.",
+    "Gelernt hat sie aus {from} Fragen; von {n} anderen ordnet sie jetzt {after} richtig ein, vorher {before}. Fragen anderer Art: vorher {othersBefore} richtig, danach {othersAfter}.",
   router_no_help:
-    "Was {from} Fragen lehrten, half bei den {n} anderen nicht (vorher {before}, danach {after}); es wurde verworfen.",
+    "Was {from} Fragen lehrten, half bei den {n} anderen nicht (vorher {before}, danach {after}); es wurde verworfen. Fragen anderer Art: vorher {othersBefore} richtig, danach {othersAfter}.",
   router_votes: "Aus {n} {n|bewerteter Frage|bewerteten Fragen} kann sie lernen.",
   router_needs:
     "Bewertet sind {n} der {least} Fragen, die sie zum Lernen braucht, von mindestens zwei Arten.",

@@ -339,9 +339,9 @@ export const en = {
   router_learned: "It has learned from votes, on {date}.",
   router_shipped: "It works as it was shipped.",
   router_lesson:
-    "It learned from {from} questions; of {n} others it now sends {after} the right way, before {before}.",
+    "It learned from {from} questions; of {n} others it now sends {after} the right way, before {before}. Questions of other kinds: {othersBefore} right before, {othersAfter} after.",
   router_no_help:
-    "What {from} questions taught did not help with the {n} others ({before} before, {after} after), so it was not kept.",
+    "What {from} questions taught did not help with the {n} others ({before} before, {after} after), so it was not kept. Questions of other kinds: {othersBefore} right before, {othersAfter} after.",
   router_votes: "There {n|is|are} {n} voted {n|question|questions} to learn from.",
   router_needs: "Votes on {n} of the {least} questions that teaching takes, of two kinds or more.",
   teach: "Learn from the votes",
