@@ -181,7 +181,7 @@ def work_out(question: str, passages: Sequence[Candidate], source: ChunkSource) 
         narrowed = source.only({name})
         if not isinstance(narrowed, ListsChunks):
             return None
-        for table in _tables(narrowed):
+        for table in read_tables(narrowed):
             asked = _read_question(question, kind, by, table)
             if asked and (said := _SAY[asked.kind](asked)):
                 return _written(said, asked, passages)
@@ -219,7 +219,7 @@ def _rows_of(passage: Candidate) -> Iterator[NamedRow]:
             yield NamedRow(unit.cells, passage, unit.start, unit.end)
 
 
-def _tables(source: ListsChunks) -> list[WholeTable]:
+def read_tables(source: ListsChunks) -> list[WholeTable]:
     """Return a document's tables of several rows: each has a sheet and a name of its first column."""
     found = dict[tuple[str, ...], dict[int, NamedRow]]()
     for chunk in in_time(source.chunks()):

@@ -7,8 +7,11 @@ from collections.abc import Iterable, Sequence
 from pathlib import PurePath
 from typing import NamedTuple
 
+from adaptive_rag.answer.aggregate import WholeTable, read_tables
 from adaptive_rag.answer.passages import cite_span
+from adaptive_rag.answer.rows import say_row
 from adaptive_rag.answer.sentences import AnswerSentence, collect_sentences
+from adaptive_rag.answer.speakers import in_words
 from adaptive_rag.source import ChoosesSources, ChunkSource, ListsChunks
 from adaptive_rag.state import Candidate, Citation, to_candidate
 from adaptive_rag.text.markers import respell_markers, write_marker
@@ -54,6 +57,8 @@ def outline_document(name: str, source: ChunkSource) -> Overview | None:
     )
     places = _sections(chunks)
     headed = len(places) >= FEW
+    if not headed and (tables := _whole_tables(narrowed, chunks)):
+        return _tell_tables(name, tables)
     if not headed:
         places = [_Place("", chunk["start"], at) for at, chunk in enumerate(chunks)]
     told = _spread(places, SECTIONS if headed else STRETCHES)
@@ -98,6 +103,30 @@ def tell_section(heading: str, passages: Sequence[Candidate], source: ChunkSourc
             if said:
                 return Overview(f"{passage['source']}, {section}", " ".join(said), citations, [*passages])
     return None
+
+
+def _whole_tables(source: ListsChunks, chunks: Sequence[Candidate]) -> list[WholeTable]:
+    """Return the tables of a document whose text they mostly are."""
+    tables = read_tables(source)
+    rows = sum(row.end - row.start for table in tables for row in table.rows)
+    return tables if 2 * rows >= chunks[-1]["end"] - chunks[0]["start"] else []
+
+
+def _tell_tables(name: str, tables: Sequence[WholeTable]) -> Overview:
+    """Tell of each table how many rows it has, what its columns are, and what its first row holds."""
+    lines, citations, passages = list[str](), list[Citation](), list[Candidate]()
+    for table in tables[:SECTIONS]:
+        first = table.rows[0]
+        if all(passage["id"] != first.chunk["id"] for passage in passages):
+            passages.append(first.chunk)
+        marker = 1 + next(at for at, passage in enumerate(passages) if passage["id"] == first.chunk["id"])
+        sheet = str(first.chunk["metadata"].get("sheet", ""))
+        columns = in_words([column for column in table.columns if column])
+        row = respell_markers(" ".join(say_row(first.cells, "").split()))
+        of = f"**{sheet}**: " if sheet else ""
+        lines.append(f"- {of}{len(table.rows)} rows with {columns}. The first: {row} {write_marker(marker)}")
+        citations.append(cite_span(passages[marker - 1], marker, first.start, first.end))
+    return Overview(name, "\n".join([f"{PurePath(name).name}, its tables:", *lines]), citations, passages)
 
 
 def _sections(chunks: Sequence[Candidate]) -> list[_Place]:

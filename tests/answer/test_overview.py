@@ -136,3 +136,15 @@ def test_markers_count_what_is_given_however_little_a_model_may_read(tmp_path: P
 def test_what_people_say_is_no_heading() -> None:
     assert heading_asked_for("What do the documents say about “Sick pay”?") == "sick pay"
     assert heading_asked_for("What do the residents say about sick pay?") is None
+
+
+def test_of_a_table_its_size_and_columns_are_told(tmp_path: Path) -> None:
+    rows = "".join(f"Boat {name},{number},{number + 4} m\n" for number, name in enumerate("ABCDEFGH", 1))
+    index = build(tmp_path, boats__csv=f"Name,Crew,Length\n{rows}")
+    told = outline_document(name_of(index, "boats.csv"), index)
+    assert told is not None
+    assert told.text == (
+        "boats.csv, its tables:\n"
+        "- 8 rows with name, crew and length. The first: Boat A: crew 1, length 5 m [1]"
+    )
+    assert told.citations[0]["marker"] == 1 and "Boat A" in told.citations[0]["quote"]
