@@ -12,7 +12,7 @@ TEXTS = {
     "warranty.txt": "The warranty of the pump lasts two years. Receipts must be kept.",
     "leave.txt": "The annual leave is 25 days. Holidays are agreed with the manager.",
     "ferry.txt": "The plan was approved and read out on thursdays, in the style of dadaism.",
-    "models.txt": "The P220 is sold by Tolland. A referendum was held. It takes 3 Hrs.",
+    "models.txt": "The P220 is sold by Tolland. A referendum was held. It takes 3 Hrs. Its pump is paced.",
 }
 
 
@@ -64,6 +64,7 @@ READINGS = [
     ("Who approves it on tuesdays?", {}),
     ("Who are the dadaists?", {}),
     ("What could retard it?", {}),
+    ("When is it payed?", {}),
 ]
 
 
