@@ -25,9 +25,9 @@ SettingsT = TypeVar("SettingsT", bound=BaseModel)
 def build_graph(
     form: type[CallerSettings] | None = None,
 ) -> StateGraph[State, Context, InputState, OutputState]:
-    """Build the graph; compile it as it is, or with a checkpointer, store or cache of yours.
+    """Build the graph; compile it as it is, or with your own checkpointer, store or cache.
 
-    Without a form its caller may set every setting; with one, only those that the form holds.
+    Without a form, callers may set every setting; with one, only the settings that the form holds.
     """
     graph: StateGraph[Any, Any, Any, Any] = StateGraph(
         State, context_schema=form or context_schema(), input_schema=InputState, output_schema=OutputState
@@ -49,14 +49,14 @@ def build_retrieval_graph() -> StateGraph[State, Context, InputState, RetrievalS
 
 
 def context_schema() -> type[Context]:
-    """Return the settings with the names that the tables hold, so that a form offers them."""
+    """Return the settings with the names from the tables as literal types, so that a form offers them."""
     retrieval = _narrowed(RetrievalSettings, reranker=Literal[tuple(RERANKERS)])
     route, recipe = Literal[tuple(STRATEGIES)] | None, Literal[RECIPES] | None
     return _narrowed(Context, route=route, recipe=recipe, retrieval=retrieval)
 
 
 def _narrowed(settings: type[SettingsT], **kinds: Any) -> type[SettingsT]:
-    """Return settings of which some are of another type, everything else being the same."""
+    """Return a settings class in which the given fields have another type; all else stays the same."""
     fields: dict[str, Any] = {}
     for name, kind in kinds.items():
         known = settings.model_fields[name]
@@ -66,7 +66,7 @@ def _narrowed(settings: type[SettingsT], **kinds: Any) -> type[SettingsT]:
 
 
 def check_names(context: Context) -> None:
-    """Refuse a route or a reranker that is in no table.
+    """Check that the route and the reranker are in their tables.
 
     Raises:
         ConfigurationError: there is no such strategy or reranker.

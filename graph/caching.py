@@ -1,4 +1,4 @@
-"""Remembers what the steps of a repeated question gave: explicit keys, in memory or in one SQLite file."""
+"""Caches the results of steps for repeated questions, by explicit keys, in memory or in one SQLite file."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from adaptive_rag.conversation import strict_serializer
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.private import make_file, make_folder
 
-# What "memory" may hold; an answer takes some ten thousand bytes.
+# Maximum size of the cache in memory; an answer takes some ten thousand bytes.
 MEMORY_BYTES = 64 * 2**20
 
 
 def open_cache(where: str | Path) -> BaseCache[Any]:
-    """Open a cache: "memory", or the path of a SQLite file. What a failing model left behind is not kept.
+    """Open a cache: "memory", or the path of a SQLite file. Results of a failed model call are not kept.
 
     Raises:
         ConfigurationError: the file cannot be opened.
@@ -45,7 +45,7 @@ def open_cache(where: str | Path) -> BaseCache[Any]:
 
 
 class _KeepsSuccess(BaseCache[Any]):
-    """Leaves out results for which a model did not respond: the next question should ask it again."""
+    """A cache that skips results of failed model calls, so that the next question asks the model again."""
 
     def set(self, pairs: Mapping[FullKey, tuple[Any, int | None]]) -> None:
         if kept := {key: pair for key, pair in pairs.items() if not _failed(pair[0])}:
@@ -57,7 +57,7 @@ class _KeepsSuccess(BaseCache[Any]):
 
 
 class _BoundedCache(BaseCache[Any]):
-    """Results in memory, as bytes; those least used give way."""
+    """A cache in memory that holds results as bytes and evicts the least recently used ones."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -25,7 +25,7 @@ GREY = "#8a8f99"
 
 @dataclass
 class _Block:
-    """A step, or a subgraph with blocks of its own; x and y are its upper left corner."""
+    """A step, or a subgraph with inner blocks; x and y are the upper left corner."""
 
     name: str
     id: str
@@ -48,9 +48,9 @@ class _Block:
 
 
 def draw_png(graph: Graph, *, colours: Mapping[str, str], title: str = "", dpi: int = 160) -> bytes:
-    """Draw what `compiled.get_graph(xray=...)` returns; a dashed arrow is taken under a condition.
+    """Draw what `compiled.get_graph(xray=...)` returns; a dashed arrow is a conditional edge.
 
-    `colours` holds a colour for each strategy, as "#rrggbb"; whatever has none is grey.
+    `colours` maps each strategy to a colour such as "#rrggbb"; blocks without a colour are grey.
 
     Raises:
         MissingExtraError: matplotlib is not installed.
@@ -101,7 +101,7 @@ def _blocks(ids: list[str], prefix: str) -> list[_Block]:
 
 
 def _place(block: _Block, edges: list[tuple[str, str]], top: float) -> None:
-    """Give the inner blocks their places, from left to right, and the block its size."""
+    """Place the inner blocks from left to right, and set the size of the block."""
     for inner in block.blocks:
         if inner.blocks:
             _place(inner, edges, top=PADDING + TITLE)
@@ -119,11 +119,11 @@ def _place(block: _Block, edges: list[tuple[str, str]], top: float) -> None:
 
 
 def _layers(blocks: list[_Block], edges: list[tuple[str, str]]) -> list[list[_Block]]:
-    """Put every block right of all that lead to it; of a loop the arrow back counts for nothing."""
+    """Place every block to the right of those that lead to it; there are never more layers than blocks."""
     owner = {leaf.id: number for number, block in enumerate(blocks) for leaf in block.leaves()}
     inner = {(owner[a], owner[b]) for a, b in edges if a in owner and b in owner and owner[a] != owner[b]}
     depth = [0] * len(blocks)
-    for _ in blocks:  # a path is no longer than there are blocks
+    for _ in blocks:  # no path has more steps than there are blocks
         for source, target in inner:
             if depth[source] + 1 < len(blocks):
                 depth[target] = max(depth[target], depth[source] + 1)
@@ -131,10 +131,10 @@ def _layers(blocks: list[_Block], edges: list[tuple[str, str]]) -> list[list[_Bl
 
 
 def _draw_block(axes: Any, block: _Block, colours: Mapping[str, str], colour: str) -> None:
-    """Draw a step, or a subgraph with its steps; `colour` is that of the block around it."""
+    """Draw a step, or a subgraph with its steps; `colour` is the colour of the surrounding block."""
     from matplotlib.patches import Circle, FancyBboxPatch
 
-    # The hedge's copies are called "as factual"; they keep their strategy's colour.
+    # The copies inside the hedge are named "as factual" and so on; they keep their strategy's colour.
     colour = colours.get(block.name.removeprefix("as "), colour)
     middle = (block.x + block.width / 2, block.y + block.height / 2)
     if not block.name:

@@ -1,4 +1,4 @@
-"""The graph for indexing: one step that reads, embeds and stores what is new."""
+"""The graph for indexing: one step that reads, embeds and stores new documents."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from adaptive_rag.state import IndexingInput, IndexingOutput, IndexingState
 def build_indexing_graph(
     form: type[CallerSettings] | None = None,
 ) -> StateGraph[IndexingState, IndexingContext, IndexingInput, IndexingOutput]:
-    """Build the graph of one step, `store`.
+    """Build the graph with its one step, `store`.
 
-    Without a form its caller says what is indexed, how and where; with one, only the operator's folders
+    Without a form, the caller decides what is indexed, how and where; with one, only the operator's folders
     are indexed, into the operator's index.
     """
     graph: StateGraph[Any, Any, Any, Any] = StateGraph(

@@ -1,4 +1,4 @@
-"""One step a file: read state and context, call the core, return the keys that change."""
+"""Graph nodes, one per file: each reads state and context, calls the core and returns the keys it changes."""
 
 from adaptive_rag.nodes.balance import balance
 from adaptive_rag.nodes.classify import classify

@@ -27,18 +27,18 @@ from adaptive_rag.source import ChunkSource
 from adaptive_rag.state import Candidate, Decision, Hit, Query, StrategyState
 from adaptive_rag.text.vectors import Scores
 
-# Chunks that are put in order before the selection, as a multiple of k.
+# Number of chunks that are ordered for coverage before the selection, as a multiple of k.
 DRAWN_FROM = 4
-# Chunks whose sides are told, at least: whether a side is missing does not hang on how few are shown.
+# Minimum number of chunks whose sides are determined, so that a small k does not make a side look missing.
 SIDES_OF = 10
-# Among how many of the first candidates a side's strongest is looked for, for each that is kept. Further down
-# stands what speaks for a viewpoint in general, and not to the question.
+# The strongest candidate of a side is looked for among the first NEAR * k candidates. Those further down
+# support a viewpoint in general, but do not address the question.
 NEAR = 2
 
 
 @step
 def balance(state: StrategyState, runtime: Runtime[Context], reading: ReadingBudget = READING) -> Steps:
-    """Join the branches, each chunk once, and select so that every side is heard."""
+    """Join the branches without duplicate chunks, and select passages from every side."""
     context = context_of(runtime)
     source = source_of(context, state)
     hits = sorted(state["hits"], key=lambda hit: hit["order"])
@@ -92,7 +92,7 @@ def _agreements(state: StrategyState, source: ChunkSource, candidates: list[Cand
 
 
 def _towards_first_hits(hit: Hit, state: StrategyState, context: Context) -> Hit:
-    """Let the first hits say what the question means: opinions put one matter in many words."""
+    """Move the query towards its first hits, since opinions on one matter use many different words."""
     if not hit["candidates"]:
         return hit
     alpha, _ = weigh(hit["candidates"], context, state["analysis"], state.get("plan"))
@@ -100,7 +100,7 @@ def _towards_first_hits(hit: Hit, state: StrategyState, context: Context) -> Hit
 
 
 def viewpoints_by_side(queries: Sequence[Query]) -> list[list[str]]:
-    """Return the viewpoints of each side; each by itself where its side is not known."""
+    """Group the viewpoints by side; a viewpoint whose side is not known forms a group of its own."""
     sides: dict[str, list[str]] = {}
     for query in queries:
         if "label" in query:
@@ -110,14 +110,14 @@ def viewpoints_by_side(queries: Sequence[Query]) -> list[list[str]]:
 
 
 def draw_named(candidates: Sequence[Candidate], sides: Sequence[Sequence[str]], k: int) -> list[Candidate]:
-    """Return k candidates: first the one that speaks most for each side, then the rest in order.
+    """Return k candidates: first the strongest one for each side, then the rest in order.
 
-    For viewpoints that were named for this question, and so find chunks of their own.
+    Use it for viewpoints that a model named for this question, each of which was searched for by itself.
 
     Args:
-        candidates: with their viewpoints as labels, the strongest first; best first.
+        candidates: best first; their labels are their viewpoints, the strongest first.
         sides: the viewpoints of each side, as `viewpoints_by_side` returns them.
-        k: how many are kept.
+        k: how many candidates to keep.
     """
     chosen: list[Candidate] = []
     for labels in sides:

@@ -1,4 +1,4 @@
-"""The first step: what kind of question is this, and which strategy shall answer it?"""
+"""The first step: determine the type of the question, and so the strategy that answers it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from adaptive_rag.source import ChunkSource
 from adaptive_rag.state import QUERY_TYPES, Decision, QueryAnalysis, QueryType, State, Turn
 from adaptive_rag.text.visible import without_surrogates
 
-# Where the edge leads what asks nothing of the documents.
+# The edge's name for input that asks nothing of the documents.
 SMALL_TALK = "small talk"
 _LABEL = re.compile(rf"\b({'|'.join(QUERY_TYPES)})", re.I)
 # "not factual", "isn't really an opinion": a type that the model rules out.
@@ -55,7 +55,7 @@ class Classification(BaseModel):
 
 @step
 def classify(state: State, runtime: Runtime[Context], routes: Collection[str] = QUERY_TYPES) -> Steps:
-    """Choose the strategy: the caller's, the router's, or the model's where it is asked."""
+    """Choose the strategy: the caller's route, else the router's choice, or a model's where one is asked."""
     context = context_of(runtime)
     started_at = time.time()
     check_name("route", context.route, routes)
@@ -70,7 +70,7 @@ def classify(state: State, runtime: Runtime[Context], routes: Collection[str] = 
     spelt, subject, reading = _read_in_full(question, history, source, context)
     prepare(source, [f"{spelt}\n{subject}" if subject else spelt])
     profile = read_profile(runtime.store, user_of(runtime, context))
-    # A thread keeps the asker's words with the profile as it was; only the words are theirs.
+    # A thread stores the user's own words together with the profile of that time; only the words are needed.
     own = without_surrogates(state.get("user_context") or "").removesuffix(state.get("profile", ""))
     user_context = join_context(own, profile)
     analysis = _analyse(question, user_context, history, context, situated=bool(own))
@@ -94,7 +94,7 @@ def classify(state: State, runtime: Runtime[Context], routes: Collection[str] = 
         if told:
             reading.append(Decision(what="situation", chosen=told, why="the question tells it of the asker"))
         if told not in own:
-            # Like the profile it is no part of the words that a thread keeps of the asker.
+            # It is stored like the profile, so that a thread does not keep it as the user's own words.
             profile = join_context(told, profile)
             user_context = join_context(own, profile)
     decision = Decision(what="type", chosen=analysis["type"], why=analysis["reason"])
@@ -117,9 +117,9 @@ def classify(state: State, runtime: Runtime[Context], routes: Collection[str] = 
 
 
 def chosen_strategy(state: State) -> str:
-    """Name the strategy that the analysis chose, the hedge where it left two open, or neither for small talk.
+    """Return the next node for the edge: the chosen strategy, "hedge", or `SMALL_TALK`.
 
-    The edge reads it.
+    The hedge is chosen where the analysis left two strategies open.
     """
     if state.get("reply"):
         return SMALL_TALK
@@ -127,7 +127,7 @@ def chosen_strategy(state: State) -> str:
 
 
 def check_name(setting: str, name: str | None, known: Collection[str]) -> None:
-    """Refuse a name that is in no table.
+    """Check that a name is in the table of known names.
 
     Raises:
         ConfigurationError: the name is not known; the message gives the nearest one.
@@ -139,7 +139,7 @@ def check_name(setting: str, name: str | None, known: Collection[str]) -> None:
     )
 
 
-# What an earlier question of the same thread left behind must not reach this one's answer.
+# Values that reset what an earlier question of the same thread left in the state.
 _FRESH: dict[str, Any] = {
     "queries": [],
     "implied_context": "",
@@ -156,7 +156,7 @@ _FRESH: dict[str, Any] = {
 def _analyse(
     question: str, user_context: str, history: Sequence[Turn], context: Context, *, situated: bool
 ) -> QueryAnalysis:
-    """Return the router's analysis, and where it was unsure what the wording says."""
+    """Return the router's analysis, adjusted by the question's wording where the router was unsure."""
     routing = context.routing
     analysis = analyse(
         question,
@@ -175,7 +175,7 @@ def _analyse(
 def _read_in_full(
     question: str, history: Sequence[Turn], source: ChunkSource, context: Context
 ) -> tuple[str, str, list[Decision]]:
-    """Return the question and the subject that it lacks, spelt as the index does, and what was done."""
+    """Return the question and the subject that it lacks, both spelt as in the index, and the decisions."""
     subject = ""
     if context.uses("context"):
         subject = attempt("follow-up", partial(find_subject, question, history), "")
@@ -206,7 +206,7 @@ def _ontology(path: str) -> Ontology:
 
 
 def _hedged(analysis: QueryAnalysis, *, hedges: bool) -> QueryAnalysis:
-    """Say of a question that is left open whether both strategies are run; without the hedge one is."""
+    """Note in the reason whether both open strategies are run; without the hedge, keep only the first."""
     if not analysis["alternatives"]:
         return analysis
     if hedges:
@@ -216,7 +216,7 @@ def _hedged(analysis: QueryAnalysis, *, hedges: bool) -> QueryAnalysis:
 
 
 def _fingerprint(context: Context, source: ChunkSource) -> str:
-    """Return what stands for the settings and the state of the index in a cache key."""
+    """Return the part of a cache key that identifies the settings and the state of the index."""
     version = getattr(source, "version", None)
     index = live_key(source) if version is None else f"{context.index}@{version}"
     return hashlib.sha256(f"{context.fingerprint()} {index}".encode()).hexdigest()
@@ -225,7 +225,7 @@ def _fingerprint(context: Context, source: ChunkSource) -> str:
 def classify_by_model(
     analysis: QueryAnalysis, question: str, user_context: str, history: Sequence[Turn], context: Context
 ) -> Asking[QueryAnalysis]:
-    """Have a chat model decide where `routing.classify` says so; without a usable reply the router does."""
+    """Ask a chat model to decide where `routing.classify` says so; the router's decision is the fallback."""
     routing = context.routing
     unsure = context.has_model() and analysis["decided_by"] == "hedge"
     if routing.classify == "router" or (routing.classify == "unsure" and not unsure):
@@ -254,14 +254,15 @@ def ask_to_classify(
     fallback: QueryType | None = None,
     by_setting: bool = False,
 ) -> Request[Classification]:
-    """Ask the model for the type; without a usable reply the router's decision stands.
+    """Ask the model for the type; without a usable reply, the router's decision stands.
 
     Args:
         question: what the user asked.
-        user_context: what the user says of themselves.
+        user_context: what the user says about themselves.
         history: the conversation before the question, oldest first.
-        fallback: the type for a reply that names none; of several that it names the first counts then.
-        by_setting: the caller wants every question classified, beyond the calls that are planned.
+        fallback: the type to use for a reply that names none; with it, the first of several named types
+            counts.
+        by_setting: whether the caller wants every question classified, beyond the planned calls.
     """
     return Request(
         "classify",
@@ -278,7 +279,7 @@ def ask_to_classify(
 
 
 def _read(value: Any) -> dict[str, Any]:
-    """Read a type in any case, alone or in a sentence that names no other."""
+    """Read a type, in upper or lower case, alone or in a sentence that names no other type."""
     value, reason = _split(value)
     named = {match.lower() for match in _LABEL.findall(str(value))}
     if len(named) != 1 or _DENIED.search(str(value)):
@@ -287,19 +288,19 @@ def _read(value: Any) -> dict[str, Any]:
 
 
 def _read_first(value: Any) -> dict[str, Any]:
-    """Read the first type that is named: where a form has one for it, else anywhere."""
+    """Read the first type that a reply names: in its field for the type if it has one, else anywhere."""
     try:
         answer, reason = _split(value)
-    except ValueError:  # a form without a place for the type
+    except ValueError:  # an object without a field for the type
         answer, reason = "", ""
-    # What a form gives as the type stands for it; its reason may speak of the others.
+    # The field for the type takes precedence: the reason may mention the other types.
     if found := _LABEL.search(str(answer if answer else value)):
         return {"type": found[0].lower(), "reason": reason}
     raise ValueError(f"expected one of {', '.join(QUERY_TYPES)}, got {str(value)[:80]!r}")
 
 
 def _split(value: Any) -> tuple[Any, str]:
-    """Return what a reply gives as the type, and the reason that it gives."""
+    """Return what a reply gives as the type, and its reason."""
     reason = ""
     if isinstance(value, Mapping):
         plain = {str(key).lower(): item for key, item in value.items()}

@@ -1,4 +1,4 @@
-"""Contextual questions: put who asks, and what was said before, into the query."""
+"""Contextual questions: add the user's situation and the earlier conversation to the query."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from adaptive_rag.source import ChunkSource
 from adaptive_rag.state import Candidate, Decision, Query, SearchPlan, StrategyState, Turn
 from adaptive_rag.text.words import terms
 
-# Weights of the vector score where all that is known is the user's need, or all of it earlier turns.
+# Weights of the vector score: where only the user's need is known, and where only earlier turns are known.
 NEED_ALPHA, FOLLOW_UP_ALPHA = 0.5, 0.9
-# Above this share of other turns, only the best by vector become candidates.
+# Above this share of other turns, only the best chunks by vector become candidates.
 MOSTLY_OTHER = 0.5
-# A situation on the question's topic brings its text nearer to some passage, or takes it no further away
-# than a longer text always is.
+# A situation is off topic where adding it to the question lowers the best cosine by more than this. A longer
+# text is always a little further from every passage.
 OFF_TOPIC = 0.1
 MAX_CONTEXT = 2000
 
@@ -50,7 +50,7 @@ class InferredContext(BaseModel):
 
 @step
 def contextualize(state: StrategyState, runtime: Runtime[Context], reading: ReadingBudget = READING) -> Steps:
-    """Make the question stand alone; meanwhile the model scores what the local query finds."""
+    """Make the question self-contained; meanwhile the model scores what the local query finds."""
     context = context_of(runtime)
     source = source_of(context, state)
     question, user_context = spelt_question(state), state.get("user_context", "")
@@ -92,7 +92,7 @@ def contextualize(state: StrategyState, runtime: Runtime[Context], reading: Read
 def _plan(
     source: ChunkSource, question: str, user_context: str, history: Sequence[Turn]
 ) -> tuple[list[Query], SearchPlan | None, list[Decision]]:
-    """Return the local queries; without the asker's situation where that leads away from every passage."""
+    """Return the local queries; leave out the user's situation where it is off topic."""
     queries, plan = plan_contextual(question, user_context, history)
     if plan and plan["situation"]:
         bare, bare_plan = plan_contextual(question, user_context, history, situated=False)
@@ -103,7 +103,7 @@ def _plan(
 
 
 def _infer(state: StrategyState, context: Context) -> Asking[str]:
-    """Return the asker's context: their own words, else what a model infers in a call of its own."""
+    """Return the user's context: their own words, else what a model infers in a separate call."""
     given = state.get("user_context", "")
     if given or "infer" not in context.models.steps:
         return given
@@ -112,7 +112,7 @@ def _infer(state: StrategyState, context: Context) -> Asking[str]:
 
 
 def ask_to_infer(question: str, history: Sequence[Turn]) -> Request[InferredContext]:
-    """Ask the model who is likely to ask; without a reply nothing is known of them."""
+    """Ask the model who is likely to ask the question; without a reply, the user's context stays unknown."""
 
     def read(value: Any) -> dict[str, Any]:
         if isinstance(value, Mapping):
@@ -137,10 +137,10 @@ def ask_to_contextualize(
     no_context: str = "",
     locally_because: str = "",
 ) -> Request[ContextualizedQuery]:
-    """Ask the model to make the question stand alone.
+    """Ask the model to make the question self-contained.
 
-    Where no context is given the model infers one, unless `no_context` says what stands in its place. A given
-    context is kept in its own words: a model's summary may lose some.
+    Where no context is given, the model infers one, unless `no_context` gives a text to use instead. A given
+    context is kept word for word, since a model's summary may lose details.
     """
     given = user_context or no_context
 
@@ -168,7 +168,7 @@ def ask_to_contextualize(
 
 
 def leans_on_turns(question: str, user_context: str, history: Sequence[Turn]) -> bool:
-    """Tell whether most of what is known besides the question are earlier turns that it may lean on."""
+    """Tell whether most of what is known besides the question is earlier turns that it may refer to."""
     known = parse_history(question, user_context, history)
     return _share_of_other_turns(known, known.situation) > MOSTLY_OTHER
 
@@ -176,18 +176,18 @@ def leans_on_turns(question: str, user_context: str, history: Sequence[Turn]) ->
 def plan_contextual(
     question: str, user_context: str, history: Sequence[Turn], *, situated: bool = True
 ) -> tuple[list[Query], SearchPlan | None]:
-    """Return the queries of a question in its context, and the plan of their search.
+    """Return the queries for a question in its context, and the plan for their search.
 
-    What is known of the user's need (the situation, the agent's questions with their answers) is joined to
-    the question. Other turns have been answered already: their words would find the same passages again,
-    so the question is averaged with and without them. The share of the other turns, by content words, leads
-    from the one way to the other:
+    What is known about the user's need (the situation, the agent's questions with their answers) is joined to
+    the question. Other turns have been answered already, and their words would find the same passages again,
+    so the vectors of the question with and without them are averaged. The share of the other turns, by
+    content words, interpolates between the two ways:
 
         dense = (1 - share) * joined + share * (without + with) / 2
 
-    The question always stands first and the last turn next, since an encoder cuts at the end. Unless
-    `situated`, the situation stays out of the queries. There is no plan where nothing but the question is
-    known.
+    The question always comes first and the last turn next, since an encoder truncates the end of a text.
+    Unless `situated` is true, the situation is left out of the queries. The plan is None where nothing but
+    the question is known.
     """
     known = parse_history(question, user_context, history)
     other = _last_turns(known)
@@ -197,7 +197,8 @@ def plan_contextual(
     share = _share_of_other_turns(known, situation)
     joined = _lines(question, situation, *known.answered)
     bare = _lines(question, *known.answered)
-    # BM25 is a sum over words, so two halves give the situation's own words half a weight.
+    # BM25 is a sum over words, so two queries of half the weight give the situation's own words half the
+    # weight.
     half = (1 - share) / 2
     weights = [(joined, 1 - share, half), (bare, share / 2, 1 - half)]
     if other:
@@ -212,13 +213,13 @@ def plan_contextual(
 
 
 def contextual_query(question: str, user_context: str, history: Sequence[Turn]) -> str:
-    """Return the one text that says most: the question, what is known of the need, the last turns."""
+    """Return one text with all that is known: the question, the user's need and the last turns."""
     known = parse_history(question, user_context, history)
     return _lines(question, known.situation, *known.answered, *_last_turns(known))
 
 
 def is_off_topic(source: ChunkSource, situated: str, bare: str) -> bool:
-    """Tell whether the question with its situation is further from every passage than it is bare."""
+    """Tell whether the question with its situation is clearly further from every passage than without it."""
     with_it, without = (
         max((candidate["scores"]["dense"] for candidate in found), default=0.0)
         for found in source.search([situated, bare], limit=1)
@@ -227,7 +228,7 @@ def is_off_topic(source: ChunkSource, situated: str, bare: str) -> bool:
 
 
 def _share_of_other_turns(known: Conversation, situation: str) -> float:
-    """Return the share of the last turns, by content words, in all that is known besides the question."""
+    """Return the share, by content words, that the last turns have in what is known besides the question."""
     other = len(terms(" ".join(_last_turns(known))))
     return other / max(1, other + len(terms(" ".join([situation, *known.answered]))))
 
@@ -241,7 +242,7 @@ def _lines(*texts: str) -> str:
 
 
 def _summed(weights: Sequence[tuple[str, float, float]]) -> list[Query]:
-    """Return one query for each text that counts, its weights summed."""
+    """Return one query for each text, its weights summed; leave out texts without weight."""
     sums: dict[str, Query] = {}
     for text, dense, sparse in weights:
         known = sums.setdefault(text, Query(text=text, dense=0.0, sparse=0.0))

@@ -1,4 +1,4 @@
-"""Analytical questions: split the question into the aspects it has."""
+"""Analytical questions: split the question into sub-questions, one for each aspect."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ class SubQuestions(BaseModel):
 
 @step
 def decompose(state: StrategyState, runtime: Runtime[Context], reading: ReadingBudget = READING) -> Steps:
-    """Search for the question, and for each sub-question that a model splits it into.
+    """Prepare a query for the question, and one for each sub-question that a model splits it into.
 
-    There is no local way: the question with a salient word of its first hits ("... economy addressing") is
-    no question, and finds what the question itself finds.
+    There is no local way to split it: adding a salient word of the first hits to the question ("... economy
+    addressing") gives no question, and finds the same chunks as the question itself.
     """
     context = context_of(runtime)
     question = full_question(state)

@@ -1,4 +1,4 @@
-"""Analytical questions: keep a set that is relevant and covers the aspects."""
+"""Analytical questions: keep a set of passages that is relevant and covers the aspects."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from adaptive_rag.rank.window import READING, ReadingBudget, choose_window, plan
 from adaptive_rag.search.fusion import join_branches
 from adaptive_rag.state import Candidate, Decision, Hit, Query, StrategyState
 
-# A model's score for the whole question would favour one aspect.
+# The reason why no model scores them: its score for the whole question would favour one aspect.
 LOCALLY = "analytical questions are scored by what their branches found"
 
 
 @step
 def diversify(state: StrategyState, runtime: Runtime[Context], reading: ReadingBudget = READING) -> Steps:
-    """Join the branches, each chunk once, and select for relevance and coverage."""
+    """Join the branches without duplicate chunks, and select for relevance and coverage."""
     context = context_of(runtime)
     hits = sorted(state["hits"], key=lambda hit: hit["order"])
     if context.retrieval.draw == "in-turn":
@@ -52,14 +52,14 @@ def diversify(state: StrategyState, runtime: Runtime[Context], reading: ReadingB
 def _join(
     state: StrategyState, hits: list[Hit], context: Context, reading: ReadingBudget
 ) -> Asking[list[Candidate]]:
-    """Return all candidates, best first: by the ranks of the branches, where each is scored locally."""
+    """Return all candidates, best first; join the ranks of the branches where each is scored locally."""
     if len(hits) > 1 and context.retrieval.reranker in ("auto", "fused", "none"):
         return join_by_rank([_ranked(state, hit, context) for hit in hits])
     return (yield from score(state, join_branches(hits), context, reading, locally_because=LOCALLY))
 
 
 def _ranked(state: StrategyState, hit: Hit, context: Context) -> Hit:
-    """Put a branch's candidates in the order of their relevance to its own text."""
+    """Order a branch's candidates by their relevance to the branch's own text."""
     if not context.uses("rerank") or context.retrieval.reranker == "none":
         return hit
     asked = hit["label"] or full_question(state)

@@ -1,4 +1,4 @@
-"""Factual questions: make the query say what the passage will say."""
+"""Factual questions: rewrite the question into a query that resembles the passage it looks for."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class EnhancedQuery(BaseModel):
 def enhance(state: StrategyState, runtime: Runtime[Context], reading: ReadingBudget = READING) -> Steps:
     """Rewrite the question into a query; meanwhile the model scores what the question itself finds.
 
-    Without a model the question is searched as it stands, each of its parts by itself.
+    Without a model, the question is searched for as it is, with one query for each of its parts.
     """
     context = context_of(runtime)
     query, scored = full_question(state), list[Candidate]()
@@ -48,7 +48,7 @@ def enhance(state: StrategyState, runtime: Runtime[Context], reading: ReadingBud
 
 
 def ask_to_enhance(question: str) -> Request[EnhancedQuery]:
-    """Ask the model for a search query that is still about what was asked."""
+    """Ask the model for a search query that shares at least one word with the question."""
     names = ("query", "rewritten_query", "search_query", "enhanced_query", "rewritten_question")
 
     def check(result: EnhancedQuery) -> EnhancedQuery:
@@ -67,6 +67,6 @@ def ask_to_enhance(question: str) -> Request[EnhancedQuery]:
 
 
 def _stems(text: str) -> set[str]:
-    # Four letters make a stem that survives a plural or another tense. Only Latin words are compared,
-    # since a query may rightly be written in the language of the documents.
+    # The first four letters stay the same in a plural or another tense. Only Latin words are compared,
+    # since a query may be written in the language of the documents.
     return {word[:4].lower() for word in re.findall(r"[A-Za-z0-9]{4,}", text)}

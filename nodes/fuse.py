@@ -1,4 +1,4 @@
-"""Unsure questions: join what the two likeliest strategies found."""
+"""Questions that the router was unsure about: join what the two likeliest strategies found."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def fuse(state: HedgeState, runtime: Runtime[Context]) -> Update:
     routes = [state["query_type"], *analysis["alternatives"]]
     rankings = [[d for d in state["documents"] if d.get("route") == route] for route in routes]
     fused = fuse_rankings(rankings, [analysis["probabilities"][route] for route in routes])
-    # Each strategy has read by its own budget, and dropped by its own scores what is weak.
+    # Each strategy has already applied its own reading budget, and dropped weak passages by its own scores.
     longest = max(map(len, rankings)), "as many as the strategy that reads more"
     size, why = given_size(context, analysis) or longest
     documents, window = Window(fused, size, why, found=len(fused)).keep(fused)

@@ -1,4 +1,4 @@
-"""The last step of every strategy: an answer with citations, or the admission that there is none."""
+"""The last step of every strategy: answer with citations, or say that the documents hold no answer."""
 
 from __future__ import annotations
 
@@ -77,15 +77,16 @@ def generate(state: State, runtime: Runtime[Context], styles: Mapping[str, Answe
 
 
 def _choose_passages(state: State, context: Context) -> tuple[State, list[Decision], Overview | None]:
-    """Return the state with the passages that are read as its documents: [n] is the nth of them from here on.
+    """Return the state with the passages to read as its documents; from here on, [n] is the nth of them.
 
-    Of a document that is to be summed up they are those of its outline, which comes along.
+    Where the question asks for a document or a section as a whole, they are the passages of its overview,
+    which is returned as well.
     """
     overview = attempt("overview", partial(_overview, state, context), None)
     found = overview.passages if overview else state["documents"]
     if not found:
         return state, [], None
-    # Its markers count all passages of an overview; what a model is shown of them has a budget of its own.
+    # An overview's markers count all of its passages; what a model is shown of them has a separate budget.
     tokens = sys.maxsize if overview else context.budget.context_tokens
     read = partial(read_passages, found, tokens=tokens)
     joins = context.uses("join") and not overview
@@ -98,8 +99,8 @@ def _choose_passages(state: State, context: Context) -> tuple[State, list[Decisi
 def _give_draft(
     draft: DraftAnswer, state: State, context: Context, request: AnswerRequest, decisions: list[Decision]
 ) -> Update | None:
-    """Return a draft as its check leaves it, None where it is none; `decisions` gains what was found."""
-    # Links are taken out by the check as well: a draft that it could not read is not shown.
+    """Return the checked draft as the answer, or None where it cannot be used; add to `decisions`."""
+    # The check also removes links, so a draft on which it failed is not shown.
     check = partial(review_draft, draft.text, request, load_minilm().encode)
     review = attempt("check", check, None)
     if review is None:
@@ -108,9 +109,9 @@ def _give_draft(
     if not review.knows:
         why = "the chat model says that the passages do not hold it"
         return _abstain(state, context, Evidence(0.0, "refusal", why), decisions, request)
-    # A draft of which the check leaves no text is none, with the fallback or without.
+    # A draft without text after the check is not used, even where the extractive fallback is off.
     if review.text.strip() and (review.stands or not context.uses("extractive-fallback")):
-        # A draft that its check changed is another message than the one that was streamed.
+        # A draft that the check changed is a different message from the one that was streamed.
         message_id = draft.message_id if review.text == draft.text else None
         sure, share = judge_evidence(request).confidence, review.grounding.share
         return _answer(state, review.text, review.citations, share, decisions, message_id, confidence=sure)
@@ -139,7 +140,7 @@ def _give_quotes(state: State, context: Context, request: AnswerRequest, decisio
 def _work_out(state: State, context: Context) -> WorkedOut | None:
     question = spelt_question(state)
     if state.get("subject") or is_german(question):
-        return None  # the rest of what is asked stands elsewhere, or in other words
+        return None  # the question lacks its subject, or is not in English
     return work_out(question, state["documents"], source_of(context, state))
 
 
@@ -156,7 +157,7 @@ def _overview(state: State, context: Context) -> Overview | None:
 
 
 def _notes_on(passages: Sequence[Candidate], source: ChunkSource) -> list[Decision]:
-    """Return what the passages' documents hold that could not be read."""
+    """Return a decision for each part of the passages' documents that could not be read."""
     if not isinstance(source, KnowsNotes):
         return []
     names = dict.fromkeys(passage["source"] for passage in passages)
@@ -164,9 +165,10 @@ def _notes_on(passages: Sequence[Candidate], source: ChunkSource) -> list[Decisi
 
 
 def _missing_side(state: State) -> Side | None:
-    """Return the side of the debate that the opinion strategy missed, unless the question asks for the other.
+    """Return the side of the debate that the opinion strategy did not find, or None.
 
-    None after a hedge: passages of another strategy are read too.
+    None also where the question asks only for the other side, and after a hedge, since passages of another
+    strategy are read too.
     """
     analysis = state.get("analysis")
     if analysis and analysis["alternatives"]:
@@ -182,7 +184,7 @@ def _answer_request(
     documents, question = state["documents"], spelt_question(state)
     parts = full_parts(state) if style.splits else []
     asked = [turn["text"] for turn in state.get("history", []) if turn["role"] == "user"]
-    # It knows English alone.
+    # The reader knows only English.
     reads = context.uses("reader") and not is_german(question)
     return AnswerRequest(
         question=question,
@@ -262,12 +264,12 @@ def _messages(
     *,
     abstained: bool,
 ) -> list[Any]:
-    """Return what the conversation gains: the question, where it did not come as a message, and the answer.
+    """Return the messages to add: the question, unless it came as a message, and the answer.
 
     The answer's `response_metadata` says when the question was asked (seconds since 1970), for whom, how it
-    was answered and what was decided about it, for whoever reads the conversation later. It bears the id of
-    the message that was streamed, so that streams of messages do not repeat it; the question is a plain dict,
-    which they leave out altogether.
+    was answered and what was decided about it, for those who read the conversation later. The answer has the
+    id of the message that was streamed, so that message streams do not repeat it. The question is a plain
+    dict, which message streams leave out.
     """
     earlier: list[Any] = state.get("messages", [])
     came_as_message = bool(earlier) and isinstance(earlier[-1], HumanMessage)

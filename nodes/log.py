@@ -1,4 +1,4 @@
-"""What the steps did, through Python's `logging`: one line a step, to the logger `adaptive_rag.STEP`."""
+"""Logs what each step did: one line per step, to the logger `adaptive_rag.STEP` of Python's `logging`."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from langgraph.types import Overwrite
 from adaptive_rag.state import Decision, TraceRecord
 from adaptive_rag.text.redaction import redact
 
-# Characters of a question or a query that a line shows.
+# Maximum number of characters of a question or a query in a line.
 LONGEST = 80
-# A choice of more words is a text, which may be that of a passage: it stays out. So does what a user says.
+# A longer choice may be the text of a passage and is not logged. Neither are the decisions below, which quote
+# the user.
 MOST_WORDS = 4
 SAID = ("situation", "unsupported", "subject added", "spelling")
-# Candidates whose scores are shown, and queries.
+# Maximum number of candidates whose scores are logged, and of queries.
 SCORED, QUERIES = 10, 3
 
 logging.getLogger("adaptive_rag").addHandler(logging.NullHandler())
@@ -25,8 +26,8 @@ logging.getLogger("adaptive_rag").addHandler(logging.NullHandler())
 def log_record(record: TraceRecord, update: Mapping[str, Any]) -> None:
     """Log one step: at INFO what it did, at DEBUG the scores of its first candidates.
 
-    Reasons are left to the trace: those of a model or of a fault may quote a passage or an address. The
-    step's update tells how many candidates there were, of which a record keeps the first.
+    Reasons appear only in the trace, since a model's reason or an error may quote a passage or an address.
+    The number of candidates is taken from the step's update, because a record keeps only the first of them.
     """
     logger = logging.getLogger(f"adaptive_rag.{record['step']}")
     if not logger.isEnabledFor(logging.INFO):
@@ -50,7 +51,7 @@ def _facts(record: TraceRecord, update: Mapping[str, Any]) -> list[str]:
     if "candidates" in record and "candidates" in update:
         facts.append(f"{len(update['candidates'])} candidates")
     if "candidates" in record and "documents" in update:
-        # After a hedge, what was fused takes the place of what its two strategies kept.
+        # After a hedge, the fused passages replace those that the two strategies kept.
         kept = update["documents"]
         facts.append(f"{len(kept.value if isinstance(kept, Overwrite) else kept)} passages kept")
     facts += [_choice(decision) for decision in record.get("decisions", ())]
@@ -60,7 +61,7 @@ def _facts(record: TraceRecord, update: Mapping[str, Any]) -> list[str]:
 
 
 def _choice(decision: Decision) -> str:
-    """Say what was chosen: "type factual", "window 4"; of a text, such as a claim of a draft, that it was."""
+    """Format a decision, such as "type factual" or "window 4"; omit the choice where it is a longer text."""
     chosen = decision["chosen"]
     text = ", ".join(map(str, chosen)) if isinstance(chosen, list) else str(chosen)
     is_short = len(text.split()) <= MOST_WORDS and decision["what"] not in SAID

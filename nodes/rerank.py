@@ -1,4 +1,4 @@
-"""The shared scoring: how well does each candidate answer the question, in its context?"""
+"""Scoring that the strategies share: how well each candidate answers the question in its context."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from adaptive_rag.source import ChunkSource
 from adaptive_rag.state import Candidate, Decision, Query, StrategyState
 from adaptive_rag.text.vectors import min_max
 
-# One place in so many is reserved for the user's situation.
+# One place is reserved for the user's situation for every so many passages.
 PASSAGES_PER_PLACE = 4
 
 
@@ -74,17 +74,17 @@ def rerank(state: StrategyState, runtime: Runtime[Context], reading: ReadingBudg
 def reserve_for_context(
     source: ChunkSource, situation: str, candidates: Sequence[Candidate], k: int
 ) -> list[Candidate]:
-    """Return the candidates, the last of the first k places given to those nearest to the user's situation.
+    """Return the candidates with the last of the first k places given to those nearest the user's situation.
 
-    A short situation ("I am a nurse") hardly moves the vector of the question that it is joined to, and
-    an irrelevant one must not displace the best passages: so it decides the last places alone, by
-    relevance and the best sentence's similarity to the situation, both min-max scaled.
+    A short situation ("I am a nurse") hardly changes the vector of the question that it is joined to, and an
+    irrelevant one must not displace the best passages. It therefore decides only the last places, by the sum
+    of the relevance and the best sentence's similarity to the situation, both min-max scaled.
     """
     places = k // PASSAGES_PER_PLACE
     if not places or len(candidates) <= k - places:
         return list(candidates)
     sentences = source.sentences([candidate["id"] for candidate in candidates])
-    # Headings count here: "If you farm" says for whom a passage is written.
+    # Headings count here: "If you farm" says whom a passage is written for.
     near = best_sentence(load_minilm().encode([situation])[0], [found.vectors for found in sentences])
     relevance = min_max(np.array(ranked_by(candidates)))
     ranked = [with_scores(c, situation=float(value)) for c, value in zip(candidates, near, strict=True)]
@@ -98,7 +98,7 @@ def reserve_for_context(
 def selected(
     state: StrategyState, documents: list[Candidate], candidates: list[Candidate], decisions: list[Decision]
 ) -> Update:
-    """Return the update of a strategy's last step: its documents, and what they were selected from."""
+    """Return the update of a strategy's last step: its documents and the candidates they come from."""
     return {
         "documents": [{**document, "route": state["query_type"]} for document in documents],
         "record": {"candidates": summarise(candidates), "decisions": decisions},
@@ -108,7 +108,7 @@ def selected(
 def select_from(
     state: StrategyState, candidates: list[Candidate], local: list[Candidate], context: Context
 ) -> Asking[tuple[list[Candidate], bool]]:
-    """Return the final set, and whether it is a model's choice; else it is the local one."""
+    """Return the final set, and whether a model chose it; otherwise it is the local choice."""
     settings = context.retrieval
     characters = settings.selection_characters.get(state["query_type"])
     return (yield from select(_asked(state), candidates, local, settings.selection, characters))
@@ -117,7 +117,7 @@ def select_from(
 def select_in_turn(
     state: StrategyState, drawn: list[Candidate], context: Context, size: tuple[int, str]
 ) -> Steps:
-    """Keep the first of what the branches brought, or those that a model selects of them."""
+    """Keep the first of the candidates that the branches brought, or those that a model selects from them."""
     k, why = size
     documents, by_model = yield from select_from(state, drawn, drawn[:k], context)
     chosen = "the model's choice" if by_model else "in turn"
@@ -137,13 +137,13 @@ def score(
     *,
     locally_because: str = "",
 ) -> Asking[list[Candidate]]:
-    """Give every candidate its relevance, best first; also how the other strategies score theirs."""
+    """Score every candidate for relevance and return them best first; the other strategies use this too."""
     if not context.uses("rerank") or not candidates:
         return candidates
     asker = state.get("implied_context", "")
     read, _ = reading_size(context, state["analysis"], candidates, reading)
     if context.retrieval.reranker == "pointwise":
-        # A call each: their number must be known before the budget is asked.
+        # Each candidate costs one call, so their number must be known before the budget is checked.
         read, _ = planned_size(context, state["analysis"], reading)
     request = RerankRequest(
         question=_scored_for(state, context) if not asker else _asked(state),
@@ -164,12 +164,12 @@ def score(
 
 
 def _asked(state: StrategyState) -> str:
-    """Return the question; without its subject where the queries hold all of the conversation."""
+    """Return the question, without the subject of a follow-up where the queries hold the conversation."""
     return spelt_question(state) if state.get("plan") else full_question(state)
 
 
 def _scored_for(state: StrategyState, context: Context) -> str:
-    """Return the text that candidates are scored for: the question, or the query as it was rewritten."""
+    """Return the text that candidates are scored for: the question, or the rewritten query."""
     queries = state.get("queries", [])
     return queries[0]["text"] if context.scoring.against == "query" and queries else _asked(state)
 
@@ -177,9 +177,9 @@ def _scored_for(state: StrategyState, context: Context) -> str:
 def score_locally(state: StrategyState, candidates: list[Candidate], context: Context) -> list[float]:
     """Score candidates without a model, 0-10, by the texts that the search used.
 
-    Where the question asks several, a candidate has the score of the part that it answers best.
+    Where the question has several parts, a candidate gets the score of the part that it answers best.
     """
-    # Without scores of their own the candidates stay in the order of the search.
+    # If the local scoring fails, these scores keep the candidates in the order of the search.
     as_found = [10 * (1 - i / len(candidates)) for i in range(len(candidates))]
     return attempt("relevance", partial(_score_locally, state, candidates, context), as_found)
 
@@ -196,12 +196,13 @@ def _score_locally(state: StrategyState, candidates: list[Candidate], context: C
 def search_to_score(
     state: StrategyState, text: str | Callable[[], str], context: Context, reading: ReadingBudget = READING
 ) -> tuple[list[Request[Any]], list[Candidate]]:
-    """Return the request to score what a text finds, and the candidates that it would score.
+    """Return a request to score what a text finds, and the candidates that it would score.
 
-    It is made while the model prepares the query, which saves a round. The scores hold for the question,
-    so they stay true whatever query finds a candidate again. Without a model nothing is searched.
+    The request is made while the model prepares the query, which saves a round. The scores are for the
+    question, so they stay valid whichever query finds a candidate again. Without a model, nothing is
+    searched.
     """
-    # Scores for the query as it was rewritten can only be asked for when it is.
+    # Scores for the rewritten query can only be requested once it has been rewritten.
     has_model = context.has_model() and context.scoring.against == "question"
     has_model = has_model and "score" in context.models.steps
     if context.retrieval.reranker != "auto" or not context.uses("rerank") or not has_model:

@@ -1,4 +1,4 @@
-"""The shared search: dense and sparse candidates for each text, fused into one ranking."""
+"""Search that the strategies share: dense and sparse candidates for each text, fused into one ranking."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from adaptive_rag.text.redaction import redact
 
 @step
 def retrieve(state: StrategyState, runtime: Runtime[Context]) -> Update:
-    """Search for the question in all its texts."""
+    """Search with all queries of the question."""
     candidates, record = _search(state, context_of(runtime), state.get("plan"))
     return {"candidates": candidates, "record": record}
 
 
 def retrieve_branch(state: Branch, runtime: Runtime[Context]) -> dict[str, list[Hit]]:
-    """Search for one branch of a fan-out; one that fails says so in the trace and stops no other."""
+    """Search for one branch of a fan-out; a branch that fails is noted in the trace and stops no other."""
     context = context_of(runtime)
     started = time.perf_counter()
     label, found = state["label"], list[Candidate]()
@@ -38,7 +38,7 @@ def retrieve_branch(state: Branch, runtime: Runtime[Context]) -> dict[str, list[
         raise
     except (AdaptiveRAGError, OSError, RuntimeError, ValueError) as error:
         if label is None:
-            # Without the question's own search there is nothing to fall back on.
+            # There is no fallback for the question's own search.
             raise
         reason = redact(f"{type(error).__name__}: {error}")
         failed = Decision(what="branch", chosen="nothing found", why=reason)
@@ -50,7 +50,7 @@ def retrieve_branch(state: Branch, runtime: Runtime[Context]) -> dict[str, list[
 def _search(
     state: StrategyState | Branch, context: Context, plan: SearchPlan | None, most: int | None = None
 ) -> tuple[list[Candidate], TraceRecord]:
-    """Return the candidates, at most so many, and what the trace tells of their search."""
+    """Return at most `most` candidates, and the trace record of their search."""
     queries, source = state["queries"], source_of(context, state)
     candidates, decision = search(source, queries, context, state["analysis"], plan)
     return candidates[:most], {

@@ -1,4 +1,4 @@
-"""Turns a function into a graph node: has its requests made, sync or async, and writes its trace record."""
+"""Turns a function into a graph node: makes its model requests, sync or async, and writes its trace."""
 
 from __future__ import annotations
 
@@ -31,21 +31,21 @@ from adaptive_rag.state import Decision, StandIn, TraceRecord
 from adaptive_rag.text.redaction import redact_all
 
 Update: TypeAlias = dict[str, Any]
-# A node yields the requests that it makes to a chat model, is sent their replies, and returns its update.
+# A node yields its requests to a chat model, is sent their replies, and returns its update.
 Steps: TypeAlias = Asking[Update]
 NodeFunction: TypeAlias = Callable[..., "Update | Steps"]
 
-# How long an answer may be finished without a chat model once `budget.deadline_s` has passed.
+# Time that is left to finish an answer without a chat model once `budget.deadline_s` has passed.
 FINISHING_SECONDS = 10.0
-# What a served graph tells in place of details.
+# What a served graph shows its callers in place of details.
 ELSEWHERE = "the server's log says why"
 
 
 class Step(Runnable[Any, Update]):
-    """A node, written once: only what drives its generator differs between the sync and the async form.
+    """A node that is written once and runs sync or async; only the loop that drives its generator differs.
 
-    Called by the graph, which has opened a run of the node's name: unlike a `RunnableLambda` it opens no
-    second one inside, which would cost as much as a short step and show nothing new in a trace.
+    The graph calls it, and has already opened a run with the node's name. Unlike a `RunnableLambda`, it does
+    not open a second run inside, which would cost as much as a short step and add nothing to a trace.
     """
 
     name: str
@@ -68,7 +68,7 @@ class Step(Runnable[Any, Update]):
             return run.close()
 
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Update:
-        """Run the node; a model call that it waits for holds no thread."""
+        """Run the node without holding a thread while it waits for its model calls."""
         with self._run(input) as run:
             while await asyncio.to_thread(run.advance):
                 run.replies = await aask(run.requests, run.context, run.budget())
@@ -77,8 +77,8 @@ class Step(Runnable[Any, Update]):
     @contextmanager
     def _run(self, state: Any) -> Iterator[_Run]:
         runtime = get_runtime(Context)
-        # classify starts the question anew: what a thread's earlier question left does not count, nor when
-        # the run of an agent began that asks several.
+        # `classify` begins a new question, so what an earlier question of the thread left in the state does
+        # not count. Neither does the start time of an agent's run that asks several questions.
         earlier = {"started_at": time.time()} if self.name == "classify" else state
         with (
             shown_to_callers(runtime),
@@ -89,10 +89,10 @@ class Step(Runnable[Any, Update]):
 
 
 def step(function: NodeFunction) -> Step:
-    """Make a node of a function that returns its update, or of a generator that also yields requests.
+    """Make a node from a function that returns its update, or from a generator that also yields requests.
 
-    The update's key `record` (part of a TraceRecord) is completed with the queries that the update holds and
-    with what was measured, and appended to `trace`. `custom` emits the start and end of each step.
+    The update's key `record` (part of a TraceRecord) is completed with the update's queries and the
+    measurements, and appended to `trace`. `custom` emits the start and end of each step.
     """
     return Step(function)
 
@@ -100,7 +100,7 @@ def step(function: NodeFunction) -> Step:
 def question_deadline(
     started_at: float | None, runtime: Runtime[Context]
 ) -> AbstractContextManager[Deadline]:
-    """Return the block in which a step of a question runs: it ends when the question has taken too long."""
+    """Return the context manager in which a step runs; it stops the step when the question takes too long."""
     seconds = context_of(runtime).budget.deadline_s
     told = (
         f"The question was not answered within the {seconds:g} s of budget.deadline_s and the "
@@ -112,7 +112,7 @@ def question_deadline(
 
 
 def began(started_at: float | None, runtime: Runtime[Context]) -> float:
-    """Return since when a question is worked on; where a run goes on with a kept state, since that run."""
+    """Return when work on a question began; for a run that resumes a saved state, when that run began."""
     this_run = time.time() if runtime.control is None else _first_seen(runtime.control)
     return max(started_at or this_run, this_run)
 
@@ -123,7 +123,7 @@ def _first_seen(run: RunControl) -> float:
 
 
 def cache_policy(step: str) -> CachePolicy[Any]:
-    """Return the policy of one node: its key holds all that its result depends on, and nothing else."""
+    """Return a node's cache policy; the key covers what its result depends on, and nothing else."""
 
     def key(state: Mapping[str, Any]) -> str:
         parts = json.dumps(
@@ -147,7 +147,7 @@ def cache_policy(step: str) -> CachePolicy[Any]:
 
 
 class _Run:
-    """One run of one node, and what it cost."""
+    """One run of one node, with its requests and its cost."""
 
     def __init__(
         self,
@@ -176,7 +176,7 @@ class _Run:
         self._write({"step": name, "event": "started"})
 
     def advance(self) -> bool:
-        """Run the node, from the replies on, until it makes requests; False where it has ended.
+        """Resume the node with the replies until its next requests; return False when it has ended.
 
         Raises:
             DeadlineError: the question took too long, or nobody waits for its answer.
@@ -186,7 +186,8 @@ class _Run:
             if self._served:
                 self.replies = [_without_details(self._name, reply) for reply in self.replies]
             self._asked += zip(self.requests, self.replies, strict=True)
-            # Requests of one round run at once: it is as long as the one that was repeated most often.
+            # Requests of one round run at the same time, so the one with the most calls decides how many
+            # rounds count.
             self._rounds += max((reply.calls for reply in self.replies), default=0)
         try:
             self.requests = self._work.send(self.replies)
@@ -196,7 +197,7 @@ class _Run:
         return True
 
     def budget(self) -> Budget:
-        """Return what is left of the question's calls and time."""
+        """Return the calls and the time that the question has left."""
         records = [*self._earlier.get("trace", []), self._measured()]
         alternatives = self._earlier.get("analysis", {}).get("alternatives", ())
         limits = self.context.budget
@@ -222,7 +223,7 @@ class _Run:
             given = {**given, "decisions": [*given.get("decisions", ()), *notes]}
         record.update(given)
         if record["calls"]:
-            # A reason may quote the server, which may repeat the key that it was sent.
+            # A reason may quote the server's reply, which may repeat the key that was sent to it.
             record = cast("TraceRecord", redact_all(dict(record)))
         hits = sorted(self._state.get("hits", ()), key=lambda hit: hit["order"])
         trace = [*self._earlier.get("trace", []), *(hit["record"] for hit in hits), record]
@@ -259,7 +260,7 @@ class _Run:
 
 
 def _without_details(step: str, reply: Reply[Any]) -> Reply[Any]:
-    """Log what a chat model's server said or what names a file, and leave it out of the trace."""
+    """Log messages of a chat model's server and messages that name a file, and keep them out of the trace."""
     is_own = not reply.calls and not re.search(r"[/\\]", reply.reason)
     if is_own or not (reply.reason or reply.notes):
         return reply

@@ -1,4 +1,4 @@
-"""Indexing: read, split, embed and store what is new."""
+"""Indexing: read, split, embed and store new documents."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def store(state: IndexingState, runtime: Runtime[IndexingContext | CallerSettings]) -> dict[str, object]:
-    """Bring the index up to date with the paths."""
+    """Update the index with the files at the given paths."""
     with shown_to_callers(runtime):
         documents, settings = _for_caller(state, runtime) if is_served(runtime) else _as_asked(state, runtime)
         report = Index.build(
@@ -36,7 +36,7 @@ def _as_asked(state: IndexingState, runtime: Runtime[Any]) -> tuple[list[str], d
 
 
 def _for_caller(state: IndexingState, runtime: Runtime[Any]) -> tuple[Confined, dict[str, Any]]:
-    """Return what lies under the operator's folders, to be indexed as the operator's index was made."""
+    """Return the documents under the operator's folders, and the settings of the operator's index."""
     from adaptive_rag.ingest import Confined
 
     context = context_of(runtime)

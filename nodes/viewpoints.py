@@ -1,4 +1,4 @@
-"""Opinion questions: name the viewpoints from which the matter can be seen."""
+"""Opinion questions: name the viewpoints that one can take on the matter."""
 
 from __future__ import annotations
 
@@ -34,14 +34,15 @@ class Viewpoints(BaseModel):
 
 @step
 def viewpoints(state: StrategyState, runtime: Runtime[Context], reading: ReadingBudget = READING) -> Steps:
-    """Search for the matter, and for "question + viewpoint" of each viewpoint that a model names.
+    """Prepare queries for the matter, and "question + viewpoint" for each viewpoint that a model names.
 
-    There is no local way to name them: general stances ("benefits", "risks") find what the question finds.
+    There is no local way to name viewpoints: general stances ("benefits", "risks") find the same chunks as
+    the question.
     """
     context = context_of(runtime)
     question = full_question(state)
     asked = matter(question)
-    # Opinions rarely have the form of a question, so its bare words are compared with them too.
+    # Opinions rarely have the form of a question, so the question's content words are searched for as well.
     queries = [
         Query(text=asked, dense=0.5, sparse=1.0),
         Query(text=keywords(asked), dense=0.5, sparse=0.0),
@@ -77,7 +78,8 @@ def ask_for_viewpoints(question: str, n: int) -> Request[Viewpoints]:
         known = isinstance(sides, list) and all(side in get_args(ViewpointSide) for side in sides)
         if sides is None or not known or len(written) != len(sides):
             return {"viewpoints": named}
-        # Of what a model named, repetitions and what is too much were left out.
+        # Repeated and surplus viewpoints were left out of `named`, so each side is looked up by its
+        # viewpoint.
         places = [plain_item(text).casefold() for text in written]
         return {"viewpoints": named, "sides": [sides[places.index(view.casefold())] for view in named]}
 

@@ -1,4 +1,4 @@
-"""Question -> QueryAnalysis: what kind of question it is, how sure we are, and why."""
+"""Question -> QueryAnalysis: the type of a question, the confidence in it, and the reasons."""
 
 from adaptive_rag.analysis.analyse import UNSURE_THRESHOLD, analyse, analyse_batch
 from adaptive_rag.analysis.explain import explain_contributions, why_not

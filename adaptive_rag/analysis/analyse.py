@@ -1,4 +1,4 @@
-"""The query analysis that the classify step runs: deterministic, without an index or a network."""
+"""The query analysis of the classify step: deterministic, and independent of any index or network."""
 
 import re
 from collections.abc import Sequence
@@ -14,12 +14,12 @@ from adaptive_rag.analysis.traits import find_entities, find_intent, measure_com
 from adaptive_rag.models.onnx import Vectors
 from adaptive_rag.state import QUERY_TYPES, QueryAnalysis, Turn
 
-# Below this probability of the likeliest type the router is unsure: the curve in docs/routing.md says why.
+# Below this probability of the likeliest type, the router is unsure. See the curve in docs/routing.md.
 UNSURE_THRESHOLD = 0.6
-# The domain relevance where no ontology is given: neither near the domain nor far from it.
+# The domain relevance without an ontology: neither in the domain nor outside it.
 NEUTRAL_RELEVANCE = 0.5
 LOWEST_CONFIDENCE, HIGHEST_CONFIDENCE = 0.2, 0.9
-# How much each factor counts. The others say how good a query the question makes.
+# Weight of each factor of the confidence. The last three measure how well the question works as a query.
 _FACTORS = {"type probability": 0.5, "margin": 0.15, "specificity": 0.15, "references": 0.1, "domain": 0.1}
 
 _CODE = re.compile(
@@ -44,13 +44,13 @@ def analyse(
 
     Args:
         question: what the user asked.
-        user_context: what the user says of themselves.
+        user_context: what the user says about themselves.
         history: the conversation before the question, oldest first.
-        vector: the question's unit vector (384,) from the embedded MiniLM, where the caller has it.
+        vector: the question's unit vector (384,) from the embedded MiniLM, if the caller has it.
         ontology: terms of the domain, for the domain relevance.
-        threshold: the probability of the likeliest type below which the router is unsure.
-        low_confidence: the confidence below which it is unsure as well.
-        learned: the file of what the router learned from use; by default the user's own.
+        threshold: the router is unsure where the likeliest type has a probability below this.
+        low_confidence: the router is also unsure where the confidence is below this.
+        learned: the file with the weights learned from use; by default the user's own.
     """
     parsed = parse_question(question, user_context, history)
     if vector is None or parsed.altered:
@@ -67,7 +67,7 @@ def analyse_batch(
     threshold: float = UNSURE_THRESHOLD,
     low_confidence: float = 0.0,
 ) -> list[QueryAnalysis]:
-    """Analyse many questions, embedding them together."""
+    """Analyse several questions; they are embedded together."""
     contexts, turns = user_contexts or [""] * len(questions), histories or [()] * len(questions)
     parsed = [parse_question(*item) for item in zip(questions, contexts, turns, strict=True)]
     pairs = zip(parsed, embed_questions(parsed), strict=True)
@@ -84,7 +84,7 @@ def _analyse_parsed(
 ) -> QueryAnalysis:
     scores = load_router().score(question, vector, load_learned(learned)).total
     doubt, doubt_reason = find_doubt(question.text, question.words)
-    # A doubt pulls the probabilities towards "one in four".
+    # A doubt pulls the probabilities towards one in four.
     probabilities = softmax(scores) * (1 - doubt) + doubt / len(scores)
     order = np.argsort(-probabilities, kind="stable")[:2]
     (best, second), (top, next_) = [QUERY_TYPES[i] for i in order], probabilities[order].tolist()
@@ -152,7 +152,7 @@ def measure_confidence(
 ) -> tuple[float, dict[str, float]]:
     """Return the confidence, between 0.2 and 0.9, and its factors, each between 0 and 1.
 
-    Without an ontology the domain is left out.
+    Without an ontology, the factor "domain" is left out.
     """
     second, first = sorted(probabilities.tolist())[-2:]
     references = 1.0

@@ -1,4 +1,4 @@
-"""Explains the query analysis: what counted for each type, and what would give the question another one."""
+"""Explains the query analysis: what counted for each type, and which changes would give another type."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -14,9 +14,9 @@ from adaptive_rag.analysis.router import Floats, embed_questions, load_learned, 
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.state import QUERY_TYPES, QueryType, Turn
 
-# A question is analysed again without each of its first words, up to so many.
+# A question is analysed again without each one of its words, for at most its first 24 words.
 MAX_TRIALS = 24
-# A smaller weight explains nothing.
+# Smaller weights are not reported.
 LEAST_WEIGHT = 0.02
 
 # How a question of each type asks about a topic.
@@ -30,7 +30,7 @@ _REWORDINGS: dict[QueryType, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class Reason:
-    """One thing in a question and its weight for a type, compared with the other types."""
+    """A part of a question and its weight for a type, compared with the other types."""
 
     what: str
     weight: float
@@ -38,7 +38,7 @@ class Reason:
 
 @dataclass(frozen=True)
 class Change:
-    """A variant of a question, the probability that the type in question has then, and whether it wins."""
+    """A variant of a question, the probability of the wanted type for it, and whether that type wins."""
 
     what: str
     question: str
@@ -48,7 +48,7 @@ class Change:
 
 @dataclass(frozen=True)
 class WhyNot:
-    """Why a question is not of a type: what counted against it and for it, and what would change it."""
+    """Why a question is not of a type: what counted against and for the type, and what would change that."""
 
     type: QueryType
     decided: str
@@ -62,7 +62,7 @@ class WhyNot:
 def explain_contributions(
     question: str, *, user_context: str = "", history: Sequence[Turn] = (), limit: int = 6
 ) -> dict[QueryType, list[Reason]]:
-    """List, for each type, what in the question counted most for it: the terms of the linear model."""
+    """Return, for each type, the parts of the question that counted most for it in the linear model."""
     weights = _weights(parse_question(question, user_context, history))
     return {
         query_type: _strongest({what: row[i] for what, row in weights.items()}, limit)
@@ -73,7 +73,7 @@ def explain_contributions(
 def why_not(
     question: str, query_type: str, *, user_context: str = "", history: Sequence[Turn] = (), limit: int = 6
 ) -> WhyNot:
-    """Say what would have to differ for a question to be of a type.
+    """Explain why a question is not of a type, and which changes would make it one.
 
     Words are left out one at a time and the topic is asked about in other ways; each variant is analysed.
 
@@ -109,7 +109,7 @@ def _strongest(weights: dict[str, np.float32], limit: int) -> list[Reason]:
 def _try_changes(
     parsed: ParsedQuestion, wanted: QueryType, user_context: str, history: Sequence[Turn]
 ) -> list[Change]:
-    """Analyse variants of a question, and put those first that the wanted type wins."""
+    """Analyse variants of a question; those that get the wanted type come first."""
     words = parsed.text.split()
     variants: list[tuple[str, str]] = []
     for i, word in enumerate(words[:MAX_TRIALS] if len(words) > 1 else []):
@@ -133,7 +133,7 @@ def _try_changes(
 
 
 def _weights(parsed: ParsedQuestion) -> dict[str, Floats]:
-    """Return what each readable part of a question added to the four scores, less their mean."""
+    """Return what each readable part of a question added to the four scores, minus the mean of the four."""
     [vector] = embed_questions([parsed])
     scores = load_router().score(parsed, vector, load_learned())
     weights: dict[str, Floats] = defaultdict(lambda: np.zeros(len(QUERY_TYPES), dtype=np.float32))
@@ -146,7 +146,7 @@ def _weights(parsed: ParsedQuestion) -> dict[str, Floats]:
 
 
 def _labels(family: str, name: str, parsed: ParsedQuestion, features: Features) -> list[str]:
-    """Name a feature for a reader; a run of letters is shared among the words that hold it."""
+    """Return readable names for a feature; a run of letters has the names of all words that contain it."""
     if family == "letters":
         return [f'"{word}"' for word in dict.fromkeys(parsed.words) if name in letter_runs(word)]
     if family == "embedding":

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from adaptive_rag.analysis import lexicon as lx
 from adaptive_rag.analysis.parse import MAX_WORDS, ParsedQuestion, References, tokenize
 
-# The features of a question: by family, and in it by name.
+# The features of a question: family -> name -> value.
 Features = Mapping[str, Mapping[str, float]]
 
-# The embedding has weights of its own for each of these kinds of question.
+# The kinds of question for which the embedding has separate weights.
 KINDS = ("yes or no", "how or why", "what or who", "other", "first person")
 
 _SCENARIO = re.compile(
@@ -51,8 +51,8 @@ _FIRST_PERSON_REQUESTS = {
 def extract_features(question: ParsedQuestion) -> dict[str, dict[str, float]]:
     """Return the features of each family by name.
 
-    `words` are runs of one to three words, `shapes` runs of words without their topics, `letters` runs of
-    letters: 1.0 for what is present. `form` has values of its own.
+    `words` are runs of one to three words, `shapes` runs of words with the topics masked, and `letters` runs
+    of letters; each that is present has the value 1.0. The values of `form` vary.
     """
     words = list(question.words[:MAX_WORDS])
     return {
@@ -73,7 +73,7 @@ def find_kind(form: Mapping[str, float]) -> int:
 
 
 def letter_runs(word: str) -> list[str]:
-    """List the runs of three to five letters in a word, its ends marked by a space."""
+    """Return the runs of three to five letters in a word, with a space at each end of the word."""
     padded = f" {word} "
     return [padded[i : i + n] for n in (3, 4, 5) for i in range(len(padded) - n + 1)]
 
@@ -88,7 +88,7 @@ def _runs(words: list[str], shortest: int, longest: int) -> list[str]:
 
 
 def _mask_topics(words: list[str]) -> list[str]:
-    """Keep the words that shape a question; a run of others becomes one underscore."""
+    """Keep the words that shape a question; replace each run of other words by one underscore."""
     shape: list[str] = []
     for word in words:
         if word in lx.SHAPE_WORDS:
@@ -101,7 +101,7 @@ def _mask_topics(words: list[str]) -> list[str]:
 
 
 def _form(question: ParsedQuestion, words: list[str]) -> dict[str, float]:
-    """Return what the form of a question shows, and how much each counts; the names stand in the weights."""
+    """Return the form features of a question with their values; the weights use the same names."""
     present = set(words)
     text = " ".join(words)
     topics = [word for word in words if word not in lx.SHAPE_WORDS]
@@ -156,26 +156,27 @@ def _form(question: ParsedQuestion, words: list[str]) -> dict[str, float]:
 
 
 def asks_for_views(text: str) -> bool:
-    """Tell whether a question asks for views in as many words, which are in lower case."""
+    """Tell whether a question asks for views explicitly; the text must be in lower case."""
     return bool(_ASKS_FOR_VIEWS.search(text))
 
 
 def _asks_what_something_is(words: list[str]) -> bool:
-    """Recognise a definition: "What is osmosis?", "what is the greenhouse effect", "Who was Hannibal?".
+    """Tell whether a definition is asked for: "What is osmosis?", "what is the greenhouse effect".
 
-    Not "What is the punishment?", "What is the main difference?", which ask about what was named before.
+    "Who was Hannibal?" is one too. "What is the punishment?" and "What is the main difference?" are not: they
+    ask about something that was named before.
     """
     if words[:1] not in (["what"], ["who"]) or not lx.COPULAS.issuperset(words[1:2]):
         return False
     article, name = (words[2:3], words[3:]) if words[2:3] in (["the"], ["a"], ["an"]) else ([], words[2:])
     if not 1 + (article == ["the"]) <= len(name) <= 4 or name[0] in lx.RELATIVE_WORDS:
         return False
-    # The greenhouse "effect" is no topic word, but ends a name.
+    # "effect" in "the greenhouse effect" is no topic word, but it may end a name.
     return lx.SHAPE_WORDS.isdisjoint(name[:-1] or name) and name[-1] not in lx.FUNCTION_WORDS
 
 
 def _dependence(references: References, topics: list[str]) -> float:
-    """Say between 0 and 1 how much a question needs what was said before it."""
+    """Return, from 0 to 1, how much a question depends on what was said before it."""
     if references.dangling:
         return 1.0
     if references.openers:

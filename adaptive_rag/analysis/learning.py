@@ -1,4 +1,4 @@
-"""Teaches the router: fits a user's own labelled questions on top of the shipped weights."""
+"""Trains the router: fits additional weights for a user's labelled questions on top of the shipped ones."""
 
 import hashlib
 import json
@@ -24,23 +24,23 @@ from adaptive_rag.state import QUERY_TYPES, QueryType, Turn
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
-# With fewer questions nothing can be learned and checked.
+# Minimum number of questions for learning and checking.
 LEAST_QUESTIONS = 12
-# One question in so many is held out to measure on.
+# One question in so many is held out for measuring.
 HELD_OUT = 4
-# Weights below this are not kept: they would change a score in its fourth digit.
+# Weights below this are not kept, since they would change a score only in its fourth digit.
 LEAST_WEIGHT = 5e-4
-# How strongly the shipped weights hold; the best is chosen by cross-validation.
+# Penalties for moving away from the shipped weights; the best is chosen by cross-validation.
 PENALTIES = (1.0, 3.0, 10.0, 30.0, 100.0)
-# Typed questions to documents of many kinds (`python -m training.built_in_questions`). What is learned must
-# leave them where they belong: two of three are learned from beside one's own, the third is measured on.
+# Labelled questions to documents of many kinds (`python -m training.built_in_questions`), which learning must
+# not misroute: two thirds are learned from together with the user's own, and one third is measured on.
 BUILT_IN = Path(__file__).with_name("questions.jsonl.xz")
-# The share of the built-in questions that may go wrong by what was learned.
+# Maximum drop in the accuracy on the built-in questions through learning.
 MOST_LOST = 0.01
 
 
 class QuestionLine(NamedTuple):
-    """A question as a file holds it; `type` is None where no label was asked for."""
+    """A question as read from a file; `type` is None where no label was requested."""
 
     text: str
     user_context: str
@@ -50,7 +50,7 @@ class QuestionLine(NamedTuple):
 
 @dataclass(frozen=True)
 class RouterQuality:
-    """How well questions are routed."""
+    """The quality of routing on a set of questions."""
 
     accuracy: float
     log_loss: float
@@ -58,7 +58,7 @@ class RouterQuality:
 
 @dataclass(frozen=True)
 class BuiltInQuality:
-    """Which share of the built-in questions goes the right way, before and after learning."""
+    """The accuracy on the built-in questions before and after learning."""
 
     questions: int
     before: float
@@ -67,9 +67,9 @@ class BuiltInQuality:
 
 @dataclass(frozen=True)
 class LearningResult:
-    """What learning did to the questions that were held out; `file` is None where it did not help.
+    """The effect of learning on the held-out questions; `file` is None where it did not help.
 
-    `built_in` is the same of questions of other kinds, which nobody taught.
+    `built_in` is the effect on the built-in questions that were not learned from.
     """
 
     learned_from: int
@@ -82,7 +82,7 @@ class LearningResult:
 
     @property
     def harms(self) -> bool:
-        """Tell whether other questions lose more than they may."""
+        """Tell whether the accuracy on the built-in questions drops by more than `MOST_LOST`."""
         return self.built_in.before - self.built_in.after > MOST_LOST
 
 
@@ -90,11 +90,12 @@ def read_questions(path: str | Path, *, labelled: bool = False) -> list[Question
     """Read questions from a JSONL file: `text`, and optionally `user_context`, `history` and `type`.
 
     Args:
-        path: the file; `-` reads standard input.
-        labelled: demand a `type` on each line, or `best_type`: the cheapest strategy that found the evidence.
+        path: the file, or `-` for standard input.
+        labelled: whether each line needs a `type` or a `best_type` (the cheapest strategy that found the
+            evidence).
 
     Raises:
-        ConfigurationError: the file or one of its lines cannot be used; the line is named.
+        ConfigurationError: the file or one of its lines cannot be used; the message names the line.
     """
     try:
         piped = str(path) == "-"
@@ -133,7 +134,7 @@ def _read_line(line: str, where: str, labelled: bool) -> QuestionLine:
 
 
 def learn(path: str | Path) -> LearningResult:
-    """Learn from a JSONL file of `text` and `type` (optional `user_context`, `history`), and save what helps.
+    """Learn from a JSONL file of `text` and `type` (optional `user_context`, `history`); save it if it helps.
 
     Raises:
         ConfigurationError: the file cannot be read, or holds too few questions or only one type.
@@ -142,12 +143,11 @@ def learn(path: str | Path) -> LearningResult:
 
 
 def learn_from(questions: Sequence[QuestionLine], target: Path, source: str) -> LearningResult:
-    """Learn from labelled questions, and save to `target` what helps; `source` is for the message.
+    """Learn from labelled questions and save the weights to `target` if they help; messages name `source`.
 
     A quarter of the questions, chosen by a hash of their text, is held out. The file is written only where
-    these are routed no worse than before, in accuracy and in log loss, and no more than `MOST_LOST` of the
-    built-in questions go wrong by it; a stronger hold of the shipped weights is tried before that is given
-    up.
+    their accuracy is no worse than before, their log loss is lower, and the accuracy on the built-in
+    questions drops by no more than `MOST_LOST`. Where it drops further, stronger penalties are tried.
 
     Raises:
         ConfigurationError: there are too few questions or only one type.
@@ -192,19 +192,20 @@ def learn_from(questions: Sequence[QuestionLine], target: Path, source: str) -> 
 class _Examples:
     """The questions as numbers; `kernel` (n, n) holds the products of their features."""
 
-    # (questions, features) and sparse; a feature is named by its family, a tab and its name
+    # sparse, (questions, features); the name of a feature is its family, a tab and its own name
     features: Any
     names: list[str]
     vectors: Array
     scores: Array
     labels: Rows
-    # (questions, types): what is to be learned, one type of a user's own, as it is of those that are built in
+    # (questions, types): the target probabilities. A user's own question has 1 for its type; a built-in one
+    # has the probabilities that the shipped router gives it.
     targets: Array
     kernel: Array
 
     @cached_property
     def largest(self) -> float:
-        """Return the largest eigenvalue of the kernel, which bounds that of each of its parts."""
+        """Return the largest eigenvalue of the kernel, which bounds that of every submatrix."""
         return float(np.linalg.eigvalsh(self.kernel)[-1])
 
     def fit(self, rows: Rows, penalty: float, steps: int = 400) -> Array:
@@ -219,11 +220,11 @@ class _Examples:
         return dual
 
     def predict(self, rows: Rows, train: Rows, dual: Array) -> Array:
-        """Score some questions with what was learned from others."""
+        """Return the scores of the questions in `rows` with the weights learned from those in `train`."""
         return self.scores[rows] + self.kernel[np.ix_(rows, train)] @ dual
 
     def weigh(self, rows: Rows, dual: Array) -> router.LearnedWeights:
-        """Turn the weight of each example (n, 4) into the weight of each feature."""
+        """Convert the weights of the examples (n, 4) into weights of the features."""
         weights: dict[str, dict[str, Any]] = {family: {} for family in router.LEARNED_FAMILIES}
         for key, row in zip(self.names, self.features[rows].T @ dual, strict=True):
             if np.abs(row).max() >= LEAST_WEIGHT:
@@ -235,10 +236,10 @@ class _Examples:
 
 
 def read_result(file: Path) -> LearningResult | None:
-    """Read from a file of learned weights how they were learned; None where there is no such file.
+    """Read from a file of learned weights how they were learned; return None where there is no such file.
 
     Raises:
-        ConfigurationError: the file is there and cannot be used.
+        ConfigurationError: the file exists but cannot be used.
     """
     if router.load_learned(file) is None:
         return None
@@ -258,10 +259,10 @@ def read_result(file: Path) -> LearningResult | None:
 
 
 def forget(file: Path | None = None) -> Path | None:
-    """Put what was learned aside, so that the router is as shipped; return the file that keeps it.
+    """Move the learned weights aside, so that the router is as shipped; return the path they were moved to.
 
-    `file` is by default the user's own. None where nothing was learned. Moving the file back takes the
-    learning up again.
+    `file` is by default the user's own. The result is None where nothing was learned. To restore the weights,
+    move the file back.
 
     Raises:
         ConfigurationError: the file cannot be moved.
@@ -297,7 +298,7 @@ def _parse(line: QuestionLine) -> ParsedQuestion:
 
 
 def _read_examples(own: Sequence[QuestionLine]) -> _Examples:
-    """Return a user's own questions as numbers, and the built-in ones after them."""
+    """Return a user's own questions as numbers, followed by the built-in ones."""
     from sklearn.feature_extraction import DictVectorizer
 
     built_in, parsed = _read_built_in(), [_parse(line) for line in own]
@@ -325,7 +326,7 @@ def _read_examples(own: Sequence[QuestionLine]) -> _Examples:
 
 
 def _cross_validate(examples: _Examples, train: Rows, beside: Rows, penalty: float) -> float:
-    """Return the log loss on a user's questions that were not learned from; those `beside` always are."""
+    """Return the cross-validated log loss on a user's questions; `beside` is part of every training set."""
     folds = np.arange(len(train)) % 3
     total = 0.0
     for fold in range(3):
@@ -336,9 +337,9 @@ def _cross_validate(examples: _Examples, train: Rows, beside: Rows, penalty: flo
 
 
 def _choose_held_out(questions: Sequence[QuestionLine]) -> NDArray[np.bool_]:
-    """Hold out a quarter of each type, by the hash of the text, so that a rerun holds out the same ones.
+    """Select a quarter of each type by a hash of the text, so that a rerun holds out the same questions.
 
-    Of three questions of a type one is held out, so that of the least number something always is.
+    One of three questions of a type is held out, so that the minimum number always gives some.
     """
     held_out = np.zeros(len(questions), dtype=bool)
     for query_type in QUERY_TYPES:
@@ -355,7 +356,7 @@ def _measure(scores: Array, labels: Rows) -> RouterQuality:
 
 
 def _save(learned: router.LearnedWeights, facts: dict[str, Any], file: Path) -> Path:
-    """Write what was learned, with facts about it for a reader of the file."""
+    """Write the learned weights, with facts about the learning for people who read the file."""
     make_folder(file.parent)
     about = "Learned from labelled questions. Remove this file to undo it."
     arrays = {"bias": learned.bias, "embedding": list(learned.embedding), "weights": learned.weights}

@@ -1,4 +1,4 @@
-"""The closed word lists of the query analysis: data only, no decisions."""
+"""The closed word lists of the query analysis; this module holds data only."""
 
 
 def word_set(text: str) -> frozenset[str]:
@@ -26,7 +26,7 @@ OTHER_FUNCTION_WORDS = word_set(
     "whereas whether unless then else when not there here"
 )
 
-# What the user wants done, judged, compared or explained: words that shape a question and name no topic.
+# Words that say what is to be done, judged, compared or explained: they shape a question and name no topic.
 CUE_WORDS = word_set(
     "think opinion opinions view views feel believe argument arguments pros cons debate controversial "
     "favourite favorite best better worst good bad right wrong worth fair moral morally ethical ethically "
@@ -71,8 +71,8 @@ VAGUE_NOUNS = word_set(
     "study city country team program law sauce recipe treatment disease test result results answer reason "
     "outcome"
 )
-# "the main difference", "the next step": these say which one of what was named before; "the gold standard" is
-# a name of its own.
+# "the main difference", "the next step": these words pick out one of several things named before. "the gold
+# standard" is a name of its own.
 RELATIVE_WORDS = VAGUE_NOUNS | word_set(
     "main major next previous current present final original initial early late average usual normal typical "
     "common total overall full exact actual real true new old right wrong best worst better worse whole key "
@@ -82,13 +82,13 @@ RELATIVE_WORDS = VAGUE_NOUNS | word_set(
 )
 OPENERS = word_set("and but so also then ok okay interesting thanks oh hmm well yes no sure great right")
 
-# Correct words that look like a misspelling of one of the words above: "quit" is no "quite".
+# Correct words that look like a misspelling of one of the words above: "quit" is not a slip for "quite".
 NO_MISSPELLINGS = word_set(
     "bing blow case cases clint cold cots crete favorite fist funded last patent payed pays quit rally "
     "rater sated stars stats thee though three tired tough trail tying were wold wong"
 )
 
-# Words that mark a language other than English and are no English words.
+# Words that mark a language other than English and do not exist in English.
 FOREIGN_WORDS = word_set(
     "der das und ist nicht wie warum wer welche welcher einen eine ein mit für auf sind wird ich sie wann "
     "wo est les des une dans pour quelle quel quels quelles pourquoi comment qui avec sont je vous nous où "
@@ -97,15 +97,15 @@ FOREIGN_WORDS = word_set(
     "met wanneer waar och är vad varför hur vilken att som för inte det jest nie jak czy dlaczego kto gdzie "
     "kiedy co się nedir nasıl neden ve bir için bu kim bagaimana mengapa adalah siapa"
 )
-# Function words that no other language has.
+# English function words that are not also words of another common language.
 ENGLISH_WORDS = FUNCTION_WORDS - word_set(
     "was in an so do no me he as is on at a i we or over per for to his has am her us"
 )
 
-# Abbreviations that read like a pronoun or a question word in lower case: "What is IT?", "who leads the us".
+# Abbreviations that look like a pronoun or question word in lower case: "What is IT?", "who leads the us".
 ABBREVIATIONS = {"it": "information technology", "us": "United States", "who": "World Health Organization"}
 
-# Contractions without their apostrophe, as "whats" is often typed.
+# Contractions without their apostrophe, such as "whats".
 CONTRACTIONS = {
     **{f"{word}s": f"{word} is" for word in word_set("what how who where when why that there she he")},
     **{f"{word}nt": f"{word} not" for word in AUXILIARIES - word_set("am be been being") - MODALS},

@@ -1,4 +1,4 @@
-"""The terms of a domain: read from YAML, and found in questions."""
+"""The terms of a domain: reads them from YAML and finds them in questions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from adaptive_rag.errors import ConfigurationError
 if TYPE_CHECKING:
     from yaml import Node  # type: ignore[import-untyped]
 
-# The keys of a category that is more than a list of terms, and of a term that is more than a text.
+# The keys of a category and of a term that are written as mappings.
 CATEGORY_KEYS = ("terms", "synonyms", "description")
 TERM_KEYS = ("term", "synonyms")
 
@@ -21,7 +21,7 @@ _TOKEN = re.compile(r"[^\W_]+(?:[.+#][^\W_]+|\+\+|#)?")
 
 
 class Term(NamedTuple):
-    """One spelling of a term: its category, the name of the term, and the line in the file."""
+    """One spelling of a term: its category, the term's name, and the line in the file."""
 
     category: str
     name: str
@@ -29,7 +29,7 @@ class Term(NamedTuple):
 
 
 class Ontology:
-    """Terms of a domain by category, findable in running text."""
+    """The terms of a domain by category, to be found in text."""
 
     def __init__(self, terms: dict[tuple[str, ...], Term], categories: list[str]) -> None:
         self.categories = categories
@@ -40,7 +40,7 @@ class Ontology:
         return len({(term.category, term.name) for term in self._terms.values()})
 
     def find_terms(self, text: str) -> dict[str, list[str]]:
-        """Return the terms in a text by category; of overlapping terms the longest.
+        """Return the terms in a text by category; where terms overlap, the longest counts.
 
         Case, plurals, hyphens and the kind of apostrophe make no difference.
         """
@@ -50,10 +50,10 @@ class Ontology:
         return {category: list(names) for category, names in found.items()}
 
     def relevance(self, text: str) -> float:
-        """Say between 0 and 1 how much of a text is about the domain.
+        """Return, from 0 to 1, how much of a text is about the domain.
 
-        Half of it is the share of the text's topic words that belong to terms, half the number of
-        different terms, of which two are enough. Without any term it is 0.
+        One half is the share of the text's topic words that belong to terms, the other half the number of
+        different terms, for which two give the full value. Without any term it is 0.
         """
         words = fold(text)
         matches = list(self._matches(words))
@@ -79,12 +79,12 @@ class Ontology:
 def load_ontology(path: str | Path) -> Ontology:
     """Read an ontology from a YAML file: category -> terms.
 
-    A category is a list of terms, or a mapping of `terms` and `synonyms` (term -> other ways to write it).
-    An item of a list is a term, or a mapping of `term` and `synonyms`.
+    A category is a list of terms, or a mapping with `terms` and `synonyms` (term -> other spellings).
+    A list item is a term, or a mapping with `term` and `synonyms`.
 
     Raises:
         ConfigurationError: the file cannot be read, or holds unknown keys, duplicates or empty categories;
-            every problem is named with its line.
+            the message names every problem with its line.
     """
     file = Path(path).expanduser()
     try:
@@ -98,7 +98,7 @@ def load_ontology(path: str | Path) -> Ontology:
 
 
 def parse_ontology(text: str, *, name: str = "ontology") -> Ontology:
-    """Build an ontology from YAML text, as `load_ontology`; `name` stands in the error messages."""
+    """Build an ontology from YAML text as `load_ontology` does; error messages refer to it by `name`."""
     import yaml  # type: ignore[import-untyped,unused-ignore]
 
     try:
@@ -119,7 +119,7 @@ def parse_ontology(text: str, *, name: str = "ontology") -> Ontology:
 
 
 def fold(text: str) -> list[str]:
-    """Split into words in the form in which terms are compared: lower case, singular, without hyphens."""
+    """Split a text into words as terms are compared: lower case, singular, without hyphens."""
     without_apostrophes = re.sub(r"'s\b|'", "", text.lower().replace("’", "'"))
     return [_singular(word) for word in _TOKEN.findall(without_apostrophes)]
 
@@ -133,7 +133,7 @@ def _singular(word: str) -> str:
 
 
 class _Reader:
-    """Collects terms and problems from the YAML nodes, which know their lines."""
+    """Collects terms and problems from YAML nodes, which carry their line numbers."""
 
     def __init__(self) -> None:
         self.terms: dict[tuple[str, ...], Term] = {}
@@ -207,7 +207,7 @@ class _Reader:
             self._report(node, f"category {category!r} holds an empty term")
         elif known is None:
             self.terms[words] = Term(category, name.strip(), _line(node))
-        # "effect pedal" beside "effects pedal" adds nothing and harms nothing.
+        # "effect pedal" beside "effects pedal" of the same term adds nothing, and is no error.
         elif (known.category, known.name) != (category, name.strip()) or written == name:
             where = f"in {known.category!r} at line {known.line}"
             self._report(node, f"term {written.strip()!r} is a duplicate: it stands already {where}")

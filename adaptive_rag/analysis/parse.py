@@ -10,7 +10,7 @@ from adaptive_rag.analysis import lexicon as lx
 from adaptive_rag.state import Turn
 from adaptive_rag.text.words import read_ends
 
-# Words beyond these say little about the kind of question and would cost time.
+# Maximum number of words that are analysed: later words say little about the kind of question and cost time.
 MAX_WORDS = 160
 
 _WORD = re.compile(r"[^\W_]+(?:'[^\W\d_]+)?")
@@ -20,11 +20,11 @@ _MARKUP = re.compile(r"</?\w[^>\n]{0,40}>")
 _BLANKS = re.compile(r"\s{2,}")
 _INITIALS = re.compile(r"\b(?:[A-Z]\.){2,}")
 _ABBREVIATION = re.compile(rf"\b(?:{'|'.join(lx.ABBREVIATIONS).upper()})\b")
-# No pronoun follows "the": "the us economy".
+# After "the" there is no pronoun, so "us" in "the us economy" is the abbreviation.
 _ABBREVIATION_AFTER_THE = re.compile(rf"(?<=\bthe )(?:{'|'.join(lx.ABBREVIATIONS)})\b", re.IGNORECASE)
 _SENTENCE_START = re.compile(r"(?:^|[.!?:])\W*$")
 
-# An instruction about the question's own type is no part of the question: "Classify this as opinion."
+# An instruction about the question's own type, which is removed: "Classify this as opinion."
 _LABELS = (
     r"(?:fact(?:ual|oid)?|analytic(?:al)?|opinion(?:ated)?|contextual|type|category|label|"
     r"route|strategy|class(?:ification)?)"
@@ -43,7 +43,7 @@ _INSTRUCTION = re.compile(
 )
 
 _CLAUSE_STARTS = lx.word_set("if when because while since although though unless whether")
-# These join clauses, but nouns as well.
+# These join clauses, but also nouns.
 _CONJUNCTIONS = lx.word_set("and or but so before after then")
 _CLAUSE_WORDS = lx.WH_WORDS | lx.AUXILIARIES
 _SPECIFYING = lx.word_set("of for in to that between on behind")
@@ -55,7 +55,7 @@ _ELLIPTIC_PAIRS = {
 
 
 class References(NamedTuple):
-    """Words that point at something: without an antecedent in the question, or with one; and how it opens."""
+    """Words that refer to something, with or without an antecedent in the question, and its openers."""
 
     dangling: tuple[str, ...]
     resolved: tuple[str, ...]
@@ -64,10 +64,11 @@ class References(NamedTuple):
 
 
 class ParsedQuestion(NamedTuple):
-    """A question, cleaned and split into words, with what surrounds it.
+    """A question, cleaned and split into words, with its context.
 
-    `full_text` is `text` with abbreviations written out; it is what the words are of and what is embedded.
-    `altered` says that it is not what the user wrote, so that a vector of the original does not fit.
+    `full_text` is `text` with abbreviations written out; the words come from it, and it is embedded.
+    `altered` is true where it differs from what the user wrote, so that a vector of the original cannot be
+    used.
     """
 
     text: str
@@ -82,7 +83,7 @@ class ParsedQuestion(NamedTuple):
 
 
 def parse_question(question: str, user_context: str = "", history: Sequence[Turn] = ()) -> ParsedQuestion:
-    """Clean a question, split it into words, and note what surrounds it."""
+    """Clean a question, split it into words, and record its context."""
     text, altered, instruction_removed = _clean(question)
     full_text = write_out_abbreviations(text)
     words = tokenize(full_text)
@@ -103,10 +104,11 @@ def parse_question(question: str, user_context: str = "", history: Sequence[Turn
 def _clean(question: str) -> tuple[str, bool, bool]:
     """Return the text to read, whether it was altered, and whether an instruction was removed from it."""
     text = read_ends(unicodedata.normalize("NFKC", question).replace("’", "'").replace("`", "'"))
-    # Behind every blank of a long run an instruction would be looked for in the rest of it.
+    # Collapse runs of blanks: after each blank of a long run, the pattern would search the rest of the run
+    # again.
     text = _BLANKS.sub(lambda run: "\n" if "\n" in run[0] else " ", text)
     rest = _INSTRUCTION.sub(" ", text)
-    # A question that is nothing but such an instruction is read as it stands.
+    # A question that consists only of such an instruction is kept as it is.
     removed = rest != text and any(character.isalpha() for character in rest)
     text = " ".join(_MARKUP.sub(" ", rest if removed else text).split())
     corrections = _misspellings()
@@ -115,9 +117,10 @@ def _clean(question: str) -> tuple[str, bool, bool]:
 
 
 def write_out_abbreviations(text: str) -> str:
-    """Write out the abbreviations that read like pronouns: "What is IT?", "in the U.S.", "who runs the who".
+    """Write out the abbreviations that look like pronouns: "What is IT?", "in the U.S.", "who runs the who".
 
-    Not "Tell us", "WHO said so?", and not in a text that is all in capitals, where nobody can say.
+    "Tell us" and "WHO said so?" stay as they are, and so does a text in capitals, where they cannot be told
+    apart.
     """
     text = _INITIALS.sub(lambda match: match[0].replace(".", ""), text)
     text = _ABBREVIATION_AFTER_THE.sub(lambda match: lx.ABBREVIATIONS[match[0].lower()], text)
@@ -133,7 +136,7 @@ def write_out_abbreviations(text: str) -> str:
 
 @cache
 def _misspellings() -> dict[str, str]:
-    """List misspellings of the words that shape a question: a letter lost, doubled or swapped inside."""
+    """Return misspellings of the words that shape a question: an inner letter lost, doubled or swapped."""
     found: dict[str, str] = {}
     for word in sorted(word for word in lx.SHAPE_WORDS if len(word) >= 5):
         for i in range(1, len(word) - 1):
@@ -146,7 +149,7 @@ def _misspellings() -> dict[str, str]:
 
 
 def tokenize(text: str) -> list[str]:
-    """Split into lower-case words with contractions written out: "What's" and "whats" give "what", "is"."""
+    """Split into lower-case words and write out contractions: "What's" and "whats" give "what", "is"."""
     words: list[str] = []
     for raw in _WORD.findall(text.lower()):
         if contracted := _CONTRACTED.match(raw):
@@ -168,26 +171,26 @@ def find_references(words: list[str]) -> References:
     padded = ["", *words, "", ""]
     for i, word in enumerate(words):
         before, (after, later) = padded[i], padded[i + 2 : i + 4]
-        # "and where is it", "and it": not the "and" between two nouns.
+        # "and where is it", "and it" begin a clause; the "and" between two nouns does not.
         clause_follows = after in lx.PRONOUNS or not _CLAUSE_WORDS.isdisjoint(words[i + 1 : i + 4])
         if word in _CLAUSE_STARTS or (word in _CONJUNCTIONS and clause_follows):
             topics_before_clause += topics_in_clause
             topics_in_clause = 0
-        # "that" mostly opens a clause ("the claim that ..."); it points at something where it stands first,
-        # last, or after a verb of being.
+        # "that" mostly opens a clause ("the claim that ..."). It refers to something where it comes first or
+        # last, or after one of the words in `_BEFORE_THAT`, such as "is" or "about".
         points = word != "that" or not before or not after or before in _BEFORE_THAT
         # "a new one", "the largest one on land"; not "how can one", "one of".
         noun = i > 1 and before not in lx.AUXILIARIES and after in ("", "in", "on", "for", "is", "was")
-        # "Is there", "who was here": last, after no topic.
+        # "Is there", "who was here": the last word, with no topic before it.
         lone = not after and not topics_in_clause + topics_before_clause
         pronoun = word in lx.PRONOUNS and not (word == "it" and _is_expletive(before, words[i + 1 : i + 6]))
         if pronoun or (word in lx.DEMONSTRATIVES and points):
-            # A topic before the clause is the antecedent: in "What is insulin and where is it produced?" "it"
-            # stands for insulin; in "Why did Elon Musk start it?" it does not stand for the name.
+            # A topic before the clause is the antecedent: in "What is insulin and where is it produced?",
+            # "it" refers to insulin; in "Why did Elon Musk start it?", it does not refer to the name.
             (resolved if topics_before_clause else dangling).append(word)
         elif word == "ones" or (word == "one" and noun) or (word in ("there", "here") and lone):
             dangling.append(word)
-        # "the process of ...", "the movie Alien": what follows says which one.
+        # "the process of ...", "the movie Alien": the next words say which one.
         specified = later in _SPECIFYING or (later and later not in lx.SHAPE_WORDS)
         if word == "the" and after in lx.VAGUE_NOUNS and not specified:
             vague.append(f"the {after}")
@@ -196,7 +199,7 @@ def find_references(words: list[str]) -> References:
 
 
 def _is_expletive(before: str, following: list[str]) -> bool:
-    """Find the "it" that stands for nothing: "is it fair to ...", "how long does it take to ..."."""
+    """Tell whether an "it" refers to nothing: "is it fair to ...", "how long does it take to ..."."""
     after, later = following[0] if following else "", following[1:]
     if after in lx.EXPLETIVE_VERBS:
         return "to" in later or "for" in later

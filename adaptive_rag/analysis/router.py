@@ -18,7 +18,7 @@ from adaptive_rag.state import QUERY_TYPES
 
 WEIGHTS = Path(__file__).parent / "router.npz"
 
-# Only these families are learned from use: letters would remember spellings.
+# Only these families are learned from use; the family "letters" would memorise spellings.
 LEARNED_FAMILIES = ("words", "shapes", "form")
 LEARNED_EMBEDDING_SCALE = 2.0
 LEARNED_FORMAT = 1
@@ -30,7 +30,7 @@ FloatT = TypeVar("FloatT", np.float32, np.float64)
 class Family(NamedTuple):
     """The weights of one family of named features.
 
-    `importance` (n,) weighs a feature before the family is scaled to unit length; `weights` is (n, 4).
+    `importance` (n,) weights a feature before the family is scaled to unit length; `weights` is (n, 4).
     """
 
     rows: dict[str, int]
@@ -39,7 +39,7 @@ class Family(NamedTuple):
     normalised: bool
 
     def score(self, features: Mapping[str, float]) -> tuple[list[str], Floats]:
-        """Return the known ones of these features, and what each adds to the score of each type (n, 4)."""
+        """Return the features that have weights, and what each adds to the score of each type (n, 4)."""
         names = [name for name in features if name in self.rows]
         rows = np.array([self.rows[name] for name in names], dtype=np.intp)
         values = np.array([features[name] for name in names], dtype=np.float32) * self.importance[rows]
@@ -49,7 +49,7 @@ class Family(NamedTuple):
 
 
 class LearnedWeights(NamedTuple):
-    """What was learned from use: four weights for each feature by family, and for the embedding (d, 4)."""
+    """Weights learned from use: four for each feature by family, and (d, 4) for the embedding."""
 
     weights: dict[str, dict[str, Floats]]
     embedding: Floats
@@ -66,9 +66,9 @@ class LearnedWeights(NamedTuple):
 
 
 class RouterScores(NamedTuple):
-    """The calibrated score of each type (4,), and what it is made of.
+    """The calibrated score of each type (4,), and its contributions.
 
-    A contribution names a family, its features, and what each of these added (n, 4).
+    A contribution consists of a family, its features, and what each feature added (n, 4).
     """
 
     total: Floats
@@ -77,7 +77,7 @@ class RouterScores(NamedTuple):
 
 
 class Router(NamedTuple):
-    """The weights: families of named features, the embedding's part by kind (k, d, 4), bias, temperatures."""
+    """The router's weights: feature families, embedding weights by kind (k, d, 4), bias and temperatures."""
 
     families: dict[str, Family]
     embedding: Floats
@@ -88,7 +88,7 @@ class Router(NamedTuple):
     def score(
         self, question: ParsedQuestion, vector: Vectors, learned: LearnedWeights | None = None
     ) -> RouterScores:
-        """Score a question for each type, and keep what each feature contributed."""
+        """Score a question for each type, and record what each feature contributed."""
         features = extract_features(question)
         embedding = self.embedding[find_kind(features["form"])]
         total = self.bias + np.asarray(vector, dtype=np.float32) @ embedding
@@ -99,7 +99,7 @@ class Router(NamedTuple):
             contributions.append((family, names, scores))
         first_person = "first person" in features["form"]
         total = total / (self.first_person_temperature if first_person else self.temperature)
-        # What was learned was fitted on calibrated scores.
+        # The learned weights were fitted on calibrated scores, so they are added after the temperature.
         if learned is not None:
             added = learned.score(features, vector)
             total = total + added
@@ -109,7 +109,7 @@ class Router(NamedTuple):
 
 @cache
 def load_router(path: Path = WEIGHTS) -> Router:
-    """Read the weights: plain arrays, no pickle."""
+    """Read the weights, which are plain arrays without pickled objects."""
     with np.load(path, allow_pickle=False) as data:
         facts = json.loads(data["facts"].tobytes())
         families = {}
@@ -130,15 +130,15 @@ def embed_questions(questions: Sequence[ParsedQuestion]) -> Vectors:
 
 
 def learned_file() -> Path:
-    """Return the path of the file that holds what was learned; removing the file undoes the learning."""
+    """Return the path of the file with the learned weights; removing the file undoes the learning."""
     return home() / "router.json"
 
 
 def load_learned(file: Path | None = None) -> LearnedWeights | None:
-    """Read what was learned from use, by default the user's own; None where nothing was.
+    """Read the weights learned from use, by default the user's own; return None where there are none.
 
     Raises:
-        ConfigurationError: the file is there and cannot be used.
+        ConfigurationError: the file exists but cannot be used.
     """
     file = file or learned_file()
     try:
@@ -174,7 +174,7 @@ def _read_learned(file: Path, changed: int) -> LearnedWeights:
 
 
 def normalise(features: Mapping[str, float], family: str) -> dict[str, float]:
-    """Scale the features of a family to unit length; the form's values stay as they are."""
+    """Scale the features of a family to unit length; values of the family "form" stay as they are."""
     if family == "form" or not features:
         return dict(features)
     length = float(np.sqrt(sum(value * value for value in features.values())))

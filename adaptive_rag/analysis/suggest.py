@@ -12,10 +12,10 @@ from adaptive_rag.analysis import lexicon as lx
 from adaptive_rag.analysis.ontology import fold
 from adaptive_rag.models.onnx import Vectors, load_minilm
 
-# A term stands in at least this many texts, and in at most this share of them.
+# A term must occur in at least this many texts, and in at most this share of them.
 LEAST_TEXTS, LARGEST_SHARE = 2, 0.5
 LONGEST_TERM = 3
-# A word that stands where a verb does more often than this names no subject.
+# A word that occurs in the position of a verb more often than this is not used as a term.
 LARGEST_VERB_SHARE = 0.2
 
 _SENTENCE_END = re.compile(r"[.!?;:,()\[\]\"“”\n|]+")
@@ -24,7 +24,7 @@ _VERB = re.compile(
     r"\b(?:can|will|may|must|might|could|should|would|and) ([a-z]{3,})\b(?= (?:the|an?|its|their|your|our)\b)"
     r"|(?<=\bto )([a-z]{3,})"
 )
-# Words that are common in any text and name no subject.
+# Words that are common in any text and name no topic.
 _COMMON = lx.SHAPE_WORDS | lx.word_set(
     "having however therefore thus hence even well sometimes usually few several very quite rather always "
     "today people person man men woman women day days years time times week weeks month months hour hours "
@@ -48,7 +48,7 @@ class Suggestion(NamedTuple):
 
 
 def suggest_ontology(texts: Iterable[str], *, terms: int = 60, categories: int = 8) -> list[Suggestion]:
-    """Propose at most so many categories, of the most salient terms in texts.
+    """Propose up to `categories` categories that group the most salient terms in texts.
 
     The salience of a term is its C-value (Frantzi, Ananiadou and Mima, 2000) times its rarity. Terms are
     grouped by Ward's clustering of their MiniLM vectors.
@@ -66,7 +66,7 @@ def suggest_ontology(texts: Iterable[str], *, terms: int = 60, categories: int =
 
 
 def find_salient_terms(texts: Iterable[str], limit: int) -> list[str]:
-    """List the terms that stand out, the most salient first, in their most frequent spelling."""
+    """Return the most salient terms, best first, each in its most frequent spelling."""
     spellings: dict[Key, Counter[str]] = defaultdict(Counter)
     texts_with: Counter[Key] = Counter()
     as_verb: Counter[Key] = Counter()
@@ -89,7 +89,7 @@ def find_salient_terms(texts: Iterable[str], limit: int) -> list[str]:
                 counts_of_longer[key[start : start + length]].append(count)
 
     def salience(key: Key) -> float:
-        # C-value: a longer term counts for more, and a term that mostly stands inside longer ones for less.
+        # C-value: a longer term counts more, and a term that mostly occurs inside longer ones counts less.
         longer = counts_of_longer.get(key, [])
         alone = counts[key] - (sum(longer) / len(longer) if longer else 0)
         return math.log2(len(key) + 1) * alone * math.log(1 + total / texts_with[key])
@@ -100,7 +100,7 @@ def find_salient_terms(texts: Iterable[str], limit: int) -> list[str]:
 
 
 def format_ontology(suggestions: list[Suggestion], *, origin: str = "") -> str:
-    """Write suggestions as the YAML that `load_ontology` reads."""
+    """Format suggestions as YAML that `load_ontology` can read."""
     import yaml  # type: ignore[import-untyped]
 
     head = f"# Proposed from {origin}. " if origin else "# "
@@ -112,7 +112,7 @@ def format_ontology(suggestions: list[Suggestion], *, origin: str = "") -> str:
 
 
 def _candidates(text: str) -> Iterator[str]:
-    """Yield the runs of one to three words that hold no common word."""
+    """Yield the runs of one to three words without a common word."""
     for part in _SENTENCE_END.split(text):
         run: list[str] = []
         for word in [*_WORD.findall(part), ""]:
@@ -130,7 +130,7 @@ def _usual_spelling(spellings: Counter[str]) -> str:
 
 
 def _cluster(vectors: Vectors, count: int) -> list[list[int]]:
-    """Part the vectors into `count` groups by Ward's method, whose groups are of like size."""
+    """Cluster the vectors into `count` groups by Ward's method, whose groups are of similar size."""
     if count == len(vectors):
         return [[i] for i in range(count)]
     from sklearn.cluster import AgglomerativeClustering

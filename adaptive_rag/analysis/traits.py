@@ -1,4 +1,4 @@
-"""Part of the query analysis: a question's intent, its complexity, and the entities that it names."""
+"""Part of the query analysis: the intent of a question, its complexity, and its entities."""
 
 import re
 
@@ -10,8 +10,8 @@ MAX_ENTITIES = 12
 _PERSON = r"(?:i|you|we|one|people|someone|u)"
 _BETTER = "better|worse|faster|cheaper|safer|stronger"
 
-# The first intent with a pattern that is found decides, so the most telling wording stands first. Patterns
-# read the words of `tokenize`: lower case, contractions written out, no punctuation.
+# The first intent with a matching pattern is chosen, so the most specific wording comes first. Patterns are
+# matched against the words of `tokenize`: lower case, contractions written out, no punctuation.
 _INTENT_PATTERNS: dict[Intent, tuple[str, ...]] = {
     "troubleshooting": (
         r"\b(?:troubleshoot\w*|debug\w*|error|errors|exception|traceback|crash(?:es|ed|ing)?|"
@@ -74,11 +74,11 @@ _SIMPLE_OPENING = re.compile(
     r"what (?:is|are|was|were|year|time|colou?r|day|date)|"
     r"how (?:many|much|old|long|far|tall|big|high)|which|name|define)\b"
 )
-# From these points on a question is intermediate, and advanced.
+# The points from which a question is intermediate, and from which it is advanced.
 _INTERMEDIATE, _ADVANCED = 2.25, 4.0
 
 _QUOTED = re.compile(r"[\"“]([^\"”\n]{2,80})[\"”]|(?<!\w)'([^'\n]{2,60})'(?!\w)")
-# A name: capitalised words, joined by the small words that stand inside names.
+# A name: capitalised words, possibly joined by the small words that occur inside names.
 _NAME = re.compile(
     r"\b[A-Z][\w'&.+-]*"
     r"(?:(?: (?:of|de|von|van|del|da|di|the|and|&) (?:the )?|[ -])(?=[A-Z0-9])[A-Z0-9][\w'&.+-]*)*"
@@ -94,7 +94,7 @@ _NO_NAMES = lx.SHAPE_WORDS | lx.word_set(
 
 
 def find_intent(words: tuple[str, ...], query_type: QueryType) -> Intent:
-    """Find what the user wants to do with the answer, from the question's words or else from its type."""
+    """Find the intent of a question from its words, or else from its type."""
     text = " ".join(words)
     by_type: Intent = "conceptual" if query_type in ("analytical", "opinion") else "factual"
     return next((intent for intent, pattern in _INTENTS if pattern.search(text)), by_type)
@@ -103,7 +103,7 @@ def find_intent(words: tuple[str, ...], query_type: QueryType) -> Intent:
 def measure_complexity(
     words: tuple[str, ...], text: str, query_type: QueryType, entities: list[str]
 ) -> Complexity:
-    """Grade how much a question asks for, by its length, its parts and its demands."""
+    """Grade the complexity of a question by its length, its parts and its demands."""
     joined = " ".join(words)
     points = min(len(set(words) - lx.SHAPE_WORDS) / 4, 2.5)
     points += min(1.0 * len(set(_DEMANDING.findall(joined))), 2.0)
@@ -119,9 +119,10 @@ def measure_complexity(
 
 
 def find_entities(text: str) -> list[str]:
-    """List names, acronyms, model numbers, years and quoted phrases, in order of appearance.
+    """Return names, acronyms, model numbers, years and quoted phrases, in order of appearance.
 
-    In a text in capitals, or in one that capitalises every word, capitals mark nothing.
+    In a text in capitals, or one that capitalises every word, capital letters are not taken as a sign of
+    names.
     """
     found = [(m.start(), m[1] or m[2]) for m in _QUOTED.finditer(text)]
     found += [(m.start(), m[0]) for m in _YEAR.finditer(text)]
@@ -146,7 +147,7 @@ def _find_names(text: str) -> list[tuple[int, str]]:
         while words and words[0].casefold().removesuffix("'s") in _NO_NAMES:
             start += len(words.pop(0)) + 1
             opens_sentence = False
-        # The capital of a sentence's first word is no sign of a name.
+        # A sentence's first word has a capital anyway, so on its own it is not taken for a name.
         plain = opens_sentence and len(words) == 1 and not words[0][1:].isupper() and text.strip() != match[0]
         if words and not plain:
             names.append((start, " ".join(words).removesuffix("'s")))

@@ -1,4 +1,4 @@
-"""What a question's own words say of its type where the router was unsure, or could not know who asks."""
+"""Adjusts the type of a question by its wording where the router was unsure or had no context."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ _FIRST_PERSON = lx.SINGULAR_FIRST | lx.PLURAL_FIRST | lx.POSSESSIVE_FIRST
 
 
 def by_its_kind(analysis: QueryAnalysis, question: str, threshold: float) -> QueryAnalysis:
-    """Return the analysis of a question with nothing to lean on: no conversation, no word on who asks.
+    """Return the analysis of a question without a conversation or user context: not contextual, if possible.
 
-    "When was it founded?" is put to the documents, so "it" is their subject, and the question goes to the
-    likeliest of the other types. One in the first person still depends on who asks, and "What about
-    Sundays?" on what was said.
+    "When was it founded?" is asked of the documents, so "it" is their subject, and the question gets the
+    likeliest of the other types. A question in the first person still depends on the user, and "What about
+    Sundays?" on what was said before; both stay as they are.
     """
     likely = analysis["probabilities"]
     named = {analysis["type"], *analysis["alternatives"]}
@@ -36,10 +36,11 @@ def by_its_kind(analysis: QueryAnalysis, question: str, threshold: float) -> Que
 
 
 def by_its_wording(analysis: QueryAnalysis, *, situated: bool) -> QueryAnalysis:
-    """Return the analysis of a question that was left open between two types, where its wording tells.
+    """Return the analysis of a question that was left open between two types, adjusted by its wording.
 
-    What may be contextual is so where the asker is `situated`, that is, says of themselves what it may depend
-    on. "Consequences of the outage" asks no fact, so of factual and analytical it is rather the second.
+    A question that may be contextual is contextual where the user is `situated`, that is, describes their own
+    situation. "Consequences of the outage" asks for no fact, so between factual and analytical it is rather
+    analytical.
     """
     open_types = {analysis["type"], *analysis["alternatives"]}
     if situated and "contextual" in analysis["alternatives"]:
@@ -53,5 +54,5 @@ def by_its_wording(analysis: QueryAnalysis, *, situated: bool) -> QueryAnalysis:
 
 
 def decided(analysis: QueryAnalysis, route: str, by: DecidedBy, why: str) -> QueryAnalysis:
-    """Return the analysis with a type that the router did not choose."""
+    """Return the analysis with a type that was decided elsewhere than in the router."""
     return {**analysis, "type": route, "decided_by": by, "reason": why, "alternatives": []}

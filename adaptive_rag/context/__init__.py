@@ -1,4 +1,4 @@
-"""The settings of one run: what the caller passes, then the environment, the config file, the default."""
+"""The settings of one run: the caller's values first, then the environment, config file and defaults."""
 
 from __future__ import annotations
 
@@ -67,9 +67,9 @@ if TYPE_CHECKING:
 
 CONFIG_FILE = "adaptive-rag.toml"
 ENV_PREFIX = "ADAPTIVE_RAG_"
-# The table of the config file that is for the web server alone.
+# The config file's table for the web server, which is not read here.
 SERVER_TABLE = "server"
-# Characters of a wrong value that a message repeats.
+# Maximum number of characters of a wrong value in an error message.
 LONGEST_VALUE = 200
 
 
@@ -199,16 +199,16 @@ class Context(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Read what is passed first, then the environment, the config file, and the recipe that they name."""
+        """Order the sources: passed values, environment, config file, and the recipe that these name."""
         return init_settings, env_settings, _ConfigFile(settings_cls), _Recipe(settings_cls)
 
     _is_served: bool = PrivateAttr(False)
     _learned: Path | None = PrivateAttr(None)
 
     def for_caller(self, learned: Path | None = None) -> Context:
-        """Return the settings as those of a server's caller, who reads no details of what went wrong.
+        """Return a copy of the settings for a server's caller, who is shown no details of errors.
 
-        `learned` is the file of what the server's router learned.
+        `learned` is the file with the learned weights of the server's router.
         """
         served = self.model_copy()
         served._is_served, served._learned = True, learned
@@ -216,7 +216,7 @@ class Context(BaseSettings):
 
     @property
     def learned(self) -> Path | None:
-        """The file of what the router learned; None stands for the user's own."""
+        """The file with the router's learned weights; None means the user's own file."""
         return self._learned
 
     def uses(self, mechanism: Mechanism) -> bool:
@@ -228,7 +228,7 @@ class Context(BaseSettings):
         return self.model is not None or self.models.fast_model is not None
 
     def fingerprint(self) -> str:
-        """Return a hash of the settings that change an answer, the index aside."""
+        """Return a hash of the settings that can change an answer, except the index."""
         names = [n for n in setting_names() if n not in _SAME_ANSWER and not n.startswith(_BESIDE_ANSWERS)]
         settings = {name: _plain(attrgetter(name)(self)) for name in names}
         return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
@@ -240,7 +240,7 @@ def _plain(value: object) -> object:
     return value if isinstance(value, str | int | float | bool | list | dict | None) else live_key(value)
 
 
-# Settings that do not change what a good answer is; the index is known by its version.
+# Settings that do not change what a good answer is. The index is identified by its version instead.
 _SAME_ANSWER = {
     "budget.deadline_s",
     "budget.max_llm_calls",
@@ -251,21 +251,21 @@ _SAME_ANSWER = {
     "retriever",
 }
 _BESIDE_ANSWERS = ("serving.", "web.", "bucket.")
-# A live object is known by its place in memory, which means something in this process only.
+# A live object is identified by its id, which is valid only in this process.
 _PROCESS = f"{os.getpid()}-{time.time_ns()}"
 
 
 def make_context(*layers: Mapping[str, Any], **settings: Any) -> Context:
-    """Build a Context, and turn a wrong value into one readable error.
+    """Build a Context, and report invalid values in one readable error.
 
     Args:
-        layers: settings by name, a later layer winning over an earlier one.
-        settings: settings by name, which win over all layers. A setting of a group is given as
+        layers: settings by name; a later layer takes precedence over an earlier one.
+        settings: settings by name, which take precedence over all layers. A setting of a group is given as
             `retrieval={"alpha": 0.5}` or, in a layer, as "retrieval.alpha".
 
     Raises:
-        ConfigurationError: a setting is unknown or out of bounds, and the message names each one; or the
-            config file cannot be read.
+        ConfigurationError: a setting is unknown or out of bounds (the message names each one), or the config
+            file cannot be read.
     """
     merged: dict[str, Any] = {}
     for layer in (*layers, settings):
@@ -281,7 +281,7 @@ def make_context(*layers: Mapping[str, Any], **settings: Any) -> Context:
 
 
 def by_group(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return settings with dotted names brought under their groups."""
+    """Return the settings with dotted names moved into their groups."""
     grouped: dict[str, Any] = {}
     for name, value in settings.items():
         group, dot, part = name.partition(".")
@@ -292,24 +292,24 @@ def by_group(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def is_setting(name: str) -> bool:
-    """Tell whether a name is that of a setting or of a group."""
+    """Tell whether a name is the name of a setting or a group."""
     return name in {*Context.model_fields, *setting_names()}
 
 
 def live_key(value: object) -> str:
-    """Name a live object for a cache key: the same object in the same process has the same name."""
+    """Return a cache key for a live object, the same for one object throughout this process."""
     return f"{type(value).__name__}-{id(value)}-{_PROCESS}"
 
 
 class _ConfigFile(TrustedConfigFile):
-    """Reads the config file without the server's table."""
+    """Reads the config file, except the server's table."""
 
     def __call__(self) -> dict[str, Any]:
         return {name: value for name, value in super().__call__().items() if name != SERVER_TABLE}
 
 
 class _Recipe(PydanticBaseSettingsSource):
-    """Gives the settings of the recipe that the sources before it name."""
+    """Provides the settings of the recipe that the preceding sources name."""
 
     def get_field_value(self, field: Any, field_name: str) -> tuple[Any, str, bool]:
         return None, field_name, False
@@ -317,7 +317,7 @@ class _Recipe(PydanticBaseSettingsSource):
     def __call__(self) -> dict[str, Any]:
         name = self.current_state.get("recipe")
         settings = recipe_settings(name) if name else {}
-        # `k` goes before a profile, so a recipe's own gives way to a profile that is asked for beside it.
+        # `k` takes precedence over a profile, so the recipe's `k` is dropped where a profile is set.
         by_profile = self.current_state.get("profile") is not None
         return {key: value for key, value in settings.items() if key != "k" or not by_profile}
 
@@ -330,14 +330,14 @@ def _merge(into: dict[str, Any], layer: Mapping[str, Any]) -> None:
 
 
 def _given(value: Any) -> Any:
-    """Return what was set of a group as a mapping; any other value as it is."""
+    """Return the values that were set in a group as a mapping; return any other value as it is."""
     if isinstance(value, Group):
         return {name: getattr(value, name) for name in value.model_fields_set}
     return value
 
 
 def setting_names() -> list[str]:
-    """Return the name of every setting; one of a group as "group.name"."""
+    """Return the names of all settings; those in a group are written "group.name"."""
     return [
         name
         for field in Context.model_fields
@@ -348,7 +348,7 @@ def setting_names() -> list[str]:
 
 
 def explain(error: ValidationError, allowed: Collection[str] = ()) -> str:
-    """Say in one line what is wrong with settings; `allowed` names those that a server's caller may set."""
+    """Describe in one line what is wrong with settings; `allowed` lists what a server's caller may set."""
     unknown: list[str] = []
     expected: dict[str, list[str]] = {}
     for problem in error.errors():
@@ -387,7 +387,7 @@ class CallerSettings(Group):
 
     @cached_property
     def context(self) -> Context:
-        """The whole settings: the operator's own, with what the caller has set before them."""
+        """The complete settings: the operator's, overridden by what the caller has set."""
         return make_context(self.model_dump(exclude_none=True))
 
 
@@ -400,7 +400,7 @@ def context_of(runtime: Runtime[Any]) -> Context:
 
 
 def is_served(runtime: Runtime[Any]) -> bool:
-    """Tell whether the question comes from a caller of a server, and not from the program's own user."""
+    """Tell whether the question comes from a server's caller rather than from the program's own user."""
     given = runtime.context
     return given._is_served if isinstance(given, Context) else isinstance(given, CallerSettings)
 

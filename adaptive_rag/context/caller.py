@@ -1,4 +1,4 @@
-"""What a caller of a server may set, pass and read; all else is the operator's."""
+"""What a caller of a server may set, pass and read; everything else is up to the operator."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from langgraph.runtime import Runtime
 
 ALLOWED = ("route", "k", "profile", "where", "retrieval.alpha", "budget.deadline_s")
-# What a call may pass: the keys of a question, and that of indexing.
+# The keys that a call may pass: those of a question, and `paths` for indexing.
 INPUTS = ("question", "user_context", "history", "messages", "paths")
-# A path is a file's name, not a text.
+# Limits on the number of paths, and on the characters of one path.
 MAX_PATHS, MAX_PATH = 100, 4096
 
 _log = logging.getLogger("adaptive_rag.serving")
@@ -44,7 +44,7 @@ class NothingToSet(CallerSettings):
 
 
 def caller_settings(operator: Context, routes: Sequence[str]) -> type[CallerSettings]:
-    """Return the form of what a caller may set, with the operator's ceilings as its bounds."""
+    """Return the form of the settings that a caller may change, bounded by the operator's limits."""
     ceilings = {"k": operator.serving.max_k, "budget.deadline_s": operator.budget.deadline_s}
     groups: dict[str, dict[str, Any]] = {}
     for name in ALLOWED:
@@ -53,7 +53,7 @@ def caller_settings(operator: Context, routes: Sequence[str]) -> type[CallerSett
         kind = Literal[tuple(routes)] if name == "route" else known.annotation
         bounds = [*known.metadata, *([Le(ceilings[name])] if name in ceilings else [])]
         bounded: Any = Annotated[(kind, *bounds)] if bounds else kind
-        # What is left out, or null, is as the operator has set it.
+        # A value that is left out or null keeps the operator's setting.
         field = bounded | None, Field(None, description=known.description)
         groups.setdefault(group, {})[part] = field
     fields = groups.pop("")
@@ -82,10 +82,10 @@ class _Given(CallerSettings):
 
 
 def check_settings(form: type[CallerSettings], given: Mapping[str, Any]) -> None:
-    """Refuse settings that a caller may not set, or that are beyond the operator's bounds.
+    """Check that a caller may set the given settings, and that they are within the operator's bounds.
 
     Raises:
-        InputError: the message names each one, its bound, and what may be set.
+        InputError: they are not; the message names each one, its bound, and what may be set.
     """
     unknown = [name for name in given if name not in form.model_fields]
     if unknown and not form.model_fields:
@@ -97,10 +97,10 @@ def check_settings(form: type[CallerSettings], given: Mapping[str, Any]) -> None
 
 
 def check_input(given: Any, serving: ServingSettings) -> None:
-    """Refuse an input of another form, or beyond the operator's bounds; None goes on with a thread.
+    """Check that an input has the right form and is within the operator's bounds; None resumes a thread.
 
     Raises:
-        InputError: the message names the key, what was got and the bound.
+        InputError: it is not; the message names the key, the value and the bound.
     """
     if given is None:
         return
@@ -121,10 +121,10 @@ def check_input(given: Any, serving: ServingSettings) -> None:
 
 
 def check_text(name: str, text: Any, most: int, setting: str) -> None:
-    """Refuse what is no text, or longer than the operator's bound.
+    """Check that a value is a text within the operator's bound.
 
     Raises:
-        InputError: the message names the bound and its setting.
+        InputError: it is not; the message names the bound and its setting.
     """
     if text is not None and not isinstance(text, str):
         raise InputError(f"{name} is not usable: expected a text, got {type(text).__name__}.")
@@ -135,7 +135,7 @@ def check_text(name: str, text: Any, most: int, setting: str) -> None:
 
 
 def _check_turns(name: str, turns: Any, texts: Sequence[str], serving: ServingSettings) -> None:
-    # One message stands for a list of one, as for the graph itself.
+    # A single message counts as a list of one, as it does in the graph.
     turns = [turns] if isinstance(turns, dict | str) else turns
     if turns is None:
         return
@@ -154,7 +154,7 @@ def _check_turns(name: str, turns: Any, texts: Sequence[str], serving: ServingSe
 
 
 def _length(value: Any) -> int:
-    """Count the characters of all texts in a value of plain data, however deep they stand."""
+    """Count the characters of all texts in plain data, at any depth."""
     total, waiting = 0, [value]
     while waiting:
         part = waiting.pop()
@@ -168,7 +168,7 @@ def _length(value: Any) -> int:
 
 
 def newest(history: Sequence[Turn], serving: ServingSettings) -> list[Turn]:
-    """Return the newest turns that are within the bounds, so that a long thread stays open to questions."""
+    """Return the newest turns that fit the bounds, so that a long thread can go on."""
     kept: list[Turn] = []
     left = serving.max_characters
     for turn in reversed(history[-serving.max_turns :]):
@@ -180,7 +180,7 @@ def newest(history: Sequence[Turn], serving: ServingSettings) -> list[Turn]:
 
 
 def user_of(runtime: Runtime[Any], context: Context) -> str | None:
-    """Return who asks: on a server the authenticated caller, whatever the settings say."""
+    """Return the id of the user; on a server it is the authenticated caller, whatever the settings say."""
     if not isinstance(runtime.context, CallerSettings):
         return context.user_id
     server = runtime.server_info
@@ -189,7 +189,7 @@ def user_of(runtime: Runtime[Any], context: Context) -> str | None:
 
 @contextmanager
 def shown_to_callers(runtime: Runtime[Any]) -> Iterator[None]:
-    """Keep from a server's caller what is not theirs to read: their own mistakes pass, the rest is logged.
+    """Hide internal errors from a server's caller: input errors and timeouts pass, all others are logged.
 
     Raises:
         ServedError: in place of an error that may quote a path, an address or a document.
@@ -205,7 +205,7 @@ def shown_to_callers(runtime: Runtime[Any]) -> Iterator[None]:
 
 
 def served_error(error: Exception) -> ServedError:
-    """Log an error under a short reference, and return the sentence that a caller reads instead."""
+    """Log an error under a short reference, and return the error that the caller sees instead."""
     reference = secrets.token_hex(4)
     told = "".join(traceback.format_exception(error))
     _log.error("Reference %s: %s\n%s", reference, redact(str(error)), redact(told))

@@ -1,4 +1,4 @@
-"""The settings that stand in groups, and the parts that can be left out."""
+"""The groups of settings, and the mechanisms that can be turned off."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ Profile = Literal["conservative", "balanced", "aggressive"]
 Selection = Literal["local", "model"]
 Fusion = Literal["weighted", "reciprocal-rank", "dense", "sparse"]
 Diversity = Literal["coverage", "mmr", "facility-location", "none"]
-# What a chat model may be asked for; each step but the answer of a question has a local way too.
+# The steps for which a chat model may be asked. Without one, a step is done locally or left out.
 ModelStep = Literal[
     "classify", "enhance", "decompose", "viewpoints", "infer", "contextualize", "score", "generate"
 ]
-# Parts that can be left out, to see what each is worth. The evaluation has an arm without each of them.
+# Mechanisms that can be turned off to measure their worth. The evaluation has an arm without each of them.
 Mechanism = Literal[
     "abstain",
     "analysis",
@@ -57,7 +57,7 @@ MECHANISMS: dict[Mechanism, str] = {
     "abstain": "saying that the documents do not hold the answer",
     "extractive-fallback": "replacing a model's draft that no passage supports",
 }
-# Those that change the answer alone, whatever was found.
+# The mechanisms that change only the answer, not what is retrieved.
 OF_ANSWERS: frozenset[Mechanism] = frozenset({"join", "abstain", "extractive-fallback"})
 
 
@@ -71,24 +71,24 @@ class Group(BaseModel):
 
 
 class _Shown(str):
-    """The text that stands for a value in a repr."""
+    """A text that a repr shows as it is, without quotes."""
 
     def __repr__(self) -> str:
         return str(self)
 
 
 def shown_args(args: Iterable[tuple[str | None, Any]]) -> Iterator[tuple[str | None, Any]]:
-    """Yield what a repr shows of settings: a base_url without its password, a live model without its key."""
+    """Yield the settings as a repr shows them, with passwords and keys redacted."""
     return ((name, _Shown(redact(repr(value)))) for name, value in args)
 
 
 def listed(value: Any) -> Any:
-    """Read "hedge,window" as the shell and the environment give it."""
+    """Split a value such as "hedge,window", as given in the shell or the environment."""
     return [name.strip() for name in value.split(",") if name.strip()] if isinstance(value, str) else value
 
 
 def paired(value: Any) -> Any:
-    """Read "classify=0,generate=0.2" as the shell and the environment give it."""
+    """Parse a value such as "classify=0,generate=0.2" or JSON, as given in the shell or the environment."""
     if not isinstance(value, str) or value.lstrip().startswith("{"):
         return json.loads(value) if isinstance(value, str) else value
     return dict(pair.split("=", 1) if "=" in pair else (pair, "") for pair in listed(value))
@@ -176,7 +176,7 @@ class BudgetSettings(Group):
     )
 
 
-# What a question is looked up by in the table of alphas: its intent, and its nearness to the domain.
+# The keys of the table of alphas: the intent of a question, or whether it is in the domain.
 AlphaKey = Literal[Intent, "in-domain", "off-domain"]
 
 

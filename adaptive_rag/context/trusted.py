@@ -1,7 +1,7 @@
-"""What the files of a folder may set: keys and other machines' addresses, once their user has said so.
+"""Trust in the files of a folder: they may name keys and other machines only if the user has allowed it.
 
-A folder of documents may come from anybody. A file in it that names where questions, passages and keys are
-sent would have them sent there, so that it counts only after it was looked at.
+A folder of documents may come from anybody. A file in it that names other machines could redirect questions,
+passages and keys to them, so it is used only after the user has looked at it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _ELSEWHERE = frozenset(("host", "hostaddr", "service", "servicefile"))
 
 
 class TrustedConfigFile(TomlConfigSettingsSource):
-    """Reads a config file whose addresses are this machine's, or which its user trusts."""
+    """Reads a config file if it names only this machine's addresses, or if the user trusts it."""
 
     def _read_file(self, file_path: Any) -> dict[str, Any]:
         found = super()._read_file(file_path)
@@ -43,7 +43,7 @@ class TrustedConfigFile(TomlConfigSettingsSource):
 
 
 def other_hosts(settings: Mapping[str, Any]) -> list[str]:
-    """Return the hosts beyond this machine that settings name; "?" for one that cannot be read."""
+    """Return the other hosts that settings name; "?" for one that cannot be determined."""
     return sorted({host for address in _addresses(settings) if (host := _other_host(address))})
 
 
@@ -51,7 +51,7 @@ def _other_host(address: str) -> str | None:
     host, parts = host_of(address), address.partition("://")
     if not is_loopback(host):
         return host or "?"
-    # s3://localhost is a bucket's name, and PostgreSQL connects to what a query of its address names
+    # the host of s3://localhost is a bucket's name, and PostgreSQL connects to a host in the address's query
     scheme, query = parts[0].partition("+")[0].lower(), parse_qs(parts[2].partition("?")[2])
     is_own = scheme in _SCHEMES_WITH_A_HOST and _ELSEWHERE.isdisjoint(query)
     return None if is_own else "?"
@@ -78,7 +78,7 @@ def _addresses(value: Any, name: str = "") -> Iterator[str]:
 
 
 def risky_variables(variables: Mapping[str, str | None]) -> list[str]:
-    """Return the variables that are no settings of ours, name other machines, or say what is trusted."""
+    """Return the variables that are not our settings, that name other machines, or that control trust."""
     return [
         name
         for name, value in variables.items()
@@ -89,21 +89,21 @@ def risky_variables(variables: Mapping[str, str | None]) -> list[str]:
 
 
 def is_trusted(file: Path) -> bool:
-    """Tell whether the user said that a file, as it is now, may set what it does."""
+    """Tell whether the user trusts a file in its current state."""
     return bool(os.environ.get(VARIABLE)) or said_of(file) is True
 
 
 def said_of(file: Path) -> bool | None:
-    """Return what the user said of a file as it is now; None where nobody was asked."""
+    """Return whether the user trusts a file in its current state; None where they have not been asked."""
     digest, trusted = _read().get(str(file.absolute()), (None, None))
     return trusted if digest == _digest(file) else None
 
 
 def say(file: Path, *, trusted: bool) -> None:
-    """Keep what the user said of a file; another content is asked for anew.
+    """Store whether the user trusts a file; after a change of its content they are asked again.
 
     Raises:
-        ConfigurationError: it cannot be kept.
+        ConfigurationError: the decision cannot be stored.
     """
     known = {**_read(), str(file.absolute()): (_digest(file), trusted)}
     try:

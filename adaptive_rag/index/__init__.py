@@ -1,4 +1,4 @@
-"""Chunks to disk, and back by vector or by words."""
+"""The index: stores chunks on disk and finds them by vector or by words."""
 
 from adaptive_rag.index.check import IndexCheck
 from adaptive_rag.index.index import Index, describe_fields

@@ -1,4 +1,4 @@
-"""Reads the sources of a run ahead, in another thread, while those before them are embedded."""
+"""Reads the next sources of a run in another thread while earlier ones are embedded."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from adaptive_rag.index.plan import Work
 if TYPE_CHECKING:
     from adaptive_rag.ingest import Failure, SourceText
 
-# Small files are embedded several at a time; large ones are held as few as can be.
+# Several small files are embedded at a time; of large files, as few as possible are held in memory.
 _MOST_AHEAD = 16
 _LARGE = 4_000_000  # bytes
 
 
 @contextmanager
 def reading_ahead(work: Sequence[Work]) -> Iterator[Iterator[tuple[Work, SourceText | Failure]]]:
-    """Begin to read at once, and yield each source with its text or why it cannot be read, in order.
+    """Start reading at once, and yield each source in order, with its text or why it cannot be read.
 
-    Leaving the `with` block gives up what is being read.
+    Leaving the `with` block cancels the reading.
     """
     waiting: deque[tuple[Work, Future[SourceText | Failure]]] = deque()
     upcoming, stop = iter(work), threading.Event()

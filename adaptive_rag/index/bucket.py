@@ -1,4 +1,4 @@
-"""A bucket as the home of an index: objects, and writes that hold only where nobody has written meanwhile."""
+"""A bucket as the location of an index: objects, and writes that fail if another process wrote meanwhile."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 PIECE = 2**20
 SCHEMES = ("s3", "gs", "az")
-# A store that is gone is named after some seconds, and one that stumbles is asked again.
+# Requests that fail are retried; a store that is down is reported after some seconds.
 RETRIES, RETRY_SECONDS = 5, 20
-# By a part of a store's or network's error message: its meaning, and how to mend it.
+# Parts of error messages of stores and networks, with their meaning and what to do.
 REFUSALS = {
-    # where a rented machine is asked for the credentials of its role
+    # the address where a cloud machine offers the credentials of its role
     "169.254.169.254": "no credentials were found. Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY; those of "
     'the AWS command line are set by: eval "$(aws configure export-credentials --format env)"',
     "ExpiredToken": "the credentials have expired. Get new ones, with their AWS_SESSION_TOKEN",
@@ -42,29 +42,29 @@ REFUSALS = {
     "HTTP error": "the connection broke off. Look at the network and at AWS_ENDPOINT_URL",
 }
 
-# The state of an object, for the next conditional write; None where there is no object.
+# The state of an object, for the next conditional write; None if there is no object.
 Tag: TypeAlias = "UpdateVersion | None"
 
 
 class ChangedError(Exception):
-    """An object was written by somebody else since it was read; it is as they wrote it."""
+    """Another process has written an object since it was read; its version stays."""
 
 
 class Bucket:
     """A prefix in an object store.
 
-    Its methods raise IndexUnreachableError where the store does not answer, or refuses.
+    Its methods raise IndexUnreachableError if the store does not answer or denies access.
     """
 
     path = None
     taken_over = False
-    """Whether another process took over writing, because this one did not renew its lease."""
+    """Whether another process has taken over the lease because this one did not renew it."""
 
     def __init__(self, uri: str) -> None:
-        """Name the place; nothing is asked of the store yet.
+        """Set the location; no request is sent yet.
 
         Raises:
-            ConfigurationError: it is of no kind that can hold an index.
+            ConfigurationError: the URI has a scheme that cannot hold an index.
             MissingExtraError: the package `obstore` is not installed.
         """
         scheme = uri.partition("://")[0]
@@ -73,7 +73,7 @@ class Bucket:
                 f"index = {uri!r} is in no place that can hold an index: expected a folder, or a bucket "
                 "such as s3://bucket/kb, gs://bucket/kb or az://container/kb."
             )
-        # The whole first: of two threads that import a part of it at once, one would see the whole half made.
+        # The package first: when two threads import a submodule at once, one may see the package half loaded.
         import_extra("obstore", extra="s3", purpose="An index in a bucket")
         stores = import_extra("obstore.store", extra="s3", purpose="An index in a bucket")
         self.uri = uri.rstrip("/")
@@ -82,30 +82,30 @@ class Bucket:
             self._store = stores.from_url(self.uri, retry_config=retry, client_options={"allow_http": True})
 
     def read(self, name: str) -> bytes | None:
-        """Return the content of an object, or None where there is none."""
+        """Return the content of an object, or None if there is none."""
         return self.read_tagged(name)[0]
 
     def read_tagged(self, name: str) -> tuple[bytes | None, Tag]:
-        """Return the content of an object, and the tag to write over it by; both None where there is none."""
+        """Return the content of an object and the tag for overwriting it; both None if there is none."""
         with self._asking():
             try:
                 found = self._store.get(name)
                 return bytes(found.bytes()), _tag(found.meta)
             except FileNotFoundError as error:
-                if refusal(error):  # not the object is missing, but the bucket
+                if refusal(error):  # the bucket is missing, not the object
                     raise unreachable(self.uri, error) from error
                 return None, None
 
     def write(self, name: str, content: bytes) -> None:
-        """Put one object, whatever was there."""
+        """Write an object, whatever was there."""
         with self._asking():
             self._store.put(name, content, use_multipart=False)
 
     def swap(self, name: str, content: bytes, tag: Tag) -> Tag:
-        """Put one object where it is still as it was when it was read, and return its new tag.
+        """Write an object if it has not changed since it was read, and return its new tag.
 
         Raises:
-            ChangedError: somebody else has written it meanwhile, or has removed it.
+            ChangedError: another process has written or removed it meanwhile.
         """
         from obstore.exceptions import AlreadyExistsError, BaseError, PreconditionError
 
@@ -113,7 +113,7 @@ class Bucket:
             with self._asking():
                 return _tag(self._store.put(name, content, mode="create" if tag is None else tag))
         except (AlreadyExistsError, PreconditionError, IndexUnreachableError, FileNotFoundError) as error:
-            # Where an answer was lost on its way, the request is sent again and meets its own object.
+            # If a response was lost, the request is sent again and finds the object that it wrote itself.
             found, present = self.read_tagged(name)
             if found == content:
                 return present
@@ -122,7 +122,7 @@ class Bucket:
             raise
 
     def stamp(self, name: str) -> Hashable:
-        """Return what changes with the object; None where there is none."""
+        """Return tag, version and time of an object, which change with it; None if there is none."""
         from obstore.exceptions import BaseError
 
         try:
@@ -130,41 +130,41 @@ class Bucket:
         except FileNotFoundError:
             return None
         except BaseError:
-            # This kind of request is refused without a reason; the other kind says it.
+            # A HEAD request is refused without a reason; a GET request gives it.
             self.read(name)
             raise
         return meta["e_tag"], meta["version"], meta["last_modified"]
 
     def names(self, folder: str = "") -> list[str]:
-        """Return the names of what lies under the prefix, or under one below it."""
+        """Return the names under the prefix, or under a prefix below it."""
         with self._asking():
             found = self._store.list_with_delimiter(f"{folder}/" if folder else None)
         paths = [*found["common_prefixes"], *(each["path"] for each in found["objects"])]
         return sorted(path.rpartition("/")[2] for path in paths)
 
     def sizes(self, names: Iterable[str]) -> dict[str, int]:
-        """Return the sizes in bytes of those objects that are there."""
+        """Return the sizes in bytes of the objects that exist."""
         asked = set(names)
         found: dict[str, int] = {}
         with self._asking():
-            # a list of a thousand costs as much as one object alone
+            # listing a thousand objects costs as much as asking for one
             for batch in self._store.list() if asked else ():
                 found.update((each["path"], each["size"]) for each in batch if each["path"] in asked)
         return found
 
     def pieces(self, name: str) -> Iterator[Buffer]:
-        """Go through the content of an object."""
+        """Yield the content of an object in pieces."""
         with self._asking():
             yield from self._store.get(name).stream(min_chunk_size=PIECE)
 
     def remove(self, name: str) -> None:
-        """Remove an object; it may be missing."""
+        """Remove an object, if it exists."""
         with self._asking(), suppress(FileNotFoundError):
             self._store.delete(name)
 
     @contextmanager
     def _asking(self) -> Iterator[None]:
-        """Translate the store's errors, but for those that a caller handles."""
+        """Translate the store's errors, except those that a caller handles."""
         from obstore.exceptions import AlreadyExistsError, BaseError, PreconditionError
 
         try:
@@ -176,18 +176,18 @@ class Bucket:
 
 
 def _tag(meta: Mapping[str, Any]) -> Tag:
-    # S3 and Azure go by the one, Google by the other
+    # S3 and Azure use the first, Google the second
     tag: UpdateVersion = {"e_tag": meta["e_tag"]}
     return {**tag, "version": meta["version"]} if meta["version"] else tag
 
 
 def refusal(error: BaseException) -> str:
-    """Return what a store's error means and how it is mended; empty where that is not known."""
+    """Return what a store's error means and what to do about it; empty if unknown."""
     said = str(error)
     return next((plain for sign, plain in REFUSALS.items() if sign in said), "")
 
 
 def unreachable(uri: str, error: BaseException) -> IndexUnreachableError:
-    """Return the error that says why a bucket does not do as asked."""
+    """Return an error that says why a bucket cannot be reached."""
     what = refusal(error) or str(error).splitlines()[0]
     return IndexUnreachableError(f"The index {uri} cannot be reached: {what}.")

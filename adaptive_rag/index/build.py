@@ -1,4 +1,4 @@
-"""Documents to a complete index: under the lock, planned, and made by a run, or shard by shard."""
+"""Builds or updates an index from documents: takes the lock, plans and makes a run, or one per shard."""
 
 from __future__ import annotations
 
@@ -51,30 +51,30 @@ LOCK_WAIT_SECONDS = 600.0
 
 @dataclass(frozen=True, kw_only=True)
 class BuildOptions:
-    """How documents become an index."""
+    """Options for building an index."""
 
     embeddings: str | Embeddings | None = None
     """The embedding model; by default the embedded one."""
     chunk_size: int = DEFAULT_CHUNK_SIZE
     chunk_overlap: int = DEFAULT_CHUNK_OVERLAP
     sentence_vectors: bool | SentenceVectors = True
-    """True or "apart" embeds each sentence by itself, "pooled" takes all from the run of their chunk, in
-    about half the time, False or "none" keeps none."""
+    """True or "apart" embeds each sentence by itself; "pooled" takes all from one pass over their chunk, in
+    about half the time; False or "none" stores none."""
     progress: Callable[[Progress], None] | None = None
     include: Sequence[str] = ()
-    """Of the folders only the files are read that this names, if it names any, and none that `exclude`, a
-    `.gitignore` or the built-in list leaves out; patterns are written as in `.gitignore`."""
+    """If given, only these files of the folders are read. Files that `exclude`, a `.gitignore` or the
+    built-in list names are never read. Patterns are written as in `.gitignore`."""
     exclude: Sequence[str] = ()
     prune: bool = True
-    """Whether what vanished from the folders named is removed."""
+    """Whether documents that vanished from the given folders are removed from the index."""
     rebuild: bool = False
-    """Make the index anew, with other settings if need be; the old one serves until the new is complete."""
+    """Build the index again, with other settings if need be; the old one serves until the new is complete."""
     ray: str | None = None
     """Address of a Ray cluster whose workers read and embed: "HOST:PORT", "auto" for one on this machine, or
-    "local" to start one here for this run."""
+    "local" to start one on this machine for this run."""
     shards: int | None = None
-    """Make a new index of so many, each an index of its own with its share of the documents; by Ray each is
-    made whole, its indexes of words and vectors too, by a worker of its own."""
+    """Build a new index of this many shards, each an index with its share of the documents. With Ray, one
+    worker builds all of a shard, with its word index and vector index."""
     wait_seconds: float = LOCK_WAIT_SECONDS
     on_wait: Callable[[str], None] | None = None
 
@@ -83,20 +83,20 @@ def build_index(documents: Documents, uri: str | Path, **options: Any) -> IndexR
     """Bring an index up to date with files, folders, web addresses, source texts or LangChain documents.
 
     The options are the fields of `BuildOptions`. A `Site` says how many links are followed from an address;
-    an address alone is that page alone.
+    a plain address means that page only.
 
-    What is unchanged costs nothing, what changed is replaced, and what vanished is removed. Files of the same
-    content are stored once, under all their names, and a file that was moved or renamed keeps its chunks. A
-    run that breaks off leaves the last complete state; the next run goes on from there.
+    Unchanged documents are skipped, changed ones are replaced, and vanished ones are removed. Files with
+    the same content are stored once, under all their names, and a file that was moved or renamed keeps its
+    chunks. An interrupted run leaves the last complete state; the next run continues from there.
 
     Raises:
         IndexDamagedError: files of the index are missing or were changed.
         IndexMismatchError: the index was made with other settings, or the folder is not an index.
-        IndexingError: nothing could be read, the place cannot be written, or another process
-            holds the index for longer than `wait_seconds`, or has written it meanwhile.
-        IndexUnreachableError: a bucket or a database does not answer, or refuses.
+        IndexingError: nothing could be read, the location cannot be written, or another process
+            holds the lock for longer than `wait_seconds`, or has written to the index meanwhile.
+        IndexUnreachableError: a bucket or a database does not answer, or denies access.
         ConfigurationError: a path, a pattern or a setting is wrong, or no cluster is at the address `ray`.
-        MissingExtraError: a cluster is asked for, and Ray is not installed.
+        MissingExtraError: `ray` is given, and Ray is not installed.
     """
     return _build(documents, uri, BuildOptions(**options))
 
@@ -132,7 +132,7 @@ def _build(documents: Documents | Share, uri: str | Path, options: BuildOptions)
             before = _state_before(location, manifest, settings, rebuild=options.rebuild)
             return _bring_up_to_date(documents, location, before, model, options)
     except BaseException:
-        if locked:  # else what lies there is the start of the process that holds the lock
+        if locked:  # otherwise the files belong to the first run of the process that holds the lock
             remove_failed_start(location)
         raise
 
@@ -144,7 +144,7 @@ def _bring_up_to_date(
     model: str | Embeddings,
     options: BuildOptions,
 ) -> IndexReport:
-    """Plan a run and make it, while the index is held for writing."""
+    """Plan and make a run; the caller holds the write lock."""
     from adaptive_rag.ingest import Note, Patterns
 
     started = time.perf_counter()
@@ -156,11 +156,11 @@ def _bring_up_to_date(
     report = IndexReport(unchanged=plan.unchanged, failed=plan.failed, unknown=sorted(set(plan.unknown)))
     run = IndexingRun(location, model, before, report, options.progress, publish_at_end=options.rebuild)
     run.remove_replaced()
-    # a shard may have no document yet, and none that can be read
+    # a shard may have no document, or none that can be read
     is_shard = isinstance(documents, Share)
     rescue: Rescue | None = (lambda _: {}) if is_shard else None
     if plan.work or plan.removed or options.rebuild or (is_shard and before.version is None):
-        # Ray is started only where there is something to read; its workers load a model by name
+        # Ray is started only if there is something to read; its workers load a model by name
         sent = model.name if isinstance(model, OnnxEmbeddings) else options.embeddings or model
         by_ray = options.ray and plan.work
         with open_cluster(str(options.ray), plan.work, sent) if by_ray else nullcontext() as cluster:
@@ -180,13 +180,12 @@ def _bring_up_to_date(
 
 
 def build_shards(documents: Documents, location: Location, options: BuildOptions) -> IndexReport:
-    """Bring each shard up to date with its share of the documents; by Ray each in a process of its own.
+    """Bring each shard up to date with its share of the documents; with Ray, each in its own process.
 
-    A run that breaks off leaves the last complete state of each shard.
+    An interrupted run leaves the last complete state of each shard.
 
     Raises:
-        ConfigurationError: the number of shards is another one than the index has, or the place cannot hold
-            shards.
+        ConfigurationError: the index has another number of shards, or the location cannot hold shards.
         IndexingError: nothing could be read.
     """
     uris = _lay_out(location, options.shards)
@@ -215,13 +214,13 @@ def build_shards(documents: Documents, location: Location, options: BuildOptions
 
 
 def build_part(part: Share, uri: str, folder: str, options: BuildOptions) -> IndexReport:
-    """Build one shard in a worker, in which files are named as they are from the folder of the caller."""
+    """Build one shard in a worker; file names are relative to `folder`, the caller's working directory."""
     with contextlib.chdir(folder):
         return _build(part, uri, options)
 
 
 def _lay_out(location: Location, shards: int | None) -> list[str]:
-    """Return where the shards lie; of a new index, write how many there are."""
+    """Return the URIs of the shards; for a new index, first write how many there are."""
     if isinstance(location, Database):
         raise ConfigurationError(
             f"{location.uri} is a database: shards are folders, or prefixes of a bucket."
@@ -249,7 +248,7 @@ def _lay_out(location: Location, shards: int | None) -> list[str]:
 def _model_of(
     manifest: Manifest | None, embeddings: str | Embeddings | None
 ) -> tuple[str | Embeddings, str, int]:
-    """Return the model to index with, its name and its dimension; what is known is not loaded."""
+    """Return the embedding model, its name and its dimension; it is not loaded if the manifest has these."""
     embeddings = MINILM if embeddings is None else embeddings
     if manifest and embeddings == manifest.settings.embeddings:
         return embeddings, manifest.settings.embeddings, manifest.settings.dimension
@@ -262,10 +261,10 @@ def _model_of(
 def _state_before(
     location: Location, manifest: Manifest | None, wanted: Settings, *, rebuild: bool
 ) -> Manifest:
-    """Return the state to start from: the index's own, or an empty one.
+    """Return the state to start from: that of the index, or an empty one.
 
     Raises:
-        IndexMismatchError: its settings are others; the message names both and the command that mends it.
+        IndexMismatchError: the index has other settings; the message names both and the rebuild command.
     """
     if manifest is None or rebuild:
         table, generation = next_table(location, manifest), manifest.generation if manifest else 0

@@ -1,4 +1,4 @@
-"""Vectors by content: what was embedded once, in this index, is not embedded again."""
+"""A cache of vectors by content: a text that was embedded for this index is not embedded again."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from adaptive_rag.private import make_file
 from adaptive_rag.text.vectors import Vectors
 
 FILE = "embeddings.sqlite"
-# About 300 MB at 384 dimensions; the oldest entries go first.
+# About 300 MB at 384 dimensions; the oldest entries are removed first.
 ENTRIES_KEPT = 200_000
 _KEYS_PER_QUERY = 500
 
@@ -24,8 +24,8 @@ _KEYS_PER_QUERY = 500
 class EmbeddingCache:
     """A table (model, SHA-256 of the text) -> vector, checksum. It may be lost at any time without harm.
 
-    An entry that is not as it was written is not found. A cache that cannot be written is left alone:
-    indexing goes on without it. One that is broken as a whole is removed and begun anew.
+    Damaged entries are ignored. If the cache cannot be written, indexing goes on without it. If the file
+    is corrupt, it is removed and a new one is created.
     """
 
     def __init__(self, folder: Path | None) -> None:
@@ -35,7 +35,7 @@ class EmbeddingCache:
         self._open()
 
     def get(self, model: str, texts: Sequence[str]) -> list[Vectors | None]:
-        """Return the vector of each text, None where it is not held."""
+        """Return the vector of each text, or None if it is not cached."""
         keys = [_key(model, text) for text in texts]
         found: dict[bytes, bytes] = {}
         for start in range(0, len(keys), _KEYS_PER_QUERY):
@@ -46,26 +46,26 @@ class EmbeddingCache:
         return [np.frombuffer(found[key], dtype=np.float32) if key in found else None for key in keys]
 
     def put(self, model: str, texts: Sequence[str], vectors: Vectors) -> None:
-        """Hold the vectors of texts."""
+        """Store the vectors of texts."""
         self.lend([_key(model, text) for text in texts], vectors)
 
     def lend(self, keys: Sequence[bytes], vectors: Vectors) -> None:
-        """Hold vectors under keys that another cache gave them."""
+        """Store vectors under keys taken from another cache."""
         pairs = [(key, row.tobytes()) for key, row in zip(keys, vectors, strict=True)]
         rows = [(key, vector, _checksum(key, vector)) for key, vector in pairs]
         self._run("INSERT OR REPLACE INTO entries VALUES (?, ?, ?)", rows, many=True)
 
     def entries(self) -> tuple[list[bytes], Vectors]:
-        """Return all keys, and the vector of each; they have one dimension where one model made them."""
+        """Return all keys and their vectors, which must all have the same dimension."""
         rows = self._run("SELECT key, vector FROM entries ORDER BY key")
         return [key for key, _ in rows], np.stack([np.frombuffer(row, dtype=np.float32) for _, row in rows])
 
     def trim(self) -> None:
-        """Let go of the oldest entries beyond the bound."""
+        """Remove the oldest entries beyond `ENTRIES_KEPT`."""
         self._run("DELETE FROM entries WHERE rowid <= (SELECT max(rowid) FROM entries) - ?", [ENTRIES_KEPT])
 
     def mend(self) -> None:
-        """Remove the entries that are not as they were written, or the whole file where it is broken."""
+        """Remove damaged entries, or the whole file if it is corrupt."""
         if self._database is None or self._folder is None:
             return
         self._database.create_function("is_whole", 3, _is_whole, deterministic=True)
@@ -75,7 +75,7 @@ class EmbeddingCache:
             self._begin_anew()
 
     def close(self) -> None:
-        """Close the file; the cache is empty from now on."""
+        """Close the file; from now on the cache is empty."""
         if self._database is not None:
             self._database.close()
             self._database = None
@@ -86,15 +86,15 @@ class EmbeddingCache:
         with suppress(sqlite3.Error, OSError):
             make_file(self._folder / FILE)
             self._database = sqlite3.connect(self._folder / FILE, timeout=5)
-            # a value that became text need not be UTF-8
+            # in a damaged entry, a value may have become text that is not UTF-8
             self._database.text_factory = bytes
-        # what a power cut takes is only cached
+        # a power cut can only lose cached data
         self._run("PRAGMA synchronous = OFF")
         columns = "key BLOB PRIMARY KEY, vector BLOB NOT NULL, checksum BLOB NOT NULL"
         self._run(f"CREATE TABLE IF NOT EXISTS entries ({columns})")
 
     def _begin_anew(self) -> None:
-        """Remove a broken file, once, and begin another."""
+        """Remove a corrupt file and create a new one; this happens only once."""
         if self._folder is None or not self._renewable:
             return
         self._renewable = False
@@ -104,7 +104,7 @@ class EmbeddingCache:
             self._open()
 
     def _run(self, statement: str, values: Sequence[Any] = (), *, many: bool = False) -> list[Any]:
-        """Run one statement in a transaction of its own; nothing is found where it fails."""
+        """Run one statement in its own transaction; return no rows if it fails."""
         if self._database is None:
             return []
         try:
@@ -118,7 +118,7 @@ class EmbeddingCache:
 
 
 def cache_damage(folder: Path) -> str:
-    """Return what is damaged in the cache of a folder; empty where nothing is."""
+    """Return what is damaged in the cache of a folder, or an empty string."""
     file = folder / FILE
     if not file.exists():
         return ""
@@ -130,7 +130,7 @@ def cache_damage(folder: Path) -> str:
             rows = database.execute("SELECT key, vector, checksum FROM entries")
             changed = sum(not _is_whole(*row) for row in rows)
     except sqlite3.Error as error:
-        # one that a killed run was writing is whole again once it is next opened for writing
+        # SQLite recovers a file that a killed run was writing when it is next opened for writing
         return str(error) if _is_damage(error) else ""
     return f"{changed} vectors have changed since they were written" if changed else ""
 
@@ -144,13 +144,13 @@ def _checksum(key: bytes, vector: bytes) -> bytes:
 
 
 def _is_whole(key: Any, vector: Any, checksum: Any) -> bool:
-    """Tell whether an entry is as it was written; a damaged one may hold values of any kind."""
+    """Tell whether an entry is intact; a damaged one may have values of any type."""
     return isinstance(key, bytes) and isinstance(vector, bytes) and checksum == _checksum(key, vector)
 
 
 def _is_damage(error: sqlite3.Error) -> bool:
-    """Tell a broken file from one that is locked, full or read-only."""
-    # SQLITE_ERROR: a table or a column that was there has another name now. An extended code of SQLite
-    # has the plain one in its last byte.
+    """Tell whether an error means a corrupt file, rather than a locked, full or read-only one."""
+    # SQLITE_ERROR: the name of a table or column has changed. The last byte of an extended error code of
+    # SQLite is the primary code.
     broken = (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
     return getattr(error, "sqlite_errorcode", sqlite3.SQLITE_OK) & 0xFF in broken

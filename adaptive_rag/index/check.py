@@ -1,4 +1,4 @@
-"""Whether an index is as it was written: its manifest, its files, its rows, its word and vector index."""
+"""Check that an index is as it was written: manifest, files, rows, word index and vector index."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ ROWS, STORE, SOURCES = "rows", "table", "sources"
 
 
 class Damage(NamedTuple):
-    """A part of an index that is not as it was written, such as a file, and what is wrong with it."""
+    """A damaged part of an index, such as a file, and what is wrong with it."""
 
     part: str
     found: str
@@ -41,18 +41,18 @@ class Damage(NamedTuple):
 
 @dataclass(slots=True)
 class IndexCheck:
-    """What a check of an index found; `mend` is the command that mends it, empty where nothing is to do."""
+    """The result of a check; `mend` is the command that repairs the index, empty if nothing is damaged."""
 
     index: str
     deep: bool
-    """Whether contents were compared, and not only sizes and counts."""
+    """Whether file contents were compared, not just sizes and counts."""
     chunks: int = 0
     sources: int = 0
     files: int = 0
     bytes: int = 0
     damages: list[Damage] = field(default_factory=list)
     incomplete: list[str] = field(default_factory=list)
-    """Sources whose chunks are not all there and sound."""
+    """Sources with missing or damaged chunks."""
     mend: str = ""
 
     @property
@@ -62,13 +62,13 @@ class IndexCheck:
 
 
 def check_index(uri: str | Path, *, deep: bool = False) -> IndexCheck:
-    """Compare an index with what its manifest says of it; nothing is changed.
+    """Compare an index with its manifest, without changing anything.
 
-    The fast check compares the manifest with its checksum, the sizes of the files, and the counts of the
-    store. With `deep` it compares all contents with their checksums, and goes through rows and cache.
+    The fast check verifies the checksum of the manifest, the sizes of the files and the counts of the
+    store. With `deep`, it also verifies the checksum of every file and reads all rows and the cache.
 
     Raises:
-        IndexMismatchError: there is no index, or none of ours.
+        IndexMismatchError: there is no index, or it is not one of ours.
     """
     location = open_files(uri, "index --check")
     manifest, damages = manifest_or_copy(location)
@@ -82,7 +82,7 @@ def check_index(uri: str | Path, *, deep: bool = False) -> IndexCheck:
 
 
 def manifest_or_copy(location: Location) -> tuple[Manifest | None, list[Damage]]:
-    """Return the manifest of an index, or its copy where it is damaged, with what is wrong then."""
+    """Return the manifest and no damage, or the copy of a damaged manifest and what is wrong with it."""
     try:
         return complete_manifest(location), []
     except IndexDamagedError as error:
@@ -108,7 +108,7 @@ def examine(location: Location, manifest: Manifest, *, deep: bool) -> IndexCheck
         reader = TableReader(location.uri, manifest)
         found.damages += _check_counts(reader)
         if deep:
-            # what is known to be damaged would make LanceDB panic
+            # LanceDB would panic on files that are known to be damaged
             found.damages += () if changed else _ask_indexes(reader)
             _check_rows(location, reader, changed, found)
     except IndexDamagedError as error:
@@ -122,7 +122,7 @@ def examine(location: Location, manifest: Manifest, *, deep: bool) -> IndexCheck
 
 
 def _check_rows(location: Location, reader: TableReader, changed: Collection[str], found: IndexCheck) -> None:
-    """Go through the rows of those files that are as they were written."""
+    """Check the rows in the files that are intact."""
     manifest = reader.manifest
     intact = [each for each in fragments_of(location, manifest) if not set(changed) & set(each.files)]
     census = count_rows(reader.table, intact, manifest.settings)
@@ -135,7 +135,7 @@ def _check_rows(location: Location, reader: TableReader, changed: Collection[str
 
 
 def fragments_of(location: Location, manifest: Manifest) -> list[Fragment]:
-    """Return the fragments of the version; none where no list of them can be read."""
+    """Return the fragments of the table version, or an empty list if they cannot be read."""
     assert manifest.version is not None
     try:
         return read_version(location, manifest.table, manifest.version).fragments
@@ -144,13 +144,13 @@ def fragments_of(location: Location, manifest: Manifest) -> list[Fragment]:
 
 
 def _check_counts(reader: TableReader) -> Iterator[Damage]:
-    """Compare the counts of the manifest and the indexes that the table has with those it should have."""
+    """Yield what is wrong with the counts of the manifest and with the indexes of the table."""
     manifest = reader.manifest
     counted = count_chunks(manifest.sources)
     if counted != manifest.chunks:
         yield Damage(SOURCES, f"have {counted} chunks together, and the manifest says {manifest.chunks}")
     expected = {TEXT: "word index", ID: "index of ids"} if manifest.chunks else {}
-    # a first run makes the vector index at its end, after states that it published on its way
+    # a first run builds the vector index at its end; the states that it published before have none
     if manifest.chunks > neighbours.EXACT_UP_TO and manifest.recall is not None:
         expected[VECTOR] = "vector index"
     with reading(reader.table.name, "its list of indexes"):
@@ -159,7 +159,7 @@ def _check_counts(reader: TableReader) -> Iterator[Damage]:
 
 
 def _ask_indexes(reader: TableReader) -> Iterator[Damage]:
-    """Ask each index once: for the words, the id and the vector of a chunk."""
+    """Query each index once, with the words, the id and the vector of one chunk."""
     if not reader.manifest.chunks:
         return
     try:

@@ -1,4 +1,4 @@
-"""A Ray cluster whose workers read, split and embed; plan, lock and writing stay with the run that asks."""
+"""A Ray cluster whose workers read, split and embed; the calling run plans, locks and writes."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ if TYPE_CHECKING:
     from adaptive_rag.ingest import Failure
 
 PACKAGE = "adaptive-rag"
-# What a task takes of its node: a core, and the memory of the models, the file that is read and its rows.
+# A task takes one core of its node, and this memory for the models, the file that is read and its rows.
 TASK_MEMORY = 1_000_000_000
-# A task is lost with its worker: it is some seconds of work, or one file. In a small run tasks are smaller,
-# so that all workers have some.
+# When a worker is lost, its task is lost too. So a task is some seconds of work, or one file; in a small run
+# tasks are smaller, so that every worker gets some.
 MOST_BYTES, FEWEST_BYTES, SOURCES_PER_TASK, TASKS_EACH = 256_000, 8_000, 64, 8
-TASKS_AHEAD = 2  # for each that can run
+TASKS_AHEAD = 2  # for each task that can run at once
 RETRIES = 3
 CONNECT_SECONDS, CHECK_SECONDS, POLL_SECONDS = 5.0, 120.0, 1.0
-# How long a cluster may be without any node that can work.
+# Longest time that a cluster may have no usable node.
 WITHOUT_NODES_SECONDS = 60.0
 FILES_CHECKED = 3
 LOCAL, ANY = "local", "auto"
@@ -50,7 +50,7 @@ LOCAL, ANY = "local", "auto"
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """What a worker made of some sources, in their order, and where."""
+    """The results of a worker for some sources, in their order, and the node that it ran on."""
 
     node: str
     parts: list[Failure | SourceRecord]
@@ -61,14 +61,14 @@ class Batch:
 
 @contextmanager
 def open_cluster(address: str, work: Sequence[Work], embeddings: str | Embeddings) -> Iterator[Cluster]:
-    """Connect to the cluster at an address, or start one on this machine; leave it at the end.
+    """Connect to the cluster at an address, or start one on this machine; disconnect at the end.
 
-    A program that is connected to a cluster already stays so, and that one is used.
+    If the program is already connected to a cluster, that one is used and stays connected.
 
     Raises:
         MissingExtraError: Ray is not installed.
-        ConfigurationError: no cluster is there, or it cannot be used: another version of Ray, Python or this
-            package, no node with a core and the memory that a task takes.
+        ConfigurationError: there is no cluster, or it cannot be used: it has another version of Ray, Python
+            or this package, or no node with a core and the memory that a task takes.
         IndexingError: a node cannot read the documents.
     """
     with connected(address, work) as ray:
@@ -76,13 +76,13 @@ def open_cluster(address: str, work: Sequence[Work], embeddings: str | Embedding
 
 
 def run_each(address: str, function: Callable[..., Any], calls: Mapping[str, Sequence[Any]]) -> Iterator[Any]:
-    """Have workers call a function, each with the arguments of one name, and yield what it returns.
+    """Run a function on workers, once for each set of arguments, and yield the results as they come.
 
-    A lost worker's call is given to another one.
+    If a worker is lost, its call is given to another one.
 
     Raises:
-        IndexingError: a worker was lost again and again.
-        ConfigurationError, MissingExtraError: as `open_cluster` says.
+        IndexingError: the worker of one call was lost on every retry.
+        ConfigurationError, MissingExtraError: as in `open_cluster`.
     """
     with connected(address, ()) as ray:
         task = ray.remote(num_cpus=1, memory=TASK_MEMORY, max_retries=RETRIES)(function)
@@ -108,7 +108,7 @@ def run_each(address: str, function: Callable[..., Any], calls: Mapping[str, Seq
 
 @contextmanager
 def connected(address: str, work: Sequence[Work]) -> Iterator[Any]:
-    """Connect to a cluster whose nodes can work, and leave it at the end, unless it was used before."""
+    """Connect to a cluster and check its nodes; disconnect at the end, unless it was connected before."""
     ray, is_ours = connect_cluster(address, "Indexing by Ray")
     try:
         check_nodes(ray, work)
@@ -119,13 +119,14 @@ def connected(address: str, work: Sequence[Work]) -> Iterator[Any]:
 
 
 def connect_cluster(address: str, purpose: str) -> tuple[Any, bool]:
-    """Return Ray, connected, and whether it was not before."""
+    """Return the connected Ray module, and whether this call made the connection."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     if address == LOCAL:
-        # Keeps its servers on the loopback interface, on Linux too: who reaches a cluster runs code on it.
+        # Keeps its servers on the loopback interface, on Linux too: a cluster runs the code of anyone who can
+        # reach it.
         os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
     else:
-        # Ray would try for a quarter of an hour to reach what is no cluster; once takes it 40 s.
+        # Ray would try for a quarter of an hour to reach an address without a cluster; one try takes 40 s.
         os.environ.setdefault("RAY_NUM_REDIS_GET_RETRIES", "1")
     ray: Any = import_extra("ray", extra="ray", purpose=purpose)
     is_ours = not ray.is_initialized()
@@ -135,9 +136,9 @@ def connect_cluster(address: str, purpose: str) -> tuple[Any, bool]:
 
 
 class Cluster:
-    """Gives sources to the workers of a cluster, and their rows to who asks.
+    """Hands sources to the workers of a cluster, and yields the rows that they make.
 
-    `seconds` counts the time that the workers spent inside the models, `embedded` the texts.
+    `seconds` is the time that the workers spent inside the models, `embedded` the number of texts.
     """
 
     def __init__(self, ray: Any, embeddings: str | Embeddings) -> None:
@@ -158,13 +159,13 @@ class Cluster:
     def make_tables(
         self, work: Sequence[Work], settings: Settings, contents: Contents, meter: Meter
     ) -> Generator[Made | pa.Table, None, None]:
-        """Have sources read and embedded, and yield their records before their rows.
+        """Read and embed sources on the workers, and yield their records before their rows.
 
-        A task whose worker or node is lost is given to another one, by Ray; where that is of no avail its
-        sources are tried one by one, so that a single one fails.
+        Ray gives the task of a lost worker or node to another one. If that fails too, the sources of the
+        task are tried one by one, so that only the bad source fails.
 
         Raises:
-            IndexingError: the cluster has no node left that can work.
+            IndexingError: the cluster has no usable node left.
         """
         from adaptive_rag.ingest import Failure
 
@@ -239,7 +240,7 @@ class Cluster:
             yield rows
 
     def _name(self, node: str) -> str:
-        """Return what a node is called, with the beginning of its id where others are called so too."""
+        """Return the name of a node, followed by the start of its id if other nodes have the same name."""
         if node not in self._names:
             found = {each["NodeID"]: each["NodeName"] for each in self._ray.nodes()}
             count = Counter(found.values())
@@ -249,10 +250,10 @@ class Cluster:
         return self._names[node]
 
     def _wait_for_nodes(self) -> int:
-        """Return how many tasks the cluster can run at a time.
+        """Wait until the cluster has a usable node, and return how many tasks it can run at a time.
 
         Raises:
-            IndexingError: it has had no node for long.
+            IndexingError: it has had no usable node for `WITHOUT_NODES_SECONDS`.
         """
         began = time.monotonic()
         while not (slots := _slots(self._ray.nodes())):
@@ -268,7 +269,7 @@ class Cluster:
 def embed_sources(
     work: Sequence[Work], settings: Settings, embeddings: str | Embeddings, contents: Mapping[Any, Any]
 ) -> Batch:
-    """Read, split and embed sources, in a worker; those that have one of the `contents` are its copies."""
+    """Read, split and embed sources in a worker; a source with one of the `contents` becomes a copy."""
     import pyarrow as pa
     import ray
 
@@ -289,7 +290,7 @@ def embed_sources(
 
 
 def make_batches(work: Sequence[Work], slots: int) -> list[list[Work]]:
-    """Group sources for so many workers, those of the same content together; the largest come first."""
+    """Group sources into batches for this many workers, largest first; equal contents share a batch."""
     from adaptive_rag.ingest import hash_file
 
     sizes = Counter(item.size for item in work)
@@ -297,7 +298,7 @@ def make_batches(work: Sequence[Work], slots: int) -> list[list[Work]]:
     for item in work:
         key: Any = item.source
         if item.file and item.stamp and sizes[item.size] > 1:
-            with suppress(OSError, IndexingError):  # the worker will say what is wrong
+            with suppress(OSError, IndexingError):  # the worker will report the error
                 key = content_key(item.stamp.path, hash_file(item.file.path))
         groups.setdefault(key, []).append(item)
     share = sum(item.size for item in work) // (TASKS_EACH * slots)
@@ -314,7 +315,7 @@ def make_batches(work: Sequence[Work], slots: int) -> list[list[Work]]:
 
 @cache
 def _load_model(spec: str) -> Embeddings:
-    """Load a model once for all tasks of a worker, which has one core for it."""
+    """Load a model once for all tasks of a worker, to run on its one core."""
     model = load_embeddings(spec)
     if isinstance(model, OnnxEmbeddings):
         model.workers = 1
@@ -322,7 +323,7 @@ def _load_model(spec: str) -> Embeddings:
 
 
 def _absolute(item: Work) -> Work:
-    """Name the file of a source so that it is found from another folder."""
+    """Make the path of a source's file absolute, for workers in another folder."""
     if item.file is None:
         return item
     return replace(item, file=replace(item.file, path=Path(os.path.abspath(item.file.path))))
@@ -332,7 +333,7 @@ def _connect(ray: Any, address: str) -> None:
     """Connect to a cluster, or start one.
 
     Raises:
-        ConfigurationError: none is there, or it has another version of Ray or Python.
+        ConfigurationError: there is none, or it has another version of Ray or Python.
     """
     quiet = {"log_to_driver": False, "logging_level": logging.ERROR}
     if address == LOCAL:
@@ -363,9 +364,9 @@ def _connect(ray: Any, address: str) -> None:
 
 
 def check_nodes(ray: Any, work: Sequence[Work]) -> None:
-    """Refuse a cluster in which a node lacks the package or the documents, or none has room for a task."""
+    """Raise an error if a node lacks the package or the documents, or if no node has room for a task."""
 
-    # Code that is defined in a function travels as a whole: a node without our package can run it.
+    # A function defined here is sent as a whole, so that a node without this package can run it.
     def look(package: str, files: list[tuple[str, int]]) -> tuple[str | None, list[str]]:
         import os
         from importlib import metadata
@@ -402,7 +403,7 @@ def check_nodes(ray: Any, work: Sequence[Work]) -> None:
         try:
             version, missing = ray.get(answer, timeout=CHECK_SECONDS)
         except (errors.TaskUnschedulableError, errors.NodeDiedError, errors.LocalRayletDiedError):
-            continue  # it has left meanwhile
+            continue  # the node has left meanwhile
         except errors.RayError as error:
             said = str(error).partition("\n")[0]
             raise IndexingError(f"The node {name} of the Ray cluster does not answer: {said}") from error
@@ -420,6 +421,6 @@ def check_nodes(ray: Any, work: Sequence[Work]) -> None:
 
 
 def _slots(nodes: Sequence[Mapping[str, Any]]) -> int:
-    """Return how many tasks nodes have the cores and the memory for."""
+    """Return how many tasks fit on the cores and the memory of the nodes."""
     found = [node["Resources"] for node in nodes if node["Alive"]]
     return sum(int(min(each.get("CPU", 0), each.get("memory", 0) // TASK_MEMORY)) for each in found)

@@ -1,9 +1,9 @@
-"""Copies of a bucket's files on this machine, which take no more room than they are given.
+"""A disk cache of limited size for the files of indexes in buckets.
 
-Each version of an index is a folder. Lance never changes a file that it wrote, and the manifest names the
-files of a version with their sizes and checksums: a folder that holds them all is that version, whatever is
-written to the bucket later. Files that several versions share are hard links. The folder gets its name once
-it is whole. Who reads it holds a lock that ends with the process; who makes room removes none that is locked.
+Each version of an index is a folder. Lance never changes a file that it wrote, and the manifest lists the
+files of a version with their sizes and checksums: a folder that has them all is that version, whatever is
+written to the bucket later. Files that several versions share are hard links. A folder gets its final name
+when it is complete. A reader holds a lock that ends with its process; a locked folder is never removed.
 """
 
 from __future__ import annotations
@@ -40,19 +40,19 @@ _log = logging.getLogger("adaptive_rag.index")
 
 
 class NoCopyError(Exception):
-    """A version cannot be copied; the message says why."""
+    """A version could not be copied; the message says why."""
 
 
 @dataclass(frozen=True, eq=False)
 class Copy:
-    """A whole version of an index on this machine; it stays while this object does."""
+    """A complete version of an index on this machine; it is kept as long as this object exists."""
 
     folder: Path
     _lock: IO[bytes]
 
 
 class CopyReader(Protocol):
-    """What reads one version, and goes on with its copy once there is one."""
+    """A reader of one version, which switches to the local copy once there is one."""
 
     manifest: Manifest
     copy: Copy | None
@@ -60,13 +60,13 @@ class CopyReader(Protocol):
 
 @dataclass(frozen=True)
 class DiskCache:
-    """A folder of copies, which several processes may share, and how many bytes they may take."""
+    """A folder of copies, which several processes may share, and the most bytes that they may take."""
 
     folder: Path
     most_bytes: int
 
     def find(self, bucket: Bucket, manifest: Manifest) -> Copy | None:
-        """Return the copy of a version, and count it as used; None where there is no whole one."""
+        """Return the copy of a version and mark it as used; None if there is no complete copy."""
         folder = self._folder_of(bucket, manifest)
         try:
             lock = _lock(folder, exclusive=False) if folder.exists() else None
@@ -75,7 +75,7 @@ class DiskCache:
             if any((folder / name).stat().st_size != seal.size for name, seal in _files(manifest)):
                 raise FileNotFoundError
             os.utime(lock.fileno())
-        except FileNotFoundError:  # somebody has removed a part of it: it is made again
+        except FileNotFoundError:  # a part of it was removed: it will be copied again
             shutil.rmtree(folder, ignore_errors=True)
         except OSError as error:
             _log.warning("The copies in %s cannot be read: %s", self.folder, error.strerror)
@@ -84,11 +84,11 @@ class DiskCache:
         return None
 
     def begin(self, bucket: Bucket, reader: CopyReader) -> None:
-        """Copy the version of a reader in the background, and then have the reader go on with the copy."""
+        """Copy the version of a reader in the background, and then switch the reader to the copy."""
         _background().submit(self._fill, bucket, reader.manifest, weakref.ref(reader))
 
     def _fill(self, bucket: Bucket, manifest: Manifest, wanted: weakref.ref[CopyReader]) -> None:
-        """Copy a version while somebody reads it; where that fails, say so and leave nothing half done."""
+        """Copy a version while it is being read; on failure, log a warning and remove the partial copy."""
         partial = self._folder_of(bucket, manifest).with_suffix(PARTIAL)
         try:
             make_folder(partial.parent)
@@ -107,7 +107,7 @@ class DiskCache:
                 _log.warning("The index %s is read from the bucket at every search: %s", bucket.uri, why)
 
     def _make_room(self, bucket: Bucket, manifest: Manifest, partial: Path) -> None:
-        """Link what other copies of the index hold, and remove what was not used for longest.
+        """Link files that other copies of the index have, and remove the least recently used copies.
 
         Raises:
             NoCopyError: the version does not fit.
@@ -119,7 +119,7 @@ class DiskCache:
             if not (partial / name).exists() and not _linked(partial, name, seal.size, siblings):
                 missing += seal.size
         for old in self.folder.glob(f"*/*{PARTIAL}"):
-            if old != partial:  # of a process that was killed
+            if old != partial:  # left by a process that was killed
                 shutil.rmtree(old, ignore_errors=True)
         every = sorted(self.folder.glob(f"*/*{LOCK}"), key=lambda file: file.stat().st_mtime)
         while (taken := _bytes_in(self.folder)) + missing > self.most_bytes:
@@ -136,7 +136,7 @@ class DiskCache:
 
     @contextmanager
     def _alone(self, wanted: weakref.ref[CopyReader]) -> Iterator[None]:
-        """Let one process copy at a time; the others find its copy."""
+        """Let one process copy at a time; the others then find its copy."""
         while (lock := _lock((self.folder / FILLING).with_suffix(""), exclusive=True)) is None:
             if not _goes_on(wanted):
                 raise NoCopyError("nobody reads it any more")
@@ -152,10 +152,10 @@ class DiskCache:
 
 @functools.cache
 def open_disk_cache(cache: str | None, cache_gb: float) -> DiskCache | None:
-    """Return the cache that the settings name; None where it is to hold nothing.
+    """Return the cache for these settings; None if its size is 0.
 
     Raises:
-        ConfigurationError: the system has no locks that a killed process lets go of in the way it takes.
+        ConfigurationError: the system has no file locks that processes can share, as on Windows.
     """
     if not cache_gb:
         return None
@@ -178,7 +178,7 @@ def _background() -> ThreadPoolExecutor:
 
 
 def _goes_on(wanted: weakref.ref[CopyReader]) -> bool:
-    """Tell whether somebody still reads, and the program has not come to its end."""
+    """Tell whether the reader still exists and the program is still running."""
     return wanted() is not None and threading.main_thread().is_alive()
 
 
@@ -187,7 +187,7 @@ def _files(manifest: Manifest) -> list[tuple[str, Seal]]:
 
 
 def _lock(folder: Path, *, exclusive: bool) -> IO[bytes] | None:
-    """Lock a folder by the file beside it until the file is closed; None where others hold it."""
+    """Lock a folder by the file beside it until the file is closed; None if others hold the lock."""
     import fcntl
 
     place = folder.with_suffix(LOCK)
@@ -198,29 +198,29 @@ def _lock(folder: Path, *, exclusive: bool) -> IO[bytes] | None:
         except BlockingIOError:
             file.close()
             return None
-        with suppress(FileNotFoundError):  # who made room meanwhile has removed this file
+        with suppress(FileNotFoundError):  # another process may have removed this file to make room
             if os.path.samestat(place.stat(), os.fstat(file.fileno())):
                 return file
         file.close()
 
 
 def _linked(partial: Path, name: str, size: int, siblings: list[Path]) -> bool:
-    """Link a file that another version has too; under one name only the list of files may differ."""
+    """Link a file that another version has too; only version manifests may differ under the same name."""
     for sibling in siblings if "/_versions/" not in name else ():
         try:
             if (sibling / name).stat().st_size == size:
                 os.link(sibling / name, partial / name)
                 return True
-        except OSError:  # it is not there, or the disk knows no links
+        except OSError:  # the file is missing, or the disk does not support links
             continue
     return False
 
 
 def _copy(bucket: Bucket, partial: Path, item: tuple[str, Seal], wanted: weakref.ref[CopyReader]) -> None:
-    """Copy one file, unless it is there.
+    """Copy one file, unless it exists.
 
     Raises:
-        NoCopyError: it is not as the manifest says, or nobody needs it any more.
+        NoCopyError: it differs from the manifest, or nobody needs it any more.
     """
     name, seal = item
     file = partial / name
@@ -241,13 +241,13 @@ def _copy(bucket: Bucket, partial: Path, item: tuple[str, Seal], wanted: weakref
 
 
 def _bytes_in(folder: Path) -> int:
-    """Return the bytes of all files below a folder; a file under several names counts once."""
+    """Return the total size of the files below a folder; a file with several hard links counts once."""
     sizes: dict[int, int] = {}
     for place, _, names in os.walk(folder):
         for name in names:
             try:
                 stat = os.stat(os.path.join(place, name))
-            except FileNotFoundError:  # another process has just let go of it
+            except FileNotFoundError:  # another process has just removed it
                 continue
             sizes[stat.st_ino] = stat.st_size
     return sum(sizes.values())

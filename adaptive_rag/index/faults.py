@@ -1,4 +1,4 @@
-"""Turns errors of the store, at reading and at writing, into one readable error with the way out."""
+"""Turns read and write errors of the store into one readable error that says what to do."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from adaptive_rag.errors import AdaptiveRAGError, IndexDamagedError, IndexingErr
 from adaptive_rag.index.bucket import refusal, unreachable
 from adaptive_rag.index.manifest import repair_hint
 
-# By a part of a disk's error message its meaning.
+# Parts of a disk's error messages, and what they mean.
 DISK = {
     "No space left": "the disk is full",
     "Disk quota exceeded": "the disk's quota is used up",
@@ -17,12 +17,12 @@ DISK = {
     "Read-only": "the disk is read-only",
     "Permission denied": "you have no right to write there",
 }
-# Names of the classes of a Rust panic: no module exports them, and one is no Exception.
+# Class names of a Rust panic: no module exports them, and one does not derive from Exception.
 PANICS = ("PanicException", "RustPanic")
 
 
 def _is_of_store(error: BaseException) -> bool:
-    """Tell whether an error may come from LanceDB, Arrow, numpy or a disk."""
+    """Tell whether an error may come from LanceDB, Arrow, numpy or the disk."""
     import pyarrow as pa
 
     kinds = (OSError, RuntimeError, ValueError, pa.ArrowException)
@@ -31,14 +31,14 @@ def _is_of_store(error: BaseException) -> bool:
 
 
 def first_line(error: BaseException) -> str:
-    """Return what an error says, or its cause if it has one, without what follows in later lines."""
+    """Return the first line of the message of an error, or of its cause if it has one."""
     said = error.__cause__ or error
     return (str(said).strip() or repr(said)).splitlines()[0]
 
 
 @contextmanager
 def storing(uri: str) -> Iterator[None]:
-    """Turn what goes wrong while writing into one readable error.
+    """Turn errors of the store during writing into one readable error.
 
     Raises:
         IndexingError: the disk is full or read-only, or the store failed.
@@ -60,11 +60,11 @@ def storing(uri: str) -> Iterator[None]:
 
 @contextmanager
 def reading(uri: str, what: str) -> Iterator[None]:
-    """Turn what goes wrong while the store is read into one readable error.
+    """Turn errors of the store during reading into one readable error.
 
     Raises:
-        IndexDamagedError: it failed; the message says what was read.
-        IndexUnreachableError: the bucket that holds it does not answer, or refuses.
+        IndexDamagedError: reading failed; the message says what was being read.
+        IndexUnreachableError: the bucket that holds the index does not answer, or denies access.
     """
     try:
         yield

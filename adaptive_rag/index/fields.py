@@ -1,4 +1,4 @@
-"""What is known of each chunk, by field: what a condition is held against, and what `info` lists."""
+"""The fields of chunks: the values that conditions are checked against and that `info` lists."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from urllib.parse import urlsplit
 from adaptive_rag.state import Chunk
 from adaptive_rag.where import Kind, kind_of
 
-# What every chunk has, before what its document says of itself.
+# Fields that every chunk has; they come before those of its document's metadata.
 OWN_FIELDS = ("source", "file", "kind", "page", "section")
-# What the reader notes for the program's own use; it describes the text rather than the document.
+# Metadata for the program's own use, which describe the text rather than the document.
 _NOT_FIELDS = frozenset(
     {"cells", "columns", "line", "ocr_spans", "page_end", "page_starts", "section_starts"}
 )
-# Of a text's values as many are shown, each of so many characters.
+# How many values of a text field are shown, and the most characters of each.
 EXAMPLES, SHOWN = 3, 40
 
 
@@ -36,7 +36,7 @@ class Fields:
         metadata: Sequence[Mapping[str, Any]],
         copies: Mapping[str, Sequence[str]] = MappingProxyType({}),
     ) -> None:
-        """Take what is known of each chunk; `copies` are the other names of its source."""
+        """Build the columns from the values of each chunk; `copies` maps a source to its other names."""
         self.sources = list(sources)
         files = {source: _file(source) for source in set(sources)}
         names: dict[str, Any] = {source: [source, *copies[source]] for source in copies}
@@ -62,7 +62,7 @@ class Fields:
         stored: list[Any],
         copies: Mapping[str, Sequence[str]],
     ) -> Fields:
-        """Return the fields of rows whose metadata are stored as JSON; the same text is read once."""
+        """Return the fields of rows whose metadata are stored as JSON; equal texts are parsed once."""
         known: dict[str | None, dict[str, Any]] = {None: {}}
         for text in stored:
             if text not in known:
@@ -71,7 +71,7 @@ class Fields:
 
     @classmethod
     def of_chunks(cls, chunks: Iterable[Chunk]) -> Fields:
-        """Return the fields of chunks at hand."""
+        """Return the fields of chunks."""
         held = list(chunks)
         return cls(
             [chunk["source"] for chunk in held],
@@ -82,7 +82,7 @@ class Fields:
 
     @classmethod
     def joined(cls, parts: Sequence[Fields]) -> Fields:
-        """Return the fields of several collections of chunks as those of one."""
+        """Join the fields of several collections of chunks."""
         made = cls([], [], [], [])
         made.sources = [source for part in parts for source in part.sources]
         for name in dict.fromkeys(name for part in parts for name in part._columns):
@@ -94,15 +94,15 @@ class Fields:
         return len(self.sources)
 
     def kinds(self) -> Mapping[str, Kind]:
-        """Return each field and what its values are; fields that no chunk has are left out."""
+        """Return each field and the kind of its values; fields that no chunk has are left out."""
         return self._kinds
 
     def values(self, field: str) -> list[Any]:
-        """Return the field's value of each chunk; None where it has none."""
+        """Return the value of a field for each chunk; None if it has none."""
         return self._columns[field]
 
     def describe(self) -> dict[str, str]:
-        """Return each field with its kind and its range or some of its values, as a person reads it."""
+        """Return each field with its kind and its range or some of its values, for a person to read."""
         spans = {name: self._span(name, kind) for name, kind in self._kinds.items()}
         return {name: f"{self._kinds[name]}: {span}" for name, span in spans.items() if span}
 
@@ -128,7 +128,7 @@ class Fields:
 
 
 def _file(source: str) -> PurePath:
-    """Return the path in a source's name; a page of the web whose address has no suffix is of kind html."""
+    """Return the path in a source's name; a web page whose address has no suffix gets ".html"."""
     if not re.match("https?://", source):
         return PurePath(source)
     path = PurePath(urlsplit(source).path)
@@ -136,7 +136,7 @@ def _file(source: str) -> PurePath:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value that can be compared: a text, a number, yes or no, or a list of them; else None."""
+    """Return a value if it can be compared (text, number, boolean, or a list of these), else None."""
     if isinstance(value, list | tuple):
         return [part for part in value if isinstance(part, str | int | float)] or None
     return value if isinstance(value, str | int | float) and value != "" else None

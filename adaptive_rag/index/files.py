@@ -1,7 +1,7 @@
-"""The files that hold a version of the table, and whether they are as they were written.
+"""Lists the files of a table version, and checks that they are as they were written.
 
-LanceDB never changes a file that it wrote: a version is a list of files, and a later one shares most of
-them. Its Python API does not give that list, so it is read from Lance's own file of the version, which is
+LanceDB never changes a file that it wrote: a version is a list of files, and a later version shares most of
+them. The Python API does not expose that list, so it is read from Lance's own file of the version, which is
 a protobuf message (https://lance.org/format/table/, `table.proto`).
 """
 
@@ -19,42 +19,42 @@ from adaptive_rag.index.location import Location
 from adaptive_rag.index.manifest import Manifest, Seal, repair_hint
 from adaptive_rag.index.memory_table import IN_MEMORY_UP_TO
 
-NAMED = 3  # files that an error names at most
-# Numbers of fields in `table.proto`.
+NAMED = 3  # most files that an error names
+# Field numbers in `table.proto`.
 FRAGMENTS, INDEXES_AT = 2, 6
 FRAGMENT_ID, FRAGMENT_FILES, FRAGMENT_DELETION, FRAGMENT_ROWS = 1, 2, 3, 4
 FILE_PATH, FILE_SIZE = 1, 6
 INDEX_ID, INDEX_FILES, INDEX_FILE_SIZE = 1, 10, 2
 DELETION_KIND, DELETION_READ_VERSION, DELETION_ID = 1, 2, 3
-# A deletion file lists its rows as an Arrow array, or as a bitmap.
+# A deletion file lists the deleted rows as an Arrow array or as a bitmap.
 DELETION_SUFFIXES = ("arrow", "bin")
 
 
 class Fragment(NamedTuple):
-    """Rows that were written together: their number, with those deleted since, and the files they are in."""
+    """Rows that were written together: the fragment number, the row count before deletions, and the files."""
 
     number: int
     rows: int
     files: dict[str, int]
-    """Sizes in bytes, 0 where Lance does not record it."""
+    """Sizes in bytes, 0 where Lance does not record them."""
 
     @property
     def row_ids(self) -> range:
-        """Return the ids of the rows, which need not all be there still."""
+        """Return the ids of the rows; some may have been deleted."""
         return range(self.number << 32, (self.number << 32) + self.rows)
 
 
 class TableVersion(NamedTuple):
-    """What a version of the table consists of."""
+    """The files of one version of the table."""
 
     file: str
     fragments: list[Fragment]
     indexes: dict[str, dict[str, int]]
-    """The folder of each index, and the sizes of the files in it."""
+    """For each index folder, the sizes of its files."""
 
 
 def read_version(location: Location, table: str, version: int) -> TableVersion:
-    """Return what a version of a table consists of, by paths from the folder of the index.
+    """Read which files a table version consists of; paths are relative to the folder of the index.
 
     Raises:
         IndexDamagedError: Lance's file of the version is missing or cannot be read.
@@ -67,7 +67,7 @@ def read_version(location: Location, table: str, version: int) -> TableVersion:
         content = location.read(file)
         if content is None:
             raise ValueError("it is missing")
-        # the file ends with where the message begins, the version of the format, and four letters
+        # the file ends with the offset of the message, the version of the format, and four letters
         fields = _message_at(content, struct.unpack("<QHH4s", content[-16:])[0])
         fragments = [_fragment(folder, part) for part in fields.get(FRAGMENTS, [])]
         indexes = _message_at(content, fields[INDEXES_AT][0]).get(1, []) if INDEXES_AT in fields else []
@@ -80,10 +80,10 @@ def read_version(location: Location, table: str, version: int) -> TableVersion:
 
 
 def seal_files(location: Location, table: str, version: int, known: Mapping[str, Seal]) -> dict[str, Seal]:
-    """Return the sizes and checksums of the files of a version; files known from before are not read again.
+    """Return the sizes and checksums of the files of a version; files in `known` are not read again.
 
     Raises:
-        IndexingError: one of them was not written whole; LanceDB does not notice this on every disk.
+        IndexingError: a file was not written completely; LanceDB does not notice this on every disk.
     """
     parts = read_version(location, table, version)
     expected = {parts.file: 0}
@@ -107,9 +107,9 @@ def seal_files(location: Location, table: str, version: int, known: Mapping[str,
 
 
 def changed_files(location: Location, files: Mapping[str, Seal], *, contents: bool) -> dict[str, str]:
-    """Return the files that are not as they were written, each with what became of it.
+    """Return the files that are missing or changed, each with what is wrong.
 
-    Without their contents only sizes are compared.
+    Without `contents`, only sizes are compared.
     """
     # a bucket is asked for all sizes at once
     sizes = location.sizes(files) if location.path is None else None
@@ -129,10 +129,10 @@ def changed_files(location: Location, files: Mapping[str, Seal], *, contents: bo
 
 
 def refuse_damage(location: Location, manifest: Manifest, known: Collection[str] = ()) -> None:
-    """Refuse an index whose files are not as they were written, but for those known to be.
+    """Raise an error if files of an index are missing or changed; files in `known` are not checked.
 
-    The contents of a table are compared where it is small enough to be read into memory, which reads them
-    anyway. Of a larger one, and in a bucket, only sizes are.
+    The contents are compared if the table is small enough to be read into memory, which reads them anyway.
+    For a larger table, and in a bucket, only sizes are compared.
 
     Raises:
         IndexDamagedError: a file is missing or was changed.
@@ -144,7 +144,7 @@ def refuse_damage(location: Location, manifest: Manifest, known: Collection[str]
 
 
 def damaged(uri: str, found: Mapping[str, str]) -> IndexDamagedError:
-    """Return the error that names damaged files and the command that mends them."""
+    """Return an error that names the damaged files and the command that repairs them."""
     named = "; ".join(f"{file} {what}" for file, what in list(found.items())[:NAMED])
     more = f", and {len(found) - NAMED} more files" if len(found) > NAMED else ""
     return IndexDamagedError(f"The index {uri} is damaged: {named}{more}. Mend it with: {repair_hint(uri)}")
@@ -181,13 +181,13 @@ def _index(folder: str, message: bytes) -> tuple[str, dict[str, int]]:
 
 
 def _message_at(content: bytes, place: int) -> dict[int, list[Any]]:
-    """Return the fields of a message that stands in a file after its length."""
+    """Return the fields of a message that is stored after its length."""
     (length,) = struct.unpack_from("<I", content, place)
     return _fields(content[place + 4 : place + 4 + length])
 
 
 def _fields(message: bytes) -> dict[int, list[Any]]:
-    """Return the values of a protobuf message by the numbers of their fields."""
+    """Return the values of a protobuf message by field number."""
     from google.protobuf.empty_pb2 import Empty
     from google.protobuf.unknown_fields import UnknownFieldSet
 
@@ -198,5 +198,5 @@ def _fields(message: bytes) -> dict[int, list[Any]]:
 
 
 def _number(fields: Mapping[int, list[Any]], field: int) -> int:
-    """Return a number; a 0 is left out of the message."""
+    """Return a number, 0 if it is absent: protobuf leaves zeros out."""
     return int(fields.get(field, [0])[0])

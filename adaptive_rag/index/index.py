@@ -1,4 +1,4 @@
-"""The index: a folder of chunks that can be built, opened and searched; and the store that a run searches."""
+"""The index, which can be built, opened and searched, and the functions that open a run's store."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ from adaptive_rag.text.vectors import Vectors
 from adaptive_rag.where import Where, read_where
 
 MAX_OPEN = 16
-# Earlier states that running questions may still read: for how long, and how many chunks together; a small
-# state counts as FEWEST_CHUNKS.
+# Limits on earlier states that running questions may still read: time in seconds, and chunks in total. Each
+# state counts as FEWEST_CHUNKS more chunks than it has.
 EARLIER_SECONDS = 600
 EARLIER_CHUNKS = 100_000
 FEWEST_CHUNKS = 5_000
@@ -55,16 +55,16 @@ FEWEST_CHUNKS = 5_000
 FOLLOWED_SECONDS = 5.0
 
 
-# A chunk, or a candidate that was made of one.
+# A chunk, or a candidate made from one.
 AnyChunk = TypeVar("AnyChunk", bound=Chunk)
 
 
 class Index(OpenedIndex):
     """An index that is open for searching.
 
-    It follows what other processes write: each search sees the state last completed, in a bucket some
+    It follows what other processes write: each search sees the last complete state, in a bucket some
     seconds later. Its methods may be called from several threads at once. Those that take ids raise
-    KeyError where a chunk is not in the index.
+    KeyError if a chunk is not in the index.
     """
 
     build = staticmethod(build_index)
@@ -92,10 +92,10 @@ class Index(OpenedIndex):
             getsizeof=lambda reader: min(EARLIER_CHUNKS, FEWEST_CHUNKS + reader.manifest.chunks),
         )
         self._pinned: TableReader | None = None
-        # Of a view the index that it narrows, and what chooses its chunks; none where it is the whole.
+        # For a view: the index that it restricts, and the documents it leaves out. None and empty otherwise.
         self._whole: Index | None = None
         self._left_out = frozenset[str]()
-        # The rows that are chosen go with the state of the index that they were read from.
+        # The selected rows, for each state of the index that they were read from.
         self._rows: WeakKeyDictionary[TableReader, Ids] = WeakKeyDictionary()
 
     @classmethod
@@ -105,14 +105,14 @@ class Index(OpenedIndex):
         embeddings: str | Embeddings | None = None,
         copies: DiskCache | None = None,
     ) -> Index:
-        """Open an index; the embedding model is the one it was made with, unless one is passed.
+        """Open an index; unless a model is passed, the one it was made with is loaded.
 
-        Of an index in a bucket the files are copied to `copies`, and read there once they are all there.
+        The files of an index in a bucket are copied to `copies`, and are read there once all are copied.
 
         Raises:
             IndexDamagedError: files of the index are missing or were changed.
-            IndexMismatchError: there is no index, or none of ours, or another model was passed.
-            ConfigurationError: the model has to be passed and was not.
+            IndexMismatchError: there is no index, or it is not one of ours, or another model was passed.
+            ConfigurationError: the model cannot be loaded by name and was not passed.
         """
         location = open_files(uri, "Index.open")
         refuse_shards(location, "Index.open", "Open it with ShardedIndex.open.")
@@ -122,11 +122,11 @@ class Index(OpenedIndex):
 
     @classmethod
     def open_rows(cls, uri: str | Path, copies: DiskCache | None = None) -> Index:
-        """Open an index without its embedding model, for whoever has vectors already.
+        """Open an index without its embedding model, for callers that already have vectors.
 
         Raises:
             IndexDamagedError: files of the index are missing or were changed.
-            IndexMismatchError: there is no index, or none of ours.
+            IndexMismatchError: there is no index, or it is not one of ours.
         """
         location = open_files(uri, "Index.open")
         stamp, manifest = location.stamp(MANIFEST), complete_manifest(location)
@@ -146,13 +146,14 @@ class Index(OpenedIndex):
         return [[self._renamed(hit, reader) for hit in hits] for hits in found]
 
     def prepare(self, texts: Sequence[str], also_compared: Sequence[str] = ()) -> None:
-        """Begin, in other threads, what a search for these texts will need, and return at once.
+        """Start the work for a search for these texts in other threads, and return at once.
 
-        Texts that are compared with chunks later, but not searched, are embedded beside them.
+        `also_compared` are texts that will not be searched but will be compared with chunks; they are
+        embedded too.
         """
         reader = self.reader()
         reader.begin(partial(reader.look_up_words, texts))
-        # A model that is called over a network would be paid for texts that may never be asked for.
+        # A remote model would cost money for texts that may never be searched.
         if isinstance(self.embeddings, OnnxEmbeddings):
             reader.begin(lambda: reader.compare(self.embed([*texts, *also_compared])[: len(texts)]))
 
@@ -168,16 +169,16 @@ class Index(OpenedIndex):
     def sentences(self, ids: Sequence[str]) -> list[Sentences]:
         """Return the sentences of each chunk with their vectors.
 
-        An index made without sentence vectors embeds the sentences when they are first asked for, which
-        takes some milliseconds each.
+        An index made without sentence vectors embeds the sentences on first use, which takes some
+        milliseconds each.
         """
         return self.reader().sentences(ids)
 
     def without(self, documents: Collection[str]) -> Self:
-        """Return a view without some documents: files, archives with all in them, sites with their pages.
+        """Return a view without some documents: files, archives with their contents, sites with their pages.
 
-        Where another document has the same content, it is found under that one's name alone. The view
-        follows what is written to the index.
+        If another document has the same content, the content is found under that name only. The view follows
+        later changes to the index.
         """
         view = self._narrowed_by()
         view._left_out |= frozenset(documents)
@@ -192,10 +193,10 @@ class Index(OpenedIndex):
         return self.reader().manifest.sources.get(source)
 
     def _renamed(self, chunk: AnyChunk, reader: TableReader) -> AnyChunk:
-        """Return a chunk under names that are not left out."""
+        """Return a chunk under those of its names that are not left out."""
         if not self._left_out:
             return chunk
-        # A chunk that is asked for by its id may be of what is left out: it keeps its name.
+        # A chunk that is looked up by id may belong to a document that is left out: it keeps its name.
         source, *others = reader.names_without(self._left_out).get(chunk["source"], [chunk["source"]])
         metadata = {name: value for name, value in chunk["metadata"].items() if name != "also_as"}
         renamed = copy.copy(chunk)
@@ -203,7 +204,7 @@ class Index(OpenedIndex):
         return renamed
 
     def _among(self, reader: TableReader) -> Ids | None:
-        """Return the rows that are chosen, in ascending order; None where all are."""
+        """Return the selected rows in ascending order; None if all are selected."""
         if not self._chosen and not self._left_out:
             return None
         with self._lock:
@@ -222,12 +223,12 @@ class Index(OpenedIndex):
         return [self._renamed(chunk, reader) for chunk in reader.get(ids)]
 
     def chunks(self) -> Iterator[Chunk]:
-        """Go through all chunks."""
+        """Iterate over all chunks."""
         reader = self.reader()
         return (self._renamed(chunk, reader) for chunk in reader.chunks(self._among(reader)))
 
     def sources(self) -> dict[str, int]:
-        """Return the indexed sources and how many chunks each has."""
+        """Return the indexed sources and the number of chunks of each."""
         reader = self.reader()
         names = reader.names_without(self._left_out)
         if (rows := self._among(reader)) is not None:
@@ -236,17 +237,17 @@ class Index(OpenedIndex):
         return {name: held[name].chunks for same in names.values() for name in same}
 
     def spelt_like(self, word: str) -> list[str]:
-        """Return words of chunks that are spelt nearly like one; none where a chunk holds it."""
+        """Return words of the chunks that are spelt almost like this one; none if a chunk contains it."""
         reader = self.reader()
         return reader.spelt_like(word, self._among(reader))
 
     def holds(self, word: str) -> bool:
-        """Tell whether a chunk holds a word as it is, in either case."""
+        """Tell whether a chunk contains a word as it is, ignoring case."""
         reader = self.reader()
         return reader.holds(word, self._among(reader))
 
     def fields(self) -> dict[str, str]:
-        """Return the fields that a condition can name, each with its kind and its range or examples."""
+        """Return the fields that a condition can use, each with its kind and its range or examples."""
         return self.reader().fields[1].describe()
 
     def __repr__(self) -> str:
@@ -259,15 +260,15 @@ class Index(OpenedIndex):
 
     @property
     def version(self) -> str:
-        """Name the state of the index; what was found under another name may not be found now."""
+        """The name of the current state; what was found in a state of another name may be gone."""
         return str(self.reader().manifest.committed)
 
     def info(self) -> dict[str, Any]:
-        """Return what the index holds and how it was made."""
+        """Return what the index contains and how it was made."""
         return self.reader().manifest.describe(self._location)
 
     def at(self, version: str) -> Index:
-        """Return the index as it was under a name, if that is still known, else as it is; it stays so."""
+        """Return the index pinned to the named state, or to the current one if that is no longer known."""
         if self._whole is not None:
             pinned = copy.copy(self)
             pinned._pinned = self._whole.at(version).reader()
@@ -281,7 +282,7 @@ class Index(OpenedIndex):
         return pinned
 
     def reader(self) -> TableReader:
-        """Return the reader of the last complete state, opening it if another process moved on."""
+        """Return the reader of the last complete state; open a new one if another process has published."""
         if self._pinned is not None:
             return self._pinned
         if self._whole is not None:
@@ -302,7 +303,7 @@ class Index(OpenedIndex):
                         f"The index {self.uri} was made anew with {manifest.settings.embeddings!r} since it "
                         f"was opened with {known.settings.embeddings!r}. Open it again."
                     )
-                # A copy may come or go while the table stays as it is.
+                # The sources count too: a copy of a document may come or go while the table stays the same.
                 held = (manifest.table, manifest.version, manifest.sources)
                 if held != (known.table, known.version, known.sources):
                     refuse_damage(self._location, manifest, known.files)
@@ -313,7 +314,7 @@ class Index(OpenedIndex):
             return self._reader
 
     def _open_reader(self, manifest: Manifest) -> TableReader:
-        """Open a state: in its copy where there is one, else where it lies while it is copied."""
+        """Open a state from its local copy; if there is none, from the bucket, and start copying it."""
         if not isinstance(self._location, Bucket):
             return TableReader(self.uri, manifest)
         copy = self._copies.find(self._location, manifest) if self._copies else None
@@ -332,10 +333,10 @@ def _rows(reader: TableReader, chosen: Choice) -> Ids:
 
 
 def describe_fields(uri: str | Path) -> dict[str, str]:
-    """Return `Index.fields` of an index without its embedding model.
+    """Return `Index.fields` of an index without loading its embedding model.
 
     Raises:
-        IndexMismatchError: there is no index, or none of ours.
+        IndexMismatchError: there is no index, or it is not one of ours.
     """
     location = open_location(uri)
     if isinstance(location, Database):
@@ -345,7 +346,7 @@ def describe_fields(uri: str | Path) -> dict[str, str]:
     return TableReader(location.uri, complete_manifest(location)).fields[1].describe()
 
 
-# By the scheme of the address what opens it; "" is a path. A store is a ChunkSource.
+# The function that opens a store, by the scheme of its address; "" is a path. A store is a ChunkSource.
 STORES: dict[str, Callable[[str, str | Embeddings | None], ChunkSource]] = {
     "": Index.open,
     "file": Index.open,
@@ -355,19 +356,19 @@ STORES: dict[str, Callable[[str, str | Embeddings | None], ChunkSource]] = {
     "postgres": PostgresIndex.open,
     "postgresql": PostgresIndex.open,
 }
-# What opens an index of shards; it imports this module, so it registers itself here.
+# The function that opens an index of shards. Its module imports this one, so it registers itself here.
 OF_SHARDS: dict[str, Callable[[str, str | Embeddings | None, DiskCache | None, str | None], ChunkSource]] = {}
 
 
 def source_of(context: Context, state: Mapping[str, Any] = MappingProxyType({})) -> ChunkSource:
-    """Return the chunks that this run searches; a store is opened once and kept.
+    """Return the source that this run searches; a store is opened once and kept open.
 
-    A question goes on reading the version that its state names, whatever is written meanwhile.
+    A question keeps reading the version that its state names, whatever is written meanwhile.
 
     Raises:
-        IndexMismatchError: the folder is no index of ours, or was made with another embedding model.
-        InputError: `where` names a field that no chunk has, or compares it with what is no value of it.
-        ConfigurationError: `where` is given and the source cannot be narrowed.
+        IndexMismatchError: the folder is not an index of ours, or was made with another embedding model.
+        InputError: `where` names a field that no chunk has, or compares it with a value of another kind.
+        ConfigurationError: `where` is given, but the source cannot be filtered.
     """
     place = context.index if context.retriever is None else context.retriever
     source: ChunkSource = (
@@ -394,9 +395,9 @@ def _narrowed(source: ChunkSource, condition: str) -> ChunkSource:
 def _identity(
     place: Any, embeddings: Any = None, copies: DiskCache | None = None, ray: str | None = None
 ) -> tuple[Any, ...]:
-    """Tell two places apart. A live object keeps its id while we hold it, which the opened source does."""
+    """Return the cache key of a place. A live object keeps its id, since the opened source refers to it."""
     if isinstance(place, str) and "://" not in place:
-        # What is open must not follow a program that changes its folder.
+        # An open index must not change when the program changes its working directory.
         place = os.path.abspath(os.path.expanduser(place))
     return (*(part if isinstance(part, str) else id(part) for part in (place, embeddings)), copies, ray)
 
@@ -410,10 +411,10 @@ def open_source(
 ) -> ChunkSource:
     """Open a store by its name, or an app's own retriever or vector store; each is opened once.
 
-    Of an index of shards, actors of the Ray cluster at the address `ray` each hold one.
+    The shards of an index are each held by an actor of the Ray cluster at the address `ray`, if given.
 
     Raises:
-        ConfigurationError: a cluster is named, and this is no index of shards.
+        ConfigurationError: a cluster is given, but this is not an index of shards.
     """
     if not isinstance(place, str):
         from adaptive_rag.index.langchain import RetrieverSource
@@ -432,9 +433,9 @@ def open_source(
 
 
 def narrow_to(report: IndexReport, uri: str, embeddings: str | Embeddings | None) -> str | ChunkSource:
-    """Return the place that holds the documents of an indexing run alone: an index gathers many runs.
+    """Return a source with only the documents of this indexing run; an index may hold those of many runs.
 
-    The index that is opened here is the one that `source_of` gives to the first question.
+    The index opened here is the one that `source_of` returns for the first question.
 
     Raises:
         IndexingError: none of the documents could be read.
@@ -445,5 +446,5 @@ def narrow_to(report: IndexReport, uri: str, embeddings: str | Embeddings | None
     index = open_source(uri, embeddings)
     if not isinstance(index, ChoosesSources):
         return uri
-    # The name instead of the open index, where it makes no difference, keeps settings plain data.
+    # Where the name is enough, it keeps the settings plain data.
     return uri if named >= index.sources().keys() and embeddings is None else index.only(named)

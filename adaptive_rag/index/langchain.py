@@ -1,4 +1,4 @@
-"""An app's own retriever or vector store as a place to search; scores are computed on what it returns."""
+"""Searches an app's own retriever or vector store, and scores the documents that it returns."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ CHUNKS_KEPT = 4096
 
 @dataclass(slots=True)
 class _Found:
-    """A chunk that a search returned; its vectors are made when they are first asked for."""
+    """A chunk that a search returned; its vectors are computed on first use."""
 
     chunk: Chunk
     vector: Vectors | None = None
@@ -39,9 +39,9 @@ class _Found:
 class RetrieverSource:
     """Searches with a LangChain retriever or vector store.
 
-    What it returns gets a dense score from `embeddings` (by default the embedded model) and BM25 over
-    the returned chunks. A vector store is asked for `limit` chunks; a retriever returns as many as it
-    was made to. Asking about a chunk that no recent search returned raises KeyError.
+    The results get a dense score from `embeddings` (by default the embedded model) and BM25 over the
+    returned chunks. A vector store is asked for `limit` chunks; a retriever returns as many as it is
+    configured to. The methods that take ids raise KeyError for a chunk that no recent search returned.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class RetrieverSource:
         self._found: LRUCache[str, _Found] = LRUCache(CHUNKS_KEPT)
 
     def search(self, queries: Sequence[str], *, limit: int) -> list[list[Candidate]]:
-        """Return what the retriever finds for each query, scored by vector and by words."""
+        """Return the retriever's results for each query, scored by vector and by words."""
         if not queries:
             return []
         with ThreadPoolExecutor(min(8, len(queries)), thread_name_prefix="search") as pool:
@@ -70,16 +70,16 @@ class RetrieverSource:
         return np.stack(self._known(ids, "vector", self._encode))
 
     def similarities(self, texts: Sequence[str], ids: Sequence[str]) -> Vectors:
-        """Return the cosine of each text with each chunk, as `vectors` knows them."""
+        """Return the cosine of each text with each chunk that a search returned."""
         return np.asarray(encode(self._embeddings, list(texts)) @ self.vectors(ids).T, dtype=np.float32)
 
     @property
     def stores_sentences(self) -> bool:
-        """Tell that sentences are embedded when they are asked for."""
+        """Return False: sentences are embedded on first use."""
         return False
 
     def sentences(self, ids: Sequence[str]) -> list[Sentences]:
-        """Return the sentences of chunks that a search returned, embedded when first asked for."""
+        """Return the sentences of chunks that a search returned; they are embedded on first use."""
         return self._known(ids, "sentences", embed_sentences)
 
     def _encode(self, chunks: Sequence[Chunk]) -> Vectors:
@@ -104,7 +104,7 @@ class RetrieverSource:
         ]
 
     def _known(self, ids: Sequence[str], what: str, make: Callable[[list[Chunk]], Any]) -> list[Any]:
-        """Return one thing about each chunk, made where it is asked for the first time."""
+        """Return one attribute of each chunk, and compute it on first use."""
         with self._lock:
             found = [self._found[id_] for id_ in ids]
         if bare := list({each.chunk["id"]: each for each in found if getattr(each, what) is None}.values()):
@@ -114,10 +114,10 @@ class RetrieverSource:
 
 
 def to_chunk(document: Document) -> Chunk:
-    """Read a LangChain document as a chunk: `source`, `page` and `start_index` as its loaders set them.
+    """Convert a LangChain document to a chunk, with the `source`, `page` and `start_index` of its loader.
 
-    Our pages count from 1: `page_label` says so where it is a number; else `page` counts from 0, as
-    LangChain's PDF loaders do it.
+    Our pages count from 1. `page_label` is used if it is a number; otherwise `page` is taken to count
+    from 0, as in LangChain's PDF loaders.
     """
     metadata: dict[str, Any] = dict(document.metadata)
     text = document.page_content
@@ -142,14 +142,14 @@ def to_chunk(document: Document) -> Chunk:
 
 
 def score_words(query: str, texts: Sequence[str]) -> list[float]:
-    """Return the BM25 of each text; 0.0 where it holds no word of the query."""
+    """Return the BM25 of each text; 0.0 if it contains no word of the query."""
     from rank_bm25 import BM25Plus
 
     words = set(_split(query))
     documents = [_split(text) for text in texts]
     if not words or not any(documents):
         return [0.0] * len(texts)
-    # BM25Plus: its word weights stay positive where half of a small set holds a word
+    # BM25Plus: its word weights stay positive when half of a small set contains a word
     scores = BM25Plus(documents).get_scores(sorted(words))
     return [
         float(score) if words.intersection(document) else 0.0

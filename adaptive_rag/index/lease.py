@@ -1,6 +1,7 @@
-"""One writer at a time in a bucket: an object that its holder renews, and that others may take over if not.
+"""A lease for one writer at a time in a bucket: an object that its holder keeps renewing.
 
-Clocks of other machines are not used: a waiting writer takes over a lease that it saw unchanged for long.
+If the holder stops renewing it, another writer may take it over. The clocks of other machines are not used:
+a waiting writer takes over a lease that has not changed for `LEASE_SECONDS` while it watched.
 """
 
 from __future__ import annotations
@@ -27,13 +28,13 @@ FREE = b"{}"
 
 
 def this_process() -> dict[str, Any]:
-    """Return what is written down of who holds an index."""
+    """Return the process id, host name and current time, for the record of who holds an index."""
     since = datetime.now().astimezone().isoformat(timespec="seconds")
     return {"pid": os.getpid(), "host": socket.gethostname(), "since": since}
 
 
 def name_holder(content: bytes | None) -> str:
-    """Name who holds an index, as far as what was written down tells."""
+    """Describe who holds an index, from the stored record."""
     try:
         holder = json.loads(content or b"")
         return f"process {holder['pid']} on {holder['host']} since {holder['since']}"
@@ -45,13 +46,14 @@ def name_holder(content: bytes | None) -> str:
 def hold_lease(
     bucket: Bucket, *, wait_seconds: float, on_wait: Callable[[str], None] | None
 ) -> Iterator[None]:
-    """Hold a bucket for writing, and keep `taken_over` of it up to date.
+    """Hold the lease of a bucket for writing, and keep its `taken_over` up to date.
 
-    A process that dies lets go after `LEASE_SECONDS`. `on_wait` is told once who holds it, when there is a
-    wait.
+    The lease of a process that dies runs out after `LEASE_SECONDS`. If another process holds the lease,
+    `on_wait` is called once with its name.
 
     Raises:
-        IndexingError: another process still holds it after `wait_seconds`, or the store ignores conditions.
+        IndexingError: another process still holds the lease after `wait_seconds`, or the store ignores the
+            conditions of writes.
         IndexUnreachableError: the bucket cannot be written.
     """
     lease = _Lease(bucket)
@@ -68,7 +70,7 @@ def hold_lease(
 
 
 class _Lease:
-    """The object, and what this process last wrote into it."""
+    """The lease object, and what this process last wrote to it."""
 
     def __init__(self, bucket: Bucket) -> None:
         self._bucket = bucket
@@ -76,7 +78,7 @@ class _Lease:
         self._holder = {**this_process(), "token": uuid.uuid4().hex, "turn": 0}
 
     def take(self, wait_seconds: float, on_wait: Callable[[str], None] | None) -> None:
-        """Become the holder."""
+        """Wait for the lease and take it."""
         began = time.monotonic()
         seen, seen_at = FREE, began
         while True:
@@ -85,7 +87,7 @@ class _Lease:
             if found != seen:
                 seen, seen_at = found or FREE, now
             if seen == FREE or now - seen_at >= LEASE_SECONDS:
-                with suppress(ChangedError):  # another one was faster
+                with suppress(ChangedError):  # another process was faster
                     self._tag = self._bucket.swap(HOLDER, self._content(), tag)
                     self._refuse_careless_store()
                     return
@@ -101,10 +103,10 @@ class _Lease:
             time.sleep(min(POLL_SECONDS, wait_seconds))
 
     def keep(self, stop: threading.Event) -> None:
-        """Renew the lease until it is to stop, or somebody else has it."""
+        """Renew the lease until `stop` is set or another process has it."""
         while not stop.wait(RENEW_SECONDS):
             self._holder["turn"] += 1
-            # While the store cannot be reached, nobody can tell who holds it: the next turn does.
+            # While the store cannot be reached, nobody can tell who holds the lease: the next turn will.
             with suppress(IndexUnreachableError):
                 try:
                     self._tag = self._bucket.swap(HOLDER, self._content(), self._tag)
@@ -115,13 +117,13 @@ class _Lease:
                         return
 
     def give_back(self) -> None:
-        """Let the next one begin at once; where that fails it begins when the lease has run out."""
+        """Release the lease, so that the next writer can start at once; if this fails, the lease runs out."""
         if not self._bucket.taken_over:
             with suppress(ChangedError, IndexUnreachableError):
                 self._bucket.swap(HOLDER, FREE, self._tag)
 
     def _refuse_careless_store(self) -> None:
-        """Refuse a store that writes whatever the condition: two writers would lose each other's work."""
+        """Raise an error if the store ignores write conditions: two writers would lose each other's work."""
         try:
             self._bucket.swap(HOLDER, b'{"probe": true}', {"e_tag": '"0"', "version": "1"})
         except ChangedError:

@@ -1,4 +1,4 @@
-"""Where an index lies: a folder with the files in it, a bucket, or a database."""
+"""The location of an index: a folder with its files, a bucket, or a database."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ class Folder:
         self.uri = str(path)
 
     def read(self, name: str) -> bytes | None:
-        """Return the content of a file, or None where there is none."""
+        """Return the content of a file, or None if there is none."""
         try:
             return (self.path / name).read_bytes()
         except (FileNotFoundError, NotADirectoryError):
             return None
 
     def write(self, name: str, content: bytes) -> None:
-        """Replace a file as a whole: a reader sees the old content or the new one.
+        """Replace a file atomically: a reader sees either the old content or the new.
 
         Raises:
-            OSError: it cannot be written; the old content stands.
+            OSError: it cannot be written; the old content stays.
         """
-        # written beside the old file, forced to the disk, and put in the old one's place
+        # written beside the old file, synced to the disk, and then moved over the old file
         handle, temporary = tempfile.mkstemp(dir=self.path, prefix=f".{name}.")
         try:
             with os.fdopen(handle, "wb") as file:
@@ -50,7 +50,7 @@ class Folder:
         except BaseException:
             Path(temporary).unlink(missing_ok=True)
             raise
-        # the new name itself must survive a power cut; Windows has no such call
+        # the rename itself must survive a power cut; Windows has no such call
         with suppress(OSError):
             descriptor = os.open(self.path, os.O_RDONLY)
             try:
@@ -59,7 +59,7 @@ class Folder:
                 os.close(descriptor)
 
     def stamp(self, name: str) -> Hashable:
-        """Return the file's inode, time and size, which change with it; None where there is no file."""
+        """Return the file's inode, time and size, which change with it; None if there is no file."""
         try:
             stat = (self.path / name).stat()
         except OSError:
@@ -67,10 +67,10 @@ class Folder:
         return stat.st_ino, stat.st_mtime_ns, stat.st_size
 
     def names(self, folder: str = "") -> list[str]:
-        """Return the names of what lies in the folder, or in one below it; none where there is none.
+        """Return the names in the folder, or in a subfolder; an empty list if it does not exist.
 
         Raises:
-            IndexingError: there is one, and it cannot be listed.
+            IndexingError: the folder exists but cannot be listed.
         """
         try:
             return sorted(os.listdir(self.path / folder))
@@ -82,7 +82,7 @@ class Folder:
             ) from error
 
     def sizes(self, names: Iterable[str]) -> dict[str, int]:
-        """Return the sizes in bytes of those files that are there."""
+        """Return the sizes in bytes of the files that exist."""
         found = {}
         for name in names:
             with suppress(FileNotFoundError, NotADirectoryError):
@@ -90,14 +90,14 @@ class Folder:
         return found
 
     def pieces(self, name: str) -> Iterator[Buffer]:
-        """Go through the content of a file; each piece is to be used before the next one is asked for."""
+        """Yield the content of a file in pieces; each piece is only valid until the next one is read."""
         piece = memoryview(bytearray(PIECE))
         with open(self.path / name, "rb", buffering=0) as file:
             while count := file.readinto(piece):
                 yield piece[:count]
 
     def remove(self, name: str) -> None:
-        """Remove a file; it may be missing."""
+        """Remove a file, if it exists."""
         (self.path / name).unlink(missing_ok=True)
 
 
@@ -106,10 +106,10 @@ Location: TypeAlias = Files | Database
 
 
 def open_location(uri: str | Path) -> Location:
-    """Return the place that a path or a URI such as s3://bucket/folder names.
+    """Return the location that a path or a URI such as s3://bucket/folder names.
 
     Raises:
-        ConfigurationError: the path is empty, or is a file, or the URI is of no kind that can hold an index.
+        ConfigurationError: the path is empty or is a file, or the URI has a scheme that cannot hold an index.
         MissingExtraError: it is a bucket or a database, and the package for it is not installed.
     """
     text = str(uri).strip()
@@ -117,27 +117,27 @@ def open_location(uri: str | Path) -> Location:
         raise ConfigurationError(
             "index = '' names no folder: expected a path or a URI such as s3://bucket/kb."
         )
-    # not parsed: a password may hold what an address may not
+    # not parsed: a password may contain characters that an address may not
     scheme = text.partition("://")[0].lower() if "://" in text else ""
     if scheme in SCHEMES:
         return Database(text)
     if "://" in text and scheme != "file":
         return Bucket(text)
     path = Path(unquote(urlparse(text).path)) if scheme == "file" else Path(text).expanduser()
-    # unlike the methods of a path, these are false where nothing can be asked
+    # unlike the methods of Path, these return False where access is denied
     if os.path.exists(path) and not os.path.isdir(path):
         raise ConfigurationError(
             f"index = {text!r} is a file; expected the folder of an index, or a new one."
         )
-    # "../kb" is named as a person finds it; a link before the dots leads elsewhere than they say
+    # "../kb" is resolved: behind a symbolic link, ".." does not lead where the path says
     return Folder(path.resolve() if ".." in path.parts else path.absolute())
 
 
 def open_files(uri: str | Path, what: str) -> Files:
-    """Return the place of an index that consists of files.
+    """Return the location of an index that consists of files.
 
     Raises:
-        ConfigurationError: it lies in a database; `what` is what was to be done.
+        ConfigurationError: the index is in a database; `what` names the operation in the message.
     """
     location = open_location(uri)
     if isinstance(location, Database):

@@ -1,4 +1,4 @@
-"""Who may write into a place: one process at a time, and only where the place is an index or empty."""
+"""The write lock: one process at a time writes to a location, which must be an index or empty."""
 
 from __future__ import annotations
 
@@ -20,12 +20,13 @@ POLL_SECONDS = 0.2
 def write_lock(
     location: Location, *, wait_seconds: float, on_wait: Callable[[str], None] | None
 ) -> Iterator[None]:
-    """Hold the index for writing; a process that dies lets go of it, in a bucket after some seconds.
+    """Hold the write lock of an index.
 
-    `on_wait` is told once who holds it, when there is a wait.
+    If the process dies, the lock is released, in a bucket after some seconds. While another process holds
+    the lock, `on_wait` is called once with its name.
 
     Raises:
-        IndexingError: another process still holds it after `wait_seconds`, or the folder is read-only.
+        IndexingError: another process still holds the lock after `wait_seconds`, or the folder is read-only.
         IndexUnreachableError: the bucket cannot be written.
     """
     if isinstance(location, Bucket):
@@ -42,7 +43,7 @@ def write_lock(
     lock, first = FileLock(folder / LOCK), min(POLL_SECONDS, wait_seconds)
     try:
         try:
-            # who has just taken the lock may not have put down a name yet
+            # a process that has just taken the lock may not have written its name yet
             lock.acquire(timeout=first)
         except Timeout:
             if on_wait and wait_seconds:
@@ -68,10 +69,10 @@ def write_lock(
 
 
 def refuse_foreign_folder(location: Location) -> None:
-    """Refuse to write into a folder that holds something else.
+    """Raise an error if a folder holds files that are not an index.
 
     Raises:
-        IndexMismatchError: there is something, and nothing that proves it ours.
+        IndexMismatchError: the folder holds files, and nothing shows that they are an index of ours.
     """
     names = location.names()
     foreign = not all(name.startswith(OWN_FILES) for name in names)
@@ -83,7 +84,7 @@ def refuse_foreign_folder(location: Location) -> None:
 
 
 def remove_failed_start(location: Location) -> None:
-    """Remove what a first run that wrote nothing leaves in its folder."""
+    """Remove the lock files, and the folder, after a first run that wrote nothing."""
     if location.path is None or not all(name.startswith(OWN_FILES) for name in location.names()):
         return
     with suppress(OSError):

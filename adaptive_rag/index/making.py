@@ -1,4 +1,4 @@
-"""Texts to the rows of a table: split and embedded, in this process or in a worker of a cluster."""
+"""Splits and embeds texts into table rows, in this process or in a worker of a cluster."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 CHUNKS_PER_STEP = 32
 
 Contents: TypeAlias = dict[tuple[str, str], tuple[str, SourceRecord]]
-"""By what files of the same content share, the source that holds their chunks."""
+"""Maps the key of a content to the source that holds its chunks, and to that source's record."""
 Made: TypeAlias = "Failure | list[TableRow] | tuple[Work, SourceRecord]"
-"""A source that cannot be read, rows of one or several sources, or what is to be remembered of a source."""
+"""A source that cannot be read, rows of one or more sources, or a source with its record."""
 
 
 def make_rows(
@@ -30,10 +30,10 @@ def make_rows(
     contents: Contents,
     meter: Meter,
 ) -> Iterator[Made]:
-    """Split and embed; chunks of several small sources are embedded together.
+    """Split and embed texts; chunks of several small sources are embedded together.
 
-    The record of a source may come before its rows. A source of the content of one in `contents`, which
-    this adds to, is recorded as its copy and has no rows.
+    The record of a source may come before its rows. A source with the same content as one in `contents`
+    is recorded as its copy and has no rows. New contents are added to `contents`.
     """
     from adaptive_rag.ingest import Failure, split
 
@@ -73,5 +73,5 @@ def make_rows(
 
 
 def copy_record(record: SourceRecord, source: str, first: SourceRecord) -> SourceRecord:
-    """Return the record of a source whose chunks are those of another one."""
+    """Return the record of a source that shares the chunks of another source."""
     return replace(record, doc=first.doc, chunks=first.chunks, copy_of=source)

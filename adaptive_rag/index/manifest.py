@@ -1,4 +1,4 @@
-"""The manifest of an index: what it holds, how it was made, and the files that hold it."""
+"""The manifest of an index: its sources, its settings and its files."""
 
 from __future__ import annotations
 
@@ -32,22 +32,22 @@ from adaptive_rag.index.sharding.layout import join_facts, refuse_shards, shard_
 from adaptive_rag.source import SentenceVectors
 
 MANIFEST = "manifest.json"
-# The same once more, for the day that a disk spoils the first.
+# A copy of the manifest, in case a disk error damages the first.
 COPY = "manifest.copy.json"
 FORMAT = 1
 LOCK = ".lock"
 HOLDER = "lock.json"
-# What may lie in a folder before its first manifest does.
+# Files that may be in a folder before its first manifest is written.
 OWN_FILES = (LOCK, HOLDER, FILE, f".{HOLDER}", f".{MANIFEST}", f".{COPY}")
 TABLE = re.compile(r"chunks-(\d+)\.lance")
 MADE_BY = "adaptive-rag"
 OURS = f'"made_by": "{MADE_BY}"'.encode()
-# What stands before the checksum of all the bytes before it.
+# The text before the checksum; the checksum covers all bytes before this text, and a closing brace.
 CHECKSUM = b', "checksum": "'
 
 
 class Seal(NamedTuple):
-    """What a file was when it was written: its size in bytes and its checksum, XXH3 of 64 bits."""
+    """Size in bytes and checksum (64-bit XXH3) of a file when it was written."""
 
     size: int
     checksum: str
@@ -55,14 +55,14 @@ class Seal(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What every chunk of an index was made with; two indexes that differ here cannot be mixed."""
+    """The settings that all chunks of an index were made with; indexes that differ here cannot be mixed."""
 
     embeddings: str
     dimension: int
     chunk_size: int
     chunk_overlap: int
     sentence_vectors: bool | Literal["pooled"]
-    """Whether each sentence has a vector, embedded by itself unless they are pooled."""
+    """Whether each sentence has a vector; "pooled" if it is not embedded by itself."""
 
     def __str__(self) -> str:
         ways: dict[bool | str, str] = {True: "with", "pooled": "with pooled", False: "without"}
@@ -75,55 +75,55 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class SourceRecord:
-    """One indexed source: what it was when it was read, and the key of its chunks."""
+    """One indexed source: its state when it was read, and the key of its chunks."""
 
     hash: str
     doc: str
-    """Key of the source's chunks in the table: changes with the content."""
+    """Key of the source's chunks in the table; it changes with the content."""
     chunks: int
     path: str | None = None
     size: int | None = None
     mtime_ns: int | None = None
-    """None where the file was written so shortly before reading that its time proves nothing."""
+    """None if the file was written so shortly before it was read that its time proves nothing."""
     notes: tuple[str, ...] = ()
-    """What the user should know of it, such as pages without text."""
+    """Notes for the user, such as pages without text."""
     copy_of: str | None = None
-    """The source of the same content that holds the chunks of both; `doc` and `chunks` are then its own."""
+    """The source with the same content that holds the chunks; `doc` and `chunks` are then taken from it."""
     indexed: float | None = None
-    """When it was read, in seconds since 1970."""
+    """The time it was read, in seconds since 1970."""
     web: dict[str, Any] | None = None
-    """Of a page of the web its `ingest.web.PageStamp`, by which it is asked for again."""
+    """For a web page, the fields of its `ingest.web.PageStamp`, which are used to request it again."""
 
     @property
     def start(self) -> str | None:
-        """Of a page of the web the address that led to it."""
+        """For a web page, the start address that led to it."""
         return self.web["start"] if self.web else None
 
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """The complete state of an index. A new one takes the old one's place in a single step."""
+    """The complete state of an index. A new manifest replaces the old one in a single step."""
 
     settings: Settings
     table: str
     version: int | None = None
-    """Version of the table that holds exactly these sources; None before the first commit."""
+    """The table version that holds exactly these sources; None before the first commit."""
     chunks: int = 0
     sources: dict[str, SourceRecord] = field(default_factory=dict)
     recall: dict[str, float] | None = None
-    """What the approximate vector index finds of the exact result, and over how many chunks."""
+    """The recall of the approximate vector index, and the number of chunks it was measured on."""
     generation: int = 0
     committed: float = 0.0
-    """When the version was written, in seconds since 1970."""
+    """The time the version was written, in seconds since 1970."""
     files: dict[str, Seal] = field(default_factory=dict)
-    """The files that hold the version; none in a database."""
+    """The files of the version; empty for a database."""
 
     def publish(self, location: Location) -> Manifest:
-        """Write the manifest in the place of the one that it was made from, and return it as written.
+        """Replace the manifest that this one was made from, and return the manifest as written.
 
         Raises:
-            OSError: it cannot be written; the old one stands.
-            IndexingError: in a bucket another process has written one meanwhile, which stands.
+            OSError: it cannot be written; the old one stays.
+            IndexingError: in a bucket, another process has written a manifest meanwhile, which stays.
         """
         written = replace(self, generation=self.generation + 1)
         content = {"format": FORMAT, "made_by": MADE_BY, **_fields(written)}
@@ -137,9 +137,9 @@ class Manifest:
         return written
 
     def _take_place(self, bucket: Bucket, sealed: bytes) -> None:
-        """Write over the manifest that this one was made from, and over no other."""
+        """Overwrite the manifest that this one was made from, and no other."""
         found, tag = bucket.read_tagged(MANIFEST)
-        # what cannot be read is to be mended by this one
+        # a manifest that cannot be read is replaced by this one
         with suppress(ValueError, KeyError, TypeError, AttributeError, IndexMismatchError):
             if found is not None and _parse(found, bucket.uri).generation != self.generation:
                 raise written_by_another(bucket.uri)
@@ -149,7 +149,7 @@ class Manifest:
             raise written_by_another(bucket.uri) from error
 
     def copies(self) -> dict[str, list[str]]:
-        """Return the sources that have copies, and these by name."""
+        """Return the names of the copies of each source that has some."""
         found: dict[str, list[str]] = {}
         for source, record in sorted(self.sources.items()):
             if record.copy_of is not None:
@@ -157,9 +157,9 @@ class Manifest:
         return found
 
     def describe(self, location: Location) -> dict[str, Any]:
-        """Return what the index holds and how it was made."""
+        """Return what the index contains and how it was made."""
         files = location.path.rglob("*") if location.path else None
-        # a database gets its vector index earlier, or may lack what that takes
+        # a database gets its vector index earlier, or may not support one
         in_database = isinstance(location, Database)
         exact = self.recall is None if in_database else self.chunks <= neighbours.EXACT_UP_TO
         return {
@@ -180,15 +180,15 @@ class Manifest:
 
 
 def _fields(record: Manifest | Settings | SourceRecord) -> dict[str, Any]:
-    # `asdict` copies whatever is inside as well, which takes longer than to write it
+    # `asdict` also copies all nested values, which takes longer than writing them
     return {name: getattr(record, name) for name in record.__slots__}
 
 
 def stored_way(asked: bool | SentenceVectors) -> bool | Literal["pooled"]:
-    """Return what the settings of an index say of its sentence vectors: True is "apart", False is "none".
+    """Return the stored form of the `sentence_vectors` option: "apart" is True, "none" is False.
 
     Raises:
-        ConfigurationError: the way is not known.
+        ConfigurationError: the value is not known.
     """
     ways: dict[str, bool | Literal["pooled"]] = {"apart": True, "pooled": "pooled", "none": False}
     if isinstance(asked, bool):
@@ -206,16 +206,16 @@ def key_of(source: str, content_hash: str) -> str:
 
 
 def count_chunks(sources: Mapping[str, SourceRecord]) -> int:
-    """Return how many chunks are stored for sources: those of copies only once."""
+    """Return how many chunks are stored for sources; those of copies count once."""
     return sum(record.chunks for record in sources.values() if record.copy_of is None)
 
 
 def read_manifest(location: Location) -> Manifest | None:
-    """Return the manifest of an index, or None where there is none.
+    """Return the manifest of an index, or None if there is none.
 
     Raises:
-        IndexDamagedError: the folder is an index of ours, and its manifest is missing or was changed.
-        IndexMismatchError: the file is not a manifest of ours, or of a format we do not read.
+        IndexDamagedError: the folder is an index of ours, but its manifest is missing or was changed.
+        IndexMismatchError: the file is not a manifest of ours, or has a format that this version cannot read.
     """
     cause: Exception | None = None
     try:
@@ -229,8 +229,8 @@ def read_manifest(location: Location) -> Manifest | None:
         problem, cause = f"its {MANIFEST} cannot be read ({error})", error
     if is_ours(location):
         if cause is None and location.read(MANIFEST) is not None:
-            return read_manifest(location)  # another process has begun the index just now
-        # without a manifest nothing tells what there is to repair
+            return read_manifest(location)  # another process has just created the index
+        # without a manifest, it is unknown what there is to repair
         mend = repair_hint if copy_of_manifest(location) else rebuild_hint
         raise IndexDamagedError(
             f"The index {location.uri} is damaged: {problem}. Mend it with: {mend(location.uri)}"
@@ -244,7 +244,7 @@ def read_manifest(location: Location) -> Manifest | None:
 
 
 def last_manifest(location: Location) -> Manifest | None:
-    """Return the manifest of an index, or its copy where it is damaged; None where neither can be read.
+    """Return the manifest of an index, or its copy if it is damaged; None if neither can be read.
 
     Raises:
         IndexMismatchError: the folder is not an index of ours.
@@ -258,7 +258,7 @@ def last_manifest(location: Location) -> Manifest | None:
 
 
 def is_ours(location: Location) -> bool:
-    """Tell whether a place is an index of ours beyond doubt, whatever became of its manifest."""
+    """Tell whether a location is certainly an index of ours, even if its manifest is missing or damaged."""
     with suppress(OSError):
         if OURS in (location.read(MANIFEST) or b""):
             return True
@@ -271,7 +271,7 @@ def is_ours(location: Location) -> bool:
 
 
 def next_table(location: Location, manifest: Manifest | None) -> str:
-    """Return the name of a table that the index does not have yet."""
+    """Return a new table name for the index."""
     if manifest is not None:
         return f"chunks-{int(manifest.table.rpartition('-')[2]) + 1}"
     numbers = [int(found[1]) for name in location.names() if (found := TABLE.fullmatch(name))]
@@ -279,7 +279,7 @@ def next_table(location: Location, manifest: Manifest | None) -> str:
 
 
 def copy_of_manifest(location: Location) -> Manifest | None:
-    """Return what the copy of the manifest says; None where it cannot be read, or tells of no version."""
+    """Return the copy of the manifest; None if it cannot be read or names no version."""
     try:
         copy = _parse(location.read(COPY) or b"", location.uri)
     except (IndexMismatchError, OSError, ValueError, KeyError, TypeError, AttributeError):
@@ -288,7 +288,7 @@ def copy_of_manifest(location: Location) -> Manifest | None:
 
 
 def _parse(content: bytes, uri: str) -> Manifest:
-    """Return the manifest that a file holds."""
+    """Parse the content of a manifest file, and verify its checksum."""
     if OURS not in content:
         raise ValueError(f"it does not say that {MADE_BY} made it")
     body, _, checksum = content.rpartition(CHECKSUM)
@@ -315,7 +315,7 @@ def complete_manifest(location: Location) -> Manifest:
     Raises:
         IndexDamagedError: its manifest is missing or was changed.
         IndexUnfinishedError: its first run did not finish.
-        IndexMismatchError: there is no index, or none of ours.
+        IndexMismatchError: there is no index, or it is not one of ours.
     """
     manifest = read_manifest(location)
     command = f"adaptive-rag index PATH --index {quoted(location.uri)}"
@@ -335,10 +335,10 @@ def complete_manifest(location: Location) -> Manifest:
 
 
 def describe(uri: str | Path) -> dict[str, Any]:
-    """Return what an index holds and how it was made, without its embedding model.
+    """Return what an index contains and how it was made, without loading its embedding model.
 
     Raises:
-        IndexMismatchError: there is no index, or none of ours.
+        IndexMismatchError: there is no index, or it is not one of ours.
     """
     location = open_location(uri)
     if uris := shard_uris(location):
@@ -347,7 +347,7 @@ def describe(uri: str | Path) -> dict[str, Any]:
 
 
 def written_by_another(uri: str) -> IndexingError:
-    """Return the error that says why a run ends before it has published all that it made."""
+    """Return the error for a run that ends early because another process has written the index."""
     return IndexingError(
         f"Another process has written the index {uri} during this run, and what it wrote stands. Run the "
         "same command again: it goes on from there."
@@ -355,15 +355,15 @@ def written_by_another(uri: str) -> IndexingError:
 
 
 def rebuild_hint(uri: str) -> str:
-    """Name the command that makes an index anew."""
+    """Return the command that rebuilds an index."""
     return f"adaptive-rag index PATH --index {quoted(uri)} --rebuild"
 
 
 def repair_hint(uri: str) -> str:
-    """Name the command that mends a damaged index."""
+    """Return the command that repairs a damaged index."""
     return f"adaptive-rag index --repair --index {quoted(uri)}"
 
 
 def quoted(uri: str) -> str:
-    """Write a path or a URI as the system's command line takes it."""
+    """Quote a path or a URI for the system's command line."""
     return subprocess.list2cmdline([uri]) if os.name == "nt" else shlex.quote(uri)

@@ -1,4 +1,4 @@
-"""Chunks in memory, searched exactly: for tests, notebooks and a few hundred passages."""
+"""An index in memory that is searched exactly: for tests, notebooks and a few hundred passages."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ class MemoryIndex:
         self._row = {chunk["id"]: row for row, chunk in enumerate(self._chunks)}
         self._vectors = load_minilm().encode([chunk["text"] for chunk in self._chunks])
         self._sentences: dict[str, Sentences] = {}
-        self._found = np.ones(len(self._chunks), dtype=np.bool_)  # which of them a search may find
+        self._found = np.ones(len(self._chunks), dtype=np.bool_)  # which chunks a search may find
         self._bm25 = BM25Okapi([_words(chunk["text"]) or [""] for chunk in self._chunks]) if chunks else None
 
     @classmethod
     def from_texts(cls, texts: Sequence[str], *, source: str = "memory") -> Self:
-        """Hold each text as one chunk, the texts standing one after another in one source."""
+        """Build an index with one chunk per text; the texts follow each other in one source."""
         chunks: list[Chunk] = []
         start = 0
         for number, text in enumerate(texts):
@@ -45,7 +45,7 @@ class MemoryIndex:
         return cls(chunks)
 
     def where(self, condition: Where) -> Self:
-        """Return the chunks that fulfil a condition, as a source; words weigh what they weigh among all."""
+        """Return a source with the chunks that meet a condition; word weights stay those of all chunks."""
         narrower = copy.copy(self)
         narrower._found = self._found & condition.keep(Fields.of_chunks(self._chunks))
         return narrower
@@ -64,29 +64,29 @@ class MemoryIndex:
         return np.asarray(load_minilm().encode(texts) @ self.vectors(ids).T, dtype=np.float32)
 
     def sentences(self, ids: Sequence[str]) -> list[Sentences]:
-        """Return the sentences of each chunk, embedded when asked for."""
+        """Return the sentences of each chunk; they are embedded on first use."""
         missing = [id_ for id_ in dict.fromkeys(ids) if id_ not in self._sentences]
         found = embed_sentences([self._chunks[self._row[id_]] for id_ in missing])
         self._sentences.update(zip(missing, found, strict=True))
         return [self._sentences[id_] for id_ in ids]
 
     def chunks(self) -> Iterator[Chunk]:
-        """Go through all chunks."""
+        """Iterate over all chunks."""
         return (chunk for chunk, found in zip(self._chunks, self._found, strict=True) if found)
 
     def spelt_like(self, word: str) -> list[str]:
-        """Return words of chunks that are spelt nearly like one; none where a chunk holds it."""
+        """Return words of the chunks that are spelt almost like this one; none if a chunk contains it."""
         known = {other for chunk in self.chunks() for other in words(chunk["text"])}
         if stem(word) in map(stem, known):
             return []
         return difflib.get_close_matches(word, sorted(known), n=8)
 
     def holds(self, word: str) -> bool:
-        """Tell whether a chunk holds a word as it is, in either case."""
+        """Tell whether a chunk contains a word as it is, ignoring case."""
         return any(word in words(chunk["text"]) for chunk in self.chunks())
 
     def sources(self) -> dict[str, int]:
-        """Return the sources and how many chunks each has."""
+        """Return the sources and the number of chunks of each."""
         return dict(Counter(chunk["source"] for chunk in self.chunks()))
 
     def __len__(self) -> int:

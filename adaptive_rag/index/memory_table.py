@@ -1,4 +1,4 @@
-"""A small table in memory: searched exactly, and read without asking LanceDB row by row."""
+"""A small table held in memory: it is searched exactly, and its rows are read without LanceDB."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from adaptive_rag.text.vectors import Vectors
 if TYPE_CHECKING:
     import pyarrow as pa
 
-# Up to this many chunks a table is read into memory; a chunk takes about 5 kB, half of it for its sentences.
+# A table of up to this many chunks is read into memory; a chunk takes about 5 kB, half of it for sentences.
 IN_MEMORY_UP_TO = 20_000
 QUERIES_KEPT = 128
-# Rows compared at once: of a larger product BLAS makes several threads, which mostly wait for each other.
+# Rows compared at once: BLAS splits a larger product over several threads, which mostly wait for each other.
 ROWS_AT_ONCE = 128
 
 Words = tuple[str, ...]
@@ -28,14 +28,14 @@ Match = Callable[[Words], tuple[Ids, Vectors]]
 
 @dataclass(frozen=True, eq=False)
 class MemoryTable:
-    """The columns of a table, its rows in ascending order of their ids."""
+    """The columns of a table, with its rows in ascending order of row id."""
 
     rows: Ids
     columns: pa.Table
 
     @classmethod
     def of(cls, table: pa.Table) -> MemoryTable:
-        """Keep what was read, a table with its row ids."""
+        """Build from an Arrow table that has row ids."""
         rows = table["_rowid"].to_numpy().astype(np.int64)
         order = np.argsort(rows)
         return cls(rows[order], table.take(order).combine_chunks())
@@ -46,7 +46,7 @@ class MemoryTable:
 
 
 class Cosines:
-    """The cosines of every row with the vectors last compared: several steps search for the same ones."""
+    """Cosines of all rows with recent query vectors; several steps search for the same ones."""
 
     def __init__(self, matrix: Vectors) -> None:
         self._matrix = matrix
@@ -56,7 +56,7 @@ class Cosines:
     def of(self, vectors: Vectors) -> list[Vectors]:
         """Return the cosines of all rows with each vector."""
         keys = [vector.tobytes() for vector in vectors]
-        # One at a time: the branches of a question wait for the pass that compares all their vectors.
+        # One thread at a time: the branches of a question wait for the pass that compares all their vectors.
         with self._lock:
             known = {key: cosines for key in keys if (cosines := self._recent.get(key)) is not None}
             new = {key: row for row, key in enumerate(keys) if key not in known}
@@ -77,10 +77,10 @@ class Cosines:
 
 
 class WordScores:
-    """The BM25 of every row for the queries last asked.
+    """BM25 scores of all rows for recent queries, cached.
 
-    BM25 is a sum over words, so a query that begins with another one, as a branch begins with its
-    question, is asked only for the words that it adds.
+    BM25 is a sum over words. So when a query begins with an earlier one, as a branch begins with its
+    question, only the added words are looked up.
     """
 
     def __init__(self, rows: Ids, match: Match) -> None:
@@ -92,7 +92,7 @@ class WordScores:
 
     def of(self, words: Words) -> Vectors:
         """Return the BM25 of each row, in the order of the rows, 0.0 where no word matches."""
-        # What is known is given at once: a question need not wait while its branches' words are looked up.
+        # A cached result is returned at once: a question need not wait for the words of its branches.
         if (known := self._known(words)) is not None:
             return known
         # One query at a time: the branches of a question wait for the words that they share.

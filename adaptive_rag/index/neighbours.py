@@ -1,4 +1,4 @@
-"""The approximate vector index of a large table: how it is made, asked, and measured."""
+"""The approximate vector index of a large table: configuration, search and recall."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ if TYPE_CHECKING:
     from lancedb.table import Table
 
 VECTOR = "vector"
-# Up to this many chunks the exact product in memory is as fast.
+# Up to this many chunks, an exact product in memory is as fast.
 EXACT_UP_TO = 50_000
-# The index is trained anew once the table has grown by this factor.
+# The index is retrained once the table has grown by this factor.
 RETRAIN_AT = 2.0
-# Bits of a code for each dimension. Among the fifty best by such codes one in a hundred of the ten best is
-# missing; by codes of one bit one in ten even among the hundred best.
+# Bits per dimension of a code. The fifty best by 3-bit codes miss one in a hundred of the true ten best;
+# with 1-bit codes, even the hundred best miss one in ten.
 BITS = 3
-# Vectors compared by their code, in so many cells at least: vectors of real text, which are less clustered
-# than made-up ones, need the more cells. So many of the best are ordered anew by their exact vectors, which
-# costs more than the comparison.
+# COMPARED: vectors compared by their code. PROBES: the least number of cells searched for them; vectors of
+# real text are less clustered than synthetic ones and need more cells. REFINED: how many of the best are
+# reordered by their exact vectors, which costs more than the comparison.
 COMPARED = 200_000
 PROBES = 150
 REFINED = 50
-# LanceDB makes more cells than these step by step, which fails where too few vectors differ. These it makes
-# at once, and some may be empty.
+# LanceDB builds more cells than this step by step, which fails if too few vectors differ. It builds up to
+# this many at once, and some of them may be empty.
 CELLS_AT_ONCE = 256
 RECALL_QUERIES = 64
-# What the product of two unit vectors may differ by, computed twice in single precision.
+# Two computations of the same product of unit vectors in single precision may differ by this much.
 ROUNDING = 1e-6
 RECALL_AT = 10
 ROWS_PER_READ = 16_384
@@ -40,16 +40,16 @@ Ids = NDArray[np.int64]
 
 
 def index_config(chunks: int, dimension: int, most_cells: int | None = None) -> Any:
-    """Return how the vectors of a table are indexed: cells, and within a cell a few bits a dimension.
+    """Return the configuration of the vector index: cells, with a few bits per dimension in each.
 
-    RaBitQ (Gao and Long, SIGMOD 2024; with several bits, SIGMOD 2025) codes each rotated dimension; it
-    trains in a fraction of the time of product quantisation, and 150 bytes a vector stay in memory. What
-    it loses in order, the exact vectors of the best candidates restore.
+    RaBitQ (Gao and Long, SIGMOD 2024; with several bits, SIGMOD 2025) codes each rotated dimension. It
+    trains in a fraction of the time of product quantisation and keeps 150 bytes per vector in memory.
+    The exact vectors of the best candidates then correct their order.
     """
     from lancedb.index import IvfRq, IvfSq
 
     size = math.ceil(chunks / min(_cells(chunks), most_cells or chunks))
-    # named by their size: LanceDB would join cells that are named by their number as rows come in
+    # set by size: if the number of cells were given instead, LanceDB would join cells as rows come in
     cells: dict[str, Any] = {"distance_type": "dot", "target_partition_size": size}
     kind: Any = IvfRq
     return kind(num_bits=BITS, **cells) if dimension % 8 == 0 else IvfSq(**cells)
@@ -60,12 +60,12 @@ def _cells(chunks: int) -> int:
 
 
 def nearest(table: Table, vector: Vectors, limit: int, chunks: int) -> Ids:
-    """Return the rows nearest to a vector, best first, as the approximate index finds them."""
+    """Return the row ids that the approximate index finds nearest to a vector, best first."""
     search: Any = table.search(vector, vector_column_name=VECTOR)
     cells = _cells(chunks)
     probes = min(cells, max(PROBES, math.ceil(COMPARED * cells / chunks)))
     search = search.distance_type("dot").nprobes(probes)
-    # of as many as are asked for, who asks reads the exact vectors anyway
+    # for larger limits the caller reads the exact vectors anyway
     if limit < REFINED:
         search = search.refine_factor(math.ceil(REFINED / limit))
     hits = search.select(["_distance"]).with_row_id(True).limit(limit).to_arrow()
@@ -74,15 +74,16 @@ def nearest(table: Table, vector: Vectors, limit: int, chunks: int) -> Ids:
 
 
 def near_to(drawn: Vectors) -> Vectors:
-    """Return unit vectors, each a little beside one, as a question stands beside its passage, not on it."""
+    """Return unit vectors near the drawn ones: a question too is near its passage, not equal to it."""
     moved = drawn + np.random.default_rng(0).normal(scale=0.3 / drawn.shape[1] ** 0.5, size=drawn.shape)
     return np.asarray(moved / np.linalg.norm(moved, axis=1, keepdims=True), dtype=np.float32)
 
 
 def measure_recall(table: Table, chunks: int) -> dict[str, float]:
-    """Compare the approximate index with the exact product, over vectors near some drawn from the table.
+    """Measure the recall of the approximate index against the exact product.
 
-    The table is read once, in batches. Of vectors that are equal one is as good as another.
+    The queries are vectors near some drawn from the table. The table is read once, in batches. Equal
+    vectors are interchangeable.
     """
     generator = np.random.default_rng(0)
     offsets = np.sort(generator.choice(chunks, size=min(RECALL_QUERIES, chunks), replace=False))

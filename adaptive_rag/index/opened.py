@@ -1,4 +1,4 @@
-"""What every index that is open for searching does alike: compares texts, narrows itself, knows its files."""
+"""The base class of all open indexes: compares texts, makes restricted views, and looks up source files."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from adaptive_rag.models.embeddings import embed_queries
 from adaptive_rag.text.vectors import Vectors, cosines
 from adaptive_rag.where import Where
 
-# What narrows an index: sources by name, or a condition.
+# A restriction of an index: source names, or a condition.
 Choice: TypeAlias = frozenset[str] | Where
 
 
 class OpenedIndex(ABC):
-    """An index that is open for searching, whole or narrowed to some of its chunks."""
+    """An index that is open for searching, whole or restricted to some of its chunks."""
 
     def __init__(self, uri: str, embeddings: Embeddings | None) -> None:
         self.uri = uri
@@ -33,7 +33,7 @@ class OpenedIndex(ABC):
         return self._embeddings
 
     def embed(self, queries: Sequence[str]) -> Vectors:
-        """Return the vectors of queries, shape (len(queries), dimension); recent ones are remembered."""
+        """Return the vectors of queries, shape (len(queries), dimension); recent ones are cached."""
         return embed_queries(self.embeddings, queries)
 
     @abstractmethod
@@ -45,11 +45,11 @@ class OpenedIndex(ABC):
         return cosines(self.embed(texts), self.vectors(ids))
 
     def where(self, condition: Where) -> Self:
-        """Return a view of the chunks that fulfil a condition; it follows what is written to the index."""
+        """Return a view of the chunks that meet a condition; it follows later changes to the index."""
         return self._narrowed_by(condition)
 
     def only(self, sources: Collection[str]) -> Self:
-        """Return a view of the chunks of some sources; it follows what is written to the index."""
+        """Return a view of the chunks of some sources; it follows later changes to the index."""
         return self._narrowed_by(frozenset(sources))
 
     def _narrowed_by(self, *chosen: Choice) -> Self:
@@ -59,18 +59,18 @@ class OpenedIndex(ABC):
 
     @abstractmethod
     def _record(self, source: str) -> SourceRecord | None:
-        """Return what is remembered of a document; None where there is none of this name."""
+        """Return the record of a document; None if no document has this name."""
 
     def notes(self, source: str) -> Sequence[str]:
-        """Return what could not be read of a document, or had to be guessed."""
+        """Return notes on what could not be read in a document, or had to be guessed."""
         record = self._record(source)
         return record.notes if record else ()
 
     def file_of(self, source: str) -> str | None:
-        """Return the whole path of the file that a document was read from; None where there was none."""
+        """Return the full path of the file that a document was read from; None if there was no file."""
         record = self._record(source)
         return record.path if record else None
 
     def __repr__(self) -> str:
-        # Names the view too: it stands in the keys of what is remembered of questions.
+        # Includes the view, since the text is part of the keys of cached questions.
         return f"{type(self).__name__}({self.uri!r}, {self._chosen!r})"

@@ -1,4 +1,4 @@
-"""What an indexing run has to do, which sources are new, changed or gone; and how far it is."""
+"""Plans an indexing run: which sources are new, changed or gone. Also measures its progress."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     Documents = Confined | One | Iterable[One]
 Holds = Callable[[str], bool]
 
-# File systems keep times to 2 seconds at worst: a file written so shortly before it was looked at
-# may change again and keep its time.
+# File systems store times with a resolution of 2 seconds at worst. A file that was written less than that
+# before the check may change again and keep its time.
 SETTLED_NS = 2_000_000_000
 
 
 class Stamp(NamedTuple):
-    """What tells cheaply that a file is as it was."""
+    """Path, size and time of a file: a cheap test of whether it has changed."""
 
     path: str
     size: int
@@ -41,7 +41,7 @@ class Stamp(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """A source to read and embed: a file, or a text at hand."""
+    """A source to read and embed: a file, or a text in memory."""
 
     source: str
     size: int
@@ -52,7 +52,7 @@ class Work:
     web: dict[str, Any] | None = None
 
     def read(self, stop: threading.Event) -> SourceText | Failure:
-        """Return the source's text, or why it cannot be read; `stop` gives it up."""
+        """Return the source's text, or why it cannot be read; setting `stop` cancels the reading."""
         if self.text is not None:
             return self.text
         from adaptive_rag.ingest import read_source
@@ -61,7 +61,7 @@ class Work:
         return read_source(self.file, stop)
 
     def record(self, text: SourceText) -> SourceRecord:
-        """Return what the index is to remember of the source, before its chunks are counted."""
+        """Return the record of the source for the manifest, before its chunks are counted."""
         stamp = self.stamp._asdict() if self.stamp else {}
         key, now = key_of(text.source, text.content_hash), time.time()
         return SourceRecord(text.content_hash, key, 0, notes=text.notes, web=self.web, indexed=now, **stamp)
@@ -69,25 +69,25 @@ class Work:
 
 @dataclass(slots=True)
 class Plan:
-    """The work of one run, and the sources that need none."""
+    """The work of one run, and the sources that need no work."""
 
     work: list[Work] = field(default_factory=list)
     removed: list[str] = field(default_factory=list)
     heirs: dict[str, tuple[str, SourceRecord]] = field(default_factory=dict)
-    """Sources that go or change, each with another that has the content that it had until now."""
+    """For each source that goes or changes, another source with its old content, and its new record."""
     moved: int = 0
-    """How many of those that go are only named otherwise now."""
+    """How many of the removed sources were only moved or renamed."""
     unchanged: int = 0
     seen: set[str] = field(default_factory=set)
-    """All sources that were found, new or not."""
+    """All sources that were found in this run, new or not."""
     restamped: dict[str, SourceRecord] = field(default_factory=dict)
-    """Files whose time changed and whose content did not."""
+    """New records of sources whose time stamp changed but whose content did not."""
     failed: list[Failure] = field(default_factory=list)
-    """Archives that cannot be read, or not whole, and pages that could not be fetched."""
+    """Archives that could not be read completely, and web pages that could not be fetched."""
     notes: list[Note] = field(default_factory=list)
-    """What the user should know of pages of the web that are gone or were left out."""
+    """Notes for the user on archives with odd names and on web pages that are gone or were left out."""
     unknown: list[str] = field(default_factory=list)
-    """Files of the folders that no loader reads."""
+    """Files in the folders that no loader can read."""
 
 
 def plan_run(
@@ -99,10 +99,12 @@ def plan_run(
     prune: bool,
     progress: Callable[[Progress], None] | None = None,
 ) -> Plan:
-    """Compare documents with what the index holds; `progress` is told of pages while they are fetched.
+    """Compare documents with the manifest and return the plan.
+
+    `progress` is called while web pages are fetched.
 
     Raises:
-        ConfigurationError: the documents are of no known kind, a path leads nowhere, or a pattern cannot be
+        ConfigurationError: the documents are of no known kind, a path does not exist, or a pattern cannot be
             read.
     """
     from adaptive_rag.ingest import Confined, Site, SourceFile, SourceText, from_langchain
@@ -161,7 +163,7 @@ def _plan_texts(texts: Iterable[SourceText], manifest: Manifest, holds: Holds) -
 def _add_site(
     site: Site, plan: Plan, manifest: Manifest, progress: Callable[[Progress], None] | None, *, prune: bool
 ) -> None:
-    """Fetch the pages of a site, and add to a plan those that are new, changed or gone."""
+    """Fetch the pages of a site, and add the new, changed and vanished ones to a plan."""
     from adaptive_rag.ingest import Note
     from adaptive_rag.ingest.web import crawl
 
@@ -218,7 +220,7 @@ def _plan_files(
         if not holds(file.source):
             continue
         real = file.real or os.path.realpath(file.path)
-        # a file keeps the name it was first indexed by, whatever folder the next run starts in
+        # a file keeps the name under which it was first indexed, whatever folder the next run starts in
         source = by_path.get(real, file.source)
         plan.seen.add(source)
         record, stamp = manifest.sources.get(source), _stamp(real, looked_at)
@@ -227,7 +229,7 @@ def _plan_files(
             if record.mtime_ns != stamp.mtime_ns:
                 plan.restamped[source] = replace(record, mtime_ns=stamp.mtime_ns)
             continue
-        # of a folder on a mount that is gone the system does not even say that it is one
+        # if a mount is gone, the system does not even say that a path on it is a folder
         if os.path.isdir(real) or find_loader(file.path) is None:
             closed.append(real)
         named = replace(file, source=source)
@@ -243,7 +245,7 @@ def _plan_files(
 
 
 def _is_unchanged(file: SourceFile, record: SourceRecord, stamp: Stamp) -> bool:
-    """Tell whether a file has the content that was indexed; it is read only where its time proves nothing."""
+    """Tell whether a file still has the indexed content; it is read only if its time proves nothing."""
     from adaptive_rag.ingest import hash_file
 
     if record.size != stamp.size:
@@ -259,7 +261,7 @@ def _is_unchanged(file: SourceFile, record: SourceRecord, stamp: Stamp) -> bool:
 def _find_gone(
     asked: Sequence[str | Path | SourceFile], closed: Sequence[str], plan: Plan, manifest: Manifest
 ) -> list[str]:
-    """Return the sources that vanished from the folders and archives asked for, but for the closed ones."""
+    """Return the sources that vanished from the given folders and archives, except from the closed ones."""
     from adaptive_rag.ingest import SourceFile
     from adaptive_rag.ingest.archives import is_archive
 
@@ -279,7 +281,7 @@ def _find_gone(
 
 
 def _find_moved(plan: Plan, manifest: Manifest) -> None:
-    """Take new files for removed ones whose content they have: they need not be read."""
+    """Match new files with removed ones of the same content: these were moved and need not be read."""
     from adaptive_rag.ingest import hash_file
 
     gone = {source: manifest.sources[source] for source in plan.removed}
@@ -290,7 +292,7 @@ def _find_moved(plan: Plan, manifest: Manifest) -> None:
     for item in plan.work:
         source = None
         if item.replaces is None and item.file and item.stamp and item.stamp.size in sizes:
-            with suppress(OSError, IndexingError):  # reading it will say what is wrong
+            with suppress(OSError, IndexingError):  # reading the file will report the error
                 content = content_key(item.stamp.path, hash_file(item.file.path))
                 source = by_content.pop(content, None)
         if source is None or item.stamp is None:
@@ -303,7 +305,7 @@ def _find_moved(plan: Plan, manifest: Manifest) -> None:
 
 
 def find_heirs(leaving: Collection[str], manifest: Manifest) -> dict[str, tuple[str, SourceRecord]]:
-    """Return for each source that goes or changes, and has copies that stay, the one that gets its chunks."""
+    """Return the copy that takes over the chunks of each source that leaves, where a copy stays."""
     going, heirs = set(leaving), dict[str, tuple[str, SourceRecord]]()
     for source, record in manifest.sources.items():
         if record.copy_of in going and source not in going:
@@ -313,9 +315,10 @@ def find_heirs(leaving: Collection[str], manifest: Manifest) -> dict[str, tuple[
 
 
 def content_key(path: str | None, content_hash: str) -> tuple[str, str] | None:
-    """Return what two files have in common whose chunks are the same; None for what is no file.
+    """Return a key that is equal for files with the same chunks; None if there is no file.
 
-    The suffix says how a file is read. The sections of source code begin with the name of the file.
+    It contains the suffix, which decides how a file is read. For source code it contains the file name, since
+    the sections begin with it.
     """
     from adaptive_rag.ingest.loaders import LOADERS, find_loader
 
@@ -329,9 +332,9 @@ def content_key(path: str | None, content_hash: str) -> tuple[str, str] | None:
 def _open_archives(
     files: list[SourceFile], patterns: Patterns, plan: Plan
 ) -> tuple[list[SourceFile], list[str]]:
-    """Put the files in an archive in its place.
+    """Replace each archive by the files in it.
 
-    Also return the archives that could not be listed: what was indexed of them is not known to be gone.
+    Also return the archives that could not be listed: it is unknown whether their indexed files are gone.
     """
     from adaptive_rag.ingest import Note
     from adaptive_rag.ingest.archives import is_archive
@@ -357,7 +360,7 @@ def _open_archives(
 
 
 def work_again(source: str, record: SourceRecord) -> Work | None:
-    """Return the work to read a source anew; None where its file is not there as it was indexed."""
+    """Return the work to read a source again; None if its file is gone or has changed."""
     from adaptive_rag.ingest import SourceFile, hash_file
 
     if record.path is None:
@@ -378,7 +381,7 @@ def _stamp(real: str, looked_at: int) -> Stamp | None:
         status = os.stat(real)
     except OSError:
         try:
-            status = os.stat(on_disk(Path(real)))  # a file in an archive is as old as that
+            status = os.stat(on_disk(Path(real)))  # a file in an archive has the time of the archive
         except OSError:
             return None
     settled = looked_at - status.st_mtime_ns > SETTLED_NS
@@ -387,27 +390,27 @@ def _stamp(real: str, looked_at: int) -> Stamp | None:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a run is. The total is estimated from the sizes of the sources until all are read."""
+    """The progress of a run. The total is estimated from the sizes of the sources until all are read."""
 
     done: int
     total: int
     rate: float
-    """Chunks a second."""
+    """Chunks per second."""
     seconds_left: float | None
     source: str
     fetching: Fetching | None = None
-    """While pages of the web are fetched, before any chunk is made: how far that is."""
+    """The progress of fetching web pages, before any chunk is made."""
     nodes: Mapping[str, int] = field(default_factory=dict)
-    """Of a run by Ray: the chunks that each node has made."""
+    """Chunks made by each node, for a run by Ray."""
 
 
 class Meter:
-    """Estimates how many chunks there will be from the share of the sources' bytes already split."""
+    """Estimates the total number of chunks from the share of the sources' bytes already split."""
 
     def __init__(self, size: int, progress: Callable[[Progress], None] | None) -> None:
         self.chunks = 0
         self.nodes: Counter[str] = Counter()
-        """Of a run by Ray: the chunks that each node has made."""
+        """Chunks made by each node, for a run by Ray."""
         self._size = max(1, size)
         self._before = 0
         self._share = 0.0
@@ -415,12 +418,12 @@ class Meter:
         self._started = time.perf_counter()
 
     def split(self, part: float) -> None:
-        """Count a chunk, and note how many bytes of the present source are split."""
+        """Count a chunk, and record how many bytes of the current source are split."""
         self.chunks += 1
         self._share = (self._before + part) / self._size
 
     def ended(self, size: int) -> None:
-        """Note the end of a source."""
+        """Record the end of a source."""
         self._before += size
         self._share = self._before / self._size
 

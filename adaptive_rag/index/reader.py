@@ -1,4 +1,4 @@
-"""One complete version of the table, ready to be searched by vector and by words."""
+"""The reader of one complete table version, which searches it by vector and by words."""
 
 from __future__ import annotations
 
@@ -50,31 +50,31 @@ if TYPE_CHECKING:
 READ_COLUMNS = [*CHUNK_COLUMNS, VECTOR, VIEWS]
 ROWS_KEPT = 4096
 ROWS_PER_READ = 1024
-# Hits by words read at least: with them most chunks that the vector finds have their BM25 at once.
+# Least number of hits by words: with them, most chunks found by vector already have their BM25.
 WORD_HITS = 300
 IDS_PER_QUERY = 500
-# Conditions whose rows are remembered, and rows whose vectors are.
+# Cache sizes: conditions whose rows are kept, and rows whose vectors are kept.
 CONDITIONS_KEPT, NARROWED_ROWS = 64, 2 * neighbours.EXACT_UP_TO
-# Up to this many rows a search names each one that it is narrowed to; beyond, it sifts what it finds, and
-# looks this many times as deep where that is too little.
+# A search among up to NAMED_ROWS rows lists each of them in the query. Among more rows, it filters its hits,
+# and searches DEEPER times as deep if too few remain.
 NAMED_ROWS, DEEPER = 2_000, 4
-# Below this share of the chunks hits by words are read as deep as they are needed, and no deeper.
+# Among less than this share of the chunks, hits by words are read only as deep as needed.
 SIFTED_SHARE = 0.1
-# Indexes in a bucket of up to so many bytes together are read whole when it is opened: piece by piece they
-# take a request for each word and several for each cell. Those of 100,000 chunks have 36 MB.
+# Indexes in a bucket of up to this many bytes in total are read whole when it is opened. Read piece by piece,
+# they take a request for each word and several for each cell. Those of 100,000 chunks have 36 MB.
 INDEXES_READ_WHOLE = 64 * 2**20
-# Words spelt like one: chunks that are read for them, words of the word index that are compared. That index
-# holds stems, so that an ending counts as a difference too: of a long word three letters may differ.
-# From 12 letters on the search takes two at most, and nothing from 50 on.
+# For words spelt like another: the chunks read, and the words of the word index compared. That index holds
+# stems, so an ending counts as a difference too; three letters of a long word may differ. From 12 letters
+# on, the search allows two at most, and from 50 on it finds nothing.
 ROWS_SPELT, WORDS_COMPARED, LONG_WORD, VERY_LONG_WORD, LONGEST_SPELT = 20, 200, 6, 11, 40
-# A pasted page as a query would ask for thousands of words; the first distinct ones decide.
+# A pasted page as a query has thousands of words; only the first distinct ones are used.
 WORDS_PER_QUERY = 128
-# For each query: the rows that it found, and the BM25 of those that hold words of it.
+# For each query, the rows found, and the BM25 of those that contain its words.
 Hits = tuple[list[list[int]], list[dict[int, float]]]
 
 
 class _KeptChunks(LRUCache[int, StoredChunk]):
-    """The chunks last asked for, by row, and the row of each of their ids."""
+    """A cache of recent chunks by row, which also maps their ids to rows."""
 
     def __init__(self, size: int) -> None:
         super().__init__(size)
@@ -88,17 +88,17 @@ class _KeptChunks(LRUCache[int, StoredChunk]):
 
 @cache
 def _pool() -> ThreadPoolExecutor:
-    """Return the threads in which searches run side by side; one pool for every state of every index."""
+    """Return the thread pool for parallel searches; all states of all indexes share it."""
     return ThreadPoolExecutor(8, thread_name_prefix="search")
 
 
 class TableReader:
-    """Searches one version of the table; safe to share between threads."""
+    """Searches one table version; safe to share between threads."""
 
     def __init__(self, uri: str, manifest: Manifest, copy: Copy | None = None) -> None:
         self.manifest = manifest
         self.copy = copy
-        """The version in a bucket as it lies on this machine; it may come while the reader is in use."""
+        """The local copy of a version in a bucket; it may be set while the reader is in use."""
         self._dimension = manifest.settings.dimension
         self._lock = threading.Lock()
         self._kept = _KeptChunks(ROWS_KEPT)
@@ -112,10 +112,10 @@ class TableReader:
 
     @property
     def table(self) -> Any:
-        """The version of the table, in its copy where there is one.
+        """The table at this version, in its local copy if there is one.
 
         Raises:
-            IndexDamagedError: it cannot be opened, or holds other chunks than the manifest says.
+            IndexDamagedError: it cannot be opened, or its chunk count differs from that of the manifest.
         """
         place = str(self.copy.folder) if self.copy and self.copy.folder.exists() else self._uri
         if (known := self._tables.get(place)) is not None:
@@ -133,22 +133,22 @@ class TableReader:
         return table
 
     def begin_to_read_indexes(self) -> None:
-        """Begin to read the indexes whole, unless they are large; searches wait until they are there."""
+        """Start reading the indexes whole, unless they are large; searches wait until they are read."""
         sizes = (seal.size for name, seal in self.manifest.files.items() if "/_indices/" in name)
         if sum(sizes) <= INDEXES_READ_WHOLE:
             self._indexes = _pool().submit(_read_indexes, self.table)
 
     def _await_indexes(self) -> None:
         if self._indexes is not None:
-            wait([self._indexes])  # an error occurs again in the search, which reports it
+            wait([self._indexes])  # an error will occur again in the search, which reports it
 
     def search(
         self, queries: Sequence[str], vectors: Vectors, limit: int, among: Ids | None = None
     ) -> list[list[Candidate]]:
         """Return the union of the best `limit` chunks by vector and by words, for each query.
 
-        `among` narrows the search to rows, in ascending order: what it finds is what the whole search would
-        find if the other rows were passed over.
+        `among` restricts the search to rows, given in ascending order. The result is that of the whole
+        search with all other rows skipped.
         """
         held = self.manifest.chunks if among is None else len(among)
         limit = min(max(1, limit), max(1, held))
@@ -163,18 +163,18 @@ class TableReader:
         ]
 
     def begin(self, work: Callable[[], object]) -> None:
-        """Run some work in another thread; its results are cached for later."""
+        """Run some work in another thread, to fill caches for later."""
         _pool().submit(work)
 
     def look_up_words(self, queries: Sequence[str]) -> None:
-        """Look up the words of queries that will be searched, where what is found is kept."""
+        """Look up the words of upcoming queries, if the table is in memory and the scores can be cached."""
         if self._in_memory:
             for query in queries:
                 self._word_scores.of(tuple(split_words(query)))
 
     def compare(self, vectors: Vectors) -> None:
-        """Compare vectors that will be searched with all chunks, where what is found is kept."""
-        # vectors of other dimensions are refused by the search itself
+        """Compare upcoming query vectors with all chunks and cache the cosines, if the table is in memory."""
+        # the search itself rejects vectors of another dimension
         if self._in_memory and vectors.shape[1] == self._dimension:
             self._cosines.of(vectors)
 
@@ -186,7 +186,7 @@ class TableReader:
         return np.stack([stored.vector for stored in found])
 
     def sentences(self, ids: Sequence[str]) -> list[Sentences]:
-        """Return the sentences of chunks by id; where the index stores none, they are embedded."""
+        """Return the sentences of chunks by id; if the index stores none, they are embedded now."""
         found = self._with_ids(ids)
         bare = {stored.row: stored for stored in found if stored.sentences is None}
         if bare and self.manifest.settings.sentence_vectors:
@@ -207,7 +207,7 @@ class TableReader:
         return [stored.chunk for stored in self._with_ids(ids)]
 
     def chunks(self, among: Ids | None = None) -> Iterator[Chunk]:
-        """Go through all chunks, or those of some rows, a batch at a time."""
+        """Yield all chunks, or those of some rows; they are read in batches."""
         if among is not None:
             for start in range(0, len(among), ROWS_PER_READ):
                 with reading(self._uri, "its table"):
@@ -228,9 +228,10 @@ class TableReader:
     def match(
         self, query: str, limit: int, among: Ids | Sequence[int] | Sequence[str] | None = None
     ) -> tuple[Ids, Vectors]:
-        """Return the rows that hold words of the query and their BM25, best first.
+        """Return the rows that contain words of the query and their BM25, best first.
 
-        `among` narrows them to rows, or to chunk ids; ids are looked up, rows are gone through.
+        `among` restricts them to rows (an array or a list) or to chunk ids. A long array filters the hits;
+        otherwise the query lists the rows or ids.
         """
         from lancedb.query import MatchQuery
 
@@ -251,7 +252,7 @@ class TableReader:
         return hits["_rowid"].to_numpy().astype(np.int64), hits["_score"].to_numpy().astype(np.float32)
 
     def _match_among(self, query: str, limit: int, among: Ids) -> tuple[Ids, Vectors]:
-        """Return what `match` finds among rows: few are named in the search, of many its hits are sifted."""
+        """Return the matches among rows: few rows are listed in the query, many filter its hits."""
         if len(among) <= NAMED_ROWS:
             return self.match(query, limit, among.tolist())
         for depth in self._depths(limit, among):
@@ -262,9 +263,9 @@ class TableReader:
         return rows[kept], bm25[kept]
 
     def spelt_like(self, word: str, among: Ids | None = None) -> list[str]:
-        """Return the words of chunks that hold one spelt nearly like this; none where a chunk holds it.
+        """Return the words of chunks that contain a word spelt like this one; none if a chunk contains it.
 
-        They begin with the same letter. `among` narrows the chunks to rows.
+        Only words with the same first letter are compared. `among` restricts the chunks to rows.
         """
         held = self.manifest.chunks if among is None else len(among)
         if len(word) > LONGEST_SPELT or not held or self.contains(word, among):
@@ -276,10 +277,10 @@ class TableReader:
         return list(dict.fromkeys(re.findall(r"[^\W\d_]+", texts)))
 
     def _spelt_within(self, letters: int, word: str, among: Ids | None) -> pa.Table:
-        """Return the chunks that hold a word at most so many letters apart, or fewer where LanceDB needs it.
+        """Return the chunks with a word at most `letters` apart, or fewer if that is too much for LanceDB.
 
-        Its automaton has at most 10,000 states, which three letters apart of "repatriated" pass; how many
-        a word takes hangs on which of its letters repeat.
+        Its automaton may have at most 10,000 states; "repatriated" with three letters apart exceeds that.
+        The number of states depends on which letters of a word repeat.
         """
         from lancedb.query import MatchQuery
 
@@ -297,15 +298,15 @@ class TableReader:
         return self._spelt_within(letters - 1, word, among)
 
     def holds(self, word: str, among: Ids | None = None) -> bool:
-        """Tell whether a chunk holds a word as it is, in either case. `among` narrows the chunks to rows."""
+        """Tell whether a chunk contains a word as it is, ignoring case; `among` restricts the rows."""
         return self._has(word, rf"\b{re.escape(word)}\b", among)
 
     def contains(self, word: str, among: Ids | None) -> bool:
-        """Tell whether chunks hold a word; where they are in memory, also inside another word."""
+        """Tell whether a chunk contains a word; if the chunks are in memory, also inside another word."""
         return self._has(word, re.escape(word), among)
 
     def _has(self, word: str, pattern: str, among: Ids | None) -> bool:
-        """Tell whether chunks hold a word; where they are in memory, whether a pattern is found in them."""
+        """Tell whether a chunk contains a word or, if the chunks are in memory, matches a pattern."""
         import pyarrow.compute as pc
 
         if not self._in_memory:
@@ -315,7 +316,7 @@ class TableReader:
         return bool(pc.any(found).as_py())
 
     def candidates(self, rows: Sequence[int], query: Vectors, bm25: Mapping[int, float]) -> list[Candidate]:
-        """Return rows as candidates of a query, given the BM25 of those that hold words of it."""
+        """Return rows as candidates of a query; `bm25` has the rows that contain its words."""
         found = self._fetch(rows)
         return [found[row].scored(query, bm25.get(row, 0.0)) for row in dict.fromkeys(rows)]
 
@@ -327,13 +328,13 @@ class TableReader:
         return rows[[source in owners for source in fields.sources]]
 
     def rows_without(self, documents: frozenset[str]) -> Ids:
-        """Return the rows that are of another document than these, in ascending order."""
+        """Return the rows that do not belong to these documents, in ascending order."""
         rows, fields = self.fields
         names = self.names_without(documents)
         return rows[[source in names for source in fields.sources]]
 
     def names_without(self, documents: frozenset[str]) -> Mapping[str, Sequence[str]]:
-        """Return, by stored source, the names that it and its copies have outside of some documents."""
+        """Return the remaining names of each stored source and its copies, without some documents."""
         with self._lock:
             known = self._names.get(documents)
         if known is None:
@@ -351,10 +352,10 @@ class TableReader:
         return [fields.sources[at] for at in np.searchsorted(every, rows)]
 
     def rows_where(self, condition: Where) -> Ids:
-        """Return the rows that fulfil a condition, in ascending order; those last asked for are remembered.
+        """Return the rows that meet a condition, in ascending order; recent conditions are cached.
 
         Raises:
-            InputError: a field is unknown, or is compared with what is no value of its kind.
+            InputError: a field is unknown, or is compared with a value of another kind.
         """
         with self._lock:
             known = self._fulfilling.get(condition.text)
@@ -367,7 +368,7 @@ class TableReader:
 
     @cached_property
     def fields(self) -> tuple[Ids, Fields]:
-        """The row ids, ascending, and what is known of each row."""
+        """The row ids, ascending, and the fields of each row."""
         table = MemoryTable.of(self._read(["source", "page", "section", "metadata"]))
         with reading(self._uri, "its metadata"):
             sources, pages, sections, metadata = (
@@ -381,7 +382,7 @@ class TableReader:
 
     @cached_property
     def _rows_and_vectors(self) -> tuple[Ids, Vectors]:
-        """The row ids, ascending, and the vectors of a table that is searched exactly."""
+        """The row ids, ascending, and the vectors, for an exact search."""
         table = MemoryTable.of(self._read([VECTOR]))
         return table.rows, self._matrix(table.columns)
 
@@ -392,7 +393,7 @@ class TableReader:
     @cached_property
     def _word_scores(self) -> WordScores:
         rows, _ = self._rows_and_vectors
-        # A reader that held itself would stay, with all its chunks, until the garbage collector comes by.
+        # A reader that referred to itself would keep all its chunks in memory until a garbage collection.
         reader = weakref.proxy(self)
         return WordScores(rows, lambda words: reader.match(" ".join(words), reader.manifest.chunks))
 
@@ -407,7 +408,7 @@ class TableReader:
     def _find_in_memory(
         self, queries: Sequence[str], vectors: Vectors, limit: int, among: Ids | None
     ) -> Hits:
-        """Search a table that is in memory: exactly, by vector and by words."""
+        """Search a table in memory: exactly, by vector and by words."""
         rows, _ = self._rows_and_vectors
         unions, found = [], []
         near = self._cosines.of(vectors)
@@ -423,8 +424,8 @@ class TableReader:
         return unions, found
 
     def _find(self, queries: Sequence[str], vectors: Vectors, limit: int, among: Ids | None) -> Hits:
-        """Search a larger table: by vector exactly or roughly, by words as LanceDB finds them."""
-        # filtering many hits is expensive: the BM25 of the others is looked up by their ids instead
+        """Search a larger table: exactly or approximately by vector, and with LanceDB by words."""
+        # filtering many hits is expensive: the BM25 of the other chunks is looked up by their ids instead
         sifted = among is not None and NAMED_ROWS < len(among) < self.manifest.chunks * SIFTED_SHARE
         depth = limit if sifted else max(limit, WORD_HITS)
         near = _pool().submit(self.nearest, vectors, limit, among)
@@ -435,10 +436,10 @@ class TableReader:
             union = list(dict.fromkeys([*by_vector.tolist(), *by_words[:limit].tolist()]))
             unions.append(union)
             scores.append(known)
-            # fewer hits than asked for are all there are
+            # fewer hits than asked for: these are all
             lacking.append([row for row in union if row not in known] if len(by_words) == depth else [])
-        # chunks that only the vector found may still hold words of the query, further down; while they are
-        # looked up, all are read
+        # chunks found only by vector may still contain words of the query, further down the ranking; all
+        # chunks are read while these are looked up
         fetched = _pool().submit(self._fetch, [row for union in unions for row in union])
         ids = self._ids([row for rows in lacking for row in rows])
         late = self._map(
@@ -451,7 +452,7 @@ class TableReader:
         return unions, scores
 
     def nearest(self, vectors: Vectors, limit: int, among: Ids | None = None) -> list[Ids]:
-        """Return, for each vector, the rows nearest to it, best first; `among` narrows them to rows."""
+        """Return, for each vector, the rows nearest to it, best first; `among` restricts them to rows."""
         chunks = self.manifest.chunks
         held = chunks if among is None else len(among)
         if held > neighbours.EXACT_UP_TO:
@@ -464,12 +465,12 @@ class TableReader:
             rows, matrix = among, whole[np.searchsorted(every, among)]
         else:
             rows, matrix = among, self._vectors_of(among)
-        # On one thread: at this size a threaded product mostly waits for a second core, and on a busy
-        # machine for long.
+        # On one thread: at this size a threaded product mostly waits for a second core, for long on a busy
+        # machine.
         return [rows[_best(cosines, limit)] for cosines in np.einsum("ij,kj->ki", matrix, vectors)]
 
     def _nearly_nearest(self, vector: Vectors, limit: int, among: Ids | None) -> Ids:
-        """Return the rows nearest to a vector as the approximate index finds them; of many it is sifted."""
+        """Return the rows nearest to a vector by the approximate index; `among` filters its hits."""
         self._await_indexes()
         if among is None:
             return neighbours.nearest(self.table, vector, limit, self.manifest.chunks)
@@ -481,9 +482,9 @@ class TableReader:
         return kept
 
     def _depths(self, limit: int, among: Ids) -> Iterator[int]:
-        """Yield how deep to look for hits that are sifted: as deep as they mostly lie by chance, then deeper.
+        """Yield search depths for filtered hits: first where they would mostly lie by chance, then deeper.
 
-        Two standard deviations more than the mean cost less than to look a second time.
+        Two standard deviations above the mean cost less than a second search.
         """
         chunks = self.manifest.chunks
         depth = math.ceil((limit + 2 * math.sqrt(limit)) * chunks / len(among))
@@ -493,7 +494,7 @@ class TableReader:
         yield chunks
 
     def _vectors_of(self, rows: Ids) -> Vectors:
-        """Return the vectors of rows of a large table; those last asked for are remembered."""
+        """Return the vectors of rows of a large table; recent results are cached."""
         key = rows.tobytes()
         with self._lock:
             known = self._narrowed.get(key)
@@ -506,11 +507,11 @@ class TableReader:
         return known
 
     def _map(self, function: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
-        """Apply a function to each item, side by side where there are several."""
+        """Apply a function to each item, in parallel if there are several."""
         return [function(items[0])] if len(items) == 1 else list(_pool().map(function, items))
 
     def _fetch(self, rows: Sequence[int]) -> dict[int, StoredChunk]:
-        """Return rows by their number; those last asked for are remembered."""
+        """Return stored chunks by row number; recent ones are cached."""
         wanted = dict.fromkeys(rows)
         with self._lock:
             found = {row: stored for row in wanted if (stored := self._kept.get(row)) is not None}
@@ -519,7 +520,7 @@ class TableReader:
         return found
 
     def _ids(self, rows: Sequence[int]) -> dict[int, str]:
-        """Return the ids of rows by their number."""
+        """Return chunk ids by row number."""
         with self._lock:
             ids = {row: stored.chunk["id"] for row in rows if (stored := self._kept.get(row)) is not None}
         if missing := [row for row in dict.fromkeys(rows) if row not in ids]:
@@ -544,14 +545,14 @@ class TableReader:
         return self.manifest.copies()
 
     def _chunk(self, row: dict[str, Any]) -> Chunk:
-        """Return the chunk of a row; its metadata name the other files that have its content."""
+        """Return the chunk of a row; its metadata name the other files with the same content."""
         chunk = read_chunk(row)
         if names := self._copies.get(chunk["source"]):
             chunk["metadata"]["also_as"] = names
         return chunk
 
     def _keep(self, taken: pa.Table) -> list[StoredChunk]:
-        """Unpack what was read, and remember it."""
+        """Unpack rows that were read, and cache them."""
         kept = []
         with reading(self._uri, "its table"):
             rows = taken.drop_columns([VECTOR]).to_pylist()
@@ -565,14 +566,14 @@ class TableReader:
         return kept
 
     def _take(self, rows: list[int], columns: list[str]) -> pa.Table:
-        """Return some columns of rows, with the row ids; in any order."""
+        """Return some columns of rows, with the row ids, in any order."""
         if not self._in_memory:
             with reading(self._uri, "its table"):
                 return self.table.take_row_ids(rows).select(columns).with_row_id().to_arrow()
         return (self._sentence_columns if columns == SENTENCE_COLUMNS else self._chunk_columns).take(rows)
 
     def _read(self, columns: list[str], where: str | None = None) -> pa.Table:
-        """Return some columns of all rows, or of those that fulfil a condition, with the row ids."""
+        """Return some columns of all rows, or of those that meet a condition, with the row ids."""
         with reading(self._uri, "its table"):
             query = self.table.search().where(where) if where else self.table.search()
             return query.select(columns).with_row_id(True).limit(max(1, self.manifest.chunks)).to_arrow()
@@ -596,18 +597,18 @@ def _best(scores: Vectors, limit: int) -> Ids:
 
 
 def _held(rows: Ids, among: Ids) -> NDArray[np.bool_]:
-    """Tell of each row whether it is among others in ascending order, which is quick for few rows."""
+    """Return for each row whether it is in `among`, which is in ascending order; fast for few rows."""
     at = np.searchsorted(among, rows)
     return np.asarray(among.take(at, mode="clip") == rows)
 
 
 def split_words(query: str) -> list[str]:
-    """Return the words of a query, each once."""
-    # A match query has no syntax: quotes and operators are words or nothing.
+    """Return the distinct words of a query, up to `WORDS_PER_QUERY`."""
+    # A match query has no syntax: quotes and operators are treated as words or ignored.
     return list(dict.fromkeys(re.findall(r"\w+", query)))[:WORDS_PER_QUERY]
 
 
 def _one_of(column: str, values: Sequence[int] | Sequence[str]) -> str:
-    """Return the SQL condition that a column holds one of some values."""
+    """Return an SQL condition that a column has one of these values."""
     quoted = ["'" + v.replace("'", "''") + "'" if isinstance(v, str) else str(v) for v in values]
     return f"{column} IN ({', '.join(quoted)})"

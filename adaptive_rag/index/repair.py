@@ -1,4 +1,4 @@
-"""Mends a damaged index: what is whole is kept, what is derived is made anew, what is lost is named."""
+"""Repairs a damaged index: keeps intact data, rebuilds derived data, and reports what is lost."""
 
 from __future__ import annotations
 
@@ -43,19 +43,19 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class RepairReport:
-    """What a repair found and did. Sources are named, but for those that were whole."""
+    """What a repair found and did. Sources that were intact are only counted."""
 
     index: str
     damages: list[Damage] = field(default_factory=list)
-    """What was damaged; where nothing was, nothing was changed."""
+    """What was damaged; if nothing was, nothing was changed."""
     whole: int = 0
-    """How many sources were whole and are kept."""
+    """How many sources were intact and were kept."""
     read_again: list[str] = field(default_factory=list)
-    """Sources that were read from their files again."""
+    """Sources that were read again from their files."""
     restored: list[str] = field(default_factory=list)
-    """Sources kept from damaged files: their text is proven by checksums, page and metadata are not."""
+    """Sources recovered from damaged files: checksums prove their text, but not page and metadata."""
     lost: dict[str, str] = field(default_factory=dict)
-    """Sources that are no longer in the index, and why."""
+    """Sources that are no longer in the index, each with the reason."""
     chunks: int = 0
     seconds: float = 0.0
 
@@ -68,23 +68,24 @@ def repair_index(
     wait_seconds: float = LOCK_WAIT_SECONDS,
     on_wait: Callable[[str], None] | None = None,
 ) -> RepairReport:
-    """Check an index in depth and mend what is damaged.
+    """Check an index in depth and repair what is damaged.
 
-    Word index, vector index and the vectors of damaged files are made anew. Sources whose chunks cannot
-    be read are read from their files again, where those are as they were indexed; other ones, and what
-    fails at that, are kept where their text can be proven, and are else removed and named. The repaired
-    table takes the place of the damaged one in a single step: a repair that is killed changes nothing and
-    can be run again.
+    The word index, the vector index and the vectors of damaged files are rebuilt. Sources whose chunks
+    cannot be read are read again from their files, if these are unchanged since indexing. Other sources,
+    and those that cannot be read again, are kept if their text can be proven; otherwise they are removed
+    and reported. The repaired table replaces the damaged one in a single step: a repair that is killed
+    changes nothing and can be run again.
 
     Raises:
         IndexDamagedError: neither the manifest nor its copy can be read.
-        IndexMismatchError: there is no index, or none of ours.
-        IndexingError: the place cannot be written, or another process holds the index.
-        ConfigurationError: vectors have to be made, and the model has to be passed and was not.
+        IndexMismatchError: there is no index, or it is not one of ours.
+        IndexingError: the location cannot be written, or another process holds the lock.
+        ConfigurationError: texts have to be embedded, and the model cannot be loaded by name and was not
+            passed.
     """
     location, started = open_files(uri, "index --repair"), time.perf_counter()
     if last_manifest(location) is None:
-        # says which it is: no index, none of ours, or one to be made anew
+        # raises the error that fits: no index, not one of ours, or one that must be rebuilt
         complete_manifest(location)
     with write_lock(location, wait_seconds=wait_seconds, on_wait=on_wait):
         report = _mend(location, embeddings, progress)
@@ -117,7 +118,7 @@ def _mend(
 
 
 def _remove_unpublished(location: Files, manifest: Manifest) -> None:
-    """Remove versions that a broken-off run wrote after the one published: LanceDB opens the last first."""
+    """Remove versions that an interrupted run wrote but did not publish: LanceDB opens the last one first."""
     folder = f"{manifest.table}.lance/_versions"
     for name in location.names(folder):
         number, _, kind = name.partition(".")
@@ -133,7 +134,7 @@ def _remake(
     embeddings: str | Embeddings | None,
     progress: Callable[[Progress], None] | None,
 ) -> None:
-    """Make a new table of what is whole, what can be proven, and what can be read from its file again."""
+    """Build a new table from intact sources, proven ones, and those that can be read again."""
     old, sources = _OldTable(location, manifest), manifest.sources
     whole = {name: record for name, record in sources.items() if old.holds(record)}
     rest = {name: record for name, record in sources.items() if name not in whole}
@@ -185,7 +186,7 @@ def _why_lost(record: SourceRecord) -> str:
 
 
 class _OldTable:
-    """What of a damaged table is whole, and what of the rest can be proven."""
+    """A damaged table: finds its intact sources, and the chunks of others that can be proven."""
 
     def __init__(self, location: Files, manifest: Manifest) -> None:
         changed = changed_files(location, manifest.files, contents=True)
@@ -204,11 +205,11 @@ class _OldTable:
         self._census = count_rows(self._table, self._intact, manifest.settings)
 
     def holds(self, record: SourceRecord) -> bool:
-        """Tell whether all chunks of a source are there, in files that are as they were written."""
+        """Tell whether all chunks of a source are present in intact files."""
         return self._census.is_whole(record.doc, record.chunks)
 
     def rows(self, docs: Sequence[str]) -> Iterator[pa.Table]:
-        """Go through the rows of whole sources, given their keys."""
+        """Yield the rows of intact sources, given by key."""
         import pyarrow as pa
         from pyarrow import compute
 
@@ -218,7 +219,7 @@ class _OldTable:
                 yield taken.filter(compute.is_in(taken[DOC], wanted)).select(self._columns)
 
     def proven_chunks(self, sources: dict[str, SourceRecord]) -> dict[str, list[Chunk]]:
-        """Return the chunks of those sources whose every chunk is proven to be as it was written."""
+        """Return the chunks of those sources of which every chunk can be proven to be unchanged."""
         if not sources or not self._fragments:
             return {}
         found = proven_rows(self._table, self._fragments, {record.doc for record in sources.values()})

@@ -1,4 +1,4 @@
-"""The rows of a version of the table, read over what cannot be read, and whether each one is sound."""
+"""Reads the rows of a table version, skips those that cannot be read, and checks each row."""
 
 from __future__ import annotations
 
@@ -33,28 +33,28 @@ if TYPE_CHECKING:
 ROW_COLUMNS = [*CHUNK_COLUMNS, DOC, VECTOR, VIEWS, *SENTENCE_COLUMNS]
 TEXT_COLUMNS = [*CHUNK_COLUMNS, DOC]
 ROWS_PER_READ = 1024
-# What cannot be read is tried again in halves, down to so few rows at once.
+# A batch that cannot be read is halved and tried again, down to this many rows.
 FEWEST_ROWS = 16
 
 
 @dataclass(slots=True)
 class Census:
-    """What was found of the rows: the sound ones of each source's key, and what is wrong with others."""
+    """The result of a check of rows: the sound rows of each source, and the faults of the others."""
 
     sound: dict[str, set[str]] = field(default_factory=dict)
-    """For each key of a source the ids of its sound rows."""
+    """For each source key, the ids of its sound rows."""
     repeated: Counter[str] = field(default_factory=Counter)
-    """For each key how many rows have the id of another row."""
+    """For each source key, how many rows repeat the id of another row."""
     faults: Counter[str] = field(default_factory=Counter)
-    """How many rows are not sound, by what is wrong."""
+    """The number of faulty rows, by fault."""
 
     def is_whole(self, doc: str, chunks: int) -> bool:
-        """Tell whether all chunks of a source are there, each once."""
+        """Tell whether all chunks of a source are present exactly once."""
         return len(self.sound.get(doc, ())) == chunks and not self.repeated[doc]
 
 
 def count_rows(table: Table, fragments: Sequence[Fragment], settings: Settings) -> Census:
-    """Go through the rows of some fragments and check each one."""
+    """Check each row of some fragments, and return the counts."""
     census = Census()
     for fragment in fragments:
         try:
@@ -67,16 +67,16 @@ def count_rows(table: Table, fragments: Sequence[Fragment], settings: Settings) 
 
 
 def read_rows(table: Table, row_ids: Sequence[int], columns: Sequence[str]) -> Iterator[pa.Table]:
-    """Go through rows, some at a time; those that were deleted are left out."""
+    """Yield rows in batches, without the deleted ones."""
     for start in range(0, len(row_ids), ROWS_PER_READ):
         some = list(row_ids[start : start + ROWS_PER_READ])
         yield table.take_row_ids(some).select(list(columns)).to_arrow()
 
 
 def proven_rows(table: Table, fragments: Sequence[Fragment], docs: Collection[str]) -> dict[str, list[Any]]:
-    """Return, by the keys of their sources, the rows whose text is proven by their id, in order of the text.
+    """Return, by source key, the rows whose text is proven by their id, in the order of the text.
 
-    A file that is damaged may be read all the same, in part or with another content.
+    A damaged file may still be readable, in part or with changed content.
     """
     found: dict[str, dict[str, Any]] = {doc: {} for doc in docs}
     for fragment in fragments:
@@ -116,7 +116,7 @@ def _count(taken: pa.Table, settings: Settings, census: Census) -> None:
 
 
 def _fault_of(row: dict[str, Any], settings: Settings) -> str:
-    """Return what is wrong with a row; empty where nothing is."""
+    """Return what is wrong with a row, or an empty string."""
     if fault := _fault_of_text(row):
         return fault
     if row[VIEWS] is not None and not _is_matrix(row[VIEWS], 2 * settings.dimension):
@@ -130,7 +130,7 @@ def _fault_of_text(row: dict[str, Any]) -> str:
             return "metadata are no mapping"
     except ValueError:
         return "metadata cannot be read"
-    # a letter that is no Unicode was stored as a question mark, and its id is of the letter
+    # a surrogate was stored as a question mark, but the id was computed from the original text
     if not _is_proven(row) and "?" not in row[TEXT]:
         return "a text is not the one that its id was made of"
     return ""

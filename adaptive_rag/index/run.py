@@ -1,4 +1,4 @@
-"""One run over a plan: gathers rows, writes them in batches, publishes what is complete."""
+"""An indexing run over a plan: collects rows, writes them in batches and publishes complete sources."""
 
 from __future__ import annotations
 
@@ -44,15 +44,15 @@ if TYPE_CHECKING:
 
 ROWS_PER_WRITE = 1024
 SECONDS_PER_PUBLISH = 30.0
-# A question that began with a state that was replaced has ended by then.
+# By then, a question that started on a replaced state has ended.
 SECONDS_PER_QUESTION = 600.0
 
 
 class IndexingRun:
-    """One run: gathers rows, writes them in batches, publishes complete sources now and then.
+    """One indexing run: collects rows, writes them in batches and regularly publishes complete sources.
 
-    A version of the table is published only while it holds whole sources, so that whoever reads the
-    index, at any moment and after any crash, sees each source as it was or as it is.
+    A table version is published only when it contains no partial source. So a reader of the index, at
+    any moment and after any crash, sees each source either as it was or as it is.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class IndexingRun:
         self._stale: list[str] = []
         self._rows: list[TableRow] = []
         self._tables: list[pa.Table] = []  # rows that a cluster made
-        self._made: Counter[str] = Counter()  # rows made so far, by key of their source
+        self._made: Counter[str] = Counter()  # rows made so far, by source key
         self._ended: list[tuple[Work, SourceRecord]] = []
         self._by_content: Contents = {}
         self._partly_written: set[str] = set()
@@ -83,10 +83,10 @@ class IndexingRun:
         self._published_at = time.monotonic()
 
     def apply(self, plan: Plan, rescue: Rescue | None = None, cluster: Cluster | None = None) -> None:
-        """Do the work of a plan, renew the store's indexes, and drop what nobody reads any more.
+        """Do the work of a plan, update the store's indexes, and remove data that nobody reads any more.
 
-        `rescue` is asked for the chunks of what could not be read; with it a run may end with no source.
-        With a cluster its workers read and embed.
+        `rescue` returns chunks for sources that could not be read; with it, a run may end with no source.
+        If `cluster` is given, its workers read and embed.
         """
         with reading_ahead(() if cluster else plan.work) as texts:
             self._apply(plan, texts, rescue, cluster)
@@ -131,7 +131,7 @@ class IndexingRun:
             cache.close()
 
     def remove_replaced(self) -> None:
-        """Remove what the last run joined into one file, once nobody reads it: it takes as much room."""
+        """Remove the files that the last run joined into one, once unread: they take as much room again."""
         known, data = self.manifest, f"{self.manifest.table}.lance/data"
         folders = [name.rpartition("/")[0] for name in known.files]
         joined = folders.count(data) == 1 and f"{known.table}.lance/_deletions" not in folders
@@ -145,7 +145,7 @@ class IndexingRun:
                     self._publish()
 
     def let_go(self, plan: Plan) -> None:
-        """Drop the sources that are gone, and leave their chunks to others that have their content."""
+        """Drop the sources that are gone; other sources with the same content take over their chunks."""
         self._writing = True
         renamed = dict[str, tuple[str, str]]()
         for source, (heir, record) in plan.heirs.items():
@@ -169,14 +169,14 @@ class IndexingRun:
         self._writing = False
 
     def finish(self, committed: float) -> None:
-        """Renew the store's indexes, publish, and drop what nobody reads since the time `committed`."""
+        """Update the store's indexes, publish, and remove versions that were replaced before `committed`."""
         with storing(self._location.uri):
-            # a process that reads the version before this run may be in the middle of a question
+            # another process may still be answering a question with the version before this run
             self._writer.optimize(keep_since=committed or self.manifest.committed)
             recall = self._writer.index_vectors()
             known = self.manifest
             changed = (known.version, known.sources) != (self._writer.version, self._sources)
-            # a repair begins with a table of its own, which no manifest names yet
+            # a repair starts with a new table, which no manifest names yet
             if recall or changed or self._publish_at_end:
                 self._publish(recall)
             self._writer.drop_other_tables()
@@ -190,7 +190,7 @@ class IndexingRun:
     @cached_property
     def _own_writer(self) -> TableWriter | DatabaseWriter:
         if self.manifest.generation == 0:
-            # says from the first write that the folder is ours
+            # from the first write on, the manifest shows that the folder is ours
             self.manifest = self.manifest.publish(self._location)
         manifest = self.manifest
         known = manifest.table, manifest.version, manifest.settings.dimension
@@ -199,7 +199,7 @@ class IndexingRun:
         return TableWriter(self._location.uri, *known)
 
     def _take(self, made: Iterable[Made | pa.Table], meter: Meter) -> None:
-        """Gather what is made of the sources, and write it in batches."""
+        """Collect the rows and records that are made, and write them in batches."""
         from adaptive_rag.ingest import Failure
 
         for part in made:
@@ -214,14 +214,14 @@ class IndexingRun:
                 meter.tell(self._report.chunks, last)
 
     def _keep(self, source: str, record: SourceRecord, chunks: Sequence[Chunk]) -> None:
-        """Take a source as the chunks that it had."""
+        """Keep a source with its old chunks, and embed them again."""
         for start in range(0, 0 if record.copy_of else len(chunks), CHUNKS_PER_STEP):
             step = chunks[start : start + CHUNKS_PER_STEP]
             self._add(self._vectorizer.rows(step, [record.doc] * len(step)))
         self._ended.append((Work(source, 0), record))
 
     def _add(self, rows: list[TableRow] | pa.Table) -> None:
-        """Take rows; those of a table are of sources whose records were taken before."""
+        """Add rows; for rows in an Arrow table, the records of their sources were added before."""
         if isinstance(rows, list):
             self._rows += rows
         else:
@@ -234,7 +234,7 @@ class IndexingRun:
             self._write(publish=due and not self._publish_at_end)
 
     def _write(self, *, publish: bool) -> None:
-        """Write rows of complete sources, and of an incomplete one where it fills a batch by itself."""
+        """Write rows of complete sources, and of an incomplete source if it fills a batch by itself."""
         import pyarrow as pa
 
         complete = [
@@ -285,17 +285,17 @@ class IndexingRun:
         self._published_at = time.monotonic()
 
     def _counted(self) -> int:
-        """Return how many chunks the sources have, once the table was found to hold as many."""
+        """Return the number of chunks of the sources, after checking that the table holds as many."""
         chunks = count_chunks(self._sources)
         if chunks != self._writer.count():
             raise written_by_another(self._location.uri)
         return chunks
 
     def _sealed(self, version: int) -> dict[str, Seal]:
-        """Return the checksums of a version's files, once those that it replaces were found whole.
+        """Return the checksums of a version's files, after checking that the files it replaces are intact.
 
-        LanceDB joined them into new files: what was damaged in the old ones is in the new ones too. A
-        database looks after its files by itself.
+        LanceDB joined these into new files, so damage in the old files is in the new ones too. A database
+        looks after its own files.
         """
         known = self.manifest.files
         if isinstance(self._location, Database):
@@ -304,7 +304,7 @@ class IndexingRun:
         replaced = {file: seal for file, seal in known.items() if file not in files}
         present = self._location.sizes(replaced)
         there = {file: seal for file, seal in replaced.items() if file in present}
-        # a bucket would have to be fetched for its contents
+        # to compare contents in a bucket, all files would have to be fetched
         contents = self._location.path is not None
         if found := changed_files(self._location, there, contents=contents):
             raise damaged(self._location.uri, found)

@@ -1,4 +1,4 @@
-"""The documents of an index by their names: listed, read as they are stored, and removed."""
+"""Lists, reads and removes the documents of an index by name."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ from adaptive_rag.index.run import IndexingRun
 from adaptive_rag.index.sharding.layout import shard_uris
 from adaptive_rag.state import Chunk
 
-UNSTORED = "\n"  # between chunks there are blanks, which no chunk holds
+UNSTORED = "\n"  # stands for the blanks between chunks, which no chunk holds
 
 
 @dataclass(frozen=True, slots=True)
 class ListedSource:
-    """What an index knows of one document."""
+    """One document of an index, as it is listed."""
 
     source: str
     kind: str | None
-    """The suffix of its file, such as "pdf"."""
+    """The suffix of the file, such as "pdf"."""
     chunks: int
     indexed: float | None
-    """When it was read, in seconds since 1970."""
+    """The time it was read, in seconds since 1970."""
     copy_of: str | None
-    """The document of the same content under which its chunks are stored."""
+    """The document with the same content that holds the chunks."""
     file: str | None
     notes: tuple[str, ...]
 
@@ -47,7 +47,7 @@ def list_sources(uri: str | Path) -> list[ListedSource]:
     """List the documents of an index by name.
 
     Raises:
-        IndexMismatchError: there is no index, or none of ours.
+        IndexMismatchError: there is no index, or it is not one of ours.
     """
     location = open_location(uri)
     if uris := shard_uris(location):
@@ -69,11 +69,11 @@ def list_sources(uri: str | Path) -> list[ListedSource]:
 
 
 def read_chunks(uri: str | Path, name: str) -> tuple[str, list[Chunk]]:
-    """Return the name of the document that is meant, and its chunks in the order of its text.
+    """Find a document by name, and return its full name and its chunks in the order of the text.
 
     Raises:
-        InputError: no document has this name, or several have.
-        IndexMismatchError: there is no index, or none of ours.
+        InputError: no document has this name, or several do.
+        IndexMismatchError: there is no index, or it is not one of ours.
     """
     location = open_location(uri)
     if uris := shard_uris(location):
@@ -89,7 +89,7 @@ def read_chunks(uri: str | Path, name: str) -> tuple[str, list[Chunk]]:
         held = reader.chunks(reader.rows_of([source]))
     chunks = sorted(held, key=lambda chunk: chunk["start"])
     for chunk in chunks:
-        if chunk["source"] != source:  # the document that was indexed first, of the same content
+        if chunk["source"] != source:  # the chunks are stored under another document of the same content
             names = [chunk["source"], *chunk["metadata"]["also_as"]]
             chunk["metadata"]["also_as"] = [other for other in names if other != source]
             chunk["source"] = source
@@ -97,7 +97,7 @@ def read_chunks(uri: str | Path, name: str) -> tuple[str, list[Chunk]]:
 
 
 def join_chunks(chunks: Sequence[Chunk], start: int, end: int) -> str:
-    """Return the characters of a document from `start` to `end`, put together from its chunks."""
+    """Return the text of a document from `start` to `end`, assembled from its chunks."""
     text = [UNSTORED] * (end - start)
     for chunk in chunks:
         low, high = max(start, chunk["start"]), min(end, chunk["end"])
@@ -113,15 +113,15 @@ def remove_sources(
     wait_seconds: float = LOCK_WAIT_SECONDS,
     on_wait: Callable[[str], None] | None = None,
 ) -> IndexReport:
-    """Remove documents from an index, not their files. A document of the same content stays.
+    """Remove documents from an index; their files stay, and so do other documents of the same content.
 
-    The report names the documents that were removed as its `sources`.
+    The `sources` of the report are the documents that were removed.
 
     Raises:
-        InputError: a name is of no document, or of several; nothing is removed then.
+        InputError: a name matches no document, or several; nothing is removed.
         IndexDamagedError: files of the index are missing or were changed.
-        IndexMismatchError: there is no index, or none of ours.
-        IndexingError: the place cannot be written, or another process holds the index.
+        IndexMismatchError: there is no index, or it is not one of ours.
+        IndexingError: the location cannot be written, or another process holds the lock.
     """
     location, started = open_location(uri), time.perf_counter()
     if uris := shard_uris(location):
@@ -147,7 +147,7 @@ def remove_sources(
 
 
 def _sort_by_shard(uris: Sequence[str], names: Sequence[str]) -> dict[str, list[str]]:
-    """Return, for each shard, those of the documents that it holds, by their whole names."""
+    """Return the full names of the documents, grouped by the shard that holds them."""
     held = {uri: complete_manifest(open_location(uri)) for uri in uris}
     every = {source: record for manifest in held.values() for source, record in manifest.sources.items()}
     whole = replace(held[uris[0]], sources=every)
@@ -156,7 +156,7 @@ def _sort_by_shard(uris: Sequence[str], names: Sequence[str]) -> dict[str, list[
 
 
 def _find(name: str, manifest: Manifest) -> str:
-    """Return the document that a name, the path of its file, or the end of either means."""
+    """Find a document by its name, by the path of its file, or by the end of its name."""
     sources = manifest.sources
     if name in sources:
         return name

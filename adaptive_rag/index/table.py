@@ -1,4 +1,4 @@
-"""The table of chunks in LanceDB: its columns, its indexes, and how rows go in."""
+"""The table of chunks in LanceDB: its columns, its indexes, and its writer."""
 
 from __future__ import annotations
 
@@ -33,52 +33,52 @@ SENTENCE_COLUMNS = ["sentence_spans", "sentence_vectors"]
 SENTENCE_DIMENSION = 384
 VIEWS = "views"
 
-# Up to this many chunks everything is put in order after each run.
+# A table of up to this many chunks is optimized after every run.
 SMALL = 5_000
-# Joining files may write all rows anew: not worth it for a few small files, nor, in a large table, for fewer
-# than one for so many chunks. So a change costs by what changed, on average.
+# Joining files may rewrite all rows. That is not worth it for a few small files, nor in a large table for
+# fewer than one file per CHUNKS_A_FRAGMENT chunks. So on average, the cost of a change depends on its size.
 FRAGMENTS_LEFT_ALONE, CHUNKS_A_FRAGMENT = 8, 5_000
 CLOCK_MARGIN_S = 60
-# In a bucket a writer that stood still, such as on a laptop that slept, does not know at once that another
-# one took over: what it cleans up then must be old.
+# In a bucket, a writer that was suspended, such as on a laptop that slept, does not know at once that another
+# one took over. So it may only remove old data.
 KEPT_IN_BUCKET, NEVER = timedelta(hours=1), timedelta(days=36_500)
-# What LanceDB may keep of its indexes in memory, per process.
+# How much of its indexes LanceDB may cache in memory, per process.
 INDEX_CACHE_BYTES = 768 * 2**20
 METADATA_CACHE_BYTES = 64 * 2**20
 CONNECTIONS_KEPT = 64
-# LanceDB fetches as many cells of a vector index at once as it has threads to compute with, two less than
-# cores by default, which from a bucket takes long. 16 threads on two cores slow no search in a folder. A
-# word index is written in as many parts as there are threads: there the default stays.
+# LanceDB fetches as many cells of a vector index at once as it has compute threads: by default two fewer than
+# cores, which is slow from a bucket. 16 threads on two cores slow down no search in a folder. A word index
+# is written in as many parts as there are threads; for it, the default number is kept.
 LOADS_AT_ONCE, CORES_LEFT = 16, 2
 DOCS_PER_QUERY, ROWS_PER_COPY = 500, 1024
 
 
 @dataclass(frozen=True, slots=True)
 class TableRow:
-    """One chunk on its way into the table."""
+    """One chunk to be written to the table."""
 
     chunk: Chunk
     doc: str
     vector: Vectors
     views: Vectors | None = None
-    """(2, dimension): the question alone and the answer alone, for a question-answer pair."""
+    """For a question-answer pair, the vectors of the question and of the answer; shape (2, dimension)."""
     sentence_spans: bytes | None = None
     sentence_vectors: bytes | None = None
 
 
 @dataclass(slots=True)
 class StoredChunk:
-    """A chunk as it was read; its sentences are read when they are first asked for."""
+    """A chunk that was read from the table; its sentences are read on first use."""
 
     chunk: Chunk
     vector: Vectors
     views: Vectors | None
     sentences: Sentences | None = None
     row: int = -1
-    """Its number in a table of LanceDB."""
+    """The row id in the LanceDB table."""
 
     def scored(self, query: Vectors, bm25: float) -> Candidate:
-        """Return the chunk as a candidate of a query, given its BM25."""
+        """Return the chunk as a candidate for a query, given its BM25."""
         scores = {"dense": float(self.vector @ query), "sparse": bm25}
         if self.views is not None:
             scores["dense_question"], scores["dense_answer"] = (self.views @ query).tolist()
@@ -87,11 +87,11 @@ class StoredChunk:
 
 @lru_cache(maxsize=CONNECTIONS_KEPT)
 def connect(uri: str) -> Any:
-    """Open the database of an index; one connection a process."""
-    # its warnings about its own defaults are nothing a user can act on
+    """Open the database of an index; a process has one connection for each."""
+    # a user can do nothing about its warnings on its own defaults
     os.environ.setdefault("LANCEDB_LOG", "error")
     if in_bucket := "://" in uri:
-        # LanceDB looks at both once in a process, at its first work
+        # LanceDB reads both variables once per process, when it is first used
         threads = max(1, (os.cpu_count() or 1) - CORES_LEFT)
         os.environ.setdefault("LANCE_FTS_NUM_SHARDS", os.environ.get("LANCE_CPU_THREADS", str(threads)))
         os.environ.setdefault("LANCE_CPU_THREADS", str(max(LOADS_AT_ONCE, threads)))
@@ -103,7 +103,7 @@ def connect(uri: str) -> Any:
 
 @cache
 def _session() -> Any:
-    """Return what all connections keep in memory together."""
+    """Return the session whose memory caches all connections share."""
     import lancedb
 
     return lancedb.Session(
@@ -134,11 +134,11 @@ def schema(dimension: int) -> pa.Schema:
 
 
 def to_arrow(rows: Sequence[TableRow], dimension: int) -> pa.Table:
-    """Lay rows out in columns."""
+    """Convert rows to an Arrow table."""
     import pyarrow as pa
 
     columns: dict[str, Any] = {name: [row.chunk[name] for row in rows] for name in CHUNK_COLUMNS}  # type: ignore[literal-required]
-    # Of a column that repeats a few bytes it is slow to read some rows; of one of nulls it is not.
+    # Reading single rows of a column that repeats a few bytes is slow; with nulls it is fast.
     columns["metadata"] = [
         json.dumps(m, ensure_ascii=False, default=str) if m else None for m in columns["metadata"]
     ]
@@ -155,7 +155,7 @@ def to_arrow(rows: Sequence[TableRow], dimension: int) -> pa.Table:
 
 
 def from_arrow(table: pa.Table) -> list[TableRow]:
-    """Return the rows that are laid out in columns."""
+    """Convert an Arrow table to rows."""
     return [
         TableRow(
             read_chunk(row),
@@ -169,22 +169,22 @@ def from_arrow(table: pa.Table) -> list[TableRow]:
 
 
 def read_chunk(row: dict[str, Any]) -> Chunk:
-    """Return the chunk that a row of the table holds."""
+    """Return the chunk in a row of the table."""
     chunk = {name: row[name] for name in CHUNK_COLUMNS}
     chunk["metadata"] = json.loads(row["metadata"] or "{}")
     return cast(Chunk, chunk)
 
 
 def unpack_views(stored: bytes | None) -> Vectors | None:
-    """Return the vectors of a question and its answer; None where a chunk is no such pair."""
+    """Return the vectors of a question and its answer; None if the chunk is not such a pair."""
     return None if stored is None else np.frombuffer(stored, dtype=np.float32).reshape(2, -1)
 
 
 def pack_sentences(sentences: Sentences) -> tuple[bytes, bytes]:
-    """Store sentences: spans as pairs of 64-bit integers, unit vectors as int8, one byte a dimension.
+    """Pack sentences: spans as pairs of 64-bit integers, unit vectors as int8, one byte per dimension.
 
-    Each vector is scaled by its own largest part. The scale is not kept: a unit vector is known from its
-    direction. The cosine between a vector and its stored form is above 0.999.
+    Each vector is scaled by its own largest component. The scale is not stored, since the direction alone
+    determines a unit vector. The cosine between a vector and its stored form is above 0.999.
     """
     peaks = np.abs(sentences.vectors).max(axis=1, keepdims=True, initial=1e-12)
     scaled: NDArray[np.int8] = np.rint(sentences.vectors * (127.0 / peaks)).astype(np.int8)
@@ -194,9 +194,9 @@ def pack_sentences(sentences: Sentences) -> tuple[bytes, bytes]:
 def unpack_sentences(
     spans: Sequence[bytes | None], vectors: Sequence[bytes | None], dimension: int
 ) -> list[Sentences]:
-    """Return the stored sentences of each chunk; none where the index keeps none."""
+    """Return the stored sentences of each chunk; empty where the index stores none."""
     pairs = [np.frombuffer(stored or b"", dtype=np.int64).reshape(-1, 2) for stored in spans]
-    # all at once: a chunk alone has too few sentences to be worth several calls of numpy
+    # all at once: a single chunk has too few sentences to be worth several numpy calls
     whole = np.frombuffer(b"".join(stored or b"" for stored in vectors), dtype=np.int8)
     whole = whole.reshape(-1, dimension).astype(np.float32)
     units = np.asarray(whole / np.maximum(np.linalg.norm(whole, axis=1, keepdims=True), 1e-12), np.float32)
@@ -205,7 +205,7 @@ def unpack_sentences(
 
 
 class TableWriter:
-    """Appends and replaces rows; nothing that it writes is seen until a manifest names its version."""
+    """Appends and replaces rows; readers see nothing of it until a manifest names the new version."""
 
     def __init__(self, uri: str, name: str, version: int | None, dimension: int) -> None:
         self.name = name
@@ -214,18 +214,18 @@ class TableWriter:
         self._changed = False
         database = connect(uri)
         if version is None:
-            # whatever a broken first run left behind is in no manifest
+            # no manifest refers to what an interrupted first run left
             empty = partial(database.create_table, name, schema=schema(dimension), mode="overwrite")
             try:
                 self._table: Table = empty()
             except (OSError, RuntimeError, ValueError):
-                # it was damaged: LanceDB writes nothing over a table that it cannot read
+                # a damaged table: LanceDB does not overwrite a table that it cannot read
                 database.drop_table(name, ignore_missing=True)
                 self._table = empty()
             return
         self._table = database.open_table(name)
         if self._table.version != version:
-            # rows of a run that broke off before its manifest was written
+            # discard rows of a run that was interrupted before its manifest was written
             self._table.checkout(version)
             self._table.restore()
 
@@ -239,12 +239,12 @@ class TableWriter:
         self.copy(to_arrow(rows, self._dimension))
 
     def copy(self, rows: pa.Table) -> None:
-        """Append rows that are laid out in columns."""
+        """Append the rows of an Arrow table."""
         self._commit(lambda: self._table.add(rows))
         self._changed = True
 
     def copy_renamed(self, names: Mapping[str, tuple[str, str]]) -> None:
-        """Append the chunks of sources again, given by key, under another source and its key."""
+        """Append copies of chunks under another source; `names` maps old keys to (source, new key)."""
         import pyarrow as pa
 
         from adaptive_rag.ingest.chunking import chunk_id
@@ -273,21 +273,21 @@ class TableWriter:
         return self._table.count_rows()
 
     def _commit(self, write: Callable[[], AddResult | DeleteResult]) -> None:
-        """Write rows on top of what this writer has written last, and of nothing else.
+        """Commit a write on top of this writer's last version, and of no other.
 
         Raises:
-            IndexingError: another process wrote in between; LanceDB would have joined the two.
+            IndexingError: another process wrote in between; LanceDB has merged the two writes.
         """
         before = self.version
         if write().version != before + 1:
             raise written_by_another(self._uri)
 
     def index_words(self) -> None:
-        """Make the full-text index and the index over ids where they are missing; of a small table, anew."""
+        """Build the full-text and id indexes if missing; rebuild the former for a small, changed table."""
         from lancedb.index import BTree
 
         present = {column for index in self._table.list_indices() for column in index.columns}
-        # One that is kept goes on counting the words of chunks that are gone, which shifts every BM25.
+        # An index that is kept still counts the words of removed chunks, which shifts every BM25.
         if TEXT not in present or (self._changed and self._table.count_rows() <= SMALL):
             self._table.create_index(TEXT, config=words_config(), replace=True)
             self._changed = False
@@ -295,12 +295,12 @@ class TableWriter:
             self._table.create_index(ID, config=BTree())
 
     def optimize(self, keep_since: float) -> None:
-        """Take new rows into the indexes and join small files, where it is worth it.
+        """Add new rows to the indexes and join small files, if it is worth it.
 
-        Versions that were replaced before the time `keep_since` are removed with what broken-off runs
-        left behind; nobody else writes, so nothing of it is in use. In a bucket both stay for longer.
+        Versions that were replaced before the time `keep_since` are removed, and so are the files that
+        interrupted runs left: nobody else writes, so they are unused. In a bucket both are kept for longer.
         """
-        stats: Any = self._table.stats()  # a mapping, whatever its annotation says
+        stats: Any = self._table.stats()  # a mapping, despite its annotation
         fragments = int(stats["fragment_stats"]["num_fragments"])
         words = self._index_stats(TEXT)
         late = int(words.num_unindexed_rows) if words is not None else 0
@@ -315,21 +315,21 @@ class TableWriter:
             self._table.optimize(cleanup_older_than=age, delete_unverified=True)
 
     def remove_replaced(self) -> None:
-        """Remove the versions before the present one, where that is a matter of removing files alone.
+        """Remove the versions before the current one, if this only takes removing files.
 
-        Nobody may be reading them.
+        The caller makes sure that nobody reads them.
         """
         before, stats = self.version, map(self._index_stats, (TEXT, ID, VECTOR))
         if any(each is not None and each.num_unindexed_rows for each in stats):
             return
-        # what it would make first is published by nobody, and the version published must stay
+        # the first call may create a new version, which nobody publishes; the published version must stay
         self._table.optimize(cleanup_older_than=NEVER)
         if self.version == before:
             kept = KEPT_IN_BUCKET if "://" in self._uri else timedelta(seconds=CLOCK_MARGIN_S)
             self._table.optimize(cleanup_older_than=kept, delete_unverified="://" not in self._uri)
 
     def drop_other_tables(self) -> None:
-        """Drop the tables of earlier rebuilds, but for the last one, which may still be read."""
+        """Drop the tables of earlier rebuilds, except the last one, which may still be read."""
         number = int(self.name.rpartition("-")[2])
         database = connect(self._uri)
         for old in range(number - 2, 0, -1):
@@ -338,18 +338,18 @@ class TableWriter:
             database.drop_table(f"chunks-{old}")
 
     def index_vectors(self) -> dict[str, float] | None:
-        """Make or renew the approximate vector index of a large table; return its recall, if made."""
+        """Build or rebuild the vector index of a large table if needed, and return its recall, else None."""
         total, stats = self._table.count_rows(), self._index_stats(VECTOR)
         trained_on = int(stats.num_indexed_rows) if stats else 0
         if total <= neighbours.EXACT_UP_TO or (trained_on and total < neighbours.RETRAIN_AT * trained_on):
             return None
         self._make_cells(total)
-        # drops empty cells, which the next run would do else
+        # drops empty cells, which the next run would otherwise do
         self._table.optimize(cleanup_older_than=NEVER)
         return neighbours.measure_recall(self._table, total)
 
     def _make_cells(self, total: int, most: int | None = None) -> None:
-        """Index the vectors, in fewer cells where too few of them differ for the usual number."""
+        """Build the vector index, with fewer cells if too few vectors differ for the usual number."""
         config = neighbours.index_config(total, self._dimension, most)
         try:
             self._table.create_index(VECTOR, config=config, replace=True)
@@ -364,7 +364,7 @@ class TableWriter:
 
 
 def words_config() -> Any:
-    """Return how the words of texts are indexed."""
+    """Return the configuration of the full-text index."""
     from lancedb.index import FTS
 
     return FTS(stem=True, remove_stop_words=True, lower_case=True)

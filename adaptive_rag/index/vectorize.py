@@ -1,4 +1,4 @@
-"""Chunks to rows: their vectors and their sentences' vectors, each text embedded once."""
+"""Turns chunks into rows with vectors for the chunk and its sentences; each text is embedded once."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from adaptive_rag.text.vectors import Vectors
 
 
 class Vectorizer:
-    """Embeds chunks, their question and answer where they are a pair, and their sentences.
+    """Embeds chunks, their sentences, and the question and answer of question-answer pairs.
 
-    `seconds` counts the time spent inside the models, `embedded` the texts that went through them; `limit` is
-    how much of a text the embedding model reads.
+    `seconds` is the time spent inside the models, `embedded` the number of texts embedded, and `limit` how
+    much of a text the embedding model reads.
     """
 
     def __init__(self, embeddings: Embeddings, settings: Settings, cache: EmbeddingCache) -> None:
@@ -35,7 +35,7 @@ class Vectorizer:
         self._cache = cache
 
     def rows(self, chunks: Sequence[Chunk], docs: Sequence[str]) -> list[TableRow]:
-        """Return the rows of chunks, given the key of each one's source."""
+        """Return the rows of chunks; `docs` are the source keys of the chunks."""
         from adaptive_rag.ingest.chunking import text_to_embed
 
         texts = [text_to_embed(chunk, self.limit) for chunk in chunks]
@@ -50,7 +50,7 @@ class Vectorizer:
         ]
 
     def _embed(self, chunks: Sequence[Chunk], texts: Sequence[str]) -> tuple[Vectors, list[Sentences] | None]:
-        """Return the vectors of the texts that stand for chunks, and the chunks' sentences where wanted."""
+        """Return the vectors of the texts of chunks, and their sentences if the settings ask for them."""
         way = self._settings.sentence_vectors
         if way == "pooled":
             return self._embed_pooled(chunks, texts)
@@ -61,18 +61,18 @@ class Vectorizer:
         return vectors, embed_sentences(chunks, lambda texts: self._encode(model, model.dimension, texts))
 
     def _embed_pooled(self, chunks: Sequence[Chunk], texts: Sequence[str]) -> tuple[Vectors, list[Sentences]]:
-        """Do the same in one run: a sentence is the mean of its tokens, as is a row of a table."""
+        """Embed chunks and sentences in one pass: a sentence or table row is the mean of its tokens."""
         from adaptive_rag.text.sentences import sentence_spans
 
         spans = [sentence_spans(chunk["text"]) for chunk in chunks]
-        # headings and columns stand above the chunk's own text
+        # the embedded text may have headings and column names above the chunk's own text
         above = [len(text) - len(chunk["text"]) for text, chunk in zip(texts, chunks, strict=True)]
         asked = [
             (text, tuple((a + lead, b + lead) for a, b in pairs))
             for text, pairs, lead in zip(texts, spans, above, strict=True)
         ]
         model, kind = load_minilm(), f"{self._settings.embeddings} {self._settings.dimension} pooled"
-        # each vector is kept by the text and the span that it is of
+        # each vector is cached under its text and span
         keys = {each: [f"{span} {each[0]}" for span in (None, *each[1])] for each in asked}
         kept = iter(self._cache.get(kind, [key for parts in keys.values() for key in parts]))
         known = {each: [next(kept) for _ in parts] for each, parts in keys.items()}
@@ -91,7 +91,7 @@ class Vectorizer:
         ]
 
     def _views(self, chunks: Sequence[Chunk]) -> list[Vectors | None]:
-        """Embed the two sides of chunks that are question-answer pairs."""
+        """Embed question and answer of chunks that are question-answer pairs; None for other chunks."""
         pairs: dict[int, tuple[str, str]] = {}
         for i, chunk in enumerate(chunks):
             kind, question, answer = map(chunk["metadata"].get, ("kind", "question", "answer"))
@@ -105,7 +105,7 @@ class Vectorizer:
         return [next(vectors) if i in pairs else None for i in range(len(chunks))]
 
     def _encode(self, embeddings: Embeddings, dimension: int, texts: Sequence[str]) -> Vectors:
-        """Embed texts that are neither in the cache nor repeated."""
+        """Return the vectors of texts; each distinct text that is not cached is embedded once."""
         model = f"{embedding_name(embeddings)} {dimension}"
         distinct = list(dict.fromkeys(texts))
         known = dict(zip(distinct, self._cache.get(model, distinct), strict=True))
@@ -122,11 +122,11 @@ class Vectorizer:
 
 
 def load_model_of(uri: str, name: str, embeddings: str | Embeddings | None) -> Embeddings:
-    """Load the model that an index was made with, by its name or as it is passed.
+    """Return the embedding model of an index: the one passed, or else loaded by its name.
 
     Raises:
-        IndexMismatchError: another model was passed.
-        ConfigurationError: the model has to be passed and was not.
+        IndexMismatchError: the model that was passed is not the one of the index.
+        ConfigurationError: the model cannot be loaded by name and was not passed.
     """
     try:
         model = load_embeddings(name if embeddings is None else embeddings)
@@ -146,7 +146,7 @@ def load_model_of(uri: str, name: str, embeddings: str | Embeddings | None) -> E
 
 
 def refuse_dimension(uri: str, stored: int, vectors: Vectors, embeddings: Embeddings) -> None:
-    """Refuse the vectors of queries that an index cannot compare with its own.
+    """Raise an error if query vectors do not have the dimension of the index.
 
     Raises:
         IndexMismatchError: they have another dimension.
@@ -161,9 +161,9 @@ def refuse_dimension(uri: str, stored: int, vectors: Vectors, embeddings: Embedd
 def embed_sentences(
     chunks: Sequence[Chunk], encode: Callable[[list[str]], Vectors] | None = None
 ) -> list[Sentences]:
-    """Return the sentences of chunks, embedded by the embedded model where no other way is passed.
+    """Return the sentences of chunks with their vectors, by `encode` or else by the embedded model.
 
-    A row of a table is embedded in words, with the names of its columns: "Brass hinge: price 4.20".
+    A table row is embedded as words with its column names: "Brass hinge: price 4.20".
     """
     from adaptive_rag.text.sentences import sentence_spans
 
@@ -183,7 +183,7 @@ def embed_sentences(
 
 
 def _rows_in_words(chunk: Chunk) -> dict[int, str]:
-    """Return what the rows of a chunk's tables say, by where each starts in its text."""
+    """Return the table rows of a chunk as words, by the offset of each row in the text."""
     from adaptive_rag.text.tables import describe_row, find_tables
 
     tables = find_tables(chunk["text"], tuple(chunk["metadata"].get("columns", ())))

@@ -1,4 +1,4 @@
-"""Files to text to chunks: discover, read, split."""
+"""Ingestion: discover files, read them to text, and split the text into chunks."""
 
 from adaptive_rag.ingest.chunking import split
 from adaptive_rag.ingest.discovery import Confined, discover

@@ -1,7 +1,7 @@
-"""Archives: each file in one is a document of its own, read as if it lay in a folder of the archive's name.
+"""Archive loading: each file in an archive is a document of its own, as if the archive were a folder.
 
-`letters.zip/2024/may.pdf` names such a file wherever a path does. It is unpacked for the moment in which it
-is read, into a folder of its own, whatever its name says.
+`letters.zip/2024/may.pdf` names such a file wherever a path is accepted. The file is unpacked into a
+temporary folder while it is read; the folders in its name do not decide where.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from adaptive_rag.ingest.documents import TextBuilder, printable
 
 SUFFIXES = (".zip", ".tar", ".tgz", ".tar.gz", ".tar.bz2", ".tar.xz")
 _MOST_FILES = 10_000
-# bytes: of all files together and of one
+# In bytes: the most for all files together, and for one file.
 _LARGEST = 2_000_000_000
 _LARGEST_FILE = 200_000_000
-# Text is packed up to 20 times smaller, the log of a machine 100 times. What is small enough does no harm.
+# Text compresses up to 20 times, the log of a machine 100 times. Small files are not checked.
 _MOST_UNPACKED = 200
 _HARMLESS = 10_000_000
 _DEEPEST = 20
@@ -46,20 +46,20 @@ class _Member(NamedTuple):
     name: str
     size: int
     packed: int | None
-    """The bytes that it takes in the archive; a tar does not say."""
+    """The compressed size in bytes; None for a tar, which does not record it."""
     entry: zipfile.ZipInfo | tarfile.TarInfo
 
 
 def is_archive(path: Path) -> bool:
-    """Tell whether a path's name is that of an archive."""
+    """Tell whether a path names an archive, by its suffix."""
     return path.name.lower().endswith(SUFFIXES)
 
 
 def owners_of(source: str, start: str | None = None) -> list[str]:
-    """Return the names that the document of a source may have.
+    """Return the names that the document of a source can be recorded under.
 
-    They are its own, those of the archives that its name leads into, and `start`, the address that led to it
-    where it is a page of a site.
+    They are its own name, the names of the archives that contain it, and `start`: for a page of a website,
+    the address at which the crawl began.
     """
     folders = [source[:at] for at, letter in enumerate(source) if letter == "/"]
     archives = [folder for folder in folders if folder.lower().endswith(SUFFIXES)]
@@ -67,7 +67,7 @@ def owners_of(source: str, start: str | None = None) -> list[str]:
 
 
 def split_path(path: Path) -> tuple[Path, str] | None:
-    """Part the path of a file in an archive into the archive's and the file's name; None for any other."""
+    """Split the path of a file in an archive into the archive and the file's name; None for other paths."""
     for parent in path.parents:
         if is_archive(parent) and os.path.isfile(parent):
             return parent, path.relative_to(parent).as_posix()
@@ -75,14 +75,14 @@ def split_path(path: Path) -> tuple[Path, str] | None:
 
 
 def on_disk(path: Path) -> Path:
-    """Return the file that a path leads to or into."""
+    """Return the file on disk for a path: the archive if the path leads into one, else the path itself."""
     inside = split_path(path)
     return inside[0] if inside else path
 
 
 @contextmanager
 def unpacked(path: Path) -> Iterator[Path]:
-    """Give a file to read: the path's own, or a copy of the one that it names in an archive.
+    """Yield a file to read: the path itself, or a temporary copy of the file that it names in an archive.
 
     Raises:
         IndexingError: the archive is damaged, asks for a password, or holds no such file.
@@ -95,7 +95,7 @@ def unpacked(path: Path) -> Iterator[Path]:
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder, PurePosixPath(name).name)
         with _kept_open(archive) as opened, opened.open_member(name) as member, copy.open("wb") as file:
-            left = _LARGEST_FILE  # whatever the archive says of its size
+            left = _LARGEST_FILE  # whatever size the archive declares
             while part := member.read(1 << 20):
                 left -= len(part)
                 if left < 0:
@@ -105,7 +105,7 @@ def unpacked(path: Path) -> Iterator[Path]:
 
 
 def load_archive(path: Path, builder: TextBuilder) -> None:
-    """Write a record for each file in an archive, its name; note what is left out and why."""
+    """Write one record per file in an archive, its name; note which files are left out and why."""
     total, left_out = 0, list[str]()
     with _in_plain_words(), _open(path) as opened:
         for number, member in enumerate(_members(opened), start=1):
@@ -144,7 +144,7 @@ def _why_left_out(member: _Member) -> str | None:
 
 
 def _members(opened: zipfile.ZipFile | tarfile.TarFile) -> Iterator[_Member]:
-    """Yield the ordinary files of an archive, in its order: no folders, links or devices."""
+    """Yield the ordinary files of an archive in order, without folders, links and devices."""
     if isinstance(opened, zipfile.ZipFile):
         for entry in opened.infolist():
             if not entry.is_dir() and stat.S_IFMT(entry.external_attr >> 16) in (0, stat.S_IFREG):
@@ -156,9 +156,9 @@ def _members(opened: zipfile.ZipFile | tarfile.TarFile) -> Iterator[_Member]:
 
 
 class _Archive:
-    """An open archive, and the files that were met in it so far.
+    """An open archive, and the files found in it so far.
 
-    A packed tar is a stream: whoever asks for its files in their order has it unpacked once.
+    A compressed tar is a stream: reading its files in order decompresses it only once.
     """
 
     def __init__(self, path: Path) -> None:
@@ -171,10 +171,10 @@ class _Archive:
         self._opened.close()
 
     def open_member(self, name: str) -> IO[bytes]:
-        """Open one of its files for reading.
+        """Open one of the archive's files for reading.
 
         Raises:
-            IndexingError: it holds no such file, or asks for a password.
+            IndexingError: the archive holds no such file, or asks for a password.
         """
         while name not in self._met and (member := next(self._upcoming, None)):
             self._met.setdefault(PurePosixPath(member.name).as_posix(), member)
@@ -187,19 +187,19 @@ class _Archive:
             return self._opened.open(entry)
         assert isinstance(self._opened, tarfile.TarFile) and isinstance(entry, tarfile.TarInfo)
         file = self._opened.extractfile(entry)
-        assert file is not None  # as it is of an ordinary file
+        assert file is not None  # extractfile returns None only for entries that are not ordinary files
         return file
 
 
-# The archive that was read last, with what tells that it did not change: its next file is asked for next.
+# The last archive that was read and a key that detects changes; the next file is likely to come from it.
 _last: list[tuple[tuple[str | int, ...], _Archive]] = []
 
 
 @contextmanager
 def _kept_open(path: Path) -> Iterator[_Archive]:
-    """Give an archive as the reader before left it open; only one reader has it at a time."""
+    """Yield an archive, still open from the last read if possible; only one reader uses it at a time."""
     status = os.stat(path)
-    # after a fork two processes would move one position in the file
+    # The process id is in the key: after a fork, two processes would share one position in the file.
     key = (str(path), status.st_size, status.st_mtime_ns, status.st_ino, os.getpid())
     kept: _Archive | None = None
     whole = False
@@ -214,7 +214,7 @@ def _kept_open(path: Path) -> Iterator[_Archive]:
         try:
             yield archive
             whole = True
-        except IndexingError:  # of one of its files
+        except IndexingError:  # raised for one of its files; the archive itself is sound
             whole = True
             raise
         finally:
@@ -230,10 +230,10 @@ def _open(path: Path) -> zipfile.ZipFile | tarfile.TarFile:
 
 @contextmanager
 def _in_plain_words() -> Iterator[None]:
-    """Say in plain words what goes wrong with an archive."""
+    """Translate the errors of the archive libraries."""
     try:
         yield
     except IndexingError:
-        raise  # it is a RuntimeError too
+        raise  # it is also a RuntimeError
     except _BAD_ARCHIVE as error:
         raise IndexingError("is damaged, or no archive of its kind. Pack it again") from error

@@ -1,4 +1,4 @@
-"""The loader of AsciiDoc: headings, lists and tables as other loaders write them, each on its own line."""
+"""The AsciiDoc loader: writes headings, lists and tables as other loaders do, each on its own line."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from adaptive_rag.ingest.properties import note_properties
 from adaptive_rag.ingest.text import decode
 from adaptive_rag.text.tables import EMPTY_CELL
 
-# "== Storms ==": the signs at its end may be missing
+# "== Storms ==": the closing signs are optional
 _TITLE = re.compile(r"(={1,6})[ \t]+(\S.*?)(?:[ \t]+\1)?[ \t]*")
 _ITEM = re.compile(r"[ \t]*(\*{1,5}|-|\.{1,5})[ \t]+(?=\S)")
-# listings, literal text and passthroughs, which hold no headings, and comments
+# Blocks that hold no headings: listings, literal text, passthroughs and comments.
 _FENCE = re.compile(r"(-{4,}|\.{4,}|\+{4,}|/{4,}|`{3,}).*")
 _HIDDEN = re.compile(r"//(?!/).*|\[[^\]]*\][ \t]*")
 _ATTRIBUTE = re.compile(r":([\w-]+):[ \t]+(\S.*)")
 _COLUMNS = re.compile(r"cols=\"?([^\"\]]*)")
-# what begins a cell: "|", "2+|" over two columns, "a|" in a style
+# What begins a cell: "|", "2+|" (two columns wide), "a|" (with a style).
 _CELL = re.compile(r"(?:(?:^|(?<=[ \t]))(?:(\d+)[+*])?(?:\.\d+\+)?[<^>]?(?:\.[<^>])?[adehlmsv]?)?(?<!\\)\|")
 _TABLE = "|==="
 
 
 def load_asciidoc(path: Path, builder: TextBuilder) -> None:
-    """Write an AsciiDoc file into `builder`, and note its headings and what its header says.
+    """Write an AsciiDoc file into `builder`, and note its headings and the fields of its header.
 
-    Each line stands on the line that it has in the file; what a reader of the page would not see is blank.
+    Each line keeps its line number in the file; lines that a reader of the page would not see become blank.
     """
     builder.keeps_lines = True
     lines = decode(path.read_bytes(), builder).split("\n")
@@ -70,7 +70,7 @@ def load_asciidoc(path: Path, builder: TextBuilder) -> None:
 
 
 def _count_columns(line: str) -> int:
-    """Return how many columns a line such as `[cols="1,3*"]` gives the table below it; 0 where none."""
+    """Return the number of columns that a line such as `[cols="1,3*"]` gives the table below it, or 0."""
     found = _COLUMNS.search(line)
     parts = re.split(r"[,;]", found[1]) if found else []
     times = (re.match(r"[ \t]*(\d+)\*", part) for part in parts)
@@ -78,9 +78,9 @@ def _count_columns(line: str) -> int:
 
 
 def _as_rows(lines: list[str], columns: int) -> list[str]:
-    """Return the lines of a table, "Hinge | 4.20", each row on the line where its first cell stands.
+    """Return the lines of a table, "Hinge | 4.20", each row on the line of its first cell.
 
-    Of several rows on one line the later ones stand on the next lines, as far as there are any.
+    Where several rows begin on one line, the later ones move to the next lines, as far as there are any.
     """
     cells: list[tuple[int, str]] = []
     for number, line in enumerate(lines):
@@ -99,7 +99,7 @@ def _as_rows(lines: list[str], columns: int) -> list[str]:
         at = min(max(row[0][0], at + 1), len(lines) - 1)
         text = " | ".join(text or EMPTY_CELL for _, text in row)
         shown[at] = f"{shown[at]} | {text}" if shown[at] else text
-    # a blank line below the first row makes it the names of the columns
+    # A blank line below the first row makes that row the header.
     below = rows[0][-1][0] + 1 if len(rows) > 1 else len(lines)
     if below < len(lines) and not (lines[below].strip() or shown[below]):
         shown[below] = " | ".join(["---"] * columns)

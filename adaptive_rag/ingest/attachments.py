@@ -1,4 +1,4 @@
-"""Used by the loaders of what files are attached to: each one to a part of the text, by its own loader."""
+"""Attachments, for the loaders of files that hold others: each is read by its own loader as a part."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from adaptive_rag.ingest.documents import TextBuilder
 from adaptive_rag.ingest.file import in_plain_words
 from adaptive_rag.ingest.loaders import find_loader
 
-# Mails and archives hold further files, which would be bounded by nothing.
+# Mail and archives can hold further files without any bound.
 _CONTAINERS = (".eml", ".mbox", ".msg")
-# a report that is attached to a mail may hold a sheet
+# An attached report may itself hold a sheet.
 _DEEPEST = 2
 
 
 def add_attachment(
     data: bytes | None, name: str, builder: TextBuilder, level: int, known: Mapping[str, Any]
 ) -> None:
-    """Read an attachment with the loader of its kind; what cannot be read is noted.
+    """Read an attachment with the loader of its kind; note it if it cannot be read.
 
     Args:
-        data: what it holds; None where it is no file.
-        name: without folders.
-        builder: of the file that it is attached to.
-        level: of its heading, which is its name.
-        known: the metadata that its chunks carry beside their own.
+        data: its content; None where it is not a file.
+        name: its name, without folders.
+        builder: the builder of the file that it is attached to.
+        level: the level of its heading, which is its name.
+        known: metadata that its chunks carry in addition to their own.
     """
     inner = _read(data, name, builder)
     if inner is not None and inner.length:
@@ -40,14 +40,14 @@ def add_attachment(
 
 
 def insert_part(data: bytes, name: str, builder: TextBuilder) -> None:
-    """Read a document that stands in a place of another one, there; what cannot be read is noted."""
+    """Insert the text of a document embedded in another one at this place; note it if it cannot be read."""
     inner = _read(data, name, builder)
     if inner is not None:
         builder.insert(inner)
 
 
 def _read(data: bytes | None, name: str, builder: TextBuilder) -> TextBuilder | None:
-    """Return what a file in another one holds; None where it is not read, which is noted."""
+    """Return the text of a file inside another one; None where it is not read, which is noted."""
     loader = find_loader(Path(name))
     container = Path(name).suffix.lower() in _CONTAINERS or is_archive(Path(name))
     if loader is None or container or data is None:

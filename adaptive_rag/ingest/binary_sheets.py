@@ -1,4 +1,4 @@
-"""The loader of older and binary Excel workbooks, .xls and .xlsb, by the library calamine."""
+"""The loader of older and binary Excel workbooks, .xls and .xlsb, using the calamine library."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from adaptive_rag.ingest.sheet_grid import Grid
 from adaptive_rag.ingest.sheets import Sheet, add_sheets
 
 _SUFFIXES = (".xls", ".xlsb")
-# A cell of each row and column up to the last one is held in memory.
+# The library holds every cell up to the last row and column in memory.
 _MOST_CELLS = 20_000_000
 
 
@@ -31,7 +31,7 @@ def load_workbook(path: Path, builder: TextBuilder) -> None:
     try:
         if path.suffix.lower() in _SUFFIXES:
             book = CalamineWorkbook.from_path(path)
-        else:  # the library goes by the suffix, which is wrong
+        else:  # the suffix is wrong, and the library goes by the suffix
             book = CalamineWorkbook.from_filelike(BytesIO(path.read_bytes()))
         shown = [each for each in book.sheets_metadata if each.typ == SheetTypeEnum.WorkSheet]
         hidden = [each.name for each in shown if each.visible != SheetVisibleEnum.Visible]
@@ -39,7 +39,7 @@ def load_workbook(path: Path, builder: TextBuilder) -> None:
     except PasswordError as error:
         raise IndexingError("asks for a password. Save it without one") from error
     except BaseException as error:
-        # a panic of the library is no Exception, and its class cannot be imported
+        # A panic in the library is not an Exception, and its class cannot be imported.
         if not isinstance(error, CalamineError) and type(error).__name__ != "PanicException":
             raise
         raise IndexingError(

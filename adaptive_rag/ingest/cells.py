@@ -1,4 +1,4 @@
-"""Used where tables are read: the cells of one to its rows, each text in every place that it spans."""
+"""Table rows from cells: the text of a spanning cell is repeated in every row and column that it covers."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from adaptive_rag.ingest.documents import TextBuilder
 from adaptive_rag.text.tables import EMPTY_CELL, is_row, names_columns
 
-# HTML's own bound of "colspan"; that of "rowspan" is higher, but no row is known to need more
+# HTML's own limit for "colspan". Its limit for "rowspan" is higher, but no table is known to need more.
 _LONGEST_SPAN = 1000
-# In characters: the cells of a table that only sets a page's prose in place are longer.
+# In characters: longer cells mean that the table only lays out prose.
 _LONGEST_CELL = 400
-# In characters: what is longer in a first row is no name of a column.
+# In characters: a longer text in a first row is not a column name.
 _LONGEST_NAME = 60
 
 
@@ -30,16 +30,16 @@ class _Cell:
 class Rows:
     """Collects the cells of one table, row by row.
 
-    With `named` the cells of a row that is too long to stand on one line are written each below the name that
-    the first row gives to its column.
+    With `named`, the cells of a row that is too long for one line are written one per line, each after its
+    column's name from the first row.
     """
 
     def __init__(self, *, named: bool = False) -> None:
         self.is_apart = False
-        """Whether the last row was written so."""
+        """Whether the last row was written one cell per line."""
         self._names: list[str] | None = None if named else []
         self._cells: list[_Cell] = []
-        # by column: for how many more rows a cell goes on, and its text
+        # By column: the number of further rows that a cell spans, and its text.
         self._above: dict[int, tuple[int, str]] = {}
 
     def begin_cell(self, attributes: Mapping[str, str]) -> None:
@@ -48,12 +48,12 @@ class Rows:
         self._cells.append(_Cell(columns, rows))
 
     def add(self, text: str) -> None:
-        """Append text to the cell; a line feed parts paragraphs."""
+        """Append text to the cell; a line feed separates paragraphs."""
         if self._cells:
             self._cells[-1].parts.append(text)
 
     def end_row(self) -> list[str]:
-        """Return the row, or its paragraphs where its cells only set prose in place; [] where it is empty."""
+        """Return the row as one line, or its paragraphs if its cells only lay out prose; [] if empty."""
         cells, self._cells = self._cells, []
         texts = [cell.text() for cell in cells]
         is_long = any(len(text) > _LONGEST_CELL for text in texts)
@@ -76,7 +76,7 @@ class Rows:
         return [" | ".join(text or EMPTY_CELL for text in row)] if row else []
 
     def _spread(self, cells: list[tuple[str, _Cell]]) -> list[str]:
-        """Return the text of each column, with those of the cells that go on from the rows above."""
+        """Return the text of each column, including the cells that continue from the rows above."""
         row: list[str] = []
         above: dict[int, tuple[int, str]] = {}
 
@@ -99,20 +99,21 @@ class Rows:
 
 
 def _column_names(cells: list[_Cell]) -> list[str]:
-    """Return the texts of a first row that may name columns; [] where one is long, empty or said twice."""
+    """Return the texts of a first row as column names; [] where one is too long, empty or repeated."""
     names = [cell.text() for cell in cells if cell.columns == 1]
     known = all(0 < len(name) <= _LONGEST_NAME for name in names)
     return names if known and len(set(names)) == len(cells) > 1 else []
 
 
 def add_table(builder: TextBuilder, rows: Iterable[tuple[list[str], bool]], *, has_header: bool) -> None:
-    """Write a table's rows as lines, and those that stand apart as paragraphs.
+    """Write a table's rows as lines, and the rows that were written cell by cell as paragraphs.
 
-    Where the document says that the first row is a header, and its words do not, a rule stands below it.
+    Where the document marks the first row as a header, and its words do not show that, a rule is added below
+    it.
 
     Args:
-        builder: of the document.
-        rows: the lines of each, and whether they stand apart.
+        builder: the document's builder.
+        rows: the lines of each row, and whether it was written cell by cell.
         has_header: whether the document says that the first row names the columns.
     """
     written = [(lines, apart) for lines, apart in rows if lines]
@@ -132,7 +133,7 @@ def add_table(builder: TextBuilder, rows: Iterable[tuple[list[str], bool]], *, h
 
 
 def _set_apart(rows: Sequence[tuple[list[str], bool]]) -> list[tuple[list[str], bool]]:
-    """Write all rows of a table as those that stand apart; the names of its columns stand in each of them."""
+    """Write every row of a table cell by cell, each cell after its column's name."""
     (header, _), *body = rows
     names = header[0].split(" | ")
     written: list[tuple[list[str], bool]] = []

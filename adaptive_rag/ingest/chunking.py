@@ -1,4 +1,4 @@
-"""The third step of indexing: a source's text to chunks that end where sentences and paragraphs end."""
+"""The third step of indexing: split a source's text into chunks that end at sentences and paragraphs."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ if TYPE_CHECKING:
 DEFAULT_SIZE = 1000
 DEFAULT_OVERLAP = 200
 SMALLEST_SIZE = 50
-# The names of headings and columns take at most this part of what the embedding model reads.
+# Headings and column names take at most this share of what the embedding model reads.
 LEAD_SHARE = 1 / 3
 
-# what begins at a place to cut
+# What begins at a possible cut.
 _INSIDE, _SENTENCE, _PARAGRAPH, _HEADING = range(4)
 
 
 class _Unit(NamedTuple):
-    """A sentence, a row of a table or an item of a list, or a part of one too long for a chunk."""
+    """A sentence, a table row or a list item, or a part of one that is too long for a chunk."""
 
     start: int
     end: int
     border: int
-    """What it begins."""
+    """What begins at its start: one of the four constants above."""
     before: int
     after: int
-    """The tokens of the text up to its start, and up to its end."""
+    """The number of tokens in the text up to its start, and up to its end."""
     leads: bool
-    """Whether it belongs to what follows: a heading, "You need:", or the names of a table's columns."""
+    """Whether it belongs with what follows: a heading, "You need:", or a table's column names."""
 
 
 def split(
@@ -51,20 +51,23 @@ def split(
     limit: TextLimit = UNLIMITED,
     notes: list[str] | None = None,
 ) -> Iterator[Chunk]:
-    """Cut a source into chunks of at most `size` characters, and of what the embedding model reads, in order.
+    """Split a source, in order, into chunks within `size` characters and within the embedding model's limit.
 
-    A chunk begins with the last whole sentences of the one before, up to `overlap` characters or the same
-    share of `limit`; its section is that of its first new sentence. No sentence, row of a table or item of a
-    list is cut, unless it alone is too long: then after a sentence, a clause or a word, and the last chunk
-    adds to `notes` how many there were. A chunk's `page` is the one it starts on. A sentence broken over
-    two pages stays whole: a chunk that goes on has `metadata["page_end"]`, and `metadata["page_starts"]`
-    says where each later page begins; `metadata["section_starts"]` says the same of sections, where there are
-    several, and `metadata["line"]` names the file's line on which a chunk of plain text begins. One that
-    begins inside a table has the names of the table's columns as `metadata["columns"]`, and those of a
-    transcript have the names of who speaks in them as `metadata["speakers"]`. One that holds text read from a
-    picture has `metadata["ocr"]`, true, the mean confidence as `metadata["ocr_confidence"]`, and the
-    confidence of each line as `metadata["ocr_spans"]`. No chunk crosses a record or ends with a heading. Ids
-    are stable: the same source, span and text give the same id.
+    A chunk begins with the last whole sentences of the chunk before it, up to `overlap` characters or the
+    same share of `limit`; its section is the section of its first new sentence. A sentence, table row or list
+    item is cut only if it is too long for a chunk by itself: after a line or a clause, else between words,
+    else anywhere. After the last chunk, the number of such sentences, rows and items is added to `notes`.
+
+    A chunk's `page` is the page it starts on. A sentence that continues on the next page stays whole: such a
+    chunk has `metadata["page_end"]`, and `metadata["page_starts"]` gives the offset at which each later page
+    begins. `metadata["section_starts"]` gives the same for sections, if there are several. `metadata["line"]`
+    is the line of the file on which a chunk of plain text begins. A chunk that begins inside a table has the
+    column names as `metadata["columns"]`, and a chunk of a transcript has the speakers' names as
+    `metadata["speakers"]`. A chunk with text read from a picture has `metadata["ocr"]`, true, the mean
+    confidence as `metadata["ocr_confidence"]`, and the confidence of each line as `metadata["ocr_spans"]`.
+
+    No chunk crosses a record or ends with a heading. Ids are stable: the same source, span and text give the
+    same id.
 
     Raises:
         ConfigurationError: `size` or `overlap` is out of bounds.
@@ -93,7 +96,7 @@ def _split(
 
 
 def _speakers_between(turns: Sequence[tuple[int, str]], text: SourceText, start: int, end: int) -> list[str]:
-    """Return who has a turn in a stretch, first whoever's turn goes on into it; a heading ends a turn."""
+    """Return the speakers in a span; the first may have begun before it, unless a heading comes between."""
     first = bisect_left(turns, (start, ""))
     last = bisect_left(turns, (end, ""))
     begun = turns[first - 1 : first] if first and (first == len(turns) or turns[first][0] > start) else []
@@ -111,7 +114,7 @@ def _records(text: SourceText) -> Sequence[Record]:
 
 
 def check_sizes(size: int, overlap: int) -> None:
-    """Refuse chunk sizes that cannot work.
+    """Check that the chunk sizes can work.
 
     Raises:
         ConfigurationError: `size` is under 50, or `overlap` is negative or more than half of `size`.
@@ -125,9 +128,9 @@ def check_sizes(size: int, overlap: int) -> None:
 
 
 def text_to_embed(chunk: Chunk, limit: TextLimit) -> str:
-    """Return a chunk's text below the headings and columns that stand above it and that it does not repeat.
+    """Return the text to embed: a chunk's text below the headings and column names that it does not repeat.
 
-    The innermost heading comes first. What takes more than a third of `limit` is left out, from the end.
+    The innermost heading comes first. Headings and names beyond a third of `limit` are cut off at the end.
     """
     headings = (chunk["section"] or "").split(SECTION_SEPARATOR)
     unsaid = [heading for heading in headings if heading not in chunk["text"]]
@@ -143,13 +146,13 @@ def _lead(headings: Sequence[str], columns: Sequence[str]) -> str:
 
 @lru_cache(1024)
 def _lead_tokens(section: str | None, columns: tuple[str, ...], limit: TextLimit) -> int:
-    """Return the tokens that the headings and columns above a text take at most where it is embedded."""
+    """Return the largest number of tokens that the headings and column names take when a text is embedded."""
     names = _lead((section or "").split(SECTION_SEPARATOR), columns)
     return min(limit.count(names), int(limit.most * LEAD_SHARE))
 
 
 class _Table(NamedTuple):
-    """The rows of a table in a source, below the names of its columns."""
+    """The rows of a table in a source, and its column names."""
 
     header: int
     start: int
@@ -158,14 +161,14 @@ class _Table(NamedTuple):
 
 
 class _Bounds:
-    """How much of a source a chunk can hold."""
+    """Measures how much of a source fits in a chunk."""
 
     def __init__(self, text: SourceText, size: int, limit: TextLimit) -> None:
         self.text = text
         self.size = size
         self.headings = [heading.offset for heading in text.headings]
         self.cut = 0
-        """How many sentences, rows and items no chunk can hold."""
+        """The number of sentences, rows and items that are too long for a chunk."""
         self.tokens = lru_cache(4)(lambda start, end: limit.count(text.text[start:end]))
         self._limit = limit
         self._tables = [
@@ -176,26 +179,26 @@ class _Bounds:
         ]
 
     def columns_at(self, offset: int) -> tuple[str, ...]:
-        """Return the names of the columns above a place inside a table."""
+        """Return the column names of the table that contains an offset; () outside tables."""
         at = bisect_right(self._tables, offset, key=lambda table: table.start) - 1
         return self._tables[at].columns if at >= 0 and offset < self._tables[at].end else ()
 
     def in_header(self, offset: int) -> bool:
-        """Tell whether a place lies in the names of a table's columns."""
+        """Tell whether an offset lies in a table's header."""
         at = bisect_right(self._tables, offset, key=lambda table: table.header) - 1
         return at >= 0 and offset < self._tables[at].start
 
     def fullness(self, first: _Unit, last: _Unit, fresh: _Unit) -> float:
-        """Return which part of a chunk some units fill, of which the first new one is `fresh`."""
+        """Return the share of a chunk that some units fill; `fresh` is the first one that is new."""
         tokens = (last.after - first.before) / self._room(first.start, fresh.start)
         return max((last.end - first.start) / self.size, tokens)
 
     def fits(self, start: int, end: int) -> bool:
-        """Tell whether a chunk can hold a stretch of text."""
+        """Tell whether a span of text fits in a chunk."""
         return end - start <= self.size and self.tokens(start, end) <= self._room(start, start)
 
     def _room(self, start: int, fresh: int) -> int:
-        """Return the tokens that the lead of a chunk leaves for its text."""
+        """Return the number of tokens that remain for a chunk's text below its headings and column names."""
         above = _lead_tokens(self.text.section_at(fresh), self.columns_at(start), self._limit)
         return self._limit.most - above - 1
 
@@ -209,7 +212,7 @@ def _units(bounds: _Bounds, record: Record) -> Iterator[_Unit]:
         fits = is_one and bounds.fits(*whole)
         bounds.cut += is_one and not fits
         for start, end in [whole] if fits else sentences:
-            # headings that begin since the last sentence, and not after this one's first character
+            # headings that begin after the last sentence and no later than the first character of this one
             if bisect_right(headings, start) > bisect_left(headings, before):
                 border = _HEADING
             else:
@@ -226,7 +229,7 @@ def _units(bounds: _Bounds, record: Record) -> Iterator[_Unit]:
 
 
 def _parts(bounds: _Bounds, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Cut a sentence that fits no chunk: after a line, else a clause, else between words, else anywhere."""
+    """Cut a sentence that fits in no chunk: after a line or a clause, else between words, else anywhere."""
     text = bounds.text.text
     while not bounds.fits(start, end):
         cut = min(end, start + bounds.size)
@@ -246,12 +249,13 @@ def _parts(bounds: _Bounds, start: int, end: int) -> Iterator[tuple[int, int]]:
 
 
 def _pack(units: Iterator[_Unit], bounds: _Bounds, overlap: float) -> Iterator[tuple[int, int, int]]:
-    """Yield the start and end of each chunk, and where what no chunk before had begins in it.
+    """Yield the start and end of each chunk, and the offset of its first new unit.
 
-    Only the units of one chunk are held at a time. `overlap` is the part of a chunk that the next repeats.
+    Only the units of one chunk are held in memory. `overlap` is the share of a chunk that the next one
+    repeats.
     """
     window: list[_Unit] = []
-    fresh = 0  # the window's first unit that no chunk before had
+    fresh = 0  # the window's first unit that was in no earlier chunk
     while True:
         while len(window) < fresh + 2 or bounds.fullness(window[0], window[-1], window[fresh]) <= 1:
             unit = next(units, None)
@@ -270,9 +274,10 @@ def _pack(units: Iterator[_Unit], bounds: _Bounds, overlap: float) -> Iterator[t
 
 
 def _best_cut(units: list[_Unit], fresh: int, limit: int, bounds: _Bounds) -> int:
-    """Choose where a chunk ends among the units that fit.
+    """Choose the end of a chunk among the units that fit.
 
-    Before a heading is best where the chunk is three quarters full by then, else before a paragraph.
+    The best end is before a heading if the chunk is three quarters full by then, or else before a paragraph
+    if it is 85% full.
     """
     for border, full in ((_HEADING, 0.75), (_PARAGRAPH, 0.85)):
         cuts = [cut for cut in range(limit, fresh, -1) if units[cut].border == border]
@@ -281,13 +286,14 @@ def _best_cut(units: list[_Unit], fresh: int, limit: int, bounds: _Bounds) -> in
             break
     led = limit
     while led - 1 > fresh and units[led - 1].leads:
-        led -= 1  # a heading goes with what it heads
-    # Of headings alone a chunk holds all that fit but the last: one a chunk would read each 200 times.
+        led -= 1  # a heading stays with the text below it
+    # A chunk of headings alone takes all that fit but the last: one heading a chunk would repeat each 200
+    # times.
     return max(limit - 1, fresh + 1) if units[led - 1].leads else led
 
 
 def _step_back(units: list[_Unit], fresh: int, cut: int, bounds: _Bounds, overlap: float) -> int:
-    """Return the first unit that the next chunk repeats."""
+    """Return the index of the first unit that the next chunk repeats."""
     first = cut
     while cut < len(units) and first - 1 > fresh:
         candidate, new = units[first - 1], units[cut]
@@ -301,7 +307,7 @@ def _step_back(units: list[_Unit], fresh: int, cut: int, bounds: _Bounds, overla
         and bounds.in_header(units[first].start)
         and bounds.in_header(units[first - 1].start)
     ):
-        first += 1  # half a header names nothing
+        first += 1  # half a header is of no use
     return first
 
 
@@ -333,5 +339,5 @@ def _chunk(
 
 
 def chunk_id(source: str, start: int, end: int, text: str) -> str:
-    """Return the id of a chunk: 16 hexadecimal digits that depend on nothing but what it is."""
+    """Return a chunk's id: 16 hexadecimal digits that depend only on its source, span and text."""
     return hashlib.sha256(f"{source}\0{start}\0{end}\0{text}".encode(errors="surrogatepass")).hexdigest()[:16]

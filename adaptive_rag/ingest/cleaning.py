@@ -1,4 +1,4 @@
-"""Used while a PDF is read: what is wrong with a line of extracted text, mended piece by piece."""
+"""PDF text cleaning: repairs to a line of extracted text, and hyphens at the ends of lines."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable
 
-# Unicode's presentation forms of Latin ligatures. NFKC over everything would also turn "10²" into "102".
+# Unicode's presentation forms of Latin ligatures. NFKC on the whole text would also turn "10²" into "102".
 _LIGATURES = {chr(code): unicodedata.normalize("NFKC", chr(code)) for code in range(0xFB00, 0xFB07)}
-# TeX sets an accent as a character of its own before the letter: "D¨uhring"
+# TeX sets an accent as a separate character before its letter: "D¨uhring".
 _ACCENTS = {
     "¨": "\u0308",
     "´": "\u0301",
@@ -32,16 +32,16 @@ _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 _HYPHENS = "-\u2010\u00ad"
 _BEFORE_HYPHEN = re.compile(rf"(?P<word>[^\W_]+(?:['’-][^\W_]+)*)[{_HYPHENS}]$")
 _AFTER_HYPHEN = re.compile(r"[^\W\d_]+")
-# first parts that English writes with a hyphen more often than not
+# First parts that English writes with a hyphen more often than not.
 _PREFIXES = frozenset({"cross", "half", "high", "long", "low", "mid", "non", "quasi", "self", "well"})
 
 
 def clean(text: str) -> str:
-    """Return a line of extracted text as it was meant.
+    """Clean up a line of extracted text.
 
-    Ligatures and the forms of Arabic letters become letters, an accent set apart joins its letter, runs of
-    blanks become one blank, the dots that lead to a page number become three, and soft hyphens and control
-    characters go.
+    Ligatures and Arabic presentation forms become plain letters, a separate accent joins its letter, runs of
+    blanks become one blank, the dots before a page number become "…", and soft hyphens and control characters
+    are removed.
     """
     return _DIRT.sub(_mend, text)
 
@@ -49,9 +49,9 @@ def clean(text: str) -> str:
 def _mend(match: re.Match[str]) -> str:
     if match["ligature"]:
         return _LIGATURES[match[0]]
-    if match["form"]:  # a letter as it is set at the start, in the middle or at the end of an Arabic word
+    if match["form"]:  # the initial, medial or final form of an Arabic letter
         return "".join(map(_letters_of, match[0]))
-    if match["small"]:  # an old-style figure or a small capital in Adobe's own codes: "\uf761" is an "a"
+    if match["small"]:  # an old-style figure or a small capital in Adobe's private codes: "\uf761" is an "a"
         return chr(ord(match[0]) - 0xF700)
     if accented := match["accent"]:
         letter = {"ı": "i", "ȷ": "j"}.get(accented[1], accented[1])
@@ -64,17 +64,17 @@ def _mend(match: re.Match[str]) -> str:
 
 def _letters_of(form: str) -> str:
     letters = unicodedata.normalize("NFKC", form)
-    return letters.lstrip(" ")  # that a mark stands on alone
+    return letters.lstrip(" ")  # the blank that carries a mark without a letter
 
 
 class Vocabulary:
-    """The words of one document, which decide what becomes of a hyphen at a line's end."""
+    """The words of one document, which decide whether a hyphen at the end of a line is kept."""
 
     def __init__(self) -> None:
         self._counts: Counter[str] = Counter()
 
     def learn(self, lines: Iterable[str]) -> None:
-        """Count the words of lines, leaving out those that a line's end cuts in two."""
+        """Count the words of lines, except words that are split between two lines."""
         cut = False
         for line in lines:
             words = _WORD.findall(line.lower())
@@ -84,10 +84,10 @@ class Vocabulary:
             self._counts.update(words[:-1] if cut else words)
 
     def joins(self, before: str, after: str) -> str | None:
-        """Say how two lines meet: "" without the hyphen, "-" with it, None where no word is cut.
+        """Return what joins two lines: "" without the hyphen, "-" with it; None where no word is split.
 
-        A word that goes on in lower case loses its hyphen, unless the document (or usage) writes it
-        with one; a hyphen before a capital or a figure stays.
+        A word that continues in lower case loses its hyphen, unless the document or common usage writes it
+        with one. A hyphen before a capital or a figure is kept.
         """
         match = _BEFORE_HYPHEN.search(before)
         if match is None:

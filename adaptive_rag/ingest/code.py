@@ -1,4 +1,4 @@
-"""The loader of source code: the file as it stands, with its classes and functions as headings."""
+"""The source code loader: the file unchanged, with its classes and functions as headings."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from adaptive_rag.ingest.documents import TextBuilder
 from adaptive_rag.ingest.grammars import find_by_grammar
 from adaptive_rag.ingest.text import decode
 
-# A definition in the languages that begin it with a word: "func (s *Server) Start(", "pub fn open(",
-# "export default class Gate", "CREATE TABLE gates", "const shut = (gate) =>". Functions of C begin with none.
+# A definition in languages that begin one with a keyword: "func (s *Server) Start(", "pub fn open(", "export
+# default class Gate", "CREATE TABLE gates", "const shut = (gate) =>". In C, functions have no keyword.
 _DEFINITION = re.compile(
     r"^(?P<indent>[ \t]*+)(?:(?:export|default|public|private|protected|internal|static|final|abstract|async|"
     r"pub|pub\([a-z]+\)|inline|override|open|data|sealed|partial|unsafe|extern)[ \t]++)*+"
@@ -27,7 +27,7 @@ _DEFINITION = re.compile(
 
 
 def load_code(path: Path, builder: TextBuilder) -> None:
-    """Write a file of source code into `builder`; a chunk's section is "class > function"."""
+    """Write a file of source code into `builder`; the section of a chunk is "class > function"."""
     builder.keeps_lines = True
     text = decode(path.read_bytes(), builder)
     builder.mark_heading(path.name, 1, offset=0)
@@ -39,11 +39,11 @@ def load_code(path: Path, builder: TextBuilder) -> None:
 
 
 def _find_in_python(text: str) -> list[tuple[int, int, str]] | None:
-    """Return where each class and function begins, its level and its name; None where this is no Python."""
+    """Return the offset, level and name of each class and function; None where the text is not Python."""
     try:
-        with warnings.catch_warnings(action="ignore"):  # of escapes in strings
+        with warnings.catch_warnings(action="ignore"):  # about escape sequences in strings
             tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):  # another version's code, or no code
+    except (SyntaxError, ValueError, RecursionError, MemoryError):  # another version's code, or not code
         return None
     starts = [0, *(match.end() for match in re.finditer("\n", text))]
     found, waiting = [], [(child, 2) for child in ast.iter_child_nodes(tree)]
@@ -59,7 +59,7 @@ def _find_in_python(text: str) -> list[tuple[int, int, str]] | None:
 
 
 def _find_by_words(text: str) -> Iterator[tuple[int, int, str]]:
-    """Yield the same by the words that begin a definition; the level is that of the indent."""
+    """Yield the same for definitions found by their keywords; the indent gives the level."""
     indents: list[int] = []
     for match in _DEFINITION.finditer(text):
         indent = len(match["indent"].expandtabs())

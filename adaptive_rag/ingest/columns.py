@@ -1,4 +1,4 @@
-"""Used while a PDF is read: lines that stand in columns, without ruled lines, to the rows of a table."""
+"""PDF tables without ruled lines: lines of text that stand in columns become the rows of a table."""
 
 from __future__ import annotations
 
@@ -13,33 +13,34 @@ from adaptive_rag.ingest.layout import FIGURE, LEADER, Line, least_gap, levels, 
 from adaptive_rag.ingest.table_headers import MOST_LINES, count_header_lines, lines_of_names
 from adaptive_rag.text.tables import EMPTY_CELL, names_columns
 
-# In type sizes: a higher gap parts two tables, or a row from one.
+# In type sizes: a larger vertical gap separates two tables, or two rows.
 _APART, _ROWS_APART = 2.0, 3.0
 _FEWEST_ROWS = 3
-# The share of a table's width that a line between two rows takes at most, if it names the rows below it.
+# The largest share of a table's width for a line between two rows that names the rows below it.
 _SHORT = 0.6
-# Rows without names, and the share of their cells that is not empty: fewer may be a formula or a chart.
+# For rows without names: the fewest rows, and the least share of cells with text. Below these, it may be a
+# formula or a chart.
 _FEWEST_FIGURES, _FILLED = 5, 0.6
 _HEADER_ROWS = 2
-# Lines that the cells of a row may take before a page goes on with its next cell.
+# The most lines in a cell where a page writes all lines of a cell before the next cell.
 _TALLEST = 8
-# Lines that are looked back to for what stands beside one.
+# How many lines to look back for text at the same height.
 _WIDEST = 60
-# Lines above a table that may belong to it: names, and rows that a line between them parted from it.
+# The most lines above a table that may belong to it: a header, or rows that another line separates from it.
 _FARTHEST = 60
-# In characters: a table has a column that is narrower than any of a page of prose in columns.
+# In characters: a table has at least one column narrower than this; prose set in columns has none.
 _NARROW = 30
 _WORD = re.compile(r"[^\W\d_]{3}")
 _MARK = re.compile(r"\W|\(?[\w.]{1,6}[.)]")
-# The lines of each cell of a row, and the cells of a row by their columns.
+# The lines of each cell in a row; and the cells of a row by column.
 _Cells = list[list[Line]]
 _Row = dict[int, list[Line]]
 
 
 def read_columns(lines: Iterable[Line]) -> list[Line]:
-    """Return lines with the rows of tables in the place of the lines that they stand in.
+    """Return a page's lines, with table rows in place of the lines that form a table.
 
-    What else stands side by side becomes one line.
+    Other lines that stand side by side are merged into one line.
     """
     found: list[Line] = []
     run: list[list[Line]] = []
@@ -65,7 +66,7 @@ def read_columns(lines: Iterable[Line]) -> list[Line]:
 
 
 def without_repeated_headers(pages: Iterable[tuple[int, list[Line]]]) -> Iterator[tuple[int, list[Line]]]:
-    """Leave out the header that a table repeats on each page that it goes on to."""
+    """Remove the header that a table repeats on each page it continues on."""
     header: Line | None = None
     before: Line | None = None
     for number, lines in pages:
@@ -79,7 +80,7 @@ def without_repeated_headers(pages: Iterable[tuple[int, list[Line]]]) -> Iterato
 
 
 def _in_rows(lines: Iterable[Line]) -> list[list[Line]]:
-    """Group the lines of a row, also where a page writes all lines of a cell before the next cell."""
+    """Group the lines of each row, also where a page writes all lines of a cell before the next cell."""
     bands: list[list[Line]] = []
     for line in lines:
         if bands and _stands_beside(line, bands[-1]):
@@ -90,7 +91,7 @@ def _in_rows(lines: Iterable[Line]) -> list[list[Line]]:
 
 
 def _with_names_around(rows: Sequence[list[Line]]) -> list[list[Line]]:
-    """Put the two lines of a name into the row of figures that is set at the middle of their height."""
+    """Put the two lines of a name into the row of figures that is centred between them."""
     named: dict[int, list[Line]] = {}
     taken: set[int] = set()
     for at, row in enumerate(rows):
@@ -107,13 +108,13 @@ def _with_names_around(rows: Sequence[list[Line]]) -> list[list[Line]]:
 
 
 def _is_set_around(row: Sequence[Line], figures: Sequence[Line]) -> bool:
-    """Tell a line by itself that stands left of figures, and reaches into their height."""
+    """Tell whether a row is a single line, left of the figures and overlapping them in height."""
     line, first = row[0], figures[0]
     return len(row) == 1 and line.x1 <= first.x0 and line.y0 < first.y1 and line.y1 > first.y0
 
 
 def _stands_beside(line: Line, band: Sequence[Line]) -> bool:
-    """Tell whether a line begins or continues the next cell of a row; its cells may end at one height."""
+    """Tell whether a line begins or continues the next cell of a row; cells may be aligned at the bottom."""
     last = band[-1]
     if last.is_left_of(line) or last.y0 < line.y0:
         near = line.y0 < last.y1 + _APART * line.size
@@ -124,7 +125,7 @@ def _stands_beside(line: Line, band: Sequence[Line]) -> bool:
 
 
 def apart(group: Sequence[Line]) -> _Cells:
-    """Part the lines of a row where a wide gap stands between them."""
+    """Split the lines of a row into cells at wide gaps."""
     cells: list[list[int]] = []
     before, right = group[0], 0.0
     for index in sorted(range(len(group)), key=lambda index: group[index].x0):
@@ -140,23 +141,23 @@ def apart(group: Sequence[Line]) -> _Cells:
 
 
 def _goes_on(before: Sequence[Line], group: Sequence[Line]) -> bool:
-    """Tell whether a line may go on from the one before in a table."""
+    """Tell whether a row may continue the table of the row before it."""
     last, line = before[0], group[0]
     alone = min(len(before), len(group)) == 1
     apart_by = _APART if alone else _ROWS_APART
     near = last.y0 < line.y0 < max(one.y1 for one in before) + apart_by * line.size
     if not near or (alone and abs(line.size - last.size) > 0.1 * line.size):
         return False
-    # a text by itself may be a short name, or the rest of a cell, which does not reach into the next column
+    # A single text may be a short name, or the rest of a cell; that does not reach into the next column.
     start, end = _extent(before)
     short = line.x1 - line.x0 < _SHORT * (end - start)
     return len(group) > 1 or short or not any(line.x0 < cell[0].x0 < line.x1 for cell in apart(before)[1:])
 
 
 def _read_run(run: Sequence[list[Line]], spare: dict[int, Line]) -> list[Line]:
-    """Return the rows of a table, or the lines as they stand where they are none.
+    """Return a run of rows as a table, or its lines unchanged where they do not form one.
 
-    What becomes part of a table is taken out of `spare`, where the other lines of the page are.
+    Lines that become part of a table are removed from `spare`, which holds the unused lines of the page.
     """
     run = [group for group in ([line for line in group if id(line) in spare] for group in run) if group]
     cells = [apart(group) for group in run]
@@ -174,7 +175,7 @@ def _read_run(run: Sequence[list[Line]], spare: dict[int, Line]) -> list[Line]:
         if _is_prose(cells, at, columns):
             return [*_read_run(run[:at], spare), *run[at], *_read_run(run[at + 1 :], spare)]
     above = _lines_above(table, columns, spare)
-    if header:  # what stands above several of its names alone
+    if header:  # keep only the lines right above that name several columns
         above = list(takewhile(lambda cells: _names_several(cells, columns), reversed(above)))[::-1]
     if above or not header:
         whole = [*above, *table]
@@ -195,7 +196,7 @@ def _count_header(rows: Sequence[_Cells], columns: Sequence[tuple[float, float]]
 def _lines_above(
     table: Sequence[_Cells], columns: Sequence[tuple[float, float]], spare: Mapping[int, Line]
 ) -> list[_Cells]:
-    """Return the lines right above the figures of a table, which the page may write before or after them."""
+    """Return the lines right above a table's rows, wherever they come in the page's order."""
     inside = {id(line) for row in table for cell in row for line in cell}
     left, right = columns[0][0], columns[-1][1]
     top = min(line.y0 for cell in table[0] for line in cell)
@@ -221,7 +222,7 @@ def _lines_above(
 
 
 def _at_columns(cells: _Cells, columns: Sequence[tuple[float, float]]) -> _Cells:
-    """Part the cells whose lines stand in a column each, though no wide gap is between them."""
+    """Split the cells whose lines stand in one column each, even without a wide gap between them."""
     parted: _Cells = []
     for cell in cells:
         places = [_under([line], columns) for line in cell]
@@ -234,12 +235,12 @@ def _at_columns(cells: _Cells, columns: Sequence[tuple[float, float]]) -> _Cells
 
 
 def _names_several(cells: _Cells, columns: Sequence[tuple[float, float]]) -> bool:
-    """Tell a line of names above several columns each from a title."""
+    """Tell whether a line holds names over several columns, rather than a title."""
     return len(cells) > 1 or _stands_above(cells, columns)
 
 
 def _is_prose(rows: Sequence[_Cells], at: int, columns: Sequence[tuple[float, float]]) -> bool:
-    """Tell a line of prose between two tables; a short one between two rows names those below it."""
+    """Tell whether a line is prose between two tables; a short line between two rows is a group name."""
     if len(rows[at]) > 1 or len(_under(rows[at][0], columns)) < 2:
         return False
     start, end = _extent(rows[at][0])
@@ -248,7 +249,7 @@ def _is_prose(rows: Sequence[_Cells], at: int, columns: Sequence[tuple[float, fl
 
 
 def _stands_above(cells: _Cells, columns: Sequence[tuple[float, float]]) -> bool:
-    """Tell a name above all columns but the first from a title above them all."""
+    """Tell whether a text is centred above all columns but the first, rather than above the whole table."""
     start, end = _extent(cells[0])
     middle, first, last = start + end, columns[0], columns[-1]
     beside = start > first[1] and len(columns) > 2
@@ -256,9 +257,10 @@ def _stands_above(cells: _Cells, columns: Sequence[tuple[float, float]]) -> bool
 
 
 def find_columns(rows: Sequence[_Cells]) -> list[tuple[float, float]]:
-    """Return the columns that the cells stand in; [] where they stand in none.
+    """Return the horizontal extent of each column; [] where the cells form no columns.
 
-    Most rows have as many cells as there are columns, or the few do that name the group of those below.
+    Most rows have one cell per column, or only a few rows do: those that also name the group of the rows
+    below.
     """
     counts = Counter(len(cells) for cells in rows if len(cells) > 1)
     usual = max(counts, key=lambda count: (counts[count], count))
@@ -271,10 +273,10 @@ def find_columns(rows: Sequence[_Cells]) -> list[tuple[float, float]]:
 
 
 def _columns_of(rows: Sequence[_Cells], count: int) -> list[tuple[float, float]]:
-    """Return the columns of the rows with so many cells; [] where they do not stand in as many."""
+    """Return the columns of the rows with `count` cells; [] where these do not form `count` columns."""
     extents = [[_extent(cell) for cell in cells] for cells in rows if len(cells) == count]
     columns = _overlapping(chain.from_iterable(extents))
-    if len(columns) > count:  # a short name may stand beside the figures below it, not over them
+    if len(columns) > count:  # a short name may stand beside the figures below it, not above them
         columns = [_around(column) for column in zip(*extents, strict=True)]
         if any(left[1] > right[0] for left, right in pairwise(columns)):
             return []
@@ -282,7 +284,7 @@ def _columns_of(rows: Sequence[_Cells], count: int) -> list[tuple[float, float]]
 
 
 def _read_table(run: Sequence[_Cells], columns: Sequence[tuple[float, float]], header: int) -> list[Line]:
-    """Return the rows of a table below so many lines of names, or [] where the lines are none."""
+    """Return the rows of a table with `header` lines of names; [] where it is not a table."""
     if not columns:
         return []
     places = tuple(start for start, _ in columns)
@@ -290,7 +292,7 @@ def _read_table(run: Sequence[_Cells], columns: Sequence[tuple[float, float]], h
     names = lines_of_names(run[:header], columns) if header else []
     rows = [*names, *([row.get(at, []) for at in range(len(columns))] for row in body)]
     made = [make_row(cells, places) for cells in rows]
-    # dots lead to the pages of a table of contents, and to figures in more columns
+    # In a table of contents, dots lead to the page numbers; in a table of figures there are more columns.
     led = len(columns) == 2 and any(LEADER.search(line.text) for row in run for cell in row for line in cell)
     if len(made) < _FEWEST_ROWS or led or not _is_table([row.pieces for row in made]):
         return []
@@ -298,16 +300,16 @@ def _read_table(run: Sequence[_Cells], columns: Sequence[tuple[float, float]], h
 
 
 def with_rule(rows: list[Line]) -> list[Line]:
-    """Set a rule below the names of columns whose words do not tell what their place does."""
+    """Add a rule below a header that is not recognizable as one by its words."""
     if names_columns([tuple(row.pieces) for row in rows]):
         return rows
     return [rows[0], replace(rows[0], pieces=["---" for _ in rows[0].pieces]), *rows[1:]]
 
 
 def _with_wide_names(rows: Sequence[Line]) -> list[Line]:
-    """Say a name above several columns above each: "Sales" over "2022" and "2023"; and the others twice.
+    """Repeat a name that spans several columns above each of them, and any other name in both rows.
 
-    As all readers of a table expect a header of two rows.
+    "Sales" goes over both "2022" and "2023". All readers of tables expect a header of two rows in this form.
     """
     above, below = (list(row.pieces) for row in rows[:_HEADER_ROWS])
     apart = [cell != EMPTY_CELL for cell in below]
@@ -324,10 +326,11 @@ def _with_wide_names(rows: Sequence[Line]) -> list[Line]:
 
 
 def _with_groups(rows: Sequence[Line]) -> list[Line]:
-    """Say a name that stands once for several rows in each of them.
+    """Repeat a name that stands once for a group of rows in each of them.
 
-    "North shore | Sluice | 96" above "– | Footbridge | 28" names a group, and the second column names the
-    rows; "Total" may be missing before a sum.
+    In "North shore | Sluice | 96" above "– | Footbridge | 28" the first column names a group, and the second
+    column names the rows. An empty first cell alone does not show a group: "Total" may be missing before a
+    sum.
     """
     first = next(at for at, row in enumerate(rows) if row.pieces[0] != EMPTY_CELL)
     groups = {row.pieces[0] for row in rows} - {EMPTY_CELL}
@@ -344,14 +347,14 @@ def _with_groups(rows: Sequence[Line]) -> list[Line]:
 
 
 def _is_table(rows: Sequence[Sequence[str]]) -> bool:
-    """Tell a table from prose in columns, numbered clauses and formulas."""
+    """Tell whether rows are a table, rather than prose in columns, numbered clauses or formulas."""
     columns = list(zip(*rows, strict=True))
     named = sum(bool(_WORD.search(cell)) for cell in rows[0]) > len(columns) / 2
     labelled = sum(bool(_WORD.search(cell)) for cell in columns[0]) > len(rows) / 2
     numbered = sum(bool(_MARK.fullmatch(cell)) for cell in columns[0]) > len(rows) / 2
     widths = [median(map(len, column)) for column in columns]
     if len(columns) == 2:
-        # "1.  The tenant ..." is a clause; "A System of Analysis.  With" is a line set wide
+        # "1.  The tenant ..." is a clause; "A System of Analysis.  With" is a line with a wide blank.
         amounts = sum(bool(re.search(r"\d", cell)) for cell in columns[1]) > len(rows) / 2
         numbered = numbered or (widths[0] > _NARROW and not amounts)
     else:
@@ -371,7 +374,7 @@ def _around(extents: Iterable[tuple[float, float]]) -> tuple[float, float]:
 
 
 def _overlapping(extents: Iterable[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Return the stretches that extents cover together, from left to right."""
+    """Merge extents that overlap, from left to right."""
     found: list[tuple[float, float]] = []
     for start, end in sorted(extents):
         if found and start < found[-1][1]:
@@ -382,7 +385,7 @@ def _overlapping(extents: Iterable[tuple[float, float]]) -> list[tuple[float, fl
 
 
 def _placed(cells: _Cells, columns: Sequence[tuple[float, float]]) -> _Row:
-    """Put each cell into the columns that it stands under, or into the nearest."""
+    """Put each cell into the columns that it overlaps, or into the nearest one."""
     row: _Row = {}
     for cell in cells:
         for at in columns_under(cell, columns):
@@ -391,26 +394,26 @@ def _placed(cells: _Cells, columns: Sequence[tuple[float, float]]) -> _Row:
 
 
 def _placed_row(cells: _Cells, columns: Sequence[tuple[float, float]]) -> _Row:
-    """Put each cell into its columns, and a line by itself that reaches over several into the first."""
+    """Put each cell into its columns, and a single line that spans several columns into the first one."""
     row = _placed(cells, columns)
     return {0: cells[0]} if len(cells) == 1 and len(row) > 1 else row
 
 
 def columns_under(cell: Sequence[Line], columns: Sequence[tuple[float, float]]) -> list[int]:
-    """Return the columns that a cell stands under, or the nearest."""
+    """Return the columns that a cell overlaps, or the nearest one."""
     start, end = _extent(cell)
     nearest = min(range(len(columns)), key=lambda at: max(columns[at][0] - end, start - columns[at][1]))
     return _under(cell, columns) or [nearest]
 
 
 def _under(cell: Sequence[Line], columns: Sequence[tuple[float, float]]) -> list[int]:
-    """Return the columns that a cell stands under."""
+    """Return the columns that a cell overlaps."""
     start, end = _extent(cell)
     return [at for at, (x0, x1) in enumerate(columns) if x0 < end and start < x1]
 
 
 def _fold(rows: Sequence[_Row]) -> list[_Row]:
-    """Join a line that holds no more than the rest of some cells with the row above it."""
+    """Join a line that only continues cells of the row above it with that row."""
     heights = [min(line.y0 for cell in row.values() for line in cell) for row in rows]
     steps = [below - above for above, below in pairwise(heights)]
     pitch = median([step for step, row in zip(steps, rows[1:], strict=True) if 0 in row] or steps or [0.0])

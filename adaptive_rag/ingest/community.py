@@ -1,9 +1,9 @@
-"""The adapter to LangChain's community collection: the only file that imports langchain-community.
+"""The adapter to LangChain's community package: the only file that imports langchain-community.
 
-Its maintainers announced in May 2026 that they wind it down: it takes no new integrations, issues are closed,
-and its repository is read-only (github.com/langchain-ai/langchain-community/issues/674). What stands here is
-its TF-IDF retriever, one more arm of the evaluation, which works without a change from its side. Whoever
-replaces it replaces this file.
+Its maintainers announced in May 2026 that they are winding it down: it takes no new integrations, issues are
+closed, and its repository is read-only (github.com/langchain-ai/langchain-community/issues/674). We use its
+TF-IDF retriever as one more arm of the evaluation; it works without changes on its side. To replace it,
+replace this file.
 """
 
 from __future__ import annotations

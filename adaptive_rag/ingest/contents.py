@@ -1,4 +1,4 @@
-"""What a file holds by its first bytes, where its name may say another thing: an older .doc named .docx."""
+"""File kinds by their first bytes, for files whose name is misleading: an older .doc named .docx."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from adaptive_rag.errors import IndexingError
 
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _FIRST = 4096
-# what no text has; a .doc without them is often one
+# Bytes that never occur in text; a .doc file without them is often plain text.
 _CONTROLS = re.compile(rb"[\0-\x08\x0e-\x1a]")
-# kinds of loaders by what a stream of an OLE file is called
+# Kinds of loaders, by the name of a stream in an OLE file.
 _STREAMS = {
     "WordDocument": "older Word",
     "PowerPoint Document": "older PowerPoint",
@@ -38,16 +38,16 @@ _TEXTS = (
 
 
 def kind_by_content(path: Path) -> str | None:
-    """Return the kind of loader that reads what a file holds; None where its bytes do not tell.
+    """Return the kind of loader for a file's content; None where its bytes do not tell.
 
     Raises:
-        IndexingError: it is encrypted, whatever it is.
+        IndexingError: it is encrypted.
     """
     with path.open("rb") as file:
         first = file.read(_FIRST)
     if first.startswith(_OLE):
         return _kind_of_ole(path)
-    # mail and web servers put lines of their own before it
+    # Mail and web servers add lines of their own before the PDF header.
     if path.suffix.lower() == ".pdf" and b"%PDF-" in first:
         return "PDF"
     if first.startswith(b"PK"):
@@ -68,7 +68,7 @@ def _kind_of_ole(path: Path) -> str | None:
             if file.exists("EncryptedPackage") or file.exists("EncryptionInfo"):
                 raise IndexingError("asks for a password. Save it without one")
             return next((kind for name, kind in _STREAMS.items() if file.exists(name)), None)
-    except OleFileError:  # its loader says what is wrong
+    except OleFileError:  # the loader reports what is wrong
         return None
 
 

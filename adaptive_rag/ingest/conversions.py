@@ -1,4 +1,4 @@
-"""The ways to convert documents of kinds that no loader reads, by suffix, for messages."""
+"""Commands that convert documents of kinds that no loader reads, by suffix, for error messages."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _PANDOC = "Convert it: pandoc {name} -o {stem}.md"
 _CALIBRE = "Convert it: ebook-convert {name} {stem}.epub"
 _EXPORT = "Export it as {to} from the program that made it"
 
-# by how the file's name ends: the way, and what it becomes
+# By suffix or file name: how to convert the file, and the suffix of the result.
 _WAYS: dict[str, tuple[str, str]] = {
     **dict.fromkeys((".sxw", ".wps", ".wpd", ".hwp", ".stw", ".abw"), (_LIBREOFFICE, "docx")),
     **dict.fromkeys((".sxc", ".dif", ".wks", ".wk1", ".wq1", ".wb2", ".dbf"), (_LIBREOFFICE, "xlsx")),
@@ -28,18 +28,18 @@ _WAYS: dict[str, tuple[str, str]] = {
 
 
 def how_to_convert(path: Path) -> str:
-    """Return the way to make a file that is read of one that is not, or "" where none is known."""
+    """Return how to convert a file that no loader reads into one that is read, or "" if no way is known."""
     way, to = _WAYS.get(path.name.lower()) or _WAYS.get(path.suffix.lower(), ("", ""))
     shown = f".{to}" if way == _EXPORT else to
     return way.format(to=shown, name=as_argument(path.name), stem=as_argument(path.stem))
 
 
 def readable_suffix(suffix: str) -> str:
-    """Return the suffix of what a document becomes when it is converted, or "" where no way is known."""
+    """Return the suffix that a document has after it is converted, or "" if no way is known."""
     to = _WAYS.get(suffix, ("", ""))[1]
     return f".{to}" if to else ""
 
 
 def as_argument(name: str) -> str:
-    """Return a file's name as it stands in a command, where it is neither an option nor a command."""
+    """Return a file's name quoted for a shell command, so that it is not taken for an option."""
     return shlex.quote(f"./{name}" if name.startswith("-") else name)

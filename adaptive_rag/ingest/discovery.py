@@ -1,4 +1,4 @@
-"""The first step of indexing: paths, folders and patterns to the list of files to read."""
+"""The first step of indexing: turn paths, folders and patterns into the list of files to read."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from adaptive_rag.ingest.loaders import find_loader, list_suffixes
 
 @dataclass(frozen=True)
 class Confined:
-    """Paths of somebody who may have files indexed under some folders, and of those `most` in one run."""
+    """Paths from a caller who may index files under `roots` only, and at most `most` of them in one run."""
 
     paths: Sequence[str]
     roots: Collection[str]
     most: int
 
     def check_number(self, found: int) -> None:
-        """Refuse a run over more files than may be.
+        """Check that a run does not cover too many files.
 
         Raises:
-            InputError: there are more.
+            InputError: more than `most` files were found.
         """
         if found > self.most:
             most = f"one call may have {self.most:,} indexed (serving.max_documents)"
@@ -44,16 +44,16 @@ def discover(
 ) -> list[SourceFile]:
     """List the readable files under paths, folders and glob patterns, each once, in a stable order.
 
-    A source is named by its path as POSIX text: relative to the working directory where it lies below
-    it, else absolute; a `SourceFile` has a name of its own. In folders, hidden files, the `index` folder,
-    and what `patterns`, a `.gitignore` and a list of our own leave out are passed over; a path that is
-    named itself is not. A folder that cannot be listed is listed itself, so that reading says why. Files of
-    folders that no loader reads are named in `unknown`, where it is given. Of confined paths nothing
-    outside the roots is read, wherever links lead.
+    A source is named by its path as POSIX text: relative to the working directory if it lies below it, else
+    absolute; a `SourceFile` has a name of its own. In folders, these are skipped: hidden files, the `index`
+    folder, and whatever `patterns`, a `.gitignore` or our built-in list leaves out. A file that is given by
+    its path is never skipped. A folder that cannot be listed appears in the result itself, so that reading it
+    reports why. If `unknown` is given, the files in folders that no loader reads are added to it. For
+    confined paths nothing outside the roots is read, wherever links lead.
 
     Raises:
-        InputError: a path does not exist or is outside the roots, a file's suffix is not read, nothing
-            was found, or more than may be; or a pattern cannot be read.
+        InputError: a path does not exist or is outside the roots, a file's suffix is not supported, no file
+            or too many files were found, or a pattern is invalid.
         ConfigurationError: a folder cannot be read.
     """
     roots: list[str] | None = None
@@ -77,7 +77,7 @@ def discover(
             if roots is None:
                 found.setdefault(real, file)
             elif _lies_in(real, roots):
-                # The real file is read, so that a link that is changed meanwhile leads nowhere else.
+                # The real path is read, so that a link that is changed in the meantime cannot lead elsewhere.
                 found.setdefault(real, replace(file, path=Path(real)))
     if not found:
         places = ", ".join(repr(str(path)) for path in asked)
@@ -88,14 +88,14 @@ def discover(
 
 
 def name_source(path: Path) -> str:
-    """Return the name that a file goes by: its path from the working directory, if it lies below that."""
+    """Return a file's source name: relative to the working directory if it lies below it, else absolute."""
     here, absolute = Path.cwd(), Path(os.path.abspath(path))
     name = absolute.relative_to(here) if absolute.is_relative_to(here) else absolute
     return printable(name.as_posix())
 
 
 def holds_documents(folder: Path) -> bool:
-    """Tell whether a folder holds a file that can be read, at any depth.
+    """Tell whether a folder holds a readable file, at any depth.
 
     Raises:
         ConfigurationError: a folder cannot be read.
@@ -108,9 +108,9 @@ def _lies_in(real: str, roots: Sequence[str]) -> bool:
 
 
 def _refuse_outside(asked: str, roots: Sequence[str]) -> None:
-    """Refuse a path outside the roots in the same words whether it exists or not."""
+    """Refuse a path outside the roots, with the same message whether it exists or not."""
     parts = Path(asked).parts
-    # What stands before the first wildcard is where a pattern looks.
+    # A pattern searches below the parts before its first wildcard.
     fixed = _before_wildcard(Path(asked))
     leads_away = asked.startswith("~") or ".." in parts or "\0" in asked
     real = Path(os.sep) if leads_away else Path(os.path.realpath(Path(*fixed)))
@@ -155,7 +155,7 @@ def _before_wildcard(path: Path) -> list[str]:
 
 @dataclass(frozen=True)
 class _Walk:
-    """How folders are listed: without the index's own, without what is ignored, and inside the roots."""
+    """The rules for listing folders: skip the index folder and ignored files, and stay inside the roots."""
 
     index: str | None = None
     patterns: Patterns = EVERY_FILE
@@ -170,7 +170,7 @@ class _Walk:
         ignored = self.ignored_below(root)
         for parent, folders, files in os.walk(root, followlinks=True, onerror=on_error):
             real = os.path.realpath(parent)
-            # a link that leads back up, to where we have been, or out
+            # a link to a parent folder, a folder already seen, or one outside the roots
             if real in seen or real == self.index or not self._is_inside(real):
                 folders.clear()
                 continue
@@ -180,12 +180,12 @@ class _Walk:
                 for name in folders
                 if not name.startswith(".") and not ignored.holds_folder(Path(parent, name))
             )
-            # what all files of a folder have in common is found out once
+            # computed once per folder
             folder, shown = Path(parent), name_source(Path(parent))
             above = "" if shown == "." else shown.rstrip("/") + "/"
             for name in sorted(files):
                 path = folder / name
-                # what is no ordinary file (a link to nothing, a pipe) is listed too: reading says what it is
+                # Broken links, pipes and the like are listed too: reading them reports what they are.
                 if name.startswith(".") or ignored.holds_file(path):
                     continue
                 source = above + printable(name)

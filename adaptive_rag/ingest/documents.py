@@ -1,7 +1,7 @@
-"""What flows through this room: a file to read, its text, or why it could not be read; and who collects it.
+"""The data types of ingestion: a file to read, its text, why it could not be read, and the text builder.
 
-A span counts characters of `SourceText.text`, which `extract_text(path)` returns for the same file, every
-time. For plain text and code it is also a span of the file's content, as `Path.read_text` returns it.
+A span counts characters of `SourceText.text`; `extract_text(path)` always returns the same text for the same
+file. For plain text and code a span also applies to the file's content, as `Path.read_text` returns it.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ _DEEPEST_SECTION = 3
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
-    """A file to read, and the name it goes by in the index and in citations."""
+    """A file to read, and its name in the index and in citations."""
 
     path: Path
     source: str
     real: str | None = None
-    """The path without links, where the listing of its folder found it out."""
+    """The path with links resolved, if listing its folder already resolved it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A file that could not be read; the others are not touched by it.
+    """A file that could not be read; other files are not affected.
 
-    `reason` reads on from the name: f"{source} {reason}".
+    `reason` continues a sentence that begins with the name: f"{source} {reason}".
     """
 
     source: str
@@ -48,7 +48,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """What a user should know of a source that was read: "3 of 12 pages hold no text: 4-6"."""
+    """Something that a user should know about a source that was read: "3 of 12 pages hold no text: 4-6"."""
 
     source: str
     text: str
@@ -56,16 +56,16 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One page: its number as viewers count it, and where its text starts."""
+    """A page: its number as viewers count it, and the offset at which its text starts."""
 
     number: int | None
-    """None where what follows stands on no page: a table that is attached to a PDF."""
+    """None for text that is on no page, such as a table attached to a PDF."""
     start: int
 
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """Where a heading's text starts, and the headings that lead to it, outermost first."""
+    """The offset of a heading, and the headings that lead to it, outermost first."""
 
     offset: int
     section: str
@@ -73,7 +73,7 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A stretch that chunks do not cross (a row, a document handed in), and what is known of it."""
+    """A span that chunks do not cross (a row, a document passed in), and its metadata."""
 
     start: int
     end: int
@@ -83,7 +83,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class OcrSpan:
-    """A stretch that was read from a picture of text, most often a line, and how sure the reading is."""
+    """A span read from a picture of text, usually one line, and the confidence of the reading."""
 
     start: int
     end: int
@@ -93,7 +93,7 @@ class OcrSpan:
 
 @dataclass(frozen=True, slots=True)
 class SourceText:
-    """The text of one source, and what is known about its stretches."""
+    """The text of one source, with its pages, headings, records and metadata."""
 
     source: str
     text: str = field(repr=False)
@@ -103,13 +103,13 @@ class SourceText:
     headings: tuple[Heading, ...] = field(default=(), repr=False)
     records: tuple[Record, ...] = field(default=(), repr=False)
     metadata: Mapping[str, Any] = field(default_factory=dict)
-    """What holds for the whole source; every chunk carries it."""
+    """Metadata of the whole source; every chunk carries it."""
     notes: tuple[str, ...] = ()
-    """What the user should know: an encoding guessed, pages without text."""
+    """What the user should know: a guessed encoding, pages without text."""
     lines: tuple[int, ...] = field(default=(), repr=False)
-    """Where each line of the file starts, where the text is the file's own; else none."""
+    """The offset of each line of the file, if the text is the file's own; else empty."""
     whole: bool = False
-    """Whether its vector may leave out what is longer than the model reads: passages that were judged."""
+    """Whether the embedding may leave out text beyond the model's limit: for passages that were judged."""
     ocr: tuple[OcrSpan, ...] = field(default=(), repr=False)
 
     def page_at(self, offset: int) -> int | None:
@@ -123,18 +123,18 @@ class SourceText:
         return self.pages[first : bisect_left(self.pages, end, key=lambda page: page.start)]
 
     def line_at(self, offset: int) -> int | None:
-        """Return the number of the file's line that holds the character at `offset`, from 1."""
+        """Return the number of the file's line, from 1, that contains `offset`."""
         return bisect_right(self.lines, offset) or None
 
     def section_starts(self, start: int, end: int) -> dict[int, str | None]:
-        """Return where each section of a stretch begins in it; none where all of it is one section."""
+        """Return the offset and name of each section in a span; {} if the whole span is in one section."""
         first = bisect_right(self.headings, start, key=lambda heading: heading.offset)
         later = self.headings[first : bisect_left(self.headings, end, key=lambda heading: heading.offset)]
         begins = [start, *(heading.offset for heading in later)] if later else []
         return {offset: self.section_at(offset) for offset in begins}
 
     def ocr_between(self, start: int, end: int) -> list[list[float]]:
-        """Return what was read from pictures and holds some of a stretch, as [start, end, confidence]."""
+        """Return the spans read from pictures that overlap this one, as [start, end, confidence]."""
         first = bisect_right(self.ocr, start, key=lambda span: span.end)
         last = bisect_left(self.ocr, end, key=lambda span: span.start)
         return [[span.start, span.end, span.confidence] for span in self.ocr[first:last]]
@@ -143,7 +143,7 @@ class SourceText:
         """Return the headings above `offset`, outermost first: "4 Storms > Warning levels"."""
         index = bisect_right(self.headings, offset, key=lambda heading: heading.offset) - 1
         record = bisect_right(self.records, offset, key=lambda record: record.start) - 1
-        # the heading of one record says nothing about the next
+        # a heading in one record does not apply to the next record
         if index < 0 or (record >= 0 and self.headings[index].offset < self.records[record].start):
             return None
         return self.headings[index].section
@@ -157,11 +157,11 @@ class TextBuilder:
         self.metadata: dict[str, Any] = {}
         self.notes: list[str] = []
         self.hidden_words = 0
-        """Words of the file that its reader does not see, which were left out."""
+        """The number of words that the document hides; they were left out."""
         self.depth = 0
-        """In how many files the source lies that holds it as a part or an attachment."""
+        """How many files this source is nested in, as a part or an attachment."""
         self.keeps_lines = False
-        """Whether the lines of the text are those of the file; the loader says so."""
+        """Whether the lines of the text are the lines of the file; set by the loader."""
         self._text = io.StringIO()
         self._pages: list[Page] = []
         self._headings: list[tuple[int, int, str]] = []
@@ -179,7 +179,7 @@ class TextBuilder:
         self.length += self._text.write(without_half_characters(text))
 
     def note_left_out(self, kind: str, count: int) -> None:
-        """Note how many things of a kind were left out, if any: "2 comments were left out"."""
+        """Note how many items of a kind were left out, if any: "2 comments were left out"."""
         if count:
             self.notes.append(f"{count:,} {kind}{'s were' if count > 1 else ' was'} left out")
 
@@ -189,15 +189,15 @@ class TextBuilder:
             self.notes.append(f"hidden {kinds} were left out: {', '.join(names)}")
 
     def begin_paragraph(self, gap: str = PARAGRAPH) -> None:
-        """Append what parts the text so far from what comes."""
+        """Append the gap between the text so far and the next paragraph."""
         if self.length:
             self.add(gap)
         self._after_item = False
 
     def add_paragraph(self, text: str, *, level: int | None = None, marker: str = "") -> None:
-        """Append a paragraph; with a level it is a heading, and with a marker ("-", "2.") an item of a list.
+        """Append a paragraph; with `level` it is a heading, with `marker` ("-", "2.") a list item.
 
-        Items stand on neighbouring lines.
+        Consecutive list items are on consecutive lines.
         """
         self.begin_paragraph("\n" if marker and self._after_item else PARAGRAPH)
         if level is not None:
@@ -208,7 +208,7 @@ class TextBuilder:
     def add_record(
         self, text: str, metadata: Mapping[str, Any], *, page: int | None = None, title: str | None = None
     ) -> None:
-        """Append a record, which chunks will not cross; with a title, that is its section."""
+        """Append a record, which chunks do not cross; `title`, if given, is its section."""
         self.begin_paragraph()
         if title:
             self.mark_heading(title, 1)
@@ -217,7 +217,7 @@ class TextBuilder:
         self._records.append(Record(start, self.length, metadata, page))
 
     def mark_heading(self, title: str, level: int, *, offset: int | None = None) -> None:
-        """Note that a heading's text starts at `offset`, by default where the text ends now.
+        """Note that a heading's text starts at `offset`, which defaults to the current end of the text.
 
         Level 1 is the outermost.
         """
@@ -226,10 +226,10 @@ class TextBuilder:
             self._headings.append((self.length if offset is None else offset, level, title[:_LONGEST_TITLE]))
 
     def add_part(self, part: TextBuilder, title: str, level: int, metadata: Mapping[str, Any]) -> None:
-        """Append what another builder collected as a record of its own, or as the records that it has.
+        """Append the text of another builder as a record of its own, or as the records that it contains.
 
-        `title` is the heading above all of it, and `metadata` is added to that of each record. Text so far
-        that is no record becomes one.
+        `title` is the heading above all of it, and `metadata` is added to the metadata of each record. Text
+        so far that is not in a record becomes one.
         """
         if self.length and not self._records:
             self._records.append(Record(0, self.length, {}))
@@ -249,7 +249,7 @@ class TextBuilder:
         self.notes += [f"{title}: {note}" for note in part.notes]
 
     def insert(self, part: TextBuilder) -> None:
-        """Append what another builder collected as a passage of this text, without its records and pages."""
+        """Append the text of another builder as a passage of this text, without its records and pages."""
         if part.length:
             self.begin_paragraph()
         self._append(part, 0)
@@ -263,15 +263,15 @@ class TextBuilder:
         self.hidden_words += part.hidden_words
 
     def mark_page(self, number: int) -> None:
-        """Note that a page begins where the text ends now."""
+        """Note that a page begins at the current end of the text."""
         self._pages.append(Page(number, self.length))
 
     def mark_ocr(self, start: int, confidence: float) -> None:
-        """Note that the text from `start` to where it ends now was read from a picture."""
+        """Note that the text from `start` to the current end was read from a picture."""
         self._ocr.append(OcrSpan(start, self.length, round(confidence, 2)))
 
     def build(self, source: str, content_hash: str) -> SourceText:
-        """Return what was collected."""
+        """Build the source text from what was collected."""
         notes = [*self.notes, hidden] if (hidden := _note_hidden(self.hidden_words)) else self.notes
         return SourceText(
             source=source,
@@ -291,33 +291,34 @@ class TextBuilder:
 
 
 def _note_hidden(words: int) -> str:
-    """Return the note on words that a reader does not see; "" where there are none."""
+    """Return the note on words that a reader does not see; "" if there are none."""
     if words == 1:
         return "1 word that the document hides was left out"
     return f"{words:,} words that the document hides were left out" if words else ""
 
 
 def printable(name: str) -> str:
-    r"""Write what is not shown of a file's name as "caf\xe9.txt", and leave other names alone.
+    r"""Escape the characters of a file name that cannot be shown: "caf\xe9.txt".
 
-    That is bytes that are no UTF-8, and characters that are not drawn, end lines or turn the direction.
+    They are bytes that are not UTF-8, and characters that are invisible, end a line or change the text
+    direction. Other names are unchanged.
     """
     return escape_hidden(name.encode(errors="surrogateescape").decode(errors="backslashreplace"))
 
 
 def without_half_characters(text: str) -> str:
-    r"""Put a question mark in the place of each half of a character, such as JSON's "\ud83d" alone.
+    r"""Replace each lone surrogate, such as JSON's "\ud83d" alone, by a question mark.
 
-    No file and no database can hold such a half.
+    A lone surrogate cannot be stored in a file or a database.
     """
     return text if text.isascii() else text.encode(errors="replace").decode()
 
 
 def _with_sections(found: list[tuple[int, int, str]]) -> tuple[Heading, ...]:
-    """Give each heading its path from the outermost one: "4 Storms > Warning levels".
+    """Give each heading its path from the outermost heading: "4 Storms > Warning levels".
 
-    A lone heading above all others is the document's title: it would stand in every path and tell
-    nothing apart, so paths leave it out.
+    A single heading above all others is the document's title. It would be in every path and distinguish
+    nothing, so paths leave it out.
     """
     levels = [level for _, level, _ in found]
     titled = len(found) > 1 and levels.count(levels[0]) == 1 and levels[0] == min(levels)

@@ -1,4 +1,4 @@
-"""The loader of Word documents: paragraphs, headings, lists and tables of a .docx, by python-docx."""
+"""The Word loader: paragraphs, headings, lists and tables of a .docx, read with python-docx."""
 
 from __future__ import annotations
 
@@ -27,23 +27,23 @@ from adaptive_rag.ingest.word_parts import DRAWN, WordParts
 
 _P, _RUN, _TABLE, _ROW, _CELL = map(qn, ("w:p", "w:r", "w:tbl", "w:tr", "w:tc"))
 _REFERENCES = {qn(f"w:{kind}Reference"): kind for kind in ("footnote", "endnote")}
-# the elements that stand for characters, and which; "w:t" holds its own
+# The elements that stand for characters, and their text; "w:t" contains its own.
 _BLANKS = dict.fromkeys(map(qn, ("w:tab", "w:br", "w:cr")), " ")
 _CHARACTERS = {qn("w:t"): "", qn("w:noBreakHyphen"): "-", **_BLANKS}
 _EQUATION = "{http://schemas.openxmlformats.org/officeDocument/2006/math}oMath"
-# formatting, text that was moved away, how to pronounce a word, and the second copy of a text box
+# Formatting, text that was moved elsewhere, pronunciation (ruby), and the second copy of a text box.
 _FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
 _LEFT_OUT = {*map(qn, ("w:pPr", "w:rPr", "w:moveFrom", "w:rt")), _FALLBACK}
 _HEADING = re.compile(r"heading\s*([1-9])|title$", re.IGNORECASE)
-# styles inherit: "My chapter" from "Heading 1"; a circle of them ends here
+# Styles inherit: "My chapter" from "Heading 1". This limit ends a cycle of styles.
 _LONGEST_INHERITANCE = 10
 _NO_LIST = "0"
 _LIST = f"{qn('w:pPr')}/{qn('w:numPr')}"
 _NUMBER, _DEPTH, _VALUE = map(qn, ("w:numId", "w:ilvl", "w:val"))
-# What marks a line of a list. A longer number, "4.2" or "Article 3", begins a paragraph of its own.
+# The marker of a list item. A longer number, "4.2" or "Article 3", begins a paragraph of its own.
 _MARK = re.compile(r"-|\(?(?:\d{1,3}|[a-z]|[ivx]{2,5})[.)]", re.IGNORECASE)
 _COLUMN_NAME = re.compile(r"[^\W\d_][^\d£$€%.,;]{0,40}\d{0,2}")
-# a row of two cells is understood without the names of columns
+# A row of two cells is understood without column names.
 _FEW_COLUMNS = 2
 _NUMBERING = "word/numbering.xml"
 _KINDS = "[Content_Types].xml"
@@ -55,12 +55,12 @@ _OTHER_KINDS = re.compile(
 
 
 class _Style(NamedTuple):
-    """What a style says of its paragraphs, or the style that it is based on."""
+    """The settings of a style, its own or inherited."""
 
     level: int | None = None
-    """As a heading."""
+    """The heading level, if it is a heading."""
     number: str | None = None
-    """The list that counts them."""
+    """The list that numbers its paragraphs."""
     depth: int = 0
     """Their level in that list."""
 
@@ -89,7 +89,7 @@ def load_docx(path: Path, builder: TextBuilder) -> None:
 def _text_parts(whole: zipfile.ZipFile) -> BytesIO:
     """Copy the document without its pictures, which python-docx would hold in memory.
 
-    Only the text and its styles stay linked, so that a link to a picture that is missing does no harm.
+    Only the links to the text and its styles are kept, so that a link to a missing picture does no harm.
     """
     kept = BytesIO()
     with zipfile.ZipFile(kept, "w") as copy:
@@ -102,15 +102,16 @@ def _text_parts(whole: zipfile.ZipFile) -> BytesIO:
                 copy.writestr(name, etree.tostring(links))
             elif name.endswith(".xml"):
                 part = read_transitional(whole, name)
-                # a template or a document with macros is one to the library once it is called so
+                # python-docx accepts a template or a document with macros if its content type is a
+                # document's.
                 copy.writestr(name, _OTHER_KINDS.sub(_DOCUMENT_KIND, part) if name == _KINDS else part)
     return kept
 
 
 def _read_style(style: Any, numbering: Numbering) -> _Style:
-    """Return what a style says, or else those that it inherits from.
+    """Return the settings of a style, its own or else those that it inherits.
 
-    Word names its own styles in English, whatever language it shows them in.
+    Word names its built-in styles in English, whatever the language of its interface.
     """
     level = number = None
     settled, depth = False, 0
@@ -131,7 +132,7 @@ def _read_style(style: Any, numbering: Numbering) -> _Style:
 
 
 def _list_of(element: Any) -> tuple[str | None, int | None]:
-    """Return the list that a paragraph or a style names, and the level in it; None where it does not say."""
+    """Return the list id and the level set by a paragraph or a style; None for what it does not set."""
     found = element.find(_LIST)
     known = {} if found is None else {each.tag: each.get(_VALUE) for each in found}
     depth = known.get(_DEPTH)
@@ -139,7 +140,7 @@ def _list_of(element: Any) -> tuple[str | None, int | None]:
 
 
 class _Reader:
-    """Reads paragraphs and tables in their order, which their numbers follow."""
+    """Reads paragraphs and tables in document order, since list numbers depend on the order."""
 
     def __init__(
         self, styles: Mapping[str, _Style], numbering: Numbering, looks: WordLooks, parts: WordParts
@@ -164,18 +165,19 @@ class _Reader:
             }
 
     def write_page_edges(self, body: Any) -> None:
-        """Write what the headers and footers of pages say and the document does not."""
+        """Write the text of page headers and footers, where the document does not contain it already."""
         paragraphs = (part for root in self._parts.page_edges(body) for part in root.iter(_P))
         add_page_edges(self._builder, map(self._text, paragraphs), body.itertext(qn("w:t")))
 
     def finish(self) -> None:
-        """Write what is embedded, and note what was left out."""
+        """Write the embedded files, and note what was left out."""
         self._parts.finish()
 
     def write(self, element: Iterable[Any]) -> None:
-        """Write each paragraph and table, with its heading level and what marks a list item.
+        """Write each paragraph and table, with heading levels and list markers.
 
-        The number of a heading is part of its text. What a block refers to or holds apart comes after it.
+        The number of a heading is part of its text. Notes, text boxes and the like follow the block that
+        refers to them.
         """
         for block in _find(element, _P, _TABLE, *DRAWN):
             if block.tag == _P:
@@ -195,7 +197,7 @@ class _Reader:
         self._write_drawn(paragraph)
 
     def _write_table(self, table: Any) -> None:
-        """Write a table, then what its cells refer to or hold apart, tables of their own among them."""
+        """Write a table, then the notes and drawings of its cells, and any tables nested in them."""
         add_table(self._builder, self._table_rows(table), has_header=_has_header(table, self._styled_tables))
         parts = list(_find_cells(table, _P, *DRAWN))
         self._write_notes(found for part in parts if part.tag == _P for found in part.iter(*_REFERENCES))
@@ -211,7 +213,7 @@ class _Reader:
                 self._builder.add_paragraph(note)
 
     def _write_drawn(self, paragraph: Any) -> None:
-        """Write the text boxes, charts and the like that are anchored in a paragraph."""
+        """Write the text boxes, charts and similar objects that are anchored in a paragraph."""
         for run in paragraph:
             if run.tag == _RUN and self._looks.hides(run, paragraph):
                 boxes = (box for each in _find(run, _P) for box in each.iter(qn("w:t")))
@@ -220,9 +222,9 @@ class _Reader:
                 self.write((run,))
 
     def _read(self, paragraph: Any) -> tuple[str, _Style, str, int]:
-        """Return a paragraph's text, its style, and what stands before it in a list, at which level.
+        """Return a paragraph's text, its style, its list marker and its level in the list.
 
-        One without text is counted too, as Word does.
+        A paragraph without text is counted too, as in Word.
         """
         style = self._styles.get(paragraph.style, _Style())
         number, depth = _list_of(paragraph)
@@ -232,8 +234,8 @@ class _Reader:
         return text, style, self._numbering.count(number, depth) if counted else "", depth
 
     def _table_rows(self, table: Any) -> Iterator[tuple[list[str], bool]]:
-        """Yield the lines of each row; what is merged stands in each place that it covers."""
-        grid: list[dict[int, tuple[Any, int]]] = []  # by row and column: a cell, and the columns it covers
+        """Yield the lines of each row; the text of a merged cell is repeated in each place that it covers."""
+        grid: list[dict[int, tuple[Any, int]]] = []  # by row and column: a cell and its width in columns
         for row in _find(table, _ROW):
             grid.append({})
             column = 0
@@ -260,7 +262,7 @@ class _Reader:
                 yield _after(marker, text)
 
     def _text(self, paragraph: Any) -> str:
-        """Return a paragraph's own text, without that of a text box in it; what is not seen is counted."""
+        """Return a paragraph's own text, without text boxes in it; hidden words are left out and counted."""
         shown, hidden = list[str](), list[str]()
         for part in _find(paragraph, *_CHARACTERS, _EQUATION, _P):
             unseen = part.tag in _CHARACTERS and self._looks.hides(part.getparent(), paragraph)
@@ -272,18 +274,18 @@ class _Reader:
 
 
 def _after(marker: str, text: str) -> str:
-    """Put a number before a text; a bullet says nothing."""
+    """Put a number before a text; a bullet is dropped."""
     return text if marker in ("", BULLET) else f"{marker} {text}".strip()
 
 
 def _is_grid(table: Any) -> bool:
-    """Tell whether a table has rows and columns; what has not only sets its text in place."""
+    """Tell whether a table has rows and columns; otherwise it only lays out its text."""
     rows = list(_find(table, _ROW))
     return len(rows) > 1 and all(len(list(_find(row, _CELL))) > 1 for row in rows[:2])
 
 
 def _find_cells(element: Iterable[Any], *tags: str) -> Iterator[Any]:
-    """Yield the elements of these kinds as `_find` does, but of a table with rows and columns only itself."""
+    """Yield the elements with these tags, as `_find` does, but yield a table with rows and columns whole."""
     for child in element:
         if child.tag in tags or (child.tag == _TABLE and _is_grid(child)):
             yield child
@@ -292,7 +294,7 @@ def _find_cells(element: Iterable[Any], *tags: str) -> Iterator[Any]:
 
 
 def _has_header(table: Any, styles: Collection[str]) -> bool:
-    """Tell whether a table's first row is set apart: repeated on each page, by its style, bold or shaded."""
+    """Tell whether the first row is a header: repeated on each page, or set apart by style or look."""
     rows = list(islice(_find(table, _ROW), 2))
     if len(rows) < 2:
         return False
@@ -314,20 +316,20 @@ def _has_header(table: Any, styles: Collection[str]) -> bool:
 
 
 def _is_all_names(row: Any) -> bool:
-    """Tell whether a row of three cells or more holds words and at most a number: "Level", "Week 12"."""
+    """Tell whether a row of three or more cells holds only names: "Level", "Week 12"."""
     texts = [" ".join("".join(cell.itertext(qn("w:t"))).split()) for cell in _find(row, _CELL)]
     named = all(map(_COLUMN_NAME.fullmatch, texts))
     return named and len(set(texts)) == len(texts) > _FEW_COLUMNS
 
 
 def _is_all(row: Any, whole: str, marked: str) -> bool:
-    """Tell whether all elements of a kind in a row have a mark."""
+    """Tell whether all elements of a kind in a row have a property."""
     found = row.xpath(f".//{whole}")
     return bool(found) and all(each.xpath(f"./{marked}") for each in found)
 
 
 def _goes_on(cell: Any) -> bool:
-    """Tell whether a cell is merged with the one above it."""
+    """Tell whether a cell is merged with the cell above it."""
     return bool(cell.xpath("./w:tcPr/w:vMerge[not(@w:val) or @w:val='continue']"))
 
 
@@ -338,7 +340,7 @@ def _characters(part: Any) -> str:
 
 
 def _find(element: Iterable[Any], *tags: str) -> Iterator[Any]:
-    """Yield the elements of these kinds in an element, in order, but none inside another."""
+    """Yield the outermost elements with these tags inside an element, in order."""
     for child in element:
         if child.tag in tags:
             yield child

@@ -1,4 +1,4 @@
-"""Used by the loaders of Office documents: the texts, charts and diagrams of DrawingML (ECMA-376, part 1)."""
+"""The texts, charts and diagrams of DrawingML (ECMA-376, part 1), for the loaders of Office documents."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _P = (
 
 
 def read_paragraphs(element: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the text of each paragraph that holds some, and its settings or None."""
+    """Yield the text and the properties (or None) of each paragraph that has text."""
     for paragraph in element.iter(*_P):
         if text := " ".join("".join(_characters(paragraph)).split()):
             yield text, paragraph.find("{*}pPr")
 
 
 def _characters(element: Any) -> Iterator[str]:
-    """Yield the characters of an element; of the choices for other programs the first alone."""
+    """Yield the characters of an element; alternatives for other programs ("Fallback") are skipped."""
     for part in element:
         match local_name(part):
             case "t":
@@ -42,7 +42,7 @@ def _characters(element: Any) -> Iterator[str]:
 
 
 def read_drawn(archive: zipfile.ZipFile, links: Mapping[str, Link], shape: Any) -> tuple[str, list[str]]:
-    """Return what a shape holds, "chart", "diagram" or "text", and its texts; none where a part lacks."""
+    """Return a shape's kind, "chart", "diagram" or "text", and its texts; none if a part is missing."""
     if (chart := shape.find(".//{*}chart")) is not None:
         root = read_linked(archive, links, chart)
         return "chart", list(read_chart(root)) if root is not None else []
@@ -60,9 +60,9 @@ def read_diagram(data: Any) -> Iterator[str]:
 
 
 def read_chart(root: Any) -> Iterator[str]:
-    """Yield what a chart says, as it was last drawn: its title with those of its axes, then its numbers.
+    """Yield the text of a chart as last drawn: its title and axis titles, then its numbers.
 
-    Series over the same categories are one table; others have one each.
+    Series over the same categories form one table; other series have a table each.
     """
     titles = (" ".join(text for text, _ in read_paragraphs(title)) for title in root.iter("{*}title"))
     cached = (" ".join(_points(title).values()) for title in root.iter("{*}title"))
@@ -91,7 +91,7 @@ _Series = tuple[str, Mapping[int, str], Mapping[int, str]]
 
 
 def _tables(series: Sequence[_Series]) -> Iterator[str]:
-    """Write series, each with its name, the names of its categories and its values, as tables."""
+    """Write series as tables; a series is its name, the names of its categories, and its values."""
     groups: list[tuple[dict[int, str], list[_Series]]] = []
     for each in series:
         if not each[1] and not each[2]:
@@ -113,7 +113,7 @@ def _tables(series: Sequence[_Series]) -> Iterator[str]:
 
 
 def _read_extended(root: Any) -> Iterator[_Series]:
-    """Yield the series of a chart of 2016 and later: a tree map, a funnel, a waterfall."""
+    """Yield the series of a chart type introduced in Office 2016: a tree map, a funnel, a waterfall."""
     data = {each.get("id"): each for each in root.iterfind("{*}chartData/{*}data")}
     for one in root.iter("{*}series"):
         held = one.find("{*}dataId")
@@ -129,14 +129,14 @@ def _children(element: Any, *names: str) -> Iterator[Any]:
 
 
 def _names(element: Any, since_1904: bool = False) -> dict[int, str]:
-    """Return the categories of a series; those in several levels as "North, Leeds"."""
+    """Return the category names of a series; categories in several levels are "North, Leeds"."""
     levels = list(element.iter("{*}lvl"))
     if not levels:
         return _points(element, since_1904)
     inner, *outer = [_points(level) for level in levels]
     names = {}
     for at, name in inner.items():
-        # a name of an outer level holds until the next one
+        # a name on an outer level applies until the next one
         above = (
             known[max(before)]
             for known in outer[::-1]
@@ -147,14 +147,14 @@ def _names(element: Any, since_1904: bool = False) -> dict[int, str]:
 
 
 def _points(element: Any, since_1904: bool = False) -> dict[int, str]:
-    """Return the texts and numbers that a chart keeps, by their places, as it shows them."""
+    """Return the cached texts and numbers of a chart by index, formatted as the chart shows them."""
     if element is None:
         return {}
     code = element.findtext(".//{*}formatCode") or ""
     found = {}
     for point in element.iter("{*}pt"):
         text = " ".join((point.findtext("{*}v") or point.text or "").split())
-        with suppress(ValueError):  # it is no number
+        with suppress(ValueError):  # the text is not a number
             text = show_number(text, point.get("formatCode") or code, since_1904=since_1904) if code else text
         if text:
             found[int(point.get("idx", 0))] = text

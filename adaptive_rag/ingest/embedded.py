@@ -1,4 +1,4 @@
-"""Used by the loaders of Office documents: the files that one holds, read by their own loaders or named."""
+"""The files embedded in an Office document: each is read by its own loader, or named in a note."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ from adaptive_rag.ingest.documents import TextBuilder, printable
 from adaptive_rag.ingest.file import in_plain_words
 from adaptive_rag.ingest.loaders import LOADERS, find_loader
 
-# In bytes, and in files of one document: what is beyond them is named.
+# The largest embedded file in bytes, and the most files per document; a note names those beyond the limits.
 LARGEST, _MOST = 50_000_000, 50
 _PACKAGED = "\x01Ole10Native"
-# streams that hold a whole file: one of Office, and one of a program such as a reader of PDF
+# Streams that hold a whole file: an Office document, or a file of another program such as a PDF reader.
 _WHOLE_FILES = ("Package", "CONTENTS", "EmbeddedOdf")
 
 
 class EmbeddedFiles:
-    """Collects the files of a document while it is read, and writes them below it, each once."""
+    """Collects a document's embedded files while it is read, and writes each once, below its text."""
 
     def __init__(self, archive: zipfile.ZipFile, builder: TextBuilder) -> None:
         self._archive = archive
         self._builder = builder
-        self._found: dict[str, str] = {}  # by part: what its program is called
+        self._found: dict[str, str] = {}  # by part: the name of the program that wrote it
         self._left_out: Counter[str] = Counter()
 
     def add(self, part: str, program: str = "") -> None:
-        """Note a file that the document shows at this place, and the program that wrote it."""
+        """Note a file that the document shows here, and the program that wrote it."""
         self._found.setdefault(part, program)
 
     def write(self, level: int = 1) -> None:
-        """Write the files as attachments, and note those that are not read."""
+        """Write the files as attachments, and note which files are not read."""
         known = set(self._archive.namelist())
         for at, (part, program) in enumerate(self._found.items()):
             name = printable(PurePosixPath(part).name)
@@ -79,7 +79,7 @@ def _kind(data: bytes) -> str | None:
 
 
 def _unwrap(data: bytes) -> tuple[bytes, str]:
-    """Return the file that an OLE object wraps with its name, or else the object as it is."""
+    """Return the file wrapped in an OLE object, and its name; else the data unchanged."""
     if not data.startswith(olefile.MAGIC):
         return data, ""
     try:
@@ -88,14 +88,15 @@ def _unwrap(data: bytes) -> tuple[bytes, str]:
                 return _unpack(file.openstream(_PACKAGED).read()) or (data, "")
             held = next((name for name in _WHOLE_FILES if file.exists(name)), None)
             return (file.openstream(held).read(), "") if held else (data, "")
-    except IndexingError:  # it is named as what it is called
+    except IndexingError:  # reported under the name it has in the document
         return data, ""
 
 
 def _unpack(packed: bytes) -> tuple[bytes, str] | None:
-    """Return the file that was packed into a document, and its name; None where it is packed otherwise.
+    """Return the file in an Ole10Native stream, and its name; None if the stream has another form.
 
-    Its size, two bytes, its name, its path, eight bytes, the path of a copy, then the size and the file.
+    Its fields are: its size, two bytes, a name, a path, eight bytes of which the last four are the length of
+    the next field, the path of a copy, the file's size, and the file.
     """
     if packed[4:6] != b"\x02\0":
         return None

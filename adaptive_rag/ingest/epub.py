@@ -1,4 +1,4 @@
-"""The loader of electronic books: the chapters of an EPUB in their order, each as the web page that it is."""
+"""The EPUB loader: a book's chapters in reading order, each read as a web page."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _CONTAINER, _ENCRYPTION = "META-INF/container.xml", "META-INF/encryption.xml"
 _PAGES = ("application/xhtml+xml", "text/html")
 _HEADING = re.compile(rb"<(?:\w+:)?h[1-6][\s>]", re.IGNORECASE)
 _ENCODING = re.compile(rb"""<\?xml[^>]{0,100}encoding\s*=\s*["']([\w.-]+)""")
-# What a book says of itself, and as which metadata its chunks carry it.
+# Metadata keys of the chunks, and the field of the book that each comes from.
 _KNOWN = {"title": "title", "author": "creator", "language": "language", "date": "date"}
 
 
 def load_epub(path: Path, builder: TextBuilder) -> None:
-    """Write a book's chapters into `builder`; its title, author and language go to the metadata.
+    """Write a book's chapters into `builder`; its title, author and language become metadata.
 
-    A chapter without a heading has the name that the table of contents gives it.
+    A chapter without a heading gets its name from the table of contents.
     """
     with open_archive(path, "an EPUB book") as archive:
         book = read_xml(archive, _CONTAINER).find(".//{*}rootfile").get("full-path")
@@ -46,7 +46,7 @@ def load_epub(path: Path, builder: TextBuilder) -> None:
         for chapter in chapters:
             if chapter not in missing:
                 _write_chapter(archive.read(chapter), labels.get(chapter, ""), builder)
-    builder.metadata.pop("encoding", None)  # of one chapter
+    builder.metadata.pop("encoding", None)  # it would be the encoding of one chapter only
     if missing:
         builder.notes.append(f"{len(missing)} of {len(chapters)} chapters are missing in the file")
 
@@ -59,7 +59,7 @@ def _write_chapter(page: bytes, label: str, builder: TextBuilder) -> None:
 
 
 def _chapters(package: Any, items: dict[str, Any], folder: str) -> Iterator[str]:
-    """Yield the pages of a book in the order in which they are read, without its table of contents."""
+    """Yield the pages of a book in reading order, without its table of contents."""
     for reference in package.iterfind("{*}spine/{*}itemref"):
         item = items[reference.get("idref")]
         if item.get("media-type") in _PAGES and "nav" not in item.get("properties", "").split():
@@ -67,7 +67,7 @@ def _chapters(package: Any, items: dict[str, Any], folder: str) -> Iterator[str]
 
 
 def _labels(archive: zipfile.ZipFile, items: Any, folder: str) -> dict[str, str]:
-    """Return the names that the table of contents gives to pages, the first one for each."""
+    """Return the name of each page in the table of contents; the first one counts."""
     labels: dict[str, str] = {}
     for item in items:
         place = _place(folder, item.get("href", ""))
@@ -84,12 +84,12 @@ def _labels(archive: zipfile.ZipFile, items: Any, folder: str) -> dict[str, str]
 
 
 def _encrypted(archive: zipfile.ZipFile) -> set[str]:
-    """Return the parts that are encrypted; in a book without protection its fonts may be."""
+    """Return the encrypted parts; in a book without copy protection, these can be its fonts."""
     return {
         unquote(each.get("URI", "")) for each in read_xml(archive, _ENCRYPTION).iter("{*}CipherReference")
     }
 
 
 def _place(folder: str, target: str) -> str:
-    """Return the part that a link in a part of a folder leads to."""
+    """Return the archive path that a link in a part of `folder` leads to."""
     return posixpath.normpath(posixpath.join(folder, unquote(target.partition("#")[0])))

@@ -1,4 +1,4 @@
-"""Used while Office documents are read: an equation as linear text, "(a + b)/2" or "∑_(i=1)^n x_i"."""
+"""Office Math equations as linear text: "(a + b)/2" or "∑_(i=1)^n x_i"."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any
 
 from adaptive_rag.ingest.package import local_name
 
-# What is nested deeper is read as a plain row of its characters.
+# Anything nested deeper is read as its plain characters.
 _DEEPEST = 30
 _SIMPLE = re.compile(r"\w+(?:\.\d+)?|\W?", re.UNICODE)
 _DELETED = ("del", "moveFrom")
-_INTEGRAL = "∫"  # what an n-ary operator is that names no sign
-_ACCENT = "\u0302"  # a hat, which an accent is that names none
+_INTEGRAL = "∫"  # the default sign of an n-ary operator
+_ACCENT = "\u0302"  # a circumflex, the default sign of an accent
 
 
 def read_equation(element: Any, depth: int = 0) -> str:
@@ -30,17 +30,17 @@ def read_equation(element: Any, depth: int = 0) -> str:
 
 
 def grouped(text: str) -> str:
-    """Put brackets around what is more than one name, number or sign."""
+    """Put brackets around a text, unless it is a single name, number or sign."""
     return text if _SIMPLE.fullmatch(text) else f"({text})"
 
 
 def scripts(below: str, above: str) -> str:
-    """Return what stands below and above a base: "_(i=1)^n"."""
+    """Return the text below and above a base: "_(i=1)^n"."""
     return "".join(sign + grouped(text) for sign, text in (("_", below), ("^", above)) if text)
 
 
 def _write(name: str, element: Any, depth: int) -> str:
-    """Write an element by its name; a run, an argument, or a wrapper of another kind as what it holds."""
+    """Write an element by its name; a run, an argument or any other wrapper is written as its content."""
 
     def part(of: str) -> str:
         found = element.find(f"{{*}}{of}")
@@ -78,7 +78,7 @@ def _write(name: str, element: Any, depth: int) -> str:
 
 
 def _property(element: Any, name: str, default: str) -> str:
-    """Return what the properties of an element say; "" where they say that there is nothing."""
+    """Return a property of an element, "" if it is set to nothing, or the default if it is missing."""
     found = element.find(f"{{*}}{local_name(element)}Pr/{{*}}{name}")
     values = () if found is None else (str(v) for key, v in found.items() if key.rpartition("}")[2] == "val")
     return next(iter(values), default)

@@ -1,7 +1,7 @@
-"""The loader of Excel workbooks: the sheets of an .xlsx or .xlsm as they are seen, row by row.
+"""The Excel loader: the visible sheets of an .xlsx or .xlsm, row by row.
 
-The file is read as it stands, by lxml: its libraries either do not know which columns are hidden and which
-cells are merged, or hold every cell of a sheet up to the last one, which may be the 17,179,869,184th.
+The XML is read directly with lxml. The libraries for it either do not report hidden columns and merged cells,
+or hold every cell of a sheet up to the last one in memory, and that may be the 17,179,869,184th.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ from adaptive_rag.ingest.sheet_grid import LAST_COLUMN, Area, Grid
 from adaptive_rag.ingest.sheets import Sheet, add_sheets
 
 _LETTERS = string.ascii_uppercase
-# what stands in a header for its place, its looks and a field: "&L&8Acme&RPage &P" (ECMA-376, 18.3.1.46)
+# Codes in a header for position, formatting and fields: "&L&8Acme&RPage &P" (ECMA-376, 18.3.1.46).
 _HEADER_CODE = re.compile(r'&(?:"[^"]*"|K[0-9A-F+-]{5,6}|\d{1,3}|(?P<place>[LCR])|(?P<sign>&)|.)', re.DOTALL)
 
 
 def load_xlsx(path: Path, builder: TextBuilder) -> None:
-    """Write the rows of a workbook's sheets into `builder`; a formula counts as the value it last had.
+    """Write the rows of a workbook's sheets into `builder`; a formula is written as its last value.
 
-    What is hidden is left out, and a note says so; rows that a filter hides and groups that are folded are
-    read, since they are hidden for the moment.
+    Hidden sheets, rows and columns are left out, and a note says so. Rows hidden by a filter and folded
+    groups are read, since they are hidden only temporarily.
     """
     with open_archive(path, "an Excel workbook", older=".xls") as archive:
         embedded = EmbeddedFiles(archive, builder)
@@ -63,13 +63,13 @@ def load_xlsx(path: Path, builder: TextBuilder) -> None:
 
 
 class _Workbook:
-    """A workbook that is being read, and what of it could not be or was not."""
+    """A workbook while it is read, and what could not be or was not read."""
 
     def __init__(self, archive: zipfile.ZipFile, embedded: EmbeddedFiles) -> None:
         self.hidden: list[str] = []
-        self.unknown = 0  # formulas without a value
+        self.unknown = 0  # the number of formulas without a value
         self.unread: Counter[str] = Counter()
-        self._edges: list[str] = []  # of pages, that were read
+        self._edges: list[str] = []  # page headers and footers already read
         self._archive = archive
         self._embedded = embedded
         self._root, self._links = open_main(archive, "workbook")
@@ -82,14 +82,14 @@ class _Workbook:
         self._formats, self._bold = _read_styles(read_xml(archive, styles)) if styles else ([], [])
 
     def read(self) -> Iterator[Sheet]:
-        """Yield the sheets that are shown, in order."""
+        """Yield the visible sheets, in order."""
         for sheet in self._root.iterfind("{*}sheets/{*}sheet"):
             name = " ".join(sheet.get("name", "").split())
             if sheet.get("state", "visible") != "visible":
                 self.hidden.append(name)
                 continue
             link = self._links[linked_id(sheet)]
-            if link.kind not in ("worksheet", "chartsheet"):  # another holds a macro or a dialog
+            if link.kind not in ("worksheet", "chartsheet"):  # other kinds hold macros or a dialog
                 self.unread[f"{link.kind.removeprefix('xl').lower().removesuffix('sheet')} sheet"] += 1
                 continue
             beside = read_beside(self._archive, link.target)
@@ -130,7 +130,7 @@ class _Workbook:
         return grid
 
     def _read_row(self, element: Any, grid: Grid) -> None:
-        """Read a row; places that are not given follow on those before."""
+        """Read a row; missing positions continue from the previous row or cell."""
         number = int(element.get("r") or next(reversed(grid.rows), 0) + 1)
         grid.rows.setdefault(number, {})
         if _is_hidden(element):
@@ -162,7 +162,7 @@ class _Workbook:
 
 
 def _read_styles(styles: Any) -> tuple[list[str], list[bool]]:
-    """Return the number format of each style of a cell, "" where it has none, and whether it is bold."""
+    """Return each cell style's number format, "" if it has none, and whether it is bold."""
     own = {each.get("numFmtId"): each.get("formatCode", "") for each in styles.iter("{*}numFmt")}
     fonts = [font.find("{*}b") for font in styles.iterfind("{*}fonts/{*}font")]
     bold = [mark is not None and mark.get("val", "1") not in ("0", "false") for mark in fonts]
@@ -177,29 +177,29 @@ def _read_styles(styles: Any) -> tuple[list[str], list[bool]]:
 
 
 def _text(item: Any) -> str:
-    """Return the text of a string, without how it is pronounced."""
+    """Return the text of a string, without its phonetic guide."""
     parts = (part.text or "" for part in item.iter("{*}t") if local_name(part.getparent()) != "rPh")
     return " ".join("".join(parts).split())
 
 
 def _lines_of_header(text: str) -> list[str]:
-    """Return the lines of a header or a footer without their codes."""
+    """Return the lines of a header or footer, without its codes."""
     return _HEADER_CODE.sub(lambda code: "\n" if code["place"] else code["sign"] or "", text).split("\n")
 
 
 def _is_hidden(element: Any) -> bool:
-    """Tell whether a row or a column is hidden, and not only folded into a group."""
+    """Tell whether a row or column is hidden, and not merely folded into a group."""
     return element.get("hidden") in ("1", "true") and element.get("outlineLevel", "0") == "0"
 
 
 def _corners(area: str) -> Area:
-    """Return the column and the row of the first and of the last cell of an area such as "A3:F20"."""
+    """Return the column and row of the first and last cell of a range such as "A3:F20"."""
     places = [(_column(corner), int(corner.lstrip(_LETTERS))) for corner in area.split(":")]
     return places[0], places[-1]
 
 
 def _column(place: str) -> int:
-    """Return the number of a cell's column: 28 for "AB7"."""
+    """Return a cell's column number: 28 for "AB7"."""
     number = 0
     for letter in place.rstrip(string.digits):
         number = 26 * number + _LETTERS.index(letter) + 1

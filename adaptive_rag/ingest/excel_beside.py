@@ -1,4 +1,4 @@
-"""Used while an Excel workbook is read: what stands on a sheet besides its cells."""
+"""What an Excel sheet holds besides its cells: drawings, comments, embedded files and table definitions."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from adaptive_rag.ingest.package import local_name, read_links, read_xml
 
 @dataclass
 class Beside:
-    """What is drawn on a sheet or noted on its cells, and what Excel knows of its tables."""
+    """The drawings, comments, embedded files and tables of a sheet."""
 
     shapes: list[str] = field(default_factory=list)
     """The text of each box, diagram and chart."""
     charts: int = 0
-    """How many charts keep no values."""
+    """The number of charts without stored values."""
     comments: int = 0
     embedded: list[str] = field(default_factory=list)
-    """The parts that hold a file."""
+    """The archive parts that hold an embedded file."""
     headers: list[str] = field(default_factory=list)
-    """The places of tables whose first row names their columns: "A3:F20"."""
+    """The ranges of tables whose first row names their columns: "A3:F20"."""
     filtered: bool = False
-    """Whether a table shows only some of its rows for the moment."""
+    """Whether a filter hides some rows of a table."""
 
 
 def read_beside(archive: zipfile.ZipFile, sheet: str) -> Beside:
-    """Read the drawings, comments, files and tables of a sheet; a part that is missing is none."""
+    """Read the drawings, comments, files and tables of a sheet; missing parts are ignored."""
     found = Beside()
     names = set(archive.namelist())
     for link in read_links(archive, sheet).values():
@@ -56,7 +56,7 @@ def read_beside(archive: zipfile.ZipFile, sheet: str) -> Beside:
 
 
 def _drawn(element: Any) -> Iterator[Any]:
-    """Yield the boxes and frames of a drawing; of the choices for other programs the first alone."""
+    """Yield the boxes and frames of a drawing; alternatives for other programs are skipped."""
     for child in element:
         name = local_name(child)
         if name in ("sp", "graphicFrame"):

@@ -1,4 +1,4 @@
-"""The second step of indexing: one file to its text, or to the reason why it could not be read."""
+"""The second step of indexing: read one file to text, or give the reason why it cannot be read."""
 
 from __future__ import annotations
 
@@ -16,17 +16,18 @@ from adaptive_rag.ingest.loaders import Loader
 
 TOO_LARGE = "needs more memory than a file may take. Split it into smaller files"
 _ATTEMPTS = 2
-# Text is packed up to 5 times smaller in a Word document or a PDF. What unpacks to this many characters
-# and to this many times its size is no document: "a" ten million times over makes a file of 10 kB.
+# Text compresses up to 5 times in a Word document or a PDF. A file that unpacks to more than this many
+# characters plus this many times its size is not a document: "a" ten million times over makes a file of 10
+# kB.
 _LONGEST_UNPACKED = 10_000_000
 _MOST_UNPACKED = 10
 
 
 def read_file(file: SourceFile, loader: Loader) -> SourceText:
-    """Read a file in this process, whatever its loader makes of it.
+    """Read a file in this process.
 
     Raises:
-        IndexingError: it cannot be read; the reason reads on from the file's name.
+        IndexingError: it cannot be read, for whatever reason; the reason continues from the file's name.
         MissingExtraError: its loader needs a package that is not installed.
     """
     with in_plain_words(file.path):
@@ -35,7 +36,7 @@ def read_file(file: SourceFile, loader: Loader) -> SourceText:
 
 @contextmanager
 def in_plain_words(path: Path) -> Iterator[None]:
-    """Turn whatever a loader raises on a file into an IndexingError, whose reason reads on from its name."""
+    """Turn any error of a loader into an IndexingError whose reason continues from the file's name."""
     try:
         yield
     except (IndexingError, MissingExtraError):
@@ -50,7 +51,7 @@ def in_plain_words(path: Path) -> Iterator[None]:
         raise IndexingError(TOO_LARGE) from error
     except RecursionError as error:
         raise IndexingError("is nested too deep to be read. Save it anew in a simpler form") from error
-    # what a library raises on a file that nobody has met before is not known; it is that file's alone
+    # A library may raise anything on an unusual file; the error concerns that file alone.
     except Exception as error:
         raise IndexingError(
             f"cannot be read: its loader failed on it ({type(error).__name__}). Save it anew or convert it"
@@ -58,23 +59,23 @@ def in_plain_words(path: Path) -> Iterator[None]:
 
 
 def hash_file(path: Path) -> str:
-    """Return the SHA-256 of a file's bytes, hexadecimal; `SourceText.content_hash` is the same.
+    """Return the SHA-256 of a file's bytes, hexadecimal, equal to its `SourceText.content_hash`.
 
     Raises:
-        IndexingError: it lies in an archive that cannot be read.
+        IndexingError: the file is in an archive that cannot be read.
     """
     with unpacked(path) as own, own.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _read_settled(file: SourceFile, loader: Loader) -> SourceText:
-    """Read a file that stays the same from start to end, so that its hash belongs to its text."""
+    """Read a file and check that it did not change meanwhile, so that its hash belongs to its text."""
     for _ in range(_ATTEMPTS):
         before = _state(file.path)
         try:
             text = _read(file, loader)
         except IndexingError:
-            # half of a file that is being written looks damaged
+            # A file that is only half written looks damaged.
             if _state(file.path) == before:
                 raise
             continue
@@ -100,10 +101,10 @@ def _read(file: SourceFile, loader: Loader) -> SourceText:
 
 
 def _state(path: Path) -> tuple[int, int, int]:
-    """Return what tells whether a file changed: its size, time and inode.
+    """Return what shows that a file has changed: its size, time and inode.
 
     Raises:
-        IndexingError: it is empty, or no ordinary file; a pipe would be waited for without end.
+        IndexingError: it is empty, or not an ordinary file; reading a pipe might wait forever.
     """
     status = os.stat(on_disk(path))
     if stat.S_ISDIR(status.st_mode):

@@ -1,4 +1,4 @@
-"""Used while a PDF is read: what was filled in to a form, behind the words that ask for it."""
+"""The answers in a PDF form: each is written after the words that ask for it."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from adaptive_rag.ingest.layout import Line
 
 _MARKS = ("CheckBox", "RadioButton")
 _SHOWN = ("Text", "ComboBox", "ListBox", *_MARKS)
-# bits of a field and of how it is displayed, as the PDF format numbers them
+# Bits of a field's flags, and a value of its display setting, as the PDF format defines them.
 _PASSWORD = 1 << 13
 _HIDDEN = 1
 _OFF = ("", "Off", "False", "None")
-# Fields are written as the rows of a table of one column: no line of the page goes on from another.
+# Fields are written as rows of a table with one column, so that no line continues from another.
 _ROW = (0.0,)
-# In type sizes: what stands further from a field does not ask for it.
+# In type sizes: text further away from a field is not its label.
 _FARTHEST = 15
-# In characters: a longer answer, or a sentence, stands on a line of its own.
+# In characters: a longer answer, or a sentence, is written on a line of its own.
 _LONGEST_ANSWER = 60
 _SENTENCE = re.compile(r"[.!?][\"'”’»)]*\s*$")
 
 
 def with_fields(page: Any, lines: Sequence[Line], *, from_right: bool) -> list[Line]:
-    """Return a page's lines with what its form fields hold: "Length in metres: 14.2", "Insured: yes".
+    """Return a page's lines with the contents of its form fields: "Length in metres: 14.2", "Insured: yes".
 
-    A field is named by the words beside it, else by its own label or name; they stand before it, on its right
-    where a page is read `from_right`, and after a box to tick. Where nothing on the page was
-    filled in, what is not ticked is no answer and left out.
+    A field is named by the words beside it, or else by its own label or name. These words are to its left, or
+    to its right if the page is read `from_right`; for a box to tick, it is the other way round. If nothing on
+    the page was filled in, unticked boxes are not answers and are left out.
     """
     fields = [field for field in page.widgets() if field.field_type_string in _SHOWN and _is_shown(field)]
     answers = [(field, answer) for field in fields if (answer := _answer(field))]
@@ -62,7 +62,7 @@ def _is_shown(field: Any) -> bool:
 
 
 def _answer(field: Any) -> str:
-    """Return what a field holds, "yes" or "no" for what can be ticked."""
+    """Return the value of a field, or "yes" or "no" for a box to tick."""
     value = field.field_value
     if field.field_type_string in _MARKS:
         return "no" if str(value) in _OFF or str(value) not in ("True", *_names_when_ticked(field)) else "yes"
@@ -71,13 +71,13 @@ def _answer(field: Any) -> str:
 
 
 def _names_when_ticked(field: Any) -> list[str]:
-    """Return what a box that is ticked may hold: "Yes" where its looks name no state."""
+    """Return the values that mean a ticked box: "Yes" if its appearances name no state."""
     named = [name for names in (field.button_states() or {}).values() for name in names or ()]
     return [name for name in named if name != "Off"][:1] or ["Yes"]
 
 
 def _name(field: Any) -> str:
-    """Return a field's label, or its name without the parts that lead to it: "ship" of "form[0].ship[0]"."""
+    """Return a field's label, or the last part of its name: "ship" of "form[0].ship[0]"."""
     name = str(field.field_label or field.field_name or "").rpartition(".")[2]
     return " ".join(re.sub(r"\[\d+\]|_", " ", name).split())
 
@@ -88,7 +88,7 @@ def _is_inside(line: Line, box: tuple[float, ...]) -> bool:
 
 
 def _find_label(lines: Sequence[Line], box: tuple[float, ...], *, on_right: bool) -> int | None:
-    """Return the line that stands nearest to a field at its height, on its right or its left."""
+    """Return the index of the nearest line at a field's height, on its right or on its left."""
     best: tuple[float, int] | None = None
     for at, line in enumerate(lines):
         gap = line.x0 - box[2] if on_right else box[0] - line.x1
@@ -100,7 +100,7 @@ def _find_label(lines: Sequence[Line], box: tuple[float, ...], *, on_right: bool
 
 
 def _place_of(lines: Sequence[Line], box: tuple[float, ...]) -> int:
-    """Return before which line a field without words beside it is read: the first that stands below it."""
+    """Return the index of the first line below a field; one without words beside it is inserted there."""
     return next((at for at, line in enumerate(lines) if line.y0 >= box[3]), len(lines))
 
 

@@ -1,4 +1,4 @@
-"""What a text file says of itself above its text, in YAML between "---" or in TOML between "+++"."""
+"""The front matter of a text file: metadata above its text, in YAML between "---" or TOML between "+++"."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from typing import Any
 from adaptive_rag.ingest.documents import TextBuilder
 from adaptive_rag.ingest.properties import LONGEST, MOST, note_properties
 
-# In characters: what is longer is no front matter.
+# In characters: a longer block is not front matter.
 _LONGEST_BLOCK = 50_000
 _OPENING = re.compile(r"(?P<mark>---|\+\+\+)[ \t]*\n")
 _CLOSING = {
     "---": re.compile(r"^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.MULTILINE),
     "+++": re.compile(r"^\+\+\+[ \t]*(?:\n|\Z)", re.MULTILINE),
 }
-# "title: Fees"; not the text between two rules, which has no such line
+# "title: Fees"; text between two horizontal rules does not begin with such a line.
 _FIELD = re.compile(r"^[\"']?[\w][\w .@/-]{0,60}[\"']?[ \t]*(?::(?=\s|$)|=)", re.MULTILINE)
 _NAME = re.compile(r"[^\W\d][\w-]{0,39}")
 _COMMENT = re.compile(r"[ \t]*#.*")
-# Of the fields that only this kind of site knows as many are kept.
+# At most this many metadata fields are kept.
 _MOST_FIELDS = 30
-# What chunks, rows and loaders say themselves; a condition and the program mean theirs.
+# Names that chunks, rows and loaders set themselves; conditions and the code rely on their meaning.
 _OWN = frozenset(
     "source file kind page section id text start end line lines cells columns row sheet speakers "
     "question answer ocr ocr_confidence ocr_spans page_end page_starts page_label section_starts "
@@ -35,7 +35,7 @@ _KNOWN = {"author", "authors", "date", "lang", "language", "tags", "keywords", "
 
 
 def take_front_matter(text: str, builder: TextBuilder) -> int:
-    """Note the front matter of a text, if it has any, and return where the text itself begins."""
+    """Note the front matter of a text, if it has any, and return the offset at which the text begins."""
     opening = _OPENING.match(text)
     closing = _CLOSING[opening["mark"]].search(text, opening.end(), _LONGEST_BLOCK) if opening else None
     if opening is None or closing is None:
@@ -56,10 +56,10 @@ def take_front_matter(text: str, builder: TextBuilder) -> int:
 
 
 def _read_yaml(block: str) -> Any:
-    """Read YAML with dates and numbers as they are written: a version 1.10 is no number.
+    """Read YAML with dates and numbers as text: a version 1.10 is not a number.
 
     Raises:
-        ValueError: it is none.
+        ValueError: the block is not YAML.
     """
     import yaml  # type: ignore[import-untyped]
 
@@ -91,14 +91,14 @@ def _note_fields(known: Mapping[str, Any], builder: TextBuilder) -> None:
 
 
 def _typed(value: str) -> str | int | bool:
-    """Return a whole number, or yes or no, as such; 1.10 may be a version, and stays text."""
+    """Convert a whole number, "true" or "false"; 1.10 may be a version and stays text."""
     if value in ("true", "false"):
         return value == "true"
     return int(value) if re.fullmatch(r"0|-?[1-9][0-9]{0,14}", value) else value
 
 
 def _plain(value: object) -> str:
-    """Return a text, a number, a day, or yes or no as text; "" for what holds others."""
+    """Return a string, number, date or boolean as text; "" for anything else."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return " ".join(str(value).split()) if isinstance(value, str | int | float | date) else ""

@@ -1,6 +1,6 @@
-"""Where the classes and functions of a file of source code begin, by the grammar of its language.
+"""The positions of classes and functions in source code, found by the grammar of the language.
 
-The extra `code` brings tree-sitter and the grammars; it parses also what is half written.
+The extra `code` installs tree-sitter and the grammars; tree-sitter also parses incomplete code.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-# by suffix: the package of the grammar, and its function; a header may be of C or of C++, which has C in it
+# By suffix: the grammar's package and its function. A header may be C or C++; the C++ grammar covers both.
 _GRAMMARS = {
     ".c": ("tree_sitter_c", "language"),
     ".java": ("tree_sitter_java", "language"),
@@ -22,7 +22,8 @@ _GRAMMARS = {
     **dict.fromkeys((".h", ".cc", ".cpp", ".hpp"), ("tree_sitter_cpp", "language")),
     **dict.fromkeys((".js", ".mjs", ".cjs", ".jsx"), ("tree_sitter_javascript", "language")),
 }
-# What stands around a definition as a part of it, also with something before it, and what stands above it.
+# Nodes that wrap a definition: those that may put something before it, and those that may not. Then nodes
+# that may stand above a definition and belong to it.
 _PREFIXED = {"export_statement", "template_declaration"}
 _AROUND = {"type_declaration", "lexical_declaration", "variable_declaration", "type_definition"}
 _AROUND |= {"declaration", "field_declaration"} | _PREFIXED
@@ -30,10 +31,10 @@ _BEFORE = {"comment", "line_comment", "block_comment", "attribute_item", "decora
 
 
 def find_by_grammar(path: Path, text: str) -> list[tuple[int, int, str]] | None:
-    """Return where each class and function begins, its level and its name, in the order of the text.
+    """Return the offset, level and name of each class and function, in text order.
 
-    What is said of it just above is a part of it. None where the language has no grammar here, or the extra
-    `code` is not installed.
+    A comment or decorator directly above a definition belongs to it. None if there is no grammar for the
+    language, or the extra `code` is not installed.
     """
     module, function = _GRAMMARS.get(path.suffix.lower(), ("", ""))
     if not module or not (find_spec("tree_sitter") and find_spec(module)):
@@ -62,18 +63,18 @@ def _definitions(root: Any) -> Iterator[tuple[int, int, str]]:
 
 
 def _name(node: Any) -> str:
-    """Return the name that a node defines; "" where it defines none: what is defined has a body."""
+    """Return the name that a node defines; "" if it defines none: a definition has a body."""
     field = node.child_by_field_name
     named = field("name") or field("property")
     body = field("body") or ((value := field("value")) and value.child_by_field_name("body"))
     match node.type:
-        case "impl_item":  # of Rust: "impl Display for Gate"
+        case "impl_item":  # Rust: "impl Display for Gate"
             named = field("type")
-        case "function_definition":  # of C, where the name stands in "*(name)(int gate)"
+        case "function_definition":  # C, where the name is inside "*(name)(int gate)"
             named = node
             while inner := named.child_by_field_name("declarator") or _referred(named):
                 named = inner
-        case "type_definition":  # of C: "typedef struct { ... } Gate;"
+        case "type_definition":  # C: "typedef struct { ... } Gate;"
             held = field("type")
             named = None if held.child_by_field_name("name") else field("declarator")
             body = held.child_by_field_name("body")
@@ -82,19 +83,19 @@ def _name(node: Any) -> str:
     if named is None or body is None:
         return ""
     name = " ".join(named.text.decode(errors="replace").split())
-    receiver = field("receiver")  # of Go: "func (g *Gate) Shut()"
+    receiver = field("receiver")  # Go: "func (g *Gate) Shut()"
     if receiver is not None and (words := receiver.text.decode(errors="replace").strip("()").split()):
         return f"{words[-1].lstrip('*')}.{name}"
     return name
 
 
 def _referred(node: Any) -> Any:
-    """Return what a reference of C++ is to: "Gate& open()" has no name for it."""
+    """Return the declarator inside a C++ reference: "Gate& open()" has no field for it."""
     return node.named_children[0] if node.type == "reference_declarator" else None
 
 
 def _start(node: Any) -> int:
-    """Return the byte where a definition begins: with what stands around it, and the comment above it."""
+    """Return the byte offset of a definition, including its wrapper and the comments above it."""
     while node.parent is not None and node.parent.type in _AROUND:
         if node.parent.named_children[0] != node and node.parent.type not in _PREFIXED:
             break
@@ -108,7 +109,7 @@ def _start(node: Any) -> int:
 
 
 def _begins_line(node: Any) -> bool:
-    """Tell whether nothing stands before a node on its line: a comment at the end of one is of that line."""
+    """Tell whether a node is first on its line; a comment at the end of a line belongs to that line."""
     before = node.prev_sibling
-    # a comment of Rust ends with its line
+    # a Rust comment node includes its line end
     return before is None or before.end_point.row < node.start_point.row or before.end_point.column == 0

@@ -1,4 +1,4 @@
-"""The loaders of web pages, as HTML files and as saved pages (MHTML): what a reader sees, with headings."""
+"""The loaders of web pages: HTML files and saved pages (MHTML), as visible text with headings."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ _is_block = re.compile(
     "address|article|aside|blockquote|body|caption|dd|details|div|dl|dt|fieldset|figcaption|figure|footer|form|"
     "h[1-6]|header|hr|html|li|main|ol|p|pre|section|summary|table|tbody|tfoot|thead|tr|ul"
 ).fullmatch
-# what parts the paragraphs of a table's cell; any other block ends the table's row
+# Elements that separate paragraphs within a table cell; any other block element ends the table row.
 _is_part_of_cell = re.compile("p|div|ul|ol|li|dl|dt|dd|br").fullmatch
 _CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([\w-]+)", re.IGNORECASE)
-# the parser takes what stands in it for text: "<p>This page has frames.</p>"
+# The parser treats its content as plain text: "<p>This page has frames.</p>".
 _NO_FRAMES = re.compile(r"</?noframes\b[^>]{0,200}>", re.IGNORECASE)
-# "10<sup>6</sup>" is no 106
+# "10<sup>6</sup>" is not 106
 _EXPONENT = re.compile(r"[+−-]?\d+")
 _RAISED = str.maketrans("0123456789+-−", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻")
 # The parser looks for the start of each stray end tag among all open elements. 1e9 steps take 3 seconds.
 _MOST_STEPS = 1_000_000_000
 _PIECE = 1 << 16
 
-# Names of <meta> as web pages use them.
+# Names of <meta> fields on web pages, and the property that each is noted as.
 _HEAD_FIELDS = {
     "author": "author",
     "article:author": "author",
@@ -49,16 +49,16 @@ _HEAD_FIELDS = {
 
 
 def load_html(path: Path, builder: TextBuilder) -> None:
-    """Write an HTML file's visible text and headings into `builder`; its title goes to the metadata.
+    """Write an HTML file's visible text and headings into `builder`; its title becomes metadata.
 
-    A file may be the template of a page, with front matter.
+    The file may be a page template with front matter.
     """
     page = decode_page(path.read_bytes(), None, builder)
     write_html(without_tags(page[take_front_matter(page, builder) :]), builder)
 
 
 def load_mhtml(path: Path, builder: TextBuilder) -> None:
-    """Write the page of a file that a browser saved into `builder`, as `load_html` does."""
+    """Write the page in a file saved by a browser into `builder`, as `load_html` does."""
     try:
         parts = email.message_from_bytes(path.read_bytes()).walk()
         page = next((part for part in parts if part.get_content_type() == "text/html"), None)
@@ -71,28 +71,28 @@ def load_mhtml(path: Path, builder: TextBuilder) -> None:
 
 
 def write_page(data: bytes, charset: str | None, builder: TextBuilder) -> None:
-    """Write a page's text into `builder`; without a charset the page's own word counts."""
+    """Write a page's text into `builder`; without `charset` the page's own declaration counts."""
     write_html(decode_page(data, charset, builder), builder)
 
 
 def decode_page(data: bytes, charset: str | None, builder: TextBuilder) -> str:
-    """Return a page's HTML; without a charset the page's own word counts."""
+    """Return a page's HTML as text; without `charset` the page's own declaration counts."""
     if charset is None and (found := _CHARSET.search(data[:4096])):
         charset = found[1].decode("ascii", "replace")
-    # UTF-7 may give half a character, which the parser does not take
+    # UTF-7 can produce a lone surrogate, which the parser does not accept.
     return without_half_characters(decode(data, builder, charset))
 
 
 def write_html(page: str, builder: TextBuilder, *, styled: bool = True) -> None:
-    """Write the text of a page's HTML into `builder`.
+    """Write the visible text of a page's HTML into `builder`.
 
-    What its styles hide is left out and counted. `styled=False` is for HTML whose styles no reader applies,
-    such as that in Markdown and in feeds.
+    Text that its styles hide is left out and counted. Use `styled=False` for HTML whose styles no reader
+    applies, such as HTML in Markdown and in feeds.
     """
     page = _NO_FRAMES.sub("", page)
     reader = _Reader(builder, _MOST_STEPS // (page.count("</") + 1), PageStyles() if styled else None)
     parser = etree.HTMLParser(target=reader, huge_tree=True)
-    # an error that the reader raises ends the parsing after the piece that it was raised in
+    # An error raised in the reader ends parsing only after the current piece, hence the pieces.
     for start in range(0, len(page), _PIECE):
         parser.feed(page[start : start + _PIECE])
     if page:
@@ -100,7 +100,7 @@ def write_html(page: str, builder: TextBuilder, *, styled: bool = True) -> None:
 
 
 def _note_head(tag: str, attributes: Mapping[str, str], builder: TextBuilder) -> None:
-    """Note what the head of a page says of it."""
+    """Note the properties that the head of a page states."""
     if tag == "html":
         note_properties(builder, language=attributes.get("lang"))
     elif tag == "link" and attributes.get("rel", "").lower() == "canonical":
@@ -110,30 +110,30 @@ def _note_head(tag: str, attributes: Mapping[str, str], builder: TextBuilder) ->
 
 
 class _Reader:
-    """Collects blocks of text; the parser reports an end for every start, also where the page has none."""
+    """Collects blocks of text; the parser reports an end tag for every start tag, even a missing one."""
 
     def __init__(self, builder: TextBuilder, deepest: int, styles: PageStyles | None) -> None:
         self._builder = builder
         self._deepest = deepest
         self._depth = 0
-        self._hidden = 0  # elements that are open and have no text, each in the one before it
-        self._unseen = 0  # those that a style hides
+        self._hidden = 0  # nesting depth inside elements whose text is not read
+        self._unseen = 0  # nesting depth inside elements that a style hides
         self._styles = styles
-        self._looks = [Look()]  # of the elements that are open
+        self._looks = [Look()]  # of the open elements
         self._sheet: list[str] | None = None
         self._words: list[str] = []
         self._title: list[str] | None = None
         self._level: int | None = None
         self._preformatted = False
         self._code = False
-        self._lists: list[int | None] = []  # the open ones; of a numbered one the number of its last item
-        self._marker = ""  # of the item that has begun
-        self._term = ""  # of a list of terms
-        self._lead = ""  # the term, until its meaning begins
+        self._lists: list[int | None] = []  # of each open list: None, or the number of its last item
+        self._marker = ""  # of the current list item
+        self._term = ""  # the last term of a definition list
+        self._lead = ""  # the term to write before the next definition
         self._rows = Rows()
         self._in_row = False
-        self._raised: list[str] | None = None  # what stands in <sup>, while it is open
-        self._refers = False  # whether a link to a place on the page is open, or was in <sup>
+        self._raised: list[str] | None = None  # the text inside an open <sup>
+        self._refers = False  # whether a link within the page is open, or was inside the <sup>
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
         self._depth += 1
@@ -176,7 +176,7 @@ class _Reader:
                 self._lead = self._term
 
     def _is_unseen(self, tag: str, attributes: Mapping[str, str]) -> bool:
-        """Tell whether an element takes no place on the page; else note how its text looks."""
+        """Tell whether an element takes no space on the page; if it does, record how its text looks."""
         if self._styles is None:
             self._looks.append(self._looks[-1])
             return False
@@ -230,7 +230,7 @@ class _Reader:
             self._add(text if self._preformatted else re.sub(r"\s+", " ", text))
 
     def close(self) -> None:
-        """Write the block or the row that ends here, if it holds anything."""
+        """Write the block or table row that ends here, unless it is empty."""
         if self._in_row:
             self._in_row = False
             for row in self._rows.end_row():
@@ -240,7 +240,7 @@ class _Reader:
         if self._preformatted:
             text = text.strip("\n").rstrip()
             if self._code and text:
-                text = f"```\n{text}\n```"  # as in Markdown, so that code is known from prose
+                text = f"```\n{text}\n```"  # as in Markdown, to mark it as code
             self._code = False
         else:
             text = "\n".join(filter(None, (" ".join(line.split()) for line in text.split("\n"))))
@@ -253,7 +253,7 @@ class _Reader:
         self._marker = ""
 
     def _end_raised(self, text: str) -> None:
-        """Write what was raised: a note's number as "[1]", which ends no sentence, else an exponent."""
+        """Write raised text: a note's number as "[1]", which does not end a sentence; else an exponent."""
         number, before = text.strip(), self._words[-1][-1:] if self._words else ""
         refers = number.isalnum() if self._refers else number.isdigit() and before in tuple(".!?")
         self._refers, self._raised = False, None

@@ -1,4 +1,4 @@
-"""Used while folders are listed: the files that nobody means when they name a folder."""
+"""The files that are left out when a folder is listed: built-in patterns, `.gitignore` and the caller's."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from adaptive_rag.errors import InputError
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
 
-# What programs put there: other people's code, caches, lists of versions. Hidden files are left out as well.
+# Files that programs create: installed packages, caches, lock files. Hidden files are left out as well.
 _OF_PROGRAMS = (
     "node_modules/",
     "bower_components/",
@@ -25,35 +25,35 @@ _OF_PROGRAMS = (
     "*.egg-info/",
     "package-lock.json",
     "*.min.js",
-    "~$*",  # what Word writes beside a document while it is open
+    "~$*",  # a file that Word keeps beside an open document
 )
 _OF_VIRTUAL_ENVIRONMENT = "pyvenv.cfg"
 _GITIGNORE = ".gitignore"
 _LONGEST_GITIGNORE = 100_000
-# With more stars a long name is tried in so many ways that it takes minutes.
+# With more stars, matching a long name can take minutes.
 _MOST_STARS = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Patterns:
-    """Which files of a folder are wanted, in patterns as `.gitignore` has them: "*.md", "/drafts/"."""
+    """The files of a folder to read, as patterns in the form of `.gitignore`: "*.md", "/drafts/"."""
 
     include: Sequence[str] = ()
-    """Only files that one of these names; none means all."""
+    """Read only files that match one of these; empty means all files."""
     exclude: Sequence[str] = ()
-    """Left out as well. One that begins with "!" wants what is otherwise left out: "!node_modules/"."""
+    """Leave these out as well. A "!" brings back files that are left out otherwise: "!node_modules/"."""
 
 
 EVERY_FILE = Patterns()
 
 
 class Ignored:
-    """Tells of what lies below one folder whether it is left out.
+    """Decides which paths below a folder are left out.
 
     `Patterns.exclude` has the last word, then the `.gitignore` nearest to the file, then the built-in list.
 
     Raises:
-        InputError: a pattern cannot be read.
+        InputError: a pattern is not valid.
     """
 
     def __init__(self, root: Path, patterns: Patterns, may_read: Callable[[Path], bool]) -> None:
@@ -66,17 +66,17 @@ class Ignored:
         self._in_folder = cache(self._find_specs)
 
     def holds_folder(self, folder: Path) -> bool:
-        """Tell whether a folder is left out with all that is in it."""
+        """Tell whether a folder is left out, with everything in it."""
         return self._names(folder, "/", default=os.path.isfile(folder / _OF_VIRTUAL_ENVIRONMENT))
 
     def holds_file(self, path: Path) -> bool:
-        """Tell whether a file is left out where its folders are not."""
+        """Tell whether a file is left out, given that its folders are not."""
         if self._include and not self._include.match_file(path.relative_to(self._root).as_posix()):
             return True
         return self._names(path, "", default=False)
 
     def holds(self, path: Path) -> bool:
-        """Tell whether a path is left out, by itself or with a folder that leads to it."""
+        """Tell whether a path is left out, by itself or with a folder above it."""
         above = [self._root / folder for folder in path.relative_to(self._root).parents if folder.name]
         own = self.holds_folder if os.path.isdir(path) else self.holds_file
         return any(map(self.holds_folder, reversed(above))) or own(path)
@@ -88,7 +88,7 @@ class Ignored:
         return default
 
     def _find_specs(self, parent: Path) -> list[tuple[str, GitIgnoreSpec]]:
-        """Return the patterns that may name files of a folder, each with the way from its root to there."""
+        """Return the patterns that apply in a folder, each with the path that leads there from its own."""
         above = [folder for folder in (parent, *parent.parents) if folder.is_relative_to(self._root)]
         if not above:  # the root itself is never left out
             return []
@@ -102,9 +102,9 @@ class Ignored:
         if not os.path.isfile(path) or not self._may_read(path):
             return None
         patterns = list[str]()
-        with suppress(OSError), path.open("rb") as file:  # one that cannot be read names nothing
+        with suppress(OSError), path.open("rb") as file:  # an unreadable file adds no patterns
             for line in file.read(_LONGEST_GITIGNORE).decode(errors="replace").splitlines():
-                with suppress(InputError):  # nor does a line that is no pattern, in git too
+                with suppress(InputError):  # git also ignores lines that are not patterns
                     _read_patterns([line])
                     patterns.append(line)
         return _read_patterns(patterns)

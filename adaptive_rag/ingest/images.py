@@ -1,4 +1,4 @@
-"""The image loader: photos and scans of text, page by page where a TIFF holds several."""
+"""The image loader: text in photos and scans, page by page for a TIFF with several pages."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from adaptive_rag.ingest.layout import Survey
 from adaptive_rag.ingest.ocr import LONGEST_SIDE, MOST_PAGES, note_unread, read_picture
 from adaptive_rag.ingest.paragraphs import ParagraphWriter
 
-# In the memory a pixel takes 4 bytes, and 3 more where it is not stored so. A JPEG is decoded at a half, a
-# quarter or an eighth of its size, which counts.
+# In memory a pixel takes 4 bytes, and 3 more if it is not stored in this form. A JPEG is decoded at a half, a
+# quarter or an eighth of its size; the limit applies to the decoded size.
 _MOST_PIXELS = 40_000_000
-_PAGE_HEIGHT = 842  # points, which a picture is taken to be high, or wide
+_PAGE_HEIGHT = 842  # in points: the assumed length of a picture's longer side
 
 
 def load_image(path: Path, builder: TextBuilder) -> None:
-    """Write the text that an image shows into `builder`."""
+    """Write the text shown in an image into `builder`."""
     from PIL import Image, UnidentifiedImageError
 
     try:
@@ -29,7 +29,7 @@ def load_image(path: Path, builder: TextBuilder) -> None:
     except UnidentifiedImageError as error:
         raise IndexingError("is damaged, or no image of the kind that its name says. Save it anew") from error
     with image:
-        # the frames of other kinds are a film
+        # In other formats, several frames are an animation.
         pages = getattr(image, "n_frames", 1) if image.format == "TIFF" else 1
         read = []
         for at in range(min(pages, MOST_PAGES)):
@@ -47,7 +47,7 @@ def load_image(path: Path, builder: TextBuilder) -> None:
 
 
 def _decode(image: Any, at: int) -> NDArray[np.uint8]:
-    """Return a page as the models read it: small enough, on white, as blue, green and red."""
+    """Return a page in the form that the models need: reduced, on white, with channels blue, green, red."""
     from PIL import Image
 
     try:

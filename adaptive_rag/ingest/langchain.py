@@ -1,4 +1,4 @@
-"""LangChain documents in and out: an app's own documents as sources, our chunks as documents."""
+"""Conversion from LangChain documents to sources, and from chunks to LangChain documents."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 
 
 def from_langchain(documents: Iterable[Document]) -> Iterator[SourceText]:
-    """Turn an app's documents into sources; their metadata reaches every chunk.
+    """Turn an app's documents into sources; every chunk carries their metadata.
 
-    The source is `metadata["source"]`, or "document-N". Documents of the same source (a PDF loader's
-    pages) become one source, in the order they come; no chunk crosses from one to the next. The page
-    is `metadata["page_label"]` where that is a number, else `metadata["page"]` plus 1, since
-    LangChain's PDF loaders count pages from 0.
+    The source is `metadata["source"]`, or "document-N". Documents with the same source (such as the pages
+    from a PDF loader) become one source, in their order; no chunk crosses from one to the next. The page is
+    `metadata["page_label"]` if that is a number, else `metadata["page"]` plus 1, since LangChain's PDF
+    loaders count pages from 0.
 
     Raises:
-        ConfigurationError: something is not a document.
+        ConfigurationError: an item is not a document.
     """
     grouped: dict[str, list[Document]] = {}
     for number, document in enumerate(documents, start=1):
@@ -41,9 +41,9 @@ def from_langchain(documents: Iterable[Document]) -> Iterator[SourceText]:
 def to_document(chunk: Chunk) -> Document:
     """Turn a chunk or a candidate into a LangChain document.
 
-    Its metadata follows LangChain's habits (`source`, `page`, `start_index`), but for one thing: `page`
-    counts from 1, as viewers and our citations do; `page_label` says the same as text. `place` says in words
-    where the chunk stands: "sheet Prices, row 7".
+    Its metadata follows LangChain's conventions (`source`, `page`, `start_index`), with one exception: `page`
+    counts from 1, as viewers and our citations do; `page_label` is the same as text. `place` describes in
+    words where the chunk is: "sheet Prices, row 7".
     """
     from langchain_core.documents import Document
 
@@ -51,7 +51,7 @@ def to_document(chunk: Chunk) -> Document:
     metadata = {**chunk["metadata"], **places}
     if place := format_place(place_at(chunk, chunk["start"], chunk["end"])):
         metadata.setdefault("place", place)
-    # many vector stores take flat metadata only
+    # Many vector stores accept only flat metadata.
     for name in ("cells", "ocr_spans", "page_starts", "section_starts"):
         metadata.pop(name, None)
     if chunk["page"] is not None:

@@ -1,4 +1,4 @@
-"""Used while a PDF is read: lines on a page to running heads, paragraphs and headings."""
+"""PDF page layout: from the lines of a page to running heads, paragraphs and headings."""
 
 from __future__ import annotations
 
@@ -13,32 +13,32 @@ from statistics import median
 from adaptive_rag.ingest.cleaning import Vocabulary, clean
 from adaptive_rag.text.tables import EMPTY_CELL
 
-# how a line follows the one before
+# How a line follows the line before it.
 WRAPPED, NEW_LINE, NEW_PARAGRAPH = 0, 1, 2
 
 _BULLET = re.compile(r"[-*•▪◦‣·–—●■]\s")
 _NUMBER = re.compile(r"\(?(?:\d{1,3}|[a-z])[.)]\s")
 _CLOSED = re.compile(r"[.!?:;…][\"'”’»)\]]*\s*$")
-# what a formula's fractions and exponents fall into
+# The fragments that a formula's fractions and exponents are extracted as.
 _CRUMB = re.compile(r"(?!.*[^\W\d_]{3}).{1,12}")
 _EDGE_LINES = 3
 _HEAD_CHARS = 120
 _NUMERAL = re.compile(r"\d+|(?<!\w)[ivxlcdm]+(?!\w)")
 LEADER = re.compile(r"(?:\. ?){5}")
 _LED = re.compile(r"\s*(?:…|(?:\s?\.){2,})\s*$")
-# In type sizes: a wider gap parts two cells; beside a figure, or two, a narrower one does.
+# In type sizes: a wider gap separates two cells. With one figure beside it, or two, a narrower gap does.
 _GAPS = (1.2, 0.6, 0.4)
 FIGURE = re.compile(r"[(\[]?(?:[$£€¥] )?[-–−+$£€¥.<≤≥]*\d[\d.,%)\]*†‡–-]*(?: ?[%)]{1,2})?")
-# "$" before a figure or a dash, and "%" or ")" after one
+# "$" before a figure or a dash, and "%" or ")" after a figure.
 _SIGN, _AFTER_FIGURE = re.compile(r"[$£€¥]"), re.compile(r"\)?%|\)")
 _AMOUNT = re.compile(rf"{FIGURE.pattern}|\(?[-–—−]+\)?")
-# a place at a page's edge: top or foot, height, type size
+# A position at a page's edge: top or foot, height, type size.
 _Slot = tuple[str, int, int]
 
 
 @dataclass(slots=True)
 class Line:
-    """A line of a page: the pieces that it is set in, its box, its type."""
+    """A line of a page: its pieces of text, its bounding box and its type."""
 
     pieces: list[str]
     x0: float
@@ -49,29 +49,29 @@ class Line:
     bold: bool
     text: str = field(init=False)
     stops: list[float] = field(default_factory=list)
-    """Where what else stands at this height begins, after a wide gap."""
+    """The x positions at which texts at the same height begin after a wide gap."""
     columns: tuple[float, ...] = ()
-    """Where the columns of its table begin, if the line is a row; then each piece is a cell."""
+    """The x positions at which the table's columns begin, if the line is a row; then each piece is a cell."""
     confidence: float | None = None
-    """How sure its reading is, from 0 to 1, if it was read from a picture."""
+    """The confidence of the reading, from 0 to 1, if the line was read from a picture."""
     reach: tuple[float, float] | None = None
-    """From where to where a ruled line goes right below it, that is below no other text at its height."""
+    """The extent of a ruled line right below it, if no other text at its height is above that ruled line."""
 
     def __post_init__(self) -> None:
         self.text = " ".join(piece.strip() for piece in self.pieces).strip()
 
     def is_left_of(self, other: Line) -> bool:
-        """Tell whether another line goes on at the same height."""
+        """Tell whether another line continues this one at the same height, further right."""
         return other.x0 > self.x1 - 1 and self.is_beside(other)
 
     def is_beside(self, other: Line) -> bool:
-        """Tell whether another line stands at the same height."""
+        """Tell whether another line is at the same height."""
         shared = min(self.y1, other.y1) - max(self.y0, other.y0)
         least = max(0.1, min(self.y1 - self.y0, other.y1 - other.y0))
         return shared / least > 0.5
 
     def continues(self, other: Line) -> bool:
-        """Tell whether this is a row of the same table as another line."""
+        """Tell whether this line and another are rows of the same table."""
         return (
             bool(self.columns)
             and len(self.columns) == len(other.columns)
@@ -79,7 +79,7 @@ class Line:
         )
 
     def extend(self, other: Line) -> None:
-        """Take in a line that stands on the same height further right."""
+        """Append a line that stands at the same height, further right."""
         self.pieces += other.pieces
         if other.x0 - self.x1 > 1.2 * self.size:
             self.stops.append(other.x0)
@@ -92,7 +92,7 @@ class Line:
 
 
 def side_by_side(lines: Sequence[Line]) -> list[list[Line]]:
-    """Group what stands side by side: wide gaps and table cells cut a line into several."""
+    """Group lines that stand side by side: wide gaps and table cells split a line into several."""
     groups: list[list[Line]] = []
     before: Line | None = None
     for line in lines:
@@ -106,19 +106,19 @@ def side_by_side(lines: Sequence[Line]) -> list[list[Line]]:
 
 
 def is_sign(text: str) -> bool:
-    """Tell a currency sign."""
+    """Tell whether a text is a currency sign."""
     return _SIGN.fullmatch(text) is not None
 
 
 def _is_one_figure(left: str, right: str) -> bool:
-    """Tell whether two texts side by side are one figure: "$" and "1,250", or "34.1" and "%"."""
+    """Tell whether two adjacent texts are one figure: "$" and "1,250", or "34.1" and "%"."""
     if is_sign(left):
         return _AMOUNT.fullmatch(right) is not None
     return bool(_AMOUNT.fullmatch(left) and _AFTER_FIGURE.fullmatch(right))
 
 
 def parts_cells(left: str, right: str, gap: float) -> bool:
-    """Tell whether a gap, in type sizes, parts two words into cells; a sign and a leader need none."""
+    """Tell whether a gap, in type sizes, separates two cells; a currency sign or leader dots need no gap."""
     if _is_one_figure(left, right):
         return False
     begins = is_sign(right) and (_AMOUNT.fullmatch(left) or _AFTER_FIGURE.fullmatch(left))
@@ -127,12 +127,12 @@ def parts_cells(left: str, right: str, gap: float) -> bool:
 
 
 def with_whole_figures(lines: Iterable[Line]) -> list[Line]:
-    """Join the currency sign at the left of a column to its figure, and "%" at the right."""
+    """Join a currency sign at the left of a column to its figure, and "%" at the right."""
     joined: list[Line] = []
     for line in lines:
         before = joined[-1] if joined else None
         if before and before.is_left_of(line) and _is_one_figure(before.text, line.text):
-            # its column stands where the figures do, of which some have no sign
+            # The column is aligned on the figures, since some of them have no sign.
             place = line if is_sign(before.text) else before
             joined[-1] = replace(place, pieces=[f"{before.text} {line.text}"])
         else:
@@ -141,7 +141,7 @@ def with_whole_figures(lines: Iterable[Line]) -> list[Line]:
 
 
 def levels(lines: Iterable[Line]) -> list[list[Line]]:
-    """Group the lines that stand at one height, from left to right, and the groups from above."""
+    """Group lines at the same height, each group from left to right, the groups from top to bottom."""
     found: list[list[Line]] = []
     for line in sorted(lines, key=lambda line: line.y0 + line.y1):
         if found and found[-1][0].is_beside(line):
@@ -152,7 +152,7 @@ def levels(lines: Iterable[Line]) -> list[list[Line]]:
 
 
 def merge(group: Sequence[Line]) -> Line:
-    """Make one line of what stands side by side."""
+    """Merge lines that stand side by side into one line."""
     merged = replace(group[0], pieces=list(group[0].pieces), stops=list(group[0].stops))
     for line in group[1:]:
         merged.extend(line)
@@ -160,12 +160,12 @@ def merge(group: Sequence[Line]) -> Line:
 
 
 def least_gap(left: str, right: str) -> float:
-    """Return how wide a gap parts two texts into cells, in type sizes: figures stand closer than words."""
+    """Return the least gap between two cells, in type sizes: figures stand closer together than words."""
     return _GAPS[sum(bool(FIGURE.fullmatch(text) or is_sign(text)) for text in (left, right))]
 
 
 def make_row(cells: Sequence[Sequence[Line]], columns: tuple[float, ...]) -> Line:
-    """Make a table's row of the lines in its cells, of which some may be empty, and one is not."""
+    """Make a table row from the lines of its cells; some cells may be empty, but not all."""
     lines = [line for cell in cells for line in cell]
     return Line(
         [_text_of(cell) or EMPTY_CELL for cell in cells],
@@ -181,7 +181,7 @@ def make_row(cells: Sequence[Sequence[Line]], columns: tuple[float, ...]) -> Lin
 
 
 def _text_of(cell: Sequence[Line]) -> str:
-    """Return the lines of a cell, without the dots that lead to the next one."""
+    """Return the text of a cell, line by line, without leader dots."""
     return "\n".join(_LED.sub("", merge(group).text) for group in side_by_side(cell))
 
 
@@ -190,7 +190,7 @@ def _least_sure(lines: Sequence[Line]) -> float | None:
 
 
 class Survey:
-    """What a first pass over all pages learns: words, type sizes, and the lines that recur at the edges."""
+    """The results of a first pass over all pages: words, type sizes, and lines that recur at page edges."""
 
     def __init__(self) -> None:
         self.vocabulary = Vocabulary()
@@ -202,7 +202,7 @@ class Survey:
         self.lines = 0
 
     def add(self, lines: Sequence[Line]) -> None:
-        """Take in one page."""
+        """Add the lines of one page."""
         self._pages += 1
         self.lines += len(lines)
         self.vocabulary.learn(line.text for line in lines)
@@ -210,7 +210,7 @@ class Survey:
             self._sizes[round(line.size, 1)] += len(line.text)
             self._bold[line.bold] += len(line.text)
         for slot, line in _edge_lines(lines):
-            # a head may hold the book's title on one side and the chapter's on the other
+            # A running head may hold the book's title on one side and the chapter's title on the other.
             keys = {_NUMERAL.sub("#", clean(piece).strip().casefold()) for piece in line.pieces}
             self._edges.update((slot[0], key) for key in keys)
             self._slots.setdefault(slot, []).append(keys)
@@ -228,9 +228,9 @@ class Survey:
     def body(self, lines: Sequence[Line]) -> list[Line]:
         """Return a page's lines without its running heads and feet.
 
-        A place at the page's edge (height and type size) belongs to heads when most of the lines that
-        stand there recur on other pages, numbers aside. Then whatever stands there goes, so that the
-        head of a short chapter goes with the others.
+        A position at the page's edge (height and type size) belongs to running heads if most of the lines
+        there recur on other pages, apart from numbers. Then every line in that position is dropped, so that
+        the head of a short chapter is dropped like the others.
         """
         dropped = {id(line) for slot, line in _edge_lines(lines, alone=True) if slot in self._heads}
         kept = [line for line in lines if id(line) not in dropped]
@@ -249,10 +249,11 @@ class Survey:
 
 
 def _edge_lines(lines: Sequence[Line], *, alone: bool = False) -> Iterator[tuple[_Slot, Line]]:
-    """Yield the lines set apart from the body at the top and the foot of a page, with their place.
+    """Yield the lines at the top and foot of a page that are set apart from the body, with their position.
 
-    Only what a gap or a smaller type parts from the body can be a head; a page whose every line could
-    be one tells nothing, unless `alone` says that heads are known and this page may hold no more.
+    Only lines that a gap or a smaller type separates from the body can be running heads. A page on which
+    every line could be one yields nothing, unless `alone` says that the running heads are known and that the
+    page may hold nothing else.
     """
     ordered = sorted(lines, key=lambda line: line.y0)
     if not ordered:
@@ -261,7 +262,7 @@ def _edge_lines(lines: Sequence[Line], *, alone: bool = False) -> Iterator[tuple
     found = []
     for edge, inward in (("top", ordered), ("foot", ordered[::-1])):
         for count, line in enumerate(inward[:_EDGE_LINES], start=1):
-            # the first row of a long table is no running head, though "4.20" recurs on other pages
+            # The first row of a long table is not a running head, though "4.20" recurs on other pages.
             in_table = sum(other.continues(line) for other in ordered) > _EDGE_LINES
             if len(line.text) > _HEAD_CHARS or in_table:
                 break
@@ -274,7 +275,7 @@ def _edge_lines(lines: Sequence[Line], *, alone: bool = False) -> Iterator[tuple
 
 
 class Flow:
-    """Decides how each line of a page follows the one before; made anew for every page."""
+    """Decides how each line of a page follows the line before it; created anew for each page."""
 
     def __init__(self, lines: Sequence[Line]) -> None:
         self.lines = lines
@@ -286,32 +287,32 @@ class Flow:
                 self._rows |= {index, index + 1}
 
     def column(self, line: Line) -> tuple[float, float]:
-        """Return the left and right edge of the lines that stand under and over `line`."""
+        """Return the left and right edge of the text column that `line` is in."""
         place = line.x0, line.size
         if place not in self._columns:
             reach = 4 * line.size
-            # a damaged page may have type of no size, which reaches nothing
+            # On a damaged page the type size may be 0; then no line is near.
             near = (other for other in self.lines if abs(other.x0 - line.x0) < reach)
-            # a title of larger type and a table may stand across several columns
+            # A title in larger type or a table may span several columns.
             beside = [line, *(other for other in near if not other.columns and not unlike(other, line))]
             self._columns[place] = min(other.x0 for other in beside), max(other.x1 for other in beside)
         return self._columns[place]
 
     def relation(self, index: int) -> int:
-        """Say how `lines[index]` follows the line before it on this page."""
+        """Return how `lines[index]` follows the line before it on this page."""
         before, line = self.lines[index - 1], self.lines[index]
         step = line.y0 - before.y0
         if line.columns or before.columns:
             return NEW_LINE if line.continues(before) else NEW_PARAGRAPH
         if index in self._rows:
             return NEW_LINE if index - 1 in self._rows else NEW_PARAGRAPH
-        if index - 1 in self._rows:  # the rest of a cell, or what follows the table
+        if index - 1 in self._rows:  # the rest of a cell, or text after the table
             return NEW_LINE if line.x0 - before.x0 > line.size else NEW_PARAGRAPH
         if abs(step) < 0.95 * self._pitch and (_CRUMB.fullmatch(before.text) or _CRUMB.fullmatch(line.text)):
             return WRAPPED
         if unlike(before, line):
             return NEW_PARAGRAPH
-        if step < -0.5 * line.size:  # the next column
+        if step < -0.5 * line.size:  # the line begins the next column
             return self.relation_across(self, line)
         if step > 1.45 * max(self._pitch, 1.05 * line.size):
             return NEW_PARAGRAPH
@@ -324,7 +325,7 @@ class Flow:
         return WRAPPED
 
     def relation_across(self, following: Flow, line: Line) -> int:
-        """Say how the first line of the next page (or column) follows the last line of this one."""
+        """Return how the first line of the next page (or column) follows the last line of this one."""
         last = self.lines[-1] if following is not self else self.lines[self.lines.index(line) - 1]
         if line.continues(last):
             return NEW_LINE
@@ -337,7 +338,7 @@ class Flow:
         return NEW_PARAGRAPH if self.ends_early(last, line) else WRAPPED
 
     def ends_early(self, before: Line, line: Line) -> bool:
-        """Tell a line that was ended on purpose: the next word would have fitted on it."""
+        """Tell whether a line was ended on purpose: the next word would have fitted on it."""
         word = line.text.split(maxsplit=1)[0]
         room = self.column(before)[1] - before.x1
         needed = (len(word) + 1) * (before.x1 - before.x0) / max(1, len(before.text))
@@ -367,10 +368,10 @@ class Flow:
 
 
 def _pitch(lines: Sequence[Line]) -> float:
-    """Return the usual step from a line down to the next."""
+    """Return the usual distance from one line to the next."""
     return median([b.y0 - a.y0 for a, b in pairwise(lines) if b.y0 - a.y0 > 1] or [0.0])
 
 
 def unlike(a: Line, b: Line) -> bool:
-    """Tell lines of another type size or weight apart."""
+    """Tell whether two lines differ in type size or weight."""
     return a.bold != b.bold or abs(a.size - b.size) > 0.1 * max(a.size, b.size)

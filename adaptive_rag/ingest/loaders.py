@@ -1,8 +1,8 @@
-"""The table of loaders: what reads which kind of file; a new format is one new file and one row here.
+"""The table of loaders by kind of file. To add a format, add one file and one row here.
 
-A loader is imported when a file of its kind is met, so no format costs anything to those who do not use
-it. All of them are our own, because spans, pages and section headings must be exact, which LangChain's
-collection of loaders (langchain-community) keeps none of.
+A loader is imported when the first file of its kind is read, so formats that are not used cost nothing. All
+loaders are our own: spans, pages and section headings must be exact, and LangChain's collection of loaders
+(langchain-community) keeps none of them.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ from adaptive_rag.text.suffixes import SUFFIXES
 
 @dataclass(frozen=True, slots=True)
 class Loader:
-    """One row: the suffixes of a kind of file, and the function that writes its text into a builder.
+    """A row of the table: the suffixes of a kind of file, and the function that writes its text to a builder.
 
-    The function raises IndexingError when it cannot read the file, with a reason that reads on from the
-    file's name: "is encrypted". What it could read only in part it adds to the builder's notes. It runs in
-    a worker: whatever else it raises or does there costs this file alone.
+    If the function cannot read the file, it raises IndexingError with a reason that continues from the file's
+    name: "is encrypted". It adds a note to the builder for what it could read only in part. It runs in a
+    worker: any other error or crash affects only this file.
     """
 
     suffixes: tuple[str, ...]
     function: str
     """The function as "module:name"."""
     extra: str | None = None
-    """The extra of adaptive-rag that brings `package`, if the loader needs one."""
+    """The extra of adaptive-rag that installs `package`, if the loader needs one."""
     package: str | None = None
     by_content: bool = False
-    """Whether a file that holds another kind than its suffix says is read by the loader of that kind."""
+    """Whether a file whose content is of another kind than its suffix is read by the loader of that kind."""
 
     def __call__(self, path: Path, builder: TextBuilder) -> None:
         """Import the loader and read a file with it."""
@@ -55,7 +55,7 @@ _CODE = ".py .js .mjs .cjs .jsx .ts .tsx .java .kt .scala .c .h .cc .cpp .hpp .c
 _CODE += " .lua .r .jl .sh .sql"
 _XML = ".xml .docbook .dbk .jats .nxml .tei .rss .atom .opml .fb2 .xhtml .fodt .fods .fodp"
 
-# by kind of file
+# By kind of file.
 LOADERS: dict[str, Loader] = {
     "PDF": Loader(SUFFIXES["PDF"], "adaptive_rag.ingest.pdf:load_pdf", by_content=True),
     "text": Loader((".txt", ".text", ".prn"), "adaptive_rag.ingest.text:load_text"),
@@ -122,5 +122,5 @@ def find_loader(path: Path) -> Loader | None:
 
 
 def list_suffixes() -> str:
-    """Name the suffixes that are read, for a message: ".pdf, .txt, .text"."""
+    """Return the supported suffixes as text for a message: ".pdf, .txt, .text"."""
     return ", ".join(suffix for loader in LOADERS.values() for suffix in loader.suffixes)

@@ -1,4 +1,4 @@
-"""The loaders of mails: records of what is new in each, of what it quotes, and of what is attached."""
+"""The mail loaders: records for a mail's new text, for the messages it quotes, and for its attachments."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from adaptive_rag.ingest.documents import TextBuilder, printable
 from adaptive_rag.ingest.html import write_page
 from adaptive_rag.ingest.text import decode
 
-# Mails in mails, and quotes in quotes.
+# The deepest nesting of mails in mails, and of quotes in quotes.
 _DEEPEST = 10
 _LONGEST_HEADER = 300
 _SHOWN = ("Subject", "From", "To", "Cc")
-# as mbox parts its messages: "From ana@example.org Tue Mar 12 10:42:00 2024", after a blank line
+# How mbox separates messages: "From ana@example.org Tue Mar 12 10:42:00 2024", after a blank line.
 _BEGIN = re.compile(rb"(?:\A|(?<=\n\n)|(?<=\n\r\n))From [^\n]{3,200}\d{4}[^\n]{0,40}\n")
 _ESCAPED = re.compile(rb"^>(>*From )", re.MULTILINE)
-# "On Tue, 12 Mar 2024, Ana wrote:", which may go over two lines
+# "On Tue, 12 Mar 2024, Ana wrote:", which may continue on a second line.
 _ATTRIBUTION = re.compile(
     r"^(?:On|Am|Le|El|Il|Op|Em) [^\n]{5,200}(?:\n[^\n]{1,100})?"
     r"\b(?:wrote|writes|schrieb|écrit|escribió|scritto|schreef|escreveu)\b[^\n]{0,80}:[ \t]*$",
     re.MULTILINE,
 )
-# what Outlook and others put above the message that they quote or forward
+# What Outlook and other programs put above a quoted or forwarded message.
 _OLDER = re.compile(
     r"^[ \t]*-{2,} ?(?:original message|forwarded message|ursprüngliche nachricht|weitergeleitete nachricht|"
     r"message d'origine|mensaje original)[^\n]{0,40}$|"
@@ -44,7 +44,7 @@ _OLDER = re.compile(
 
 
 def load_eml(path: Path, builder: TextBuilder) -> None:
-    """Write a mail into `builder`: its headers and text, what it quotes, and what is attached to it."""
+    """Write a mail into `builder`: its headers and text, the messages it quotes, and its attachments."""
     message = email.message_from_bytes(path.read_bytes())
     if not any(name in message for name in ("From", "Subject", "Date", "To", "Received")):
         raise IndexingError("is no mail: it begins with no line such as From: or Subject:")
@@ -52,14 +52,14 @@ def load_eml(path: Path, builder: TextBuilder) -> None:
 
 
 def add_mail(message: Message, builder: TextBuilder) -> None:
-    """Write a whole mail into `builder`, and name the document by its subject."""
+    """Write a whole mail into `builder`, and use its subject as the document's title."""
     _add_message(message, builder, set())
     if subject := _header(message, "Subject"):
         builder.metadata["title"] = subject
 
 
 def load_mbox(path: Path, builder: TextBuilder) -> None:
-    """Write the mails of a mailbox into `builder`, in the order in which they lie there."""
+    """Write the mails of a mailbox into `builder`, in the mailbox's order."""
     data = path.read_bytes()
     starts = list(_BEGIN.finditer(data))
     if not starts:
@@ -73,14 +73,14 @@ def load_mbox(path: Path, builder: TextBuilder) -> None:
 
 
 def _add_message(message: Message, builder: TextBuilder, said: set[str], depth: int = 1) -> None:
-    """Add a message's headers and new text as one record, and all else that it holds as others.
+    """Add a message's headers and new text as one record, and its other contents as further records.
 
-    A quote is left out where all of it is `said` by a message that was read before.
+    A quote is left out if all its lines are in `said`, the lines of the messages read before.
     """
     texts: list[str] = []
     attached: list[Message] = []
     inner: list[Message] = []
-    read = TextBuilder()  # whose notes say what encoding was guessed
+    read = TextBuilder()  # its notes report a guessed encoding
     for part in _parts(message):
         if part.get_content_type() == "message/rfc822":
             inner += _mails_in(part)
@@ -118,12 +118,12 @@ def _add_message(message: Message, builder: TextBuilder, said: set[str], depth: 
 
 
 def _mails_in(part: Message) -> list[Message]:
-    """Return the mails that a part of type message/rfc822 holds, some packed as base64 against the rules."""
+    """Return the mails in a message/rfc822 part; some are base64-encoded, against the standard."""
     mails = [each for each in part.get_payload() if isinstance(each, Message)]
     encoding = str(part.get("Content-Transfer-Encoding", "")).strip().lower()
     if encoding not in ("base64", "quoted-printable"):
         return mails
-    # the parser took the packed text for the body of a mail without headers
+    # The parser took the encoded text for the body of a mail without headers.
     packed = "".join(str(each.get_payload()) for each in mails if not each.keys())
     unpack = binascii.a2b_base64 if encoding == "base64" else quopri.decodestring
     try:
@@ -133,7 +133,7 @@ def _mails_in(part: Message) -> list[Message]:
 
 
 def _parts(message: Message, depth: int = 0) -> Iterator[Message]:
-    """Yield the parts to read; of alternatives the first plain text that says something, else the last."""
+    """Yield the parts to read; of alternatives, the first that has plain text, else the last."""
     if not message.is_multipart() or message.get_content_type() == "message/rfc822":
         yield message
         return
@@ -169,9 +169,9 @@ def _lines(text: str) -> set[str]:
 
 
 def split_quotes(text: str, depth: int = 0) -> tuple[str, list[tuple[str, str]]]:
-    """Part a mail's new text from the older messages below it, each as what stands above it and its text.
+    """Split a mail's new text from the older messages below it, each as its attribution and its text.
 
-    Quotes between the lines of a reply stay with it, each line behind its ">": the reply needs them.
+    Quotes between the lines of a reply stay in it, each line after its ">", since the reply refers to them.
     """
     found = [match for pattern in (_ATTRIBUTION, _OLDER) if (match := pattern.search(text))]
     trailing = re.search(r"(?:^>[^\n]*(?:\n[ \t]*)*)+\Z", text, re.MULTILINE)
@@ -188,7 +188,7 @@ def split_quotes(text: str, depth: int = 0) -> tuple[str, list[tuple[str, str]]]
 
 
 def _goes_to_the_end(text: str) -> bool:
-    """Tell whether what follows an attribution is all quoted, or none of it is marked."""
+    """Tell whether the text after an attribution is entirely marked as quoted, or not at all."""
     marked = [line.startswith(">") for line in text.splitlines() if line.strip()]
     return all(marked) or not any(marked)
 
@@ -210,15 +210,15 @@ def _metadata(message: Message) -> dict[str, Any]:
 
 
 def _header(message: Message, name: str) -> str:
-    """Return a header as people read it, on one line and cut where it is endless."""
+    """Return a header as readable text, on one line and cut to a maximum length."""
     value = message.get(name)
-    # encoded, a header is a few times as long
+    # An encoded header is a few times as long.
     return _plain(str(value)[: 8 * _LONGEST_HEADER])[:_LONGEST_HEADER] if value is not None else ""
 
 
 def _plain(value: str) -> str:
-    """Return the words of a header: "café" for "=?utf-8?q?caf=C3=A9?="; what is wrong stays as it is."""
-    with suppress(LookupError, ValueError):  # unknown encodings, and bytes that are none of theirs
+    """Decode a header: "café" for "=?utf-8?q?caf=C3=A9?="; invalid parts stay as they are."""
+    with suppress(LookupError, ValueError):  # unknown encodings, and bytes that are invalid in theirs
         value = str(make_header(decode_header(value)))
     return " ".join(value.split())
 
@@ -230,6 +230,6 @@ def _date(message: Message) -> datetime | None:
 
 
 def _name_of(part: Message) -> str:
-    """Return the name of an attachment without the folders that it may claim; "" where it has none."""
+    """Return an attachment's name without any folders in it; "" if it has no name."""
     name = part.get_filename() or ""
     return printable(PurePosixPath(_plain(name).replace("\\", "/")).name)

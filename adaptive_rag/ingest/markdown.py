@@ -1,4 +1,4 @@
-"""The loader of Markdown: what a reader of the page sees, each line where the file has it."""
+"""The Markdown loader: the text that a reader of the page sees, each line with its number in the file."""
 
 from __future__ import annotations
 
@@ -21,28 +21,28 @@ if TYPE_CHECKING:
 _ATX = re.compile(r"^ {0,3}(#{1,6})[ \t]+([^ \t\n].*)$", re.MULTILINE)
 _SETEXT = re.compile(r"^(?! {0,3}(?:[-=#>|*+]|\d+[.)] ))(\S[^\n]*)\n {0,3}(=+|-{3,})[ \t]*$", re.MULTILINE)
 _EMPHASIS = re.compile(r"[*`]+|(?<!\w)_+|_+(?!\w)")
-# "Storms ##"
+# Closing signs: "Storms ##".
 _CLOSING = re.compile(r"(?<=[ \t])#+\s*$")
-# "{3,}+" gives nothing back of what it took, so that a long line of backticks is not tried at each of them
+# "{3,}+" is possessive, so that a long line of backticks is not tried again from each backtick.
 _FENCE = re.compile(
     r"^ {0,3}(`{3,}+|~{3,}+)[^\n]*\n.*?(?:^ {0,3}\1[`~]*[ \t]*$|\Z)", re.MULTILINE | re.DOTALL
 )
-# a longer line is no heading, and would only be cut
+# A longer line is not a heading, and would only be cut.
 _LONGEST_HEADING = 1000
-# "```{note} Title" of MyST holds text, but for these
+# A MyST directive, "```{note} Title", holds text, except for the kinds listed here.
 _DIRECTIVE = re.compile(
     r"\s*\{(?!code|source|literal|math|mermaid|raw|parsed|doctest|eval|auto)"
     r"(?P<unseen>toc|only|index|include|contents|bibliography|image|figure)?[\w:+-]*\}(?P<title>.*)"
 )
 _OPTION = re.compile(r"[ \t>]*:[\w-]+:.*")
-# "!!! note", "??? tip" and "=== "Tab"" of MkDocs stand above text that is indented
+# "!!! note", "??? tip" and "=== "Tab"" of MkDocs are followed by indented text.
 _ABOVE_TEXT = re.compile(r"[ \t]*(?:!!!|\?\?\?\+?|===\+?)[ \t]+\S.*")
-# How deep such text stands in other text of the kind, as far as it is read.
+# The deepest nesting of such text that is read.
 _DEEPEST = 5
 
 
 def load_markdown(path: Path, builder: TextBuilder) -> None:
-    """Write what a Markdown file shows into `builder`, and note its headings and front matter."""
+    """Write the visible text of a Markdown file into `builder`, and note its headings and front matter."""
     builder.keeps_lines = True
     text = decode(path.read_bytes(), builder)
     start = take_front_matter(text, builder)
@@ -51,9 +51,9 @@ def load_markdown(path: Path, builder: TextBuilder) -> None:
 
 
 def add_markdown(text: str, builder: TextBuilder) -> None:
-    """Append what a reader of Markdown sees, line by line, and note its headings; code blocks hold none.
+    """Append the visible text of Markdown, line by line, and note its headings; code blocks have none.
 
-    Headings, lists, tables, emphasis, code and links to the web stay as Markdown has them.
+    Headings, lists, tables, emphasis, code and links to the web keep their Markdown form.
     """
     kept = Kept()
     text = without_signs(text)
@@ -71,7 +71,7 @@ def add_markdown(text: str, builder: TextBuilder) -> None:
 
 
 def _keep_code(text: str, kept: Kept, depth: int = 0) -> str:
-    """Return a text with signs for its blocks of code, and without what frames text as if it were code."""
+    """Replace code blocks by placeholders, and remove the markup of text that only looks like code."""
     if is_deep(text) or depth > _DEEPEST:
         return _FENCE.sub(
             lambda block: kept.keep(block[0].rstrip("\n")) + "\n" * block[0].endswith("\n"), text
@@ -97,7 +97,7 @@ def _keep_code(text: str, kept: Kept, depth: int = 0) -> str:
 
 
 def _read_directive(directive: re.Match[str], block: list[str], kept: Kept, depth: int) -> list[str]:
-    """Return the lines in a directive of MyST, its title in place of the line that opens it."""
+    """Return the lines inside a MyST directive, with its title in place of its opening line."""
     if directive["unseen"] or len(block) == 1:
         return [""] * len(block)
     inside = ["" if _OPTION.fullmatch(line) else line for line in block[1:]]
@@ -107,7 +107,7 @@ def _read_directive(directive: re.Match[str], block: list[str], kept: Kept, dept
 
 @cache
 def _parser() -> MarkdownIt:
-    """Return a parser of CommonMark that finds blocks, and leaves alone what stands in them."""
+    """Return a CommonMark parser that finds blocks and does not parse the text inside them."""
     from markdown_it import MarkdownIt
 
     markdown = MarkdownIt("commonmark", {"maxNesting": 100})

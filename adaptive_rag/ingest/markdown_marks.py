@@ -1,4 +1,4 @@
-"""The second step of reading Markdown: what a page makes of the marks within its text."""
+"""The second step of reading Markdown: replace the marks within the text by what a page shows."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from adaptive_rag.ingest.html import write_html
 from adaptive_rag.ingest.marks import SIGN, Kept, Step, follow, read_role, without_signs
 from adaptive_rag.ingest.templates import TAG, read_tag
 
-# What later steps must not see. A piece ends where another one of its kind begins, so that what never ends
-# is not looked at again and again.
+# What later steps must not see. A piece ends where another piece of its kind begins, so that a piece that is
+# never closed is not searched again and again.
 _APART = re.compile(
     r"(?P<escape>\\.)|(?P<ticks>`+)"
     r"|(?P<formula>\$\$[^$]{1,3000}+\$\$|(?<![\w$])\$(?=[^\s$])[^$\n]{1,300}+\$(?![\d$]))"
@@ -38,7 +38,7 @@ _WORDS = re.compile(
 )
 _TABLE = re.compile(r"<table\b(?:(?!<table\b).)*?</table\s*>", re.IGNORECASE | re.DOTALL)
 _ENTITY = re.compile(r"&(?:[A-Za-z][A-Za-z0-9]{1,31}|#\d{1,7}|#[xX][0-9A-Fa-f]{1,6});")
-# what stands for a tag that parts words: "one<br>two"
+# Tags that separate words and are replaced by a blank: "one<br>two".
 _PARTS = re.compile(r"br|hr|p|div|t[dhr]|d[dt]|li|h[1-6]|summary|option", re.IGNORECASE)
 
 _LABEL = r"(?:[^\[\]\\]|\\.|\[(?:[^\[\]\\]|\\.){0,300}+\]){0,600}+"
@@ -65,11 +65,11 @@ _WIKI = re.compile(
 )
 _FILE = re.compile(r".*\.(?:png|jpe?g|gif|svg|webp|avif|bmp|mp[34]|m4a|mov|webm|wav|ogg|pdf|canvas)", re.I)
 _SIZE = re.compile(r"\s*\d+(?:x\d+)?\s*")
-# "dev.setup", "setup-guide", "#windows": a name that no one reads as words
+# "dev.setup", "setup-guide", "#windows": an identifier rather than words.
 _SLUG = re.compile(r"[\w-]*+(?:[./-][\w-]++)+(?:#.*)?|#.*|[a-z0-9_]+|.*\.md(?:#.*)?")
 _ROLE = re.compile(rf"\{{(?P<name>[A-Za-z][\w:+.-]{{0,60}})\}}(?P<sign>{SIGN})")
 
-# The frames of paragraphs: callouts, containers, titles of MkDocs, targets, contents, and the code of MDX.
+# Markup around paragraphs: callouts, containers, MkDocs titles, targets, tables of contents, and MDX code.
 _FRAMES: tuple[Step, ...] = (
     (
         r"^(?P<quote>[ \t]*(?:>[ \t]?)+)\[!(?P<kind>[\w-]{1,40})(?:\|[^\]\n]*)?\][+-]?[ \t]*(?P<title>.*)$",
@@ -91,7 +91,7 @@ _FRAMES: tuple[Step, ...] = (
         lambda found: "\n" * found[0].count("\n"),
     ),
 )
-# What stands within a line: attributes, ids of blocks, what is highlighted, addresses.
+# Markup within a line: attributes, block ids and highlighting.
 _WITHIN: tuple[Step, ...] = (
     (r"(?<!\{)\{:[^{}\n]{0,300}+\}(?!\})|(?<=[\s\])*_`\ufdd1\w.!?])\{[#.][A-Za-z][^{}\n]{0,300}+\}", ""),
     (r"(?:^|(?<=\S))[ \t]*+\^(?:[a-z0-9]{6}|[A-Za-z][\w-]{2,60})[ \t]*$", ""),
@@ -106,7 +106,7 @@ _AUTOLINK = re.compile(r"<(?:mailto:)?(https?://[^\s<>]{1,2000}+|[\w.+-]{1,64}@[
 
 
 def read_marks(text: str, kept: Kept) -> str:
-    """Return what a reader sees of Markdown, in as many lines; signs stand for what is kept of it."""
+    """Return the visible text of Markdown, in as many lines, with placeholders for kept pieces."""
     text = _set_apart(text, kept)
     text = _read_html(text, kept)
     text = _ROLE.sub(
@@ -117,7 +117,7 @@ def read_marks(text: str, kept: Kept) -> str:
 
 
 def _set_apart(text: str, kept: Kept) -> str:
-    """Keep code and formulas, and drop comments and the tags of templates, whichever begins first."""
+    """Keep code and formulas, and drop comments and template tags, in the order of the text."""
     parts, at = list[str](), 0
     code = _backtick_ends(text)
     while found := _APART.search(text, at):
@@ -143,7 +143,7 @@ def _set_apart(text: str, kept: Kept) -> str:
 
 
 def _backtick_ends(text: str) -> dict[int, int]:
-    """Return by its start where code between backticks ends: behind the next run as long in the paragraph."""
+    """Map the start of each code span to its end: after the paragraph's next backtick run of equal length."""
     gaps = [gap.start() for gap in _BLANK_LINE.finditer(text)]
     later: dict[int, tuple[int, int]] = {}
     ends: dict[int, int] = {}
@@ -157,7 +157,7 @@ def _backtick_ends(text: str) -> dict[int, int]:
 
 
 def _read_code(found: re.Match[str], kept: Kept) -> str:
-    """Keep what stands in <pre> or <code>, without the tags in it."""
+    """Keep the content of <pre> or <code>, without the tags in it."""
     code = _ENTITY.sub(
         _character, _HTML_TAG.sub(lambda tag: "" if _is_tag(tag) else tag[0], found["content"])
     )
@@ -169,9 +169,9 @@ def _read_code(found: re.Match[str], kept: Kept) -> str:
 
 
 def _read_html(text: str, kept: Kept) -> str:
-    """Return a text without tags, with a mark where a heading or an item begins; tables become rows.
+    """Remove the HTML tags from a text, mark headings and list items, and write tables as rows.
 
-    "<name>" that no page knows is a word for something to be filled in, and stays.
+    A tag that no page uses, such as "<name>", is a word to be filled in, and stays.
     """
     text = _TABLE.sub(lambda found: _read_table(found[0], kept), text)
     return _HTML_TAG.sub(lambda tag: kept.put(tag[0], _read_tag(tag)) if _is_tag(tag) else tag[0], text)
@@ -183,7 +183,7 @@ def _character(entity: re.Match[str]) -> str:
 
 
 def _is_tag(found: re.Match[str]) -> bool:
-    """Tell whether a page shows nothing of a tag: HTML's own, a component's, or one with attributes."""
+    """Tell whether a page does not show a tag itself: an HTML tag, a component, or one with attributes."""
     name, attributes = found["name"], found["attributes"]
     if name is None or name.lower() in _NAMES:
         return True
@@ -224,7 +224,7 @@ def _read_table(table: str, kept: Kept) -> str:
 
 
 def _read_container(found: re.Match[str]) -> str:
-    """Return the title of ":::note Title", but no name of a file or a component."""
+    """Return the title of ":::note Title", unless it is the name of a file or a component."""
     title = (
         re.sub(r"(?:\{[^{}]*\}|[\w-]+(?=\[|\s|$|\{))[ \t]*", "", found["rest"], count=1).strip().strip('[]"')
     )
@@ -233,14 +233,14 @@ def _read_container(found: re.Match[str]) -> str:
 
 
 def _read_links(text: str, kept: Kept) -> str:
-    """Put the words of links, images and notes in their place; links to the web stay as they are."""
+    """Replace links, images and notes by their words; links to the web keep their address."""
     addresses: dict[str, str] = {}
 
     def folded(name: str) -> str:
         return " ".join(kept.plain(name).split()).casefold()
 
     def define(found: re.Match[str]) -> str:
-        # of a template's tag nothing is left: "[page]: {{< ref page >}}"
+        # Nothing is left of an address that was a template tag: "[page]: {{< ref page >}}".
         addresses.setdefault(folded(found["name"]), found["address"] or "")
         return kept.drop(found[0]) if found["address"] else found[0]
 

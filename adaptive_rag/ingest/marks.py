@@ -1,8 +1,8 @@
-"""What markup leaves of a text: pieces that are kept as they are, and lines that stay where they are.
+"""Reading of markup in steps: placeholders for pieces that are kept, and lines that keep their number.
 
-A text is read as a reader sees it in steps. Each step puts something else in the place of some markup, and
-what later steps must not touch (code, formulas) stands in it as a sign until the end. Line ends are never
-dropped and none are added, so that each line of what is read has the number of the file's own line.
+Each step replaces some markup by what a reader sees. Pieces that later steps must not change (code, formulas)
+are replaced by placeholders until the end. Line ends are never dropped and none are added, so that each line
+keeps its line number in the file.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 
-# Two characters that no text holds: they frame the number of what is kept.
+# Two characters that occur in no text: they enclose the number of a kept piece.
 _OPEN, _CLOSE = "\ufdd0", "\ufdd1"
 _SIGN = re.compile(f"{_OPEN}(\\d+){_CLOSE}")
 SIGN = f"{_OPEN}\\d+{_CLOSE}"
-"""What stands for a kept piece, as a part of a regular expression."""
-# a pattern, and what a reader sees instead of what it finds
+"""A regular expression for the placeholder of a kept piece."""
+# A pattern, and what a reader sees instead of a match.
 Step = tuple[str, str | Callable[[re.Match[str]], str]]
 
-# Roles of reStructuredText and MyST: `label <target>` is its label.
+# Roles of reStructuredText and MyST: `label <target>` shows its label.
 _TITLED = re.compile(r"(?P<title>.+?)\s*<[^<>]*>", re.DOTALL)
 _LITERAL_ROLE = re.compile(
     r"code|command|console|envvar|file|literal|math|option|program|samp|setting|"
@@ -30,32 +30,32 @@ _UNSEEN_ROLES = ("index", "raw", "raw-html", "eval")
 
 
 class Kept:
-    """The pieces of a text that are kept as they are."""
+    """The pieces of a text that are kept unchanged."""
 
     def __init__(self) -> None:
         self._pieces: list[str] = []
         self.spans: list[tuple[int, int]] = []
-        """Where pieces of several lines stand in the text that `restore` returned last, in order."""
+        """The spans of multi-line pieces in the text that `restore` last returned, in order."""
 
     def keep(self, piece: str) -> str:
-        """Return the sign that stands for a piece until `restore`."""
+        """Store a piece and return its placeholder."""
         self._pieces.append(self.plain(piece))
         return f"{_OPEN}{len(self._pieces) - 1}{_CLOSE}"
 
     def plain(self, text: str) -> str:
-        """Return a text with the pieces in the places of their signs, but for `restore` and its spans."""
+        """Replace placeholders by their pieces, as `restore` does, but without recording spans."""
         return _SIGN.sub(lambda sign: self._pieces[int(sign[1])], text)
 
     def drop(self, text: str) -> str:
-        """Return what stays of a text that no reader sees: its line ends."""
+        """Return what remains of a text that no reader sees: its line ends."""
         return "\n" * self.plain(text).count("\n")
 
     def put(self, text: str, instead: str) -> str:
-        """Return what a reader sees instead of a text, with the line ends that it lacks behind it."""
+        """Return `instead`, followed by the line ends that it has fewer than `text`."""
         return instead + "\n" * max(0, len(self.drop(text)) - len(self.drop(instead)))
 
     def restore(self, text: str) -> str:
-        """Return a text with the pieces in the places of their signs."""
+        """Replace placeholders by their pieces, and record the spans of multi-line pieces."""
         parts, last, length = list[str](), 0, 0
         self.spans = []
         for sign in _SIGN.finditer(text):
@@ -68,18 +68,18 @@ class Kept:
         return "".join([*parts, text[last:]])
 
     def holds(self, offset: int) -> bool:
-        """Tell whether a place in the restored text is in a kept piece of several lines."""
+        """Tell whether an offset in the restored text is inside a multi-line piece."""
         at = bisect_right(self.spans, offset, key=lambda span: span[0])
         return at > 0 and offset < self.spans[at - 1][1]
 
 
 def without_signs(text: str) -> str:
-    """Return a text of the same length without the characters that frame signs."""
+    """Replace the characters that enclose placeholders, without changing the length of the text."""
     return text.replace(_OPEN, "\ufffd").replace(_CLOSE, "\ufffd")
 
 
 def follow(steps: Sequence[Step], text: str, times: int = 1) -> str:
-    """Put what a reader sees in the place of each pattern, one after the other, each up to so many times."""
+    """Apply steps one after the other, each up to `times` times."""
     for pattern, write in steps:
         for _ in range(times):
             text, found = re.subn(pattern, write, text, flags=re.MULTILINE)
@@ -89,12 +89,12 @@ def follow(steps: Sequence[Step], text: str, times: int = 1) -> str:
 
 
 def blank(found: re.Match[str]) -> str:
-    """Return what stays of a match that no reader sees: its line ends."""
+    """Return what remains of a match that no reader sees: its line ends."""
     return "\n" * found[0].count("\n")
 
 
 def read_role(name: str, content: str) -> str:
-    """Return what a reader sees of a role's content: "PEP 8" of :pep:`8`."""
+    """Return the content of a role as a reader sees it: "PEP 8" for :pep:`8`."""
     name = name.lower()
     if name in _UNSEEN_ROLES:
         return ""
@@ -109,9 +109,9 @@ def read_role(name: str, content: str) -> str:
 
 
 def tidy(before: str, after: str) -> str:
-    """Return what was read of a text, without blanks that markup leaves at the ends of lines and in others.
+    """Return the text after markup was read, without the blanks that the markup leaves on its lines.
 
-    A text so malformed that lines were lost stays as it stands.
+    If lines were lost because the text is malformed, return the text as it was before.
     """
     if before.count("\n") != after.count("\n"):
         return before
@@ -123,7 +123,7 @@ def tidy(before: str, after: str) -> str:
 
 
 def numbered_lines(text: str) -> Iterator[tuple[int, str]]:
-    """Yield each line with the place where it starts."""
+    """Yield each line with the offset at which it starts."""
     at = 0
     for line in text.split("\n"):
         yield at, line

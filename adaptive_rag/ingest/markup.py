@@ -1,6 +1,6 @@
-"""The loader of LaTeX, Org mode and the markup of wikis: what a reader sees, each line where the file has it.
+"""The loader of LaTeX, Org mode and wiki markup: the visible text, each line with its number in the file.
 
-What a command does is not worked out: its name is dropped, and what stands in its braces is kept.
+Commands are not executed: the name of a command is dropped, and the text in its braces is kept.
 """
 
 from __future__ import annotations
@@ -26,23 +26,23 @@ _ACCENTS = {
     "c": "\u0327",
     "v": "\u030c",
 }
-# how deep commands stand in one another, as far as they are read
+# The deepest nesting of commands that is read.
 _DEEPEST = 8
 
 
 class _Markup(NamedTuple):
-    """How a kind of markup writes what matters here."""
+    """The patterns of one markup language."""
 
     heading: str
-    """A line, with the groups `sign` and `title`."""
+    """A pattern for a heading line, with the groups `sign` and `title`."""
     level: Callable[[str], int]
-    """The level of a heading by its sign."""
+    """The function that returns a heading's level from its sign."""
     steps: tuple[Step, ...]
-    """Patterns, and what a reader sees instead of what they find, one after the other."""
+    """Patterns and their replacements, applied one after the other."""
     nested: tuple[Step, ...] = ()
-    """Steps before the others, each from the innermost outwards."""
+    """Steps that are applied before the others, each from the innermost match outwards."""
     kept: str = r"(?P<sign>(?!))"
-    r"""What stays as it is: formulas, listings, and the sign in "\&"."""
+    r"""A pattern for text that is kept: formulas, listings, and the sign in "\&"."""
     title: str = r"(?!)"
 
 
@@ -129,7 +129,7 @@ _MARKUPS = {
 
 
 def load_markup(path: Path, builder: TextBuilder) -> None:
-    """Write what a reader sees of a file into `builder`, and note its headings and its title."""
+    """Write the visible text of a file into `builder`, and note its headings and title."""
     builder.keeps_lines = True
     markup = _MARKUPS[path.suffix.lower()]
     text = without_signs(decode(path.read_bytes(), builder))

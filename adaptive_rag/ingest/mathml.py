@@ -1,4 +1,4 @@
-"""Used while documents are read: an equation of MathML as linear text, as those of Office are written."""
+"""MathML equations as linear text, in the same form as the equations of Office documents."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any
 from adaptive_rag.ingest.equations import grouped, scripts
 from adaptive_rag.ingest.package import local_name
 
-# What is nested deeper is read as a plain row of its characters.
+# Anything nested deeper is read as its plain characters.
 _DEEPEST = 30
-# how an equation is written for a program, and what only takes up room
+# Elements that describe the equation for a program, and elements that only take up space.
 _LEFT_OUT = ("annotation", "annotation-xml", "mphantom", "mspace", "none", "mprescripts")
-# signs with limits, and those that stand apart from what they join, as in "a = b"
+# Operators with limits; and operators that are set apart from their operands, as in "a = b".
 _LARGE, _APART = frozenset("∑∏∐∫∬∭∮⋃⋂⨁⨂"), frozenset("=<>≤≥≠≈≡→←⇒⇔∈∉⊂⊆")
-# "times" and "apply", which show nothing
+# Invisible operators, such as "times" and "apply".
 _UNSEEN = dict.fromkeys(range(0x2061, 0x2065))
 
 

@@ -13,7 +13,7 @@ from adaptive_rag.ingest.markdown import add_markdown
 from adaptive_rag.ingest.tables import read_json
 from adaptive_rag.ingest.text import decode
 
-# In characters: of what one cell printed, such as the log of a training run.
+# In characters: the most output that is read of one cell, such as the log of a training run.
 _LONGEST_OUTPUT = 20_000
 
 
@@ -46,7 +46,7 @@ def load_notebook(path: Path, builder: TextBuilder) -> None:
 
 
 def _add_output(output: Any, builder: TextBuilder) -> None:
-    """Add what a cell printed, returned or failed with; a table of a web page as its rows."""
+    """Add what a cell printed or returned, or its error; an HTML table is written as its rows."""
     page = _joined(_inside(output, "data", "text/html"))
     if "<table" in page:
         rows = TextBuilder()
@@ -67,13 +67,13 @@ def _add_block(text: str, builder: TextBuilder) -> None:
 
 
 def _joined(value: Any) -> str:
-    """Return a text, which a notebook may keep as a list of lines."""
+    """Return a text that a notebook may store as a list of lines."""
     lines = value if isinstance(value, list) else [value]
     return "".join(line for line in lines if isinstance(line, str))
 
 
 def _inside(value: Any, *names: str) -> Any:
-    """Return what lies below these names, or None where one is missing."""
+    """Return the value at a path of names, or None if a name is missing."""
     for name in names:
         value = value.get(name) if isinstance(value, dict) else None
     return value

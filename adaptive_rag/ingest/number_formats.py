@@ -1,4 +1,4 @@
-"""Used while an Excel workbook is read: a number as its cell shows it, such as "£4.20", "15%" or a date."""
+"""Excel number formats: a number as its cell shows it, such as "£4.20", "15%" or a date."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from datetime import date, datetime, timedelta
 from decimal import ROUND_HALF_UP, Decimal
 from functools import lru_cache
 
-# The numbers of the formats that a workbook does not spell out (ECMA-376, part 1, 18.8.30). A format that is
-# not here shows a number as it is.
+# The built-in formats, which workbooks refer to by number only (ECMA-376, part 1, 18.8.30). A number with a
+# format that is missing here is shown unchanged.
 BUILT_IN = {
     1: "0", 2: "0.00", 3: "#,##0", 4: "#,##0.00", 9: "0%", 10: "0.00%", 14: "yyyy-mm-dd", 15: "d-mmm-yy",
     16: "d-mmm", 17: "mmm-yy", 18: "h:mm AM/PM", 19: "h:mm:ss AM/PM", 20: "h:mm", 21: "h:mm:ss",
@@ -25,25 +25,25 @@ _DATES = {
     "yy": "%y", "mmm": "%b", "mmmm": "%B", "ddd": "%a", "dddd": "%A", "dd": "%d", "hh": "%H", "mm": "%m",
 }  # fmt: skip
 _SECONDS_PER_DAY = 86_400
-# What a date with another serial number would be no date of: Excel ends with the year 9999.
+# The first serial number that is not a date: Excel's last date is in the year 9999.
 _LAST_DAY = 2_958_466
 
-Token = tuple[str, str]  # its kind, and its text
+Token = tuple[str, str]  # its kind and its text
 
 
 def show_number(text: str, code: str, *, since_1904: bool = False) -> str:
-    """Write a number as a cell with a format shows it.
+    """Write a number as a cell with a given format shows it.
 
-    A date is written with its month's name where the format does so, else as "2025-03-01": which of day and
-    month comes first would be a matter of the reader's country.
+    A date has the name of its month if the format shows it. Otherwise it is written as "2025-03-01", since
+    the order of day and month depends on the reader's country.
 
     Args:
-        text: the number as the file has it; a day is 1 for dates.
-        code: the format, such as '#,##0.00 "kg"'. Of a format in several sections the first one counts.
+        text: the number as the file stores it; in dates, 1 is a day.
+        code: the format, such as '#,##0.00 "kg"'. Of a format with several sections the first one counts.
         since_1904: whether days are counted from 1904, as in workbooks of old Macintoshes.
 
     Raises:
-        ValueError: `text` is no number.
+        ValueError: `text` is not a number.
     """
     value = float(text)
     tokens = _tokens(code)
@@ -52,13 +52,13 @@ def show_number(text: str, code: str, *, since_1904: bool = False) -> str:
         if kinds & {"time", "elapsed"} and 0 <= value < _LAST_DAY:
             return _show_time(value, tokens, since_1904)
         return _show_digits(value, tokens)
-    except ArithmeticError:  # it has more digits than are reckoned with, or is a day after the year 9999
+    except ArithmeticError:  # too many digits for `Decimal`, or a date after the year 9999
         return _plain(value)
 
 
 @lru_cache(maxsize=1000)
 def _tokens(code: str) -> list[Token]:
-    """Cut the first section of a format into its parts; what only sets blanks or colours is left out."""
+    """Split the first section of a format into tokens; codes for spacing and colours are left out."""
     tokens: list[Token] = []
     for found in _TOKEN.finditer(code):
         kind, part = found.lastgroup, found[found.lastgroup] if found.lastgroup else ""
@@ -72,7 +72,7 @@ def _tokens(code: str) -> list[Token]:
 
 
 def _show_digits(value: float, tokens: list[Token]) -> str:
-    """Write a number with the decimals, the grouping and the words that its format gives it."""
+    """Write a number with the decimals, grouping and literal text of its format."""
     places = [at for at, (kind, _) in enumerate(tokens) if kind in ("digits", "general")]
     if not places or any(text.strip() in ("/", "E") for _, text in tokens):
         return _plain(value)
@@ -82,7 +82,7 @@ def _show_digits(value: float, tokens: list[Token]) -> str:
     )
     between = "".join(text for kind, text in tokens[places[0] : places[-1]] if kind == "text").strip()
     kind, digits = tokens[places[0]]
-    if between:  # "000-0000" sets digits apart; no count or price is written so
+    if between:  # "000-0000" separates digits; counts and prices are not written so
         return _plain(value)
     if "%" in before + after:
         value *= 100
@@ -102,7 +102,7 @@ def _show_digits(value: float, tokens: list[Token]) -> str:
 
 
 def _plain(value: float) -> str:
-    """Write a number as a cell without a format does, but large ones with all their digits."""
+    """Write a number as a cell without a format does, but with all digits of large numbers."""
     digits = Decimal(f"{value:.15g}" if value.is_integer() else f"{value:.11g}")
     return f"{digits:f}"
 
@@ -113,7 +113,7 @@ def _show_time(value: float, tokens: list[Token], since_1904: bool) -> str:
     if any(kind == "elapsed" for kind, _ in tokens):
         hours, rest = divmod(seconds, 3600)
         return f"{hours}:{rest // 60:02d}"
-    # Excel takes 1900 for a leap year; no date after its February is told from one counted so
+    # Excel takes 1900 for a leap year; dates after February 1900 are not affected by that.
     moment = datetime.combine(date(1904, 1, 1) if since_1904 else date(1899, 12, 30), datetime.min.time())
     moment += timedelta(seconds=seconds)
     clock = f"{moment:%H:%M}" if any(part[0] == "h" for part in codes) else ""
@@ -126,7 +126,7 @@ def _show_time(value: float, tokens: list[Token], since_1904: bool) -> str:
 
 
 def _show_part(moment: datetime, part: str) -> str:
-    """Write one part of a date: "d" is the day without a zero, "yyyy" the year."""
+    """Write one part of a date: "d" is the day without a leading zero, "yyyy" the year."""
     if part[0] == "y":
         return f"{moment:%y}" if len(part) < 3 else str(moment.year)
     return moment.strftime(_DATES[part]) if part in _DATES else str(moment.day)

@@ -1,4 +1,4 @@
-"""Used while a Word document is read: the numbers that Word shows before headings and the items of lists."""
+"""Word's numbering: the numbers that Word shows before headings and list items."""
 
 from __future__ import annotations
 
@@ -12,39 +12,39 @@ from docx.oxml.ns import qn
 DEEPEST = 8  # Word's levels are 0 to 8
 _ROMAN = {1000: "m", 900: "cm", 500: "d", 400: "cd", 100: "c", 90: "xc", 50: "l", 40: "xl", 10: "x", 9: "ix"}
 _ROMAN |= {5: "v", 4: "iv", 1: "i"}
-# Word counts no further in Roman numerals or letters either
+# Word, too, does not count further in Roman numerals or letters.
 _LARGEST = 5000
 _ABSTRACT_ID, _LEVEL = qn("w:abstractNumId"), qn("w:ilvl")
-# what a list shows that has no number
+# The marker of a list item without a number.
 BULLET = "-"
 
 
 @dataclass(frozen=True)
 class _Level:
     kind: str
-    """As the file names it: "decimal", "lowerLetter", "bullet"."""
+    """The number format, as the file names it: "decimal", "lowerLetter", "bullet"."""
     text: str
-    """As in "%1.%2)": the number of the first level, a full stop, that of the second, a bracket."""
+    """A template such as "%1.%2)": the first level's number, a full stop, the second level's, a bracket."""
     start: int
     restart: int | None
-    """The item of a level above this one begins the numbers anew; None for any level above."""
+    """The deepest level, from 1, whose items restart the numbers; None for every level above this one."""
     legal: bool
-    """Whether the numbers of all levels are shown as figures."""
+    """Whether the numbers of all levels are shown as decimal numbers."""
     style: str | None
-    """The style whose paragraphs stand on this level."""
+    """The style whose paragraphs are on this level."""
 
 
 class Numbering:
-    """Counts the numbered paragraphs of a document, in its order (ECMA-376, part 1, section 17.9)."""
+    """Counts the numbered paragraphs of a document, in order (ECMA-376, part 1, section 17.9)."""
 
     def __init__(self, root: Any | None) -> None:
-        """Read the lists that `word/numbering.xml` defines; None where a document has none."""
+        """Read the lists that `word/numbering.xml` defines; None if the document has none."""
         found = list(root) if root is not None else []
         abstract = {each.get(_ABSTRACT_ID): each for each in found if each.tag == qn("w:abstractNum")}
         named = {_value(each, "w:styleLink"): each for each in abstract.values()}
         self._lists: dict[str, tuple[Any, dict[int, _Level]]] = {}
         self._counts: dict[Any, dict[int, int]] = {}
-        self._starts: dict[str, dict[int, int]] = {}  # of lists that begin anew, until their first item
+        self._starts: dict[str, dict[int, int]] = {}  # of restarting lists, until their first item
         for each in found:
             key = _value(each, "w:abstractNumId")
             if each.tag != qn("w:num") or key not in abstract:
@@ -61,12 +61,12 @@ class Numbering:
             self._starts[number] = starts
 
     def depth_of(self, number: str, style: str | None) -> int:
-        """Return the level of a list on which the paragraphs of a style stand."""
+        """Return the level of a list that a paragraph style belongs to."""
         _, levels = self._lists.get(number, (None, {}))
         return next((depth for depth, level in levels.items() if style and level.style == style), 0)
 
     def count(self, number: str, depth: int) -> str:
-        """Count a paragraph of a list, and return what stands before it: "4.2", "a)", "-" for a bullet."""
+        """Count a paragraph of a list, and return its marker: "4.2", "a)", or "-" for a bullet."""
         key, levels = self._lists.get(number, (None, {}))
         level = levels.get(depth)
         if level is None:
@@ -112,7 +112,7 @@ def _value(element: Any, name: str) -> str | None:
 
 
 def write_number(number: int, kind: str) -> str:
-    """Write a number as the format names it; in figures where it has no letters or Roman numerals."""
+    """Write a number in a format of the file; in digits if the format or the number has no other form."""
     if kind == "none":
         return ""
     if kind == "decimalZero":

@@ -1,6 +1,6 @@
-"""A picture of text to lines, by rapidocr, which no other file imports: the extra `ocr`.
+"""OCR with rapidocr, which no other file imports (extra `ocr`): a picture of text becomes lines.
 
-Its models find the lines, tell which way up they stand, and read them; they lie in its wheel (PP-OCRv6).
+Its models (PP-OCRv6) are part of its wheel. They find the lines, tell which way up they are, and read them.
 """
 
 from __future__ import annotations
@@ -21,40 +21,41 @@ from adaptive_rag.ingest.documents import TextBuilder
 from adaptive_rag.ingest.layout import Line
 from adaptive_rag.ingest.reading_order import in_reading_order
 
-# Pages of one file that are read so, and what each may take: 4 s on one core of 2024, and 430 MB.
+# The most pages of one file that are read with OCR, and the limits for each page. A page takes 4 s on one
+# core of 2024, and 430 MB.
 MOST_PAGES = 300
 _SECONDS, _MEMORY = 60.0, 700_000_000
-# Pixels: a page of A4 at 170 dpi. More did not read better, and 200 dpi took a third longer.
+# In pixels: a page of A4 at 170 dpi. A larger picture was not read better, and 200 dpi took a third longer.
 LONGEST_SIDE = 2000
-# Lines are found in a smaller picture: letters of 6 points on A4 still were at 960 pixels, in half the time
-# of 1280. A lone line on a page, which was not found there, was found at 736.
+# Lines are found in a reduced picture: letters of 6 points on A4 were still found at 960 pixels, in half the
+# time of 1280. A single line on a page that was not found at 960 was found at 736.
 _SIDES_TO_FIND = (960, 736)
-# What is read less surely is a stain or a drawing.
+# A reading with less confidence is a stain or a drawing.
 _LEAST_SURE = 0.5
-# Lines that are read both ways up at most, and the lead in letters surely read that ends it.
+# The most lines that are read both ways up, and the lead, in letters read with confidence, that is enough.
 _ASKED, _ENOUGH = 7, 8
-# In heights of the usual line: what differs less is the same type, with other ascenders.
+# In heights of the usual line: with a smaller difference the type size is the same, but the ascenders differ.
 _SAME_TYPE = 0.25
-# A line is found with some white above and below its letters.
+# The type size as a share of a line's height, which includes some white above and below the letters.
 _TYPE_SIZE = 0.75
 _Picture = NDArray[np.uint8]
 _Points = NDArray[np.float64]
 
 
 def note_unread(builder: TextBuilder, pictures: int) -> None:
-    """Note that a file holds more pictures of text than are read of one."""
+    """Note that a file holds more pictures of text than are read."""
     if pictures > MOST_PAGES:
         left = f"{pictures - MOST_PAGES:,} of {pictures:,} pictures"
         builder.notes.append(f"{left} were not read, since a file may have {MOST_PAGES}: split it")
 
 
 def read_picture(picture: _Picture, scale: float, *, body_size: float = 0.0) -> list[Line]:
-    """Read a picture to lines in reading order, whichever way up it stands.
+    """Read a picture as lines in reading order, whichever way up it is.
 
     Args:
-        picture: shape (height, width, 3), as blue, green and red; at most LONGEST_SIDE is of use.
-        scale: points a pixel, for the lines' boxes.
-        body_size: the type size that the usual line is given, in points; 0 measures it.
+        picture: shape (height, width, 3), as blue, green and red; a size beyond LONGEST_SIDE is of no use.
+        scale: points per pixel, for the bounding boxes of the lines.
+        body_size: the type size to give to the usual line, in points; 0 measures it.
 
     Raises:
         MissingExtraError: rapidocr is not installed.
@@ -91,14 +92,15 @@ def _engine() -> Any:
             "Global.max_side_len": LONGEST_SIDE,
             "Det.limit_type": "max",
             "Det.limit_side_len": max(_SIDES_TO_FIND),
-            # what is read together is padded to the longest: more memory, and no time saved
+            # Lines that are read together are padded to the longest: that takes more memory and saves no
+            # time.
             "Rec.rec_batch_num": 1,
         }
     )
 
 
 def _find_lines(picture: _Picture) -> _Points:
-    """Return the corners of each line, shape (lines, 4, 2), clockwise from the top left as (x, y)."""
+    """Return the corners of each line, shape (lines, 4, 2), clockwise from the top left, as (x, y)."""
     import cv2
 
     for side in _SIDES_TO_FIND:
@@ -112,10 +114,10 @@ def _find_lines(picture: _Picture) -> _Points:
 
 
 def _upright(picture: _Picture, boxes: _Points) -> tuple[_Picture, _Points, dict[int, _Reading]]:
-    """Turn a page by quarters until its longest lines stand upright; return what was read of them, too.
+    """Turn a page by quarter turns until its longest lines are upright; also return the readings of these.
 
-    The models have one that tells which way up a line stands. It is not asked: it took 4 of 45 public
-    pictures for upside down that were not. What is read the wrong way up is read unsurely.
+    rapidocr has a model that tells which way up a line is. It is not used: it took 4 of 45 public pictures
+    for upside down that were not. Text that is read the wrong way up is read with low confidence.
     """
     longest = sorted(range(len(boxes)), key=lambda at: -max(_size(boxes[at])))[:_ASKED]
     if median(height / width for width, height in (_size(boxes[at]) for at in longest)) > 1:
@@ -135,7 +137,7 @@ def _upright(picture: _Picture, boxes: _Points) -> tuple[_Picture, _Points, dict
 
 
 def _sure_letters(reading: _Reading) -> float:
-    """Return how many letters were read, of which one that is as sure as a stain counts nothing."""
+    """Return the number of letters read, weighted by confidence; those as unsure as a stain count 0."""
     surely = max(0.0, reading.confidence - _LEAST_SURE) / (1 - _LEAST_SURE)
     return surely * len("".join(reading.text.split()))
 
@@ -143,17 +145,17 @@ def _sure_letters(reading: _Reading) -> float:
 def _turn(picture: _Picture, boxes: _Points) -> tuple[_Picture, _Points]:
     """Turn a picture and its boxes by a quarter, counter-clockwise."""
     turned = np.stack([boxes[..., 1], picture.shape[1] - boxes[..., 0]], axis=-1)
-    # what was the top right corner is the top left one now
+    # The former top right corner is now the top left one.
     return np.ascontiguousarray(np.rot90(picture)), np.roll(turned, -1, axis=1)
 
 
 def _size(box: _Points) -> tuple[float, float]:
-    """Return the width and the height of a box."""
+    """Return the width and height of a box."""
     return math.dist(box[0], box[1]), math.dist(box[1], box[2])
 
 
 def _cut_out(picture: _Picture, box: _Points) -> _Picture:
-    """Return a line by itself, level also where it was not."""
+    """Return a line as a picture of its own, made level if it was not."""
     import cv2
 
     width, height = (max(1, round(side)) for side in _size(box))
@@ -166,14 +168,14 @@ def _cut_out(picture: _Picture, box: _Points) -> _Picture:
 
 
 def _read_line(line: _Picture) -> _Reading:
-    """Return the text of a line, and how sure its reading is."""
+    """Return the text of a line, and the confidence of the reading."""
     read = _engine()(line, use_det=False, use_cls=False, use_rec=True)
     text = " ".join(read.txts or ()).strip()
     return _Reading(text, float(min(read.scores)) if text else 0.0)
 
 
 def _to_lines(found: Sequence[_Found], scale: float, body_size: float) -> list[Line]:
-    """Level a page that lies askew, and give lines of about one height one type size."""
+    """Level a skewed page, and give lines of about the same height one type size."""
     widest = sorted((one.box for one in found), key=lambda box: -_size(box)[0])[: len(found) // 2 + 1]
     slope = median(math.atan2(*(box[1] - box[0])[::-1]) for box in widest)
     turn = np.array([[math.cos(slope), -math.sin(slope)], [math.sin(slope), math.cos(slope)]])

@@ -1,4 +1,4 @@
-"""The loader of OpenDocument spreadsheets: the sheets of an .ods as they are seen, row by row."""
+"""The loader of OpenDocument spreadsheets: the visible sheets of an .ods, row by row."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def load_ods(path: Path, builder: TextBuilder) -> None:
 
 
 def _read_grid(table: Any) -> Grid:
-    """Return the cells of a sheet; rows that a filter hides are not hidden."""
+    """Return the cells of a sheet; rows that a filter hides are read."""
     grid = Grid(hidden_columns=set(_hidden_columns(table)))
     number = 1
     for row in table_rows(table):
@@ -55,7 +55,7 @@ def _read_grid(table: Any) -> Grid:
 
 
 def _read_cells(row: Any, number: int, merged: list[Area]) -> dict[int, str]:
-    """Return the texts of a row by their columns; what is merged is added to `merged`."""
+    """Return the texts of a row by column; merged areas are added to `merged`."""
     found: dict[int, str] = {}
     at = 1
     for cell in row:

@@ -1,4 +1,4 @@
-"""The loaders of OpenDocument texts and presentations: an .odt or an .odp, by lxml."""
+"""The loaders of OpenDocument texts (.odt) and presentations (.odp), which are read with lxml."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from adaptive_rag.ingest.package import local_name, note_core, open_archive, rea
 from adaptive_rag.ingest.page_edges import add_page_edges, tell_apart
 from adaptive_rag.ingest.sheet_grid import LAST_COLUMN
 
-# comments, how to pronounce a word, what was deleted, and lists of what stands elsewhere
+# Comments, pronunciation, deleted text, tables of contents and indexes, forms and declarations.
 _LEFT_OUT = {
     "annotation", "ruby-text", "tracked-changes", "table-of-content", "alphabetical-index",
     "illustration-index",
@@ -29,14 +29,14 @@ _SHAPES = {
     "frame", "custom-shape", "g", "rect", "ellipse", "circle", "line", "polyline", "polygon", "path",
     "regular-polygon", "connector", "caption", "measure",
 }  # fmt: skip
-# what the numbers of lists are, as Word calls them
+# The number formats of lists, and Word's names for them.
 _NUMBERS = {"1": "decimal", "a": "lowerLetter", "A": "upperLetter", "i": "lowerRoman", "I": "upperRoman"}
 _DEEPEST_LIST = 10
-# styles inherit; a circle of them ends here
+# Styles inherit; this limit ends a cycle of styles.
 _LONGEST_INHERITANCE = 10
-# what stands on every slide
+# What is on every slide.
 _FURNITURE = {"footer", "header", "date-time", "page-number"}
-# fields whose value is another on every page
+# Fields whose value changes, for example with the page.
 _FIELDS = {"page-number", "page-count", "sheet-name", "date", "time", "file-name"}
 
 
@@ -57,7 +57,7 @@ def load_odp(path: Path, builder: TextBuilder) -> None:
 
 
 def write_flat(root: Any, builder: TextBuilder) -> None:
-    """Write a text or a presentation that is one XML file; nothing of another kind."""
+    """Write a text or a presentation stored as one XML file; other kinds of document are not written."""
     styles = Styles(root)
     for body in root.iterfind("{*}body/{*}*"):
         _leave_out_hidden(body, styles, builder)
@@ -71,7 +71,7 @@ def write_flat(root: Any, builder: TextBuilder) -> None:
 
 
 class Styles:
-    """What the named styles of a document say of what has them."""
+    """The named styles of a document, and what they set for the elements that use them."""
 
     def __init__(self, *parts: Any) -> None:
         self._named = {
@@ -83,7 +83,7 @@ class Styles:
         self._outline = next((each for part in parts for each in part.iter("{*}outline-style")), None)
 
     def page_edges(self) -> Iterator[str]:
-        """Yield the paragraphs of the headers and footers of pages."""
+        """Yield the paragraphs of page headers and footers."""
         for edge in (each for master in self._masters for each in master):
             if (
                 local_name(edge).startswith(("header", "footer"))
@@ -92,14 +92,14 @@ class Styles:
                 yield from _texts_of(edge)
 
     def drawn_on_slides(self, name: str) -> Iterator[str]:
-        """Yield what a master of this name has on each of its slides, but for what only holds a place."""
+        """Yield the texts that the master page of this name puts on its slides, without placeholders."""
         for shape in (each for master in self._masters for each in master if local_name(each) in _SHAPES):
             known = read_attribute(shape, "class") in ("", "footer", "header")
             if known and read_attribute(shape.getparent(), "name") == name:
                 yield from _texts_of(shape)
 
     def is_hidden(self, element: Any) -> bool:
-        """Tell whether a sheet or a slide is not shown."""
+        """Tell whether a sheet or a slide is hidden."""
         style = self._named.get(("style", read_attribute(element, "style-name")))
         found = style if style is not None else ()
         return any(
@@ -108,7 +108,7 @@ class Styles:
         )
 
     def hides_letters(self, element: Any) -> bool:
-        """Tell whether the style of letters or of a paragraph, or one that it inherits from, hides them."""
+        """Tell whether the style of a span or a paragraph hides its text, directly or by inheritance."""
         name = read_attribute(element, "style-name")
         for _ in range(_LONGEST_INHERITANCE):
             style = self._named.get(("style", name))
@@ -127,11 +127,11 @@ class Styles:
         return "Title" in (name, read_attribute(style, "parent-style-name") if style is not None else "")
 
     def number_of(self, name: str, counts: Sequence[int]) -> str:
-        """Return what stands before an item of a list: "b)", "2.1."; "" where its level has no numbers.
+        """Return the marker of a list item: "b)", "2.1."; "" if its level has no numbers.
 
         Args:
-            name: of the list's style; "" for that of numbered headings.
-            counts: the numbers of the items that it stands in, from the outermost, and then its own.
+            name: the name of the list's style; "" for numbered headings.
+            counts: the numbers of the items that contain it, from the outermost, and then its own.
         """
         levels = self._levels_of(name)
         own = levels.get(str(len(counts)))
@@ -147,7 +147,7 @@ class Styles:
         return f"{before}{'.'.join(numbers)}{after}".strip()
 
     def start_of(self, name: str, level: int) -> int:
-        """Return the number of the first item of a list's level."""
+        """Return the number of the first item on a level of a list."""
         own = self._levels_of(name).get(str(level))
         return int(read_attribute(own, "start-value") or 1) if own is not None else 1
 
@@ -158,10 +158,10 @@ class Styles:
 
 @contextmanager
 def open_document(path: Path, kind: str, builder: TextBuilder) -> Iterator[tuple[Any, Styles]]:
-    """Open a document, and give what it consists of and its styles.
+    """Open a document, and yield its body and its styles.
 
     Raises:
-        IndexingError: it is no OpenDocument file of this kind, is encrypted or damaged.
+        IndexingError: it is not an OpenDocument file of this kind, or it is encrypted or damaged.
     """
     with open_archive(path, f"an OpenDocument {kind}") as archive:
         if _is_encrypted(archive):
@@ -192,17 +192,17 @@ def _is_encrypted(archive: zipfile.ZipFile) -> bool:
 
 
 def _modules(archive: zipfile.ZipFile) -> Iterator[str]:
-    """Yield the parts that hold macros, and not only the list of them."""
+    """Yield the parts that hold macros, without the lists of macros."""
     return (name for name in archive.namelist() if not name.endswith(("-lc.xml", "-lb.xml")))
 
 
 class _Writer:
-    """Writes what a text, a text box or a cell consists of."""
+    """Writes the content of a text, a text box or a cell."""
 
     def __init__(self, builder: TextBuilder, styles: Styles) -> None:
         self._builder = builder
         self._styles = styles
-        self._numbers: dict[tuple[str, int], int] = {}  # by list and level, of the last item
+        self._numbers: dict[tuple[str, int], int] = {}  # by list style and level: the number of the last item
         self._headings = [0] * _DEEPEST_LIST
 
     def write(self, element: Iterable[Any]) -> None:
@@ -223,7 +223,7 @@ class _Writer:
                     self.write(block)
 
     def _write_table(self, table: Any) -> None:
-        """Write the rows of a table, then its notes and what else is anchored in its cells."""
+        """Write the rows of a table, then its notes and whatever else is anchored in its cells."""
         rows = Rows(named=True)
         apart: list[Any] = []
         found = [(_read_row(row, rows, apart), rows.is_apart) for row in table_rows(table)]
@@ -242,9 +242,9 @@ class _Writer:
         self._write_paragraph(heading, level=level, marker=number)
 
     def _write_paragraph(self, element: Any, *, level: int | None = None, marker: str = "") -> bool:
-        """Write a paragraph, then its notes and what else is anchored in it; tell whether it holds text.
+        """Write a paragraph, then its notes and whatever else is anchored in it; return whether it has text.
 
-        What marks a heading is a part of it.
+        The number of a heading becomes part of its text.
         """
         apart: list[Any] = []
         text = read_text(element, apart)
@@ -257,7 +257,7 @@ class _Writer:
         return bool(text)
 
     def _write_list(self, element: Any, style: str, above: Sequence[int]) -> None:
-        """Write a list in the items of others that have these numbers."""
+        """Write a list; `above` has the numbers of the items that contain it."""
         style = read_attribute(element, "style-name") or style
         level = len(above) + 1
         goes_on = read_attribute(element, "continue-numbering") == "true" or read_attribute(
@@ -274,7 +274,7 @@ class _Writer:
                     self._write_list(block, style, (*above, number if marked else number + 1))
                 elif local_name(block) == "p" and not marked:
                     shown = self._styles.number_of(style, (*above, number + 1))
-                    shown = f"{shown}." if shown.isalnum() else shown or "-"  # it marks the line as an item
+                    shown = f"{shown}." if shown.isalnum() else shown or "-"  # marks the line as a list item
                     marker = "  " * (level - 1) + shown
                     marked = self._write_paragraph(block, marker=marker)
                     number += marked
@@ -300,7 +300,7 @@ def read_shapes(element: Any, styles: Styles) -> Iterator[str]:
 
 
 def _texts_of(element: Any) -> Iterator[str]:
-    """Yield the paragraphs in what stands on each page, without numbers of pages, dates and the like."""
+    """Yield the paragraphs of an element that is on each page, without page numbers, dates and the like."""
     for paragraph in element.iter("{*}p", "{*}h"):
         own = (part for part in paragraph.xpath(".//text()") if local_name(part.getparent()) not in _FIELDS)
         yield "".join(own)
@@ -345,7 +345,7 @@ def _write_slide(page: Any, number: int, builder: TextBuilder, styles: Styles) -
 
 
 def read_text(element: Any, apart: list[Any]) -> str:
-    """Return a paragraph's own text; its notes and what is anchored in it are added to `apart`."""
+    """Return a paragraph's own text; its notes and anchored shapes are added to `apart`."""
     parts: list[str] = []
 
     def gather(part: Any) -> None:
@@ -369,7 +369,7 @@ def read_text(element: Any, apart: list[Any]) -> str:
 
 
 def table_rows(table: Any) -> Iterator[Any]:
-    """Yield the rows of a table, also those that are grouped or repeated as its head."""
+    """Yield the rows of a table, including grouped rows and header rows."""
     for element in table:
         name = local_name(element)
         if name == "table-row":
@@ -379,7 +379,7 @@ def table_rows(table: Any) -> Iterator[Any]:
 
 
 def _read_row(row: Any, rows: Rows, apart: list[Any]) -> list[str]:
-    """Return a row of a text's table as lines; what is anchored in its cells is added to `apart`."""
+    """Return a row of a text table as lines; notes and shapes in its cells are added to `apart`."""
     for cell in row.iterfind("{*}table-cell"):
         spans = {
             "colspan": read_attribute(cell, "number-columns-spanned"),
@@ -393,7 +393,7 @@ def _read_row(row: Any, rows: Rows, apart: list[Any]) -> list[str]:
 
 
 def _cell_paragraphs(element: Any, apart: list[Any]) -> Iterator[Any]:
-    """Yield the paragraphs of a cell, also those of lists and tables in it; shapes are added to `apart`."""
+    """Yield the paragraphs of a cell, including those of nested lists and tables; shapes go to `apart`."""
     for child in element:
         name = local_name(child)
         if name in ("p", "h"):
@@ -405,7 +405,7 @@ def _cell_paragraphs(element: Any, apart: list[Any]) -> Iterator[Any]:
 
 
 def _leave_out_hidden(body: Any, styles: Styles, builder: TextBuilder) -> None:
-    """Take out the sections, paragraphs and letters that a document hides, and count their words."""
+    """Remove the sections, paragraphs and spans that a document hides, and count their words."""
     gone = set[Any]()
     for element in list(body.iter("{*}section", "{*}p", "{*}h", "{*}span", "{*}a", "{*}hidden-text")):
         if element in gone:
@@ -429,10 +429,10 @@ def _leave_out_hidden(body: Any, styles: Styles, builder: TextBuilder) -> None:
 def _put_in_objects(
     body: Any, archive: zipfile.ZipFile, embedded: EmbeddedFiles, builder: TextBuilder
 ) -> None:
-    """Put what the objects of a document hold where they stand: charts, equations, sheets, texts.
+    """Put the content of embedded objects in their place: charts, equations, sheets, texts.
 
-    Each stands in a folder of the archive; a flat document has them in place. Those of other programs are
-    files, and objects in objects are left out.
+    Each object is in a folder of the archive; a flat document holds its objects in place. Objects of other
+    programs are read as embedded files, and objects inside objects are left out.
     """
     names = set(archive.namelist())
     left_out = 0
@@ -441,7 +441,7 @@ def _put_in_objects(
         content = f"{place}/content.xml"
         if content in names and len(element) == 0:
             root = read_xml(archive, content)
-            names.discard(content)  # one is shown once
+            names.discard(content)  # each object is shown once
             held = root if local_name(root) == "math" else root.find("{*}body")
             left_out += sum(1 for _ in root.iter("{*}object"))
             if held is not None:
@@ -453,11 +453,11 @@ def _put_in_objects(
 
 
 def count_of(element: Any, name: str) -> int:
-    """Return how many times an element stands there, or how many places it covers."""
+    """Return how many times an element is repeated, or how many places it covers."""
     return max(int(read_attribute(element, name) or 1), 1)
 
 
 def read_attribute(element: Any, name: str) -> str:
-    """Return an attribute by its name without its namespace; "" where it is not there."""
+    """Return an attribute by its name without the namespace; "" if it is missing."""
     found = (str(value) for key, value in element.items() if key.rpartition("}")[2] == name)
     return next(found, "")

@@ -1,4 +1,4 @@
-"""The loader of mails of Outlook, .msg: an OLE file becomes an ordinary mail."""
+"""The Outlook loader: an .msg file, which is an OLE file, becomes an ordinary mail."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from adaptive_rag.ingest.mail import add_mail
 from adaptive_rag.ingest.rtf import write_rtf
 from adaptive_rag.ingest.text import code_page
 
-# numbers of properties, [MS-OXPROPS]
+# Property numbers, [MS-OXPROPS].
 _SUBJECT, _SENDER, _ADDRESS, _TO, _CC = "0037", "0C1A", "0C1F", "0E04", "0E03"
 _BODY, _HTML, _RTF, _HEADERS = "1000", "1013", "1009", "007D"
 _DATA, _LONG_NAME, _NAME = "3701", "3707", "3704"
 _SHOWN_NAME, _ANY_ADDRESS, _MAIL_ADDRESS = "3001", "3003", "39FE"
-# properties that are numbers, and stand together in a stream
+# Numeric properties, which are stored together in one stream.
 _PROPERTIES = "__PROPERTIES_VERSION1.0"
 _MESSAGE_PAGE, _BODY_PAGE, _RECIPIENT, _SENT, _DELIVERED = 0x3FFD, 0x3FDE, 0x0C15, 0x0039, 0x0E06
 _KINDS = {1: "To", 2: "Cc"}
@@ -35,7 +35,7 @@ _NO_RTF = "the text of a mail is compressed RTF that is damaged: save it as .eml
 
 
 def load_msg(path: Path, builder: TextBuilder) -> None:
-    """Write a mail that Outlook saved into `builder`: its headers and text, and what is attached to it."""
+    """Write a mail saved by Outlook into `builder`: its headers, its text and its attachments."""
     if not olefile.isOleFile(path):
         raise IndexingError("is no mail of Outlook. Save it again in Outlook, or as .eml")
     with olefile.OleFileIO(path) as file:
@@ -54,14 +54,14 @@ class _Reader:
         self.notes: list[str] = []
 
     def read(self, folder: tuple[str, ...], depth: int = 1) -> EmailMessage:
-        """Return the mail that lies in a storage."""
+        """Return the mail in a storage."""
         outer_page = self._page
         numbers = self._numbers(folder, 24 if folder else 32)
         self._page = code_page(numbers.get(_MESSAGE_PAGE) or numbers.get(_BODY_PAGE)) or "cp1252"
         known = email.message_from_string(self._text(folder, _HEADERS), policy=policy.compat32)
         message = EmailMessage()
         sender, address = self._text(folder, _SENDER), self._text(folder, _ADDRESS)
-        if "@" in address:  # within a firm it is a path in its directory
+        if "@" in address:  # inside a company it is a directory path
             sender = f"{sender} <{address}>"
         found = {
             "Subject": self._text(folder, _SUBJECT),
@@ -74,7 +74,7 @@ class _Reader:
         found["Date"] = found["Date"] or _format_time(numbers.get(_SENT) or numbers.get(_DELIVERED))
         for name, value in found.items():
             if value := " ".join(value.split()):
-                # as it stands: the header may be no header of a mail, which a policy would refuse
+                # Added directly: the value may not be valid in a mail header, and a policy would refuse it.
                 message._headers.append((name, value))  # type: ignore[attr-defined]
         if body := self._text(folder, _BODY):
             message.set_content(body)
@@ -87,7 +87,7 @@ class _Reader:
         elif packed := self._data(folder, f"{_RTF}0102"):
             try:
                 message.set_content(_read_rtf(decompress(packed), self.notes))
-            except Exception:  # the library raises no errors of its own
+            except Exception:  # the library has no exceptions of its own
                 self.notes.append(_NO_RTF)
         for storage in self._attachments(folder):
             inner = (*storage, f"__SUBSTG1.0_{_DATA}000D")
@@ -129,7 +129,7 @@ class _Reader:
         }
 
     def _recipients(self, folder: tuple[str, ...]) -> dict[str, str]:
-        """Return who a mail went to, each with the address, by "To" and "Cc"."""
+        """Return the recipients of a mail, with their addresses, by "To" and "Cc"."""
         found: dict[str, list[str]] = {}
         for storage in self._storages(folder, "__RECIP_VERSION1.0_")[:_MOST_RECIPIENTS]:
             kind = _KINDS.get(self._numbers(storage, 8).get(_RECIPIENT, 1))
@@ -154,7 +154,7 @@ def _read_rtf(data: bytes, notes: list[str]) -> str:
 
 
 def _format_time(value: int | None) -> str:
-    """Return a time of Windows, in 100 ns since 1601, as a mail writes it."""
+    """Return a Windows time, in 100 ns since 1601, in the format of a mail header."""
     if not value:
         return ""
     try:

@@ -1,4 +1,4 @@
-"""Used by the loaders of documents that are ZIP archives: the parts of one, and what is wrong with it."""
+"""ZIP-based documents, for their loaders: access to the parts, and messages for what is wrong with them."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from adaptive_rag.errors import IndexingError
 from adaptive_rag.ingest.documents import TextBuilder
 from adaptive_rag.ingest.properties import note_properties
 
-# what a document's text unpacks to, at most; more is an attack or not a document
+# In bytes: the most that a document's text may unpack to; anything larger is an attack or not a document.
 _LARGEST = 200_000_000
 _TEXTS = (".xml", ".rels", ".opf", ".ncx", ".xhtml", ".html", ".htm")
-_ENCRYPTED = 1  # a flag of a part of an archive
-# The namespaces of both forms (ECMA-376, part 1, annex A, and part 4)
+_ENCRYPTED = 1  # flag of a part in the archive
+# The namespaces of the strict and the transitional form (ECMA-376, part 1, annex A, and part 4).
 _STRICT, _OPENXML = b"http://purl.oclc.org/ooxml/", b"http://schemas.openxmlformats.org/"
 _TRANSITIONAL = {
     b"officeDocument/relationships": b"officeDocument/2006/relationships",
@@ -32,7 +32,7 @@ _TRANSITIONAL = {
     },
     **{b"drawingml/" + kind: b"drawingml/2006/" + kind for kind in (b"chart", b"diagram", b"picture")},
 }
-# An element or a part that is not what the format says may fail in any of these ways.
+# Any of these may be raised for an element or a part that does not follow the format.
 _DAMAGES = (
     zipfile.BadZipFile,
     zlib.error,
@@ -47,7 +47,7 @@ _DAMAGES = (
 
 
 class Link(NamedTuple):
-    """What a part of an Office document leads to: "slide", and "ppt/slides/slide1.xml"."""
+    """A relationship of a part of an Office document: "slide", and "ppt/slides/slide1.xml"."""
 
     kind: str
     target: str
@@ -55,15 +55,16 @@ class Link(NamedTuple):
 
 @contextmanager
 def open_archive(path: Path, kind: str, *, older: str = "") -> Iterator[zipfile.ZipFile]:
-    """Open a document that is a ZIP archive, and say in plain words what fails while it is read.
+    """Open a document that is a ZIP archive, and translate the errors that occur while it is read.
 
     Args:
-        path: of the document.
+        path: the path of the document.
         kind: what it should be, such as "a Word document".
-        older: the suffix of the program's older format, which is no archive.
+        older: the suffix of the program's older format, which is not an archive.
 
     Raises:
-        IndexingError: it is none, is encrypted or damaged, or unpacks to more than 200 MB of text.
+        IndexingError: it is not such a document, is encrypted or damaged, or unpacks to more than 200 MB of
+            text.
     """
     try:
         with zipfile.ZipFile(path) as archive:
@@ -74,9 +75,9 @@ def open_archive(path: Path, kind: str, *, older: str = "") -> Iterator[zipfile.
                 raise IndexingError(f"unpacks to more than {_LARGEST // 1_000_000} MB of text. Split it")
             yield archive
     except IndexingError:
-        raise  # it is a RuntimeError too
+        raise  # it is also a RuntimeError
     except (OSError, *_DAMAGES) as error:
-        if isinstance(error, OSError) and error.errno != errno.EINVAL:  # which a place before the start is
+        if isinstance(error, OSError) and error.errno != errno.EINVAL:  # EINVAL: an offset before the start
             raise
         reason = f"is not {kind} or is damaged. Save it again in the program that made it"
         if "XML_PARSE_HUGE" in str(error):
@@ -91,16 +92,16 @@ def open_archive(path: Path, kind: str, *, older: str = "") -> Iterator[zipfile.
 
 
 def read_xml(archive: zipfile.ZipFile, name: str, *, recover: bool = False) -> Any:
-    """Return the root element of a part; no entity of its own is put in.
+    """Return the root element of a part; entities that it defines are not expanded.
 
-    With `recover` what is no XML in it is passed over.
+    With `recover`, invalid XML in it is skipped.
     """
     parser = etree.XMLParser(resolve_entities=False, no_network=True, recover=recover)
     return etree.fromstring(read_transitional(archive, name), parser)
 
 
 def read_transitional(archive: zipfile.ZipFile, name: str) -> bytes:
-    """Return a part; its namespaces are those of transitional Office Open XML, also where it is strict."""
+    """Return a part with the namespaces of transitional Office Open XML, even if the document is strict."""
     data = archive.read(name)
     if _STRICT not in data:
         return data
@@ -110,7 +111,7 @@ def read_transitional(archive: zipfile.ZipFile, name: str) -> bytes:
 
 
 def note_core(archive: zipfile.ZipFile, builder: TextBuilder) -> None:
-    """Note the properties of an office document, which stand apart from its text."""
+    """Note the properties of an Office document, which are stored apart from its text."""
     part = next((name for name in ("docProps/core.xml", "meta.xml") if name in archive.namelist()), None)
     if part is None:
         return
@@ -128,11 +129,11 @@ def note_core(archive: zipfile.ZipFile, builder: TextBuilder) -> None:
 
 
 def read_links(archive: zipfile.ZipFile, part: str = "") -> dict[str, Link]:
-    """Return by id what a part of an Office document leads to within it; by default the document itself."""
+    """Return a part's relationships within an Office document, by id; by default the document's own."""
     folder, name = posixpath.split(part)
     try:
         found = read_xml(archive, posixpath.join(folder, "_rels", f"{name}.rels"))
-    except KeyError:  # it leads nowhere
+    except KeyError:  # the part has no relationships
         return {}
     return {
         link.get("Id"): Link(
@@ -145,10 +146,10 @@ def read_links(archive: zipfile.ZipFile, part: str = "") -> dict[str, Link]:
 
 
 def open_main(archive: zipfile.ZipFile, name: str) -> tuple[Any, dict[str, Link]]:
-    """Return the root of an Office document's main part, and what that part leads to.
+    """Return the root of an Office document's main part, and the relationships of that part.
 
     Raises:
-        ValueError: the document is of another kind, whose root has another name.
+        ValueError: the document is of another kind, so its root has another name.
     """
     part = find_part(read_links(archive), "officeDocument") or ""
     root = read_xml(archive, part)
@@ -158,12 +159,12 @@ def open_main(archive: zipfile.ZipFile, name: str) -> tuple[Any, dict[str, Link]
 
 
 def find_part(links: dict[str, Link], kind: str) -> str | None:
-    """Return the first part of a kind that links lead to: the "notesSlide" of a slide."""
+    """Return the first linked part of a kind, such as the "notesSlide" of a slide."""
     return next((link.target for link in links.values() if link.kind == kind), None)
 
 
 def linked_id(element: Any, name: str = "id") -> Any:
-    """Return the id of the link that an element holds as "r:id", whatever the namespace is called, or ""."""
+    """Return the link id in an element's "r:id" attribute, whatever its namespace's name is, or ""."""
     return {etree.QName(key).localname: value for key, value in element.items() if key[0] == "{"}.get(
         name, ""
     )
@@ -172,7 +173,7 @@ def linked_id(element: Any, name: str = "id") -> Any:
 def read_linked(
     archive: zipfile.ZipFile, links: Mapping[str, Link], element: Any, name: str = "id"
 ) -> Any | None:
-    """Return the root of the part that an element leads to; None where there is none."""
+    """Return the root of the part that an element refers to; None if there is no such part."""
     try:
         return read_xml(archive, links[linked_id(element, name)].target)
     except KeyError:

@@ -1,4 +1,4 @@
-"""Used by the loaders of Office documents: what the headers and footers of pages say, read once."""
+"""Page headers and footers, for the loaders of Office documents: each text is written once."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from adaptive_rag.ingest.documents import TextBuilder
 
-# "Page 3 of 12", "- 3 -", "Seite 3/12", "???" say nothing; "(555) 555-1212" does
+# "Page 3 of 12", "- 3 -", "Seite 3/12", "???" carry no information; "(555) 555-1212" does.
 _NUMBER_OF_PAGE = re.compile(
     r"\W*(?:page|pg|seite|página|pagina|pág|strana|sida)?\W*\d{0,4}\W*(?:of|von|de|di|sur|av|z)?\W*\d{0,4}\W*",
     re.IGNORECASE,
@@ -15,12 +15,12 @@ _NUMBER_OF_PAGE = re.compile(
 
 
 def add_page_edges(builder: TextBuilder, texts: Iterable[str], document: Iterable[str]) -> None:
-    """Write what headers and footers say and the document does not, each text once.
+    """Write the text of headers and footers that the document does not contain, each text once.
 
-    It stands before the text, as the head of a letter does.
+    It comes before the document's text, like a letterhead.
 
     Args:
-        builder: that of the document, with no text yet.
+        builder: the document's builder, which has no text yet.
         texts: the paragraphs of all headers and footers.
         document: the text of the document, in pieces.
     """
@@ -29,7 +29,7 @@ def add_page_edges(builder: TextBuilder, texts: Iterable[str], document: Iterabl
 
 
 def tell_apart(texts: Iterable[str], document: str) -> Iterator[str]:
-    """Yield each text once, without numbers of pages and without what the document says too."""
+    """Yield each text once, without page numbers and without texts that the document contains."""
     said = _plain(document)
     for text in dict.fromkeys(" ".join(text.split()) for text in texts):
         if not _NUMBER_OF_PAGE.fullmatch(text) and _plain(text) not in said:

@@ -1,4 +1,4 @@
-"""What a web page keeps from the eye by the styles that stand in it."""
+"""The styles in a web page that hide text from its reader."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from typing import Any, NamedTuple
 import tinycss2
 from tinycss2.color3 import RGBA, parse_color
 
-# a selector of one element: "p.note", "#banner"; others depend on what stands around it
+# A selector for one element: "p.note", "#banner"; others depend on the elements around it.
 _SIMPLE = re.compile(r"(?P<tag>[a-z][a-z0-9]*|\*)?(?P<marks>(?:[.#][\w-]+)*)", re.IGNORECASE)
 _MARK = re.compile(r"[.#][\w-]+")
 _ZERO = re.compile(r"[+-]?0*\.?0+(?:%|[a-z]+)?", re.IGNORECASE)
-# in characters of one sheet, and in rules of a page: what is beyond them is not read
+# In characters of a sheet, in characters of a style attribute, and in rules of a page: the rest is not read.
 _LONGEST_SHEET = 200_000
 _LONGEST_STYLE = 2_000
 _MOST_RULES = 5_000
-# an element with more classes or ids is compared with no rule
+# An element with more classes and ids is not matched against rules.
 _MOST_MARKS = 50
-# colours nearer than this, of 1 for each of red, green and blue, are one to the eye
+# Colours that differ less than this in red, green and blue, each from 0 to 1, look the same.
 _NEAR = 0.06
 _WHITE = RGBA(1.0, 1.0, 1.0, 1.0)
-# a page that hides all of itself shows itself by a script
+# A page that hides itself as a whole is shown by a script.
 _WHOLE_PAGE = ("html", "body")
-# what fades in has no opacity at first
+# An element that fades in has no opacity at first.
 _MOVES = frozenset({"transform", "transition", "animation", "will-change"})
 _READ = _MOVES.union(
     ("display", "visibility", "opacity", "font-size", "color", "background", "background-color"),
@@ -35,13 +35,13 @@ _READ = _MOVES.union(
 )
 _NOTHING = ("none", "transparent", "inherit", "initial", "unset")
 _SETS_SIZE = re.compile(r"font(?:-size)?\s*:", re.IGNORECASE)
-# what an element declares about its looks besides its style
+# Attributes other than `style` that set an element's look.
 _ATTRIBUTES = frozenset({"hidden", "bgcolor", "background"})
 
 
 @dataclass(frozen=True)
 class Look:
-    """What an element's text takes over from the elements around it."""
+    """The look that an element's text inherits from the elements around it."""
 
     shown: bool = True
     sized: bool = True
@@ -50,7 +50,7 @@ class Look:
 
     @property
     def is_seen(self) -> bool:
-        """Whether text of this look can be told from what is behind it."""
+        """Whether text with this look can be seen against its background."""
         if not (self.shown and self.sized):
             return False
         if self.color is None:
@@ -62,29 +62,29 @@ class Look:
 
 
 class _Rule(NamedTuple):
-    weight: tuple[int, int]  # names of the selector, then its place among all
+    weight: tuple[int, int]  # the specificity, then the position among all rules
     tag: str
     marks: frozenset[str]
     declared: dict[str, str]
 
 
 class PageStyles:
-    """The style sheets of a page, and what they and its elements say of how elements look.
+    """The style sheets of a page, and the look that they and its elements define.
 
-    Rules for one element by its name, classes and id count (CSS 2.2, section 5); what depends on the
-    elements around it, the medium or a script does not, and neither do sheets that lie elsewhere.
+    Rules that select one element by its name, classes and id are applied (CSS 2.2, section 5). Rules that
+    depend on other elements, the medium or a script are not, and neither are external style sheets.
     """
 
     def __init__(self) -> None:
         self._rules: dict[str, list[_Rule]] = defaultdict(list)
         self._count = 0
-        self._marks = set[str]()  # the classes and ids that rules are for
+        self._marks = set[str]()  # the classes and ids that occur in rules
         self._ruled: dict[tuple[str, frozenset[str]], dict[str, str]] = {}  # by an element's tag and marks
-        # whether sheets that lie elsewhere, or rules that are not read, may set a background or a size
+        # Whether external sheets, or rules that are not read, may set a background or a size.
         self._behind_unknown = self._size_unknown = False
 
     def add_sheet(self, sheet: str) -> None:
-        """Take the rules of a <style> into account."""
+        """Add the rules of a <style> element."""
         self._ruled.clear()
         for rule in tinycss2.parse_stylesheet(
             sheet[:_LONGEST_SHEET], skip_comments=True, skip_whitespace=True
@@ -96,16 +96,16 @@ class PageStyles:
         self._pass_over(sheet[_LONGEST_SHEET:])
 
     def miss_sheet(self) -> None:
-        """Note that a sheet lies elsewhere, which may set anything."""
+        """Note that the page uses an external sheet, which may set anything."""
         self._behind_unknown = self._size_unknown = True
 
     def _pass_over(self, rules: str) -> None:
-        """Note what may be set by rules that are not read."""
+        """Note which properties may be set by rules that are not read."""
         self._behind_unknown |= "background" in rules.lower()
         self._size_unknown |= _SETS_SIZE.search(rules) is not None
 
     def _add_rules(self, rule: Any) -> bool:
-        """Take a rule into account; tell whether each of its selectors is for one element alone."""
+        """Add a rule; return whether each of its selectors is for one element alone."""
         if self._count >= _MOST_RULES:
             return False
         declared = _declared(rule.content)
@@ -125,13 +125,13 @@ class PageStyles:
         self._marks.update(marks)
 
     def outermost(self) -> Look:
-        """Return the look of a page's body before it says one: white, where nothing else may set it."""
+        """Return the initial look of a page's body: on white, unless a sheet that is not read may set it."""
         return Look(background=None if self._behind_unknown else _WHITE)
 
     def look(self, tag: str, attributes: Mapping[str, str], around: Look) -> Look | None:
-        """Return the look of an element inside of one that looks like `around`; None if it takes no place."""
+        """Return the look of an element inside one with the look `around`; None if it takes no space."""
         declared = self._declared_for(tag, attributes)
-        if self._size_unknown and not around.sized:  # which may be undone for what is inside
+        if self._size_unknown and not around.sized:  # the size may be set again for inner elements
             around = replace(around, sized=True)
         if not declared and _ATTRIBUTES.isdisjoint(attributes):
             return around
@@ -144,7 +144,7 @@ class PageStyles:
         return _with(around, declared, attributes, whole=whole)
 
     def _declared_for(self, tag: str, attributes: Mapping[str, str]) -> dict[str, str]:
-        """Return what is declared for an element, the heavier over the lighter."""
+        """Return the declarations for an element; those with higher specificity win."""
         declared: dict[str, str] = {}
         if self._count:
             marks = {f".{name}" for name in attributes.get("class", "").split(maxsplit=_MOST_MARKS)}
@@ -171,7 +171,7 @@ def _declared_in(style: str) -> dict[str, str]:
 
 
 def _declared(content: Iterable[Any]) -> dict[str, str]:
-    """Return the values of the properties that are read, in small letters."""
+    """Return the values of the properties that are used here, in lower case."""
     found = tinycss2.parse_blocks_contents(content, skip_comments=True, skip_whitespace=True)
     values = {
         each.lower_name: _text(each.value).strip().lower()
@@ -182,14 +182,14 @@ def _declared(content: Iterable[Any]) -> dict[str, str]:
 
 
 def _text(content: Iterable[Any]) -> str:
-    """Return what was parsed as text; "" where its brackets stand too deep within each other."""
+    """Return parsed tokens as text; "" if their brackets are nested too deep."""
     try:
         return str(tinycss2.serialize(content))
     except RecursionError:
         return ""
 
 
-# a page has few colours, and names them again and again
+# A page uses few colours, and uses them again and again.
 _color = lru_cache(maxsize=1000)(parse_color)
 
 
@@ -212,7 +212,7 @@ def _with(around: Look, declared: Mapping[str, str], attributes: Mapping[str, st
 
 
 def _is_hidden(attributes: Mapping[str, str]) -> bool:
-    """Tell whether the attribute `hidden` says so; "until-found" is shown to who searches the page."""
+    """Tell whether the `hidden` attribute hides an element; a search in the page shows "until-found" text."""
     return "hidden" in attributes and attributes["hidden"].lower() != "until-found"
 
 

@@ -1,4 +1,4 @@
-"""Used while a PDF is read: the lines of its pages to paragraphs and headings in the builder."""
+"""PDF paragraphs: write the lines of pages to the builder as paragraphs and headings."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _LARGER = 1.1
 
 
 class ParagraphWriter:
-    """Writes lines into the builder; the line that follows decides how a line ends.
+    """Writes lines into the builder; how a line ends depends on the next line.
 
-    `outline` holds the bookmarks of each page as (level, title). Where there are none, larger and bold
-    lines are headings.
+    `outline` holds the bookmarks of each page as (level, title). Without bookmarks, lines in larger or bold
+    type are headings.
     """
 
     def __init__(
@@ -27,13 +27,13 @@ class ParagraphWriter:
         self._survey = survey
         self._outline = outline
         self._page_start = 0
-        self._bookmarks: list[tuple[int, str]] = []  # of the page, not found on it so far
-        self._start = 0  # of the paragraph
-        self._lines: list[Line] = []  # its first ones, in case it is a heading
+        self._bookmarks: list[tuple[int, str]] = []  # of the page, not yet found on it
+        self._start = 0  # offset of the paragraph
+        self._lines: list[Line] = []  # its first lines, in case it is a heading
         self._found: list[tuple[int, str, tuple[float, bool]]] = []
 
     def write(self, pages: Iterable[tuple[int | None, Sequence[Line]]]) -> None:
-        """Write all pages, and mark their headings; what has no number is no page."""
+        """Write all pages, and mark their headings; lines without a page number do not begin a page."""
         for line, number, following, relation in _follow(pages):
             if number is not None:
                 self._mark_missed()
@@ -42,13 +42,13 @@ class ParagraphWriter:
                 self._bookmarks = list(self._outline.get(number, ()))
             if not self._lines:
                 self._start = self._builder.length
-            if len(self._lines) <= _HEADING_LINES:  # more can be no heading
+            if len(self._lines) <= _HEADING_LINES:  # a heading has no more lines
                 self._lines.append(line)
             self._write_line(line, following, relation)
         self._mark_missed()
         if self._outline:
             return
-        # the largest type is the first level
+        # The largest type is the first level.
         ranks = sorted({rank for _, _, rank in self._found}, reverse=True)
         for offset, title, rank in self._found:
             self._builder.mark_heading(title, ranks.index(rank) + 1, offset=offset)
@@ -58,7 +58,7 @@ class ParagraphWriter:
         if line.columns:
             self._builder.add(" | ".join(map(self._read_cell, line.pieces)))
             self._mark_ocr(start, line)
-            self._lines.clear()  # a row is no heading
+            self._lines.clear()  # a row is not a heading
             if following is not None:
                 self._builder.add("\n" if relation == NEW_LINE else PARAGRAPH)
             return
@@ -66,7 +66,7 @@ class ParagraphWriter:
         joint: str | None = None
         if relation == WRAPPED and following is not None:
             joint = self._survey.vocabulary.joins(line.text, following.text)
-            if joint == "":  # the hyphen goes
+            if joint == "":  # the hyphen is dropped
                 pieces[-1] = pieces[-1][:-1]
         self._builder.add(" ".join(map(clean, pieces)))
         self._mark_ocr(start, line)
@@ -83,7 +83,7 @@ class ParagraphWriter:
             self._builder.mark_ocr(start, line.confidence)
 
     def _read_cell(self, cell: str) -> str:
-        """Return a cell's lines as one."""
+        """Return the lines of a cell, joined into one."""
         first, *rest = map(clean, cell.split("\n"))
         for line in rest:
             joint = self._survey.vocabulary.joins(first, line)
@@ -91,12 +91,12 @@ class ParagraphWriter:
         return first
 
     def _mark_missed(self) -> None:
-        """Mark the bookmarks whose words do not stand on the page at its start."""
+        """Mark the bookmarks whose titles were not found on the page, at the start of the page."""
         for level, title in self._bookmarks:
             self._builder.mark_heading(title, level, offset=self._page_start)
 
     def _end_paragraph(self) -> None:
-        """Decide whether the paragraph that ends here is a heading."""
+        """Mark the paragraph that ends here as a heading, if it is one."""
         lines, self._lines = self._lines, []
         title = "".join(clean(line.text + " ") for line in lines).strip()
         if len(lines) > _HEADING_LINES or len(title) > _HEADING_CHARS:
@@ -112,7 +112,7 @@ class ParagraphWriter:
             self._found.append((self._start, title, (round(lines[0].size, 1), lines[0].bold)))
 
     def _stands_out(self, line: Line, title: str) -> bool:
-        """Tell what is set larger than the body, or bold where the body is not."""
+        """Tell whether a line is in larger type than the body, or bold while the body is not."""
         if not re.search(r"[^\W\d_]{2}", title) or title.endswith((",", ";")):
             return False
         body = self._survey.body_size
@@ -123,7 +123,7 @@ class ParagraphWriter:
 def _follow(
     pages: Iterable[tuple[int | None, Sequence[Line]]],
 ) -> Iterator[tuple[Line, int | None, Line | None, int]]:
-    """Yield each line, the number of the page that it begins, the next line, and how that follows."""
+    """Yield each line, the number of the page that it begins, the next line, and how that follows it."""
     waiting: tuple[Line, int | None] | None = None
     before = Flow(())
     for number, lines in pages:

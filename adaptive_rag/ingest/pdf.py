@@ -1,8 +1,8 @@
-"""The PDF loader: pages to text by PyMuPDF, which no other file imports (it is under AGPL-3.0).
+"""The PDF loader: reads pages with PyMuPDF, which no other file imports (it is under AGPL-3.0).
 
-A document is gone through twice: once to learn its words, its type sizes and what recurs at the pages'
-edges, once to write the text. The lines of a book are kept in between; a longer document is read page
-by page both times, so that its memory stays bounded.
+A document is read twice: first to collect its words, its type sizes and the lines that recur at page edges,
+then to write the text. The lines of a book are kept in between. A longer document is read page by page both
+times, so that memory use stays bounded.
 """
 
 from __future__ import annotations
@@ -44,33 +44,33 @@ from adaptive_rag.ingest.right_to_left import Letter, mostly_from_right, read_pa
 from adaptive_rag.ingest.rules import Rules, read_framed
 from adaptive_rag.ingest.unseen_text import SeenText
 
-# what PyMuPDF raises where it finds no sense in a file
+# What PyMuPDF raises for a file that it cannot make sense of.
 _BROKEN = (pymupdf.mupdf.FzErrorBase, RuntimeError)
 _FETCH_OR_PRINT = "Fetch or copy it again, or, if a program shows it, print it from there to a new PDF"
 _BOLD = 16
-# no word is that long: the blanks were set too narrow to be seen as such
+# No word is that long: its blanks are too narrow to be recognized.
 _RUN_TOGETHER = re.compile(r"[^\W\d_]{20,}")
 _NARROW_BLANK = 0.1  # of the type size
-# Cells may be set in one line: "PK–12       PK–8", "2,218,406 1,180,160".
+# Several cells may be set in one line: "PK–12       PK–8", "2,218,406 1,180,160".
 _SET_APART = re.compile(
     r"^[$£€¥] | {3,}|\d[)\]%*†‡]* (?:[%$£€¥] ?)*[(\[]?[-–−+$£€.<≤≥]*\d|[\d%)—] [$£€¥]$|(?:\. ?){5}|…"
 )
-# Lines of them that may be a table by themselves, each row in one line.
+# The fewest such lines that may be a table by themselves, with each row in one line.
 _FEWEST_SET_APART = 3
-# In type sizes: baselines closer are those of one line, an exponent's among them.
+# In type sizes: baselines that are closer belong to one line, as that of an exponent does.
 _SAME_LINE = 0.6
 _NAMED_BY_CODE = re.compile(r"uni([0-9A-F]{4})+$")
 _NO_CHARACTER = 0xFFFD
 _ALEF, _LAM = "\u0627", "\u0644"
-# lines kept from the first pass to the second: about 15 MB, a book of 500 pages
+# The most lines kept from the first pass to the second: about 15 MB, a book of 500 pages.
 _KEPT_LINES = 25_000
-# MuPDF keeps fonts and images of the pages it has seen; this many pages at most
+# MuPDF keeps the fonts and images of pages it has read; they are freed after this many pages.
 _STORE_PAGES = 50
-# Pixels a point, which is 300 dpi; a large page is drawn at less.
+# In pixels per point: 300 dpi; a large page is drawn at a lower resolution.
 _SHARPEST = 300 / 72
-# A page with more of them holds a map or a drawing, whose ruled lines frame no table.
+# A page with more paths holds a map or a drawing, whose ruled lines frame no table.
 _MOST_PATHS = 5000
-# In bytes: a longer file is found apart from the document.
+# In bytes: a larger attachment is not read.
 _LARGEST_ATTACHED = 50_000_000
 
 
@@ -119,10 +119,10 @@ def load_pdf(path: Path, builder: TextBuilder) -> None:
 
 @contextmanager
 def open_pdf(path: Path) -> Iterator[Any]:
-    """Open a PDF, and say in plain words what goes wrong with it.
+    """Open a PDF, and translate the errors that occur while it is read.
 
     Raises:
-        IndexingError: it is damaged, truncated, encrypted, or none.
+        IndexingError: it is damaged, truncated or encrypted, or it is not a PDF.
     """
     kind = path.suffix[1:].lower() if path.suffix.lower() in (".xps", ".oxps") else "pdf"
     truncated = kind == "pdf" and is_truncated(path)
@@ -141,13 +141,13 @@ def open_pdf(path: Path) -> Iterator[Any]:
             )
         if truncated and document.is_repaired:
             raise IndexingError(_truncated(path))
-        if kind != "pdf":  # such a document is printed to a PDF, for all that is asked of one
+        if kind != "pdf":  # XPS is converted to PDF, so that all functions for a PDF work
             document = pymupdf.open("pdf", document.convert_to_pdf())
         if not _find_pages(document):
             raise IndexingError(f"is damaged: no page can be read from it. {_FETCH_OR_PRINT}")
         yield document
     except IndexingError:
-        raise  # said above, or by who reads the pages; it is a RuntimeError too
+        raise  # raised above, or while pages are read; it is also a RuntimeError
     except _BROKEN as error:
         raise IndexingError(_truncated(path) if truncated else f"is damaged. {_FETCH_OR_PRINT}") from error
     finally:
@@ -159,10 +159,10 @@ def open_pdf(path: Path) -> Iterator[Any]:
 
 
 def _find_pages(document: Any) -> int:
-    """Return how many pages there are; where their list is damaged they are looked for in the whole file."""
+    """Return the number of pages; if their list is damaged, the pages are searched for in the whole file."""
     try:
         pages = document.page_count
-        # a list that refers to itself, or to nothing, is found out on the way to its last page
+        # A list that refers to itself, or to nothing, fails on the way to its last page.
         found = pages > 0 and all(has_entries(document, document.page_xref(at)) for at in {0, pages - 1})
     except _BROKEN:
         found = False
@@ -172,15 +172,15 @@ def _find_pages(document: Any) -> int:
 
 
 def _set_upright(page: Any) -> None:
-    """Turn a page so that the places of its text and its lines are those that are seen."""
+    """Rotate a page so that the coordinates of its text and lines are those that a reader sees."""
     whole, shown = page.mediabox, page.cropbox
-    # PyMuPDF turns the whole sheet, and would leave the part that is shown where it was
+    # PyMuPDF rotates the whole sheet, and would leave the visible part where it was.
     page.set_mediabox(pymupdf.Rect(shown.x0, whole.y1 - shown.y1, shown.x1, whole.y1 - shown.y0))
     page.remove_rotation()
 
 
 def _pages(document: Any, hidden: dict[int, int]) -> Iterator[tuple[int, list[Line]]]:
-    """Yield the number and the lines of each page; note how many words of each are hidden."""
+    """Yield the number and lines of each page, and record the number of hidden words on each in `hidden`."""
     for number, page in enumerate(document, start=1):
         if page.rotation:
             _set_upright(page)
@@ -205,13 +205,13 @@ def _lines(seen: SeenText, found: Sequence[tuple[str, dict[str, Any], bool]]) ->
     words = _narrow_words(seen) if any(_RUN_TOGETHER.search(text) for text, _, _ in found) else {}
     level = sum(horizontal for _, _, horizontal in found) > 0.8 * len(found)
     for index, (text, line, horizontal) in enumerate(found):
-        # a note set upright in the margin is no part of the page's text
+        # A note set vertically in the margin is not part of the page's text.
         if horizontal or not level:
             yield _line(line, words.get(index, [text]))
 
 
 def _lines_from_right(page: Any, seen: SeenText, *, whole: bool) -> Iterator[Line]:
-    """Yield the lines of a page on which some, or the whole page, are read from right to left."""
+    """Yield the lines of a page on which some lines, or most (`whole`), are read from right to left."""
     rules = _rules(page)
     named = _named_glyphs(page)
     pools: list[list[dict[str, Any]]] = []
@@ -246,13 +246,13 @@ def _lines_from_right(page: Any, seen: SeenText, *, whole: bool) -> Iterator[Lin
 
 
 def _touch(pool: Sequence[dict[str, Any]], line: dict[str, Any]) -> bool:
-    """Tell whether a line goes on from others at its height, to either side."""
+    """Tell whether a line continues others at its height, on either side."""
     if not (_is_level(line) and _is_level(pool[0])):
         return False
     x0, y0, x1, y1 = _around(pool)
     left, top, right, bottom = map(float, line["bbox"])
     shared = min(y1, bottom) - max(y0, top)
-    # the letters of a tall font reach into the lines above and below
+    # The letters of a tall font reach into the lines above and below.
     apart = abs(_baseline(pool[-1]) - _baseline(line)) > _SAME_LINE * max(_size(pool[-1]), _size(line))
     return (
         not apart
@@ -274,7 +274,7 @@ def _size(line: dict[str, Any]) -> float:
 
 
 def _reach(char: dict[str, Any], line: dict[str, Any]) -> tuple[float, float]:
-    """Return from where to where a letter reaches along its line, which may be set upright."""
+    """Return the extent of a letter along its line, which may be vertical."""
     x0, y0, x1, y1 = char["bbox"]
     if _is_level(line):
         return x0, x1
@@ -287,25 +287,26 @@ def _around(lines: Sequence[dict[str, Any]]) -> tuple[float, float, float, float
 
 
 def _named_glyphs(page: Any) -> dict[tuple[float, float, str], str]:
-    """Return the letters for which a page names no character but their font does.
+    """Return the letters for which the font, but not the page, names a character.
 
-    The key is where a letter stands and what the page has for it: both letters of a ligature may stand there.
-    Such a font calls the form of an Arabic letter "uni0644.init"; what follows the full stop is no part of
-    its name (Adobe Glyph List Specification). MuPDF takes the number of the glyph for the character.
+    The key is the position of a letter and the page's character for it, since both letters of a ligature may
+    be in the same position. Such a font names a form of an Arabic letter "uni0644.init"; the part after the
+    full stop does not belong to the name (Adobe Glyph List Specification). MuPDF uses the glyph number as the
+    character.
     """
     mupdf = pymupdf.mupdf
     unknown = mupdf.FZ_STEXT_UNICODE_IS_CID | mupdf.FZ_STEXT_UNICODE_IS_GID
     found = {}
-    text = page.get_textpage(flags=pymupdf.TEXTFLAGS_TEXT)  # which its letters live as long as
+    text = page.get_textpage(flags=pymupdf.TEXTFLAGS_TEXT)  # keeps its letters alive
     for block in text.this:
         for line in block:
-            joined = False  # whether a lam comes before that is one shape with what follows
+            joined = False  # whether the letter before is a lam that is joined to the next one
             for char in (each.m_internal for each in line):
                 name = mupdf.ll_fz_get_glyph_name2(char.font, char.c) if char.flags & unknown else ""
                 letters = _letters_named(name)
                 mark = unicodedata.combining(letters[:1] or chr(char.c))
                 if joined and not mark and not runs_from_right(letters):
-                    letters = _ALEF  # lam and alef are the one ligature that Arabic cannot do without
+                    letters = _ALEF  # lam-alef is Arabic's only mandatory ligature
                 if runs_from_right(letters):
                     found[char.origin.x, char.origin.y, chr(char.c)] = letters
                 if not mark:
@@ -314,7 +315,7 @@ def _named_glyphs(page: Any) -> dict[tuple[float, float, str], str]:
 
 
 def _letters_named(name: str) -> str:
-    """Return the characters of a glyph by its name, "uni064E_uni0651" or "uni0651064E.alt"; "" for none."""
+    """Return the characters that a glyph name stands for, "uni064E_uni0651" or "uni0651064E.alt", or ""."""
     parts = (
         [f"uni{part[at : at + 4]}" for at in range(3, len(part), 4)] if _NAMED_BY_CODE.match(part) else [part]
         for part in name.partition(".")[0].split("_")
@@ -326,7 +327,7 @@ def _letters_named(name: str) -> str:
 def _read_pictures(
     document: Any, numbers: Sequence[int], survey: Survey, builder: TextBuilder
 ) -> dict[int, list[Line]]:
-    """Read pages that hold no text, at most so many, and return the lines of those that show some."""
+    """Read pages without text as pictures, up to MOST_PAGES, and return the lines of those with any."""
     import numpy as np
 
     from adaptive_rag.ingest.ocr import LONGEST_SIDE, MOST_PAGES, note_unread, read_picture
@@ -359,7 +360,7 @@ def _copy_with_text(path: Path, how: str = "") -> str:
 def _without_text(
     path: Path, builder: TextBuilder, pages: int, silent: Sequence[int], pictures: Sequence[int]
 ) -> str:
-    """Say why no text was found in a PDF, and what can be done where some is to be seen."""
+    """Say why no text was found in a PDF, and what to do if text can be seen in it."""
     whole = f"its {pages} page{'s are' if pages != 1 else ' is'}"
     seen = f"If you see text in it, {_copy_with_text(path, '--force-ocr ')}"
     if len(silent) < pages:
@@ -402,7 +403,7 @@ def _line(line: dict[str, Any], pieces: list[str]) -> Line:
 
 
 def _narrow_words(seen: SeenText) -> dict[int, list[str]]:
-    """Cut lines whose words run together where the letters stand apart; keyed by the line's number."""
+    """Split lines whose words run together at the gaps between letters; keyed by the line's number."""
     cuts = {}
     for index, line in enumerate(line for block in seen.letters() for line in block.get("lines", ())):
         letters = [(char, span["size"]) for span in line["spans"] for char in span["chars"]]
@@ -419,15 +420,15 @@ def _narrow_words(seen: SeenText) -> dict[int, list[str]]:
 
 
 def _with_rows(page: Any, seen: SeenText, lines: list[Line], *, from_right: bool) -> list[Line]:
-    """Join what stands side by side, and make rows of what stands in a table.
+    """Merge lines that stand side by side, and make rows of lines that are in a table.
 
-    A page that is read from right to left is read as what a mirror shows of it.
+    A page that is read from right to left is mirrored.
     """
     if from_right:
         width = page.rect.width
         lines = [replace(line, x0=width - line.x1, x1=width - line.x0) for line in lines]
     groups = side_by_side(lines)
-    # what stands side by side at the page's edges is a running head
+    # Lines side by side at the page's top and foot are running heads.
     heights = sorted(group[0].y0 for group in groups)
     beside = any(len(group) > 1 and heights[0] < group[0].y0 < heights[-1] for group in groups)
     in_one = sum(_SET_APART.search(line.text) is not None for line in lines)
@@ -462,7 +463,7 @@ def _edges(path: dict[str, Any]) -> Iterator[tuple[float, float, float, float]]:
 
 
 def _cut(seen: SeenText, line: Line, rules: Rules) -> Iterator[Line]:
-    """Cut a line of text into the cells of a table: at ruled lines that go through it, or at wide gaps."""
+    """Split a line into table cells: at the ruled lines that cross it, else at wide gaps."""
     borders = rules.across(line)
     if not borders and not _SET_APART.search(line.text):
         yield line
@@ -476,13 +477,13 @@ def _cut(seen: SeenText, line: Line, rules: Rules) -> Iterator[Line]:
     ]
     for _, group in groupby(level, key=lambda word: bisect_right(borders, (word[0] + word[2]) / 2)):
         part = list(group)
-        # a column stands where its figures do, of which some have a sign
+        # The column is aligned on the figures, since some of them have no sign.
         first = part[len(part) > 1 and is_sign(part[0][4])]
         yield replace(line, pieces=[" ".join(word[4] for word in part)], x0=first[0], x1=part[-1][2])
 
 
 def _outline(document: Any) -> dict[int, list[tuple[int, str]]]:
-    """Return the bookmarks of each page as (level, title); none where there are too few to be of use."""
+    """Return the bookmarks of each page as (level, title); none if there are too few to be useful."""
     outline: dict[int, list[tuple[int, str]]] = defaultdict(list)
     for level, title, page in document.get_toc(simple=True):
         outline[page].append((level, title))
@@ -506,7 +507,7 @@ def _add_attached(document: Any, builder: TextBuilder) -> None:
 
 
 def _attached(document: Any) -> Iterator[tuple[dict[str, Any], Callable[[], bytes]]]:
-    """Yield what is known of each attached file, and what reads it."""
+    """Yield the properties of each attached file, and a function that reads it."""
     for at in range(document.embfile_count()):
         yield document.embfile_info(at), partial(document.embfile_get, at)
     if document.has_annots():
@@ -516,7 +517,7 @@ def _attached(document: Any) -> Iterator[tuple[dict[str, Any], Callable[[], byte
 
 
 def _ranges(numbers: Sequence[int]) -> str:
-    """Write page numbers as people do: "1-3, 7"."""
+    """Format page numbers with ranges: "1-3, 7"."""
     places = count()
     runs = [list(run) for _, run in groupby(numbers, key=lambda number: number - next(places))]
     return ", ".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else str(run[0]) for run in runs)

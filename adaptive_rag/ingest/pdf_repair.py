@@ -1,4 +1,4 @@
-"""Used while a PDF is opened: whether its file is whole, and where its pages are when their list is lost."""
+"""PDF repair: whether a file is complete, and a new list of pages if its own is lost."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from adaptive_rag.errors import IndexingError
 _LONGEST_LEAD = 65_536
 _END_MARKS = (b"%%EOF", b"startxref", b"trailer")
 _OBJECT = re.compile(rb"\b\d{1,10}\s+\d{1,5}\s+obj\b")
-# A page has them from what it is listed under, where it does not name them itself (ISO 32000-1, 7.7.3.4).
+# A page inherits these entries from the nodes above it, unless it has them itself (ISO 32000-1, 7.7.3.4).
 _INHERITED = ("Resources", "MediaBox", "CropBox", "Rotate")
 _DEEPEST = 50
 
 
 def is_truncated(path: Path) -> bool:
-    """Tell whether the end is missing: no mark of it is there, or objects go on behind it.
+    """Tell whether the end of a PDF is missing: it has no end mark, or objects follow the last mark.
 
-    What else stands behind the end is no part of a PDF: transfers and tapes fill a last block with NUL bytes,
-    web servers add a line.
+    Other data after the end is harmless: transfers and tapes fill the last block with NUL bytes, and web
+    servers add a line.
 
     Raises:
-        IndexingError: the file does not begin as a PDF does.
+        IndexingError: the file does not begin like a PDF.
     """
     with path.open("rb") as file:
         if b"%PDF-" not in file.read(_LONGEST_LEAD):
@@ -36,12 +36,12 @@ def is_truncated(path: Path) -> bool:
 
 
 def has_entries(document: Any, at: int) -> bool:
-    """Tell whether a PDF has an object of this number, and something in it."""
+    """Tell whether a PDF has an object with this number that is not empty."""
     return 0 < at < document.xref_length() and bool(document.xref_get_keys(at))
 
 
 def restore_pages(document: Any) -> None:
-    """List the pages anew, in the order of the file, where a PDF's own list of them is lost."""
+    """Build a new list of pages, in the order of the file, where a PDF's own list is lost."""
     catalog = document.pdf_catalog()
     pages = [at for at in range(1, document.xref_length()) if _entry(document, at, "Type") == "/Page"]
     if catalog < 1 or not pages:
@@ -59,7 +59,7 @@ def restore_pages(document: Any) -> None:
 
 
 def _inherited(document: Any, page: int, key: str) -> str:
-    """Return what a page has from above, or "" where it has its own or there is none."""
+    """Return the value of an entry that a page inherits; "" if it has its own or there is none."""
     at = page
     for _ in range(_DEEPEST):
         if value := _entry(document, at, key):

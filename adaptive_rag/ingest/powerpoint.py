@@ -1,7 +1,7 @@
-"""The loader of PowerPoint presentations: a .pptx slide by slide, with tables, charts, diagrams and notes.
+"""The PowerPoint loader: the slides of a .pptx, with tables, charts, diagrams and notes.
 
-The file is read as it stands, by lxml: python-pptx holds its pictures and films in memory, and does not
-read diagrams.
+The XML is read directly with lxml: python-pptx holds pictures and films in memory, and does not read
+diagrams.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from adaptive_rag.ingest.package import (
 from adaptive_rag.ingest.page_edges import tell_apart
 
 _TITLES = ("title", "ctrTitle")
-# what stands on every slide, or in small print below it
+# Placeholders that are on every slide, or in small print below it.
 _FURNITURE = ("dt", "ftr", "hdr", "sldNum", "sldImg")
-# the placeholders whose paragraphs are items of a list unless they say otherwise
+# Placeholders whose paragraphs are list items unless they are formatted otherwise.
 _LISTS = ("body", "obj")
 
 
@@ -66,13 +66,13 @@ def load_pptx(path: Path, builder: TextBuilder) -> None:
 
 
 class _Slide:
-    """Writes the shapes of one slide in their own order, which is the one in which they are read aloud."""
+    """Writes the shapes of one slide in their own order, which is the order for reading aloud."""
 
     def __init__(
         self, archive: zipfile.ZipFile, part: str, builder: TextBuilder, embedded: EmbeddedFiles
     ) -> None:
         self.missing = 0
-        """Charts whose parts are not there."""
+        """The number of charts whose parts are missing."""
         self._archive = archive
         self._embedded = embedded
         self._links = read_links(archive, part)
@@ -95,14 +95,14 @@ class _Slide:
             self._write_notes(read_xml(self._archive, part))
 
     def count_comments(self) -> int:
-        """Count what was noted on the slide, which is not read."""
+        """Count the comments on the slide, which are not read."""
         names = self._archive.namelist()
         parts = [link.target for link in self._links.values() if link.kind == "comments"]
         found = (read_xml(self._archive, part) for part in parts if part in names)
         return sum(sum(1 for _ in root.iter("{*}cm")) for root in found)
 
     def _read_edges(self, shapes: list[Any], slide: Any) -> Iterator[str]:
-        """Yield the text of the slide's footer, and what its layout and its master have on each slide."""
+        """Yield the text of the slide's footer, and the fixed text on its layout and its master."""
         edges = [shape for shape in shapes if _placeholder(shape) in ("ftr", "hdr")]
         root, links = slide, self._links
         for kind in ("slideLayout", "slideMaster"):
@@ -136,7 +136,7 @@ class _Slide:
 
     def _write_paragraphs(self, shape: Any, *, listed: bool) -> None:
         found = list(read_paragraphs(shape))
-        numbers: dict[int, int] = {}  # by level, of the last item
+        numbers: dict[int, int] = {}  # by level: the number of the last item
         for text, settings in found:
             level = int(settings.get("lvl", 0)) if settings is not None else 0
             signs = {local_name(each) for each in settings} if settings is not None else set()
@@ -160,7 +160,7 @@ class _Slide:
 
 
 def _shapes(tree: Any) -> Iterator[Any]:
-    """Yield the shapes of a slide, also those in groups, and of each choice of programs the first one."""
+    """Yield the shapes of a slide, including those in groups; alternatives for other programs are skipped."""
     for shape in tree if tree is not None else ():
         match local_name(shape):
             case "grpSp" | "AlternateContent" | "Choice":
@@ -170,7 +170,7 @@ def _shapes(tree: Any) -> Iterator[Any]:
 
 
 def _placeholder(shape: Any) -> str:
-    """Return what a shape is there for by the slide's layout, such as "title"; "" where it is free."""
+    """Return a shape's placeholder type, such as "title"; "" if it is not a placeholder."""
     found = shape.find("{*}nvSpPr/{*}nvPr/{*}ph")
     return found.get("type", "obj") if found is not None else ""
 

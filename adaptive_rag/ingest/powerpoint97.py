@@ -1,7 +1,7 @@
-"""The loader of older PowerPoint presentations, .ppt: slides in order, with titles and notes, by [MS-PPT].
+"""The loader of older PowerPoint presentations, .ppt ([MS-PPT]): slides in order, with titles and notes.
 
-The file is a tree of records. A slide's placeholders may keep their texts apart, in the list of slides, and
-name them by number; all other texts stand in the slide's own shapes.
+The file is a tree of records. The texts of a slide's placeholders may be stored apart, in the list of slides,
+and referred to by number; all other texts are in the slide's own shapes.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from adaptive_rag.ingest.documents import TextBuilder
 from adaptive_rag.ingest.properties import note_properties
 from adaptive_rag.ingest.word97 import decode_property
 
-# kinds of records
+# Kinds of records.
 _DOCUMENT, _SLIDE, _NOTES, _NOTES_ATOM, _LIST, _PERSIST = 0x03E8, 0x03EE, 0x03F0, 0x03F1, 0x0FF0, 0x03F3
 _SHOW, _EDIT, _DIRECTORY = 0x03F9, 0x0FF5, 0x1772
 _KIND, _CHARS, _BYTES, _REFERENCE, _PLACEHOLDER = 0x0F9F, 0x0FA0, 0x0FA8, 0x0F9E, 0x0BC3
 _SHAPE, _TEXTBOX = 0xF004, 0xF00D
 _HEAD, _CONTAINER = 8, 0xF
-# kinds of texts
+# Kinds of texts.
 _NOTE, _OTHER = 2, 4
 _TITLES, _BODIES = (0, 6), (1, 5, 7, 8)
-# placeholders of what stands on every slide: date, number, footer, header
+# Placeholders that are on every slide: date, number, footer, header.
 _FURNITURE = (7, 8, 9, 10)
 _HIDDEN = 0x04
 _ENCRYPTED = 0xF3D1C4DF
@@ -74,7 +74,7 @@ class _Presentation:
         self._read_edits(last_edit)
 
     def write(self) -> None:
-        """Write the slides that are shown; a note names the hidden ones."""
+        """Write the visible slides; a note names the hidden ones."""
         lists: dict[int, dict[int, list[tuple[int, str]]]] = {}
         for record in self._records(*self._span_of(self._root, _DOCUMENT)):
             if record.kind == _LIST:
@@ -98,7 +98,7 @@ class _Presentation:
         self._builder.note_hidden("slides", hidden)
 
     def _read_edits(self, at: int) -> None:
-        """Find where the parts lie, from the last edit back to the first; the last one counts."""
+        """Find the offsets of the parts, from the last edit back to the first; the latest offset counts."""
         for _ in range(_MOST_EDITS):
             record = self._record(at)
             if record.kind != _EDIT:
@@ -119,7 +119,7 @@ class _Presentation:
             at = before
 
     def _read_list(self, record: _Record) -> dict[int, list[tuple[int, str]]]:
-        """Return the texts of placeholders, each with its kind, by the number of the slide."""
+        """Return the texts of placeholders, each with its kind, by the slide's number in the file."""
         found: dict[int, list[tuple[int, str]]] = {}
         texts, kind = list[tuple[int, str]](), _OTHER
         for each in self._records(record.start, record.end):
@@ -163,7 +163,7 @@ class _Presentation:
         return any(struct.unpack_from("<H", self._data, record.start + 10)[0] & _HIDDEN for record in show)
 
     def _texts(self, start: int, end: int) -> Iterator[tuple[int, str, int | None]]:
-        """Yield the texts of shapes: the kind of each, its words, or the number of a listed text."""
+        """Yield the texts of shapes, each with its kind; a listed text is given by its number instead."""
         for shape in self._below(start, end, _SHAPE):
             placeholders = self._below(shape.start, shape.end, _PLACEHOLDER)
             if any(self._data[each.start + 4] in _FURNITURE for each in placeholders):
@@ -183,12 +183,12 @@ class _Presentation:
         return raw.decode("utf-16-le" if record.kind == _CHARS else "latin-1", "replace")
 
     def _span_of(self, number: int, kind: int) -> tuple[int, int]:
-        """Return where a part's records lie; nowhere, if it is of another kind."""
+        """Return the span of a part's records; (0, 0) if the part is of another kind."""
         record = self._record(self._places[number]) if number in self._places else None
         return (record.start, record.end) if record and record.kind == kind else (0, 0)
 
     def _below(self, start: int, end: int, kind: int, depth: int = 0) -> Iterator[_Record]:
-        """Yield the records of a kind, at any depth, in their order."""
+        """Yield the records of a kind, at any depth, in order."""
         if depth > _DEEPEST:
             raise IndexError("its records are nested too deep")
         for record in self._records(start, end):
@@ -204,13 +204,13 @@ class _Presentation:
             start = record.end
 
     def _record(self, at: int, limit: int | None = None) -> _Record:
-        """Return the record at a place, which ends no later than the one that it lies in."""
+        """Return the record at an offset; it ends no later than the record that contains it."""
         version, kind, length = struct.unpack_from("<HHI", self._data, at)
         end = min(at + _HEAD + length, len(self._data) if limit is None else limit)
         return _Record(kind, version >> 4, at + _HEAD, end, version & 0xF == _CONTAINER)
 
 
 def _lines(text: str) -> list[str]:
-    """Return the paragraphs of a text, without what stands for the number or the date of the slide."""
+    """Return the paragraphs of a text, without placeholders for the slide's number or date."""
     lines = (" ".join(line.replace("\x0b", " ").split()) for line in text.split("\r"))
     return [line for line in lines if line.strip("*\0 ")]

@@ -1,4 +1,4 @@
-"""A process that reads files, as its owner holds it: started, asked, watched, and killed where it must be."""
+"""A worker process that reads files, seen from its owner: started, asked, watched, and killed if need be."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ _MOST_OF_MACHINE = 0.75
 _WATCH_SECONDS = 0.05
 _START_SECONDS = 60.0
 _ENDING_SECONDS = 2.0
-# A worker that has come to hold this much is replaced, so that the next file has all that it may take.
+# A worker that uses this much memory is replaced, so that the next file can use all that it may take.
 _KEPT_MEMORY = 300 * _MB
 _CODE = "import sys; sys.path[:] = sys.argv[1:]; from adaptive_rag.ingest.worker import serve; serve()"
 
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """What reading a file may take: so much for any file, and more for each MB of data that it has.
+    """The limits for reading a file: a fixed amount for any file, and more for each MB of its data.
 
     A PDF of 1 MB, 400 pages of text alone, takes some 4 s and 170 MB; 100 MB of plain text take 240 MB, and
-    850 MB where one letter is an emoji. Of a table each row has a record of its own: 42 MB for each MB of
-    short rows, and of a workbook, which is packed, 200 MB. Never more than three quarters of the machine's
-    memory.
+    850 MB if one letter is an emoji. In a table each row has a record of its own: that takes 42 MB for each
+    MB of short rows, and 200 MB for each MB of a workbook, which is compressed. The memory limit is never
+    more than three quarters of the machine's memory.
     """
 
     seconds: float = 15.0
@@ -69,18 +69,18 @@ BOUNDS = Bounds()
 
 @dataclass(slots=True)
 class _Limits:
-    """What is granted to a process for one file."""
+    """The limits for one file."""
 
     seconds: float
     memory: int
     last: float = field(init=False)
-    """When the seconds are over, as `time.monotonic` counts."""
+    """The deadline, on the clock of `time.monotonic`."""
 
     def __post_init__(self) -> None:
         self.last = time.monotonic() + self.seconds
 
     def grant(self, seconds: float) -> None:
-        """Grant seconds from now, where less is left."""
+        """Move the deadline to this many seconds from now, unless it is later already."""
         last = time.monotonic() + seconds
         self.seconds += max(0.0, last - self.last)
         self.last = max(last, self.last)
@@ -95,7 +95,7 @@ class WorkerProcess:
 
     def __init__(self) -> None:
         windows = {"creationflags": getattr(subprocess, "CREATE_NO_WINDOW", 0)}
-        # so that Ctrl-C and the end of a terminal reach its owner alone, who ends it
+        # So that Ctrl-C and the end of a terminal reach only its owner, which ends this process.
         apart: dict[str, Any] = windows if os.name == "nt" else {"start_new_session": True}
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-c", _CODE, *_absolute_path()],
@@ -109,7 +109,7 @@ class WorkerProcess:
         self._stdout = cast(BinaryIO, self._process.stdout)
         self._stderr = cast(BinaryIO, self._process.stderr)
         self._free_since = time.monotonic()
-        # what a loader was granted beside; its models stay in the process, and so does the grant
+        # The most extra memory granted to a loader; its models stay in the process, and so does the grant.
         self._granted = 0
         try:
             with self._watch(_Limits(_START_SECONDS, sys.maxsize), threading.Event()):
@@ -123,10 +123,10 @@ class WorkerProcess:
             raise
 
     def ask(self, file: SourceFile, loader: Loader, stop: threading.Event) -> tuple[dict[str, Any], bytes]:
-        """Have a file read, and return the reply.
+        """Send a file to be read, and return the reply.
 
         Raises:
-            IndexingError: the file took more than it may, or brought the process down.
+            IndexingError: reading the file exceeded its limits or crashed the process.
         """
         limits = _Limits(*BOUNDS.of(file.path))
         seconds, memory = limits.seconds, limits.memory
@@ -148,12 +148,12 @@ class WorkerProcess:
                     limits.grant(grant["seconds"])
                     reply = read_message(self._stdout)
             except (OSError, EOFError) as error:
-                with suppress(subprocess.TimeoutExpired):  # its output ends a moment before it does
+                with suppress(subprocess.TimeoutExpired):  # its output closes before it ends
                     self._process.wait(_ENDING_SECONDS)
                 self.end()
                 crash = f"made the process that read it crash ({self._ending()}). Save it anew or convert it"
                 raise IndexingError(reasons[0] if reasons else crash) from error
-        if reasons:  # killed in the moment in which it replied
+        if reasons:  # killed just as it replied
             self.end()
         self._free_since = time.monotonic()
         return reply
@@ -166,20 +166,20 @@ class WorkerProcess:
         return rested < IDLE_SECONDS / 2 and self._process.poll() is None and fits
 
     def end(self) -> None:
-        """End the process, whatever it does."""
+        """End the process, whatever it is doing."""
         self._kill()
         self.close()
         self._process.wait()
 
     def close(self) -> None:
-        """Close the pipes; a process without work ends then."""
+        """Close the pipes; an idle process then ends."""
         for pipe in (self._stdin, self._stdout, self._stderr):
-            with suppress(OSError):  # what was not sent yet has nobody to read it
+            with suppress(OSError):  # data not yet sent has no reader any more
                 pipe.close()
 
     @contextmanager
     def _watch(self, limits: _Limits, stop: threading.Event) -> Iterator[list[str]]:
-        """Kill the process where it takes too much or `stop` is set; the list then holds the reason."""
+        """Kill the process if it exceeds its limits or `stop` is set; the list then holds the reason."""
         done, reasons = threading.Event(), list[str]()
 
         def watch() -> None:
@@ -210,7 +210,7 @@ class WorkerProcess:
         if os.name == "nt":
             self._process.kill()
             return
-        # Its whole session: what it started holds its pipes open. One that has ended is refused on macOS.
+        # The whole session, since child processes hold its pipes open. macOS refuses one that has ended.
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)
 
@@ -219,10 +219,10 @@ class WorkerProcess:
 
         try:
             process = psutil.Process(self._process.pid)
-            # in a virtual environment of Windows the interpreter is a child of what was started
+            # In a virtual environment on Windows, the interpreter is a child of the process that was started.
             all_of_it = [process, *(process.children(recursive=True) if os.name == "nt" else ())]
             return sum(int(part.memory_info().rss) for part in all_of_it)
-        except psutil.Error:  # it ended just now
+        except psutil.Error:  # it has just ended
             return 0
 
     def _ending(self) -> str:
@@ -233,14 +233,14 @@ class WorkerProcess:
 
 
 def _absolute_path() -> list[str]:
-    """Return where this process finds its modules, which may have changed since a worker was started."""
+    """Return this process's module search path, which may have changed since a worker was started."""
     return [os.path.abspath(place) for place in sys.path if isinstance(place, str)]
 
 
 def _data_size(path: Path) -> int:
-    """Return the bytes of a file without its holes: one of 4 GB may be nothing else."""
+    """Return the size of a file in bytes without its holes: a sparse file of 4 GB may hold almost no data."""
     try:
         status = os.stat(path)
-    except OSError:  # which reading will say
+    except OSError:  # reading the file will report it
         return 0
     return min(status.st_size, getattr(status, "st_blocks", status.st_size) * 512)

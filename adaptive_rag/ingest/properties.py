@@ -1,4 +1,4 @@
-"""What a document says of itself: title, author, date, language, tags; a condition can name them."""
+"""Document properties: title, author, date, language, tags; conditions can refer to them."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from typing import Any
 
 from adaptive_rag.ingest.documents import TextBuilder
 
-# Characters of a property that are kept; a longer one is no name.
+# In characters: a longer value is left out.
 LONGEST = 300
 MOST = 50
-# "D:20240301120000+01'00'", as PDF writes it
+# "D:20240301120000+01'00'", the date format of PDF.
 _PDF_DATE = re.compile(r"D:(\d{4})(\d{2})?(\d{2})?")
 
 
@@ -28,16 +28,17 @@ def note_properties(
     tags: Iterable[Any] | str = (),
     url: Any = "",
 ) -> None:
-    """Note what a document says of itself, where it says something; what was noted before stands.
+    """Note the properties that a document states, unless they were noted before.
 
     Args:
-        builder: where it is noted.
-        title: of the document.
-        author: a name, or a list of them.
-        date: a date or datetime, or text in ISO 8601, of PDF or of e-mail; what is none of them is left out.
-        language: as "en" or "en-GB".
+        builder: the builder in which they are noted.
+        title: the document's title.
+        author: a name, or a list of names.
+        date: a date or datetime, or text in the format of ISO 8601, PDF or e-mail; any other value is left
+            out.
+        language: such as "en" or "en-GB".
         tags: a list, or text with commas or semicolons.
-        url: where the document stands on the web.
+        url: the document's address on the web.
     """
     several = re.split(r"[,;]", tags) if isinstance(tags, str) else tags
     authors = author if isinstance(author, list) else [author]
@@ -52,14 +53,14 @@ def note_properties(
 
 
 def _kept(values: Iterable[Any]) -> list[str]:
-    """Return what can be shown of some values, each once."""
+    """Return the values as text, each once, without empty and overlong ones."""
     shown = (" ".join(str(value or "").split()) for value in values)
     return list(dict.fromkeys(text for text in shown if 0 < len(text) <= LONGEST))[:MOST]
 
 
 def read_date(value: Any) -> str:
-    """Return a day as ISO 8601 writes it; "" where there is none to be read."""
-    if isinstance(value, date):  # a datetime is one too
+    """Return a date in ISO 8601 form; "" if none can be read."""
+    if isinstance(value, date):  # a datetime is also a date
         return value.isoformat()[:10]
     text = str(value or "").strip()
     if found := _PDF_DATE.match(text):

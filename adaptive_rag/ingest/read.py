@@ -1,6 +1,7 @@
-"""The second step of indexing: each file to its text, or to the reason why it could not be read.
+"""The second step of indexing: read each file to text, or give the reason why it cannot be read.
 
-Files are read by a process apart; where none can be started, by this one, and a warning says so once.
+Files are read in a separate process. If none can be started, they are read in this one, and a warning is
+given once.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from adaptive_rag.ingest.workers import give_back, take_worker
 
 logger = logging.getLogger(__name__)
 
-# Reasons why nothing in an archive is read that are named.
+# The most reasons that are named if nothing in an archive is read.
 _MOST_REASONS = 5
 
 _ERRORS: dict[str, type[IndexingError | MissingExtraError]] = {
@@ -34,9 +35,9 @@ _ERRORS: dict[str, type[IndexingError | MissingExtraError]] = {
 def read_source(
     file: SourceFile, stop: threading.Event | None = None, *, loader: Loader | None = None
 ) -> SourceText | Failure:
-    """Read one discovered file; never raises for what is wrong with the file itself.
+    """Read one discovered file; a problem with the file itself is returned, not raised.
 
-    Setting `stop`, in another thread, gives the file up at once. Without a `loader` the suffix chooses one.
+    If another thread sets `stop`, reading ends at once. Without a `loader`, the suffix determines it.
     """
     try:
         return _read(file, stop or threading.Event(), loader)
@@ -47,9 +48,9 @@ def read_source(
 
 
 def list_archive(file: SourceFile, patterns: Patterns) -> tuple[list[SourceFile], Failure | None]:
-    """List the files in an archive that can be read and are wanted, and what to say of the others.
+    """List the files in an archive that can be read and are wanted, and what to report about the others.
 
-    The archive is read by a worker, as any file is.
+    The archive is read by a worker, like any file.
     """
     listed = read_source(file)
     if not isinstance(listed, SourceText):
@@ -80,13 +81,13 @@ def list_archive(file: SourceFile, patterns: Patterns) -> tuple[list[SourceFile]
 
 
 def extract_text(path: str | Path) -> SourceText:
-    """Read one file to the text that spans of its chunks count in.
+    """Read one file to the text that the spans of its chunks refer to.
 
     A file in an archive is named as if the archive were a folder: "letters.zip/may.pdf".
 
     Raises:
         IndexingError: the file cannot be read; the message says why.
-        ConfigurationError: it does not exist or its suffix is not read.
+        ConfigurationError: it does not exist or its suffix is not supported.
         MissingExtraError: its loader needs a package that is not installed.
     """
     whole = Path(path).expanduser()
@@ -104,11 +105,11 @@ def extract_text(path: str | Path) -> SourceText:
 
 def _read(file: SourceFile, stop: threading.Event, loader: Loader | None = None) -> SourceText:
     loader = loader or find_loader(file.path)
-    if loader is None:  # discover lists files that are read, and folders that it could not list
+    if loader is None:  # `discover` lists readable files, and folders that it could not list
         if split_path(file.path):
             raise IndexingError("is not of a kind that is read")
         raise IndexingError(_why_closed(file.path))
-    # a loader that a notebook or a script defines is known to this process alone
+    # A loader that is defined in a notebook or a script exists only in this process.
     worker = None if loader.function.startswith("__main__:") else take_worker()
     if worker is None:
         return read_file(file, loader)

@@ -1,8 +1,8 @@
-"""Used while a picture of text is read: its lines, found in any order, as a reader goes through them.
+"""The reading order of OCR lines, which are found in any order.
 
-Nagy and Seth, "Hierarchical representation of optically scanned documents" (ICPR 1984), cut a page where it
-is white. Here lines that stand across the columns part the page into bands, so that a title or the caption
-of a wide figure is read between what stands above and below it.
+Nagy and Seth, "Hierarchical representation of optically scanned documents" (ICPR 1984), cut a page at its
+white areas. Here lines that span the columns divide the page into bands, so that a title or the caption of a
+wide figure is read between the text above it and the text below it.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from adaptive_rag.ingest.columns import read_columns
 from adaptive_rag.ingest.layout import Line
 
 _FEWEST_LINES = 3
-# In characters: a column of prose is wider, one of a table narrower, and a table is read row by row.
+# In characters: a column of prose is wider. A table column is narrower, and a table is read row by row.
 _NARROW = 20
 _GUTTER = 0.6  # of the type size
 
 
 def in_reading_order(lines: Sequence[Line]) -> list[Line]:
-    """Return upright lines column by column, with the rows of tables in the place of their cells."""
+    """Return upright lines column by column, with table rows in place of their cells."""
     rows = _in_rows(lines)
     of_tables = [line for row in _of_tables(rows) for line in row]
-    for line in of_tables:  # the height of a picture of "12" says little
+    for line in of_tables:  # the height of "12" alone says little
         line.size = median(cell.size for cell in of_tables)
     cells = set(map(id, of_tables))
     gutter = _find_gutter([line for line in lines if id(line) not in cells])
@@ -43,7 +43,7 @@ def in_reading_order(lines: Sequence[Line]) -> list[Line]:
 
 
 def _of_tables(rows: Sequence[Sequence[Line]]) -> Iterator[Sequence[Line]]:
-    """Yield the rows that are no lines of prose side by side: several of few letters, one below the other."""
+    """Yield the rows of tables, not of prose in columns: several rows of short texts, one below the other."""
     for short, run in groupby(
         rows, lambda row: len(row) > 1 and mean(len(line.text) for line in row) < _NARROW
     ):
@@ -53,7 +53,7 @@ def _of_tables(rows: Sequence[Sequence[Line]]) -> Iterator[Sequence[Line]]:
 
 
 def _find_gutter(lines: Sequence[Line]) -> float | None:
-    """Return where columns of prose part, so that the fewest lines stand across; None where none do."""
+    """Return the x position between columns of prose that the fewest lines cross; None without columns."""
     best: tuple[int, float] | None = None
     for edge in {line.x1 for line in lines}:
         left = [line for line in lines if line.x1 <= edge]
@@ -75,7 +75,7 @@ def _are_columns(left: Sequence[Line], right: Sequence[Line]) -> bool:
 
 
 def _in_rows(lines: Sequence[Line]) -> list[list[Line]]:
-    """Return what stands at one height, from left to right, from top to bottom."""
+    """Group lines at the same height, each group from left to right, the groups from top to bottom."""
     rows: list[list[Line]] = []
     for line in sorted(lines, key=lambda line: line.y0 + line.y1):
         middle = (line.y0 + line.y1) / 2
@@ -87,5 +87,5 @@ def _in_rows(lines: Sequence[Line]) -> list[list[Line]]:
 
 
 def _beside(one: Line, other: Line) -> bool:
-    """Tell lines at one height from those set so close that their boxes overlap."""
+    """Tell whether two lines are at the same height, and not just so close that their boxes overlap."""
     return abs(one.y0 + one.y1 - other.y0 - other.y1) < min(one.y1 - one.y0, other.y1 - other.y0)

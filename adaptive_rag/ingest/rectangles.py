@@ -1,4 +1,4 @@
-"""Where a citation's quote stands on the pages of its PDF; read from the file when it is asked for."""
+"""The rectangles of a citation's quote on the pages of its PDF, computed from the file on request."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from adaptive_rag.state import Citation
 
 
 class Rectangle(NamedTuple):
-    """A stretch of one line on a page: points from the page's upper left corner, as PyMuPDF counts them."""
+    """Part of a line on a page: points from the page's upper left corner, as PyMuPDF counts them."""
 
     page: int
     x0: float
@@ -28,22 +28,22 @@ class Rectangle(NamedTuple):
 class _Word(NamedTuple):
     letters: str
     line: tuple[int, int, int]
-    """The page, and the block and the line in it."""
+    """The page, the block on it and the line in the block."""
     box: tuple[float, float, float, float]
 
 
 def locate(citation: Citation, path: str | Path) -> list[Rectangle]:
     """Return the rectangles of a citation's quote in its PDF, one for each line or cell, in reading order.
 
-    A quote that stands several times on a page is told apart by its span. What was read from a picture, or
-    from a file that is attached, has no words on the page, and no rectangle.
+    If a quote occurs several times on a page, its span tells which one is meant. Text read from a picture or
+    from an attached file has no words on the page, and no rectangle.
 
     Args:
-        citation: of the document that `path` leads to.
-        path: of the PDF; one in an archive is named as `extract_text` names it.
+        citation: a citation of the document at `path`.
+        path: the path of the PDF; in an archive, in the form that `extract_text` accepts.
 
     Raises:
-        ConfigurationError: the file is no PDF, or the citation names no page of it.
+        ConfigurationError: the file is not a PDF, or the citation has no page in it.
         IndexingError: it cannot be read; the message says why.
     """
     path = Path(path).expanduser()
@@ -67,7 +67,7 @@ def locate(citation: Citation, path: str | Path) -> list[Rectangle]:
 
 
 class _Letters:
-    """The letters of words without what is between them, and where each word begins and ends."""
+    """The letters of words without the characters between them, and the start and end of each word."""
 
     def __init__(self, words: Sequence[str]) -> None:
         self._text = "".join(words)
@@ -77,7 +77,7 @@ class _Letters:
         self._owners = [number for number, word in enumerate(words) for _ in word]
 
     def places(self, letters: str) -> list[int]:
-        """Return where letters stand as whole words; where they never do, where they stand at all."""
+        """Return the positions of letters as whole words; if there are none, all their positions."""
         found, at = [], self._text.find(letters) if letters else -1
         while at >= 0:
             found.append(at)
@@ -86,14 +86,15 @@ class _Letters:
         return whole or found
 
     def find(self, quote: Sequence[str], earlier: int) -> list[int]:
-        """Return the numbers of the words that a quote is made of, in its order.
+        """Return the indexes of the words that make up a quote, in its order.
 
-        The longest stretches that stand in both are taken one after the other: columns, tables and the end
-        of a page part a sentence. Of several places the first after what was found last counts.
+        The quote is matched piece by piece, each time with the longest beginning of what is left: columns,
+        tables and page ends split a sentence. If a piece occurs several times, the first one after the last
+        match counts.
 
         Args:
-            quote: its words.
-            earlier: how often the whole quote stands on the page before its own place.
+            quote: the letters of each of its words.
+            earlier: how often the whole quote occurs on the page before this occurrence.
         """
         places = self.places("".join(quote))
         at = places[earlier] if earlier < len(places) else 0
@@ -107,7 +108,7 @@ class _Letters:
         return list(dict.fromkeys(found))
 
     def _longest(self, quote: Sequence[str], at: int) -> tuple[int, int]:
-        """Return how many first words of a quote stand together, and where: after `at` if they do."""
+        """Return how many first words of a quote occur together, and where: after `at` if possible."""
         count, place = 0, -1
         for more in range(1, len(quote) + 1):
             places = self.places("".join(quote[:more]))
@@ -118,7 +119,7 @@ class _Letters:
 
 
 def _words(document: Any, number: int) -> Iterator[_Word]:
-    """Yield the words of a page with letters or digits in them."""
+    """Yield the words of a page that have letters or digits."""
     for page in islice(document, number - 1, number):
         for x0, y0, x1, y1, text, block, line, _ in page.get_text("words"):
             if letters := _letters(text):
@@ -130,7 +131,7 @@ def _letters_of(text: str) -> list[str]:
 
 
 def _letters(word: str) -> str:
-    """Return the letters and digits of a word, its ligatures as letters."""
+    """Return the letters and digits of a word, with ligatures as separate letters, in lower case."""
     return "".join(filter(str.isalnum, unicodedata.normalize("NFKC", word))).casefold()
 
 

@@ -1,8 +1,8 @@
-"""Used while a PDF is read: lines of Hebrew or Arabic, whose letters stand in the order of their places.
+"""Right-to-left lines of a PDF: Hebrew and Arabic letters, sorted by position, to text in reading order.
 
-A page says where each letter stands, not which one is read first. The order in which a text is shown follows
-from its own by the Unicode bidirectional algorithm (UAX #9); here it is followed backwards, line by line:
-what is written from right to left is turned round, and figures and Latin words in it are left as they are.
+A page says where each letter is, not which one is read first. The Unicode bidirectional algorithm (UAX #9)
+derives the order of display from the order of the text. Here it is applied in reverse, line by line: text
+that is written from right to left is reversed, and figures and Latin words in it are left as they are.
 """
 
 from __future__ import annotations
@@ -14,32 +14,33 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 _LETTER = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
-# In type sizes: letters further from each other belong to two words, and to two cells.
+# In type sizes: a wider gap separates two words, or two cells.
 _WORD_GAP, _CELL_GAP = 0.2, 1.2
-# In type sizes: letters of one word stand closer, so that a ruled line between them is part of a drawing.
+# In type sizes: letters of one word are closer, so a ruled line between them is part of a drawing.
 _CLOSE = 0.1
-# In points: what is no further from each other touches.
+# In points: letters at this distance or less touch.
 _TOUCHING = 0.05
-# A line ends with them, so that a line that has one on its right was set from left to right.
+# Signs that end a line: a line with one of them on its right was set from left to right.
 _STOPS = ".!?:;,…"
-# On a page of Hebrew a line with so many times as many Latin letters is a quotation.
+# On a Hebrew page, a line with this many times as many Latin letters as Hebrew ones is a quotation.
 _FOREIGN = 3
-# The letters of the ligature that Arabic cannot do without.
+# The letters of Arabic's only mandatory ligature.
 _LAM, _ALEFS = "\u0644", "\u0627\u0622\u0623\u0625\u0671"
 _OPENING, _CLOSING = "([{«‹", ")]}»›"
 _SWAPPED = str.maketrans(_OPENING + _CLOSING, _CLOSING + _OPENING)
-# by class of UAX #9: letters of both directions, figures, what stands in and beside figures; else "_"
+# By class of UAX #9: letters of both directions, figures, signs in and beside figures; else "_".
 _CLASSES = {"L": "L", "R": "R", "AL": "R", "EN": "0", "AN": "0", "ES": "s", "CS": "s", "ET": "t"}
-# Beside Arabic letters the sign of "45%" is shown on the left.
+# Beside Arabic letters the sign of "45%" is displayed on the left.
 _PERCENT = re.compile(r"^([%\u066a])(\d.*)$")
-# Hebrew and Arabic join a prefix to a Latin word, and nothing to its end: the blank is on its other side.
+# Hebrew and Arabic attach a prefix to a Latin word, but nothing to its end: a blank belongs there, which the
+# line has on the other side of the word.
 _JOINED_TO_LATIN = re.compile(rf"(?<=[A-Za-z])(?={_LETTER.pattern})")
 _LEFT_TO_RIGHT = re.compile(r"L(?:[^R]*[L0])?|t*0(?:s?0)*t*")
 _RIGHT_TO_LEFT = re.compile(r"R(?:[^L]*R)?")
 
 
 class Letter(NamedTuple):
-    """What a page shows in one place: from where to where, and at what type size."""
+    """A letter on a page: its horizontal extent and its type size."""
 
     text: str
     x0: float
@@ -49,7 +50,7 @@ class Letter(NamedTuple):
 
 @dataclass
 class _Shape:
-    """A letter with the marks over it, or the letters of a ligature, in the order of reading."""
+    """A letter with its marks, or the letters of a ligature, in reading order."""
 
     text: str
     x0: float
@@ -62,7 +63,7 @@ class _Shape:
 
 
 class Stretch(NamedTuple):
-    """A stretch of a line that nothing cuts, in the order of reading."""
+    """A part of a line that is not cut, in reading order."""
 
     text: str
     x0: float
@@ -70,7 +71,7 @@ class Stretch(NamedTuple):
 
 
 def runs_from_right(text: str) -> bool:
-    """Tell whether a text holds letters that are written from right to left."""
+    """Tell whether a text has letters that are written from right to left."""
     return _LETTER.search(text) is not None
 
 
@@ -85,7 +86,7 @@ def read_parts(
 ) -> list[Stretch]:
     """Return the parts of a line, from right to left, cut at wide gaps and at the borders of a table.
 
-    `from_right` says how most of the page is read.
+    `from_right` says whether most of the page is read from right to left.
     """
     shapes = _shapes(letters)
     parts: list[list[_Shape]] = []
@@ -102,13 +103,13 @@ def read_parts(
 
 
 def _are_apart(left: _Shape, right: _Shape) -> bool:
-    """Tell the gap between two words from that beside a letter without a width, or before a full stop."""
+    """Tell whether a gap separates two words; one beside a letter without width or before a stop does not."""
     stop = left.text in _STOPS and runs_from_right(right.text)
     return not stop and " " not in (left.text, right.text) and min(_width(left), _width(right)) > 0
 
 
 def _is_cut(left: _Shape, right: _Shape, borders: Sequence[float]) -> bool:
-    """Tell whether a ruled line parts two cells; one that goes through a word does not."""
+    """Tell whether a ruled line separates two cells; a ruled line through a word does not."""
     of_one_word = right.x0 - left.x1 < _CLOSE * right.size and _class(left.text) == _class(right.text) == "R"
     return not of_one_word and any(left.middle < border < right.middle for border in borders)
 
@@ -122,7 +123,7 @@ def _width(shape: _Shape) -> float:
 
 
 def _shapes(letters: Iterable[Letter]) -> list[_Shape]:
-    """Return what stands side by side, from left to right, each letter with its marks."""
+    """Return the shapes of a line from left to right, each letter with its marks."""
     shapes: list[_Shape] = []
     marks: list[tuple[Letter, _Shape | None]] = []
     narrow: list[tuple[int, Letter]] = []
@@ -150,10 +151,11 @@ def _shapes(letters: Iterable[Letter]) -> list[_Shape]:
 
 
 def _join_ligatures(shapes: Sequence[_Shape], narrow: Iterable[tuple[int, Letter]]) -> list[_Shape]:
-    """Add the letters without a width to the first letters of their ligatures; return those that touch none.
+    """Add letters without a width to the first letters of their ligatures; return those that touch no letter.
 
-    They stand at an edge of the first letter, which is the right one where nothing tells. A program that
-    turns a line round has them before it, the last one first. Each comes with the number of shapes before.
+    They are at an edge of the first letter, which is the one on the right if nothing else decides. A program
+    that reverses a line puts them before it, the last one first. Each comes with the number of shapes before
+    it.
     """
     alone: list[_Shape] = []
     joined: dict[int, tuple[list[str], list[str]]] = {}
@@ -162,7 +164,7 @@ def _join_ligatures(shapes: Sequence[_Shape], narrow: Iterable[tuple[int, Letter
         (at, letter, [i for i, each in enumerate(shapes) if _touches(each, letter.x0)])
         for at, letter in narrow
     ]
-    # of two lams beside an alef the one is left to it that no other alef can have
+    # An alef that touches fewer lams comes first, so that one between two lams gets the lam that is left.
     for at, letter, beside in sorted(touched, key=lambda found: len(lams.intersection(found[2]))):
         if not beside:
             alone.append(_Shape(*letter))
@@ -183,7 +185,7 @@ def _join_ligatures(shapes: Sequence[_Shape], narrow: Iterable[tuple[int, Letter
 
 
 def _mark(text: str) -> str:
-    """Return the marks of a letter that is one, which has a form of its own with a blank below: "\ufe76"."""
+    """Return the marks of a letter that is a mark, which may be a form with a blank: "\ufe76"; else ""."""
     plain = _plain(text).lstrip() if text[:1] > "\ufb1d" else text
     return plain if unicodedata.combining(plain[:1]) else ""
 
@@ -197,14 +199,15 @@ def _touches(shape: _Shape, x: float) -> bool:
 
 
 def _distance(shape: _Shape, x: float) -> float:
-    """Return how far a place is from a letter; 0 within it."""
+    """Return the distance from a position to a letter; 0 within it."""
     return max(shape.x0 - x, x - shape.x1, 0.0)
 
 
 def _in_order(shapes: Sequence[_Shape], from_right: bool) -> str:
-    """Return what stands from left to right in the order of reading.
+    """Return shapes that are sorted from left to right as text in reading order.
 
-    Where the line itself was set from left to right, the runs in it are turned round, each in its place.
+    If the line itself was set from left to right, only the right-to-left runs in it are reversed, each in its
+    place.
     """
     texts = [shape.text for shape in shapes]
     while texts and texts[0] == " ":
@@ -228,7 +231,7 @@ def _in_order(shapes: Sequence[_Shape], from_right: bool) -> str:
 
 
 def _turned(texts: Sequence[str], classes: str) -> str:
-    """Return what is read from right to left, the runs in it that are read from left to right as they are."""
+    """Return right-to-left text in reading order; left-to-right runs in it are left as they are."""
     pieces, at = [], 0
     for run in _LEFT_TO_RIGHT.finditer(classes):
         pieces += [*texts[at : run.start()], _PERCENT.sub(r"\2\1", "".join(texts[run.start() : run.end()]))]
@@ -236,7 +239,7 @@ def _turned(texts: Sequence[str], classes: str) -> str:
     pieces += texts[at:]
     pieces.reverse()
     brackets = [piece for piece in pieces if piece in _OPENING + _CLOSING and piece]
-    # some programs write a bracket as it is shown, which is the other one than is meant
+    # Some programs store a bracket as it is displayed, which is the opposite of the one that is meant.
     if brackets and brackets[0] in _CLOSING and any(each in _OPENING for each in brackets):
         pieces = [piece.translate(_SWAPPED) if len(piece) == 1 else piece for piece in pieces]
     return "".join(pieces)

@@ -1,6 +1,6 @@
-"""The loader of reStructuredText: what a reader of the page sees, each line where the file has it.
+"""The reStructuredText loader: the text that a reader sees, each line with its number in the file.
 
-docutils would read it too, but it knows none of the directives and roles of Sphinx, and keeps the places of
+docutils is not used: it knows none of the directives and roles of Sphinx, and records the positions of
 paragraphs only.
 """
 
@@ -20,7 +20,7 @@ from adaptive_rag.ingest.rst_tables import read_list_table, read_tables
 from adaptive_rag.ingest.text import decode
 
 _SIGNS = r"[!-/:-@\[-`{-~]"
-# a title with a rule below it, or with the same above and below, after a blank line
+# A title with a rule below it, or with the same rule above and below, after a blank line.
 _TITLE = re.compile(
     rf"(?:\A|(?<=\n\n))(?P<above>(?P<sign>{_SIGNS})(?P=sign)++[ \t]*\n)?(?P<title>[^\n]++)\n"
     rf"(?P<below>(?P<mark>{_SIGNS})(?P=mark)++)[ \t]*$",
@@ -43,7 +43,7 @@ _UNSEEN = re.compile(
     r"\w+author|tabularcolumns|bibliography|literalinclude|auto.*|testcleanup|sectnum|header|footer|target-notes|"
     r"title|date|unicode"
 )
-# what these have behind their name is no text
+# Directives whose argument is not text.
 _NAMED = re.compile(r"class|container|only|ifconfig|rst-class|tab-set|grid(?:-item)?|glossary|cssclass|hlist")
 _SIGNATURE = re.compile(
     r"(?:\w+:)?(?:function|method|staticmethod|classmethod|class|attribute|property|data|exception|decorator|"
@@ -55,24 +55,24 @@ _CHANGED = {
     "deprecated": "Deprecated since version",
 }
 _STEERING = ("orphan", "tocdepth", "nocomments", "nosearch", "hide-toc", "no-toc")
-# How deep directives stand in one another, as far as they are read.
+# The deepest nesting of directives that is read.
 _DEEPEST = 20
 
 
 @dataclass
 class _Page:
-    """What is kept of a page, and what it defines."""
+    """The kept pieces and the definitions of a page."""
 
     kept: Kept = field(default_factory=Kept)
     names: Names = field(default_factory=Names)
     fields: dict[str, str] = field(default_factory=dict)
-    """What stands at its beginning: author, date."""
+    """The fields at its beginning: author, date."""
 
 
 def load_rst(path: Path, builder: TextBuilder) -> None:
-    """Write what a reStructuredText file shows into `builder`, and note its headings and its fields.
+    """Write the visible text of a reStructuredText file into `builder`, and note its headings and fields.
 
-    Each sign under which a title stands is a level, in the order in which they first appear.
+    Each style of title (its sign, and whether it has a rule above) is a level, in order of first appearance.
     """
     builder.keeps_lines = True
     text = without_signs(decode(path.read_bytes(), builder))
@@ -97,7 +97,7 @@ def load_rst(path: Path, builder: TextBuilder) -> None:
 
 
 def _take_titles(text: str, lines: list[str]) -> list[tuple[int, int]]:
-    """Return the line and the level of each title, and blank the rules around it."""
+    """Return the line and level of each title, and blank out the rules around it."""
     levels: list[tuple[bool, str]] = []
     titles: list[tuple[int, int]] = []
     line = last = 0
@@ -120,7 +120,7 @@ def _take_titles(text: str, lines: list[str]) -> list[tuple[int, int]]:
 
 
 def _read_blocks(lines: list[str], page: _Page, depth: int = 0) -> list[str]:
-    """Return the lines of a text as a reader sees them, as many as there are."""
+    """Return the lines of a text as a reader sees them; their number stays the same."""
     shown: list[str] = []
     at = 0
     while at < len(lines):
@@ -141,7 +141,7 @@ def _read_blocks(lines: list[str], page: _Page, depth: int = 0) -> list[str]:
 
 
 def _read_line(line: str, page: _Page, depth: int) -> str:
-    """Return a line that is no markup block: a field as "name: value", a line block without its bar."""
+    """Return a line outside of blocks: a field becomes "name: value", a line block loses its bar."""
     if found := _FIELD.fullmatch(line):
         name, value = found["name"], found["value"] or ""
         if name.lower() in _STEERING and depth == 0:
@@ -158,9 +158,9 @@ def _read_line(line: str, page: _Page, depth: int) -> str:
 
 
 def _end_of_block(lines: list[str], at: int) -> int:
-    """Return the line behind a block: the first that is neither blank nor indented deeper than its first.
+    """Return the index of the line after a block: the first one that is not blank or indented more deeply.
 
-    The blank line below belongs to it, so that code can be closed there.
+    The blank line below a block belongs to it, so that code can be closed there.
     """
     indent = len(lines[at]) - len(lines[at].lstrip(" "))
     end = last = at + 1
@@ -173,7 +173,7 @@ def _end_of_block(lines: list[str], at: int) -> int:
 
 
 def _read_explicit(block: list[str], page: _Page, depth: int) -> list[str]:
-    """Return what a reader sees of a block that begins with ".. ", in as many lines."""
+    """Return the visible text of a block that begins with ".. ", with the same number of lines."""
     first = block[0].strip()
     names = page.names
     if directive := _DIRECTIVE.fullmatch(first):
@@ -222,14 +222,14 @@ def _read_directive(directive: re.Match[str], below: list[str], page: _Page, dep
 
 
 def _content(lines: list[str], page: _Page, depth: int) -> list[str]:
-    """Return the text in a directive, read as that of the page, without its indent."""
+    """Return the text inside a directive, read like that of the page, without its indent."""
     if depth >= _DEEPEST or not lines:
         return [line.lstrip() for line in lines]
     return _read_blocks(textwrap.dedent("\n".join(lines)).split("\n"), page, depth + 1)
 
 
 def _fenced(lines: list[str], language: str, kept: Kept) -> list[str]:
-    """Return lines with the code in them as a block of Markdown, where blank lines stand around it."""
+    """Return lines with the code in them as a Markdown block, if there are blank lines around it."""
     filled = [at for at, line in enumerate(lines) if line.strip()]
     if not filled:
         return lines
@@ -242,7 +242,7 @@ def _fenced(lines: list[str], language: str, kept: Kept) -> list[str]:
 
 
 def _options(lines: list[str]) -> dict[str, str]:
-    """Return the options of a directive, ":alt: The wall", which may go on over lines."""
+    """Return the options of a directive, ":alt: The wall", which may continue on further lines."""
     options: dict[str, str] = {}
     name = ""
     for line in lines:

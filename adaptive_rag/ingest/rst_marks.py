@@ -1,4 +1,4 @@
-"""The marks within the text of reStructuredText: literals, roles, references, substitutions and notes."""
+"""Inline markup of reStructuredText: literals, roles, references, substitutions and notes."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ _ESCAPE = re.compile(r"\\([\s\S])")
 
 @dataclass
 class Names:
-    """What a text defines."""
+    """The names that a text defines: substitutions and link targets."""
 
     substitutions: dict[str, str] = field(default_factory=dict)
     targets: dict[str, str] = field(default_factory=dict)
 
 
 def fold_name(name: str) -> str:
-    """Return a name as reStructuredText compares names."""
+    """Return a name in the form in which reStructuredText compares names."""
     return " ".join(name.replace("\\", "").split()).casefold()
 
 
 def read_inline(text: str, kept: Kept, names: Names) -> str:
-    """Return what a reader sees of a text, in as many lines."""
+    """Return the visible text, with the same number of lines."""
 
     def name(found: re.Match[str]) -> str:
         address = names.targets.get(fold_name(found["name"]))
@@ -77,7 +77,7 @@ def _read_mark(found: re.Match[str], kept: Kept, names: Names) -> str:
 
 
 def _linked(text: str, address: str, kept: Kept) -> str:
-    """Return the words of a link, with its address where that is one of the web."""
+    """Return the words of a link, with its address if that is on the web."""
     seen = text == address or not _ABSOLUTE.fullmatch(address)
     return kept.keep(text if seen else f"[{text}]({address})")
 

@@ -1,4 +1,4 @@
-"""The tables of reStructuredText as rows, "Hinge | 4.20", each on the line where it begins."""
+"""reStructuredText tables as rows, "Hinge | 4.20", each on the line where it begins."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ _GRID = re.compile(r" *\+(?:[-=]+\+)+ *")
 _SIMPLE = re.compile(r" *=+(?: +=+)+ *")
 _BORDER = re.compile(r" *[=-]+(?: +[=-]+)* *")
 _ITEM = re.compile(r" *(?P<row>\* +)?- ?(?P<text>.*)")
-_Rows = list[tuple[int, list[str]]]  # the line where each begins, and its cells
+_Rows = list[tuple[int, list[str]]]  # for each row: the line where it begins, and its cells
 
 
 def read_tables(lines: list[str]) -> list[str]:
-    """Return lines with grid and simple tables as rows."""
+    """Replace the grid tables and simple tables in a text by their rows."""
     shown: list[str] = []
     at = 0
     while at < len(lines):
@@ -34,7 +34,7 @@ def read_tables(lines: list[str]) -> list[str]:
 
 
 def read_list_table(lines: Sequence[str], headers: int) -> list[str]:
-    """Return the rows of a list of lists, "* - Hinge" with "- 4.20" below."""
+    """Return the rows of a list table, "* - Hinge" with "- 4.20" below."""
     rows: _Rows = []
     for at, line in enumerate(lines):
         item = _ITEM.fullmatch(line)
@@ -48,7 +48,7 @@ def read_list_table(lines: Sequence[str], headers: int) -> list[str]:
 
 
 def _read_grid(lines: list[str]) -> list[str]:
-    """Read a table with lines around its cells; a cell may go over several lines, or over several columns."""
+    """Read a table with lines around its cells; a cell may cover several lines or several columns."""
     rows: _Rows = []
     headers, is_open = 0, False
     for at, line in enumerate(lines):
@@ -64,7 +64,7 @@ def _read_grid(lines: list[str]) -> list[str]:
 
 
 def _end_of_simple(lines: list[str], at: int) -> int:
-    """Return the line behind the last border of a simple table, which a blank line or the end follows."""
+    """Return the index after the last border of a simple table, which is above a blank line or the end."""
     for end in range(at + 1, len(lines)):
         below = lines[end + 1].strip() if end + 1 < len(lines) else ""
         if _SIMPLE.fullmatch(lines[end]) and not below:
@@ -75,7 +75,7 @@ def _end_of_simple(lines: list[str], at: int) -> int:
 
 
 def _read_simple(lines: list[str]) -> list[str]:
-    """Read a table between borders of "="; a row whose first cell is blank goes on from the one above."""
+    """Read a table between borders of "="; a row whose first cell is blank continues the row above."""
     columns = [match.start() for match in re.finditer("=+", lines[0])]
     rows: _Rows = []
     headers = 0
@@ -96,7 +96,7 @@ def _add_cells(rows: _Rows, at: int, cells: list[str], *, to_last: bool) -> None
 
 
 def _as_lines(rows: _Rows, count: int, headers: int) -> list[str]:
-    """Write rows on the lines where they begin; a rule below the names of columns, if a line is free."""
+    """Write each row on the line where it begins, and a rule below the header if that line is free."""
     shown = [""] * count
     for at, cells in rows:
         shown[at] = " | ".join(cell or EMPTY_CELL for cell in cells) if len(cells) > 1 else "".join(cells)

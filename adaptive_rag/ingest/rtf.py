@@ -1,7 +1,7 @@
-"""The loader of rich text: the paragraphs, headings, lists and tables of an .rtf.
+"""The rich text loader: the paragraphs, headings, lists and tables of an .rtf.
 
-Its words are read as they stand: libraries for the format give the bare text, without headings and lists.
-What the control words mean is said in Microsoft's "Rich Text Format Specification", version 1.9.1.
+The control words are read directly: libraries for the format return plain text, without headings and lists.
+The control words are defined in Microsoft's "Rich Text Format Specification", version 1.9.1.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ _TOKEN = re.compile(
     re.DOTALL,
 )
 _HEADING = re.compile(r"heading\s*([1-9])|title$", re.IGNORECASE)
-# groups that hold no text of the document
+# Groups that hold no text of the document.
 _LEFT_OUT = frozenset(
     "colortbl filetbl pict nonshppict shprslt info listtable listoverridetable revtbl rsidtbl generator "
     "themedata colorschememapping datastore latentstyles fldinst bkmkstart bkmkend xe tc private annotation "
     "atnid atnauthor mmathPr xmlnstbl".split()
 )
-# what groups hold instead of text; what "holder" shows stands in a group within it
+# Groups that hold something else than body text. The visible text of a "holder" is in a group inside it.
 _PARTS = {
     **dict.fromkeys(("listtext", "pntext"), "listtext"),
     **dict.fromkeys((f"{edge}{side}" for edge in ("header", "footer") for side in ("", *"lrf")), "edge"),
@@ -36,7 +36,7 @@ _PARTS = {
     "footnote": "footnote",
 }
 _SHOWN_IN_HOLDER = {"result": "", "shptxt": "box"}
-# groups that are read though "*" says that a reader may not know them
+# Groups that are read although "*" says that a reader may ignore them.
 _KNOWN = ("shpinst", "shptxt", "footnote", "listtext", "pntext")
 _CHARACTERS = {
     "tab": " ", "line": " ", "nestcell": " ", "nestrow": " ", "emdash": "—", "endash": "–", "lquote": "‘",
@@ -52,16 +52,18 @@ _PAGES = {"mac": "mac_roman", "pc": "cp437", "pca": "cp850"}
 
 @dataclass(slots=True)
 class _State:
-    """What holds in a group and ends with it."""
+    """The settings that apply in a group and end with it."""
 
     part: str = ""
-    """Instead of text: "fonttbl", "stylesheet", "listtext", "footnote", "box", "edge" (of pages), "holder"
-    (of text) or "skipped".
+    """The content of the group, if it is not body text.
+
+    It is "fonttbl", "stylesheet", "listtext", "footnote", "box", "edge" (of pages), "holder" (of text) or
+    "skipped".
     """
     encoding: str = ""
     hidden: bool = False
     fallback: int = 1
-    """How many characters stand in for one of Unicode."""
+    """The number of substitute characters after each Unicode character."""
     style: int = 0
     outline: int = -1
     in_table: bool = False
@@ -76,7 +78,7 @@ def write_rtf(data: bytes, builder: TextBuilder) -> None:
     """Write rich text into `builder`.
 
     Raises:
-        IndexingError: it is none.
+        IndexingError: the data is not rich text.
     """
     if not data.lstrip().startswith(b"{\\rtf"):
         raise IndexingError(
@@ -95,19 +97,19 @@ class _Reader:
     def __init__(self, builder: TextBuilder) -> None:
         self.depth = 0
         self.edges: list[str] = []
-        """The paragraphs of headers and footers of pages."""
+        """The paragraphs of page headers and footers."""
         self._builder = builder
         self._state = _State()
         self._stack: list[_State] = []
         self._encoding = "cp1252"
         self._fonts: dict[int, str] = {}
-        self._levels: dict[int, int] = {}  # of headings, by the number of their style
-        self._font = 0  # whose encoding comes next
+        self._levels: dict[int, int] = {}  # heading levels by style number
+        self._font = 0  # the font whose encoding follows
         self._bytes = bytearray()  # not yet decoded
-        self._default = 0  # the font where none is named
-        self._unknown = False  # whether "*" opened the group
-        self._skip = 0  # characters that stand in for one that was read
-        self._words: dict[str, list[str]] = {"": []}  # of the paragraph, by part
+        self._default = 0  # the default font
+        self._unknown = False  # whether "*" is the first word of the group
+        self._skip = 0  # substitute characters still to be skipped
+        self._words: dict[str, list[str]] = {"": []}  # of the current paragraph, by part
         self._boxes: list[str] = []  # the paragraphs of text boxes
         self._cells: list[str] = []
         self._rows: list[str] = []
@@ -133,7 +135,7 @@ class _Reader:
                 number = int(found["number"]) if found["number"] else None
                 if word == "bin":
                     at += max(number or 0, 0)
-                elif word == "*":  # anywhere else than at the start of a group it says nothing
+                elif word == "*":  # "*" has a meaning only at the start of a group
                     self._unknown, opened = opened, False
                     continue
                 else:
@@ -160,7 +162,7 @@ class _Reader:
                 self._levels[closed.style] = int(heading[1] or 1) if heading else closed.outline + 1
 
     def _obey(self, word: str, number: int | None) -> None:
-        """Do what a control word says; one that is not known only matters after "*", where its group does."""
+        """Apply a control word; an unknown one has an effect only after "*": its group is skipped."""
         state = self._state
         if word in _CHARACTERS:
             self._add(_CHARACTERS[word])
@@ -227,7 +229,7 @@ class _Reader:
         self._bytes += found[skipped:]
 
     def _flush(self) -> None:
-        """Decode the bytes that stand together; a character may be of several."""
+        """Decode the collected bytes together, since a character may take several bytes."""
         if self._bytes:
             self._add(self._bytes.decode(self._state.encoding or self._encoding, "replace"))
             self._bytes.clear()
@@ -237,7 +239,7 @@ class _Reader:
             self._words.setdefault(self._state.part, []).append(text)
 
     def _take(self, part: str) -> str:
-        # two halves of a character may have come one after the other
+        # The two surrogates of a character may have been added one after the other.
         text = (
             "".join(self._words.pop(part, [])).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
         )
@@ -255,14 +257,14 @@ class _Reader:
             self._cells.clear()
 
     def _end_table(self) -> None:
-        if self._cells:  # a row that nothing ends
+        if self._cells:  # the last row has no end mark
             self._end_cell(row=True)
         if rows := [row for row in self._rows if row]:
             self._builder.add_paragraph("\n".join(rows))
         self._rows.clear()
 
     def _end_paragraph(self) -> None:
-        """Write a paragraph, with its marker if it is an item, and then its notes and text boxes."""
+        """Write a paragraph, with its marker if it is a list item, and then its notes and text boxes."""
         marker, text, note = map(self._take, ("listtext", "", "footnote"))
         apart, self._boxes = [each for each in (note, *self._boxes) if each], []
         if text or apart:
@@ -283,6 +285,6 @@ class _Reader:
 
 
 def _encoding_of(page: int) -> str:
-    """Return the encoding of a code page, or that of Western Windows where its letters are no bytes."""
+    """Return the encoding of a code page, or that of Western Windows if it is unknown or UTF-16."""
     found = code_page(page)
     return "cp1252" if found is None or found.startswith("utf-16") else found

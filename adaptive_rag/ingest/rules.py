@@ -1,4 +1,4 @@
-"""Used while a PDF is read: the ruled lines of a page, and the tables that they frame."""
+"""The ruled lines of a PDF page, and the tables that they frame."""
 
 from __future__ import annotations
 
@@ -14,15 +14,16 @@ from adaptive_rag.ingest.layout import Line, levels, make_row
 from adaptive_rag.ingest.table_headers import holds_figures, is_name
 from adaptive_rag.text.tables import EMPTY_CELL
 
-# In points: rules so near to each other meet or are one, since a page may draw each cell's border by itself.
+# In points: rules this close to each other meet or are one, since a page may draw the border of each cell.
 _NEAR = 4.0
-# In type sizes: how far the top of a name may be above the ruled line below it, or its next line.
+# In type sizes: the most from the top of a name to the ruled line below it, or to its next line.
 _BELOW = 2.0
-# A page with more rules than these holds a drawing.
+# A page with more rules than this holds a drawing.
 _MOST_RULES = 1000
-# The share of a table's cells that hold something. The boxes of a diagram fill fewer.
+# The least share of a table's cells with text. The boxes of a diagram have less.
 _FILLED = 0.5
-# One row by itself is a table of so many different cells, none longer in characters, not two boxes.
+# One row alone is a table, and not two boxes, if it has this many different cells, none longer than this many
+# characters.
 _FEWEST_BESIDE, _LONGEST_CELL = 3, 80
 _WORD, _LETTERS = re.compile(r"[^\W\d_]{3}"), re.compile(r"[^\W\d_]{2}")
 # The rows and the columns that a cell covers.
@@ -30,7 +31,7 @@ _Reach = tuple[range, range]
 
 
 class Rule(NamedTuple):
-    """A straight line: where it stands across its direction, and from where to where it goes, in points."""
+    """A straight line: its position across its direction, and its start and end along it, in points."""
 
     at: float
     start: float
@@ -39,14 +40,14 @@ class Rule(NamedTuple):
 
 @dataclass(frozen=True)
 class Rules:
-    """The ruled lines of a page, each as one however many pieces it is drawn in."""
+    """The ruled lines of a page; a line drawn in several pieces counts as one."""
 
     level: tuple[Rule, ...] = ()
     upright: tuple[Rule, ...] = ()
 
     @classmethod
     def among(cls, boxes: Iterable[tuple[float, float, float, float]]) -> Rules:
-        """Return those of the boxes (x0, y0, x1, y1) that are ruled lines; none where there are too many."""
+        """Return the boxes (x0, y0, x1, y1) that are ruled lines; none if there are too many."""
         level, upright = [], []
         for x0, y0, x1, y1 in boxes:
             if y1 - y0 < _NEAR <= x1 - x0:
@@ -57,7 +58,7 @@ class Rules:
         return rules if len(rules.level) + len(rules.upright) <= _MOST_RULES else cls()
 
     def across(self, line: Line) -> list[float]:
-        """Return where upright rules cut through a line of text, from left to right."""
+        """Return the positions at which upright rules cross a line of text, from left to right."""
         middle = (line.y0 + line.y1) / 2
         return sorted(
             rule.at
@@ -66,7 +67,7 @@ class Rules:
         )
 
     def mark_reaches(self, lines: Iterable[Line]) -> None:
-        """Note at a name, of one line or more, how far the ruled line goes that is drawn right below it."""
+        """Record for each name, of one line or more, the extent of the ruled line drawn right below it."""
         rows = levels(lines)
         feet = [max(line.y1 for line in row) for row in rows]
         for rule in self.level:
@@ -80,14 +81,14 @@ class Rules:
                 foot = over[0].y0
 
     def mirrored(self, width: float) -> Rules:
-        """Return the rules as a mirror beside a page of this width shows them."""
+        """Return the rules mirrored on a page of this width."""
         return Rules(
             tuple(Rule(rule.at, width - rule.end, width - rule.start) for rule in self.level),
             tuple(Rule(width - rule.at, rule.start, rule.end) for rule in self.upright),
         )
 
     def frames(self) -> Iterator[Rules]:
-        """Yield the rules that meet, together."""
+        """Yield each group of rules that meet."""
         groups: list[tuple[set[int], list[Rule]]] = []
         for upright in self.upright:
             met = {index for index, level in enumerate(self.level) if _meet(level, upright)}
@@ -105,14 +106,14 @@ class Rules:
 
 
 def read_framed(lines: list[Line], rules: Rules) -> list[Line]:
-    """Put the rows of the tables that have ruled lines in the place of the lines that stand in them."""
+    """Replace the lines inside tables with ruled lines by the rows of these tables."""
     for frame in rules.frames():
         lines = _read_frame(lines, frame)
     return lines
 
 
 def _joined(rules: Sequence[Rule]) -> Iterator[Rule]:
-    """Make one rule of those that go on from each other."""
+    """Join rules that continue each other."""
     last: Rule | None = None
     for rule in sorted(rules, key=lambda rule: (round(rule.at), rule.start)):
         if last and abs(rule.at - last.at) < 1 and rule.start - last.end < _NEAR:
@@ -149,10 +150,10 @@ def _read_frame(lines: list[Line], frame: Rules) -> list[Line]:
         cells.setdefault(place, []).append(line)
     rows, kept = (sorted({cell[axis] for cell in cells}) for axis in (0, 1))
     if len(kept) < 2 or len(inside) < _FILLED * len(rows) * len(kept):
-        return lines  # a drawing
+        return lines  # it is a drawing
     starts = [start for strip in columns for start, _ in strip]
     places = tuple(starts[column] for column in kept)
-    # one cell may reach lower than those beside it, and a strip hold no more than its rest
+    # A cell may reach lower than the cells beside it; then a strip may hold only the rest of that cell.
     rows = rows[:1] + [row for above, row in pairwise(rows) if _differ(cells, above, row, kept)]
     strips = [[cells.get((at, column), []) for column in kept] for at in rows]
     made = _with_titles([(row, _is_one(strip)) for strip in strips for row in _rows_of(strip, places)])
@@ -167,7 +168,7 @@ def _read_frame(lines: list[Line], frame: Rules) -> list[Line]:
 
 
 def _is_table(rows: Sequence[Sequence[str]]) -> bool:
-    """Tell a table from a drawing, whose numbers have no names, and from texts side by side."""
+    """Tell whether rows are a table, not a drawing with unnamed numbers, nor texts side by side."""
     if len(rows) == 1 and (len({*rows[0]}) < _FEWEST_BESIDE or max(map(len, rows[0])) > _LONGEST_CELL):
         return False
     words = [[bool(_WORD.search(cell)) for cell in row] for row in rows]
@@ -179,19 +180,19 @@ def _is_table(rows: Sequence[Sequence[str]]) -> bool:
 
 
 def _is_header(rows: Sequence[Line]) -> bool:
-    """Tell whether a row, or two that begin alike, names the columns of figures below."""
+    """Tell whether the first row, or the first two if they begin alike, name the columns of figures below."""
     below = next((at for at, row in enumerate(rows) if holds_figures(row.pieces[1:])), 0)
     named = all(is_name(cell) or cell == EMPTY_CELL for row in rows[:below] for cell in row.pieces)
     return named and (below == 1 or (below == 2 and rows[0].pieces[0] == rows[1].pieces[0]))
 
 
 def _is_one(cells: Sequence[Sequence[Line]]) -> bool:
-    """Tell a cell that covers all columns."""
+    """Tell whether a row is one cell that covers all columns."""
     return bool(cells[0]) and all(cell == cells[0] for cell in cells)
 
 
 def _columns(found: Mapping[_Reach, Sequence[Line]], xs: Sequence[float]) -> list[list[tuple[float, float]]]:
-    """Return the columns of each upright strip: several where wide gaps, not borders, part them."""
+    """Return the columns of each upright strip: several if wide gaps, not borders, separate them."""
     columns = [[(start, end)] for start, end in pairwise(xs)]
     by_strip: dict[int, list[list[Line]]] = {}
     for (_, reach), lines in sorted(found.items(), key=lambda item: item[0][0][0]):
@@ -212,8 +213,9 @@ def _places(
 ) -> Iterator[tuple[tuple[int, int], Line]]:
     """Yield each line with each row and column that its cell covers.
 
-    Where no border is drawn between cells, each line stands in its own strips: figures one below the other
-    are no cell over several rows, and texts side by side none over several columns.
+    Where no border is drawn between cells, each line is only in the strips that it overlaps: figures one
+    below the other are not a cell over several rows, and texts side by side are not a cell over several
+    columns.
     """
     stacked = {rows for (rows, _), lines in found.items() if len(rows) > 1 and _figures(lines) > 1}
     numbers = [
@@ -238,23 +240,23 @@ def _places(
 
 
 def _strips(borders: Sequence[float], reach: range, start: float, end: float) -> range:
-    """Return the strips of a cell between two places."""
+    """Return the strips of a cell between two positions."""
     first, last = bisect_right(borders, start) - 1, bisect_right(borders, end) - 1
     return range(max(reach[0], min(first, reach[-1])), min(max(last, reach[0]), reach[-1]) + 1)
 
 
 def _figures(lines: Iterable[Line]) -> int:
-    """Return how many of a cell's lines hold no word: "12" above "30"."""
+    """Return how many of a cell's lines have no word: "12" above "30"."""
     return sum(not any(_LETTERS.search(line.text) for line in level) for level in levels(lines))
 
 
 def _has_gap(level: Sequence[Line]) -> bool:
-    """Tell whether a wide gap goes through what stands at one height."""
+    """Tell whether there is a wide gap between the lines at one height."""
     return len(apart(level)) > 1
 
 
 def _rows_of(cells: Sequence[list[Line]], places: tuple[float, ...]) -> list[Line]:
-    """Return the rows between two borders: one, or those of the figures that stand one below the other."""
+    """Return the rows between two borders: one, or one for each figure where figures are stacked."""
     heights = _row_heights(cells)
     rows: list[list[list[Line]]] = [[[] for _ in cells] for _ in heights or [0]]
     for column, cell in enumerate(cells):
@@ -265,7 +267,7 @@ def _rows_of(cells: Sequence[list[Line]], places: tuple[float, ...]) -> list[Lin
 
 
 def _row_heights(cells: Sequence[Sequence[Line]]) -> list[float]:
-    """Return the heights of rows that have no border between them: of figures beside which others stand."""
+    """Return the heights of rows with no border between them: those of stacked figures with others beside."""
     heights_of = [levels(cell) for cell in cells]
     high = [cell for cell in heights_of if len(cell) > 1]
     stacks = [cell for cell in high if _figures(chain.from_iterable(cell)) == len(cell)]
@@ -284,7 +286,7 @@ def _middle(level: Sequence[Line]) -> float:
 
 
 def _with_titles(rows: Sequence[tuple[Line, bool]]) -> list[Line]:
-    """Write a cell that covers all columns once: a line above or below the others, or a row between them."""
+    """Write a cell that covers all columns once: as a line around the table, or as a row inside it."""
     inner = [at for at, (_, is_one) in enumerate(rows) if not is_one]
     made = []
     for at, (row, is_one) in enumerate(rows):
@@ -300,12 +302,12 @@ def _with_titles(rows: Sequence[tuple[Line, bool]]) -> list[Line]:
 def _differ(
     cells: Mapping[tuple[int, int], Sequence[Line]], above: int, row: int, columns: Sequence[int]
 ) -> bool:
-    """Tell whether a row holds anything that the one above does not go on with."""
+    """Tell whether a row holds more than the continuation of cells in the row above."""
     return any((row, at) in cells and cells[row, at] != cells.get((above, at)) for at in columns)
 
 
 def _borders(rules: Sequence[Rule], others: Sequence[Rule]) -> list[float]:
-    """Return where strips begin and end; the others' ends stand for an edge that is not drawn."""
+    """Return the borders of strips; the ends of the other rules replace an outer edge that is not drawn."""
     places = [rule.at for rule in rules]
     places += [min(rule.start for rule in others), max(rule.end for rule in others)]
     found: list[float] = []
@@ -316,7 +318,7 @@ def _borders(rules: Sequence[Rule], others: Sequence[Rule]) -> list[float]:
 
 
 def _reach(borders: list[float], place: float, rules: Sequence[Rule], across: float) -> range:
-    """Return the strips of the cell around a place, which goes on up to a border that is drawn there."""
+    """Return the strips of the cell at a position; the cell ends at the nearest borders drawn there."""
 
     def drawn(border: float) -> bool:
         return any(

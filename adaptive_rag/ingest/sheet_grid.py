@@ -1,4 +1,4 @@
-"""Used by the loaders of sheets: the cells of one by their numbers, what is merged and what is hidden."""
+"""The cells of a sheet by row and column, with merged and hidden parts, for the loaders of sheets."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from adaptive_rag.ingest.sheet_tables import SheetRow
 from adaptive_rag.ingest.sheets import Sheet
 
-Area = tuple[tuple[int, int], tuple[int, int]]  # the column and the row of its first and of its last cell
+Area = tuple[tuple[int, int], tuple[int, int]]  # (column, row) of the first and of the last cell
 LAST_COLUMN = 16_384
 
 
 @dataclass
 class Grid:
-    """The cells of a sheet by the numbers of their rows and columns, from 1."""
+    """The cells of a sheet by row number and column number, from 1."""
 
     rows: dict[int, dict[int, str]] = field(default_factory=dict)
     bold: dict[int, set[int]] = field(default_factory=dict)
@@ -25,13 +25,13 @@ class Grid:
     """Whether a filter hides rows."""
 
     def add(self, number: int, column: int, text: str, *, bold: bool = False) -> None:
-        """Put a text in its place."""
+        """Set the text of a cell."""
         self.rows.setdefault(number, {})[column] = text
         if bold:
             self.bold.setdefault(number, set()).add(column)
 
     def to_sheet(self, name: str, hidden: list[str], shapes: Iterable[str] = ()) -> Sheet:
-        """Return the sheet as it is seen, and add what of it is hidden to a list, as "rows of Prices"."""
+        """Return the visible sheet, and add the kinds of its hidden parts to `hidden`: "rows of Prices"."""
         self._spread()
         hidden += [f"{what} of {name}" for what in self._leave_out_hidden()]
         columns = sorted({at for cells in self.rows.values() for at in cells})
@@ -43,7 +43,7 @@ class Grid:
         return Sheet(name, rows, columns, tuple(shapes))
 
     def _spread(self) -> None:
-        """Put the text of each merged cell in all places that it covers and that the sheet reaches."""
+        """Copy the text of each merged cell to all places that it covers within the sheet's used area."""
         last_row = max(self.rows, default=0)
         last_column = max((max(cells, default=0) for cells in self.rows.values()), default=0)
         for (left, top), (right, bottom) in self.merged:
@@ -56,7 +56,7 @@ class Grid:
                             self.bold.setdefault(number, set()).update(columns)
 
     def _leave_out_hidden(self) -> list[str]:
-        """Drop what is hidden, and return "columns" and "rows" where these held something."""
+        """Remove hidden cells, and return "columns" and "rows" if any of these had text."""
         dropped = []
         if any(cells.keys() & self.hidden_columns for cells in self.rows.values()):
             dropped.append("columns")

@@ -1,4 +1,4 @@
-"""Used for sheets: which of their cells are a table, and which of its rows name its columns."""
+"""Tables on sheets: which cells form a table, and which of its rows name the columns."""
 
 from __future__ import annotations
 
@@ -11,40 +11,41 @@ from adaptive_rag.ingest.tables import distinct_names, names_question_and_answer
 
 # "2025-03-01", "1/3/2025", "1-Mar-25"
 _DAY = re.compile(r"\d{4}-\d\d-\d\d.*|\d{1,2}([-/.])(?:\d{1,2}|[A-Za-z]{3,9})\1\d{2,4}")
-# A year, or a name such as "Q1": they stand above columns, as other numbers do not.
+# A number, but not a year or a name such as "Q1": these may be above columns, other numbers are not.
 _NUMBER = re.compile(
     r"(?!(?:18|19|20)\d\d$)[^\w]*\d[\d.,\s]*\W*|\d{1,2}:\d\d.*|[$€£¥] ?\d[\d.,]* ?[A-Za-z]{1,3}"
 )
-# A header stands in the first rows of its block, and has at most so many; so many below it tell of numbers.
+# In rows: how far down a header may begin in its block, the most rows it has, and how many rows below it show
+# which columns hold numbers.
 _MOST_TITLES, _MOST_HEADER_ROWS, _SAMPLE = 10, 4, 20
 HEAD = _MOST_TITLES + _MOST_HEADER_ROWS + _SAMPLE + 1
-# In rows: a table that begins so far below its neighbour is no part of it.
+# In rows: a table that begins this far below its neighbour is separate from it.
 _FAR_BELOW = 3
-# Sheets that are made to break a reader have more; what is left of them is read as one table.
+# Only a sheet that is made to break a reader has more; the rest of it is read as one table.
 _MOST_STRETCHES, _MOST_CUTS = 50, 20
 
 
 @dataclass(slots=True)
 class SheetRow:
-    """A row as a sheet counts it, from 1, and the text of each of its cells, "" where one is empty."""
+    """A row with its number on the sheet, from 1, and the text of each cell, "" if it is empty."""
 
     number: int
     cells: list[str]
     bold: frozenset[int] = frozenset()
-    """Which of the cells are set apart: bold, or the header of a table that Excel knows."""
+    """The cells that are set apart: bold, or in the header of a table that Excel knows."""
 
     @property
     def filled(self) -> int:
-        """Count the cells with a text of their own; a merged cell has the same text in each of its places."""
+        """The number of different texts in the row; a merged cell, whose text is repeated, counts once."""
         return len(set(filter(None, self.cells)))
 
     @property
     def is_bold(self) -> bool:
-        """Tell whether all that it holds is set apart."""
+        """Whether all cells with text are set apart."""
         return bool(self.bold) and all(at in self.bold for at, cell in enumerate(self.cells) if cell)
 
     def cut(self, places: Sequence[int]) -> SheetRow:
-        """Return the cells of some columns alone."""
+        """Return only the cells of some columns."""
         cells = [self.cells[at] if at < len(self.cells) else "" for at in places]
         bold = (at for at, place in enumerate(places) if place in self.bold) if self.bold else ()
         return SheetRow(self.number, cells, frozenset(bold))
@@ -52,18 +53,18 @@ class SheetRow:
 
 @dataclass(frozen=True)
 class SheetBlock:
-    """Neighbouring rows that belong together, without the columns that are empty in them."""
+    """Neighbouring rows that belong together, without the columns that are empty in all of them."""
 
     places: list[int]
     """The numbers of the columns that are left."""
     rows: list[SheetRow]
 
     def cut(self, places: Sequence[int]) -> SheetBlock:
-        """Return the cells of some columns alone, by their places in a row."""
+        """Return only the cells of some columns, given by their places in a row."""
         return SheetBlock([self.places[at] for at in places], [row.cut(places) for row in self.rows])
 
     def spread(self, places: Sequence[int]) -> Iterator[SheetRow]:
-        """Yield the rows with a cell for each of some columns, which hold those that are left."""
+        """Yield the rows with a cell for each of `places`, which include the columns of this block."""
         at = [places.index(place) for place in self.places]
         for row in self.rows:
             cells = [""] * len(places)
@@ -74,15 +75,15 @@ class SheetBlock:
 
 @dataclass
 class SheetTable:
-    """The columns of a table by their numbers, and what is known of them."""
+    """The columns of a table by number, and what is known about them."""
 
     columns: dict[int, str]
     title: str = ""
     numeric: dict[int, bool] = field(default_factory=dict)
-    """Whether a column held a number last."""
+    """Whether the last value in a column was a number."""
 
     def fits(self, block: SheetBlock, start: int) -> bool:
-        """Tell whether a block goes on from a row with this table, below a blank row."""
+        """Tell whether a block, from a row on, continues this table below a blank row."""
         wide = [numbers_in(block.places, row) for row in block.rows[start:] if row.filled > 1]
         return bool(wide) and all(
             found.keys() <= self.columns.keys()
@@ -94,32 +95,32 @@ class SheetTable:
 
 @dataclass(frozen=True)
 class Header:
-    """The names of a table's columns, and which rows of its block hold them."""
+    """The names of a table's columns, and the rows of its block that hold them."""
 
     names: list[str]
     title: str
-    """What is merged above the names from the first column on."""
+    """The text of a cell that is merged above the names, from the first column on."""
     start: int
     end: int
 
 
 def is_number(text: str) -> bool:
-    """Tell whether a cell holds a number, a date or a time, and not a year."""
+    """Tell whether a cell holds a number, a date or a time; a year does not count."""
     return bool(_NUMBER.fullmatch(text) or _DAY.fullmatch(text))
 
 
 def numbers_in(places: Sequence[int], row: SheetRow) -> dict[int, bool]:
-    """Return for each filled cell of a row whether it holds a number."""
+    """Tell for each filled cell of a row, by its column, whether it holds a number."""
     return {place: is_number(cell) for place, cell in zip(places, row.cells, strict=True) if cell}
 
 
 def find_blocks(rows: Sequence[SheetRow], columns: Sequence[int], depth: int = 0) -> Iterator[SheetBlock]:
-    """Yield what stands together on a sheet, from top to bottom and from left to right.
+    """Yield the blocks of a sheet, from top to bottom and from left to right.
 
     Args:
-        rows: of the sheet.
-        columns: the number of the column in which each cell of a row stands.
-        depth: how often they were cut before.
+        rows: the rows of the sheet.
+        columns: the column number of each cell of a row.
+        depth: how often the rows were cut before.
     """
     order = count()
     held = [row for row in rows if row.filled]
@@ -128,7 +129,7 @@ def find_blocks(rows: Sequence[SheetRow], columns: Sequence[int], depth: int = 0
 
 
 def join_headers(blocks: Iterable[SheetBlock]) -> Iterator[SheetBlock]:
-    """Put rows of names and the numbers below them together, where only a blank row parts them."""
+    """Join a block of names with the numbers below it, if only a blank row separates them."""
     before: SheetBlock | None = None
     for block in blocks:
         if before and _heads(before, block):
@@ -142,7 +143,7 @@ def join_headers(blocks: Iterable[SheetBlock]) -> Iterator[SheetBlock]:
 
 
 def _heads(above: SheetBlock, below: SheetBlock) -> bool:
-    """Tell whether a block of words names all columns of numbers of the one below it."""
+    """Tell whether a block of words names all columns of numbers in the block below it."""
     first, last = below.rows[0], above.rows[-1]
     if not last.number < first.number <= last.number + 2 or len(above.rows) > _MOST_TITLES or last.filled < 2:
         return False
@@ -155,7 +156,7 @@ def _heads(above: SheetBlock, below: SheetBlock) -> bool:
 
 
 def _split(block: SheetBlock, depth: int) -> Iterator[SheetBlock]:
-    """Cut neighbouring rows where tables stand side by side, or where one begins right of another's end."""
+    """Split rows where tables stand side by side, or where one begins to the right of another's end."""
     block = block.cut(sorted({at for row in block.rows for at, cell in enumerate(row.cells) if cell}))
     if depth >= _MOST_CUTS:
         yield block
@@ -173,7 +174,7 @@ def _split(block: SheetBlock, depth: int) -> Iterator[SheetBlock]:
 
 
 def _stretches(block: SheetBlock) -> list[list[int]]:
-    """Return the columns of each table of a block; a blank column may be a mere gap within one."""
+    """Return the columns of each table in a block; a blank column may also be a gap within one table."""
     order = count()
     runs = [
         [at for at, _ in group]
@@ -191,7 +192,7 @@ def _stretches(block: SheetBlock) -> list[list[int]]:
 
 
 def _stands_apart(block: SheetBlock, left: Sequence[int], right: Sequence[int]) -> bool:
-    """Tell whether columns behind a blank one are a table of their own, and not only set off."""
+    """Tell whether the columns after a blank one are a separate table, and not only set off by a gap."""
     one, two = (
         [row for row in (each.cut(at) for each in block.rows) if row.filled > 1] for at in (left, right)
     )
@@ -205,11 +206,11 @@ def _stands_apart(block: SheetBlock, left: Sequence[int], right: Sequence[int]) 
 
 
 def _corners(rows: Sequence[SheetRow]) -> list[int]:
-    """Return the rows from which on all stands in other columns than above them."""
+    """Return the rows from which on only columns other than those above are used."""
     used = [{at for at, cell in enumerate(row.cells) if cell} for row in rows]
     last = {at: number for number, places in enumerate(used) for at in places}
     corners = []
-    reach, above = 0, set[int]()  # how far down the columns above go on
+    reach, above = 0, set[int]()  # the last row in which the columns above are used
     for number, places in enumerate(used):
         if number and reach < number and len(above) > 1 and len(last) - len(above) > 1:
             corners.append(number)
@@ -219,10 +220,10 @@ def _corners(rows: Sequence[SheetRow]) -> list[int]:
 
 
 def read_header(rows: Sequence[SheetRow]) -> Header | None:
-    """Return the names of a table's columns, or None where none of the first rows names them.
+    """Return the header of a table, or None if none of its first rows names the columns.
 
-    "Item | Price | Stock" and "Item | 2023 | 2024" do; "Bolt | 4.20 | 12" does not. Two columns of words
-    ("Supplier | Acme") are a form, whose rows are understood without names.
+    "Item | Price | Stock" and "Item | 2023 | 2024" are names; "Bolt | 4.20 | 12" is not. Two columns of words
+    ("Supplier | Acme") are a form, whose rows are understood without column names.
     """
     for start, row in enumerate(rows[:_MOST_TITLES]):
         spans = not row.cells[0] and sum(map(bool, row.cells)) > 1
@@ -263,7 +264,7 @@ def _is_complete(body: Sequence[SheetRow], names: Sequence[str]) -> bool:
 
 
 def _may_name(rows: Sequence[SheetRow], at: int) -> bool:
-    """Tell whether no cell of a row is a value: days may stand above columns that hold none."""
+    """Tell whether no cell of a row is a value; dates may be names if the cells below hold no dates."""
     row, below = rows[at], rows[at + 1 : at + 1 + _SAMPLE]
     if row.is_bold and row.filled > 1 and below and not below[0].is_bold:
         return True
@@ -275,7 +276,7 @@ def _may_name(rows: Sequence[SheetRow], at: int) -> bool:
 
 
 def _goes_on(rows: Sequence[SheetRow], start: int, at: int) -> bool:
-    """Tell whether a row below one of names holds more of them: "Q1 | Q2" below "2023 | 2023", or units."""
+    """Tell whether a row below a row of names has more names: "Q1 | Q2" below "2023 | 2023", or units."""
     row, above = rows[at], rows[at - 1]
     if not _may_name(rows, at):
         return False
@@ -292,15 +293,16 @@ def _goes_on(rows: Sequence[SheetRow], start: int, at: int) -> bool:
 
 
 def numeric_below(rows: Sequence[SheetRow], place: int) -> bool:
-    """Tell whether most of what stands in a column are numbers."""
+    """Tell whether most values in a column are numbers."""
     numbers = [is_number(row.cells[place]) for row in rows if row.filled > 1 and row.cells[place]]
     return 2 * sum(numbers) > len(numbers)
 
 
 def _join(rows: Sequence[SheetRow]) -> list[str]:
-    """Return the names of columns that stand in several rows.
+    """Return the names of columns that are spread over several rows.
 
-    One above others holds for those right of it too, and the only one of a row for all.
+    A name above others also applies to the columns on its right, and the only name in a row applies to all
+    columns.
     """
     lines = [list(row.cells) for row in rows]
     for line, below in pairwise(lines):
@@ -326,7 +328,7 @@ def _title(rows: Sequence[SheetRow]) -> str:
 
 
 def restarts(rows: Sequence[SheetRow], places: Sequence[int], start: int) -> int:
-    """Return where the rows of a table end: with the block, or at a line above names of other columns."""
+    """Return the end of a table's rows: the end of the block, or a line above the names of other columns."""
     numeric: set[int] = set()
     for at in range(start, len(rows) - 1):
         row, below = rows[at], rows[at + 1]

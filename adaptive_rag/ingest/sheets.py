@@ -1,7 +1,7 @@
-"""Used by the loaders of Excel and OpenDocument: the rows of a sheet to records, as those of a CSV file.
+"""Records from the rows of a sheet, as from a CSV file, for the loaders of Excel and OpenDocument.
 
-Sheets are made for eyes: a title above, a blank row, a table, a remark below. A row is written with the
-names of its columns, and what is no table as the text that it is.
+Sheets are laid out for the eye: a title above, a blank row, a table, a remark below. A table row is written
+with its column names, and everything else as plain text.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from adaptive_rag.ingest.sheet_tables import (
 from adaptive_rag.ingest.tables import add_row
 from adaptive_rag.text.tables import EMPTY_CELL
 
-# In characters, and in lines: what is longer above a table is text, and no title of it.
+# In characters and in lines: longer text above a table is not its title.
 _LONGEST_TITLE, _MOST_TITLES = 80, 3
-# More lines in a row are items of which nothing else is known.
+# More consecutive lines than this are items without further values, not names of nested groups.
 _DEEPEST_GROUP = 3
-# "* restated", "1) before tax", "Source: ...", "Note: ..."
+# Remarks: "* restated", "1) before tax", "Source: ...", "Note: ..."
 _REMARK = re.compile(
     r"[*†‡¹²³]|\(?\d{1,2}\)|(?:notes?|sources?|quellen?|anmerkung(?:en)?)\b|.{80}", re.IGNORECASE
 )
@@ -40,12 +40,12 @@ _REMARK = re.compile(
 
 @dataclass
 class Sheet:
-    """A sheet and its rows from top to bottom; what is merged stands in each place that it covers."""
+    """A sheet and its rows from top to bottom; the text of a merged cell is in each place that it covers."""
 
     name: str
     rows: list[SheetRow]
     columns: list[int]
-    """The number of the column in which each cell of a row stands, from 1."""
+    """The column number, from 1, of each cell of a row."""
     shapes: tuple[str, ...] = ()
     """The text of each box that is drawn on the sheet."""
 
@@ -53,8 +53,9 @@ class Sheet:
 def add_sheets(builder: TextBuilder, sheets: Sequence[Sheet]) -> None:
     """Write sheets into `builder`: a record for each row of a table and for each stretch of other text.
 
-    A record's section is its sheet, and its metadata hold "sheet" and "row". Where there are several sheets,
-    each row names its own, since nothing else tells two of the same columns apart.
+    A record's section is the name of its sheet, and its metadata contain "sheet" and "row". If there are
+    several sheets, each row also names its sheet, since nothing else distinguishes two rows with the same
+    columns.
     """
     used = [sheet for sheet in sheets if sheet.shapes or any(row.filled for row in sheet.rows)]
     for sheet in used:
@@ -66,7 +67,7 @@ class _Writer:
         self._builder = builder
         self._sheet = sheet.name
         self._several = several
-        self._tables: list[SheetTable] = []  # the last one that stands in its columns each
+        self._tables: list[SheetTable] = []  # the last table in each set of columns
         self._above: list[SheetRow] = []  # the text that was written last
 
     def write(self, sheet: Sheet) -> None:
@@ -78,7 +79,7 @@ class _Writer:
             self._builder.add_record(shape, {"sheet": self._sheet}, title=self._sheet)
 
     def _write_block(self, block: SheetBlock, start: int) -> int:
-        """Write a block from a row down to the one where another table begins in it, which is returned."""
+        """Write a block from a row on, up to the row where another table begins; return that row."""
         rows, first = block.rows, start
         header = read_header(rows[start : start + HEAD])
         if header:
@@ -99,7 +100,7 @@ class _Writer:
         return end
 
     def _title(self, above: Sequence[SheetRow], number: int) -> str:
-        """Return the lines above a table, such as "Balance sheet, in EUR million"."""
+        """Return the title above a table, such as "Balance sheet, in EUR million"."""
         above = above or [row for row in self._above if row.number >= number - 1 - len(self._above)]
         lines = [_text(row) for row in above[: _MOST_TITLES + 1]]
         short = len(above) <= _MOST_TITLES and all(row.filled == 1 for row in above)
@@ -115,7 +116,7 @@ class _Writer:
             end -= 1
         rows, remarks = rows[:end], rows[end:]
         groups = _Groups(rows, several=_has_numbers(rows))
-        if header:  # it is repeated where pages break
+        if header:  # it may be repeated after page breaks
             rows = [row for row in rows if row.cells != header.cells]
         for alone, found in groupby(rows, groups.is_group):
             run = list(found)
@@ -138,14 +139,14 @@ class _Writer:
                 fields[name], columns[name] = cell, column_letters(place)
         for name, said in (("Group", group), ("Table", table.title), ("Sheet", self._sheet)):
             if said and (name != "Sheet" or self._several):
-                while name in fields:  # a column is called so
+                while name in fields:  # a column has this name
                     name += " (above)"
                 fields[name] = said
         stands = {"sheet": self._sheet, "cells": columns}
         add_row(self._builder, fields, row.number, all_is_text=True, place=stands)
 
     def _add_text(self, rows: Iterable[SheetRow]) -> None:
-        """Write rows that have no names above them, one a line."""
+        """Write rows without column names, each on one line."""
         held = [row for row in rows if row.filled]
         if held:
             text = "\n".join(map(_text, held))
@@ -155,7 +156,7 @@ class _Writer:
 
 
 class _Groups:
-    """The lines over rows that name what they have in common: "Assets", and below it "Current assets"."""
+    """The group names above rows of a table: "Assets", and below it "Current assets"."""
 
     def __init__(self, rows: Sequence[SheetRow], *, several: bool) -> None:
         self._first = bool(rows) and rows[0].filled == 1
@@ -168,18 +169,18 @@ class _Groups:
         return SECTION_SEPARATOR.join(self._names)
 
     def is_line(self, row: SheetRow) -> bool:
-        """Tell whether a row of one text stands over others, and is no item of a table."""
+        """Tell whether a row with one text is a line above other rows, and not an item of the table."""
         return (len(row.cells) > 1 and all(row.cells)) or (self._first and bool(row.cells[0]))
 
     def is_group(self, row: SheetRow) -> bool:
-        """Tell whether a row may be a line over those below; an item of which nothing is known is none."""
+        """Tell whether a row may be the name of a group; an item without further values is not."""
         if row.filled != 1 or is_number(_text(row)):
             return False
         set_apart = self._several or row.is_bold or _text(row).endswith(":")
         return self.is_line(row) or (bool(row.cells[0]) and set_apart)
 
     def enter(self, rows: Sequence[SheetRow]) -> None:
-        """Go into groups, each inside the one above it; the first takes the place of one that looks alike."""
+        """Enter groups, each inside the one before it; the first one replaces a group that looks the same."""
         looks = [(row.is_bold, _text(row).isupper()) for row in rows]
         alike = [at for at, look in enumerate(self._looks) if look == looks[0]]
         kept = min(alike[-1] if alike else max(0, len(self._names) - 1), _DEEPEST_GROUP - 1)
@@ -187,12 +188,12 @@ class _Groups:
 
 
 def _has_numbers(rows: Sequence[SheetRow]) -> bool:
-    """Tell whether several columns hold numbers: a row without any is a line over others then."""
+    """Tell whether several columns hold numbers; if so, a row without numbers is the name of a group."""
     return sum(numeric_below(rows, at) for at in range(len(rows[0].cells) if rows else 0)) > 1
 
 
 def column_letters(number: int) -> str:
-    """Return how a sheet names a column, counted from 1: "AB" for 28."""
+    """Return the letters that name a column of a sheet, counted from 1: "AB" for 28."""
     letters = ""
     while number:
         number, letter = divmod(number - 1, 26)

@@ -1,4 +1,4 @@
-"""The loader of subtitles and of transcripts in their form (.srt, .vtt): what is said, when and by whom."""
+"""The loader of subtitles and transcripts (.srt, .vtt): what is said, when and by whom."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _TIME = r"(?:(\d{1,3}):)?(\d{1,2}):(\d\d)[.,]\d{1,3}"
 _TIMES = re.compile(rf"^[ \t]*{_TIME}[ \t]*-->[ \t]*{_TIME}[^\n]*\n?", re.MULTILINE)
 _SPEAKER = re.compile(r"<v(?:\.[\w.]{0,50})?[ \t]+([^<>\n]{1,100})>")
 _MARKUP = re.compile(r"</?[a-zA-Z\d][^<>\n]{0,100}>|</>|\{\\[^{}\n]{0,100}\}")
-# A paragraph ends where nobody speaks for so many seconds, or with a sentence after so many characters.
+# A paragraph ends at a pause of this many seconds, or with a sentence after this many characters.
 _PAUSE = 3
 _LONG = 400
 
@@ -29,9 +29,9 @@ class _Cue(NamedTuple):
 
 
 def load_subtitles(path: Path, builder: TextBuilder) -> None:
-    """Write what is said into `builder`, in paragraphs; the section of each is the time at which it begins.
+    """Write what is said into `builder`, in paragraphs; the section of each is its start time.
 
-    Where speakers are named, a paragraph begins with the time and the name, as in a chat log.
+    If speakers are named, a paragraph begins with the time and the name, as in a chat log.
     """
     text, speaker, before = "", "", -1
     for cue in _cues(decode(path.read_bytes(), builder)):
@@ -52,7 +52,7 @@ def load_subtitles(path: Path, builder: TextBuilder) -> None:
 
 
 def _cues(text: str) -> Iterator[_Cue]:
-    """Yield what is shown at a time; a line that the one before has shown already is left out."""
+    """Yield the subtitles with their times; a line that repeats the line shown last is left out."""
     found = list(_TIMES.finditer(text))
     shown = ""
     for match, following in zip(found, [*(each.start() for each in found[1:]), len(text)], strict=False):

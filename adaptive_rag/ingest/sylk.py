@@ -1,4 +1,4 @@
-"""The loader of SYLK: the one sheet of an .slk, which has a line for each cell, "C;Y2;X1;K4.2"."""
+"""The SYLK loader: the only sheet of an .slk, which has a line for each cell, "C;Y2;X1;K4.2"."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from adaptive_rag.ingest.sheet_tables import SheetRow
 from adaptive_rag.ingest.sheets import Sheet, add_sheets
 from adaptive_rag.ingest.text import decode
 
-# a field that leaves out its place has that of the line before; a semicolon in a text is written twice
+# A row or column that is not given is that of the line before; a semicolon in a text is doubled.
 _PLACE = re.compile(r";([XY])(\d{1,7})(?=;|$)")
 _VALUE = re.compile(r';K("?)((?:[^;]|;;)*?)\1(?=;(?!;)|$)')
 
 
 def load_slk(path: Path, builder: TextBuilder) -> None:
-    """Write the rows of a sheet into `builder`; numbers and dates stand as they are stored."""
+    """Write the rows of a sheet into `builder`; numbers and dates are written as they are stored."""
     lines = decode(path.read_bytes(), builder).split("\n")
     if not lines[0].startswith("ID;"):
         raise IndexingError("is not a SYLK workbook: it does not begin with ID;. Save it as .xlsx")

@@ -1,4 +1,4 @@
-"""Used while a PDF is read: the lines above the figures of a table to the names of its columns."""
+"""Headers of PDF tables: column names from the lines above the figures."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 
 from adaptive_rag.ingest.layout import Line
 
-# A header has at most so many lines.
+# The most lines that a header has.
 MOST_LINES = 10
-# In type sizes: how far a name may stand from its place, and what it costs to leave a column without one.
+# In type sizes: how far a name may be from its place, and the cost of leaving a column without a name.
 _NEAR, _CENTRED, _AT_LEFT, _UNNAMED = 0.7, 0.45, 0.5, 0.7
 _WORD = re.compile(r"[^\W\d_]{3}")
 _NO_FIGURE = re.compile(r"(?:[$£€¥] ?)?[-–—.*…]+|n\.?/?a\.?|x|nil", re.IGNORECASE)
@@ -18,13 +18,13 @@ _YEAR = re.compile(
     r"(?:fy ?)?(?:1[6-9]|20)\d\d(?: ?[-–/] ?(?:\d\d){1,2})?[*†‡]*(?: ?\(\w{1,2}\))?[a-z]?", re.IGNORECASE
 )
 _COUNT = re.compile(r"[(\[]?(\d{1,2})[)\]]?")
-# The lines of each cell of a row by its column, and where a column begins and ends.
+# The lines of each cell of a row, by column; and the start and end of a column.
 _Row = Mapping[int, Sequence[Line]]
 _Extent = tuple[float, float]
 
 
 def count_header_lines(rows: Sequence[_Row]) -> int:
-    """Return how many lines stand above the first one of figures; 0 where no line names columns."""
+    """Return the number of lines above the first line of figures; 0 if no line names columns."""
     last = 0
     for at, row in enumerate(rows[: MOST_LINES + 1]):
         texts = [_text(lines) for column, lines in row.items() if column]
@@ -36,7 +36,7 @@ def count_header_lines(rows: Sequence[_Row]) -> int:
 
 
 def holds_figures(texts: Sequence[str]) -> bool:
-    """Tell a row of figures from one of names, or of the numbers of columns."""
+    """Tell whether a row holds figures, and not names or the numbers of columns."""
     numbers = [int(match[1]) for match in map(_COUNT.fullmatch, texts) if match]
     if len(texts) > 2 and numbers and numbers == list(range(numbers[0], numbers[0] + len(texts))):
         return False  # the columns are numbered
@@ -44,7 +44,7 @@ def holds_figures(texts: Sequence[str]) -> bool:
 
 
 def is_name(text: str) -> bool:
-    """Tell what may name a column from a figure: a word, or a year."""
+    """Tell whether a text may name a column: it is a word or a year, and not a figure."""
     if _NO_FIGURE.fullmatch(text):
         return False
     figure = re.search(r"\d", text) and not _WORD.search(text) and not text[0].isalpha()
@@ -54,11 +54,11 @@ def is_name(text: str) -> bool:
 def lines_of_names(
     rows: Sequence[Sequence[Sequence[Line]]], columns: Sequence[_Extent]
 ) -> list[list[list[Line]]]:
-    """Return the lines of each column's name, in two rows where a name stands above several columns.
+    """Return the lines of each column's name, in two rows if a name is above several columns.
 
     Args:
         rows: the cells of each line of the header.
-        columns: where each column begins and ends.
+        columns: the start and end of each column.
     """
     above: list[list[Line]] = [[] for _ in columns]
     names: list[list[Line]] = [[] for _ in columns]
@@ -85,10 +85,11 @@ def _touches(cell: Sequence[Line], columns: Sequence[_Extent], reach: range) -> 
 def _reaches(
     cells: Sequence[Sequence[Line]], columns: Sequence[_Extent], below: Sequence[Sequence[Line]]
 ) -> list[range]:
-    """Return the columns that each name of a line stands above; `below` are those of the next line.
+    """Return the columns that each name of a line is above; `below` has the cells of the next line.
 
-    A name is often narrower than what it stands above: "Sales" over "2022" and "2023" touches neither, and
-    "Sales" over three years stands above that in the middle. The others of its line then leave no column out.
+    A name is often narrower than the columns below it: "Sales" over "2022" and "2023" touches neither, and
+    "Sales" over three years touches only the one in the middle. Then all names of the line together cover
+    every column.
     """
     names = [_extent(cell) for cell in cells]
     size = max(line.size for cell in cells for line in cell)
@@ -102,7 +103,7 @@ def _reaches(
         for name, at in zip(names, own, strict=True)
     )
     named = {column for reach in spans for column in reach} | {0}
-    # where the first column has its name further below, so may the others
+    # If the name of the first column is on a lower line, other names may be, too.
     near = (_NEAR if own[0][0] == 0 else _CENTRED) * size * len(names)
     wrapped = any(_text(cell)[:1].islower() for cell in below)
     whole = len(named) == len(columns) and cost < near and not wrapped
@@ -112,8 +113,8 @@ def _reaches(
 def _best_spans(
     names: Sequence[_Extent], columns: Sequence[_Extent], size: float
 ) -> tuple[float, list[range]]:
-    """Share out columns to names from left to right, each name in the middle of its own or at their left."""
-    # the cost and the columns of the best way to give the first names some of the first columns
+    """Assign columns to names from left to right; a name is at the middle or at the left of its columns."""
+    # For the first columns and the first names: the lowest cost, and which columns each name gets.
     best: dict[tuple[int, int], tuple[float, list[range]]] = {(0, 0): (0.0, [])}
     for end in range(1, len(columns) + 1):
         for count in range(min(end, len(names)) + 1):
@@ -132,7 +133,7 @@ def _best_spans(
 
 
 def _shift(name: _Extent, column: _Extent, size: float, *, several: bool = False) -> float:
-    """Return how far a name stands from the middle of what is below it, or from its edges."""
+    """Return the distance of a name from the middle of the columns below it, or from their edges."""
     left, right = name[0] - column[0], column[1] - name[1]
     if several:
         return min(abs(left - right) / 2, abs(left) + _AT_LEFT * size)
@@ -140,14 +141,14 @@ def _shift(name: _Extent, column: _Extent, size: float, *, several: bool = False
 
 
 def _under(name: _Extent, columns: Sequence[_Extent]) -> range:
-    """Return the columns that a name stands over, or the nearest."""
+    """Return the columns that a name overlaps, or the nearest one."""
     over = [at for at, (start, end) in enumerate(columns) if start < name[1] and name[0] < end]
     near = min(range(len(columns)), key=lambda at: max(columns[at][0] - name[1], name[0] - columns[at][1]))
     return range(over[0], over[-1] + 1) if over else range(near, near + 1)
 
 
 def _above_rule(cell: Sequence[Line], columns: Sequence[_Extent]) -> range | None:
-    """Return the columns below the ruled line that is drawn below a name, if they are several."""
+    """Return the columns below the ruled line under a name, if there are several."""
     start, end = cell[0].reach or (0.0, 0.0)
     under = [at for at, column in enumerate(columns) if start < (column[0] + column[1]) / 2 < end]
     return range(under[0], under[-1] + 1) if len(cell) == 1 and len(under) > 1 and under[0] else None

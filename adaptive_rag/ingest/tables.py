@@ -1,4 +1,4 @@
-"""The loaders of CSV and JSON: a record for each row, question and answer recognised where they are."""
+"""The loaders of CSV and JSON: a record for each row; questions and answers are recognized."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _TEXTS = ("text", "content", "body", "page_content", "passage", "contents")
 _TITLES = ("title", "heading", "name")
 _IDS = ("_id", "id")
 _DELIMITERS = ",;\t|"
-# In lines: so many are looked at for titles and blank ones above the names of columns.
+# In lines: how far to look for titles and blank lines above the column names.
 _MOST_TITLES = 12
-# values inside values; what is deeper can be read here, but not written where there is less room
+# The most levels of nested values: deeper ones can be read here, but not written where less room is left.
 _DEEPEST = 100
-# In characters: an object of JSON that is longer has a record for each object inside it.
+# In characters: a longer JSON object gets a separate record for each object inside it.
 _LONGEST_OBJECT = 600
-# as JSON writes each half of one: "\\ud83d\\ude00" is whole
+# A surrogate as JSON writes it; a pair, "\\ud83d\\ude00", is a whole character.
 _HALF_CHARACTER = re.compile(r"\\u[dD][89a-fA-F]")
 _write_json = json.JSONEncoder(ensure_ascii=False).encode
 
@@ -34,12 +34,12 @@ _write_json = json.JSONEncoder(ensure_ascii=False).encode
 def load_csv(path: Path, builder: TextBuilder) -> None:
     """Write a record for each row of a CSV file; the first row names the columns.
 
-    Titles above that row are text.
+    Titles above that row become text.
     """
     text = decode(path.read_bytes(), builder)
     lines = text.split("\n")
     delimiter = max(_DELIMITERS, key=_line_of_names(lines).count)
-    # a field may be as long as the file; the module's own bound is 131,072 characters
+    # A field may be as long as the file; the module's own limit is 131,072 characters.
     csv.field_size_limit(max(csv.field_size_limit(), len(text) + 1))
     number = 0
     try:
@@ -64,7 +64,7 @@ def load_csv(path: Path, builder: TextBuilder) -> None:
 
 
 def _line_of_names(lines: Sequence[str]) -> str:
-    """Return the first line, or the one below a blank line where the first is no row: a title."""
+    """Return the first line, or if that is a title and not a row, the line below a blank line."""
     if not any(mark in lines[0] for mark in _DELIMITERS):
         for above, line in pairwise(lines[:_MOST_TITLES]):
             if line.strip() and not above.strip():
@@ -73,7 +73,7 @@ def _line_of_names(lines: Sequence[str]) -> str:
 
 
 def _count_titles(rows: Sequence[Sequence[str]]) -> int:
-    """Return how many rows stand above the names of columns, which are three or more: "Stock in March;;"."""
+    """Return the number of rows above three or more column names: titles such as "Stock in March;;"."""
     for at, cells in enumerate(rows):
         if sum(map(bool, cells)) > 1:
             above = rows[at - 1]
@@ -83,7 +83,7 @@ def _count_titles(rows: Sequence[Sequence[str]]) -> int:
 
 
 def load_jsonl(path: Path, builder: TextBuilder) -> None:
-    """Write a record for each line of JSON; lines that cannot be read are noted and passed over."""
+    """Write a record for each line of JSON; lines that cannot be read are skipped, and a note lists them."""
     _add_lines(decode(path.read_bytes(), builder), builder)
 
 
@@ -115,7 +115,7 @@ def _add_lines(text: str, builder: TextBuilder) -> None:
 def load_json(path: Path, builder: TextBuilder) -> None:
     """Write a record for each object of a JSON file; its section is the path of names that leads to it.
 
-    A file of JSON lines is often called .json too, and is read as what it is.
+    A .json file often holds JSON lines; it is read as such.
     """
     text = decode(path.read_bytes(), builder)
     try:
@@ -129,7 +129,7 @@ def load_json(path: Path, builder: TextBuilder) -> None:
 
 
 def _add_value(builder: TextBuilder, value: Any, path: Sequence[str], row: int | None = None) -> None:
-    """Add an object as one record, or, where it is long, with records of their own for those inside it."""
+    """Add an object as one record, or, if it is long, with separate records for the objects inside it."""
     if isinstance(value, list):
         for number, item in enumerate(value, start=1):
             _add_value(builder, item, path, number)
@@ -152,7 +152,7 @@ def _add_value(builder: TextBuilder, value: Any, path: Sequence[str], row: int |
 
 
 def _flatten(value: Mapping[str, Any], before: str = "") -> dict[str, Any]:
-    """Return what an object holds by the path of its names, "address > city"; of a list, "size 2 > width"."""
+    """Return the values of an object by path, "address > city"; of an item in a list, "size 2 > width"."""
     found: dict[str, Any] = {}
     for name, inner in value.items():
         if isinstance(inner, list) and not _holds_objects(inner):
@@ -177,8 +177,8 @@ def read_json(line: str) -> Any:
     """Read a line or a file of JSON.
 
     Raises:
-        ValueError: it is none, or it is nested too deep to be written again.
-        RecursionError: it is nested far too deep.
+        ValueError: it is not JSON.
+        RecursionError: it is nested too deep to be read, or to be written again.
     """
     found = json.loads(line)
     if _HALF_CHARACTER.search(line):
@@ -193,7 +193,7 @@ def read_json(line: str) -> Any:
 
 
 def _reason(error: ValueError | RecursionError) -> str:
-    """Say in plain words what is wrong with JSON."""
+    """Describe what is wrong with a JSON text."""
     if isinstance(error, json.JSONDecodeError):
         return f"no JSON from character {error.pos + 1} on"
     return "nested too deep" if isinstance(error, RecursionError) else "a number is too long"
@@ -210,10 +210,10 @@ def add_row(
 ) -> None:
     """Add a record: a question with its answer, a text with its title, or "column: value" lines.
 
-    Where `all_is_text`, what is neither question nor answer follows them in such lines, and numbers that
-    only tell rows apart stand last. What is none of its main fields is metadata too, and so is `place`,
-    which says where its row stands. A question or a title is the record's section, below the path that leads
-    to the record; without any the sheet that the place names is.
+    With `all_is_text`, fields that are neither question nor answer follow as such lines, and ids come last.
+    Fields other than the main ones are metadata too, and so is `place`, which says where the row is. The
+    record's section is its question or title, below the path that leads to the record; without any of these
+    it is the sheet that `place` names.
     """
     by_name = {name.casefold(): name for name in fields}
     metadata: dict[str, Any] = {}
@@ -236,7 +236,8 @@ def add_row(
         rest = {name: value for name, value in fields.items() if name not in used and value is not None}
         stands = {**(place or {}), **({} if row is None else {"row": row})}
         section = " > ".join(filter(None, (*path, title))) or stands.get("sheet")
-        # "name: Tern" is what a row is about; what is no row is about what leads to it
+        # A row is about its own fields, such as "name: Tern"; a record that is not a row is about the path to
+        # it.
         head = title or (section if row is None else "")
         builder.add_record(f"{head}\n{text}" if head else text, {**rest, **metadata, **stands}, title=section)
 
@@ -250,13 +251,13 @@ def _lines(fields: Mapping[str, Any], names: Iterable[str]) -> str:
 
 
 def names_question_and_answer(columns: Iterable[str]) -> bool:
-    """Tell whether the columns of a table are those of a FAQ."""
+    """Tell whether the columns of a table include a question and an answer, as in a FAQ."""
     names = {name.casefold() for name in columns}
     return not names.isdisjoint(_QUESTIONS) and not names.isdisjoint(_ANSWERS)
 
 
 def distinct_names(names: Sequence[str]) -> Iterator[str]:
-    """Give each column a name of its own."""
+    """Yield a distinct name for each column."""
     seen: set[str] = set()
     for at, name in enumerate(names, start=1):
         name = " ".join(name.replace(":", "").split()) or f"column {at}"
@@ -265,6 +266,6 @@ def distinct_names(names: Sequence[str]) -> Iterator[str]:
 
 
 def _pick(by_name: Mapping[str, str], fields: Mapping[str, Any], wanted: tuple[str, ...]) -> str | None:
-    """Return the first field of a wanted name that holds text."""
+    """Return the first field that has one of the wanted names and holds text."""
     named = (by_name[name] for name in wanted if name in by_name)
     return next((name for name in named if isinstance(fields[name], str) and fields[name].strip()), None)

@@ -1,7 +1,7 @@
-"""What a reader sees of the tags of a template: Liquid, Jinja, Hugo's shortcodes, Handlebars.
+"""Template tags and what a reader sees of them: Liquid, Jinja, Hugo's shortcodes, Handlebars.
 
-`{% ... %}` steers the template and is not seen; `{{ ... }}` stands for text of another place; a shortcode may
-have text among its arguments, such as the caption of a figure.
+`{% ... %}` controls the template and is not shown; `{{ ... }}` stands for text from elsewhere; a shortcode
+may have visible text among its arguments, such as the caption of a figure.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ TAG = (
     r"(?P<inside>(?:(?!\{%-?\s*(?P=block)\b).)*?)\{%-?\s*end(?P=block)\b[^%]{0,50}+%\}"
     rf"|(?P<tag>{_TAG})"
 )
-"""A tag, or a block of code, as a part of a regular expression; `.` matches line ends in it."""
+"""Part of a regular expression for a tag or a block of code; in it `.` matches line ends."""
 _WORDED = re.compile(
     r"\b(?:alt|caption|description|label|message|summary|text|title)\s*=\s*(?:\"([^\"]*)\"|'([^']*)')"
 )
@@ -30,7 +30,7 @@ _ANY_TAG = re.compile(_TAG, re.DOTALL)
 
 
 def read_tag(found: re.Match[str], kept: Kept) -> str:
-    """Return what is seen of a match of `TAG`; the tags in a raw block are kept for other programs."""
+    """Return the visible text for a match of `TAG`; the tags in a raw block are kept, since they are text."""
     if found["tag"]:
         shortcode = found["tag"].startswith(("{{<", "{{%", "{%"))
         shown = [one or other for one, other in _WORDED.findall(found["tag"]) if shortcode]
@@ -47,7 +47,7 @@ def read_tag(found: re.Match[str], kept: Kept) -> str:
 
 
 def without_tags(page: str) -> str:
-    """Return a page of HTML without the tags of a template, but for those in code."""
+    """Return an HTML page without template tags, except for those in code."""
     kept = Kept()
     read = _IN_PAGE.sub(lambda found: kept.keep(found[0]) if found["html"] else read_tag(found, kept), page)
     return kept.restore(read)

@@ -1,4 +1,4 @@
-"""The loader of plain text: the file as it stands, so that spans count in the file itself."""
+"""The plain text loader: the file as it is, so that spans count characters of the file itself."""
 
 from __future__ import annotations
 
@@ -17,12 +17,13 @@ _BYTE_ORDER_MARKS = (
     (b"\xff\xfe", "utf-16"),
     (b"\xfe\xff", "utf-16"),
 )
-# Python's encodings of domain names take forever for a page; what names its encoding in ASCII is not UTF-16
+# Python's codecs for domain names take forever for a page; a page that names its encoding in ASCII is not in
+# UTF-16 or UTF-32.
 _NO_CHARSETS = ("punycode", "idna", "utf-16", "utf-32")
 _WIDE = ["utf_16_le", "utf_16_be"]
 
 
-# of Windows, by number; what is not here is named "cp" and its number
+# Encodings of Windows code pages by number; any other is called "cp" and its number.
 _CODE_PAGES = {
     708: "iso8859-6", 1200: "utf-16-le", 1201: "utf-16-be", 10000: "mac_roman", 10006: "mac_greek",
     10007: "mac_cyrillic", 10029: "mac_latin2", 10081: "mac_turkish", 20127: "ascii", 20866: "koi8_r",
@@ -40,13 +41,13 @@ def load_text(path: Path, builder: TextBuilder) -> None:
 
 
 def decode(data: bytes, builder: TextBuilder, declared: str | None = None) -> str:
-    """Turn bytes into text and note the encoding where it was not plain UTF-8.
+    """Decode bytes to text, and note the encoding if it is not plain UTF-8.
 
-    A byte order mark decides; else the encoding that a page or a mail declares, where it fits; else UTF-8;
-    else the encoding is guessed. Line ends become line feeds.
+    A byte order mark decides; else the encoding that a page or a mail declares, if the bytes are valid in it;
+    else UTF-8, if they are valid in it; else the encoding is guessed. Line ends become line feeds.
 
     Raises:
-        IndexingError: these are no characters at all.
+        IndexingError: the bytes are not text.
     """
     encoding = next((name for mark, name in _BYTE_ORDER_MARKS if data.startswith(mark)), None)
     if encoding is None and declared:
@@ -77,7 +78,7 @@ def decode(data: bytes, builder: TextBuilder, declared: str | None = None) -> st
 
 
 def code_page(number: int | None) -> str | None:
-    """Return the encoding that a code page of Windows is, by its number; None where it is not known."""
+    """Return the encoding of a Windows code page by its number; None if it is unknown."""
     with suppress(LookupError):
         return codecs.lookup(_CODE_PAGES.get(number or 0, f"cp{number}")).name
     return None
@@ -88,10 +89,10 @@ def _with_line_feeds(text: str) -> str:
 
 
 def _guess(data: bytes) -> str:
-    """Guess an encoding by the letters that the bytes would be.
+    """Guess an encoding from the letters that the bytes would decode to.
 
-    A guess counts where it is sure: most letters are other than Latin (Russian, Greek, Japanese), or
-    zero bytes say that it is UTF-16. All else is Windows-1252, because charset-normalizer takes a French
+    A guess is used only if it is certain: most letters are not Latin (Russian, Greek, Japanese), or zero
+    bytes show that it is UTF-16. Everything else is Windows-1252, because charset-normalizer takes a French
     text for Estonian, and a lone "°" for Chinese.
     """
     wide = b"\x00" in data
@@ -104,10 +105,10 @@ def _guess(data: bytes) -> str:
     matches = from_bytes(data, cp_isolation=_WIDE) if wide else from_bytes(data, cp_exclusion=_WIDE)
     if (best := matches.best()) and (letters := [char for char in str(best) if char.isalpha()]):
         middle = median_low(letters)
-        # the bytes of a program would be Chinese in UTF-16
+        # In UTF-16 the bytes of a program would be Chinese.
         if middle < "\u0800" if wide else middle > "\u024f":
             return best.encoding.replace("_", "-")
-    with suppress(UnicodeDecodeError):  # five bytes have no meaning in Windows-1252
+    with suppress(UnicodeDecodeError):  # five bytes are undefined in Windows-1252
         data.decode("cp1252")
         return "cp1252"
     return "latin-1"

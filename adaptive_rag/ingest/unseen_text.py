@@ -1,4 +1,4 @@
-"""Text of a PDF's page that its reader does not see: white on white, transparent, or too small."""
+"""Text of a PDF page that a reader does not see: white on white, transparent, or too small."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from typing import Any
 
 Box = tuple[float, float, float, float]
 
-# of 255 for each of red, green and blue: text that is darker is taken for seen, whatever is behind it
+# Of 255, for red, green and blue: darker text counts as visible, whatever is behind it.
 _LEAST_BRIGHT = 230
 _LEAST_OPAQUE = 26
-# in points, and of the side of a page
+# In points, and as a divisor of the page's shorter side: type smaller than both is too small to see.
 _SMALLEST, _SPECK = 1.0, 400
-_LONGEST_SIDE = 1600  # in pixels, of the drawing that is looked at
-# of 255, what the eye tells apart; of a box, the part that letters fill at least
+_LONGEST_SIDE = 1600  # in pixels: the longest side of the rendering that is examined
+# Of 255, the difference that the eye can tell; and the least part of a box that letters fill.
 _APART, _LEAST_FILLED = 12, 0.03
 
 
 class SeenText:
-    """The text of a page without the spans that nobody sees."""
+    """The text of a page without the spans that a reader does not see."""
 
     def __init__(self, page: Any, flags: int) -> None:
         self._page = page
@@ -32,11 +32,11 @@ class SeenText:
         self._words: list[Any] | None = None
 
     def letters(self) -> list[dict[str, Any]]:
-        """Return the blocks, lines and spans of the page with each letter's place."""
+        """Return the blocks, lines and spans of the page, with the position of each letter."""
         return self._seen(self._page.get_text("rawdict", flags=self._flags)["blocks"])
 
     def words(self, clip: Box) -> list[Any]:
-        """Return the words within a box, each with its place."""
+        """Return the words within a box, each with its position."""
         if self._words is None:
             found = self._page.get_text("words", flags=self._flags)
             self._words = [word for word in found if not any(_holds(box, word) for box in self._hidden)]
@@ -61,10 +61,11 @@ def _holds(box: Box, word: Sequence[Any]) -> bool:
 
 
 def _hidden_boxes(page: Any, blocks: Sequence[dict[str, Any]]) -> set[Box]:
-    """Return the boxes of the spans that nobody sees.
+    """Return the boxes of the spans that a reader does not see.
 
-    A span that may be unseen by its colour is looked for in a drawing of the page: where its box is of one
-    colour, no letter shows. A transparent one on a picture is what was read from that picture, and counts.
+    A span that may be invisible because of its colour is looked up in a rendering of the page: if its box has
+    only one colour, no letter is visible. Transparent text on a picture is the text read from that picture,
+    and counts as visible.
     """
     spans = list(_spans(blocks))
     width, height = page.rect.width, page.rect.height
@@ -79,7 +80,7 @@ def _hidden_boxes(page: Any, blocks: Sequence[dict[str, Any]]) -> set[Box]:
 
 
 def _size(span: dict[str, Any]) -> float:
-    """Return how large letters are set; a font may have a scale of its own, which their boxes show."""
+    """Return the size of letters; a font may have its own scale, which only the boxes show."""
     x0, y0, x1, y1 = span["bbox"]
     return float(max(span["size"], min(x1 - x0, y1 - y0)))
 
@@ -91,7 +92,7 @@ def _is_faint(span: dict[str, Any]) -> bool:
 
 
 def _of_one_colour(page: Any, boxes: Sequence[Box]) -> set[Box]:
-    """Return those boxes of a page in which a drawing of it shows one colour."""
+    """Return the boxes that have only one colour in a rendering of the page."""
     import numpy as np
 
     if not boxes:

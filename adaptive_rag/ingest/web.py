@@ -1,7 +1,7 @@
-"""Pages of the web as sources: from an address on, along the links of its site, within bounds.
+"""Web pages as sources: a crawl from an address along the links of its site, within bounds.
 
-One page is asked for after the other. What was fetched before is asked for with what its server said of it
-then (`ETag`, `Last-Modified`), so that a page that is as it was costs one short answer.
+Pages are requested one after the other. A page that was fetched before is requested with what its server said
+about it then (`ETag`, `Last-Modified`), so that an unchanged page costs one short answer.
 """
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ _WEB_PAGE = Loader((".html",), "adaptive_rag.ingest.web_page:load_web_page")
 _REDIRECTS = (301, 302, 303, 307, 308)
 _GONE = (404, 410)
 _MOST_REDIRECTS = 5
-_LARGEST_PAGE = 20_000_000  # bytes
+_LARGEST_PAGE = 20_000_000  # in bytes
 _LARGEST_ROBOTS = 1_000_000
 _MOST_LINKS_KEPT = 500
-# A site may ask for a pause between two pages; longer ones than this are not kept.
+# In seconds: a site may ask for a pause between two pages; a longer one is cut to this.
 _LONGEST_PAUSE = 10.0
 
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """Pages to index: the one at an address, and those that its links lead to on the same site.
+    """Pages to index: the page at an address, and the pages on the same site that its links lead to.
 
     Raises:
         InputError: the depth is negative.
@@ -53,11 +53,11 @@ class Site:
 
     address: str
     depth: int = 0
-    """How many links are followed from the first page to any other."""
+    """The most links followed from the first page to any other page."""
     max_pages: int = 100
     max_megabytes: int = 200
     private_networks: bool = False
-    """Also read pages of this machine and of networks that are not public."""
+    """Whether to read pages of this machine and of private networks, too."""
 
     def __post_init__(self) -> None:
         if self.depth < 0:
@@ -66,45 +66,45 @@ class Site:
 
 @dataclass(frozen=True, slots=True)
 class PageStamp:
-    """What it takes to ask for a page again, and to learn that it is as it was."""
+    """What is needed to request a page again and to learn whether it has changed."""
 
     start: str
-    """The address of the `Site` that led to it."""
+    """The address of the `Site` that led to the page."""
     address: str
-    """Where it was fetched, after all redirects."""
+    """The address where it was fetched, after all redirects."""
     etag: str | None = None
     modified: str | None = None
     links: list[str] | None = None
-    """Where it led on the same site; None where nobody asked."""
+    """The links to pages of the same site; None if they were not needed."""
 
 
 @dataclass(slots=True)
 class Crawl:
-    """What was found."""
+    """The result of a crawl."""
 
     pages: list[tuple[SourceText, PageStamp]] = field(default_factory=list)
     unchanged: list[str] = field(default_factory=list)
-    """Names of the sources that are as they were."""
+    """The names of the unchanged sources."""
     gone: dict[str, str] = field(default_factory=dict)
-    """Sources that their server no longer has, and what it says."""
+    """Sources that are gone or have a new name, and the reason."""
     failed: list[Failure] = field(default_factory=list)
     notes: list[Note] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
 class Fetching:
-    """How far the fetching of a site's pages is."""
+    """The progress of fetching a site's pages."""
 
     fetched: int
     waiting: int
-    """Pages that are known to come, of those that may be read at all."""
+    """The number of known pages still to be fetched, within the bound on pages."""
     bytes: int
     address: str
-    """What is asked for now."""
+    """The address that is fetched now."""
 
 
 def is_address(text: object) -> TypeGuard[str]:
-    """Tell whether a text is an address on the web and no path."""
+    """Tell whether a text is a web address and not a path."""
     return isinstance(text, str) and re.match(r"https?://", text, re.IGNORECASE) is not None
 
 
@@ -113,14 +113,14 @@ def crawl(
     known: Mapping[str, Mapping[str, Any]],
     progress: Callable[[Fetching], None] | None = None,
 ) -> Crawl:
-    """Fetch and read the pages of a site, and tell `progress` before each of them.
+    """Fetch and read the pages of a site, and call `progress` before each page.
 
-    `known` holds, by the name of their sources, the stamps of pages that were indexed before, as `asdict`
-    gives them. Those that were found from the same address are asked for again, whether a link leads to them
-    or not, so that one that is gone is noticed.
+    `known` maps the names of sources that were indexed before to their page stamps, in the form that `asdict`
+    returns. Pages that were found from the same address are requested again, even if no link leads to them
+    any more, so that missing pages are noticed.
 
     Raises:
-        MissingExtraError: the packages that fetch pages are not installed.
+        MissingExtraError: the packages for fetching pages are not installed.
     """
     for package in ("httpx", "protego"):
         import_extra(package, extra="web", purpose="Reading pages of the web")
@@ -139,7 +139,7 @@ def crawl(
 
 
 class _Crawler:
-    """One crawl: what was asked for, what was found, and what may still be fetched."""
+    """A crawl: the addresses requested, the pages found, and what may still be fetched."""
 
     def __init__(
         self,
@@ -163,7 +163,7 @@ class _Crawler:
         self._found = Crawl()
 
     def walk(self, starts: Iterable[tuple[str, int]]) -> bool:
-        """Visit pages and those that they lead to, the nearest first; tell whether any could be asked for."""
+        """Visit pages and the pages they lead to, nearest first; return whether any could be fetched."""
         asked_before = len(self._asked) - len(self._found.failed)
         waiting = deque(starts)
         while waiting:
@@ -194,7 +194,7 @@ class _Crawler:
         self._progress(Fetching(self._pages, coming, fetched, shown))
 
     def end(self) -> Crawl:
-        """Return what was found, with a note of what was left out."""
+        """Return the result, with a note about the pages that were left out."""
         if self._left_out:
             reasons = ", ".join(f"{count:,} {why}" for why, count in self._left_out.items())
             name = _without_password(self._site.address)
@@ -202,7 +202,7 @@ class _Crawler:
         return self._found
 
     def _visit(self, address: str, depth: int) -> Iterable[str]:
-        """Read one page into what was found, and return where it leads.
+        """Read one page into the result, and return its links.
 
         Raises:
             IndexingError: it cannot be read.
@@ -236,7 +236,7 @@ class _Crawler:
         return self._read(url, reply, depth)
 
     def _follow(self, url: httpx.URL, depth: int, *, first: bool) -> tuple[httpx.URL, Fetched] | None:
-        """Ask for a page, and for the one it leads to; None where the way leaves what is to be read."""
+        """Fetch a page and follow its redirects; return None if they lead to a page that must not be read."""
         for _ in range(_MOST_REDIRECTS + 1):
             if not first and _host(url) not in self._hosts:
                 self._left_out["that lead to another site"] += 1
@@ -256,7 +256,7 @@ class _Crawler:
         raise IndexingError(f"leads on to other addresses more than {_MOST_REDIRECTS} times")
 
     def _conditions(self, url: httpx.URL, depth: int) -> dict[str, str]:
-        """Return the headers by which a server says that a page is as it was."""
+        """Return the headers that let a server answer that a page is unchanged."""
         _, stamp = self._known.get(str(url), (None, None))
         if stamp is None or (depth > 0 and stamp.links is None):
             return {}
@@ -264,10 +264,10 @@ class _Crawler:
         return {name: value for name, value in said.items() if value}
 
     def _robots_of(self, url: httpx.URL) -> Protego | None:
-        """Return the rules of a page's site; None where it has none.
+        """Return the robots.txt rules of a page's site; None if it has none.
 
         Raises:
-            IndexingError: they cannot be read, which counts as a no.
+            IndexingError: the rules cannot be read, which counts as a refusal.
         """
         place = url.copy_with(raw_path=b"/robots.txt")
         if str(place) not in self._robots:
@@ -280,7 +280,7 @@ class _Crawler:
         return found
 
     def _read_robots(self, url: httpx.URL) -> Protego | None:
-        """Fetch a robots.txt, as RFC 9309 says: where there is none, all may be read."""
+        """Fetch a robots.txt as RFC 9309 says: if there is none, every page may be read."""
         from protego import Protego
 
         for _ in range(_MOST_REDIRECTS + 1):
@@ -297,7 +297,7 @@ class _Crawler:
         return self._portal.call(partial(fetch, url, self._reach, headers, most_bytes=most_bytes))
 
     def _read(self, url: httpx.URL, reply: Fetched, depth: int) -> Iterable[str]:
-        """Read a page's text by the loader of its kind, and return where it leads."""
+        """Read a page's text with the loader of its kind, and return its links."""
         kind, _, parameters = reply.headers.get("content-type", "").partition(";")
         suffix = suffix_of(kind.strip().lower(), url)
         if suffix is None:
@@ -326,9 +326,9 @@ class _Crawler:
         return links
 
     def _name(self, url: httpx.URL, canonical: Any) -> str:
-        """Return the address that a page goes by: the one that it names, if no other page names it too.
+        """Return the address that names a page: its canonical address, unless another page has the same one.
 
-        Some sites name their first page on every page.
+        Some sites give the address of their first page on every page.
         """
         named = str(url)
         if isinstance(canonical, str):
@@ -342,7 +342,7 @@ class _Crawler:
         return named
 
     def _inside(self, url: httpx.URL, links: Iterable[str]) -> Iterator[str]:
-        """Yield the links that lead to pages of the same site that can be read."""
+        """Yield the links to pages on the same site that can be read."""
         for link in links:
             try:
                 target = _joined(url, link)
@@ -354,9 +354,9 @@ class _Crawler:
 
 
 def _as_source(text: SourceText, source: str) -> SourceText:
-    """Name a text by its address; its hash is that of what was read.
+    """Name a text by its address; its hash is computed from the text that was read.
 
-    A page's bytes change with each visit where it holds the time or a token.
+    The bytes of a page that contains the time or a token change with each visit.
     """
     metadata = {name: value for name, value in text.metadata.items() if name != LINKS} | {"url": source}
     named = replace(text, source=source, metadata=metadata, content_hash="")
@@ -372,7 +372,7 @@ def _joined(url: httpx.URL, link: str) -> httpx.URL:
 
 
 def _host(url: httpx.URL) -> str:
-    """Return what pages of one site share: www.example.org and example.org are one site."""
+    """Return the part of an address that a site's pages share: www.example.org is as example.org."""
     port = "" if port_of(url) in (80, 443) else f":{port_of(url)}"
     return url.host.removeprefix("www.") + port
 

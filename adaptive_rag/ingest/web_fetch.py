@@ -1,7 +1,7 @@
-"""One request to a place on the web: the address is checked, then it alone is connected to, within bounds.
+"""A single web request: the address is checked, and only the checked address is connected to, within bounds.
 
-The host's name is looked up once. What is connected to is the address that was checked, whatever the name
-means a moment later; the request and the certificate keep the name.
+The host name is looked up once. The connection goes to the IP address that was checked, even if the name
+stands for another one a moment later; the request and the certificate use the name.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ SECONDS = 30.0  # from looking up the name to the last byte
 _CONNECT_SECONDS = 10.0
 LONGEST_ADDRESS = 2000
 _PACKED = ("gzip", "x-gzip")
-# IPv6 networks that see the Internet of IPv4 under this prefix (RFC 6052).
+# IPv6 networks represent the IPv4 Internet under this prefix (RFC 6052).
 _NAT64 = IPv6Network("64:ff9b::/96")
 
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """Where a request may go."""
+    """The hosts and ports that a request may go to."""
 
     ports: frozenset[int]
     private_networks: bool = False
-    """Also this machine and the networks around it; never link-local addresses, where clouds keep secrets."""
+    """Also allow this machine and private networks; never link-local addresses, where clouds keep secrets."""
 
     def holds(self, place: str) -> bool:
         """Tell whether an IP address may be connected to.
 
-        An IPv6 address that stands for one of IPv4 (`::ffff:127.0.0.1`) counts as that.
+        An IPv6 address that represents an IPv4 address (`::ffff:127.0.0.1`) is checked as the IPv4 address.
         """
         address = ip_address(place)
         if isinstance(address, IPv6Address):
@@ -53,7 +53,7 @@ class Reach:
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """What a server answered."""
+    """A server's answer."""
 
     status: int
     headers: httpx.Headers
@@ -64,8 +64,8 @@ def read_address(text: str) -> httpx.URL:
     """Read a web address; its fragment is dropped.
 
     Raises:
-        IndexingError: it is no address of http or https, or holds a name and a password; the reason reads on
-            from the address.
+        IndexingError: it is not an http or https address, or it contains a name and a password; the reason
+            continues from the address.
     """
     import httpx
 
@@ -83,16 +83,16 @@ def read_address(text: str) -> httpx.URL:
 
 
 def port_of(url: httpx.URL) -> int:
-    """Return the port that an address leads to."""
+    """Return the port of an address."""
     return url.port or (443 if url.scheme == "https" else 80)
 
 
 async def fetch(url: httpx.URL, reach: Reach, headers: Mapping[str, str], *, most_bytes: int) -> Fetched:
-    """Ask for one address, and follow nothing.
+    """Fetch one address, without following redirects.
 
     Raises:
-        IndexingError: it may not be asked for, or does not answer as it should; the reason reads on from the
-            address.
+        IndexingError: it may not be requested, or the server does not answer as it should; the reason
+            continues from the address.
     """
     import anyio
     import httpx
@@ -113,8 +113,8 @@ async def _fetch(url: httpx.URL, reach: Reach, headers: Mapping[str, str], most_
         ports = ", ".join(map(str, sorted(reach.ports)))
         raise IndexingError(f"leads to port {port_of(url)}, which is not asked; only {ports}")
     places = await _look_up(url, reach)
-    # Without a client no cookie is kept, and without connections kept open none that was made for one host
-    # is used for another at the same address.
+    # No client is used, so no cookies are kept. No connections are kept open, so none that was made for one
+    # host is used for another at the same IP address.
     transport = httpx.AsyncHTTPTransport(
         verify=_certificates(), trust_env=False, limits=httpx.Limits(max_keepalive_connections=0)
     )
@@ -155,7 +155,7 @@ async def _look_up(url: httpx.URL, reach: Reach) -> list[str]:
     """Return the IP addresses of a host that may be connected to.
 
     Raises:
-        IndexingError: it has none.
+        IndexingError: there are none.
     """
     import anyio
 
@@ -174,14 +174,14 @@ async def _look_up(url: httpx.URL, reach: Reach) -> list[str]:
 
 
 def _carried(address: IPv6Address) -> IPv4Address | None:
-    """Return the address of IPv4 that one of IPv6 stands for, if it does."""
+    """Return the IPv4 address that an IPv6 address represents, or None."""
     if address in _NAT64:
         return IPv4Address(int(address) & 0xFFFFFFFF)
     return address.ipv4_mapped or address.sixtofour
 
 
 async def _body(response: httpx.Response, most_bytes: int) -> bytes:
-    """Read and unpack a body, never more of it than may be held."""
+    """Read and unpack a body, and stop when it exceeds the limit."""
     packed = response.headers.get("content-encoding", "").strip().lower()
     if packed not in ("", "identity", *_PACKED):
         raise IndexingError(f"is packed as {packed[:40]!r}, which was not asked for")

@@ -1,4 +1,4 @@
-"""What a server says of a page's kind and encoding, to the file that a loader reads."""
+"""The kind and encoding of a web page, as the server states them, for the loader that reads it."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from adaptive_rag.ingest.loaders import find_loader
 if TYPE_CHECKING:
     import httpx
 
-# Where the links of a page stand in the metadata, until the page's reader takes them out.
+# The metadata key for a page's links, until they are taken out.
 LINKS = "links"
 _OFFICE = "application/vnd.openxmlformats-officedocument."
 _OPEN = "application/vnd.oasis.opendocument."
-# How files of these types are named; other texts, and what says nothing, go by the name in the address.
+# Suffixes by content type. Other text types, and types without meaning, use the suffix in the address.
 _DOCUMENTS = {
     "application/pdf": ".pdf",
     f"{_OFFICE}wordprocessingml.document": ".docx",
@@ -43,7 +43,7 @@ _SAYS_NOTHING = ("", "application/octet-stream", "binary/octet-stream")
 
 
 def suffix_of(kind: str, url: httpx.URL) -> str | None:
-    """Return the suffix that files of a type have, by which their loader is found; None if none reads it."""
+    """Return the suffix of files of a content type, which selects the loader; None if none reads it."""
     if known := (_DOCUMENTS | _TEXTS).get(kind):
         return known
     named = PurePosixPath(url.path).suffix.lower()
@@ -58,7 +58,7 @@ def _is_read(suffix: str) -> bool:
 
 
 def in_utf8(body: bytes, parameters: str) -> bytes:
-    """Write a text anew in UTF-8, with its mark, if the encoding that its server names fits it."""
+    """Encode a text as UTF-8 with a byte order mark, if it is valid in the encoding that its server names."""
     named = re.search(r"charset\s*=\s*[\"']?([\w-]+)", parameters, re.IGNORECASE)
     try:
         return body.decode(named[1]).removeprefix("\ufeff").encode("utf-8-sig") if named else body

@@ -1,6 +1,6 @@
-"""The loader of pages that were fetched from the web: the part that the page is about, and its links.
+"""The loader of pages fetched from the web: the main part of a page, and its links.
 
-trafilatura, which was made for this, lost replies of forums and a tenth of the text of manuals (docs/web.md).
+trafilatura, which was made for this, lost replies in forums and a tenth of the text of manuals (docs/web.md).
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ _FURNITURE = ("nav", "aside", "dialog")
 _ROLES = re.compile(
     "navigation|banner|contentinfo|complementary|search|dialog|alertdialog|menu|menubar"
 ).fullmatch
-# The words in a class or an id that say what a part is, such as "cookie-banner" and "site_footer".
+# Words in a class or an id that name the kind of a part, such as "cookie-banner" and "site_footer".
 _NAMED = re.compile(
     r"(?:^|[\s_-])(?:cookies?|consent|sidebar|breadcrumbs?|newsletter|subscribe|share|sharing|social|related"
     r"|advert\w*|ads?|promo\w*|popup|modal|menu|nav|navbar|navigation|header|footer|masthead|toolbar)(?:$|[\s_-])",
     re.IGNORECASE,
 )
-# A part that its name alone gives away is left out if it is small: of a restaurant's page the "menu" stays.
+# A part that only its name gives away is left out if it is small: the "menu" of a restaurant's page stays.
 _MOST_OF_PAGE = 0.25
-# The one <main> or <article> is the whole page if so much of the text stands in it.
+# A single <main> or <article> is kept as the whole page if it has at least this share of the text.
 _LEAST_OF_PAGE = 0.5
 
 
@@ -38,7 +38,7 @@ def load_web_page(path: Path, builder: TextBuilder) -> None:
     """Write the main part of a page into `builder`; its links go to the metadata, as they are written."""
     page = decode_page(path.read_bytes(), None, builder)
     try:
-        # lxml takes no text that says which encoding it was in
+        # lxml refuses a string that declares an encoding.
         root = etree.HTML(page.encode(), etree.HTMLParser(encoding="utf-8", huge_tree=True))
     except (etree.XMLSyntaxError, ValueError) as error:
         raise IndexingError("is no page of HTML") from error
@@ -52,7 +52,7 @@ def load_web_page(path: Path, builder: TextBuilder) -> None:
 
 
 def _links(root: etree._Element) -> Iterator[str]:
-    """Yield the addresses that a page leads to, each once, without those that it asks not to be followed."""
+    """Yield the addresses that a page links to, each once, except those marked not to be followed."""
     base = next((each.get("href", "") for each in root.iter("base")), "")
     robots = (
         each.get("content", "") for each in root.iter("meta") if each.get("name", "").lower() == "robots"
@@ -66,14 +66,14 @@ def _links(root: etree._Element) -> Iterator[str]:
             seen.add(address)
             try:
                 yield urljoin(base, address)
-            except ValueError:  # "http://[": no address
+            except ValueError:  # "http://[" is not an address
                 continue
             if len(seen) >= _MOST_LINKS:
                 return
 
 
 def _keep_main_part(body: etree._Element) -> None:
-    """Take out of a page what stands on each page of its site: menus, banners, footers."""
+    """Remove from a page what is on each page of its site: menus, banners, footers."""
     whole = _length(body)
     for part in list(body.iter(etree.Element)):
         if part is body or part.getparent() is None:
@@ -94,7 +94,7 @@ def _keep_main_part(body: etree._Element) -> None:
 
 
 def _drop(part: etree._Element) -> None:
-    """Remove an element, and keep the text that follows it."""
+    """Remove an element, but keep the text that follows it."""
     parent, before = part.getparent(), part.getprevious()
     assert parent is not None
     if part.tail and before is not None:

@@ -1,6 +1,6 @@
-"""Between a reader and its worker: messages through pipes, and a source's text as one of them.
+"""Messages between a reader and its worker, sent through pipes; a source's text is sent as one message.
 
-A message is a header, which is JSON, and a body of bytes. Nothing that comes from a worker is ever run.
+A message has a header, which is JSON, and a body of bytes. Data from a worker is never run as code.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 from adaptive_rag.ingest.documents import Heading, OcrSpan, Page, Record, SourceText
 
 _LENGTHS = struct.Struct(">QQ")
-# what is sent of a source's text besides its characters, and what some of it consists of
+# The fields of a source's text that are sent besides its characters, and the classes of their items.
 _SENT = [field.name for field in fields(SourceText) if field.name not in ("text", "whole")]
 _PARTS: dict[str, Any] = {"pages": Page, "headings": Heading, "records": Record, "ocr": OcrSpan}
 
@@ -42,7 +42,7 @@ def read_message(stream: BinaryIO) -> tuple[Any, bytes]:
 
 
 def pack(text: SourceText) -> tuple[dict[str, Any], bytes]:
-    """Return a source's text as header and body."""
+    """Return a source's text as a header and a body."""
     header = {name: getattr(text, name) for name in _SENT}
     for name, kind in _PARTS.items():
         header[name] = [[getattr(part, each.name) for each in fields(kind)] for part in header[name]]
@@ -50,7 +50,7 @@ def pack(text: SourceText) -> tuple[dict[str, Any], bytes]:
 
 
 def unpack(header: dict[str, Any], body: bytes) -> SourceText:
-    """Return the text that `pack` was given."""
+    """Return the text that was given to `pack`."""
     parts = {name: tuple(kind(*part) for part in header[name]) for name, kind in _PARTS.items()}
     known: dict[str, Any] = {
         **header,

@@ -1,8 +1,8 @@
-"""The loader of older Word documents, .doc: paragraphs, headings, lists, tables and notes, by [MS-DOC].
+"""The loader of older Word documents, .doc ([MS-DOC]): paragraphs, headings, lists, tables and notes.
 
-The text lies in pieces that a table names. What a paragraph or some letters are, stands in pages of
-properties by their place in the file. Word 6 and 95 are read as text alone: their properties have other
-numbers.
+The text is stored in pieces, which a table lists. The properties of paragraphs and letters are stored in
+pages, by their position in the file. Only the text of Word 6 and 95 files is read, since their properties
+have other numbers.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from adaptive_rag.text.tables import EMPTY_CELL
 
 _WORD_97 = 0xC1
 _COMPLEX, _ENCRYPTED, _TABLE_1 = 0x0004, 0x0100, 0x0200
-# where the first block of the document stream says where each structure lies
+# The offsets, in the first block of the document stream, of the entries that locate each structure.
 _FOOTNOTES, _ENDNOTES, _LETTERS, _PARAGRAPHS, _PIECES, _PIECES_95 = 0xAA, 0x20A, 0xFA, 0x102, 0x1A2, 0x160
 _DELETED, _HIDDEN, _IN_TABLE, _ROW_END, _LIST = 0x0800, 0x083C, 0x2416, 0x2417, 0x460B
 _NO_LIST = (0, 0xF801)
-_OPERANDS = (1, 1, 2, 4, 2, 2, 0, 3)  # bytes of a property, by its upper bits; 0: their number stands first
+_OPERANDS = (1, 1, 2, 4, 2, 2, 0, 3)  # bytes of a property, by its upper bits; 0: their number comes first
 _LONG_PROPERTY = 0xD608
 _PAGE = 512
 _UNSEEN = "\0"
 _MARKS = re.compile("[\r\x07\x0c]")
 _SHOWN = str.maketrans({"\x0b": " ", "\x0e": " ", "\x1e": "-", "\t": " ", "\xa0": " "})
 _CONTROLS = re.compile("[\0-\x1f]")
-# what Word 6 and 95 write in, by the lower bits of the document's language; 1252 for all others
+# The encodings of Word 6 and 95, by the lower bits of the document's language; 1252 for all others.
 _CODE_PAGES = {
     0x01: "cp1256", 0x02: "cp1251", 0x05: "cp1250", 0x08: "cp1253", 0x0D: "cp1255", 0x0E: "cp1250",
     0x15: "cp1250", 0x18: "cp1250", 0x19: "cp1251", 0x1A: "cp1250", 0x1B: "cp1250", 0x1F: "cp1254",
@@ -46,7 +46,7 @@ _CODE_PAGES = {
 
 
 class _Piece(NamedTuple):
-    """A stretch of the text, in characters, and where it lies in the file, in bytes."""
+    """A stretch of the text, in characters, and its position in the file, in bytes."""
 
     start: int
     end: int
@@ -55,7 +55,7 @@ class _Piece(NamedTuple):
 
 
 class _Run(NamedTuple):
-    """What holds for a stretch of the file."""
+    """The style and the properties of a stretch of the file."""
 
     start: int
     end: int
@@ -97,7 +97,7 @@ def load_doc(path: Path, builder: TextBuilder) -> None:
 
 
 def decode_property(value: bytes | str | None, page: int | None) -> str:
-    """Return a property that an OLE file holds in the code page that it names."""
+    """Return a property of an OLE file, decoded with the code page that the file names."""
     if isinstance(value, bytes):
         value = value.decode(code_page((page or 0) & 0xFFFF) or "cp1252", "replace")
     return str(value or "").strip("\0 ")
@@ -127,7 +127,7 @@ class _Document:
         self._rows: list[str] = []
 
     def write(self) -> None:
-        """Write the text, each note behind the paragraph that it belongs to, and then the text boxes."""
+        """Write the text, each note after the paragraph that refers to it, and then the text boxes."""
         counts = struct.unpack_from("<7i", self._data, 0x4C if self._new else 0x34)
         if min(counts) < 0:
             raise IndexError("a part of the text has no length")
@@ -159,7 +159,7 @@ class _Document:
             raise IndexError("there is no table of pieces")
         count = (struct.unpack_from("<I", held, place + 1)[0] - 4) // 12
         starts = struct.unpack_from(f"<{count + 1}I", held, place + 5)
-        if starts[-1] > len(self._data):  # pieces that repeat one stretch without end
+        if starts[-1] > len(self._data):  # pieces that repeat one stretch endlessly
             raise IndexError("the text is longer than the file")
         for number, (start, end) in enumerate(itertools.pairwise(starts)):
             (where,) = struct.unpack_from("<I", held, place + 5 + 4 * (count + 1) + 8 * number + 2)
@@ -169,7 +169,7 @@ class _Document:
             yield _Piece(start, end, where // 2 if packed else where, 1 if packed or not self._new else 2)
 
     def _read_piece(self, piece: _Piece) -> str:
-        """Return the characters of a piece, with zeros for hidden and deleted ones, so that places stay."""
+        """Return the characters of a piece; hidden and deleted ones become zeros, to keep offsets."""
         length = piece.end - piece.start
         raw = self._data[piece.at : piece.at + length * piece.width]
         if piece.width == 2:
@@ -191,7 +191,7 @@ class _Document:
         return ("".join(parts) + text[done:]).ljust(length, _UNSEEN)
 
     def _read_runs(self, where: int, width: int) -> Iterator[_Run]:
-        """Yield what the pages of properties say of paragraphs, or of letters where `width` is 1."""
+        """Yield the properties of paragraphs, or of letters if `width` is 1, from their pages."""
         if not self._new:
             return
         at, size = struct.unpack_from("<II", self._data, where)
@@ -207,7 +207,7 @@ class _Document:
                 style, properties = 0, b""
                 if at := 2 * held[4 * (runs + 1) + number * width]:
                     length, start = held[at], at + 1
-                    if width > 1:  # in words; a zero says that the length is in the next byte
+                    if width > 1:  # in words; if it is 0, the length is in the next byte
                         length, start = (2 * length - 1, start) if length else (2 * held[start], start + 1)
                     properties = held[start : start + length]
                     if width > 1 and len(properties) > 1:
@@ -215,7 +215,7 @@ class _Document:
                 yield _Run(places[number], places[number + 1], style, _read_properties(properties))
 
     def _read_notes(self, where: int, start: int) -> dict[int, tuple[int, int]]:
-        """Return the stretches of notes by the places of their marks in the text."""
+        """Return the spans of notes by the positions of their marks in the text."""
         if not self._new:
             return {}
         references, size, texts, more = struct.unpack_from("<4I", self._data, where)
@@ -244,10 +244,10 @@ class _Document:
         return run if run and at < run.end else None
 
     def _add(self, paragraph: _Paragraph) -> None:
-        """Write a paragraph, or keep what is a cell until its row and table have ended."""
+        """Write a paragraph, or keep a cell until its row and table have ended."""
         text = paragraph.text
         if paragraph.mark == "\x07":
-            # without properties an empty cell is taken for the end of a row
+            # Without properties, an empty cell counts as the end of a row.
             if paragraph.has(_ROW_END) or (not paragraph.run and not text and self._cells):
                 self._rows.append(" | ".join(cell.strip() or EMPTY_CELL for cell in self._cells))
                 self._cells.clear()
@@ -265,7 +265,7 @@ class _Document:
             self._builder.add_paragraph(text, level=level, marker="-" if listed and level is None else "")
 
     def _open_cell(self) -> str:
-        """Take back the cell that is not yet ended; it ends with the mark of a paragraph."""
+        """Take back the last cell if it has not ended, that is, if it ends with a paragraph mark."""
         return self._cells.pop()[:-1] if self._cells and self._cells[-1].endswith("\r") else ""
 
     def _end_table(self) -> None:
@@ -283,7 +283,7 @@ class _Document:
 
 
 def _read_properties(data: bytes) -> dict[int, int]:
-    """Return the properties that hold one number."""
+    """Return the properties that have a single number as their value."""
     found, at = dict[int, int](), 0
     while at + 2 < len(data):
         number = _u16(data, at)
@@ -297,12 +297,12 @@ def _read_properties(data: bytes) -> dict[int, int]:
 
 
 def _without_codes(text: str) -> str:
-    """Put zeros in the place of the codes of fields, "HYPERLINK ...", and keep what they show.
+    """Replace the codes of fields, "HYPERLINK ...", by zeros, and keep what the fields show.
 
-    A code ends with its paragraph or cell, whatever ends the field.
+    A code ends no later than its paragraph or cell, even if the field does not.
     """
     parts, done = [], 0
-    codes: list[bool] = []  # whether the code of each open field goes on
+    codes: list[bool] = []  # of each open field: whether its code continues
     for found in re.finditer("[\r\x07\x13\x14\x15]", text):
         at, kept = found.start(), not any(codes[-1:])
         parts.append(text[done:at] if kept else _UNSEEN * (at - done))
@@ -322,5 +322,5 @@ def _without_codes(text: str) -> str:
 
 def _plain(text: str) -> str:
     text = _CONTROLS.sub("", text.translate(_SHOWN))
-    # two halves of a character were two characters until here
+    # Until here, a surrogate pair was two characters.
     return " ".join(text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace").split())

@@ -1,4 +1,4 @@
-"""Used while a Word document is read: which of its text nobody sees, by what its runs and styles say."""
+"""Text of a Word document that a reader does not see, because of its runs and styles."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ _RUN_SETTINGS, _PARAGRAPH_SETTINGS, _SHADING = map(qn, ("w:rPr", "w:pPr", "w:shd
 _CELL, _TABLE, _BOX = map(qn, ("w:tc", "w:tbl", "w:txbxContent"))
 _RUN_STYLE, _PARAGRAPH_STYLE, _TABLE_STYLE = map(qn, ("w:rStyle", "w:pStyle", "w:tblStyle"))
 _OFF = ("0", "false", "off")
-# a colour that is not known, or a pattern of two
+# A colour that is not known, or a pattern of two colours.
 _ANY = "any"
 _WHITE = "FFFFFF"
-# colours whose red, green and blue are nearer than this, of 255, are one to the eye
+# Colours that differ no more than this, of 255, in red, green and blue look the same.
 _NEAR = 15
-# in half points: what is smaller is a speck
+# In half points: smaller text is too small to see.
 _LEAST_SIZE = 2
-# styles inherit; a circle of them ends here
+# Styles inherit; this limit ends a cycle of styles.
 _LONGEST_INHERITANCE = 10
 
 
 class _Look(NamedTuple):
-    """What a run or a style says of letters; None where it does not say."""
+    """The look of letters that a run or a style sets; None where it sets nothing."""
 
     hidden: bool | None = None
     color: str | None = None
@@ -32,13 +32,13 @@ class _Look(NamedTuple):
     size: int | None = None
 
     def over(self, other: _Look) -> _Look:
-        """Return what both say, this one first."""
+        """Combine two looks; this one takes precedence."""
         said = {name: value for name, value in self._asdict().items() if value is not None}
         return other._replace(**said)
 
 
 class WordLooks:
-    """What the styles of a document say of text, and what each run says over them."""
+    """The look of text by the styles of a document, and by the runs that override them."""
 
     def __init__(self, styles: Any, document: Any) -> None:
         self._styles = {style.get(_STYLE_ID): style for style in styles.iter(qn("w:style"))}
@@ -55,14 +55,14 @@ class WordLooks:
         self._page = _WHITE if page is None else page.get(_COLOR) or _ANY
 
     def hides(self, run: Any, paragraph: Any) -> bool:
-        """Tell whether a run of a paragraph is not to be seen; also its mark, which stands in `w:pPr`."""
+        """Tell whether a run of a paragraph, or the paragraph's mark (given as its `w:pPr`), is hidden."""
         settings = run.find(_RUN_SETTINGS)
         own, letters = _Look(), _Look()
         if settings is not None:
             own = _read(settings)
             letters = self._look(_named(settings, _RUN_STYLE))
         around = self._look(self._style_of(paragraph))
-        # the styles of a run and of its paragraph undo each other
+        # "Hidden" in the style of a run and in that of its paragraph cancel each other.
         by_styles = bool(letters.hidden) != bool(around.hidden)
         hidden = by_styles if own.hidden is None else own.hidden
         look = own.over(letters).over(around)
@@ -71,12 +71,12 @@ class WordLooks:
         return look.color is not None and _are_near(look.color, look.behind or self._behind(paragraph))
 
     def hides_mark(self, paragraph: Any) -> bool:
-        """Tell whether the end of a paragraph is hidden, so that Word does not count it in a list."""
+        """Tell whether the mark of a paragraph is hidden, so that Word does not count it in a list."""
         settings = paragraph.find(_PARAGRAPH_SETTINGS)
         return settings is not None and self.hides(settings, paragraph)
 
     def tables_with_header(self) -> set[str]:
-        """Return the styles of tables that set the first row apart."""
+        """Return the names of the table styles that set the first row apart."""
         apart = f"{qn('w:tblStylePr')}[@{qn('w:type')}='firstRow']"
         return {
             name
@@ -89,7 +89,7 @@ class WordLooks:
         return (_named(settings, _PARAGRAPH_STYLE) if settings is not None else "") or self._normal
 
     def _look(self, name: str) -> _Look:
-        """Return what a style says of letters, or else those that it inherits from."""
+        """Return the look of letters in a style, its own or inherited."""
         if name not in self._looks:
             self._looks[name] = _Look()
             for style in self._inherited(name):
@@ -106,7 +106,7 @@ class WordLooks:
             name = _named(self._styles[name], qn("w:basedOn"))
 
     def _behind(self, paragraph: Any) -> str:
-        """Return the colour behind a paragraph: its own, that of its cell, table or box, or the page's."""
+        """Return the colour behind a paragraph: its own, or that of its cell, table, text box or page."""
         styles = self._inherited(self._style_of(paragraph))
         for settings in (each.find(_PARAGRAPH_SETTINGS) for each in (paragraph, *styles)):
             if settings is not None and (found := _shade(settings.find(_SHADING))):
@@ -120,7 +120,7 @@ class WordLooks:
             if found := _shade(settings.find(_SHADING)):
                 return found
             for style in self._inherited(_named(settings, _TABLE_STYLE)):
-                if any(map(_shade, style.iter(_SHADING))):  # of which cells is not asked
+                if any(map(_shade, style.iter(_SHADING))):  # which cells it applies to is not determined
                     return _ANY
         return self._page
 
@@ -143,13 +143,13 @@ def _read(settings: Any) -> _Look:
 
 
 def _named(element: Any, kind: str) -> str:
-    """Return the name of the style that an element holds, "" where it holds none."""
+    """Return the name of the style that an element refers to; "" if there is none."""
     found = element.find(kind)
     return (found.get(_VAL) or "") if found is not None else ""
 
 
 def _shade(shading: Any) -> str | None:
-    """Return the colour of a shading; None where there is none."""
+    """Return the colour of a shading; None if there is none."""
     if shading is None or (kind := shading.get(_VAL)) == "nil":
         return None
     if kind not in (None, "clear"):
@@ -159,7 +159,7 @@ def _shade(shading: Any) -> str | None:
 
 
 def _behind_box(box: Any) -> str | None:
-    """Return what fills a text box, DrawingML or VML; None where the page shows through."""
+    """Return the fill colour of a text box, DrawingML or VML; None if the page shows through."""
     for shape in box.iterancestors("{*}wsp", "{*}shape", "{*}rect", "{*}roundrect", "{*}oval"):
         if not shape.tag.endswith("}wsp"):
             fill = shape.get("fillcolor", "#ffffff").lstrip("#").upper()
@@ -175,6 +175,6 @@ def _behind_box(box: Any) -> str | None:
 def _are_near(color: str, behind: str) -> bool:
     try:
         one, other = (bytes.fromhex(each) for each in (color, behind))
-    except ValueError:  # by name, or not known
+    except ValueError:  # a named or unknown colour
         return False
     return len(one) == len(other) == 3 and all(abs(a - b) <= _NEAR for a, b in zip(one, other, strict=True))

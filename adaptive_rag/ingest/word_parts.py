@@ -1,4 +1,4 @@
-"""Used while a Word document is read: what it shows besides its own text, most of it in other parts."""
+"""What a Word document shows besides its text, most of it stored in other parts: charts, embedded files."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _OBJECT = "{urn:schemas-microsoft-com:office:office}OLEObject"
 _WORD_ART = "{urn:schemas-microsoft-com:vml}textpath"
 _CHUNK = qn("w:altChunk")
 DRAWN = (*_CHARTS, _DIAGRAM, _LOCKED, _OBJECT, _WORD_ART, _CHUNK)
-# what such a part may hold, where its name does not say it
+# Suffixes by content type for inserted documents whose name does not tell their kind.
 _CHUNK_SUFFIXES = {
     "text/html": ".html",
     "application/xhtml+xml": ".html",
@@ -37,7 +37,7 @@ _READ_CHUNKS = (".html", ".htm", ".mht", ".mhtml", ".txt", ".rtf", ".docx", ".do
 
 
 class WordParts:
-    """Writes what a document shows besides its paragraphs and tables, where it stands."""
+    """Writes what a document shows besides its paragraphs and tables, in its place."""
 
     def __init__(self, archive: zipfile.ZipFile, main: str, builder: TextBuilder) -> None:
         self.builder = builder
@@ -48,7 +48,7 @@ class WordParts:
         self._missing: Counter[str] = Counter()
 
     def write(self, element: Any) -> None:
-        """Write one of DRAWN."""
+        """Write an element with one of the tags in DRAWN."""
         if element.tag in _CHARTS:
             self._write_part(element, "id", "chart", read_chart)
         elif element.tag == _DIAGRAM:
@@ -65,7 +65,7 @@ class WordParts:
             self.builder.add_paragraph(text)
 
     def page_edges(self, body: Any) -> Iterator[Any]:
-        """Yield the headers and footers of pages that a section names."""
+        """Yield the page headers and footers that sections refer to."""
         named = body.iter(qn("w:headerReference"), qn("w:footerReference"))
         for part in dict.fromkeys(self._target(each, "id") for each in named):
             if part in self._names:
@@ -83,7 +83,7 @@ class WordParts:
             self.builder.notes.append("macros were left out")
 
     def _target(self, element: Any, name: str) -> str:
-        """Return the part that an element leads to, "" where it leads to none."""
+        """Return the part that an element refers to; "" if there is none."""
         link = self._links.get(linked_id(element, name))
         return link.target if link else ""
 
@@ -98,7 +98,7 @@ class WordParts:
             self.builder.add_paragraph(text, marker=marker)
 
     def _write_chunk(self, element: Any) -> None:
-        """Read a document of another kind that Word shows in this place, each once."""
+        """Read a document of another kind that Word shows in this place; each is read once."""
         part = self._target(element, "id")
         if part not in self._names or self._archive.getinfo(part).file_size > LARGEST:
             self._missing["part"] += 1

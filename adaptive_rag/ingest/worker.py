@@ -1,8 +1,8 @@
-"""The process that reads files for another one, so that a file which brings it down does no more than that.
+"""The process that reads files for another process, so that a file that crashes it does no further harm.
 
-It imports the loaders and their libraries alone, takes one file after the other from its standard input
-and answers on its standard output. It ends when that input ends, after a minute without work, and, should
-its owner have died meanwhile, a little after the time that a file may take.
+It imports only the loaders and their libraries, reads one file after the other as requested on its standard
+input, and answers on its standard output. It ends when that input ends, after a minute without work, and, if
+its owner has died in the meantime, shortly after the time that a file may take.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ def serve() -> None:
     """Read files until the owner of this process closes its standard input."""
     requests, replies = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     silence = os.open(os.devnull, os.O_RDWR)
-    # a library that prints must not print between the messages
+    # Output that a library prints must not get between the messages.
     for descriptor in (0, 1, 2):
         os.dup2(silence, descriptor)
-    # Ctrl-C is meant for the owner, which ends this process as well
+    # Ctrl-C is meant for the owner, which also ends this process.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     logging.disable()
     write_message(replies, "ready")
@@ -47,7 +47,7 @@ def serve() -> None:
 
     granted_by(grant)
     while True:
-        # this watchdog needs nothing of the interpreter, which a library may hold without end
+        # This watchdog works without the interpreter, which a library may hold forever.
         faulthandler.dump_traceback_later(IDLE_SECONDS, exit=True, file=silence)
         try:
             request, _ = read_message(requests)
@@ -73,7 +73,7 @@ def _reply(request: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
 
 
 def _limit_memory(size: int) -> None:
-    """Refuse an allocation far beyond what the owner watches for, which Linux alone can do."""
+    """Make allocations far beyond the owner's limit fail; only Linux supports this."""
     if sys.platform == "linux":
         import resource
 

@@ -1,4 +1,4 @@
-"""The processes that read files: kept for the next file, shared by all threads, ended with the program."""
+"""The pool of worker processes: kept for the next file, shared by all threads, ended with the program."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ MOST_IDLE = 2
 
 _lock = threading.Lock()
 _idle: list[WorkerProcess] = []
-# Seconds after which a start is tried again that the system refused.
+# In seconds: a start that the system refused is tried again after this time.
 TRIED_AGAIN_AFTER = 60.0
 _refused_until = 0.0
 
 
 def take_worker() -> WorkerProcess | None:
-    """Return a worker that is ready, or None where none can be started, of which a warning tells once."""
+    """Return a worker that is ready, or None if none can be started; a warning then says so once."""
     global _refused_until
     while True:
         with _lock:
@@ -54,7 +54,7 @@ def take_worker() -> WorkerProcess | None:
 
 
 def give_back(worker: WorkerProcess) -> None:
-    """Keep a worker for the next file, if it is of use and there are not enough."""
+    """Keep a worker for the next file, if it is fit and fewer than MOST_IDLE are idle; else end it."""
     if worker.fit:
         with _lock:
             if len(_idle) < MOST_IDLE:
@@ -64,7 +64,7 @@ def give_back(worker: WorkerProcess) -> None:
 
 
 def _no_interpreter() -> str:
-    """Say why this program cannot start Python; a frozen or embedding one would start itself anew."""
+    """Say why this program cannot start Python; a frozen or embedding program would start itself again."""
     if getattr(sys, "frozen", False):
         return "a frozen program has no Python to start"
     name = Path(sys.executable or "").name
@@ -73,14 +73,14 @@ def _no_interpreter() -> str:
 
 @atexit.register
 def end_idle_workers() -> None:
-    """End the processes that wait for a file; the next file starts another one."""
+    """End the processes that wait for a file; the next file starts a new one."""
     with _lock:
         while _idle:
             _idle.pop().end()
 
 
 def _forget_workers() -> None:
-    """After a fork: the workers are the parent's, who would otherwise get replies to our files."""
+    """Forget the workers after a fork: they belong to the parent, which would get replies to our files."""
     global _lock
     _lock = threading.Lock()
     _of_parent.extend(_idle)
@@ -89,6 +89,6 @@ def _forget_workers() -> None:
     _idle.clear()
 
 
-_of_parent: list[WorkerProcess] = []  # held, since a handle that goes away looks after its process
+_of_parent: list[WorkerProcess] = []  # kept, since a deleted handle polls its process
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forget_workers)

@@ -1,4 +1,4 @@
-"""The loader of Excel workbooks up to 2003, .xls, by the library xlrd: numbers as their cells show them."""
+"""The loader of Excel workbooks up to 2003, .xls, using xlrd: numbers as their cells show them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from adaptive_rag.ingest.number_formats import show_number
 from adaptive_rag.ingest.sheet_grid import Grid
 from adaptive_rag.ingest.sheets import Sheet, add_sheets
 
-# What xlrd raises where a workbook is damaged, or of a kind that it does not know.
+# What xlrd raises if a workbook is damaged, or of a kind that it does not know.
 _DAMAGED = (
     xlrd.XLRDError,
     CompDocError,
@@ -29,7 +29,7 @@ _DAMAGED = (
     TypeError,
     AttributeError,
     AssertionError,
-    OSError,  # olefile's own
+    OSError,  # raised by olefile
 )
 _BOLD = 700
 
@@ -37,7 +37,7 @@ _BOLD = 700
 def load_xls(path: Path, builder: TextBuilder) -> None:
     """Write the rows of a workbook's sheets into `builder`; hidden sheets and columns are left out.
 
-    What xlrd cannot read is read by calamine, which tells neither formats nor hidden columns.
+    A workbook that xlrd cannot read is read with calamine, which reports neither formats nor hidden columns.
     """
     hidden: list[str] = []
     try:
@@ -56,7 +56,7 @@ def load_xls(path: Path, builder: TextBuilder) -> None:
 
 
 def _read_stream(path: Path) -> bytes:
-    """Return the records of a workbook, out of its container, in which xlrd may run in circles."""
+    """Return a workbook's records without their container, in which xlrd may loop endlessly."""
     content = path.read_bytes()
     if not content.startswith(olefile.MAGIC):
         return content
@@ -74,7 +74,7 @@ def _read_sheet(book: xlrd.book.Book, sheet: xlrd.sheet.Sheet, hidden: list[str]
             if text := _show(book, cell):
                 font = book.font_list[book.xf_list[cell.xf_index].font_index]
                 grid.add(number + 1, at, text, bold=font.weight >= _BOLD)
-    # which of its rows a filter hides is not told: all are read
+    # xlrd does not report which rows a filter hides, so all rows are read.
     grid.hidden_columns.update(
         at + 1 for at, column in sheet.colinfo_map.items() if column.hidden and not column.outline_level
     )

@@ -1,6 +1,6 @@
-"""The loader of XML: DocBook, JATS, TEI, FictionBook and their like with headings, feeds by entry, and data.
+"""The XML loader: documents with headings (DocBook, JATS, TEI, FictionBook, ...), feeds by entry, and data.
 
-No entity is expanded but those that stand for one letter, and nothing outside the file is opened.
+Only entities that stand for one character are expanded, and nothing outside the file is opened.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _PARAGRAPHS = set(
 _ITEMS = {"listitem", "list-item", "item", "li"}
 _TABLES = {"table", "informaltable", "tbl"}
 _ROWS, _CELLS = {"row", "tr", "table-row"}, {"entry", "td", "th", "cell", "tc", "table-cell"}
-# whose children are words apart: "Ruiz" and "Ana"
+# Elements whose children are separate words: "Ruiz" and "Ana".
 _UNITS = set(
     "contrib author editor othercredit name personname string-name person-group element-citation persName aff"
     " date pub-date pubdate address kwd-group keywordset".split()
@@ -66,7 +66,7 @@ _LEFT_OUT = set(
         " settings meta"
     ).split()
 )
-# what a Word document in one file does not show
+# What a Word document saved as one XML file does not show.
 _UNSEEN = "{*}delText", "{*}comments", "{*}hdr", "{*}ftr"
 _APART = _BLOCKS | _CELLS | _ROWS
 _SENTENCES = _PARAGRAPHS | _ITEMS
@@ -76,12 +76,12 @@ _NAMELESS = {"", "id", "xml:id", "schemaLocation", "noNamespaceSchemaLocation"}
 
 
 def load_xml(path: Path, builder: TextBuilder) -> None:
-    """Write what a reader needs of an XML file into `builder`; its tags are never text."""
+    """Write the text of an XML file that a reader needs into `builder`; tags never become text."""
     data, parser = path.read_bytes(), _make_parser()
     root = etree.fromstring(data, parser)
     apart = any(error.type == etree.ErrorTypes.ERR_DOCUMENT_END for error in parser.error_log)
     if root is not None and apart:
-        # several elements that no other holds: a piece of a document
+        # Several top-level elements: the file is a fragment of a document.
         parser = _make_parser(root.getroottree().docinfo.encoding)
         root = etree.fromstring(b"<book>" + _HEAD.sub(b"", data) + b"</book>", parser)
     if root is None:
@@ -124,7 +124,7 @@ def _make_parser(encoding: str | None = None) -> etree.XMLParser:
 
 
 def _holds_paragraphs(root: Any) -> bool:
-    """Tell whether there is text to read: a body, a paragraph of some words, or a table of cells."""
+    """Tell whether there is text to read: a body, a paragraph of several words, or a table of cells."""
     if root.find("{*}body") is not None:
         return True
     paragraphs = root.iter("{*}p", "{*}para")
@@ -133,7 +133,7 @@ def _holds_paragraphs(root: Any) -> bool:
 
 
 def _words(element: Any, left_out: Collection[str] = _LEFT_OUT) -> str:
-    """Return the words of an element and all in it; an entity is its letter."""
+    """Return the words of an element and all elements in it; an entity becomes its character."""
     return " ".join("".join(_pieces(element, left_out)).split())
 
 
@@ -147,7 +147,7 @@ def _pieces(element: Any, left_out: Collection[str] = _LEFT_OUT) -> Iterator[str
     if local_name(element) in ("tab", "br", "lb", "cr"):
         yield " "
     for child in element:
-        # "E = mc" and "2" of two cells or lines are two words
+        # "E = mc" and "2" in two cells or lines are separate words.
         apart = local_name(element) in _UNITS or local_name(child) in _APART
         pieces = _pieces(child, left_out)
         yield from (" ", *pieces, " ") if apart else pieces
@@ -161,17 +161,17 @@ def _note_document(root: Any, builder: TextBuilder) -> None:
 
 
 class _Document:
-    """Writes the elements of a document in their order."""
+    """Writes the elements of a document in order."""
 
     def __init__(self, builder: TextBuilder) -> None:
         self._builder = builder
 
     def write(self, element: Any, depth: int, marker: str = "") -> None:
-        """Write an element: its own words as paragraphs, the blocks in it each for itself."""
+        """Write an element: its own words as paragraphs, and each block in it separately."""
         name = local_name(element)
         depth += name in _SECTIONS
         words = [element.text or ""]
-        # whose children are no part of a sentence
+        # Whether the children are not parts of a sentence.
         is_holder = name not in _SENTENCES and not any((child.tail or "").strip() for child in element)
         for child in element:
             inner = local_name(child)
@@ -202,7 +202,7 @@ class _Document:
         self._end(words, marker)
 
     def _end(self, words: list[str], marker: str) -> str:
-        """Write the words so far as a paragraph; only the first one of an item has its marker."""
+        """Write the words so far as a paragraph; only the first paragraph of a list item has its marker."""
         text = " ".join("".join(words).split())
         words.clear()
         if not text:
@@ -227,7 +227,7 @@ class _Document:
 
 
 def _outside_cells(element: Any) -> Iterator[Any]:
-    """Yield all elements in a table but those in its cells."""
+    """Yield all elements in a table except those inside its cells."""
     for child in element:
         yield child
         if local_name(child) not in _CELLS:
@@ -258,7 +258,7 @@ def _text_of(element: Any, *names: str) -> str:
 
 
 def _shown(element: Any, name: str) -> str:
-    """Return what a reader sees of a part of an entry, which is HTML where its kind says so."""
+    """Return the visible text of a part of an entry, which is HTML if its kind says so."""
     found = element.find(f"{{*}}{name}")
     text = _text_of(element, name)
     is_html = name in ("encoded", "description") or (found is not None and found.get("type") == "html")
@@ -266,7 +266,7 @@ def _shown(element: Any, name: str) -> str:
 
 
 def _plain_html(text: str) -> str:
-    """Return what a reader sees of text that may be HTML."""
+    """Return the visible text of a string that may be HTML."""
     if "<" not in text and "&" not in text:
         return text.strip()
     page = TextBuilder()
@@ -285,7 +285,7 @@ def _write_outline(element: Any, builder: TextBuilder, depth: int) -> None:
 
 
 def _write_data(root: Any, builder: TextBuilder) -> None:
-    """Write the lines "name: value" of an element's own values together, then those of the elements in it."""
+    """Write the lines "name: value" of an element's own values, then those of the elements inside it."""
     waiting = [root]
     while waiting:
         element = waiting.pop()
@@ -308,7 +308,7 @@ def _write_data(root: Any, builder: TextBuilder) -> None:
 
 
 def _read_sheet(sheet: Any) -> Sheet:
-    """Return a sheet of a workbook that Excel 2003 saved as XML; an index passes over empty places."""
+    """Return a sheet of a workbook saved as XML by Excel 2003; an index attribute skips empty places."""
     grid, number = Grid(), 0
     for row in sheet.iterfind(f"{_SPREADSHEET}Table/{_SPREADSHEET}Row"):
         number = int(row.get(f"{_SPREADSHEET}Index") or number + 1)

@@ -1,1 +1,1 @@
-"""Chat models, embeddings and rerankers, by "provider:name" or as live objects."""
+"""Chat models, embeddings and rerankers, named as "provider:name" or passed as live objects."""

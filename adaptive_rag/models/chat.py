@@ -1,4 +1,4 @@
-"""Opens the chat model that a run names: "provider:name", or a live LangChain object."""
+"""Opens chat models: by "provider:name", or from a live LangChain object."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from adaptive_rag.text.redaction import cause_of, redact, remember_address, reme
 
 Role = Literal["fast", "answer"]
 
-# Providers with an extra of ours: provider -> (extra, variable of the key).
+# Providers that we support: provider -> (our extra for it, environment variable of its key).
 PROVIDERS: dict[str, tuple[str | None, str]] = {
     "openai": (None, "OPENAI_API_KEY"),
     "anthropic": ("anthropic", "ANTHROPIC_API_KEY"),
@@ -29,38 +29,38 @@ PROVIDERS: dict[str, tuple[str | None, str]] = {
     "mistralai": ("mistralai", "MISTRAL_API_KEY"),
     "ollama": ("ollama", ""),
 }
-# A model that was opened under other values of these is another one.
+# Environment variables that are part of the key under which an open model is kept.
 _ENVIRONMENT = ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_API_BASE")
-# Where a chat model keeps the limit of its answer's length; the first that it has is set.
+# Names of the field that limits the length of a chat model's answer; the first that the model has is set.
 _LENGTH_FIELDS = ("max_tokens", "max_output_tokens", "num_predict", "max_new_tokens", "max_completion_tokens")
 MAX_OPEN = 16
-# What a reply may have where nobody says otherwise; `budget.max_tokens` says it for every question.
+# Default limit of a reply's tokens; for questions, `budget.max_tokens` takes its place.
 MAX_TOKENS = 1024
 
 _Opened: TypeAlias = LRUCache[Hashable, BaseChatModel]
-# An asynchronous client keeps connections that belong to the event loop it was first used on, so each
-# loop has models of its own; they end with it.
+# An asynchronous client keeps connections that belong to the event loop of its first use, so each loop has
+# separate models, which are dropped with it.
 _open_on: WeakKeyDictionary[asyncio.AbstractEventLoop, _Opened] = WeakKeyDictionary()
 _open_elsewhere: _Opened = LRUCache(MAX_OPEN)
 _lock = threading.Lock()
 
-# Seconds that a client waits for one reply at most, whatever the deadline.
+# Maximum number of seconds that a client waits for one reply, whatever the deadline.
 LONGEST_WAIT = 86_400.0
 
 
 def model_named_for(context: Context, role: Role) -> str | BaseChatModel | None:
-    """Return the setting that names the model of a role, or is that model; None where there is none."""
+    """Return the model setting for a role: a name, a live model, or None where there is none."""
     fast = context.models.fast_model
     return fast if role == "fast" and fast is not None else context.model
 
 
 def chat_model_of(context: Context, role: Role) -> BaseChatModel | None:
-    """Return the chat model of a role, its answers limited to `max_tokens`; raises as `load_chat_model`."""
+    """Return the chat model for a role, limited to `budget.max_tokens`; raise as `load_chat_model` does."""
     spec = model_named_for(context, role)
     if spec is None:
         return None
     budget = context.budget
-    # In steps: each question may have a deadline of its own, which a client need not be opened anew for.
+    # Rounded up to a power of two, so that questions with different deadlines can share a client.
     timeout = 2.0 ** math.ceil(math.log2(min(budget.deadline_s, LONGEST_WAIT)))
     model = load_chat_model(
         spec, base_url=context.models.base_url, timeout=timeout, max_tokens=budget.max_tokens
@@ -75,16 +75,16 @@ def load_chat_model(
     timeout: float | None = None,
     max_tokens: int = MAX_TOKENS,
 ) -> BaseChatModel:
-    """Open a chat model by "provider:name", each once; a live object is returned as it is.
+    """Open a chat model by "provider:name", or return a live object as it is; open models are reused.
 
     Args:
         spec: as LangChain's `init_chat_model` takes it, such as "openai:gpt-4.1-mini".
-        base_url: address of an OpenAI-compatible server, for "openai:..."; else OPENAI_BASE_URL.
+        base_url: address of an OpenAI-compatible server, for "openai:..."; by default OPENAI_BASE_URL.
         timeout: seconds after which one HTTP request is given up.
-        max_tokens: what bounds the bytes that are read of one reply, for "openai:...".
+        max_tokens: limits the bytes that are read of one reply, for "openai:...".
 
     Raises:
-        ConfigurationError: the spec names no provider that is known, or the key is missing.
+        ConfigurationError: the spec names no known provider, or the key is missing.
         MissingExtraError: the provider's package is not installed.
     """
     if isinstance(spec, BaseChatModel):
@@ -104,7 +104,7 @@ def load_chat_model(
 
 
 def limit_length(model: BaseChatModel, max_tokens: int) -> BaseChatModel:
-    """Return the model with answers of at most `max_tokens`, or fewer where it is set to fewer."""
+    """Return the model with its answers limited to `max_tokens`, or to its own limit where that is lower."""
     name = next((name for name in _LENGTH_FIELDS if name in type(model).model_fields), None)
     if name is None:
         return model
@@ -114,7 +114,7 @@ def limit_length(model: BaseChatModel, max_tokens: int) -> BaseChatModel:
 
 
 def with_temperature(model: BaseChatModel, temperature: float | None) -> BaseChatModel:
-    """Return the model with a temperature of its own; as it is where none is given or it takes none."""
+    """Return the model with the given temperature, or unchanged if it is None or the model accepts none."""
     takes = (model.profile or {}).get("temperature", True) and "temperature" in type(model).model_fields
     if temperature is None or not takes:
         return model
@@ -153,9 +153,9 @@ def _load(spec: str, base_url: str | None, timeout: float | None, max_tokens: in
             f"The chat model {spec!r} needs a package that is not installed. Install it with: {install}"
         ) from error
     except Exception as error:
-        # Every provider's constructor fails in its own way; all have in common that nothing was called yet.
+        # Providers' constructors raise errors of many kinds; none of them has called the model yet.
         known, hint = ", ".join(PROVIDERS), f" Is {variable} set?" if variable else ""
-        # LangChain names each provider that it knows, on several lines.
+        # LangChain's message lists all known providers on several lines, which is cut off.
         said = redact(" ".join(str(error).partition("Please specify 'model_provider'")[0].split()))[:300]
         raise ConfigurationError(
             f"model = {spec!r} cannot be opened: {said.rstrip('.')}.{hint} Expected "
@@ -164,7 +164,7 @@ def _load(spec: str, base_url: str | None, timeout: float | None, max_tokens: in
 
 
 def _load_openai(name: str, base_url: str | None, timeout: float | None, max_tokens: int) -> BaseChatModel:
-    """Open a model of OpenAI, or of any server that speaks its protocol."""
+    """Open a model of OpenAI, or of any server with the same protocol."""
     address = base_url or os.environ.get("OPENAI_BASE_URL") or os.environ.get("OPENAI_API_BASE")
     key = os.environ.get("OPENAI_API_KEY")
     if not key and not address:
@@ -182,7 +182,7 @@ def _load_openai(name: str, base_url: str | None, timeout: float | None, max_tok
     from adaptive_rag.models.openai import OpenAIModel
 
     sync, asynchronous = response_hook(max_tokens, timeout), async_response_hook(max_tokens, timeout)
-    # The encodings that `response_hook` can bound.
+    # Request only the encodings for which `response_hook` can bound the size.
     common: dict[str, Any] = {"timeout": timeout, "headers": {"Accept-Encoding": "gzip, deflate"}}
     settings: dict[str, Any] = {
         **({"base_url": address} if address else {}),
@@ -190,15 +190,15 @@ def _load_openai(name: str, base_url: str | None, timeout: float | None, max_tok
         # A local server asks for no key, but the client insists on one.
         "api_key": key or "none",
         "timeout": timeout,
-        # We repeat calls ourselves, so that each repetition is counted and none outlives the deadline.
+        # We repeat calls ourselves, so that every repetition is counted and none exceeds the deadline.
         "max_retries": 0,
         "stream_usage": True,
-        # Of our own: LangChain's are shared by all models, and so by all event loops, and read without end.
+        # Use our own clients: LangChain's are shared by all models and event loops, and read without a limit.
         "http_client": DefaultHttpxClient(**common, event_hooks={"response": [sync]}),
         "http_async_client": DefaultAsyncHttpxClient(**common, event_hooks={"response": [asynchronous]}),
     }
     model: BaseChatModel = OpenAIModel(**settings)
-    # Reasoning models refuse a temperature; the others follow instructions best without one.
+    # Reasoning models refuse a temperature; models that accept one follow instructions best at 0.
     if (model.profile or {}).get("temperature", bool(address)):
         model = OpenAIModel(**settings, temperature=0)
     return model

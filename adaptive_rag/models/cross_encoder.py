@@ -1,4 +1,4 @@
-"""Cross-encoders read a question and a passage together; the reranker that bears their name asks one."""
+"""Cross-encoders, which read a question and a passage together; the reranker of that name uses one."""
 
 from __future__ import annotations
 
@@ -34,18 +34,18 @@ from adaptive_rag.text.vectors import Scores
 
 EXTRA = "cross-encoder"
 MAX_TOKENS, BATCH, MAX_OPEN = 512, 16, 2
-# Seconds after which a model that could not be loaded is tried again: the network may be back by then.
+# Seconds after which loading a model is tried again, since the network may be back by then.
 RETRY_AFTER_S = 60
-# What of a model on Hugging Face is fetched to run it as ONNX.
+# The files that are fetched from Hugging Face to run a model as ONNX.
 WANTED = [pattern for file in ONNX_FILES for pattern in (file, f"{file}_data")]
 WANTED += ["tokenizer.json", "config.json", "tokenizer_config.json"]
-# Pairs that a model is tried on as it is loaded; what it returns tells what kind of number it writes.
+# Pairs that a model scores when it is loaded, to find out what kind of number it returns.
 PROBES = (
     ("When is the library open?", "The library is open from Tuesday to Saturday."),
     ("When is the library open?", "Herring is salted and kept in barrels."),
     ("library", ""),
 )
-# Where the files beside a model say how long a pair may be.
+# The files beside a model, and their keys, that say how many tokens a pair may have.
 _LIMITS = (("tokenizer_config.json", "model_max_length"), ("config.json", "max_position_embeddings"))
 _EXPECTED = "a Hugging Face id such as 'cross-encoder/ms-marco-MiniLM-L-6-v2', or a local folder"
 Pair = tuple[str, str]
@@ -53,11 +53,11 @@ Form = Literal["logit", "probability", "two logits", "two probabilities"]
 
 
 class ScoringError(AdaptiveRAGError):
-    """There is no cross-encoder, or it failed while it scored; the caller's own order stands."""
+    """There is no cross-encoder, or it failed while scoring; the caller keeps its own order."""
 
 
 class CrossEncoder(ABC):
-    """Scores passages for a question."""
+    """Base class of models that score passages for a question."""
 
     name: str
     form: Form
@@ -75,27 +75,28 @@ class CrossEncoder(ABC):
         except DeadlineError:
             raise
         except Exception as error:
-            # Networks fail in ways of their own (memory, an unforeseen input); none may cost the answer.
+            # Networks can fail in many ways (memory, an unforeseen input); none of them may prevent the
+            # answer.
             raise ScoringError(f"{type(error).__name__}: {_first_line(error)}") from error
         return read_outputs(outputs, self.form)
 
     @abstractmethod
     def outputs(self, pairs: Sequence[Pair]) -> NDArray[Any]:
-        """Return what the network writes for each pair."""
+        """Return the network's raw outputs for each pair."""
 
 
 def _place(model: str) -> str:
-    """Name a relative folder in full: what is kept must not follow a program that changes its folder."""
+    """Return the cache key of a model; a folder is made absolute, since the working folder may change."""
     folder = Path(model.strip()).expanduser()
     return str(folder.resolve()) if folder.is_dir() else model.strip()
 
 
 @cached(LRUCache(MAX_OPEN), key=_place, condition=threading.Condition())
 def load_reranker(model: str) -> CrossEncoder:
-    """Load a cross-encoder from a local folder or by its Hugging Face id; each is loaded once and kept.
+    """Load a cross-encoder from a local folder or by its Hugging Face id; loaded models are kept.
 
-    A folder with model.onnx (or onnx/model.onnx) and tokenizer.json runs through onnxruntime, and so does
-    an id whose repository has these files; every other model runs through sentence-transformers.
+    A folder with model.onnx (or onnx/model.onnx) and tokenizer.json runs on onnxruntime, and so does an id
+    whose repository has these files; every other model runs on sentence-transformers.
 
     Raises:
         ConfigurationError: there is no such folder or model, or it cannot be loaded or used.
@@ -120,7 +121,7 @@ def load_reranker(model: str) -> CrossEncoder:
     except ImportError:
         raise
     except Exception as error:
-        # Each library has its own errors for a broken file; nothing has been run for a question yet.
+        # Each library raises its own errors for a broken file; nothing has been run for a question yet.
         raise ConfigurationError(
             f"reranker_model = {spec!r} cannot be used: {_first_line(error)} Expected a cross-encoder that "
             "reads pairs of texts and writes one relevance score."
@@ -128,7 +129,7 @@ def load_reranker(model: str) -> CrossEncoder:
 
 
 def find_reranker(model: str) -> CrossEncoder:
-    """Return a cross-encoder as `load_reranker` does; one that cannot be loaded fails as a broken one does.
+    """Return a cross-encoder as `load_reranker` does; a failure to load is a scoring error.
 
     Raises:
         ScoringError: it cannot be loaded; the message says why, and how to install what is missing.
@@ -141,7 +142,7 @@ def find_reranker(model: str) -> CrossEncoder:
 
 @cached(TTLCache(MAX_OPEN, RETRY_AFTER_S), key=_place, condition=threading.Condition())
 def _try_to_load(model: str) -> CrossEncoder | str:
-    """Return a cross-encoder, or why it cannot be loaded; to find that out may take a network long."""
+    """Return a cross-encoder, or why it cannot be loaded; that is cached, since a failed download is slow."""
     try:
         return load_reranker(model)
     except (ConfigurationError, ImportError) as error:
@@ -152,20 +153,20 @@ _warned: set[str] = set()
 
 
 def warn_once(model: str, message: str) -> None:
-    """Warn that a model does not score, once for each model in this process."""
+    """Warn that a model does not score, once per model and process."""
     if model not in _warned:
         _warned.add(model)
         warnings.warn(message, AdaptiveRAGWarning, stacklevel=2)
 
 
 def read_outputs(outputs: NDArray[Any], form: Form) -> Scores:
-    """Turn what a model wrote into relevance, 0-1.
+    """Convert a model's outputs into relevance, 0-1.
 
-    One logit passes a sigmoid, of two the softmax for the second label counts; both are computed in
-    float64, where half-precision outputs would lose the order of sure passages.
+    One logit goes through a sigmoid; of two logits, the softmax of the second label counts. Both are computed
+    in float64, since half precision would lose the order of passages with high scores.
 
     Raises:
-        ScoringError: a value is not finite, or no probability where the model writes probabilities.
+        ScoringError: a value is not finite, or is no probability although the model returns probabilities.
     """
     values = np.asarray(outputs, dtype=np.float64)
     if not np.isfinite(values).all():
@@ -180,10 +181,10 @@ def read_outputs(outputs: NDArray[Any], form: Form) -> Scores:
 
 
 def find_form(outputs: NDArray[Any], name: str) -> Form:
-    """Tell logits from probabilities by what a model wrote for the probes.
+    """Tell logits from probabilities by a model's outputs for the probes.
 
-    Two values that sum to 1 are probabilities. One value is one where it stays within 0-1 for all probes,
-    unless the output is called "logits", as exporters call a network's last layer.
+    Two values that sum to 1 are probabilities. A single value is a probability where it is within 0-1 for all
+    probes, unless the output is named "logits", as exporters name a network's last layer.
 
     Raises:
         ConfigurationError: the model has more than two labels.
@@ -200,7 +201,7 @@ def find_form(outputs: NDArray[Any], name: str) -> Form:
 
 
 class OnnxCrossEncoder(CrossEncoder):
-    """Run a cross-encoder that was exported to ONNX, without PyTorch."""
+    """A cross-encoder that was exported to ONNX and runs without PyTorch."""
 
     def __init__(self, folder: Path, *, name: str) -> None:
         self.name = name
@@ -215,7 +216,7 @@ class OnnxCrossEncoder(CrossEncoder):
         self.form = find_form(self.outputs(PROBES), self._session.get_outputs()[0].name)
 
     def outputs(self, pairs: Sequence[Pair]) -> NDArray[Any]:
-        """Run pairs in batches of nearly one length, so that little is spent on padding."""
+        """Run pairs in batches of similar length, so that there is little padding."""
         encodings = self._tokenizer.encode_batch([(a[: self._cut], b[: self._cut]) for a, b in pairs])
         order = sorted(range(len(pairs)), key=lambda i: len(encodings[i].ids))
         batches = [order[start : start + BATCH] for start in range(0, len(order), BATCH)]
@@ -234,7 +235,7 @@ class OnnxCrossEncoder(CrossEncoder):
 
 
 class TorchCrossEncoder(CrossEncoder):
-    """Run a cross-encoder through sentence-transformers."""
+    """A cross-encoder that runs on sentence-transformers."""
 
     def __init__(self, spec: str, *, local: bool, name: str) -> None:
         self.name = name
@@ -242,14 +243,14 @@ class TorchCrossEncoder(CrossEncoder):
         torch = import_extra("torch", extra=EXTRA, purpose=f"The cross-encoder {spec!r}")
         self._model = package.CrossEncoder(spec, local_files_only=local)
         self._model.max_seq_length = min(int(self._model.max_seq_length or MAX_TOKENS), MAX_TOKENS)
-        # Whatever the model would pass its score through: we want the logit.
+        # Used in place of the model's own activation function, since we need the logit.
         self._identity = torch.nn.Identity()
         # One tokenizer cannot be used by two threads at once.
         self._lock = threading.Lock()
         self.form = find_form(self.outputs(PROBES), "logits")
 
     def outputs(self, pairs: Sequence[Pair]) -> NDArray[Any]:
-        """Run pairs; the library orders them by length itself."""
+        """Run pairs; the library sorts them by length itself."""
         with self._lock:
             outputs = self._model.predict(
                 list(pairs), batch_size=BATCH, activation_fn=self._identity, show_progress_bar=False
@@ -258,7 +259,7 @@ class TorchCrossEncoder(CrossEncoder):
 
 
 def _fetch(spec: str) -> Path:
-    """Return the folder of a model on Hugging Face, asking the network where it is not complete here."""
+    """Return the local folder of a Hugging Face model; download it where it is not complete."""
     if spec.startswith((".", "/", "~")) or spec.count("/") > 1 or "\\" in spec:
         raise ConfigurationError(f"reranker_model = {spec!r} is not a folder: expected {_EXPECTED}.")
     hub = import_extra("huggingface_hub", extra=EXTRA, purpose=f"The cross-encoder {spec!r}")
@@ -269,7 +270,7 @@ def _fetch(spec: str) -> Path:
     try:
         return Path(hub.snapshot_download(spec, allow_patterns=WANTED))
     except (OSError, ValueError) as error:
-        # No network, no such model, no right to see it, or no name of one: the first line says which.
+        # No network, no such model, no access, or an invalid name: the first line of the error says which.
         raise ConfigurationError(
             f"reranker_model = {spec!r} is no folder here, and could not be fetched from Hugging Face: "
             f"{_first_line(error)} Expected {_EXPECTED}; without a network, a folder."
@@ -277,7 +278,7 @@ def _fetch(spec: str) -> Path:
 
 
 def _max_tokens(folder: Path) -> int:
-    """Return how many tokens a pair may have, as the files beside the model say, at most MAX_TOKENS."""
+    """Return how many tokens a pair may have according to the model's files, at most MAX_TOKENS."""
     files = [(folder / name, key) for name, key in _LIMITS if (folder / name).is_file()]
     limits = [json.loads(file.read_text("utf-8")).get(key) for file, key in files]
     # some tokenizers state 1e30 for "no limit"

@@ -1,4 +1,4 @@
-"""Embedding models by name or as live objects, and the vectors of passages and queries they make."""
+"""Embedding models, by name or as live objects, and the vectors of passages and queries."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from adaptive_rag.text.redaction import cause_of, redact, remember_fields
 from adaptive_rag.text.tokens import TextLimit, count_bytes
 from adaptive_rag.text.vectors import Vectors
 
-# What opens 'PROVIDER:NAME', given the name; every other provider goes to LangChain's `init_embeddings`.
-# A model whose `name` is what it was opened by can be opened by an index that was made with it.
+# Functions that open 'PROVIDER:NAME' by the name; all other providers go to LangChain's `init_embeddings`. An
+# index can open the model that it was built with again if the model's `name` is the spec it was opened by.
 EMBEDDINGS: dict[str, Callable[[str], Embeddings]] = {
     "local": lambda name: _load_local(name),
     "onnx": load_onnx_folder,
 }
-# What a tokenizer sets before and after a text.
+# Number of tokens that a tokenizer adds before and after a text.
 SPECIAL_TOKENS = 2
 QUERIES_KEPT = 1024
 DOCUMENTS_PER_CALL = 256
@@ -32,10 +32,10 @@ DOCUMENTS_PER_CALL = 256
 def load_embeddings(spec: str | Embeddings | None = None) -> Embeddings:
     """Load an embedding model from 'local:all-MiniLM-L6-v2', 'onnx:PATH' or 'provider:name'.
 
-    A live object is returned as it is; without a name the embedded model is loaded.
+    A live object is returned as it is; without a name, the embedded model is loaded.
 
     Raises:
-        ConfigurationError: the name is not one of a model.
+        ConfigurationError: the name is not the name of a model.
         MissingExtraError: the provider's package is not installed.
     """
     if spec is None or isinstance(spec, Embeddings):
@@ -52,12 +52,12 @@ def load_embeddings(spec: str | Embeddings | None = None) -> Embeddings:
 
 
 def embedding_name(embeddings: Embeddings) -> str:
-    """Return the name an index remembers its model by, the same in every process."""
+    """Return the name by which an index records its model; it is the same in every process."""
     name = getattr(embeddings, "name", None)
     if isinstance(name, str) and (isinstance(embeddings, OnnxEmbeddings) or name.split(":")[0] in EMBEDDINGS):
         return name
     kind = type(embeddings)
-    # Where LangChain's embedding classes keep the name of their model.
+    # The attributes in which LangChain's embedding classes keep the name of their model.
     kept = (getattr(embeddings, key, None) for key in ("model", "model_name", "model_id", "deployment"))
     model = next((value for value in kept if isinstance(value, str)), "")
     package = kind.__module__.partition(".")[0]
@@ -68,11 +68,11 @@ def embedding_name(embeddings: Embeddings) -> str:
 
 
 def limit_of(embeddings: Embeddings, chunk_size: int) -> TextLimit:
-    """Return how much of a text a model reads, which is cut silently by most.
+    """Return how much of a text a model reads; most models silently cut off the rest.
 
-    A model whose tokens cannot be counted here is taken to read `chunk_size` characters of English, which has
-    a byte a character, and half as many bytes more of other scripts: at 1,000 characters that is 500 of
-    Chinese, as many as the 512 tokens that many models read.
+    Where a model's tokens cannot be counted here, the limit is one and a half bytes per character of
+    `chunk_size`. English has one byte per character. For a chunk size of 1,000, the limit is 500 characters
+    of Chinese, which is close to the 512 tokens that many models read.
     """
     if isinstance(embeddings, OnnxEmbeddings):
         return TextLimit(embeddings.max_tokens - SPECIAL_TOKENS, embeddings.count_tokens)
@@ -96,14 +96,14 @@ def encode(embeddings: Embeddings, texts: Sequence[str]) -> Vectors:
     return _unit(embeddings, rows, len(texts))
 
 
-# The queries last embedded, so that the steps of one question share one call. The model is kept beside its
-# vector, so that its id cannot pass to another object.
+# The most recent queries, so that the steps of one question share one call. The model is kept with the
+# vector, so that its id cannot be reused for another object.
 _recent: LRUCache[tuple[int, str], tuple[Embeddings, Vectors]] = LRUCache(QUERIES_KEPT)
 _lock = threading.Lock()
 
 
 def embed_queries(embeddings: Embeddings, texts: Sequence[str]) -> Vectors:
-    """Embed queries into unit vectors, shape (len(texts), dimension); recent ones are remembered."""
+    """Embed queries into unit vectors, shape (len(texts), dimension); recent queries are cached."""
     if isinstance(embeddings, OnnxEmbeddings):
         return embeddings.encode(texts)
     with _lock:
@@ -112,7 +112,7 @@ def embed_queries(embeddings: Embeddings, texts: Sequence[str]) -> Vectors:
         asked = [text if text.strip() else "." for text in missing]
         with ThreadPoolExecutor(8, thread_name_prefix="embed") as pool:
             each = pool.map if len(asked) > 1 else map
-            # `embed_query` rather than `embed_documents`: some models mark the two differently.
+            # `embed_query` rather than `embed_documents`: some models mark queries and documents differently.
             with _redacted_errors(embeddings):
                 rows = list(each(embeddings.embed_query, asked))
             vectors = _unit(embeddings, rows, len(asked))
@@ -124,11 +124,11 @@ def embed_queries(embeddings: Embeddings, texts: Sequence[str]) -> Vectors:
 
 @contextmanager
 def _redacted_errors(embeddings: Embeddings) -> Iterator[None]:
-    """Let the errors of a provider pass; of one that repeats a key only the redacted text does."""
+    """Pass a provider's errors on; replace one that contains a secret by an error with the redacted text."""
     remember_fields(getattr(embeddings, "__dict__", {}))
     try:
         yield
-    except Exception as error:  # every provider raises its own
+    except Exception as error:  # every provider raises its own errors
         if cause_of(error) is error:
             raise
         said = redact(" ".join(str(error).split()))

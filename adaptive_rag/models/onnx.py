@@ -30,32 +30,33 @@ MINILM_MODEL_SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab01
 MINILM_TOKENIZER_SHA256 = "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"
 
 ONNX_FILES = ("model.onnx", "onnx/model.onnx")
-# Longer texts are cut before they are tokenised; a token of English has about five characters.
+# Texts are cut after this many characters per token before they are tokenised. An English token has about
+# five characters.
 CHARACTERS_PER_TOKEN = 32
 SLICE = 256
-# Tokens of a batch of many texts: larger ones leave the processor's caches and gain nothing.
+# Maximum number of tokens in a batch: larger batches exceed the processor's caches and gain nothing.
 BATCH_TOKENS = 128
-# A run costs as much as about eight tokens beside its own, so a text is not padded by more than that.
+# The overhead of a run equals about eight tokens, so a text is not padded by more than that.
 PADDING = 8
-# What counts as a few short texts, and how many of their vectors are remembered.
+# Maximum number and length of texts whose vectors are cached, and the number of cached vectors.
 FEW, SHORT, RECENT = 16, 2000, 1024
 
 Spans = Sequence[tuple[int, int]]
 
 
 class _Tokens(NamedTuple):
-    """A text as the network reads it, and the tokens that each of its vectors is the mean of."""
+    """The token ids of a text, and for each of its vectors the slice of tokens that is averaged."""
 
     ids: Sequence[int]
     parts: Sequence[slice]
 
 
 class OnnxEmbeddings(Embeddings):
-    """Embed texts with a sentence-transformers network exported to ONNX.
+    """Embeddings by a sentence-transformers network that was exported to ONNX.
 
-    Mean pooling over the attended tokens, then unit length, as `sentence-transformers` does it. With
-    `batched`, texts of similar length share a run. Without, each text is run alone: in a batch of a
-    network whose activations are quantised as it runs, the vector of a text depends on its neighbours.
+    A vector is the mean over the attended tokens, scaled to unit length, as in `sentence-transformers`. With
+    `batched`, texts of similar length share a run. Without it, each text is run alone: where a network
+    quantises its activations at run time, the vector of a text in a batch depends on the other texts.
     """
 
     def __init__(
@@ -69,7 +70,7 @@ class OnnxEmbeddings(Embeddings):
         self._max_characters = max_tokens * CHARACTERS_PER_TOKEN
         self._tokenizer = load_tokenizer(tokenizer, max_tokens)
         self._tokenizer.no_padding()
-        # Texts run side by side, so each needs one thread only; threads inside a short run mostly wait.
+        # Texts run in parallel, so each needs only one thread; several threads in a short run mostly wait.
         self._session = load_session(model, threads=1)
         self._inputs = {node.name for node in self._session.get_inputs()}
         self._lock = threading.Lock()
@@ -81,11 +82,11 @@ class OnnxEmbeddings(Embeddings):
     def encode(self, texts: Sequence[str]) -> Vectors:
         """Embed texts into unit vectors, in the order given, shape (len(texts), dimension), float32.
 
-        The vectors of a few short texts are remembered: every step of a question asks for the question.
+        The vectors of a few short texts are cached, since every step of a question embeds the question.
         """
         if len(texts) > FEW or any(len(text) > SHORT for text in texts):
             return self._encode(texts)
-        # Steps that run side by side ask for the same texts; who comes second waits for the first.
+        # Parallel steps ask for the same texts; the second one waits for the first.
         awaited, ours = dict[str, Future[Vectors]](), list[str]()
         with self._lock:
             for text in dict.fromkeys(texts):
@@ -107,12 +108,13 @@ class OnnxEmbeddings(Embeddings):
         return np.stack(rows) if rows else np.zeros((0, self.dimension), dtype=np.float32)
 
     def encode_parts(self, texts: Sequence[str], spans: Sequence[Spans]) -> list[Vectors]:
-        """Embed texts together with parts of each, given by their spans of characters, in one run a text.
+        """Embed each text together with parts of it, given as spans of characters, in one run.
 
-        Returns for each text the vector that `encode` gives it, and below it one for each span, all of unit
-        length: shape (1 + spans, dimension). That of a part is the mean of the states of its tokens, which
-        know what stands around them (late chunking, Günther et al. 2024). A part that holds no token, or does
-        not lie whole in what the network reads of the text, is embedded as a text of its own.
+        The result for a text has the vector that `encode` gives in its first row, and one vector for each
+        span below it, all of unit length: shape (1 + spans, dimension). The vector of a part is the mean of
+        the states of its tokens, which depend on the surrounding text (late chunking, Günther et al. 2024). A
+        part without tokens, or that is not completely within what the network reads of the text, is embedded
+        as a separate text.
         """
         found, apart = self._encode_parts(texts, spans), list[tuple[int, int]]()
         for i, vectors in enumerate(found):
@@ -131,19 +133,19 @@ class OnnxEmbeddings(Embeddings):
         return self.encode([text])[0].tolist()  # type: ignore[no-any-return]
 
     def count_tokens(self, text: str) -> int:
-        """Return the tokens of a text of any length, without the two that a model sets around it."""
+        """Return the number of tokens of a text of any length, without the two special tokens around it."""
         found = self._tokenizer.encode(text, add_special_tokens=False)
         return sum(len(part.ids) for part in (found, *found.overflowing))
 
     def is_word(self, word: str) -> bool:
-        """Tell whether a word is one piece to the tokenizer, as everyday words are and slips are not."""
+        """Tell whether a word is a single token, as everyday words are and misspellings are not."""
         return len(self._tokenizer.encode(word, add_special_tokens=False).ids) == 1
 
     def rarity(self, word: str) -> float:
-        """Return how rare a lower-case word is in English: 0 as common as "the", 1 not in the vocabulary.
+        """Return how rare a lower-case English word is: 0 if as common as "the", 1 if not in the vocabulary.
 
-        The words of BERT's vocabulary (Devlin et al. 2019) stand in the order of their frequency, of which
-        the rank tells the logarithm (Zipf's law).
+        BERT's vocabulary (Devlin et al. 2019) is sorted by frequency, and the logarithm of the rank measures
+        the rarity (Zipf's law).
         """
         first, rank = self._tokenizer.token_to_id("the"), self._tokenizer.token_to_id(word)
         if first is None or rank is None:
@@ -152,7 +154,7 @@ class OnnxEmbeddings(Embeddings):
         return math.log(max(rank, first) / first) / math.log(last / first)
 
     def forget(self) -> None:
-        """Forget the vectors of recent texts, so that a measurement starts cold."""
+        """Clear the cached vectors, so that a measurement starts cold."""
         with self._lock:
             self._recent.clear()
 
@@ -162,9 +164,9 @@ class OnnxEmbeddings(Embeddings):
 
     def _encode_parts(self, texts: Sequence[str], spans: Sequence[Spans]) -> list[Vectors]:
         found = dict[int, Vectors]()
-        # slices bound the number of waiting tasks, and how long an interrupt waits
+        # slices limit the number of waiting tasks, and the delay of an interrupt
         for start in range(0, len(texts), SLICE):
-            if start:  # what fits one slice may be awaited by other questions
+            if start:  # other questions may be waiting for texts that fit into one slice
                 check_deadline()
             pairs = zip(texts[start : start + SLICE], spans[start : start + SLICE], strict=True)
             tokens = [self._tokens(*pair) for pair in pairs]
@@ -181,7 +183,7 @@ class OnnxEmbeddings(Embeddings):
             return list(pool.map(self._run, work))
 
     def _batches(self, lengths: Sequence[int]) -> list[list[int]]:
-        """Put texts of similar length together, the longest first, so that all workers have their share."""
+        """Group texts of similar length, longest first, into batches that keep all workers busy."""
         order = sorted(range(len(lengths)), key=lambda i: -lengths[i])
         if not self._batched:
             return [[i] for i in order]
@@ -189,7 +191,8 @@ class OnnxEmbeddings(Embeddings):
         batches: list[list[int]] = []
         for i in order:
             longest = lengths[batches[-1][0]] if batches else 0
-            # More than half of the last text may lie beyond the room: three like texts are two runs for two.
+            # A batch may exceed the room by a little over half a text: three equal texts make two runs for
+            # two workers.
             fits = batches and longest * (len(batches[-1]) + 0.4) <= room
             if fits and longest - lengths[i] <= PADDING:
                 batches[-1].append(i)
@@ -203,7 +206,7 @@ class OnnxEmbeddings(Embeddings):
         whole, own = slice(0, len(found.ids)), found.special_tokens_mask
         if not spans or 0 not in own:
             return _Tokens(found.ids, [whole, *[slice(0, 0)] * len(spans)])
-        # the text's own tokens stand in a row, between those that every text begins and ends with
+        # the text's own tokens are contiguous, between the special tokens at its start and end
         first, count = own.index(0), own.count(0)
         before = len(text) - len(text.lstrip())
         offsets = [(before + start, before + end) for start, end in found.offsets[first : first + count]]
@@ -212,7 +215,7 @@ class OnnxEmbeddings(Embeddings):
         return _Tokens(found.ids, [whole, *(slice(first + a, first + b) for a, b in parts)])
 
     def _run(self, batch: Sequence[_Tokens]) -> list[Vectors]:
-        """Embed tokenised texts in one run, each into the vectors of its parts."""
+        """Embed tokenised texts in one run, and return the vectors of each text's parts."""
         ids = np.zeros((len(batch), max(len(tokens.ids) for tokens in batch)), dtype=np.int64)
         mask = np.zeros_like(ids)
         for row, tokens in enumerate(batch):
@@ -223,17 +226,17 @@ class OnnxEmbeddings(Embeddings):
 
 
 def token_slices(offsets: Spans, spans: Spans, *, reach: int) -> list[tuple[int, int]]:
-    """Return for each span of characters its tokens, from the first to before the last.
+    """Return the range of tokens of each span of characters, as (first, end).
 
-    A token belongs to the span that it begins in; `offsets` are the characters of each. A span that ends
-    beyond `reach`, where the tokens of a cut text end, gets none.
+    A token belongs to the span in which it begins; `offsets` holds the characters of each token. A span that
+    ends after `reach`, the end of the tokens of a truncated text, gets no tokens.
     """
     starts = [start for start, _ in offsets]
     return [(bisect_left(starts, a), bisect_left(starts, b)) if b <= reach else (0, 0) for a, b in spans]
 
 
 def pool_states(states: Vectors, parts: Sequence[slice]) -> Vectors:
-    """Return the mean of the states of each part's tokens, of unit length; zeros for a part without any."""
+    """Return the unit-length mean of the states of each part's tokens; zeros for a part without tokens."""
     vectors = np.zeros((len(parts), states.shape[1]), dtype=np.float32)
     for row, part in enumerate(parts):
         if len(states[part]):
@@ -244,10 +247,10 @@ def pool_states(states: Vectors, parts: Sequence[slice]) -> Vectors:
 
 @cache
 def load_minilm() -> OnnxEmbeddings:
-    """Load the embedded all-MiniLM-L6-v2, checking both files against their published digests.
+    """Load the embedded all-MiniLM-L6-v2, and check both files against their published digests.
 
     Raises:
-        MissingExtraError: the package that carries the weights is not installed.
+        MissingExtraError: the package with the weights is not installed.
         ConfigurationError: a file is not the published one.
     """
     try:
@@ -260,12 +263,12 @@ def load_minilm() -> OnnxEmbeddings:
     model, tokenizer = Path(model_path()), Path(__file__).parent / "minilm" / "tokenizer.json"
     check_digest(model, MINILM_MODEL_SHA256)
     check_digest(tokenizer, MINILM_TOKENIZER_SHA256)
-    # Only its weights are quantised: a batch gives each text the vector that it has alone.
+    # Only its weights are quantised, so a text has the same vector in a batch as alone.
     return OnnxEmbeddings(model, tokenizer, name=MINILM, batched=True)
 
 
 def load_onnx_folder(path: str | Path) -> OnnxEmbeddings:
-    """Load a sentence-transformers folder that holds model.onnx and tokenizer.json.
+    """Load an embedding model from a sentence-transformers folder with model.onnx and tokenizer.json.
 
     Raises:
         ConfigurationError: the folder or one of the two files is missing.
@@ -281,14 +284,14 @@ def load_onnx_folder(path: str | Path) -> OnnxEmbeddings:
 
 
 def find_network(folder: Path) -> Path | None:
-    """Return the file of a network in a folder that has its tokenizer too, or None."""
+    """Return the network's file in a folder that also holds its tokenizer, or None."""
     files = [folder / file for file in ONNX_FILES if (folder / "tokenizer.json").is_file()]
     return next((file for file in files if file.is_file()), None)
 
 
 def load_tokenizer(path: Path, max_tokens: int) -> Tokenizer:
-    """Load a tokenizer that cuts texts after so many tokens."""
-    # The tokenizer's own thread pool deadlocks after a fork and gains nothing on short batches.
+    """Load a tokenizer that truncates texts to `max_tokens` tokens."""
+    # The tokenizer's thread pool deadlocks after a fork, and gains nothing on short batches.
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     from tokenizers import Tokenizer
 
@@ -298,7 +301,7 @@ def load_tokenizer(path: Path, max_tokens: int) -> Tokenizer:
 
 
 def load_session(path: Path, *, threads: int = 0) -> InferenceSession:
-    """Load a network, to be run on so many threads; 0 leaves their number to onnxruntime."""
+    """Load a network to run on `threads` threads; 0 leaves the number to onnxruntime."""
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
@@ -308,10 +311,10 @@ def load_session(path: Path, *, threads: int = 0) -> InferenceSession:
 
 
 def check_digest(path: Path, expected: str) -> None:
-    """Check that a file is the one that was published.
+    """Check that a file is the published one.
 
     Raises:
-        ConfigurationError: it is another one.
+        ConfigurationError: it is a different file.
     """
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,4 +1,4 @@
-"""The client of OpenAI's protocol, for any server: what it was not asked for, it does not read."""
+"""The client for OpenAI's protocol, for any server; it ignores tool calls, which are never requested."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from langchain_openai import ChatOpenAI
 class OpenAIModel(ChatOpenAI):
     """A `ChatOpenAI` that leaves tool calls out of a stream.
 
-    We stream free text alone and offer no tools with it. LangChain reads the arguments of a streamed call
-    anew with every piece, in a time that grows with the square of their length.
+    We stream only free text and offer no tools with it. LangChain parses the arguments of a streamed call
+    again with every piece, which takes time quadratic in their length.
     """
 
     def _convert_chunk_to_generation_chunk(

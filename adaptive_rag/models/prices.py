@@ -1,4 +1,4 @@
-"""Turns tokens into money, where the price of a model is known; the user's own table comes first."""
+"""Computes the cost of tokens where a model's price is known; the user's own table takes precedence."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing_extensions import TypedDict
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.models.chat import model_name
 
-# Where LangChain's chat models keep the address that they call.
+# The attributes in which LangChain's chat models keep the address that they call.
 _ADDRESSES = ("openai_api_base", "anthropic_api_url", "groq_api_base", "endpoint", "base_url")
 
 
@@ -27,10 +27,10 @@ class Price(TypedDict):
 
 
 def price_of(model: BaseChatModel, tokens: Mapping[str, int], table: str | None = None) -> float | None:
-    """Return what tokens cost in US dollars, or None where the model's price is not known.
+    """Return the cost of tokens in US dollars, or None where the model's price is not known.
 
-    What the user's table lacks has the price of the list that comes with genai-prices; nothing is fetched.
-    A server of one's own has none there: it may serve anything under a known name.
+    Models that the user's table lacks are looked up in the list that comes with genai-prices; nothing is
+    downloaded. A self-hosted server has no price there, since it may serve anything under a known name.
 
     Raises:
         ConfigurationError: the user's table cannot be read.
@@ -45,7 +45,7 @@ def price_of(model: BaseChatModel, tokens: Mapping[str, int], table: str | None 
     makers = [p.removeprefix("langchain_") for p in packages if p.startswith("langchain_")]
     if makers[:1] in ([], ["core"]):
         return None
-    # The list takes a moment to load, which is not worth it before a model was called.
+    # Imported here because the list takes a moment to load, and is needed only after a model was called.
     from genai_prices import Usage, calc_price
 
     usage = Usage(input_tokens=read, output_tokens=written)
@@ -60,10 +60,10 @@ def price_of(model: BaseChatModel, tokens: Mapping[str, int], table: str | None 
 
 @lru_cache(maxsize=8)
 def load_prices(path: str) -> dict[str, Price]:
-    """Read a table of prices: the name of a model, and what it costs.
+    """Read a table of prices by the names of models.
 
     Raises:
-        ConfigurationError: the file is missing, is no TOML, or an entry lacks one of the two numbers.
+        ConfigurationError: the file is missing, is not TOML, or an entry lacks one of the two numbers.
     """
     try:
         table = tomllib.loads(Path(path).read_text(encoding="utf-8"))

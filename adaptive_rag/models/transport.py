@@ -1,4 +1,4 @@
-"""Bounds what an HTTP client of a chat model receives: how much, for how long, in which encodings."""
+"""Limits what an HTTP client of a chat model receives: the size, the time and the encodings."""
 
 from __future__ import annotations
 
@@ -6,24 +6,24 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 
-# The address, the usage and the form around a token take up to about 600 bytes where each is sent alone.
+# Bytes allowed per token. Where each token is sent alone, the JSON around it takes up to about 600 bytes.
 BYTES_A_TOKEN = 1024
-# What an error page or the events before the first token may take.
+# Bytes allowed on top, for an error page or the events before the first token.
 BYTES_BESIDE = 65_536
-# Of these, 64 kB as they are read become 66 MB at most; other encodings have no such bound.
+# Accepted encodings: one read of 64 kB decompresses to 66 MB at most; other encodings have no such bound.
 ENCODINGS = ("identity", "gzip", "deflate")
 
 
 class ReplyTooLong(Exception):
-    """A server sent more, or for longer, than a reply can be."""
+    """A server sent more than a reply may have, or took too long."""
 
 
 def response_hook(max_tokens: int, seconds: float | None) -> Callable[[Any], None]:
-    """Return a hook that makes the reading of a response's body stop, for clients such as httpx.
+    """Return a hook for clients such as httpx that stops reading a response's body at a limit.
 
     Args:
-        max_tokens: what a reply may have; its body may have `BYTES_A_TOKEN` for each.
-        seconds: how long the body may take altogether; a client's own timeout starts anew with every byte.
+        max_tokens: limit of a reply's tokens; its body may have `BYTES_A_TOKEN` bytes for each.
+        seconds: limit for the whole body; a client's own timeout starts again with every byte.
     """
     room = max_tokens * BYTES_A_TOKEN + BYTES_BESIDE
 
@@ -32,7 +32,8 @@ def response_hook(max_tokens: int, seconds: float | None) -> Callable[[Any], Non
         if encoding not in ENCODINGS:
             raise ReplyTooLong(f"the server sent its reply in the encoding {encoding[:40]!r}, not asked for")
         count = _counter(room, seconds)
-        # What reads the body, whole or as events, reads it by this method; one for each path.
+        # The body is always read through these methods, whole or as events: one for sync, one for async
+        # clients.
         by_bytes, by_bytes_async = response.iter_bytes, response.aiter_bytes
 
         def iter_bytes(chunk_size: int | None = None) -> Iterator[bytes]:
@@ -51,7 +52,7 @@ def response_hook(max_tokens: int, seconds: float | None) -> Callable[[Any], Non
 
 
 def async_response_hook(max_tokens: int, seconds: float | None) -> Callable[[Any], Any]:
-    """Return what `response_hook` does, for an asynchronous client."""
+    """Return the hook of `response_hook` for an asynchronous client."""
     bound = response_hook(max_tokens, seconds)
 
     async def abound(response: Any) -> None:

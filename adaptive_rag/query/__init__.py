@@ -1,1 +1,1 @@
-"""Question -> queries: what is searched for."""
+"""Question -> queries: turns a question into the texts to search for."""

@@ -1,4 +1,4 @@
-"""Follow-ups: a question that leans on what was said before it is given the subject of that exchange."""
+"""Follow-ups: adds the subject of the last exchange to a question that depends on it."""
 
 from __future__ import annotations
 
@@ -13,18 +13,19 @@ from adaptive_rag.text.markers import strip_markers
 from adaptive_rag.text.sentences import sentence_spans
 from adaptive_rag.text.words import ASKING_WORDS, STOP_WORDS, read_ends, stem, terms
 
-# "And in 2021?", "What about the second one?"; "And" alone begins no question that stands by itself.
+# "And in 2021?", "What about the second one?": a question that begins with "And" is never self-contained.
 _GOES_ON = re.compile(
     r"(?:and|but|or|so|also|any)\b|(?:what|how) (?:about|of)\b|what if\b|why(?: not)?\s*\?*$", re.IGNORECASE
 )
-# A pronoun without its noun. Not "that" before another word ("do you think that it pays"): it often joins.
+# A pronoun without its noun. "that" counts only at the end: before another word it is often a conjunction
+# ("do you think that it pays").
 _POINTS = re.compile(
     r"\b(?:it|its|they|them|their|theirs|he|him|his|she|her|hers|this|these|those|ones?|former|latter|both"
     r"|there(?=\s*[?.!]*$)|that(?=\s*[?.!]*$))\b",
     re.IGNORECASE,
 )
 _PERSON = re.compile(r"\b(?:he|him|his|she|her|hers)\b", re.IGNORECASE)
-# "Is it possible to", "it is allowed to", "is there": the word points at nothing.
+# "Is it possible to", "it is allowed to": the word "it" refers to nothing.
 _EMPTY_IT = re.compile(
     r"\b(?:is|was|would|will|can) (?:it|this) (?:be )?\w+ (?:to|that|if)\b|\bit (?:is|was) \w+ (?:to|that)\b",
     re.IGNORECASE,
@@ -46,19 +47,19 @@ _HAS_VERB = re.compile(
     r"(?! (?:about|of|if)\b)\W+\w",
     re.IGNORECASE,
 )
-# A question with more content words of its own says what its pronouns stand for, as
-# "If a tenant loses the key of the flat, who pays for their new one?" does.
+# A question with more content words than this names what its pronouns refer to, as in
+# "If a tenant loses the key of the flat, who pays for their new one?".
 OWN_TERMS = 4
-# Questions that a follow-up's subject is looked for in; content words that make up a subject.
+# Number of earlier questions that are searched for a follow-up's subject, and of words in a subject, at most.
 QUESTIONS_BACK, SUBJECT_WORDS = 3, 12
 
 
 def find_subject(question: str, history: Sequence[Turn], back: int = QUESTIONS_BACK) -> str:
-    """Return the words that a follow-up lacks; empty where it stands alone or nothing was said before.
+    """Return the words that a follow-up lacks; "" where it is self-contained or there is no history.
 
-    The subject are the content words of the last question, which may be a follow-up itself, without its verb
-    where the follow-up has one. What the follow-up puts in the place of one of them goes: "2020" before "and
-    in 2021?".
+    The subject consists of the content words of the last question, which may itself be a follow-up; its verb
+    is left out where the follow-up has one. A word that the follow-up replaces is left out too: "2020" before
+    "and in 2021?".
     """
     places = [
         place for place, turn in enumerate(history) if turn["role"] == "user" and content_terms(turn["text"])
@@ -76,9 +77,10 @@ def find_subject(question: str, history: Sequence[Turn], back: int = QUESTIONS_B
 
 
 def lend_subject(part: str, first: str) -> str:
-    """Return a later part of a question with the subject of the first, where it names none of its own.
+    """Return a later part of a question with the subject of the first part, where it names none of its own.
 
-    The first part's verb is no subject: "who opened the bath" and "when was the bath opened" lend "bath".
+    The first part's verb is not part of its subject: "who opened the bath" and "when was the bath opened"
+    both give "bath".
     """
     if not is_leaning(part) and len(_own_terms(part)) > 1:
         return part
@@ -86,7 +88,7 @@ def lend_subject(part: str, first: str) -> str:
 
 
 def is_leaning(question: str) -> bool:
-    """Tell whether a question leans on what was said before it: "Is it?", "And in 2021?", "Who objected?"."""
+    """Tell whether a question depends on what was said before: "Is it?", "And in 2021?", "Who objected?"."""
     own = _own_terms(question)
     if len(own) > OWN_TERMS:
         return False
@@ -104,7 +106,7 @@ def _content_words(text: str) -> list[str]:
 
 
 def _subject_words(question: str, asked: str) -> list[str]:
-    """Return the content words of the last question that the follow-up neither has nor replaces."""
+    """Return the content words of the last question that the follow-up neither repeats nor replaces."""
     has = set(terms(question))
     # "And the P240?" replaces "P220", "and in 2021?" the "2020"; "And for Germany?" replaces "France".
     with_digit = any(map(_has_digit, _content_words(question)))
@@ -118,7 +120,7 @@ def _subject_words(question: str, asked: str) -> list[str]:
 
 
 def _without_verb(question: str) -> str:
-    """Cut a question's verb: that after "who" or "what", or that at the end after an auxiliary."""
+    """Remove a question's verb: the one after "who" or "what", or the one at the end after an auxiliary."""
     verbless = _VERB_FIRST.sub("", question)
     return verbless if verbless != question else _VERB_LAST.sub(r"\1\2", question)
 
@@ -128,7 +130,7 @@ def _has_digit(word: str) -> bool:
 
 
 def _names(text: str) -> list[str]:
-    """Return the runs of capitalised words that do not begin a text."""
+    """Return the runs of capitalised words, without a word at the start of the text."""
     words = list(_WORD.finditer(text))
     runs = groupby(
         words, key=lambda word: word.start() > 0 and word[0][0].isupper() and not _has_digit(word[0])
@@ -137,7 +139,7 @@ def _names(text: str) -> list[str]:
 
 
 def _item(question: str, told: Sequence[Turn]) -> str:
-    """Return the item of a listing answer that "the second one" means."""
+    """Return the content words of the list item in the answer that "the second one" refers to."""
     found = _ORDINAL.search(question)
     items = _ITEM.findall("\n".join(turn["text"] for turn in told))
     place = _ORDINALS[found[1].lower()] if found else 0
@@ -151,6 +153,6 @@ def _person(question: str, answer: str) -> str:
     if not answer or not _PERSON.search(question):
         return ""
     start, end = sentence_spans(answer)[0]
-    # The blank lets a name begin the sentence: "Maria Keller leads it."
+    # The leading blank lets a name at the start of the sentence count: "Maria Keller leads it."
     words = " ".join(_names(f" {answer[start:end]}")).split()
     return " ".join(word for word in words if word.lower() not in STOP_WORDS)

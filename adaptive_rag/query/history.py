@@ -1,4 +1,4 @@
-"""Reads the question and the conversation before it: what is asked, who asks, what was said."""
+"""Reads the question, the user's situation, and the conversation before the question."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from adaptive_rag.text.visible import without_surrogates
 from adaptive_rag.text.words import ASKING_WORDS, stem, terms
 
 MAX_QUESTION = 20_000
-# How an answer begins that says that there is none; it is no part of what a later question leans on.
+# The first sentence of an answer that abstains; such answers are left out of the history of later questions.
 REFUSAL = "The documents do not hold an answer to this question."
-# A line of the context repeats the history where at least this share of its words stands there.
+# A line of the context counts as a repetition where at least this share of its words is in the history.
 ECHO = 0.8
 
-# Words of conversation itself: "Does that help?", "Anything else?", "Is it the same subject?"
+# Words of courtesy: "Does that help?", "Anything else?", "Is it the same subject?"
 _COURTESY = """
     another answer answers anything ask assist assistance course else feel free glad hear hello help helped
     helpful helps hi matter question questions same still subject thank thanks today topic welcome
@@ -32,14 +32,14 @@ _ASKING = re.compile(
     r"|what|which|who|whom|whose|when|where|how|why)\b",
     re.IGNORECASE,
 )
-# "Yes", "I am", "In Ohio", "35"; not "In which year".
+# The start of a reply to a question: "Yes", "I am", "In Ohio", "35"; not "In which year".
 _ANSWERING = re.compile(
     r"(?:yes|yeah|yep|yup|no|nope|nah|ok|okay|sure|maybe|perhaps|probably|correct|right|true|exactly|not|none"
     r"|neither|both|never|always|i|we|my|our|im|it|its|they|in|at|on|since|from|about|around|under|over|less"
     r"|more|before|after|because|only|just|\d+)\b(?!\s+wh)",
     re.IGNORECASE,
 )
-# Of the asker: "My son goes to school here."
+# Words that refer to the user: "My son goes to school here."
 _OF_THEMSELVES = re.compile(r"\b(?:I|[Mm]y|me|[Mm]ine|[Ww]e|[Oo]ur|us)\b")
 _SPEAKER = re.compile(r"^(user|human|assistant|agent|ai|bot)\s*:\s*", re.IGNORECASE | re.MULTILINE)
 
@@ -47,7 +47,8 @@ _SPEAKER = re.compile(r"^(user|human|assistant|agent|ai|bot)\s*:\s*", re.IGNOREC
 def read_question(state: InputState) -> tuple[str, list[Turn]]:
     """Return the question and the turns before it.
 
-    A conversation that ends with the user's message asks that; otherwise `question` is asked after it.
+    If the conversation ends with the user's message, that message is the question; otherwise it is
+    `question`.
 
     Raises:
         InputError: there is no question, or it is too long to be one.
@@ -74,21 +75,21 @@ def read_question(state: InputState) -> tuple[str, list[Turn]]:
 
 
 def full_question(state: Mapping[str, Any]) -> str:
-    """Return the question as it is searched and compared: with its subject, spelt as the index does."""
+    """Return the question as it is searched and compared: spelt as in the index, with its subject."""
     return "\n".join(filter(None, (spelt_question(state), state.get("subject", ""))))
 
 
 def spelt_question(state: Mapping[str, Any]) -> str:
-    """Return the question with its words spelt as the index does."""
+    """Return the question with its words spelt as in the index."""
     spelt: str = state.get("spelt_question") or state["question"]
     return spelt
 
 
 def split_situation(question: str) -> tuple[str, str]:
-    """Split "I run a bakery. How do I prepare for a flood?" into what it tells of the asker and what it asks.
+    """Split "I run a bakery. How do I prepare for a flood?" into the user's situation and the question.
 
-    A question stays whole, with nothing told, where no statement speaks of the asker, or where what it asks
-    says too little alone: "I run a bakery. What should I do?"
+    The situation is "" and the question stays whole where no statement is about the user, or where the
+    question alone says too little: "I run a bakery. What should I do?"
     """
     sentences = [question[start:end] for start, end in sentence_spans(question)]
     asked = [sentence for sentence in sentences if _asks(sentence)]
@@ -98,7 +99,7 @@ def split_situation(question: str) -> tuple[str, str]:
 
 
 def read_history(history: Sequence[Turn], messages: Sequence[AnyMessage]) -> list[Turn]:
-    """Return the earlier turns: those given, else the conversation's messages; without answers that refused.
+    """Return the earlier turns, given or from the messages, without answers that abstained.
 
     Raises:
         InputError: a given turn lacks its role or its text.
@@ -123,15 +124,15 @@ def read_history(history: Sequence[Turn], messages: Sequence[AnyMessage]) -> lis
 
 
 def join_context(user_context: str, profile: str) -> str:
-    """Return what the asker says now with what is known of them; what they say now comes first."""
+    """Join what the user says about themselves with their profile; what they say now comes first."""
     return "\n".join(part for part in (user_context.strip(), profile.strip()) if part)
 
 
 @dataclass(frozen=True)
 class Conversation:
-    """What a conversation leaves behind for the question that ends it."""
+    """The parts of a conversation that matter for its last question."""
 
-    # what the user says of themselves, without what repeats the conversation
+    # what the user says about themselves, without lines that repeat the conversation
     situation: str
     # questions of the agent with the user's answers, oldest first
     answered: list[str]
@@ -140,11 +141,12 @@ class Conversation:
 
 
 def parse_history(question: str, user_context: str, history: Sequence[Turn]) -> Conversation:
-    """Sort the sentences of a conversation by what they mean for the question.
+    """Sort the sentences of a conversation by their role for the question.
 
-    A question of the agent that the user answered is about the present need; the question itself may be
-    the last answer. Everything else (what the agent told, what the user asked before, what the agent asked
-    in vain) goes to the other turns. Sentences without a content word ("Does that help?") are left out.
+    A question of the agent that the user answered is about the current need; the question itself may be the
+    last such answer. Everything else (the agent's statements, the user's earlier questions, and the agent's
+    unanswered questions) goes to the other turns. Sentences without a content word ("Does that help?") are
+    left out.
     """
     turns, transcript = list(history), _turns_of(user_context)
     if transcript and not any(turn["role"] == "agent" for turn in turns):
@@ -181,12 +183,12 @@ def _answers(text: str) -> bool:
 
 
 def content_terms(text: str) -> list[str]:
-    """Return the stems of a text without words of asking and of courtesy; none of "Does that help?"."""
+    """Return the stems of a text without question words and words of courtesy; none for "Does that help?"."""
     return [term for term in terms(text) if term not in _EMPTY]
 
 
 def _situation(user_context: str, turns: Sequence[Turn]) -> str:
-    """Return the lines of the context that are neither turns nor repeat what turns said."""
+    """Return the lines of the context that are not turns and do not repeat the turns."""
     said = {term for turn in turns for term in terms(turn["text"])}
     lines = [line.strip() for line in user_context.splitlines() if not _SPEAKER.match(line)]
     return "\n".join(line for line in lines if line and not _echoes(line, said))
@@ -198,7 +200,7 @@ def _echoes(line: str, said: set[str]) -> bool:
 
 
 def _turns_of(user_context: str) -> list[Turn]:
-    """Read a transcript ("User: ... Assistant: ...") that was passed as context; empty where it is none."""
+    """Read a transcript ("User: ... Assistant: ...") that was passed as context; [] for any other text."""
     found = list(_SPEAKER.finditer(user_context))
     ends = [match.start() for match in found[1:]] + [len(user_context)] * bool(found)
     return [

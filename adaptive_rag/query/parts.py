@@ -1,4 +1,4 @@
-"""Two questions in one ("When was it founded and who runs it?"): split by rule, each with its subject."""
+"""Splits two questions in one ("When was it founded and who runs it?") by rules, each with its subject."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from adaptive_rag.query.history import full_question, spelt_question
 from adaptive_rag.text.sentences import sentence_spans
 from adaptive_rag.text.words import read_ends, terms
 
-# More parts than these are a list of wishes, which one answer serves better.
+# A text with more parts than this is kept whole and answered as one question.
 MOST_PARTS = 3
 
 _JOINS = re.compile(r"^(?:(?:and|but|or|so|also)[, ]+)+", re.IGNORECASE)
@@ -24,7 +24,7 @@ _ASKS = re.compile(
     rf"(?:{_WH}(?:['’]?s)?|is|are|was|were|do|does|did|can|could|will|would|should|must|may|has|have|had)\b",
     re.IGNORECASE,
 )
-# "and who runs it", "and at what time", "and can I return it"; not "and has its office in Leeds", where "and"
+# "and who runs it", "and at what time", "and can I return it". Not "and has its office in Leeds", where "and"
 # joins two verbs.
 _NEXT = re.compile(
     rf"[, ]+and (?=(?:(?:in|at|on|by|for|from|since|until|to) )?{_WH}\b"
@@ -37,26 +37,26 @@ _TWO_WORDS = re.compile(
     rf"^(?P<first>{_WH}),? and (?P<second>{_WH}) (?P<rest>\S.*)$", re.IGNORECASE | re.DOTALL
 )
 _ENDS_ASKING = re.compile(rf"\b{_WH}$", re.IGNORECASE)
-# "the man who built the wall and who ...": the second "who" tells of the man as the first does.
+# "the man who built the wall and who ...": the second "who" continues the description and asks nothing.
 _TELLS = re.compile(r"\w (who|which|that|where|when|what|how|why|whose|whom)\b", re.IGNORECASE)
 
 
 def full_parts(state: Mapping[str, Any]) -> list[str]:
-    """Return the questions that a state's question asks, as they are searched and compared."""
+    """Return the parts of the state's question, each as it is searched and compared."""
     spelt = spelt_question(state)
     parts = attempt("parts", partial(split_question, spelt), [spelt])
     return [full_question({**state, "spelt_question": part}) for part in parts]
 
 
 def split_question(question: str) -> list[str]:
-    """Return the questions that a text asks, each understood alone; the text itself where it asks one.
+    """Split a text into the questions that it asks, each self-contained; return [text] where it asks one.
 
-    A later part that names no subject is given that of the first on a line of its own, as a follow-up is:
-    "When was the canal opened and who built it?" asks "When was the canal opened" and "who built it" with
+    A later part that names no subject gets the first part's subject on a separate line, as a follow-up does:
+    "When was the canal opened and who built it?" gives "When was the canal opened" and "who built it" with
     "canal".
     """
     if read_ends(question) != question:
-        return [question]  # a page that was pasted
+        return [question]  # a pasted page
     text = " ".join(question.split())
     parts = [part for sentence in _sentences(text) for part in _clauses(sentence)]
     if not 1 < len(parts) <= MOST_PARTS or not all(map(_ASKS.match, parts)):
@@ -66,7 +66,7 @@ def split_question(question: str) -> list[str]:
 
 
 def _sentences(text: str) -> list[str]:
-    """Return the sentences of a text of questions; the text where it also tells something."""
+    """Return the sentences of a text if all are questions, else the text as one piece."""
     found = [text[start:end].strip() for start, end in sentence_spans(text)]
     return found if all(sentence.endswith("?") for sentence in found) else [text]
 

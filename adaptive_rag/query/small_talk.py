@@ -1,4 +1,4 @@
-"""What people say that asks nothing of the documents: thanks, a greeting, what this is and what it holds."""
+"""Replies to small talk: thanks, greetings, and questions about this program and its documents."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import PurePath
 from adaptive_rag.query.whole_document import document_asked_for
 from adaptive_rag.source import ChunkSource, ListsSources
 
-# Documents that an outline names.
+# Maximum number of documents that an outline lists.
 SHOWN = 20
 _GREETING = r"(?:hi|hello|hey|hiya|howdy|greetings|good (?:morning|afternoon|evening|day))(?: there| again)?"
 _THANKS = (
@@ -52,14 +52,14 @@ _KINDS = {
 
 
 def reply_to_small_talk(text: str, source: ChunkSource, *, situated: bool = False) -> tuple[str, str] | None:
-    """Return the reply to a text that asks nothing of the documents, and what it was taken for.
+    """Return the reply to small talk and its kind, or None where the text asks about the documents.
 
     The whole text must be small talk: "Thanks, and how long is the wall?" is a question. So is "What can I
-    do?" where the asker is `situated`, that is, said what befell them.
+    do?" where the user is `situated`, that is, has described their situation.
     """
     plain = " ".join(text.lower().replace("’", "'").split()).strip(" .!?,;:)(")
     if document_asked_for(text, source):
-        return None  # of the only document that there is
+        return None  # "What is this about?" asks about the only document
     for kind, (pattern, reply) in _KINDS.items():
         if pattern.fullmatch(plain) and not (situated and _FOR_ME.fullmatch(plain)):
             return reply.format(help=_HELP, outline=outline(source)).strip(), kind
@@ -67,7 +67,7 @@ def reply_to_small_talk(text: str, source: ChunkSource, *, situated: bool = Fals
 
 
 def outline(source: ChunkSource) -> str:
-    """Name the documents that are searched, with how many passages each has."""
+    """List the indexed documents with their numbers of passages."""
     if not isinstance(source, ListsSources):
         return "I cannot list the documents of this store."
     held = source.sources()

@@ -1,4 +1,4 @@
-"""Short forms of a question, written in full, and misspelt words, read as the index spells them."""
+"""Spelling of a question: writes short forms in full and reads misspelt words as the index spells them."""
 
 from __future__ import annotations
 
@@ -13,26 +13,27 @@ from adaptive_rag.models.onnx import load_minilm
 from adaptive_rag.source import ChunkSource, HoldsWords, ListsSources, SpellsWords
 from adaptive_rag.text.words import stem, words
 
-# Shorter words have too many neighbours; a word with a digit is a name of its own ("P220" is not "P240").
+# Words to check. Shorter ones have too many similar words; a word with a digit is a name ("P220" is not
+# "P240").
 _WORD = re.compile(r"(?<![\w'’-])[^\W\d_]{4,}(?![\w'’-])")
-# Share of letters in common, by Ratcliff and Obershelp: "warenty" and "warranty" have .80.
+# Minimum similarity of two spellings by Ratcliff and Obershelp: "warenty" and "warranty" have .80.
 ALIKE, ALIKE_NAMES = 0.8, 0.9
-# A slip of the hand rarely adds or loses more letters than this: "retard" is not "read".
+# A slip rarely adds or drops more letters than this: "retard" is not "read".
 LETTERS_APART = 1
-# Letters of the shortest word to which an ending is added.
+# Minimum length of a word to which an ending is added.
 SHORTEST = 4
-# "approves", "tuesdays", "classifies": a form of an everyday word is no slip.
+# Endings of inflected words: "approves", "tuesdays" and "classifies" are forms of everyday words, not slips.
 _ENDINGS = (
     ("ies", "y"),
     ("ied", "y"),
     ("ing", "e"),
     *((cut, "") for cut in ("s", "es", "d", "ed", "r", "er", "ing")),
 )
-# Contractions that are words of their own, or are written in full already.
+# Contractions that are also words of their own, or that are written in full already.
 _NOT_SHORT = {"id", "lets", "y", "cannot"}
-# Short forms of chats and notes that have one meaning in a question, put together by hand. Han, Cook and
-# Baldwin (2012), "Automatically Constructing a Normalisation Dictionary for Microblogs", have many more, most
-# of them rare in questions, or words and names of their own.
+# Short forms from chats and notes that have one meaning in a question, compiled by hand. Han, Cook and
+# Baldwin (2012), "Automatically Constructing a Normalisation Dictionary for Microblogs", list many more; most
+# of them are rare in questions, or are words or names themselves.
 _SHORT_FORMS = """
     cant cannot, heres here is, mustnt must not, neednt need not, youll you will, theyll they will,
     ppl people, thx thanks, cuz because, coz because, abt about, tho though, thru through, w/o without,
@@ -46,19 +47,19 @@ IN_FULL = {
     short: re.sub(r"^i ", "I ", full) for short, full in CONTRACTIONS.items() if short not in _NOT_SHORT
 } | dict(entry.split(maxsplit=1) for entry in _SHORT_FORMS.strip().split(","))
 _SHORT = re.compile(r"(?<![\w'’/.-])(?:w/o|[^\W_]+)(?![\w'’/-]|\.\w)")
-# Letters of the longest word that is looked up: a longer one is no word, or several without blanks.
+# Maximum length of a word that is looked up: a longer one is no word, or is several without blanks.
 LONGEST = 40
-# Words of one question that are looked up; a pasted page is not a question with many slips.
+# Maximum number of words of one question that are looked up, which bounds the work for a pasted page.
 MOST = 8
 
 
 def correct_spelling(question: str, source: ChunkSource) -> tuple[str, dict[str, str]]:
-    """Return the question as the index spells it, and what was read as what.
+    """Return the question as the index spells it, and a mapping of the replaced words to their replacements.
 
-    A short form that no chunk holds is written in full: "whos on call", "how many ppl". Any other word is
-    corrected that no chunk holds, that is no everyday word of English (one piece to the embedded model's
-    tokenizer) nor a form of one, and that begins as a word of some chunk does and is spelt much like it. One
-    that is made of two words of the chunks is read as these: "payday" as "pay day".
+    A short form that no chunk contains is written in full: "whos on call", "how many ppl". Another word is
+    corrected if no chunk contains it, if it is neither an everyday English word (one token for the embedded
+    model's tokenizer) nor a form of one, and if a word of some chunk begins with the same letter and is spelt
+    similarly. A word that consists of two words of the chunks is read as those two: "payday" as "pay day".
     """
     question, in_full = _write_in_full(question, source)
     if not isinstance(source, SpellsWords):
@@ -70,9 +71,9 @@ def correct_spelling(question: str, source: ChunkSource) -> tuple[str, dict[str,
     for match in in_time(rare):
         word, is_name = match[0].lower(), match.start() > 0 and match[0][0].isupper()
         near = [other for other in source.spelt_like(word) if other[0] == word[0]]
-        # A longer word is no slip for one that it begins with: "coupon" is not "coup".
+        # A longer word is not a slip for a word that it begins with: "coupon" is not "coup".
         near = [other for other in near if not word.startswith(other)]
-        # Another form of the word itself is found as it stands.
+        # Another form of the same word is found without a correction.
         near = [o for o in near if abs(len(o) - len(word)) <= LETTERS_APART and stem(o) != stem(word)]
         if found := difflib.get_close_matches(word, near, n=1, cutoff=ALIKE_NAMES if is_name else ALIKE):
             read_as[match[0]] = found[0].capitalize() if match[0][0].isupper() else found[0]
@@ -83,7 +84,7 @@ def correct_spelling(question: str, source: ChunkSource) -> tuple[str, dict[str,
 
 
 def _write_in_full(question: str, source: ChunkSource) -> tuple[str, dict[str, str]]:
-    """Write the short forms of a question in full, but not those in capitals, which are names ("PPL")."""
+    """Write the short forms of a question in full, except those in capitals, which are names ("PPL")."""
     if not isinstance(source, HoldsWords):
         return question, {}
     read_as = {}
@@ -96,9 +97,9 @@ def _write_in_full(question: str, source: ChunkSource) -> tuple[str, dict[str, s
 
 
 def _in_two(word: str, source: HoldsWords) -> str:
-    """Return a word that no chunk holds as the two everyday words that make it up, where chunks hold both.
+    """Split a word that no chunk contains into two everyday words that chunks contain; "" where it cannot be.
 
-    Not a word with an ending ("hydrated" is not "hydra ted"), nor one that the name of a file has.
+    A word with an ending is not split ("hydrated" is not "hydra ted"), nor one that occurs in a file's name.
     """
     known, named = load_minilm().is_word, source.sources() if isinstance(source, ListsSources) else ()
     if (

@@ -1,4 +1,4 @@
-"""Questions to begin with, made of what the headings of the documents name."""
+"""Suggested first questions, made from the headings of the documents."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from adaptive_rag.state import Chunk
 from adaptive_rag.text.words import ASKING_WORDS, is_german, terms, words
 
 SUGGESTED = 4
-# Chunks that are looked through.
+# Maximum number of chunks that are read.
 MOST_CHUNKS = 2000
-# Words and characters of a heading that names one matter, and characters of text below it that make it worth
-# a question.
+# Maximum words and characters of a heading that names a topic, and minimum characters of text below it for a
+# question about it.
 LONGEST, LONGEST_HEADING, LEAST_TEXT = 6, 80, 40
 _NUMBERED = re.compile(r"^(?:§\s*)?(?:[\dIVX]+[.)]?)+\s+|[#*_`]+|\s*[:.]$")
-# Headings that name a part of any document, and no matter.
+# Words of headings that name a part of any document and no topic.
 _GENERAL = frozenset(
     terms(
         "introduction overview contents index license licence changelog references appendix summary notes faq"
@@ -29,9 +29,10 @@ _GENERAL = frozenset(
 
 
 def suggest_questions(source: ListsChunks, count: int = SUGGESTED) -> list[str]:
-    """Return questions that the documents should answer, of all documents in turn; the last one sums up.
+    """Return questions that the documents should answer, taken from each document in turn.
 
-    A heading that is a question is asked as it stands. Documents without headings are summed up.
+    The last one asks for a summary of a document; further ones are added where there are too few headings. A
+    heading that is a question is used as it is.
     """
     found = dict[str, dict[str, int]]()
     german = False
@@ -50,7 +51,7 @@ def suggest_questions(source: ListsChunks, count: int = SUGGESTED) -> list[str]:
 
 
 def _headings(chunk: Chunk) -> Iterator[tuple[str, int]]:
-    """Yield the headings of a chunk, each with how much text stands below it."""
+    """Yield the headings of a chunk, each with the length of the text below it."""
     starts = chunk["metadata"].get("section_starts") or {str(chunk["start"]): chunk["section"]}
     places = sorted((max(int(offset), chunk["start"]), section) for offset, section in starts.items())
     ends = [start for start, _ in places[1:]] + [chunk["end"]]
@@ -61,14 +62,14 @@ def _headings(chunk: Chunk) -> Iterator[tuple[str, int]]:
 
 
 def _questions(matters: dict[str, int], *, german: bool) -> list[str]:
-    """Return the questions of a document: headings that ask, then those with the most text below them."""
+    """Return the questions for a document: headings that ask, then those with the most text below them."""
     asking = [heading for heading in matters if heading.endswith("?")]
     naming = [
         heading
         for heading, size in sorted(matters.items(), key=lambda pair: -pair[1])
         if size >= LEAST_TEXT and _names_a_matter(heading)
     ]
-    # The title of a document names all of it.
+    # The title of a document names the whole document, so it is used only where there is no other heading.
     title = next(iter(matters), None)
     naming = [heading for heading in naming if heading != title or len(matters) == 1]
     form = "Was steht dort über „{}“?" if german else "What do the documents say about “{}”?"

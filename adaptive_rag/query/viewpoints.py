@@ -1,4 +1,4 @@
-"""What an opinion question is about, apart from the words by which it asks for views."""
+"""The matter of an opinion question, without the words that ask for views."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 
 from adaptive_rag.text.words import STOP_WORDS
 
-# How people ask for views; what follows is the matter itself.
+# Phrases that ask for views; the matter itself follows them.
 _FRAME = re.compile(
     r"^\s*(?:is it (?:right|true|fair|correct) (?:to say )?that|do you (?:agree|think|believe) that|"
     r"what do (?:people|you|others) think (?:of|about)(?: the (?:claim|idea) that)?|"
@@ -17,11 +17,11 @@ _FRAME = re.compile(
 
 
 def matter(question: str) -> str:
-    """Return what views are asked for, without the frame: no opinion says "what do people think of"."""
+    """Return the matter of a question without its frame: no opinion contains "what do people think of"."""
     return _FRAME.sub("", question) or question
 
 
 def keywords(question: str) -> str:
-    """Return the question's content words in order, as a query without the form of a question."""
+    """Return the question's content words in order, as a query."""
     words = re.findall(r"[\w'-]+", question)
     return " ".join(word for word in words if word.lower() not in STOP_WORDS) or question

@@ -1,4 +1,4 @@
-"""Whether a question asks for a document as a whole: to sum it up, or to tell what is in it."""
+"""Recognises questions about a document as a whole: for a summary, or for what is in it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _ABOUT = re.compile(
 
 
 def heading_asked_for(question: str) -> str | None:
-    """Return what a question asks to be told about: "fares" of "what do the documents say about fares?"."""
+    """Return the topic that a question asks about: "fares" for "what do the documents say about fares?"."""
     asked = _ABOUT.fullmatch(" ".join(question.lower().split()).strip(" .!?"))
     return next(filter(None, asked.groups())).strip(" “”„\"'") if asked else None
 
@@ -39,12 +39,12 @@ def heading_asked_for(question: str) -> str | None:
 def document_asked_for(
     question: str, source: ChunkSource, titles: Mapping[str, str] | None = None
 ) -> str | None:
-    """Return the name of the one document that a question asks to be summed up; None where there is none.
+    """Return the name of the one document that a question asks to summarise; None where there is none.
 
     Args:
-        question: "Summarise the handbook", "what is in it?"
+        question: such as "Summarise the handbook" or "what is in it?".
         source: the chunks of the documents.
-        titles: of documents, by their names, where they are known.
+        titles: the known titles of documents, by the documents' names.
     """
     asked = _ASKS.fullmatch(" ".join(question.lower().replace("’", "'").split()).strip(" .!?"))
     if asked is None or not isinstance(source, ChoosesSources):

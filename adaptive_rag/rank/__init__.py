@@ -1,1 +1,1 @@
-"""Candidates -> the chunks that count: relevance, rerankers, selection, sides, window."""
+"""From candidates to the chunks that are read: relevance, rerankers, selection, sides, window."""

@@ -1,6 +1,6 @@
-"""How far passages agree with what a question proposes, told from words and vectors without a chat model.
+"""Measures how far passages agree with a question's proposal, by words and vectors, without a chat model.
 
-A sentence praises or blames; what the question proposes says which of the two speaks for it. "Cars kill"
+A sentence praises or blames something; the proposal decides which of the two supports it. "Cars kill"
 speaks for "Should cars be banned?" and against "Should cars be allowed?".
 """
 
@@ -20,28 +20,28 @@ from adaptive_rag.state import Candidate, Decision
 from adaptive_rag.text.vectors import Scores, Vectors, cosines
 from adaptive_rag.text.words import terms
 
-# Made by training/sentiment.py; belongs to the embedded model, of which all sentence vectors are.
+# Made by training/sentiment.py for the embedded model, which makes all sentence vectors.
 SENTIMENT = Path(__file__).with_name("sentiment.npy")
-# All constants here were chosen on half of the questions of opinion_perspectrum; the figures of the other
-# half stand in docs/retrieval-experiments.md.
-# What the words of praise and blame add to the cosine, at most.
+# All constants here were chosen on half of the questions of opinion_perspectrum; the figures for the other
+# half are in docs/retrieval-experiments.md.
+# The most that words of praise and blame add to the cosine.
 CUES_WEIGHT = 0.03
-# What a sentence on a ban leans to when it neither praises nor blames it; training/sentiment.py measures it.
+# The leaning of a sentence about a ban that neither praises nor blames it, measured by training/sentiment.py.
 BAN_LEAN = -0.12
-# Agreement below which a passage takes no side that can be told, and from which on a single sentence of the
-# other side makes it a passage of both.
+# UNSURE: mean agreement below which the side of a passage is unclear. CLEAR: agreement from which a single
+# sentence of the other side makes a passage take both sides.
 UNSURE, CLEAR = 0.05, 0.08
-# Passages of a side that are needed before the other one is called missing, how strongly they must agree in
-# the mean, and what share of all agreement may speak for the other side.
+# Conditions for calling a side missing: the least number of passages, their least mean agreement, and the
+# largest share of all agreement that may speak for the missing side.
 ENOUGH, ONE_SIDED, OTHERS_SHARE = 3, 0.14, 0.1
 
-# Who praises a ban blames what is banned.
+# A sentence that praises a ban blames what is banned.
 _BAN_WORDS = any_of(
     r"ban(?:s|ned|ning)?|abolish\w*|abolition|prohibit\w*|outlaw\w*|criminali[sz]\w*|restrict\w*|censor\w*|"
     r"disband\w*"
 )
-# Words of a proposal that would end or lessen its subject: "Should the ferry be scrapped?", but not "before
-# leaving school".
+# Words of a proposal to end or reduce its subject: "Should the ferry be scrapped?", but not "before leaving
+# school".
 _ENDING_WORDS = any_of(
     r"(?<!before )(?<!after )(?<!without )(?<!by )(?<!when )(?<!while )"
     r"(?:ban(?:ned|ning)?|abolish\w*|abolition|prohibit\w*|outlaw\w*|forbid\w*|criminali[sz]\w*|illegal|"
@@ -60,15 +60,15 @@ _BLAME_WORDS = any_of(
     r"too (?:much|many|high|low|far|expensive|powerful|soft|lenient|long|late|easy|big)|mistake|waste|crisis|"
     r"addict\w*|myth|dead|broken|lost|undemocratic|unconstitutional|(?:are|is|be) (?:you )?against"
 )
-# Who is for or against "it" speaks for themselves: "The traders there were against it, too" is of elsewhere.
+# Somebody's own view: "I am against it", but not "The traders there were against it, too".
 _OWN = re.compile(r"\b(?:I|we)\b[^.;:,]{0,25}$|^(?:I|we)\b|^[\"“]?(?:am|are)\b", re.IGNORECASE)
-# A plan to end something, as a sentence names it.
+# How a sentence refers to a plan to end something.
 _PLAN = any_of("(?:the|this|such a) (?:plan|proposal|scheme)")
-# Words by which a sentence says that a thing is at an end already: "I am glad that homework is gone."
+# Words for something that has already ended: "I am glad that homework is gone."
 _GONE = any_of("gone|no longer|no more|given up")
 # The letter or number of an option: "option A", "Line 7".
 _OPTION = re.compile(r"(?<=[a-z] )(?:[A-HJ-Z]|\d{1,2})\b")
-# How a question asks for views, in the first letters of its words.
+# Words with which a question asks for views, by their first letters.
 _ASKING = frozenset(
     {
         "thin",
@@ -88,9 +88,9 @@ _ASKING = frozenset(
     }
 )
 _ASKING_WORDS = any_of("complain(?:ed|ts?)?")
-# Letters that two forms of a word share at least: "closed" and "closure".
+# Least number of first letters that two forms of a word share: "closed" and "closure".
 STEM = 4
-# Words after a declaration that are read for what it is about, and after "should" for what is to be done.
+# How many words are read after a declaration for its subject, and after "should" for the proposed action.
 ABOUT, DONE = 8, 2
 
 # "Is it good or bad?" proposes the first.
@@ -105,10 +105,10 @@ _OPEN_QUESTION = re.compile(r"\W*(?:what|which|who|why|how|where|when)\b", re.IG
 
 @lru_cache(maxsize=256)
 def proposal_sign(question: str) -> int:
-    """Return 1 where praise speaks for what the question proposes, -1 where blame does.
+    """Return 1 if praise supports the question's proposal, -1 if blame does.
 
-    To end a thing, to deny and to blame each turn the sign: "Should smoking not be illegal?" is 1 again.
-    Blame counts only where nobody "should" do anything, and not in "What are the dangers?".
+    Words that end something, negations and blame reverse the sign: "Should smoking not be illegal?" is 1
+    again. Blame counts only in questions without "should", and not in "What are the dangers?".
     """
     asked = _EITHER_WAY.sub(r"\1", matter(question))
     blames = bool(_BLAME_WORDS.search(asked)) and not (
@@ -123,7 +123,7 @@ def agreements(
 ) -> list[Scores]:
     """Return how far each candidate's sentences speak for the proposal (above 0) or against it (below 0).
 
-    One array of shape (sentences,) for each candidate.
+    The result has one array of shape (sentences,) for each candidate.
     """
     sign = proposal_sign(question)
     asked = matter(question)
@@ -136,9 +136,9 @@ def agreements(
 def leans(candidate: Candidate, sentences: Sentences, ending: Collection[str] = ()) -> Scores:
     """Return how far each sentence leans towards praise (above 0) or blame (below 0); shape (sentences,).
 
-    It is the cosine with the direction from blame to praise, and a little for its words of either kind. Where
-    a ban is spoken of, that is taken off what any ban leans to: "Banning cars saves lives" blames cars.
-    So it is for a plan to end something: `ending` are the first letters of the question's words for it.
+    It is the cosine with the direction from blame to praise, plus a little for its words of praise or blame.
+    For a sentence about a ban, this is subtracted from BAN_LEAN: "Banning cars saves lives" blames cars. The
+    same holds for a plan to end something: `ending` are the first letters of the question's words for it.
     """
     if not len(sentences.spans):
         return np.zeros(0)
@@ -155,28 +155,28 @@ def leans(candidate: Candidate, sentences: Sentences, ending: Collection[str] = 
     return np.asarray(np.where(of_bans, BAN_LEAN - leaning, leaning), dtype=np.float64)
 
 
-# Asked word by word and remembered: to search every sentence for all words took five times as long.
+# Cached word by word: searching every sentence for all words took five times as long.
 @lru_cache(maxsize=50_000)
 def _tone_of(word: str) -> tuple[int, bool]:
-    """Return whether a word praises (1) or blames (-1), and whether it speaks of a ban."""
+    """Return the tone of a word (1 for praise, -1 for blame, else 0), and whether it refers to a ban."""
     tone = bool(CUES["for"].fullmatch(word)) - bool(CUES["against"].fullmatch(word))
     return tone, bool(_BAN_WORDS.fullmatch(word))
 
 
 def centred(held: Sequence[Scores]) -> list[Scores]:
-    """Return agreements counted from the middle between the sides.
+    """Return agreements relative to the middle between the sides.
 
-    It lies halfway between neutral and the candidates' mean: on some matters all that is written sounds grim.
+    The middle is halfway between 0 and the candidates' mean: on some subjects, every text sounds grim.
     """
     middle = float(np.mean(_means(held))) / 2 if held else 0.0
     return [agreement - middle for agreement in held]
 
 
 def sides_of(held: Scores) -> list[Side]:
-    """Return the sides that a passage takes, its own first, by the centred agreements of its sentences.
+    """Return the sides that a passage takes, the main one first, by the centred agreements of its sentences.
 
-    None where it cannot be told. A second side needs a sentence that takes it clearly, since within every
-    text the tone goes up and down.
+    The list is empty if the sides are unclear. A second side needs a sentence that takes it clearly, since
+    the tone of every text varies.
     """
     if not held.size:
         return []
@@ -188,10 +188,10 @@ def sides_of(held: Scores) -> list[Side]:
 
 
 def hear_other_side(held: Sequence[Scores], k: int) -> list[int]:
-    """Return the indices of the first k passages, by their agreements.
+    """Return the indices of the first k passages, with the last one replaced if they are one-sided.
 
-    Where two or more of them clearly take a side, all the same one, and the next passage clearly takes the
-    other, it has the last place.
+    If two or more of them clearly take a side, all the same one, and the next passage clearly takes the
+    other side, that passage gets the last place.
     """
     first = list(range(min(k, len(held))))
     if k < 2 or len(held) <= k:
@@ -203,10 +203,10 @@ def hear_other_side(held: Sequence[Scores], k: int) -> list[int]:
 
 
 def missing_side(held: Sequence[Scores]) -> Side | None:
-    """Return the side that none of the passages takes, by their agreements; None where both may be there.
+    """Return the side that none of the passages takes, by their agreements; None if both may be present.
 
-    It is named only where the passages agree strongly: to call a side missing that is there misleads more
-    than to say nothing.
+    It is returned only if the passages agree strongly: calling a side missing when it is present misleads
+    more than saying nothing.
     """
     means = _means([agreement for agreement in held if agreement.size])
     if len(means) < ENOUGH or abs(means.mean()) < ONE_SIDED:
@@ -221,7 +221,7 @@ def missing_side(held: Sequence[Scores]) -> Side | None:
 def label_sides(candidates: Sequence[Candidate], held: Sequence[Scores]) -> list[Candidate]:
     """Return the candidates, each labelled with the sides that it takes, by their agreements.
 
-    Where one side is missing, none is labelled with it.
+    If one side is missing, no candidate is labelled with it.
     """
     missing = missing_side(held)
     return [
@@ -231,7 +231,7 @@ def label_sides(candidates: Sequence[Candidate], held: Sequence[Scores]) -> list
 
 
 def decide_sides(held: Sequence[Scores]) -> Decision:
-    """Return which sides the passages take and which one is missing, for the trace and for the answer."""
+    """Return which sides the passages take and which one is missing, for the trace and the answer."""
     missing = missing_side(held)
     taken = {side for agreement in centred(held) for side in sides_of(agreement)} - {missing}
     why = f"of {len(held)} passages, none speaks {missing}" if missing else "no side is surely missing"

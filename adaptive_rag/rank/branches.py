@@ -1,4 +1,4 @@
-"""What the branches of a fan-out found, put together: by rank, or in turn as they found it."""
+"""Joins the results of the branches of a fan-out: by rank, or in the order of the branches."""
 
 from __future__ import annotations
 
@@ -7,18 +7,17 @@ from collections.abc import Iterable, Sequence
 from adaptive_rag.search.fusion import fuse_rankings, with_scores
 from adaptive_rag.state import Candidate, Hit
 
-# Weight of each sub-question beside the question itself, and how flat the reciprocal ranks are. Read off the
-# public analytical questions with a strong model's sub-questions; see docs/calls.md for what that is worth.
+# Weight of each sub-question, where the question itself has 1, and the smoothing of reciprocal ranks. Chosen
+# on the public analytical questions with a strong model's sub-questions; see docs/calls.md for the effect.
 BRANCH_WEIGHT, SMOOTHING = 0.2, 10
-# A chunk speaks to a sub-question whose search has it among so many first ones.
+# A chunk is labelled with a sub-question if its search ranks the chunk among the first SPEAKS_TO.
 SPEAKS_TO = 5
 
 
 def attribute(candidates: Sequence[Candidate], hits: Sequence[Hit]) -> list[Candidate]:
-    """Return the candidates, each with the viewpoints whose search found it, the strongest first.
+    """Return the candidates, each labelled with the viewpoints whose search found it, the strongest first.
 
-    The searches of all viewpoints find much the same chunks; what tells them apart is how high each
-    places a chunk.
+    The searches of all viewpoints find much the same chunks, but they rank them differently.
     """
     ranks = {
         hit["label"]: {candidate["id"]: rank for rank, candidate in enumerate(hit["candidates"])}
@@ -34,14 +33,14 @@ def attribute(candidates: Sequence[Candidate], hits: Sequence[Hit]) -> list[Cand
 
 
 def join_by_rank(hits: Sequence[Hit]) -> list[Candidate]:
-    """Return the candidates of all branches, each chunk once, by the ranks that the branches gave them.
+    """Return the candidates of all branches, each chunk once, ordered by their ranks in the branches.
 
     relevance = 10 * joined / best, where joined = sum over the branches of weight / (SMOOTHING + rank) and
-    the question's own branch weighs 1: a passage that one sub-question places first need not be near to
-    the question as a whole. Each is labelled with the sub-questions that it speaks to, the nearest first.
+    the question's own branch has weight 1: a passage that one sub-question ranks first may be far from the
+    question as a whole. Each chunk is labelled with the sub-questions that rank it high, the best rank first.
 
     Args:
-        hits: the question's own first; the candidates of each in the order of their relevance to its text.
+        hits: the question's own first; the candidates of each hit in the order of relevance to its text.
     """
     weights = [1.0 if hit["label"] is None else BRANCH_WEIGHT for hit in hits]
     rankings = [hit["candidates"] for hit in hits]
@@ -53,9 +52,9 @@ def join_by_rank(hits: Sequence[Hit]) -> list[Candidate]:
 
 
 def take_in_turn(hits: Sequence[Hit], k: int) -> list[Candidate]:
-    """Return what each sub-question found, one sub-question after the other, each text once.
+    """Return the results of the sub-questions, one sub-question after the other, each text once.
 
-    Where fewer than k remain, the first k of the question's own search fill them up.
+    If they are fewer than k, results of the question's own search fill them up.
     """
     found = _each_text_once(_labelled(hits))
     if len(found) >= k:
@@ -65,9 +64,9 @@ def take_in_turn(hits: Sequence[Hit], k: int) -> list[Candidate]:
 
 
 def take_first_of_each(hits: Sequence[Hit]) -> list[Candidate]:
-    """Return the first that each viewpoint found, then the rest by their cosine, each text once.
+    """Return the first result of each viewpoint, then the rest by their cosine, each text once.
 
-    Where no viewpoint was named, it is what the question itself found.
+    If there are no viewpoints, these are the results of the question itself.
     """
     branches = [hit for hit in hits if hit["label"] is not None]
     if not branches:
@@ -79,7 +78,7 @@ def take_first_of_each(hits: Sequence[Hit]) -> list[Candidate]:
 
 
 def _labelled(hits: Sequence[Hit]) -> list[Candidate]:
-    """Return the candidates of the labelled branches, each tagged with its branch's label."""
+    """Return the candidates of the labelled branches, each with its branch's label."""
     return [
         {**candidate, "labels": [hit["label"]]}
         for hit in hits

@@ -1,4 +1,4 @@
-"""Scores candidates for relevance without a model: fused score, best sentence and word coverage."""
+"""Scores candidates without a chat model: by fused score, best sentence, word coverage and BM25."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ SENTENCE_WEIGHT = 0.7
 COVERAGE_WEIGHT = 0.3
 WORDS_WEIGHT = 0.1
 HEADING_CHARACTERS = 80
-# Candidates whose sentences are worth embedding when asked; most of what sentences gain lies among the first.
+# Candidates whose sentences are embedded if they are not stored; sentences help most among the first ones.
 EMBEDDED_CHUNKS = 20
 NO_SENTENCES = Sentences(np.zeros((0, 2), dtype=np.int64), np.zeros((0, 0), dtype=np.float32))
 ENDS_OF_SENTENCES = (".", "!", "?", ":", ";", ",", '"', "'", "”", "’", ")")
-# How many first hits a query moves towards, and how far.
+# Number of first hits that a query is moved towards, and how far.
 FEEDBACK_HITS, FEEDBACK_WEIGHT = 3, 0.5
 # Anserini's BM25 (Yang et al., SIGIR 2017).
 K1, B = 0.9, 0.4
@@ -42,12 +42,13 @@ def score_relevance(
 ) -> list[float]:
     """Return a relevance of 0-10 for each candidate.
 
-    fused + SENTENCE_WEIGHT * best sentence + COVERAGE_WEIGHT * coverage + WORDS_WEIGHT * BM25 among the
-    candidates; all but coverage, which is a share already, min-max scaled.
+    It is the weighted mean of the fused score (weight 1), the best sentence (SENTENCE_WEIGHT), the coverage
+    (COVERAGE_WEIGHT) and BM25 among the candidates (WORDS_WEIGHT), times 10. All are min-max scaled, except
+    the coverage, which is already a share.
 
-    `query` is the unit vector of the text that was searched. The words of the question are looked for.
-    Where it was not searched `alone`, BM25 does not count: a question that leans on a conversation has
-    words that single out the wrong chunks. `closeness`, 0 to 1, weighs all beside the fused score.
+    `query` is the unit vector of the text that was searched. Coverage and BM25 use the words of the
+    question. If it was not searched `alone`, BM25 does not count: the words of a question that depends on a
+    conversation single out the wrong chunks. `closeness`, 0 to 1, multiplies all weights but the first.
     """
     if not candidates:
         return []
@@ -63,9 +64,9 @@ def score_relevance(
 
 
 def sentences_of(source: ChunkSource, candidates: Sequence[Candidate]) -> list[Sentences]:
-    """Return the sentences of candidates, best first; none of the later ones where they are not stored.
+    """Return the sentences of candidates, given best first; if not stored, only those of the first ones.
 
-    To embed a sentence takes as long as to embed the question, and the candidates have hundreds of them.
+    Embedding a sentence takes as long as embedding the question, and the candidates have hundreds of them.
     """
     read = len(candidates)
     if isinstance(source, StoresSentences) and not source.stores_sentences:
@@ -75,9 +76,9 @@ def sentences_of(source: ChunkSource, candidates: Sequence[Candidate]) -> list[S
 
 
 def without_heading(candidate: Candidate, sentences: Sentences) -> Vectors:
-    """Return the vectors of a chunk's sentences without the heading that it may begin with.
+    """Return the vectors of a chunk's sentences, without a heading at its start.
 
-    A heading is near to every question on its subject and answers none.
+    A heading is close to every question on its subject but answers none.
     """
     if len(sentences.spans) < 2:
         return sentences.vectors
@@ -94,10 +95,10 @@ def without_heading(candidate: Candidate, sentences: Sentences) -> Vectors:
 def score_candidates(
     source: ChunkSource, question: str, candidates: Sequence[Candidate], *, queries: Sequence[Query] = ()
 ) -> list[float]:
-    """Score all candidates for a question, 0-10 each; the first ones alone would forgo most of the gain.
+    """Score all candidates for a question, 0-10 each; scoring only the first ones would lose most gain.
 
-    The question's words are looked for. Sentences are compared with the mean of the queries that were
-    searched, else with the question.
+    The words are those of the question. Sentences are compared with the weighted mean of the queries that
+    were searched, else with the question.
     """
     weights = {query["text"]: query.get("dense", 1.0) for query in queries if "label" not in query}
     texts = {text: weight for text, weight in weights.items() if weight} or {question: 1.0}
@@ -108,11 +109,11 @@ def score_candidates(
 
 
 def score_opinions(source: ChunkSource, question: str, candidates: Sequence[Candidate]) -> list[float]:
-    """Score candidates for a question after views, 0-10 each.
+    """Score candidates for an opinion question, 0-10 each.
 
-    Sentences and coverage count by the share of candidates that have several sentences: a text of one
-    sentence has no best one, and where all texts are that short, to weigh the question's own words again
-    would undo what the first hits taught the search.
+    Sentences and coverage count by the share of candidates that have several sentences. A text of one
+    sentence has no best one; and if all texts are that short, counting the question's words again would
+    undo the feedback from the first hits.
     """
     if not candidates:
         return []
@@ -123,10 +124,10 @@ def score_opinions(source: ChunkSource, question: str, candidates: Sequence[Cand
 
 
 def with_feedback(source: ChunkSource, candidates: Sequence[Candidate], *, alpha: float) -> list[Candidate]:
-    """Return the candidates fused anew after their dense scores moved towards the first hits.
+    """Return the candidates fused again, after moving the query towards the first hits.
 
-    Where many short texts speak of one matter, as opinions do, the first hits say it in more words than
-    the question has.
+    If many short texts are about one subject, as opinions are, the first hits describe it in more words
+    than the question does.
     """
     vectors = source.vectors([candidate["id"] for candidate in candidates])
     dense = np.array([candidate["scores"]["dense"] for candidate in candidates])
@@ -138,9 +139,9 @@ def with_feedback(source: ChunkSource, candidates: Sequence[Candidate], *, alpha
 def best_sentence(query: Vectors, sentences: Sequence[Vectors]) -> Scores:
     """Return the cosine of the query with the nearest sentence of each chunk.
 
-    The late interaction of ColBERT (Khattab and Zaharia, SIGIR 2020) at the grain of sentences. A chunk
-    without sentences gets the lowest score of the others, so that it is neither favoured nor dropped.
-    All vectors are of unit length.
+    This is the late interaction of ColBERT (Khattab and Zaharia, SIGIR 2020) at the level of sentences. A
+    chunk without sentences gets the lowest score of the others, so that it is neither favoured nor dropped.
+    All vectors must have unit length.
     """
     counts = np.array([len(vectors) for vectors in sentences], dtype=np.int64)
     best = np.full(len(counts), np.nan)
@@ -154,12 +155,12 @@ def best_sentence(query: Vectors, sentences: Sequence[Vectors]) -> Scores:
 
 
 def count_terms(question: str, texts: Sequence[str]) -> Scores:
-    """Return how often each text holds each content word of the question, shape (texts, words)."""
+    """Return how often each text contains each content word of the question, shape (texts, words)."""
     asked = sorted(set(terms(question)))
     counts = np.zeros((len(texts), len(asked)))
     if not asked:
         return counts
-    # Stemming cuts endings only: a word that does not begin like a term cannot become it, and most do not.
+    # Stemming only cuts endings, so a word must begin like a term to become it. Most words do not.
     starts = "|".join(re.escape(start) for start in {term[:3] for term in asked})
     alike = re.compile(rf"(?<![^\W_])(?:{starts})[^\W_]*")
     for row, text in in_time(zip(counts, texts, strict=True)):
@@ -169,7 +170,7 @@ def count_terms(question: str, texts: Sequence[str]) -> Scores:
 
 
 def term_coverage(counts: Scores) -> Scores:
-    """Return the share of the question's content words that each text holds, rare words counting more.
+    """Return the share of the question's content words that each text contains; rare words count more.
 
     Unlike BM25, neither length nor repeats matter.
     """
@@ -178,9 +179,9 @@ def term_coverage(counts: Scores) -> Scores:
 
 
 def bm25_among(counts: Scores, lengths: Scores) -> Scores:
-    """Return the BM25 of each candidate as if the candidates were the whole corpus.
+    """Return the BM25 of each candidate, with the candidates as the whole corpus.
 
-    A word that nearly all candidates hold says nothing of which of them answers, however rare it is in
+    A word that nearly all candidates contain does not show which of them answers, however rare it is in
     the corpus.
     """
     if not counts.size:
@@ -199,7 +200,7 @@ def rarity(counts: Scores) -> Scores:
 
 
 def feedback_scores(dense: Scores, vectors: Vectors, ranked: Sequence[int]) -> Scores:
-    """Return dense scores as a query moved towards its first hits would give them, up to a constant.
+    """Return the dense scores of a query moved towards its first hits, up to a constant.
 
     Rocchio's formula (1971) without negative examples: cos(q + w * mean, x) is proportional to
     dense + w * mean . x, so the query's own vector is not needed. `ranked` are indices of the first hits.

@@ -1,4 +1,4 @@
-"""The rerankers: a chat model, a cross-encoder, the reader or none, as `retrieval.reranker` names them."""
+"""The rerankers that `retrieval.reranker` names: a chat model, a cross-encoder, the reader, or none."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from adaptive_rag.state import Candidate
 from adaptive_rag.text.reading import passage_of
 from adaptive_rag.text.vectors import Scores, min_max
 
-# Candidates that are read for each passage of the answer: by a chat model, by a cross-encoder.
+# Candidates read for each passage of the answer, by a chat model and by a cross-encoder.
 MODEL_READS, CROSS_ENCODER_READS = 2, 3
-# Of the user's context, in characters: the passage must keep its place among the tokens of a pair.
+# Most characters of the user's context: the pair must have tokens left for the passage.
 CONTEXT_CHARACTERS = 400
 
 
 def keep_order(request: RerankRequest) -> Asking[list[Candidate]]:
-    """Leave the candidates as the search fused them."""
+    """Keep the order of the search."""
     yield from ()
     return list(request.candidates)
 
@@ -34,7 +34,7 @@ def score_locally(request: RerankRequest) -> Asking[list[Candidate]]:
 
 
 def score_if_planned(request: RerankRequest) -> Asking[list[Candidate]]:
-    """Let a chat model score the first candidates in one call, where the planned calls leave room."""
+    """Let a chat model score the first candidates in one call, if the planned calls leave room for it."""
     return (yield from _score_once(request, because=request.locally_because))
 
 
@@ -44,22 +44,23 @@ def score_together(request: RerankRequest) -> Asking[list[Candidate]]:
 
 
 def score_one_by_one(request: RerankRequest) -> Asking[list[Candidate]]:
-    """Let a chat model score each of the first candidates in a call of its own, all at once."""
+    """Let a chat model score each of the first candidates in its own call, all calls at once."""
     read = _first(request, MODEL_READS)
     told = request.context or request.no_context
     replies = yield [
         ask_to_score(request.question, told, [c], scoring=request.scoring, by_setting=True) for c in read
     ]
-    # A model's scale and the local one do not mix: where one call failed, none counts.
+    # The model's scale and the local one do not mix: if one call failed, no reply counts.
     scores = [reply.result.scores[0] for reply in replies if reply.result is not None]
     return _ranked(request, read, scores if len(scores) == len(read) else [])
 
 
 def cross_encode(request: RerankRequest) -> Asking[list[Candidate]]:
-    """Let a cross-encoder read the first candidates; where none is or it fails, the search's order stands.
+    """Let a cross-encoder score the first candidates; if it is missing or fails, keep the search's order.
 
-    relevance = 10 * (weight * cross-encoder + (1 - weight) * fused), the first 0-1, the second min-max
-    scaled, and the weight 0.6 by default. Why there is none stands in the trace, and once in a warning.
+    relevance = 10 * (weight * cross-encoder + (1 - weight) * fused). The cross-encoder's score is 0-1, the
+    fused score is min-max scaled, and the weight is 0.6 by default. A failure is reported in the trace, and
+    once as a warning.
     """
     read = _first(request, CROSS_ENCODER_READS)
     try:
@@ -76,9 +77,9 @@ def cross_encode(request: RerankRequest) -> Asking[list[Candidate]]:
 
 
 def read_together(request: RerankRequest) -> Asking[list[Candidate]]:
-    """Let the reader read the first candidates together with the question.
+    """Let the reader score the first candidates together with the question.
 
-    relevance is as `cross_encode` has it, of the chance that the passage answers.
+    relevance is computed as in `cross_encode`, from the probability that the passage answers.
     """
     read = _first(request, CROSS_ENCODER_READS)
     reading = load_reader(request.reader).read(_pair_text(request), [passage_of(each) for each in read])
@@ -100,10 +101,10 @@ RERANKERS: dict[str, Rerank] = {
 
 
 def check_calls(context: Context) -> None:
-    """Refuse a setting whose calls no budget of this size can hold.
+    """Raise an error if the budget is too small for the calls of the pointwise reranker.
 
     Raises:
-        ConfigurationError: scoring one by one would never be done.
+        ConfigurationError: candidates could never be scored one by one.
     """
     steps = context.models.steps
     asks = context.has_model() and context.uses("rerank") and "score" in steps
@@ -131,13 +132,13 @@ def _pair_text(request: RerankRequest) -> str:
 
 
 def _say(who: str) -> Asking[None]:
-    """Put into the trace who scored; no chat model is asked."""
+    """Record in the trace what scored the candidates; no chat model is called."""
     yield [ask_to_score("", "", [], locally_because=who)]
 
 
 def _mixed_with_search(request: RerankRequest, read: list[Candidate], scores: Scores) -> list[Candidate]:
-    """Return candidates by what a model that reads them says, 0-1, and by the search."""
-    # Scaled over all candidates: among the first ones alone the last would seem to be worth nothing.
+    """Return candidates ranked by a model's scores, 0-1, mixed with the scores of the search."""
+    # Scaled over all candidates: if scaled over the first ones only, the last of them would be worth nothing.
     fused = min_max(np.array([c["scores"]["fused"] for c in request.candidates]))[: len(read)]
     weight = request.scoring.weight
     mixed = 10 * (weight * scores + (1 - weight) * fused)

@@ -1,4 +1,4 @@
-"""Scores of candidates: how a chat model is asked for them, and how they are joined with the local ones."""
+"""Scores candidates with a chat model, and joins its scores with the local ones."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from adaptive_rag.search.fusion import with_scores
 from adaptive_rag.state import Candidate
 from adaptive_rag.text.reading import Reader
 
-# Characters of passage text in a prompt: every candidate is in it, and relevance shows in few sentences.
+# Characters of passage text in a prompt. It contains every candidate; a few sentences show the relevance.
 SCORING_BUDGET = 8_000
-# Candidates that a model gave at least this much of 10 stay, even if the later search missed them.
+# Candidates that a model scored at least this much of 10 are kept, even if the later search missed them.
 WORTH_KEEPING = 5.0
 AS_BY_DEFAULT = ScoringSettings()
-# Scores of both kinds that are needed to translate one scale into the other.
+# Least number of candidates with both scores for mapping one scale to the other.
 COMMON = 3
 
 
@@ -34,7 +34,7 @@ class PassageScores(BaseModel):
 
 @dataclass(frozen=True)
 class RerankRequest:
-    """A question, the context it is asked in, and its candidates, best first by `scores["fused"]`."""
+    """A question, its context, and its candidates, best first by `scores["fused"]`."""
 
     question: str
     context: str
@@ -42,19 +42,19 @@ class RerankRequest:
     k: int
     # scores all candidates without a model, 0-10
     score_locally: Callable[[], list[float]]
-    # what a chat model is told in place of an empty context
+    # the text for a chat model in place of an empty context
     no_context: str = ""
-    # how a chat model is asked, and what its scores count
+    # how a chat model is asked, and the weight of its scores
     scoring: ScoringSettings = AS_BY_DEFAULT
-    # what `cross-encoder` loads
+    # the model that `cross-encoder` loads
     model: str = ""
-    # what `reader` asks; by its name or live, None for the shipped one
+    # the reader that `reader` uses, by name or as an object; None for the shipped one
     reader: str | Reader | None = None
-    # why `auto` is not to ask a chat model; empty where it may
+    # why `auto` must not call a chat model; empty if it may
     locally_because: str = ""
 
 
-# A reranker yields what it asks a chat model, and returns the candidates, best first.
+# A reranker yields requests to a chat model, and returns the candidates, best first.
 Rerank: TypeAlias = Callable[[RerankRequest], Asking[list[Candidate]]]
 
 
@@ -68,9 +68,9 @@ def ask_to_score(
     by_setting: bool = False,
     locally_because: str = "",
 ) -> Request[PassageScores]:
-    """Ask the model for one score a candidate, all in one call; `budget` counts characters of passages.
+    """Ask the model for one score per candidate, all in one call; `budget` counts characters of passages.
 
-    With `scoring.missing` a reply for one candidate that holds no number counts that much.
+    If `scoring.missing` is set, it is the score for a reply on a single candidate that contains no number.
     """
     n, lowest = len(candidates), scoring.lowest
 
@@ -118,7 +118,7 @@ def ask_to_score(
 
 
 def early_scores(candidates: Sequence[Candidate], replies: Sequence[Reply[Any]]) -> list[Candidate]:
-    """Return the candidates with the scores that a model gave them early; none where it gave none."""
+    """Return the candidates with the scores that a model gave them early; empty if it gave none."""
     return [
         with_scores(candidate, judged=score)
         for reply in replies
@@ -128,7 +128,7 @@ def early_scores(candidates: Sequence[Candidate], replies: Sequence[Reply[Any]])
 
 
 def add_missed(candidates: Sequence[Candidate], scored: Sequence[Candidate]) -> list[Candidate]:
-    """Return the candidates, and those that a model scored well early and the search then missed."""
+    """Return the candidates, plus those that a model scored well early but the search then missed."""
     present = {candidate["id"] for candidate in candidates}
     missed = [c for c in scored if c["id"] not in present and c["scores"]["judged"] >= WORTH_KEEPING]
     return [*candidates, *missed]
@@ -142,11 +142,11 @@ def join_scores(
 ) -> list[float]:
     """Return the weighted mean of the model's score and the local one, 0 to 10.
 
-    The local one counts too since whole numbers tie often. A model's score and the local one of one question
-    change nothing for another.
+    The local score counts too, because the model's whole numbers often tie. The scores of one question do
+    not affect another question.
 
-    Where the model gave none, the local score is brought to its scale by the straight line that fits the
-    candidates which have both; it may not rise above what the model gave its best.
+    If the model gave no score, the local score is mapped to the model's scale by a straight line, which is
+    fitted to the candidates that have both. The result may not exceed the model's highest score.
 
     `local` are the candidates' scores without a model; `scored` have the model's as `scores["judged"]`.
     """
@@ -162,7 +162,7 @@ def join_scores(
 
 
 def by_relevance(candidates: Sequence[Candidate], scores: Sequence[float]) -> list[Candidate]:
-    """Return the candidates that have a score, with their relevance, best first."""
+    """Return the candidates that have a score, with it as their relevance, best first."""
     scored = [with_scores(c, relevance=score) for c, score in zip(candidates, scores, strict=False)]
     return sorted(scored, key=lambda candidate: -candidate["scores"]["relevance"])
 
@@ -173,7 +173,7 @@ def _line(both: Sequence[tuple[float, float]]) -> tuple[float, float, float]:
         return 1.0, 0.0, 10.0
     x, y = np.array(both).T
     slope, start = np.polyfit(x, y, 1) if len(both) >= COMMON and np.ptp(x) >= 1e-6 else (0.0, 0.0)
-    # Where the model disagrees with the local order, the local score says nothing about its own.
+    # If the model disagrees with the local order, the local score does not predict the model's.
     if slope <= 0:
         slope, start = 0.0, y.mean()
     return float(slope), float(start), float(y.max())

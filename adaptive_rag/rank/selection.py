@@ -1,4 +1,4 @@
-"""Selects a set that is relevant and says different things: locally, or by the chat model's choice."""
+"""Selects relevant and diverse passages: locally, or by the chat model's choice."""
 
 from __future__ import annotations
 
@@ -16,26 +16,27 @@ from adaptive_rag.llm.request import Asking, Request
 from adaptive_rag.state import Candidate
 from adaptive_rag.text.vectors import Scores, Vectors, cosines, min_max
 
-# Candidates that a model chooses from, for each that it is to choose, and characters of their texts.
+# Candidates that a model reads for each one it chooses, and the characters of all their texts.
 MODEL_READS = 2
 SELECTION_BUDGET = 8_000
-# Two relevant texts say the same with probability one half near a cosine of SAME, and surely above it.
-# Read off one collection of one-sentence opinions in the embedded model; another model needs its own.
+# Two relevant texts say the same with probability one half at a cosine near SAME, and surely well above it.
+# Measured on one collection of one-sentence opinions with the embedded model; other models need other values.
 SAME, SOFTNESS = 0.82, 0.04
-DISCOUNT = 0.6  # what a text that says the same again loses of its worth
-# Below it diversity costs relevance where passages do not overlap; at it, only near-repeats step back.
+DISCOUNT = 0.6  # share of its worth that a text loses if it repeats another
+# With a lower weight, diversity costs relevance even if passages do not overlap; with this one, only
+# near-repeats move back.
 MMR_WEIGHT = 0.95
-SHARPNESS = 3.0  # relevance is raised to it: how strictly relevance goes before novelty
+SHARPNESS = 3.0  # exponent of relevance: how strictly relevance comes before novelty
 
 Selector: TypeAlias = Callable[[Vectors, Sequence[float], int], list[int]]
 
 
 def cover(vectors: Vectors, relevance: Sequence[float], k: int) -> list[int]:
-    """Return the indices of k items, each the best by relevance times what is still unsaid of it.
+    """Return the indices of k items, each the best by relevance times novelty.
 
-    Greedy maximisation of expected alpha-nDCG (Clarke et al., SIGIR 2008): an item is worth
-    relevance^SHARPNESS times, for each item chosen before it, 1 - DISCOUNT * P(both say the same);
-    the probability is a logistic function of their cosine. Only near-paraphrases are held back, so that
+    Greedy maximisation of expected alpha-nDCG (Clarke et al., SIGIR 2008): the worth of an item is
+    relevance^SHARPNESS times 1 - DISCOUNT * P(both say the same) for each item chosen before it; the
+    probability is a logistic function of their cosine. Only near-paraphrases are held back, so that
     items on the same topic do not crowd each other out as they do in maximal marginal relevance.
     """
     worth = _scaled(relevance) ** SHARPNESS
@@ -53,7 +54,7 @@ def maximal_marginal_relevance(
 ) -> list[int]:
     """Return the indices of k items, each the best by weight * relevance - (1 - weight) * redundancy.
 
-    Redundancy is the greatest cosine with an item chosen before. Carbonell and Goldstein, SIGIR 1998.
+    Redundancy is the highest cosine with an item chosen before. Carbonell and Goldstein, SIGIR 1998.
     """
     scaled = _scaled(relevance)
     redundancy = np.zeros(len(scaled))
@@ -67,10 +68,10 @@ def maximal_marginal_relevance(
 def facility_location(
     vectors: Vectors, relevance: Sequence[float], k: int, *, weight: float = 0.7
 ) -> list[int]:
-    """Return the indices of k items that are relevant and stand for the relevant mass of all of them.
+    """Return the indices of k items that are relevant and represent all relevant items.
 
-    Greedy for weight * relevance + (1 - weight) * gain in sum_i relevance_i * max_j cos(i, j), scaled to
-    the best gain; a monotone submodular function (Lin and Bilmes, ACL 2011).
+    Greedy for weight * relevance + (1 - weight) * gain in sum_i relevance_i * max_j cos(i, j), with the gain
+    min-max scaled. The sum is a monotone submodular function (Lin and Bilmes, ACL 2011).
     """
     scaled = _scaled(relevance)
     similarity = np.maximum(cosines(vectors, vectors), 0)
@@ -93,7 +94,7 @@ def _scaled(relevance: Sequence[float]) -> Scores:
 
 
 def _greedy(k: int, worth: Callable[[], Scores], chosen_one: Callable[[int], object]) -> list[int]:
-    """Choose k items, each the one that is worth most then; `chosen_one` is told of each."""
+    """Choose k items, each time the one with the highest worth; `chosen_one` is called with each."""
     chosen: list[int] = []
     for _ in range(min(k, len(worth()))):
         value = worth()
@@ -124,14 +125,14 @@ def select(
     selection: Selection,
     characters: int | None = None,
 ) -> Asking[tuple[list[Candidate], bool]]:
-    """Return the set that a model chose, where the setting asks for it and it did; else the local one.
+    """Return the set that a model chose, if the setting asks for it and the model replied, or the local set.
 
     A model's choice is filled up from the local one. The second value says whether the set is the model's.
-    `characters` of each text are shown to it; None shows what fits.
+    `characters` of each text are shown to the model; None shows what fits.
     """
     if selection != "model":
         return local, False
-    # What was selected locally is always among what the model reads.
+    # The model always reads the local selection too.
     ids = {candidate["id"] for candidate in local}
     read = [*local, *(c for c in candidates if c["id"] not in ids)][: MODEL_READS * len(local)]
     [reply] = yield [ask_to_select(question, cut_texts(read, characters), len(local))]
@@ -148,7 +149,7 @@ def ask_to_select(
     n = len(candidates)
 
     def check(result: PassageChoice) -> PassageChoice:
-        """Drop numbers that name no passage; a choice of nothing else is refused."""
+        """Drop numbers that name no passage; raise ValueError if none remain."""
         named = [number for number in result.passages if 1 <= number <= n]
         if not named:
             raise ValueError(f"passages are numbered 1 to {n}, got {result.passages!r}")

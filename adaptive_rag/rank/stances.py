@@ -1,6 +1,6 @@
-"""The sides of a debate, told from words: of a viewpoint's label, of a question, of a sentence.
+"""Finds the sides of a debate by words: in a viewpoint's label, a question or a sentence.
 
-agreement.py tells which side a passage takes.
+agreement.py decides which side a passage takes.
 """
 
 from __future__ import annotations
@@ -10,17 +10,17 @@ from typing import Literal
 
 Side = Literal["for", "against"]
 
-# The labels of viewpoints that are given to chunks.
+# The viewpoint labels for chunks.
 FOR, AGAINST = "benefits and arguments for", "risks and arguments against"
 LABELS: dict[Side, str] = {"for": FOR, "against": AGAINST}
 
 
 def any_of(words: str) -> re.Pattern[str]:
-    """Return the pattern that finds one of these words, as "risks?|dangers?" writes them."""
+    """Return a pattern that finds one of these words, written as in "risks?|dangers?"."""
     return re.compile(rf"\b(?:{words})\b", re.IGNORECASE)
 
 
-# Words of a label that name its side: "critics of the plan", "benefits and arguments for".
+# Words that name the side of a label: "critics of the plan", "benefits and arguments for".
 _LABEL_WORDS: dict[Side, re.Pattern[str]] = {
     "against": any_of(
         r"against|oppos\w*|contra|cons?|critic\w*|risks?|danger\w*|concerns?|drawbacks?|disadvantages?|"
@@ -45,7 +45,7 @@ _ASKED_WORDS: dict[Side, re.Pattern[str]] = {
         r"advantages|merits|upsides|pros|like about|liked about|praise[ds]?"
     ),
 }
-# Words of praise and blame; a sentence that has one may stand under a heading of its side.
+# Words of praise and blame; a sentence with one may belong under a heading of its side.
 CUES: dict[Side, re.Pattern[str]] = {
     "against": any_of(
         r"against|oppos\w+|critic\w+|risk\w*|danger\w*|concern\w*|drawback\w*|disadvantage\w*|harm\w*|"
@@ -71,12 +71,12 @@ CUES: dict[Side, re.Pattern[str]] = {
 
 
 def side_of(label: str) -> Side | None:
-    """Return the side that a viewpoint's label names first, None where it names none."""
+    """Return the side that a viewpoint's label names first, or None."""
     found = [(match.start(), side) for side, words in _LABEL_WORDS.items() if (match := words.search(label))]
     return min(found)[1] if found else None
 
 
 def asked_side(question: str) -> Side | None:
-    """Return the one side that a question asks about, None where it asks about both or none."""
+    """Return the side that a question asks about; None if it asks about both or neither."""
     sides = [side for side, words in _ASKED_WORDS.items() if words.search(question)]
     return sides[0] if len(sides) == 1 else None

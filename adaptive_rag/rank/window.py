@@ -1,4 +1,4 @@
-"""How many of the ranked candidates are read: what the caller says, a profile's window, or a budget."""
+"""Chooses how many ranked candidates are read: the caller's `k`, a profile's window, or a budget."""
 
 from __future__ import annotations
 
@@ -13,34 +13,34 @@ from adaptive_rag.search.fusion import IN_DOMAIN, OFF_DOMAIN
 from adaptive_rag.state import Candidate, Complexity, Decision, QueryAnalysis
 from adaptive_rag.text.tokens import count_tokens
 
-# How many passages a profile reads, and tenths by which the question's complexity changes that.
+# How many passages a profile reads, and the factor for the question's complexity, in tenths.
 BASE: dict[Profile, int] = {"conservative": 3, "balanced": 5, "aggressive": 8}
 BY_COMPLEXITY: dict[Complexity, int] = {"basic": 8, "intermediate": 10, "advanced": 13}
-# Tenths by which it changes again in the domain, and outside.
+# Further factors for questions in the domain and outside it, in tenths.
 IN_DOMAIN_TENTHS, OFF_DOMAIN_TENTHS = 11, 7
-# What a low confidence makes of a profile.
+# The profile that is used instead if the confidence is low.
 WIDER: dict[Profile, Profile] = {"conservative": "balanced", "balanced": "aggressive"}
-# Scores that differ by less are the same: a mean of equal numbers may lie above each of them.
+# Scores that differ by less are equal: the computed mean of equal numbers may be above each of them.
 ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
 class ReadingBudget:
-    """How much a strategy reads where neither `k` nor a profile says it: many short, or few long passages."""
+    """How much a strategy reads if neither `k` nor a profile is set: many short or few long passages."""
 
-    # of passage text; four full chunks of 1,000 characters
+    # tokens of passage text: four full chunks of 1,000 characters
     tokens: int = 1000
-    # passages that are read however long they are, and however short
+    # least number of passages, however long they are, and most, however short
     least: int = 4
     most: int = 10
     # whether candidates far below the others are dropped
     drops_weak: bool = True
 
 
-# Tokens of passages that are read without a chat model: as many as the reader takes in. It finds a tenth more
-# of the evidence than with half of them (`python -m benchmarks.real`).
+# Tokens of passages that are read without a chat model: as many as the reader can take. This finds a tenth
+# more of the evidence than half as many (`python -m benchmarks.real`).
 READ_LOCALLY = 2000
-# Of a strategy that names none.
+# The budget of a strategy that sets none.
 READING = ReadingBudget()
 
 
@@ -48,17 +48,17 @@ READING = ReadingBudget()
 class Window:
     """Which candidates may be read, how many of them are, and why."""
 
-    # best first, without those that are dropped
+    # best first, without the dropped ones
     candidates: list[Candidate]
     size: int
     why: str
-    # the score below which candidates were dropped; None where all may be read
+    # the score below which candidates were dropped; None if all may be read
     limit: float | None = None
-    # candidates there were before any was dropped
+    # number of candidates before any was dropped
     found: int = 0
 
     def keep(self, chosen: Sequence[Candidate]) -> tuple[list[Candidate], list[Decision]]:
-        """Return the first of what was chosen among the candidates, and the decisions for the trace."""
+        """Return the chosen candidates that fit into the window, and the decisions for the trace."""
         kept, size = list(chosen[: self.size]), min(self.size, self.found)
         why = self.why if size == self.size else f"{self.why}; no more were found"
         decisions = [Decision(what="window", chosen=size, why=why)]
@@ -73,8 +73,9 @@ def choose_window(
 ) -> Window:
     """Return the window over all candidates of a question, which are given best first.
 
-    Candidates that score under the mean less the standard deviation are dropped; one is kept whatever it
-    scores. `k` is exact. A profile drops in every strategy, a budget where it says so.
+    Candidates that score below the mean minus the standard deviation are dropped, but at least one is kept.
+    If `k` is set, none are dropped. With a profile, every strategy drops weak candidates; with a budget, only
+    if `drops_weak` is set.
     """
     size, why = reading_size(context, analysis, ranked, budget)
     drops = context.k is None and (context.profile is not None or budget.drops_weak)
@@ -91,7 +92,7 @@ def reading_size(
 ) -> tuple[int, str]:
     """Return how many passages are read, and why: by `k`, else by the profile, else by the budget.
 
-    Where no chat model writes the answer, reading costs no tokens, and at least `READ_LOCALLY` are read.
+    Without a chat model, reading costs no tokens, so the budget is at least `READ_LOCALLY` tokens.
     """
     if context.model is None and budget.tokens < READ_LOCALLY:
         budget = replace(budget, tokens=READ_LOCALLY)
@@ -99,12 +100,12 @@ def reading_size(
 
 
 def planned_size(context: Context, analysis: QueryAnalysis, budget: ReadingBudget) -> tuple[int, str]:
-    """Return how many passages are counted on before any is found, and why: else the least that is read."""
+    """Return how many passages to expect before the search, and why; by default the least that is read."""
     return given_size(context, analysis) or (budget.least, "the least that is read")
 
 
 def largest_size(context: Context) -> int:
-    """Return how many passages a question is counted to read at most, whatever it is."""
+    """Return the most passages that any question is expected to read under these settings."""
     if context.k is not None:
         return context.k
     if context.profile is None:
@@ -116,14 +117,14 @@ def largest_size(context: Context) -> int:
 
 
 def given_size(context: Context, analysis: QueryAnalysis) -> tuple[int, str] | None:
-    """Return how many passages the settings ask for, and why; None where they leave it to the budget."""
+    """Return how many passages the settings ask for, and why; None if they leave it to the budget."""
     if context.k is not None:
         return context.k, "k"
     return None if context.profile is None else window_size(context.profile, context, analysis)
 
 
 def window_size(profile: Profile, context: Context, analysis: QueryAnalysis) -> tuple[int, str]:
-    """Return how many passages a profile reads of a question, and why.
+    """Return how many passages a profile reads for a question, and why.
 
     base * complexity rounded half up, then * domain rounded down: 5 * 1.3 = 7, and 7 * 1.1 = 7; 5 * 0.7 = 3.
     """
@@ -157,11 +158,11 @@ def fitting_size(ranked: Sequence[Candidate], budget: ReadingBudget) -> tuple[in
 
 
 def threshold(scores: Sequence[float]) -> float:
-    """Return the score under which a candidate is dropped: the mean less the standard deviation."""
+    """Return the score below which a candidate is dropped: the mean minus the standard deviation."""
     return float(np.mean(scores) - np.std(scores)) if scores else 0.0
 
 
 def ranked_by(candidates: Sequence[Candidate]) -> list[float]:
-    """Return the scores that order the candidates: their relevance, else what the search fused."""
+    """Return the scores that order the candidates: their relevance, else the fused score."""
     found = [candidate["scores"] for candidate in candidates]
     return [scores["relevance"] if "relevance" in scores else scores["fused"] for scores in found]

@@ -1,1 +1,1 @@
-"""Queries -> candidates: search and fusion."""
+"""From queries to candidates: search and score fusion."""

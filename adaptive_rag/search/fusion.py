@@ -1,4 +1,4 @@
-"""Joins scores into rankings: by vector and by words, of several branches, of two strategies."""
+"""Fuses scores and rankings: of vector and words, of several branches, and of two strategies."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from adaptive_rag.text.vectors import Scores, min_max
 
 RRF_K = 60  # Cormack, Clarke and Buettcher (SIGIR 2009)
 
-# Alpha, the weight of the vector score, is a straight line from a question whose words tell nothing apart to
-# one whose words single out a chunk. Chosen by cross-validation over data sets; words always count a little.
+# Alpha, the weight of the vector score, falls linearly from questions whose words do not distinguish chunks
+# to those whose words single out one. Chosen by cross-validation over data sets; words always count a little.
 ALPHA_START, ALPHA_SLOPE = 1.0, 0.6
 HIGHEST_ALPHA = 0.95
 IN_DOMAIN_ALPHA = 0.8
 OPINION_ALPHA = 0.8
-# Alpha by intent, and by whether an ontology has the question in its domain or outside it; the bounds hold
-# for a caller's own entries too. Intents that are not in it leave alpha to the words.
+# Alpha by intent, and by whether an ontology places the question in its domain or outside. The bounds also
+# apply to a caller's own entries. For intents that are not in the table, the words decide.
 ALPHA_TABLE: dict[AlphaKey, float] = {
     "technical": 0.5,
     "procedural": 0.5,
@@ -29,16 +29,16 @@ ALPHA_TABLE: dict[AlphaKey, float] = {
     "off-domain": 0.5,
 }
 ALPHA_BOUNDS = 0.3, 0.9
-# Domain relevance above which a question is in the domain, and under which it is outside.
+# Domain relevance above which a question is in the domain, and below which it is outside.
 IN_DOMAIN, OFF_DOMAIN = 0.8, 0.3
-# The ranks with which the best hit by words is compared: near enough to compete, not the runner-up alone.
+# The ranks that the best hit by words is compared with: near enough to compete, and not just the runner-up.
 RIVALS = slice(4, 10)
-# What the branches of a fan-out count together, beside the question's own search.
+# Total weight of the branches of a fan-out; the question's own search has weight 1.
 BRANCH_WEIGHT = 0.5
 
 
 def reciprocal_rank(scores: Scores) -> Scores:
-    """Return 1 / (60 + rank) for each score, the best having rank 1."""
+    """Return 1 / (60 + rank) for each score; the best has rank 1."""
     ranks = np.empty(len(scores))
     ranks[np.argsort(-scores, kind="stable")] = np.arange(1, len(scores) + 1)
     return np.asarray(1 / (RRF_K + ranks))
@@ -60,7 +60,7 @@ def fuse(candidates: Sequence[Candidate], *, method: Fusion, alpha: float) -> li
 
 
 def word_scores(candidates: Sequence[Candidate]) -> Scores:
-    """Return the score by words of each candidate: BM25 with TF-IDF where there is one, else BM25."""
+    """Return the word score of each candidate: BM25 combined with TF-IDF if present, else BM25."""
     found = [candidate["scores"] for candidate in candidates]
     return np.array([scores["words"] if "words" in scores else scores["sparse"] for scores in found])
 
@@ -72,12 +72,12 @@ def order_by(fused: Scores, candidates: Sequence[Candidate]) -> list[Candidate]:
 
 
 def word_margin(sparse: Scores) -> float:
-    """Return how far the best hit by words stands above its rivals, as a share of its score.
+    """Return how far the best hit by words is above its rivals, as a share of its score.
 
-    Near 1 the question's words single out one chunk; near 0 many chunks hold them, and which one answers
-    is for the meaning to say. Where fewer than ten chunks hold any of the words there are no rivals to
-    stand above: a question in other words than its answer meets a stray word at best, and the margin is 0.
-    A measure of query clarity after retrieval, as in Shtok et al. (TOIS 2012).
+    Near 1, the question's words single out one chunk. Near 0, many chunks contain them, and the vectors
+    must decide which one answers. If fewer than ten chunks contain any of the words, the margin is 0: a
+    question phrased in other words than its answer matches at most stray words, and there are no rivals.
+    This is a measure of query clarity after retrieval, as in Shtok et al. (TOIS 2012).
     """
     positive = np.sort(sparse[sparse > 0])[::-1]
     if len(positive) < RIVALS.stop:
@@ -88,7 +88,7 @@ def word_margin(sparse: Scores) -> float:
 def choose_alpha(sparse: Scores, analysis: QueryAnalysis) -> tuple[float, str]:
     """Return alpha for a question's candidates, and why.
 
-    Where an ontology knows the question's terms (relevance above 0.8) the vector score counts at least 0.8.
+    If an ontology knows the question's terms (relevance above 0.8), alpha is at least 0.8.
     """
     margin = word_margin(sparse)
     alpha = ALPHA_START - ALPHA_SLOPE * margin
@@ -101,9 +101,9 @@ def choose_alpha(sparse: Scores, analysis: QueryAnalysis) -> tuple[float, str]:
 def alpha_by_intent(
     analysis: QueryAnalysis, own: Mapping[AlphaKey, float] | None = None
 ) -> tuple[float, str] | None:
-    """Return alpha by the question's intent and domain, and why; None where the table has neither.
+    """Return alpha by the question's intent and domain, and why; None if the table has neither.
 
-    Where both have an entry, alpha is their mean. `own` entries replace those of the table. A relevance
+    If both have an entry, alpha is their mean. Entries of `own` replace those of the table. A relevance
     that no ontology measured is 0.5, which is neither in the domain nor outside.
     """
     relevance = analysis["domain_relevance"]
@@ -121,7 +121,7 @@ def alpha_by_intent(
 
 
 def bound_alpha(alpha: float, why: str) -> tuple[float, str]:
-    """Return alpha within the bounds of the table, and why it is what it is."""
+    """Return alpha within the bounds of the table, and the reason."""
     low, high = ALPHA_BOUNDS
     bounded = min(max(alpha, low), high)
     return bounded, why if bounded == alpha else f"{why}, held between {low} and {high}"
@@ -130,9 +130,9 @@ def bound_alpha(alpha: float, why: str) -> tuple[float, str]:
 def join_branches(hits: Sequence[Hit]) -> list[Candidate]:
     """Return the candidates of all branches, best first, each chunk once.
 
-    The first branch asks the question itself: its fused score counts whole, the mean of the other
-    branches' (0 where one did not find the chunk) counts BRANCH_WEIGHT. Keeping the best score of any
-    branch instead lets a sub-question that went astray fill the ranks.
+    The first branch searches for the question itself, and its fused score has weight 1. The mean of the
+    other branches' scores (0 where a branch did not find the chunk) has weight BRANCH_WEIGHT. If the best
+    score of any branch were kept instead, a sub-question that went astray could fill the top ranks.
     """
     ordered = sorted(hits, key=lambda hit: hit["order"])
     if not ordered:
@@ -160,9 +160,9 @@ def fuse_rankings(
     name: str = "hedged",
     smoothing: int = RRF_K,
 ) -> list[Candidate]:
-    """Join rankings by weighted reciprocal rank, weight / (smoothing + rank), as `scores[name]`.
+    """Fuse rankings by weighted reciprocal rank, weight / (smoothing + rank), as `scores[name]`.
 
-    A chunk's other scores are those of its first ranking.
+    The other scores of a chunk come from the first ranking that contains it.
     """
     fused: dict[str, Candidate] = {}
     for ranking, weight in zip(rankings, weights, strict=True):
@@ -174,5 +174,5 @@ def fuse_rankings(
 
 
 def with_scores(candidate: Candidate, **scores: float) -> Candidate:
-    """Return a copy of a candidate that carries further scores."""
+    """Return a copy of a candidate with additional scores."""
     return {**candidate, "scores": {**candidate["scores"], **scores}}

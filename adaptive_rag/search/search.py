@@ -1,4 +1,4 @@
-"""Asks a source for candidates and fuses their scores."""
+"""Searches a source for candidates and fuses their scores."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from adaptive_rag.text.vectors import Scores
 
 POOL = 50  # candidates by vector and by words, each
 PLAIN_ALPHA = 0.5
-# Passages that are counted on where no k is set: the most that a strategy reads.
+# Number of passages assumed if no k is set: the most that a strategy reads.
 PLANNED = 24
-# What a trace keeps: how many candidates, and what of each.
+# How many candidates a trace keeps, and which keys of each.
 TRACED, TRACED_KEYS = 20, ("id", "source", "page", "scores", "labels")
 
 
@@ -30,7 +30,7 @@ def search(
     analysis: QueryAnalysis,
     plan: SearchPlan | None = None,
 ) -> tuple[list[Candidate], Decision]:
-    """Return the fused candidates of one search, best first, and how the scores were weighed."""
+    """Return the fused candidates of one search, best first, and how the scores were weighted."""
     settings = context.retrieval
     method = settings.fusion if context.uses("fusion") else "dense"
     views = WEIGHTS_BY_INTENT[analysis["intent"]] if settings.qa_views else None
@@ -55,11 +55,11 @@ def search(
 
 
 def pool_size(context: Context) -> int:
-    """Return how many candidates a query brings by vector and by words, each."""
+    """Return how many candidates a query retrieves by vector, and as many by words."""
     pool = context.retrieval.pool
     if pool is not None:
         return pool * (context.k or PLANNED)
-    # Without k there are at least twice as many candidates as any strategy's budget reads.
+    # Without k, there are at least twice as many candidates as any strategy reads.
     return max(POOL, 3 * (context.k or 0))
 
 
@@ -68,8 +68,8 @@ def weigh(
 ) -> tuple[float, str]:
     """Return alpha, the weight of the vector score, and why.
 
-    What the caller set comes first; then the table by intent, where a setting asks for it; then what a
-    step planned; then what the question's words are worth.
+    The caller's setting comes first, then the table by intent if the settings ask for it, then the plan
+    of an earlier step, and last the value computed from the word scores.
     """
     settings = context.retrieval
     if settings.alpha is not None:
@@ -89,7 +89,7 @@ def weigh(
 
 
 def prepare(source: ChunkSource, texts: Sequence[str], also_compared: Sequence[str] = ()) -> None:
-    """Tell a source what will be searched and compared next, so that it works while the graph goes on."""
+    """Tell a source what will be searched and compared next, so that it can start while the graph runs."""
     if isinstance(source, PreparesSearch):
         source.prepare(texts, also_compared)
 
@@ -102,15 +102,15 @@ def sum_scores(
     only: Literal["dense", "sparse"] | None = None,
     views: ViewWeights | None = None,
 ) -> list[Candidate]:
-    """Return the candidates of several queries that ask for one thing, their scores summed.
+    """Return the candidates of several queries for the same thing, with their scores summed.
 
-    Summing raw scores before fusing keeps one scale: a mean of cosines is the cosine with the mean of the
-    texts, and a sum of BM25 is the BM25 of all their words. A chunk that only one query found is compared
-    with the others too where the source can do that; else it gets the lowest score that they gave.
+    Summing raw scores before fusion keeps one scale: a mean of cosines is the cosine with the mean of the
+    texts, and a sum of BM25 is the BM25 of all their words. A chunk that only one query found is also
+    compared with the other queries if the source can do that; otherwise it gets their lowest score.
 
-    `limit` counts the candidates of each query by vector and by words, each. With `only` the best `limit`
-    by that score alone are candidates; the other score may merely help to order them. With `views` the
-    vector score of a question-answer pair is the weighted mean of its views.
+    `limit` is the number of candidates of each query by vector, and as many by words. With `only`, just
+    the best `limit` by that score are candidates; the other score may only help to order them. With
+    `views`, the vector score of a question-answer pair is the weighted mean of its views.
     """
     found = source.search([query["text"] for query in queries], limit=limit)
     if views is not None:
@@ -125,7 +125,7 @@ def sum_scores(
         dense += query.get("dense", 1.0) * _column(candidates, "dense", row)
         sparse += query.get("sparse", 1.0) * _column(candidates, "sparse", row)
     compared = [query for query in queries if query.get("dense", 1.0)]
-    # The views of a pair are compared by the search alone.
+    # Only the search itself compares the views of a pair.
     if len(compared) > 1 and row and views is None and isinstance(source, ComparesTexts):
         cosines = source.similarities([query["text"] for query in compared], list(row))
         dense = np.array([query.get("dense", 1.0) for query in compared]) @ cosines
@@ -139,12 +139,12 @@ def sum_scores(
 
 
 def summarise(candidates: Sequence[Candidate]) -> list[dict[str, Any]]:
-    """Return the first candidates as a trace keeps them."""
+    """Return the first candidates in the form that a trace keeps."""
     return [{key: value for key, value in c.items() if key in TRACED_KEYS} for c in candidates[:TRACED]]
 
 
 def _column(candidates: Sequence[Candidate], score: str, row: dict[str, int]) -> Scores:
-    """Return one score of every row; a row that this query did not find can score no more than its last."""
+    """Return one score for every row; a row that this query did not find gets its lowest score."""
     found = {candidate["id"]: candidate["scores"][score] for candidate in candidates}
     floor = min(found.values(), default=0.0)
     return np.array([found.get(id_, floor) for id_ in row])

@@ -1,4 +1,4 @@
-"""Compares a query with two views of a question-answer pair, between search and fusing."""
+"""Weighs the views of question-answer pairs in the vector score, between search and fusion."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from adaptive_rag.state import Candidate, Intent
 
 @dataclass(frozen=True)
 class ViewWeights:
-    """How much each view of a pair counts: question and answer in one text, and either alone."""
+    """Weights of the views of a pair: question and answer as one text, the question, and the answer."""
 
     pair: float
     question: float = 0.0
@@ -22,8 +22,8 @@ PAIR_ALONE = ViewWeights(pair=1.0)
 WITH_QUESTION = ViewWeights(pair=0.6, question=0.3)
 WITH_ANSWER = ViewWeights(pair=0.6, answer=0.4)
 
-# Who looks something up asks as the pair's question does; who wants something solved tells what the answer
-# deals with. A comparison is about two pairs, and like neither side of one.
+# Someone who looks up a fact asks like the question of a pair. Someone with a problem describes what the
+# answer deals with. A comparison concerns two pairs, and resembles neither side of one.
 WEIGHTS_BY_INTENT: dict[Intent, ViewWeights] = {
     "factual": WITH_QUESTION,
     "conceptual": WITH_QUESTION,
@@ -35,10 +35,10 @@ WEIGHTS_BY_INTENT: dict[Intent, ViewWeights] = {
 
 
 def weigh_views(candidates: Sequence[Candidate], weights: ViewWeights) -> list[Candidate]:
-    """Return the candidates, the dense score of each pair being the weighted mean of its views.
+    """Return the candidates, with the weighted mean of the views as the dense score of each pair.
 
-    A mean of cosines stays comparable with the cosine of a chunk that is no pair. The cosine with the pair
-    as one text is kept as `scores["dense_pair"]`; chunks without the views' scores stay as they are.
+    A mean of cosines stays comparable with the cosine of a chunk that is not a pair. The cosine with the
+    pair as one text is kept as `scores["dense_pair"]`. Chunks without scores of views are not changed.
     """
     return [_weighed(candidate, weights) for candidate in candidates]
 

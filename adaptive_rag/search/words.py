@@ -1,4 +1,4 @@
-"""Scores by words made in memory: BM25Okapi over every chunk of a source, and TF-IDF beside any BM25."""
+"""Word scores computed in memory: BM25Okapi over all chunks of a source, and TF-IDF to add to any BM25."""
 
 from __future__ import annotations
 
@@ -18,25 +18,26 @@ from adaptive_rag.source import ListsChunks, SearchesChunks
 from adaptive_rag.state import Candidate, Chunk, Query
 from adaptive_rag.text.vectors import Scores, min_max
 
-# Chunks of which every one is scored for every question. So many of 760 characters take 1.4 s to read and
-# 180 MB to hold, for TF-IDF 2.9 s and 85 MB more, and a search 0.6 s; a tenth of them takes a tenth of it.
+# Most chunks for BM25Okapi, which scores every chunk for every question. This many chunks of 760 characters
+# take 1.4 s to read and 180 MB of memory, 2.9 s and 85 MB more for TF-IDF, and 0.6 s per search; a tenth of
+# them takes a tenth of that.
 OKAPI_UP_TO = 20_000
-# A pasted page as a query would take seconds; its first words decide.
+# A pasted page as a query would take seconds; only its first words are used.
 WORDS_PER_QUERY = 128
 
 
 class OkapiWords:
-    """The words of all chunks, in lower case and cut at blanks, as BM25Okapi of rank-bm25 scores them.
+    """BM25Okapi of rank-bm25 over the words of all chunks, in lower case and split at blanks.
 
     Robertson et al., Okapi at TREC-3 (1994), in the variant of Trotman et al. (2014): the idf of a word that
-    over half of the chunks hold is a quarter of the mean idf. The constants are that package's own.
+    over half of the chunks contain is a quarter of the mean idf. The constants are the package's defaults.
     """
 
     def __init__(self, chunks: Iterable[Chunk]) -> None:
         texts = {chunk["id"]: chunk["text"] for chunk in chunks}
         self._texts = texts
         self._row = {id_: row for row, id_ in enumerate(texts)}
-        # an empty text is one empty word: BM25Okapi divides by the number of words
+        # an empty text becomes one empty word: BM25Okapi divides by the number of words
         words = [text.lower().split() or [""] for text in texts.values()]
         self._bm25 = BM25Okapi(words) if words else None
 
@@ -48,7 +49,7 @@ class OkapiWords:
         if self._bm25 is None:
             return np.zeros(len(ids))
         scores = np.asarray(self._bm25.get_scores(query.lower().split()[:WORDS_PER_QUERY]))
-        # a chunk that was added since, by another process, is scored from the next question on
+        # a chunk that another process has added meanwhile is scored from the next question on
         return np.array([scores[self._row[id_]] if id_ in self._row else 0.0 for id_ in ids])
 
     @cached_property
@@ -58,7 +59,7 @@ class OkapiWords:
 
 
 class TfidfWords:
-    """The TF-IDF of some texts by id, from scikit-learn's TfidfVectorizer; the idf is that of these texts."""
+    """TF-IDF of some texts by id, with scikit-learn's TfidfVectorizer; the idf is that of these texts."""
 
     def __init__(self, texts: dict[str, str]) -> None:
         from sklearn.feature_extraction.text import TfidfVectorizer
@@ -66,7 +67,7 @@ class TfidfWords:
         self._row = {id_: row for row, id_ in enumerate(texts)}
         self._vectorizer = TfidfVectorizer()
         words = self._vectorizer.build_analyzer()
-        # of texts without a word there is nothing to fit
+        # texts without any word cannot be fitted
         self._matrix = (
             self._vectorizer.fit_transform(texts.values()) if any(map(words, texts.values())) else None
         )
@@ -77,19 +78,19 @@ class TfidfWords:
         known = [(place, self._row[id_]) for place, id_ in enumerate(ids) if id_ in self._row]
         if self._matrix is not None and known:
             places, rows = map(list, zip(*known, strict=True))
-            # both are of unit length
+            # both have unit length
             found[:, places] = (self._vectorizer.transform(queries) @ self._matrix[rows].T).toarray()
         return found
 
 
 class EveryChunk:
-    """Searches a source so that every chunk is a candidate, with BM25Okapi in place of the source's BM25."""
+    """Searches a source with every chunk as a candidate, and BM25Okapi in place of the source's BM25."""
 
     def __init__(self, source: object) -> None:
-        """Hold the words of a source, read anew where its version changed.
+        """Read the words of a source, or take them from the cache if its version has not changed.
 
         Raises:
-            ConfigurationError: it cannot list its chunks, or has too many of them.
+            ConfigurationError: the source cannot list its chunks, or has too many.
         """
         self._source = _check_source(source)
         self.words = _words_of(self._source)
@@ -107,10 +108,10 @@ class EveryChunk:
 
 
 def check_lexical(source: object, context: Context) -> None:
-    """Refuse a source that BM25Okapi cannot score, before a chat model is asked.
+    """Raise an error for a source that BM25Okapi cannot score, before any chat model is called.
 
     Raises:
-        ConfigurationError: it cannot list its chunks, or has too many of them.
+        ConfigurationError: the source cannot list its chunks, or has too many.
     """
     if context.retrieval.lexical == "okapi" and context.uses("fusion"):
         _check_source(source)
@@ -121,10 +122,10 @@ def add_tfidf(
 ) -> list[Candidate]:
     """Return the candidates with `scores["words"]` = (1 - share) * BM25 + share * TF-IDF cosine.
 
-    Each is min-max scaled over the candidates. Without `tfidf` the vectorizer is fitted on the candidates,
+    Each is min-max scaled over the candidates. Without `tfidf`, the vectorizer is fitted on the candidates,
     whatever the size of the index: about 14 ms for 100 of 590 characters. All of them share words with the
-    query, so these words weigh less there than among all chunks. With lexical = "okapi" it is fitted on all
-    chunks, once for each version of the index, as BM25Okapi is.
+    query, so these words weigh less than they would among all chunks. With lexical = "okapi" it is fitted on
+    all chunks, once for each version of the index, like BM25Okapi.
     """
     if not candidates:
         return []
@@ -139,13 +140,13 @@ def add_tfidf(
     return [with_scores(candidate, tfidf=cosine, words=score) for candidate, cosine, score in each]
 
 
-# The words of each source that is open, and the version of it that they were read from.
+# The words of each open source, and the version that they were read from.
 _READ: WeakKeyDictionary[ListsChunks, tuple[object, OkapiWords]] = WeakKeyDictionary()
 _LOCK = threading.Lock()
 
 
 def _words_of(source: ListsChunks) -> OkapiWords:
-    # one at a time: the branches of a question wait for the one that reads the words
+    # one thread at a time: the branches of a question wait for the one that reads the words
     with _LOCK:
         version = getattr(source, "version", None)
         read, words = _READ.get(source, (None, None))

@@ -1,1 +1,1 @@
-"""Words, sentences, markers and vectors: what several rooms need."""
+"""Text utilities that several packages share: words, sentences, markers, vectors."""

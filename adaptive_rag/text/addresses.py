@@ -1,4 +1,4 @@
-"""The hosts of addresses, and whether they are this machine."""
+"""Finds the host of an address, and whether it is this machine."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from urllib.parse import urlsplit
 
 
 def host_of(address: str) -> str | None:
-    """Return the host of an address; None where it has none."""
+    """Return the host of an address; None if it has none."""
     try:
         return urlsplit(address).hostname
-    except ValueError:  # brackets that are no IPv6 address
+    except ValueError:  # the brackets contain no IPv6 address
         return None
 
 
 def page_host(origin: str) -> str | None:
-    """Return the host of a web page's origin; None for an extension's, which may be named like a host."""
+    """Return the host of a web page's origin; None for a browser extension, whose id may look like a host."""
     return host_of(origin) if origin.startswith(("http://", "https://")) else None
 
 
 def is_loopback(host: str | None) -> bool:
-    """Tell whether a host's name or address is this machine's own."""
+    """Tell whether a host name or address means this machine."""
     if host == "localhost":
         return True
     try:

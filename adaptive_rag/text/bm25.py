@@ -1,4 +1,4 @@
-"""BM25 as LanceDB and our index in PostgreSQL count it (Robertson and Zaragoza, 2009)."""
+"""BM25 as LanceDB and our PostgreSQL index compute it (Robertson and Zaragoza, 2009)."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ K1, B = 1.2, 0.75
 
 
 def idf(chunks: int, holding: int) -> float:
-    """Return the weight of a word that so many of all chunks hold: the rarer, the more."""
+    """Return the idf of a word that `holding` of all chunks contain; rarer words weigh more."""
     return math.log1p((chunks - holding + 0.5) / (holding + 0.5))

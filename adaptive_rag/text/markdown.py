@@ -1,4 +1,4 @@
-"""What a Markdown page makes of a text: its links, images, tags and code, and where each of them stands."""
+"""Finds what a Markdown page renders as more than text: links, images, tags and code, with their spans."""
 
 from __future__ import annotations
 
@@ -15,54 +15,55 @@ if TYPE_CHECKING:
     from markdown_it.rules_inline import StateInline
 
 _LINE_END = re.compile(r"\r\n?|\n")
-# A parser's time grows with the square of what is opened and never closed: here to a tenth of a second.
+# The parser's time grows with the square of the openings that are never closed; this many take a tenth of a
+# second.
 MOST_OPENINGS = 1000
 _OPENINGS = re.compile(r"[\[<]")
-# Quotes and lists inside one another, deeper than the parser goes.
+# Quotes and lists that are nested deeper than the parser goes.
 _DEEP = re.compile(r"^(?:[ \t]*(?:[>*+-]|\d{1,9}[.)])){50}", re.M)
-# "$a[1]$", "$$x$$", "\(x\)", "\[x\]"; not "$5 and $6", where a blank or a digit stands on the wrong side, nor
-# "$5 [1], in US$", where a bracket is set off.
+# "$a[1]$", "$$x$$", "\(x\)", "\[x\]"; not "$5 and $6", where a blank or a digit is on the wrong side, nor
+# "$5 [1], in US$", where a blank precedes the bracket.
 _FORMULA = re.compile(
     r"\$\$.{1,2000}?\$\$|\\\[.{1,2000}?\\\]|\\\(.{1,500}?\\\)"
     r"|(?<![\\$\w])\$(?=[^\s$])(?:(?!\s\[)[^$\n]){1,200}(?<=[^\s\\])\$(?![\d$])",
     re.S,
 )
-# "- ", "2) " before an item of a list.
+# "- ", "2) " before a list item.
 LIST_SIGN = re.compile(r"^[ \t]*(?:[-*•]|\d{1,3}[.)])\s+", re.M)
 # "## Effects", "**no** dredging"; not "#1 of 3", nor "2 ** 3 ** 4".
 _HEADING = re.compile(r"^ {0,3}#{1,6}[ \t]+(\S.*)$", re.M)
 _BOLD = re.compile(r"\*\*(?=\S)((?:[^*\n]|\n(?!\n))+?)(?<=\S)\*\*")
-# No text without one of these holds code, a formula or an address.
+# A text without any of these contains no code, formula or address.
 _NOT_PROSE = re.compile(r"[`$\\<]|~~~|\][(:]|^(?: {4}|\t)", re.M)
 
 
 @dataclass(frozen=True)
 class MarkdownPart:
-    """Something that a page would make more than text of; the offsets count in the text."""
+    """Something that a page renders as more than text; the offsets refer to the text."""
 
     kind: str  # the parser's rule: link, image, autolink, html_inline, backticks; or definition, code
     start: int
     end: int
     address: str = ""
-    text: str = ""  # what a link shows, or the description of an image
+    text: str = ""  # the text of a link, or the description of an image
     # where a link's text ends and its address begins
     middle: int = 0
 
 
 def is_maze(text: str) -> bool:
-    """Tell whether a text opens more brackets, quotes or lists than a parser should be given."""
+    """Tell whether a text opens more brackets, quotes or lists than the parser should be given."""
     return len(_OPENINGS.findall(text)) > MOST_OPENINGS or is_deep(text)
 
 
 def is_deep(text: str) -> bool:
-    """Tell whether a text opens quotes or lists inside one another deeper than a parser should follow."""
+    """Tell whether a text nests quotes or lists deeper than the parser should follow."""
     return _DEEP.search(text) is not None
 
 
 def verbatim_spans(text: str) -> list[tuple[int, int]]:
-    """Return where a text is code, a formula or an address: what stands there means something else in prose.
+    """Return the spans of code, formulas and addresses, where characters do not mean what they do in prose.
 
-    A text that is a maze has no such places.
+    A text that is a maze (`is_maze`) has no such spans.
     """
     if _NOT_PROSE.search(text) is None or is_maze(text):
         return []
@@ -76,7 +77,7 @@ def verbatim_spans(text: str) -> list[tuple[int, int]]:
 
 
 def find_in_prose(pattern: re.Pattern[str], text: str) -> list[re.Match[str]]:
-    """Return where a pattern is found in a text, but for what ends in code, a formula or an address."""
+    """Return the matches of a pattern in a text, without those that end in code, a formula or an address."""
     found = list(pattern.finditer(text))
     verbatim = verbatim_spans(text) if found else []
     return [match for match in found if not any(start < match.end() <= end for start, end in verbatim)]
@@ -92,19 +93,19 @@ def sub_in_prose(pattern: re.Pattern[str], write: Callable[[re.Match[str]], str]
 
 
 def without_emphasis(text: str) -> str:
-    """Return a text without the signs of headings and bold words, but for those in code."""
+    """Remove the signs of headings and bold words from a text, except in code."""
     for pattern in (_HEADING, _BOLD):
         text = sub_in_prose(pattern, lambda match: match[1], text)
     return text
 
 
 def headings_as_bold(text: str) -> str:
-    """Return a text with each heading as a line of bold words."""
+    """Return a text with each heading as a bold line."""
     return sub_in_prose(_HEADING, lambda match: f"**{match[1].replace('**', '')}**", text)
 
 
 def links_as_words(text: str) -> str:
-    """Return a text with each link as what it shows, its address in brackets behind it."""
+    """Return a text with each link replaced by its text and its address in brackets."""
     if "](" not in text or is_maze(text):
         return text
     pieces, last = [], 0
@@ -120,7 +121,7 @@ def links_as_words(text: str) -> str:
 
 
 def _address_start(part: MarkdownPart, text: str) -> int:
-    """Return where a link or a definition has its address behind what is shown; else where a part begins."""
+    """Return where the address of a link or definition begins; for other parts, where they begin."""
     if part.kind == "definition":
         return text.index("]:", part.start) + 1
     if part.kind != "link":
@@ -129,10 +130,10 @@ def _address_start(part: MarkdownPart, text: str) -> int:
 
 
 def read_markdown(text: str, *, indented_code: bool = False) -> list[MarkdownPart]:
-    """Return what a Markdown page would make of a text, with its places.
+    """Return what a Markdown page would render as more than text, with spans.
 
-    A block that is indented is code on a page; unless that is asked for it is read as prose, since a text
-    that is put together may lose its indents.
+    An indented block is code on a page. Unless `indented_code` is set, it is read as prose, since a text
+    that is assembled from parts may lose its indents.
     """
     markdown = _parser(indented_code)
     env: dict[str, Any] = {}
@@ -163,7 +164,7 @@ def read_markdown(text: str, *, indented_code: bool = False) -> list[MarkdownPar
 
 
 def _places(content: str, text: str, lines: Sequence[int], first: int) -> Callable[[int], int]:
-    """Return what turns an offset in the content of a block, without its "> ", into one of the text."""
+    """Return a function that maps offsets in a block's content, without its "> ", to offsets in the text."""
     own = content.split("\n")
     starts = [0, *accumulate(len(line) + 1 for line in own)]
     shifts = []
@@ -181,11 +182,11 @@ def _places(content: str, text: str, lines: Sequence[int], first: int) -> Callab
 
 @cache
 def _parser(indented_code: bool) -> MarkdownIt:
-    """Return a parser of CommonMark that notes where each link, image, tag and code span stands."""
+    """Return a CommonMark parser that records the span of each link, image, tag and code span."""
     from markdown_it import MarkdownIt, rules_inline
 
     class Reader(MarkdownIt):
-        # Any address is read as one, javascript: and data: too, and is left as it is written.
+        # Every address is accepted, javascript: and data: too, and is kept as written.
         def validateLink(self, url: str) -> bool:
             return True
 
@@ -193,9 +194,9 @@ def _parser(indented_code: bool) -> MarkdownIt:
             return url
 
     markdown = Reader("commonmark", {"inline_definitions": True, "maxNesting": 100})
-    # Tags are found one by one.
+    # Tags are matched one by one, not as HTML blocks.
     markdown.disable(["html_block"] if indented_code else ["html_block", "code"])
-    # The blocks come first, and then the inside of each.
+    # Only blocks are parsed here; `read_markdown` then parses the inside of each.
     markdown.core.ruler.enableOnly(["normalize", "block"])
     rules = {
         "link": rules_inline.link,
@@ -210,13 +211,13 @@ def _parser(indented_code: bool) -> MarkdownIt:
 
 
 def _noting(name: str, rule: Callable[[StateInline, bool], bool]) -> Callable[[StateInline, bool], bool]:
-    """Return a rule of the parser that notes in `env` what it finds."""
+    """Return a parser rule that records in `env` what it finds."""
 
     def noting(state: StateInline, silent: bool) -> bool:
         start, before = state.pos, len(state.tokens)
         if not rule(state, silent):
             return False
-        # The description of an image is parsed by itself, with other offsets.
+        # The description of an image is parsed separately, with other offsets.
         if silent or state.src != state.env.get("inside"):
             return True
         made = {token.type: token for token in reversed(state.tokens[before:])}

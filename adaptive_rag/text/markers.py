@@ -1,6 +1,6 @@
-"""The markers of an answer, such as "[1]": how they are written, and how they are read.
+"""Writes and reads the markers of an answer, such as "[1]".
 
-What stands in code, in a formula or in an address is no marker: `items[1]` is an index.
+Brackets in code, in a formula or in an address are not markers: `items[1]` is an index.
 """
 
 import re
@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from adaptive_rag.text.markdown import find_in_prose, sub_in_prose
 
-# What stands around a marker's number, and what takes its place around a document's own numbers.
+# The brackets around a marker's number, and those that replace them around a document's own numbers.
 BRACKETS, OTHERS = "[]", "()"
 _OPENS, _CLOSES = map(re.escape, BRACKETS)
 MARKER = re.compile(rf"{_OPENS}\d+{_CLOSES}")
@@ -24,7 +24,7 @@ _IN_A_DOCUMENT = re.compile(
     rf"{_OPENS}(?P<inside>\s*\^?(?:(?:passage|source|document|doc)\s*)?\d[\d\s,;–—-]*){_CLOSES}",
     re.IGNORECASE,
 )
-# The same behind what has an index: "items[1]", "rows[0][1]", "f(x)[1]".
+# The same after something with an index: "items[1]", "rows[0][1]", "f(x)[1]".
 _OF_AN_INDEX = re.compile(rf"(?<=[\w\])]){_IN_A_DOCUMENT.pattern}", re.IGNORECASE)
 _BACKTICKS = re.compile(r"`+")
 _WITH_BLANKS = re.compile(rf"(?<!\s)\s*+{MARKER.pattern}")
@@ -51,15 +51,15 @@ def find_markers(text: str) -> list[int]:
 
 
 def strip_markers(text: str) -> str:
-    """Return an answer without its markers and the blanks before them."""
+    """Remove the markers of an answer and the blanks before them."""
     return sub_in_prose(_WITH_BLANKS, lambda match: "", text)
 
 
 def hides_marker(text: str) -> bool:
-    """Tell whether Markdown may take a marker behind a text for code or for an address.
+    """Tell whether Markdown may read a marker after a text as code or as an address.
 
-    "a ``` b" opens code, which ends where what comes later holds another "```"; "a ``b`` c" does not.
-    "[name]:" takes what follows for the address of a link.
+    "a ``` b" opens code, which ends if a later text contains another "```"; "a ``b`` c" does not.
+    After "[name]:", what follows is read as the address of a link.
     """
     opened = "".join(f" {run}" for run, times in Counter(_BACKTICKS.findall(text)).items() if times % 2)
     followed = f"{text} {write_marker(1)}{opened}"
@@ -68,14 +68,14 @@ def hides_marker(text: str) -> bool:
 
 
 def respell_markers(text: str) -> str:
-    """Return a document's text with what could pass for a marker of ours in other brackets."""
+    """Return a document's text with other brackets around everything that looks like a marker of ours."""
     return sub_in_prose(_IN_A_DOCUMENT, _in_other_brackets, text)
 
 
 def respell_for_model(text: str) -> str:
-    """Do the same for a reader that may take code for prose: it keeps no more than the brackets of an index.
+    """Do the same for a model that may read code as prose: in code, only the brackets of an index stay.
 
-    `items[1]` stays in code, and "# as they say [1]" does not.
+    In code, `items[1]` stays as it is, but "# as they say [1]" does not.
     """
     in_prose = {match.start() for match in find_in_prose(_OF_AN_INDEX, text)}
     indexes = {match.start() for match in _OF_AN_INDEX.finditer(text)} - in_prose

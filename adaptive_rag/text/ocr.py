@@ -1,4 +1,4 @@
-"""How sure the reading of a stretch of text is that was read from a picture."""
+"""The OCR confidence of a span of text that was read from a picture."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 
 
 def ocr_confidence(spans: Iterable[Sequence[float]], start: int, end: int) -> float | None:
-    """Return how sure the reading of `start:end` is, from 0 to 1: the mean over its characters.
+    """Return the mean OCR confidence of the characters in `start:end`, from 0 to 1.
 
-    Each span is (start, end, confidence). None where nothing of the stretch was read from a picture.
+    Each span is (start, end, confidence). None if no character of the range was read from a picture.
     """
     shares = [(min(last, end) - max(first, start), sure) for first, last, sure in spans]
     shared = [(length, sure) for length, sure in shares if length > 0]
@@ -17,5 +17,5 @@ def ocr_confidence(spans: Iterable[Sequence[float]], start: int, end: int) -> fl
 
 
 def format_confidence(confidence: float) -> str:
-    """Say that a quote was read from a picture, and how surely; no reading is wholly sure."""
+    """Describe the OCR confidence of a quote, capped at 99 %, since OCR is never certain."""
     return f"read from a picture, {min(confidence, 0.99) * 100:.0f} % sure"

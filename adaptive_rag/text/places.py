@@ -1,4 +1,4 @@
-"""Where a person finds a span of a document: its page, slide, sheet, row, time, section or lines."""
+"""Describes where a span is in a document: its page, slide, sheet, row, time, section or lines."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from adaptive_rag.text.suffixes import suffixes_of
 if TYPE_CHECKING:
     from adaptive_rag.state import Candidate, Chunk, Citation, Place
 
-# What a kind of file has instead of pages. A CSV or JSON file has rows without a sheet.
+# Kinds of file that have something else than pages. A CSV or JSON file has rows but no sheet.
 _SLIDES = suffixes_of("PowerPoint", "older PowerPoint", "OpenDocument presentation") | {".fodp"}
 _SHEETS = suffixes_of("Excel", "older Excel", "binary Excel", "OpenDocument spreadsheet")
 _TABLES = suffixes_of("CSV", "JSON lines", "JSON") | _SHEETS
 _TIMED = suffixes_of("subtitles")
 _MAILS = suffixes_of("mail", "mail of Outlook", "mailbox")
-# What other files are attached to. A row of a table may have a cell of this name.
+# Files that may have attachments. In other files, such as tables, "attachment" may be the name of a field.
 _HOLDERS = _MAILS | _SLIDES | _SHEETS | suffixes_of("PDF", "Word", "OpenDocument text")
-# Of more cells their row is named.
+# If a span covers more cells, only the row is named.
 _MOST_CELLS = 2
-# Of a document of several names as many others are shown.
+# Most other names of a document that are shown.
 _MOST_NAMES = 3
 
 
 def page_at(chunk: Chunk, offset: int) -> int | None:
-    """Return the page that holds the character at `offset`, which counts as the chunk's span does."""
+    """Return the page of the character at `offset`, which counts like the chunk's span."""
     page = chunk["page"]
     for number, start in chunk["metadata"].get("page_starts", {}).items():
         if start <= offset:
@@ -35,7 +35,7 @@ def page_at(chunk: Chunk, offset: int) -> int | None:
 
 
 def section_at(chunk: Chunk, offset: int) -> str | None:
-    """Return the headings above the character at `offset`, which counts as the chunk's span does."""
+    """Return the headings above the character at `offset`, which counts like the chunk's span."""
     section = chunk["section"]
     for part in cast("Candidate", chunk).get("parts", ()):
         if part["start"] <= offset:
@@ -47,9 +47,9 @@ def section_at(chunk: Chunk, offset: int) -> str | None:
 
 
 def outline_of(chunks: Sequence[Chunk]) -> list[tuple[int, str | None, int | None]]:
-    """Return where another section or page begins in a text, with both, in order.
+    """Return the offsets where a section or page begins in a text, each with its section and page, in order.
 
-    Where chunks overlap, the later one knows best what begins with it.
+    If chunks overlap, the later one decides what begins at its start.
     """
     begins: dict[int, tuple[str | None, int | None]] = {}
     for chunk in chunks:
@@ -65,7 +65,7 @@ def outline_of(chunks: Sequence[Chunk]) -> list[tuple[int, str | None, int | Non
 
 
 def place_at(chunk: Chunk, start: int, end: int) -> Place:
-    """Return where a person finds a span of a chunk, as far as the chunk says it."""
+    """Return where a span of a chunk is in its document, as far as the chunk's metadata say."""
     known = chunk["metadata"]
     place: Place = {}
     kind = PurePath(chunk["source"]).suffix.lower()
@@ -96,9 +96,9 @@ def place_at(chunk: Chunk, start: int, end: int) -> Place:
 
 
 def format_place(*places: Place) -> str:
-    """Write where a person looks: "sheet Prices, cell B7", "Storms > Levels, lines 4-6, 9"; "" where unknown.
+    """Format a place: "sheet Prices, cell B7", "Storms > Levels, lines 4-6, 9"; "" if unknown.
 
-    Several places differ in nothing but their lines.
+    Several places must differ only in their lines.
     """
     place = places[0]
     parts = [place.get("mail"), *_named(place, "attachment")]
@@ -119,7 +119,7 @@ def format_place(*places: Place) -> str:
 
 
 def format_other_names(names: Sequence[str]) -> str:
-    """Write the other names of a document: "also as b.txt, c.txt and 3 more"; "" where it has none."""
+    """Format the other names of a document: "also as b.txt, c.txt and 3 more"; "" if it has none."""
     if not names:
         return ""
     more = f" and {len(names) - _MOST_NAMES:,} more" if len(names) > _MOST_NAMES else ""
@@ -127,7 +127,7 @@ def format_other_names(names: Sequence[str]) -> str:
 
 
 def by_place(citations: Iterable[Citation]) -> list[list[Citation]]:
-    """Group citations by marker and place, in the order of both; those of one group differ in lines alone."""
+    """Group citations by marker and place, in this order; those of a group differ only in their lines."""
     groups: dict[tuple[Any, ...], list[Citation]] = {}
     for citation in sorted(citations, key=lambda c: (c["marker"], c["start"])):
         without_lines: Place = {**citation["place"]}
@@ -138,7 +138,7 @@ def by_place(citations: Iterable[Citation]) -> list[list[Citation]]:
 
 
 def _cells_at(chunk: Chunk, start: int, end: int) -> list[str]:
-    """Return the cells of a sheet that hold a span: a record has a line "Price: 4.20" for each."""
+    """Return the cells of a sheet that a span covers: a record has a line "Price: 4.20" for each cell."""
     columns, row = chunk["metadata"].get("cells"), chunk["metadata"]["row"]
     begin = chunk["text"].rfind("\n", 0, start - chunk["start"]) + 1
     names = [line.partition(": ")[0] for line in chunk["text"][begin : end - chunk["start"]].split("\n")]
@@ -150,7 +150,7 @@ def _named(place: Place, name: str) -> list[str]:
 
 
 def _written(lines: list[list[int]]) -> str:
-    """Write the first and last lines of spans: "4-6, 9"; what overlaps or follows at once is one."""
+    """Format line ranges: "4-6, 9"; overlapping and adjacent ranges are joined."""
     joined: list[list[int]] = []
     for first, last in sorted(lines):
         if joined and first <= joined[-1][1] + 1:

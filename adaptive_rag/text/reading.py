@@ -1,4 +1,4 @@
-"""What a reader says of passages: which sentences answer, whether a claim holds, which side is taken."""
+"""The reader interface: which sentences answer, whether passages support a claim, which side they take."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Span = tuple[int, int]
 
 
 class Passage(NamedTuple):
-    """What is read: the text of a chunk, and what stands above it in its document."""
+    """The input of a reader: the text of a chunk, with the title and section of its document."""
 
     text: str
     title: str = ""
@@ -21,34 +21,34 @@ class Passage(NamedTuple):
 
 
 def passage_of(candidate: Chunk) -> Passage:
-    """Return a chunk as it is read; the file's name stands for a title that the document lacks."""
+    """Return a chunk as input for a reader; the file name replaces a missing title."""
     title = candidate["metadata"].get("title") or PurePath(candidate["source"]).name
     return Passage(candidate["text"], str(title), candidate["section"] or "")
 
 
 class PassageReading(NamedTuple):
-    """What a passage says to a question."""
+    """What a reader finds in one passage for a question."""
 
     spans: list[Span]
-    """Its sentences, in characters of its text."""
+    """The spans of its sentences, in characters of its text."""
     scores: Scores
-    """Of each sentence, how likely it is the one that answers, among those of all passages; 0-1."""
+    """For each sentence, the probability that it answers, among the sentences of all passages; 0-1."""
     answers: float
-    """How likely it is that the passage answers, were it the only one; 0-1."""
+    """The probability that the passage answers if it were the only one; 0-1."""
     relevance: float
-    """How relevant it is beside the other passages; any number, of which the order counts."""
+    """The relevance compared with the other passages; any number, only the order matters."""
 
 
 class Reading(NamedTuple):
-    """What passages, taken together, say to a question."""
+    """What a reader finds in passages, read together, for a question."""
 
     passages: list[PassageReading]
     answered: float
-    """How likely it is that one of them answers, 0-1; calibrated on documents it was not trained on."""
+    """The probability that one of them answers, 0-1; calibrated on documents not used in training."""
 
 
 class Support(NamedTuple):
-    """How likely passages support a claim, contradict it, or do not tell; the three add up to 1."""
+    """Probabilities that passages support a claim, contradict it, or say nothing of it; they add up to 1."""
 
     supported: float
     contradicted: float
@@ -56,7 +56,7 @@ class Support(NamedTuple):
 
 
 class Side(NamedTuple):
-    """How likely a sentence is for a proposal, against it, or neither; the three add up to 1."""
+    """Probabilities that a sentence is against a proposal, for it, or neither; they add up to 1."""
 
     against: float
     favour: float
@@ -68,10 +68,10 @@ class Reader(Protocol):
     """Reads passages."""
 
     def read(self, question: str, passages: Sequence[Passage]) -> Reading:
-        """Return which sentences answer, whether one does, and how relevant each passage is."""
+        """Return which sentences answer, whether any does, and how relevant each passage is."""
 
     def check(self, claims: Sequence[str], passages: Sequence[Passage]) -> list[Support]:
-        """Return of each claim what the passages say of it."""
+        """Return for each claim whether the passages support it."""
 
     def side(self, proposal: str, passages: Sequence[Passage]) -> list[list[tuple[Span, Side]]]:
-        """Return of each passage its sentences, and the side that each takes toward a proposal."""
+        """Return for each passage its sentences, each with the side it takes on a proposal."""

@@ -1,7 +1,7 @@
-"""Keeps keys and passwords out of what is shown and written: errors, replies, traces, logs, settings.
+"""Keeps keys and passwords out of all output: errors, replies, traces, logs, settings.
 
-Known secrets are those of the environment's variables, by their names, and those that were remembered: of
-chat models when they are opened, of addresses among the settings. Other ones are told by their shape.
+Known secrets are the values of environment variables with certain names, and remembered values: those of
+chat models when they are opened, and those of addresses in the settings. Others are recognized by shape.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ _SECRET_NAME = re.compile(
 )
 # DATABASE_URL, OPENAI_BASE_URL, OPENAI_API_BASE, HTTPS_PROXY, SENTRY_DSN.
 _ADDRESS_NAME = re.compile(r"(?:url|uri|dsn|base|endpoint|proxy|host)$", re.I)
-# A shorter value, or a word, stands in too many texts that have nothing to do with it: "test", "password".
+# A shorter value, or a word, occurs in too many unrelated texts: "test", "password".
 _SHORTEST, _LONG = 8, 16
 _USER = re.compile(r"(?<=://)[^\s/?#'\"<>]+(?=@)")
-# A password may hold what ends an address elsewhere, where its writer forgot to quote it: "S/E?C@RET".
+# An unquoted password may contain characters that would otherwise end the address: "S/E?C@RET".
 _POSTGRES_USER = re.compile(r"(?P<scheme>\bpostgres(?:ql)?(?:\+\w{1,20})?://)[^\s'\"<>]+(?=@)")
 _PARAMETER = re.compile(
     r"(?P<name>[?&](?:api[-_]?key|key|access[-_]?token|token|auth|password|secret|signature|sig)=)[^&\s#'\"<>]+",
     re.I,
 )
-# With the names of who issues them, as their documentation shows them.
+# Shapes of keys as the issuers' documentation shows them, with the issuers' names.
 _SHAPES = re.compile(
     r"(?P<scheme>\b(?:Bearer|Basic)\s+)(?=\S{0,200}\d)[\w.~+/=-]{16,}"
     r"|\b(?:sk|pk|rk)-(?=[\w-]{0,200}\d)[\w-]{16,}"  # OpenAI, Anthropic, Langfuse
@@ -55,37 +55,37 @@ _lock = Lock()
 
 
 def redact(text: str) -> str:
-    """Replace secrets in a text of ours or of a server: the known ones, and what has the shape of one."""
+    """Replace secrets in a text of ours or of a server: known ones, and anything shaped like one."""
     return _redact(text, _known_secrets())
 
 
 def redact_known(text: str) -> str:
-    """Replace the known secrets alone: in an answer, whose document may well show the shape of a key."""
+    """Replace only known secrets; for answers, since a document may well show text shaped like a key."""
     known = _known_secrets()
     return known.sub(REDACTED, text) if known else text
 
 
 def redact_all(value: ValueT) -> ValueT:
-    """Return plain data with the secrets of all its texts replaced; other objects are left as they are."""
+    """Return plain data with the secrets in all its texts replaced; other objects are left unchanged."""
     known = _known_secrets()
     return cast("ValueT", _map_texts(value, lambda text: _redact(text, known)))
 
 
 def redact_known_all(value: ValueT) -> ValueT:
-    """Do for plain data what `redact_known` does for a text."""
+    """Apply `redact_known` to all texts of plain data."""
     if (known := _known_secrets()) is None:
         return value
     return cast("ValueT", _map_texts(value, lambda text: known.sub(REDACTED, text)))
 
 
 def cause_of(error: BaseException) -> BaseException | None:
-    """Return an error to raise another one from, or None where its traceback would show a secret."""
+    """Return an error for use in `raise ... from`, or None if its traceback would show a secret."""
     shown = "".join(traceback.format_exception(error))
     return error if redact(shown) == shown else None
 
 
 def remember(*secrets: str) -> None:
-    """Count these values as secrets from now on; the ones too short or too plain are left out."""
+    """Treat these values as secrets from now on, except those that are too short or too plain."""
     with _lock:
         for secret in secrets:
             if _is_telling(secret):
@@ -93,22 +93,22 @@ def remember(*secrets: str) -> None:
 
 
 def remember_address(address: object) -> None:
-    """Count the user and password of an address as secrets."""
+    """Treat the user and password of an address as secrets."""
     remember(*_secrets_of_address(address) if isinstance(address, str) else ())
 
 
 def quote_user(address: str) -> str:
-    """Return an address with %40 for each @ in its user and password, which end at the last @.
+    """Replace each @ in the user and password of an address, which end at the last @, with %40.
 
-    Who reads it by the first one takes the rest of the password for the host, and names that in errors.
+    A parser that splits at the first @ takes the rest of the password for the host, and shows it in errors.
     """
     return _USER.sub(lambda user: user[0].replace("@", "%40"), address, count=1)
 
 
 def remember_fields(fields: Mapping[str, Any]) -> None:
-    """Count as secrets what the fields of a live model hold: its key, its headers, its server's password."""
+    """Treat values in the fields of a model as secrets: its key, its headers, its server's password."""
     for name, value in list(fields.items()):
-        # A SecretStr; pydantic is not imported for it, since the shell's help needs this file.
+        # A SecretStr. Pydantic is not imported for this, since the command line's help needs this module.
         if callable(reveal := getattr(value, "get_secret_value", None)):
             remember(str(reveal()))
         elif isinstance(value, Mapping):
@@ -125,26 +125,26 @@ def _redact(text: str, known: re.Pattern[str] | None) -> str:
         text = _POSTGRES_USER.sub(rf"\g<scheme>{REDACTED}", text)
         text = _USER.sub(REDACTED, text)
     text = _PARAMETER.sub(rf"\g<name>{REDACTED}", text)
-    # Every shape has a long word, which most texts have not.
+    # Every shape contains a long word; most texts do not.
     if _LONG_WORD.search(text) is None:
         return text
     return _SHAPES.sub(lambda match: f"{match['scheme'] or ''}{REDACTED}", text)
 
 
 def _known_secrets() -> re.Pattern[str] | None:
-    """Return what finds the known secrets; the environment is read anew, since a notebook sets keys late."""
+    """Return a pattern for the known secrets; the environment is read again: notebooks set keys late."""
     with _lock:
         return _compiled(frozenset(_values_of_environment()), frozenset(_remembered))
 
 
 class PiecewiseRedactor:
-    """Does what `redact_known` does for a text that comes in pieces, such as a model's reply."""
+    """Applies `redact_known` to a text that comes in pieces, such as a model's reply."""
 
     def __init__(self) -> None:
         self._held = ""
 
     def feed(self, piece: str) -> str:
-        """Return what can be shown by now; the beginning of what may become a secret is held back."""
+        """Return the text that can be shown so far; an end that may be the start of a secret is held back."""
         with _lock:
             secrets = _all_secrets(frozenset(_values_of_environment()), frozenset(_remembered))
         text = redact_known(self._held + piece)
@@ -154,7 +154,7 @@ class PiecewiseRedactor:
         return text[: len(text) - len(self._held)]
 
     def rest(self) -> str:
-        """Return what was held back, once no more comes."""
+        """Return what was held back, after the last piece."""
         held, self._held = self._held, ""
         return held
 
@@ -175,10 +175,10 @@ def _compiled(values: frozenset[str], remembered: frozenset[str]) -> re.Pattern[
 
 @lru_cache(maxsize=8)
 def _all_secrets(values: frozenset[str], remembered: frozenset[str]) -> tuple[str, ...]:
-    """Return the known secrets, the longest first; also as they stand in an address."""
+    """Return the known secrets, longest first, also in the form quoted for addresses."""
     found = {value.strip() for value in values if "://" not in value} | remembered
     found |= {part for value in values for part in _secrets_of_address(value)}
-    # A path to a file of keys is none itself.
+    # The path of a key file is not a secret.
     found = {value for value in found if _is_telling(value) and not os.path.exists(value)}
     found |= {quote(value, safe="", errors="surrogateescape") for value in found}
     return tuple(sorted(found, key=len, reverse=True))
@@ -195,10 +195,10 @@ def _is_telling(value: str) -> bool:
 
 
 def _secrets_of_address(address: str) -> Iterator[str]:
-    """Yield the user with the password, the password, and both as HTTP sends them."""
+    """Yield the user with the password, the password, both as HTTP sends them, and secret parameters."""
     for match in _USER.finditer(address):
         password = match[0].partition(":")[2]
-        # A user without a password is a name, and may be any word.
+        # A user without a password is just a name, and may be any word.
         yield from (match[0], password, unquote(password)) if password else ()
         yield base64.b64encode(unquote(match[0]).encode(errors="surrogateescape")).decode()
     for match in _PARAMETER.finditer(address):

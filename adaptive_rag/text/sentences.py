@@ -1,4 +1,4 @@
-"""Where sentences start and end: chunk borders, sentence vectors and extractive answers use the same."""
+"""Splits text into sentences; chunk borders, sentence vectors and extractive answers all use this."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _TITLES = _words(
     "messrs mme mlle hr ing dipl e.g i.e eg ie cf vs viz resp approx ca c ibid op loc q.v d.h z.b u.a bzw "
     "jan feb mar apr jun jul aug sep sept oct nov dec"
 )
-# abbreviations only before a number, or a Roman one: "no. 5", but "He said no."
+# abbreviations only before a number, Arabic or Roman: "no. 5", but "He said no."
 _NUMBERED = _words(
     "no nos nr fig figs eq eqs eqn sec secs sect ch chap chaps art arts vol vols p pp pg para ref refs tab "
     "app bk lib prop thm ex ed eds ver v s"
 )
-# may end a sentence, and do where an ordinary sentence opening follows
+# may end a sentence, and do if a common first word of a sentence follows
 _EITHER = _words(
     "etc al inc ltd co corp bros jr esq dept univ est assn a.m p.m b.c a.d b.c.e c.e u.s u.k u.n e.u u.s.a "
     "d.c ph.d m.d b.a m.a b.sc m.sc ll.d n.b p.s"
@@ -37,18 +37,18 @@ _OPENINGS = _words(
     "then there therefore these they this those though thus to today under until was we were what when "
     "where whether which while who why will with you your"
 )
-# as _OPENINGS, behind a letter that names something: "in Zone A. Can I stay?"; not "the U.S. Should"
+# like _OPENINGS, but only after a letter that is a name: "in Zone A. Can I stay?"; not "the U.S. Should"
 _ASKING = _words("are can could did do does is must shall should would")
 
 _PARAGRAPH = re.compile(r"\n[ \t\f\v]*(?:\n[ \t\f\v]*)+")
 _BULLET = re.compile(r"[ \t]*(?:[-*+•▪◦‣·–—>]|#{1,6}|\|)[ \t]")
 _NUMBER = re.compile(r"[ \t]*\(?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{2,5})[.)][ \t]")
-# "R. Tolland" begins no item where a line was wrapped before it
+# a wrapped line that begins with "R. Tolland" is not a list item
 _INITIAL = re.compile(r"[ \t]*[A-Z]\.[ \t]+[A-Z]")
 _CLOSED = re.compile(r"[.!?:;,…][\"'”’»)\]]*\s*$")
 _LABEL = re.compile(r"[^\s:][^:\n]{0,40}: ")
 _RULE = re.compile(r"[ \t]*(?:[-=*_~#]{3,}|```.*)[ \t]*")
-# a terminator, the quotes and brackets that close with it, and reference marks set after it: ".” [6]"
+# a terminator, the closing quotes and brackets after it, and reference marks after these: ".” [6]"
 _END = re.compile(
     r"(?<![.!?…])(?P<mark>[.!?…]++)(?P<close>[)\]}\"'”’»]*+)"
     r"(?:[ \t]?\[\d{1,3}(?:[,–-][ ]?\d{1,3})*\])*(?=\s|$)"
@@ -59,7 +59,7 @@ _NEXT_WORD = re.compile(r"\s*(?P<open>[(\[{\"'“‘«¿¡*_]*)(?P<word>[\w’']
 _ROMAN = re.compile(r"[IVXLCDM]+$")
 # "part no. BF-31"
 _CODE = re.compile(r"[A-Z]{1,4}-?\d")
-# a word is looked for this far back from its full stop
+# the word before a full stop is searched for this many characters back
 _REACH = 40
 # in characters
 _LONGEST_ROW = 300
@@ -68,24 +68,24 @@ _LONGEST_ROW = 300
 def sentence_spans(text: str, offset: int = 0) -> list[tuple[int, int]]:
     """Return the span of each sentence in `text`, without the blanks around it.
 
-    Spans are shifted by `offset`, so that `sentence_spans(chunk["text"], chunk["start"])` counts as
-    the chunk's own span does. They are in order, never overlap and are never empty. A heading, a list
-    item, a table's row, a message of a chat and a line of "label: value" are sentences of their own.
+    Spans are shifted by `offset`, so `sentence_spans(chunk["text"], chunk["start"])` has the same offsets
+    as the chunk's own span. They are in order, never overlap and are never empty. A heading, a list item, a
+    table row, a chat message and a line "label: value" are each a sentence.
     """
     return list(iter_sentences(text, offset))
 
 
 def iter_sentences(text: str, offset: int = 0) -> Iterator[tuple[int, int]]:
-    """Yield what `sentence_spans` returns, one by one, for a text as long as a book."""
+    """Yield the spans of `sentence_spans` one by one, for texts as long as a book."""
     return (span for spans, _ in iter_blocks(text, offset) for span in spans)
 
 
 def iter_blocks(text: str, offset: int = 0) -> Iterator[tuple[list[tuple[int, int]], bool]]:
-    """Yield the sentences of each stretch that none crosses, and whether it is one item or row."""
+    """Yield the sentences of each block, and whether the block is a list item or table row."""
     for start, end in _blocks(text):
         block = text[start:end].strip("\n")
         row = is_row(block)
-        # the full stops of a table's row end none of its cells; "{xx | x is a string}" may stand in prose
+        # full stops in a table row end no sentence; a long row may be prose with "{xx | x is a string}" in it
         ends = () if row and end - start <= _LONGEST_ROW else _sentence_ends(text, start, end)
         spans = [_strip(text, left, right) for left, right in pairwise((start, *ends, end))]
         if told := [(a + offset, b + offset) for a, b in spans if any(map(str.isalnum, text[a:b]))]:
@@ -93,7 +93,7 @@ def iter_blocks(text: str, offset: int = 0) -> Iterator[tuple[list[tuple[int, in
 
 
 def _blocks(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the stretches that no sentence crosses: paragraphs, list items, headings, labelled lines."""
+    """Yield the blocks that no sentence crosses: paragraphs, list items, headings, labelled lines."""
     start = 0
     for gap in chain(_PARAGRAPH.finditer(text), (None,)):
         end = gap.start() if gap else len(text)
@@ -118,8 +118,8 @@ def _split_lines(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 
 
 def _ends_line(line: str, following: str, width: int) -> bool:
-    """Tell a line that was ended on purpose from one that was wrapped."""
-    # "there were | 13. The sea" is no list: its first line is neither closed nor an item itself
+    """Tell whether a line was ended on purpose, rather than wrapped."""
+    # "there were | 13. The sea" is not a list: its first line neither ends a sentence nor is an item
     if _NUMBER.match(following) and (
         _NUMBER.match(line) or (_CLOSED.search(line) and not _INITIAL.match(following))
     ):
@@ -133,7 +133,7 @@ def _ends_line(line: str, following: str, width: int) -> bool:
     word = following.split(maxsplit=1)[:1]
     if not word or word[0][:1].islower():
         return False
-    # the next word would have fitted on this line, so nothing but intent ended it
+    # the next word would have fitted on this line, so the line was ended on purpose
     return len(line.rstrip()) + 1 + len(word[0]) < 0.85 * width
 
 

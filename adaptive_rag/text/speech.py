@@ -1,4 +1,4 @@
-"""The messages of a chat log and the turns of a transcript: who said what, and when, as the text marks it."""
+"""Finds the messages of a chat log and the turns of a transcript: the speaker and, if marked, the time."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ MESSAGE = re.compile(
     rf"(?:{_MARKED}|<(?P<handle>[^<>\s]{{1,40}})>)[ \t]+(?=\S)",
     re.IGNORECASE,
 )
-# "Ana: ", "**Ana Ruiz:** ", "Ana (chair): "; so may "Note: " begin, which find_speakers tells apart
+# "Ana: ", "**Ana Ruiz:** ", "Ana (chair): "; it also matches "Note: ", which find_speakers rules out
 _TURN = re.compile(rf"^[ \t]*(?:[-*] )?{_MARKED}[ \t]+(?=\S)", re.MULTILINE)
-# What stands before a colon in the header of a mail.
+# Header names of a mail.
 _MAIL_HEADER = {"From", "To", "Cc", "Date", "Sent", "Subject"}
-# In words: the values of "Price: 4.20" are shorter than what people say.
+# In words: values as in "Price: 4.20" are shorter than what people say.
 _SHORTEST_TALK = 4
 _INITIALS = 4  # letters: "DLM", "WHB"
-_LONG = 8  # words: what is longer is no value
-# The share of turns that say "I" or "you" or ask, from which on it is a conversation.
+_LONG = 8  # words: a text this long is not the value of a field
+# Least share of the turns of a conversation that say "I" or "you" or ask something.
 _PERSONAL_SHARE = 0.2
 _SENTENCE = re.compile(r"[.?!…][\"'”’)\]*_]*$|[,;–—-]$")
-# English, German, French, Spanish, Italian, Portuguese, Dutch and Russian; what ends in "?" asks
+# English, German, French, Spanish, Italian, Portuguese, Dutch and Russian; a "?" marks a question
 _PERSONAL = re.compile(
     r"\?|\b(?:I|[Ww]e|[Mm]e|[Mm]y|us|[Oo]ur|[Yy]ou|[Yy]our|[Ll]et['’]s|[Ii]ch|[Ww]ir|mich|mir|uns|[Dd]u|[Jj]e|[Nn]ous|[Vv]ous|"
     r"moi|[Yy]o|[Nn]osotros|usted|[Nn]os|[Ii]o|[Nn]oi|[Vv]oi|[Ee]u|[Nn]ós|[Vv]ocê|[Ii]k|[Ww]ij|[Jj]ij|[Яя]|[Мм]ы|[Вв]ы|[Тт]ы)\b|"
     r"\b[JjMm]['’](?=\w)|^(?:[Yy]es|[Yy]eah|[Nn]o|[Oo]k(?:ay)?|OK|[Tt]hanks?|[Ss]ure|[Hh]i|[Hh]ello|[Jj]a|[Nn]ein|[Oo]ui|[Nn]on|[Ss][ií])\b"
 )
-# They announce a text, and nobody who speaks.
+# Labels that announce a text, not a speaker.
 _LABELS = frozenset(
     "note notes tip tips hint warning caution danger important info example examples todo fixme "
     "question questions answer answers q a faq problem problems solution cause fix input output "
@@ -46,7 +46,7 @@ _LABELS = frozenset(
     "actions decision decisions conclusions recommendation recommendations aim aims outcome purpose "
     "definition remark".split()
 )
-# What speakers are called, and given names, that are also words: "Will: I will."
+# Roles of speakers, and given names that are also words: "Will: I will."
 _ROLES_AND_NAMES = frozenset(
     "interviewer interviewee moderator host guest chair chairman chairwoman chairperson president "
     "speaker presenter audience narrator judge witness student teacher doctor patient nurse agent "
@@ -62,7 +62,7 @@ _SAYS = (
 
 
 class Head(NamedTuple):
-    """What stands before a message: where it starts and ends, who speaks, and the time or ""."""
+    """The head of a message: its span, the speaker, and the time or ""."""
 
     start: int
     end: int
@@ -71,12 +71,12 @@ class Head(NamedTuple):
 
 
 def read_head(text: str, at: int, speakers: Collection[str] = ()) -> Head | None:
-    """Return the head of the message that begins at a place, or None.
+    """Return the head of the message that begins at an offset, or None.
 
     Args:
         text: a passage or a document.
-        at: where a line begins.
-        speakers: who speaks in it without a time, as `find_speakers` returns them.
+        at: the start of a line.
+        speakers: the speakers of turns without a time, as `find_speakers` returns them.
     """
     if match := MESSAGE.match(text, at):
         return Head(at, match.end(), match["name"] or match["handle"], match["time"])
@@ -85,12 +85,12 @@ def read_head(text: str, at: int, speakers: Collection[str] = ()) -> Head | None
 
 
 def find_turns(text: str) -> list[tuple[int, str]]:
-    """Return where each turn begins in a text that marks no times, as "Ana: we ship on Friday", and who
-    speaks.
+    """Return the offset and the speaker of each turn in a text without times: "Ana: we ship on Friday".
 
-    Two names or more speak twice or more, they alternate, and half of the lines or paragraphs begin with one.
-    What they say is talk: sentences, some of which say "I" or "you" or ask. Labels that announce a text
-    ("Note:") and the fields of records, which come in the same order each time, are no names.
+    At least two names must speak at least twice and alternate, and half of the lines or paragraphs must begin
+    with a name. What they say must read as talk: sentences, some of which say "I" or "you" or ask something.
+    Labels that announce a text ("Note:") and fields of records, which always come in the same order, are not
+    names.
     """
     turns = [(turn["name"], turn.start(), _rest_of_line(text, turn.end())) for turn in _TURN.finditer(text)]
     said: dict[str, list[str]] = {}
@@ -114,16 +114,12 @@ def find_turns(text: str) -> list[tuple[int, str]]:
 
 
 def find_speakers(text: str) -> tuple[str, ...]:
-    """Return who speaks by turns in a text that marks no times; () where nobody does, as `find_turns`
-    tells.
-    """
+    """Return the speakers of the turns that `find_turns` finds in a text; () if there are none."""
     return tuple(dict.fromkeys(name for _, name in find_turns(text)))
 
 
 def _may_be_name(name: str, words: Collection[str]) -> bool:
-    """Tell whether a label can name somebody: "Ana", "WH", "Moderator"; not "Results" beside "the
-    results".
-    """
+    """Tell whether a label can be a name: "Ana", "WH", "Moderator"; not "Results" beside "the results"."""
     parts = re.findall(r"[^\W\d_]+", name)
     if name in _MAIL_HEADER or any(part.lower() in _LABELS for part in parts):
         return False
@@ -132,7 +128,7 @@ def _may_be_name(name: str, words: Collection[str]) -> bool:
 
 
 def _is_talk(said: Sequence[str]) -> bool:
-    """Tell whether most of what stands behind a label reads as said, and not as the value of a field."""
+    """Tell whether most texts after a label read like speech, and not like values of a field."""
     spoken = sum(
         bool(_SENTENCE.search(one) or len(one.split()) >= _LONG or _PERSONAL.search(one)) for one in said
     )
@@ -140,9 +136,7 @@ def _is_talk(said: Sequence[str]) -> bool:
 
 
 def _cycles(names: Sequence[str]) -> bool:
-    """Tell whether three labels or more come in the same order again and again, as the fields of records
-    do.
-    """
+    """Tell whether three or more labels keep coming in the same order, like the fields of records."""
     order = {name: at for at, name in enumerate(dict.fromkeys(names))}
     if len(order) < 3 or len(names) < 2 * len(order):
         return False
@@ -151,7 +145,7 @@ def _cycles(names: Sequence[str]) -> bool:
 
 
 def _converse(said: Sequence[str], speakers: Collection[str]) -> bool:
-    """Tell whether what is said is long enough, and some of it said to somebody or of oneself."""
+    """Tell whether what is said is long enough, and whether enough of it is personal or a question."""
     personal = sum(bool(_PERSONAL.search(one)) for one in said) / len(said)
     capital = all(name[:1].isupper() or not name[:1].islower() for name in speakers)
     enough = _PERSONAL_SHARE if capital else 2 * _PERSONAL_SHARE

@@ -1,4 +1,4 @@
-"""The suffixes of the kinds of file that hold slides, sheets, times, mails or other files."""
+"""File suffixes by kind of file, for kinds that hold slides, sheets, times, mails or other files."""
 
 from __future__ import annotations
 

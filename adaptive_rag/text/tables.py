@@ -1,4 +1,4 @@
-"""The rows and columns of a table that stands in a text: "Brass hinge | 4.20 | 12", or with "|" around it."""
+"""Finds tables in a text, with their rows and columns: "Brass hinge | 4.20 | 12", or with "|" around it."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
 
-# what stands in an empty cell where a loader writes a table as text
+# the text of an empty cell in a table that a loader writes
 EMPTY_CELL = "–"
 _LINE = r"[ \t]*+(?:\|[^\n]*\||[^\n|]*[^\n| \t] \|(?= |\n|$)[^\n]*)[ \t]*"
 _ROW = re.compile(_LINE)
-# two rows or more, with blank lines between them or not
+# two or more rows, with or without blank lines between them
 _TABLE = re.compile(rf"^{_LINE}(?:\n(?:[ \t]*\n)*{_LINE}$)+", re.MULTILINE)
 _LONE_ROW = re.compile(rf"{_LINE}(?=\n|\Z)")
 _RULE = re.compile(r"[ \t|:+-]*-[ \t|:+-]*")
@@ -22,7 +22,7 @@ _DAY_OR_MONTH = re.compile(
     r"apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?",
     re.IGNORECASE,
 )
-# A year or two, a day, or a name such as "D300": they stand above columns too.
+# One or two years, a day, or a name such as "D300": these too can be column names.
 _NAMING = re.compile(
     r"(?:1[89]|20)\d\d(?: ?[-–/] ?(?:\d\d){1,2}\b)?(?: ?\(\d\))?|\b[A-Z]+-?\d+\b|"
     r"\b(?i:jan|feb|mar|apr|may|june?|july?|aug|sep|oct|nov|dec)[a-z]*\.? \d{1,2}\b",
@@ -36,15 +36,15 @@ _RANGE = re.compile(
 )
 _AMOUNT = re.compile(r"[£$€(+−-]{0,2} ?[.\d]")
 _FIGURE = re.compile(r"(?!.*[^\W\d_]{2}).*\d.*")
-# In characters: longer texts are none of names, in a table of two columns.
+# In characters: in a table of two columns, longer texts are not names.
 _LONGEST_NAME = 50
-# what stands where there is nothing to say
+# the text of a cell without a value
 _VOID = re.compile(r"(?:[$£€¥] ?)?[-–—.*…]+|\(?(?:n\.?/?a\.?|x|nil)\)?", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class Row:
-    """One row of a table: where it stands in the text, and its cells."""
+    """One row of a table: its span in the text, and its cells."""
 
     start: int
     end: int
@@ -53,12 +53,12 @@ class Row:
 
 @dataclass(frozen=True)
 class Table:
-    """The rows of a table below the names of its columns, which are () where it has none."""
+    """A table: the names of its columns, () if it has none, and the rows below them."""
 
     columns: tuple[str, ...]
     rows: tuple[Row, ...]
     start: int
-    """Where it begins in the text, with its names."""
+    """The offset of the table in the text, including its column names."""
 
 
 def is_row(line: str) -> bool:
@@ -67,7 +67,7 @@ def is_row(line: str) -> bool:
 
 
 def is_rule(line: str) -> bool:
-    """Tell whether a line is what stands under the names of a table's columns: "|---|:--:|"."""
+    """Tell whether a line is the rule below the column names of a table: "|---|:--:|"."""
     return "|" in line and _RULE.fullmatch(line) is not None
 
 
@@ -75,8 +75,8 @@ def find_tables(text: str, columns: tuple[str, ...] = ()) -> Iterator[Table]:
     """Yield the tables of a text.
 
     Args:
-        text: as a document or a passage has it.
-        columns: the names of the columns, where the text begins below them.
+        text: a document or a passage.
+        columns: the names of the columns, if the text begins below them.
     """
     lone = _LONE_ROW.match(text) if columns and not _TABLE.match(text) else None
     if lone and len(cells := _cells(lone[0])) == len(columns):  # the last row of a table that was cut
@@ -97,7 +97,10 @@ def find_tables(text: str, columns: tuple[str, ...] = ()) -> Iterator[Table]:
 
 
 def _blocks(text: str) -> Iterator[list[tuple[int, str]]]:
-    """Yield the lines of each table, with their places; after a blank line one of other columns begins."""
+    """Yield the lines of each table with their offsets.
+
+    After a blank line, a row with another number of cells begins a new table.
+    """
     for match in _TABLE.finditer(text) if "|" in text else ():
         found: list[tuple[int, str]] = []
         for line in re.finditer(r"[^\n]*\S[^\n]*", match[0]):
@@ -113,14 +116,14 @@ def _blocks(text: str) -> Iterator[list[tuple[int, str]]]:
 
 
 def describe_row(cells: tuple[str, ...], columns: tuple[str, ...]) -> str:
-    """Put a row in words: "Brass hinge: price 4.20, stock 12"."""
+    """Describe a row in words: "Brass hinge: price 4.20, stock 12"."""
     (_, subject), *named = name_cells(cells, columns)
     said = ", ".join(f"{name} {cell}".strip() for name, cell in named)
     return f"{subject.rstrip(' :')}: {said}" if subject and said else subject or said
 
 
 def name_cells(cells: tuple[str, ...], columns: tuple[str, ...]) -> list[tuple[str, str]]:
-    """Return the first cell of a row and the others that are not empty, each after its column's name."""
+    """Return the first cell of a row and its other non-empty cells, each with its column name."""
     if columns and len(cells) < len(columns):
         cells = (*cells, *("",) * (len(columns) - len(cells)))  # empty ones at the end
     names = columns if len(columns) == len(cells) else ("",) * len(cells)
@@ -130,9 +133,9 @@ def name_cells(cells: tuple[str, ...], columns: tuple[str, ...]) -> list[tuple[s
 
 
 def _named(rows: list[Row]) -> Table:
-    """Take the names of the columns from the first row, or from more: "Sales" over "2022" and "2023".
+    """Take the column names from the first row, or from several: "Sales" above "2022" and "2023".
 
-    A next row of the same first cell names them too, if it holds no figures: "– | in tons | in per cent".
+    A next row with the same first cell also names them, if it has no figures: "– | in tons | in per cent".
     """
     count = 1
     while count < len(rows) - 1 and len(rows[count].cells) == len(rows[0].cells):
@@ -156,11 +159,11 @@ def _cells(line: str) -> tuple[str, ...]:
 
 
 def names_columns(rows: list[tuple[str, ...]]) -> bool:
-    """Tell whether the first of a table's rows names its columns.
+    """Tell whether the first row of a table names its columns.
 
     "Tool | Deposit | Days" and "Property | D300 | D300 Pro" do; "Weight | 11.5 kg" does not. "Colour | red"
-    above "Wood | oak" is read as a row: a row of two cells is understood without names. "Train 1 | Train 2"
-    do above times, "Child 4 to 15" above prices, "Level | What to do" above "1 Watch".
+    above "Wood | oak" is read as a row: a row of two cells is clear without names. "Train 1 | Train 2"
+    does above times, "Child 4 to 15" above prices, and "Level | What to do" above "1 Watch".
     """
     first, rest = rows[0], rows[1:]
     if not rest or not all(first) or 2 * sum(map(_is_void, first[1:])) > len(first[1:]):
@@ -187,7 +190,7 @@ def _is_void(cell: str) -> bool:
 
 
 def _counts_up(cells: Sequence[str]) -> bool:
-    """Tell whether cells are numbered: "Lead time | 1 | 2 | 3" names columns."""
+    """Tell whether cells are consecutive numbers: "Lead time | 1 | 2 | 3" names columns."""
     start = int(cells[0]) if cells and re.fullmatch(r"\d{1,4}", cells[0]) else None
     return (
         start is not None
@@ -197,7 +200,7 @@ def _counts_up(cells: Sequence[str]) -> bool:
 
 
 def as_word(name: str) -> str:
-    """Write a column's name as it stands in a sentence: "Stock" is "stock", but "VAT" and "May" stay."""
+    """Write a column name as in a sentence: "Stock" becomes "stock", but "VAT" and "May" stay."""
     name = " ".join(name.replace("_", " ").split()).replace(EMPTY_CELL, "")
     word = re.fullmatch(r"[^\W\d_][a-z]+(?: [a-z]+)*", name) and not _DAY_OR_MONTH.fullmatch(name)
     return name[:1].lower() + name[1:] if word else name

@@ -1,4 +1,4 @@
-"""How many tokens a text is taken for without any model's own tokenizer, and how many a model reads."""
+"""Estimates the tokens of a text without a model's tokenizer, and describes how much a model reads."""
 
 from __future__ import annotations
 
@@ -6,23 +6,23 @@ import sys
 from collections.abc import Callable
 from typing import NamedTuple
 
-BYTES_PER_TOKEN = 4  # of English text, on average; scripts of two or three bytes a letter need more tokens
+BYTES_PER_TOKEN = 4  # mean of English text; scripts with two or three bytes a letter need more tokens
 
 
 def count_tokens(text: str) -> int:
-    """Return the tokens that a text is taken for: four bytes make one, and a part of one counts whole."""
+    """Return the estimated number of tokens of a text: one for every four bytes, rounded up."""
     return -(-count_bytes(text) // BYTES_PER_TOKEN)
 
 
 def count_bytes(text: str) -> int:
-    """Return the bytes of a text in UTF-8."""
+    """Return the number of bytes of a text in UTF-8."""
     return len(text.encode(errors="surrogatepass"))
 
 
 class TextLimit(NamedTuple):
-    """How much of a text a model reads: `most` of what `count` returns.
+    """How much of a text a model reads: at most `most` units as counted by `count`.
 
-    The count of a text is at most the sum of those of its parts, where these are parted by blanks.
+    If a text is split at blanks, its count is at most the sum of the counts of its parts.
     """
 
     most: int

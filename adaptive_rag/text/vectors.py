@@ -1,4 +1,4 @@
-"""Vectors and scores: their types, how small sets of vectors are compared, how scores are scaled."""
+"""Vectors and scores: their types, the cosines of small sets of vectors, and the scaling of scores."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from adaptive_rag.source import Vectors
 
 __all__ = ["Scores", "Vectors", "cosines", "min_max"]
 
-# One score a row: a chunk, a sentence.
+# One score per row, such as a chunk or a sentence.
 Scores: TypeAlias = NDArray[np.float64]
 
 EPSILON = 1e-8
@@ -20,8 +20,8 @@ EPSILON = 1e-8
 def cosines(vectors: Vectors, others: Vectors) -> Vectors:
     """Return the cosine of each vector with each of the others, shape (len(vectors), len(others)).
 
-    On one thread: a threaded product of a few hundred vectors takes longer to gather its threads than to
-    multiply, and while branches run side by side each of them would gather all.
+    It runs on one thread: for a few hundred vectors, synchronizing threads takes longer than multiplying,
+    and when branches run in parallel, each of them would use all threads.
     """
     return np.asarray(np.einsum("ij,kj->ik", vectors, others), dtype=np.float32)
 

@@ -1,4 +1,4 @@
-"""What a reader sees of a text: for prompts, terminals and pages, without what is hidden in it."""
+"""Removes hidden characters from a text, for prompts, terminals and pages."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ import re
 import unicodedata
 from itertools import chain
 
-# A whole escape sequence of a terminal: "\x1b[31m", or a title or link "\x1b]8;;https://...\x1b\\".
+# A complete terminal escape sequence: "\x1b[31m", or a title or link "\x1b]8;;https://...\x1b\\".
 _ESCAPE = re.compile(
     r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"
     r"|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)"
     r"|\x1b[ -/]*[0-~]"
 )
-# U+0000 as JSON escapes it; a backslash before it is escaped itself.
+# U+0000 as JSON escapes it. Backslashes before it must come in pairs, which are escaped backslashes.
 ESCAPED_NUL = re.compile(rb"(?<!\\)((?:\\\\)*+)\\u0000")
-# Control characters, marks of direction and other format characters, private and unassigned ones.
+# Control characters, direction marks and other format characters, private-use and unassigned characters.
 _HIDDEN_CATEGORIES = {"Cc", "Cf", "Co", "Cn"}
-# Letters and marks that are drawn as nothing, among them all variation selectors.
+# Letters and marks that are not drawn, including all variation selectors.
 _HIDDEN = frozenset(
     chr(code)
     for code in chain(
@@ -26,12 +26,12 @@ _HIDDEN = frozenset(
         range(0xE0100, 0xE01F0),
     )
 )
-# Format characters that are drawn: the number and verse signs of Arabic and Syriac.
+# Format characters that are drawn: number and verse signs of Arabic and Syriac.
 _DRAWN = frozenset("\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u070f\u0890\u0891\u08e2")
 _KEPT = _DRAWN | {"\n", "\t"}
 _NOT_JOINER, _JOINER, _EMOJI_STYLE = "\u200c", "\u200d", "\ufe0f"
 _LINE_ENDS = frozenset("\n\t\u2028\u2029")
-# Forms of ASCII that a model reads as the plain letters: full-width, mathematical, in circles and squares.
+# Styled forms of ASCII that a model reads as plain letters: full-width, mathematical, circled and squared.
 _STYLED = (
     (0xFE50, 0xFE6C),
     (0xFF01, 0xFF5F),
@@ -47,15 +47,15 @@ _PLAIN = {
 
 
 def without_surrogates(text: str) -> str:
-    """Return a text with a question mark for each half of a surrogate pair, which no encoding can write."""
+    """Replace each lone surrogate, which no encoding can write, with a question mark."""
     return text.encode(errors="replace").decode()
 
 
 def visible(text: str) -> str:
-    """Drop what no reader sees: escape sequences, control and format characters, variation selectors.
+    """Remove what no reader sees: escape sequences, control and format characters, variation selectors.
 
-    Line ends, tabs, and what belongs to a script stay: a joiner between letters of Persian or Hindi, or
-    inside an emoji, and the selector that makes "❤️" one. Half a character becomes "�".
+    Line ends, tabs, and characters that belong to the script stay: a joiner between letters of Persian or
+    Hindi, or inside an emoji, and the selector that makes "❤️" one. A lone surrogate becomes "�".
     """
     if text.isascii() and text.isprintable():
         return text
@@ -69,10 +69,10 @@ def visible(text: str) -> str:
 
 
 def escape_hidden(name: str) -> str:
-    """Return a name on one line, with an escape for what is not drawn in it."""
+    """Return a name on one line, with line ends and hidden characters escaped."""
     if visible(name) == name and _LINE_ENDS.isdisjoint(name):
         return name
-    # Half a character, of a name in no encoding, is left for `visible`.
+    # A lone surrogate, from a name with an invalid encoding, is left for `visible`.
     return "".join(
         c.encode("unicode_escape").decode()
         if c in _LINE_ENDS or (is_hidden(c) and unicodedata.category(c) != "Cs")
@@ -82,13 +82,13 @@ def escape_hidden(name: str) -> str:
 
 
 def plain(text: str) -> str:
-    """Return the visible text with styled forms of ASCII as plain letters: "ＳＹＳＴＥＭ：" is "SYSTEM:"."""
+    """Return the visible text with styled ASCII as plain letters: "ＳＹＳＴＥＭ：" is "SYSTEM:"."""
     text = visible(text)
     return text if text.isascii() else text.translate(_PLAIN)
 
 
 def is_hidden(character: str) -> bool:
-    """Tell whether a character is not drawn, alone at least; half a surrogate pair counts too."""
+    """Tell whether a character is not drawn, at least on its own; a lone surrogate counts too."""
     if character in _KEPT:
         return False
     return character in _HIDDEN or unicodedata.category(character) in {*_HIDDEN_CATEGORIES, "Cs"}
@@ -107,16 +107,16 @@ def _without_hidden(text: str) -> list[str]:
 
 
 def _belongs(before: str, character: str, after: str) -> bool:
-    """Tell whether a joiner stands inside a word or an emoji, or a selector after a symbol.
+    """Tell whether a joiner is inside a word or an emoji, or a selector follows a symbol.
 
-    `before` is the character that was kept last, so that of several in a row one is kept at most.
+    `before` is the last character that was kept, so at most one of several in a row is kept.
     """
     if character == _EMOJI_STYLE:
         is_key = before in "#*0123456789" and after == "\u20e3"
         return is_key or before in "‼⁉" or unicodedata.category(before) in ("So", "Sm")
     if character == _JOINER and (unicodedata.category(before) in ("So", "Sk") or before == _EMOJI_STYLE):
         return unicodedata.category(after) == "So"
-    # A letter of a script without capitals, or a mark on one: Arabic, the scripts of India, and others.
+    # Letters of scripts without capitals, and marks on them: Arabic, the scripts of India, and others.
     in_word = ("Lo", "Mn", "Mc")
     return (
         character in (_JOINER, _NOT_JOINER)

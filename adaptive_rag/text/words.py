@@ -1,4 +1,4 @@
-"""The words of a text as the answering steps compare them: content words, stems, weights."""
+"""The words of a text as the answering steps compare them: content words, stems and weights."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _STOP_WORDS = """
     whose why will with within without would yes yet you your yours yourself yourselves d ll m re s t ve
 """
 STOP_WORDS = frozenset(_STOP_WORDS.split())
-# Function words of German, without accents. Some are English words too ("die", "war"), so that they count in
-# German questions alone.
+# German function words, without accents. Some are English words too ("die", "war"), so they count only in
+# German questions.
 _GERMAN_WORDS = """
     aber als am an auch auf aus bei bis da darf das dass dem den der des die dies diese dieser doch du durch
     durfen ein eine einem einen einer er es fur gibt hat haben ich ihr im in ist ja kann konnen man mein meine
@@ -28,7 +28,7 @@ _GERMAN_WORDS = """
 """
 _GERMAN = frozenset(_GERMAN_WORDS.split())
 _GERMAN_ALONE = _GERMAN - STOP_WORDS - {"den", "dem", "des", "die", "hat", "man", "mit", "war"}
-# Words by which people ask rather than what they ask about.
+# Words that people use to ask, rather than words for what they ask about.
 _ASKING_WORDS = """
     according actually advantage advantages aspect aspects call called compare con cons consequence
     consequences consider considered contrast currently define definition describe detail detailed
@@ -43,7 +43,7 @@ _ASKING_WORDS = """
     views want way ways work worked works
 """
 ASKING_WORDS = frozenset(_ASKING_WORDS.split())
-# What is read of a long question, since some patterns go on to the end from each place.
+# How much of a long question is read, since some patterns scan to the end from every position.
 HEAD_CHARACTERS, TAIL_CHARACTERS = 1600, 400
 _WORD = re.compile(r"[^\W_]+")
 _SHORT_IN_Y = re.compile(r"(?<=^[a-z]{2}[^\W\daeiou])y$")
@@ -63,7 +63,7 @@ _SUFFIXES = sorted(
 
 @lru_cache(maxsize=65536)
 def stem(word: str) -> str:
-    """Cut the endings that English adds to a word, so that "predicting" meets "prediction"."""
+    """Cut the English endings of a word, so that "predicting" matches "prediction"."""
     if word.endswith("'s"):
         word = word[:-2]
     if len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is")):
@@ -73,13 +73,13 @@ def stem(word: str) -> str:
             word = word[: len(word) - len(suffix)] + replacement
             break
     else:
-        # "baby" meets "babies", of which the ending cannot be cut
+        # so that "baby" matches "babies": both become "babi"
         word = _SHORT_IN_Y.sub("i", word)
     return word[:-1] if len(word) > 4 and word[-1] == word[-2] else word
 
 
 def words(text: str) -> list[str]:
-    """Split a text into lower-case words without accents: "Café" is "cafe", as it is typed."""
+    """Split a text into lower-case words without accents: "Café" becomes "cafe", as people type it."""
     return _WORD.findall(_without_accents(text.lower()))
 
 
@@ -89,24 +89,24 @@ def terms(text: str) -> list[str]:
 
 
 def read_ends(question: str) -> str:
-    """Return a question, of a long one its first and its last part: what was pasted is asked about there."""
+    """Return a question, or the start and end of a long one, where people ask about a pasted text."""
     if len(question) <= HEAD_CHARACTERS + TAIL_CHARACTERS:
         return question
     return f"{question[:HEAD_CHARACTERS]}\n{question[-TAIL_CHARACTERS:]}"
 
 
 def is_german(question: str) -> bool:
-    """Tell by its function words whether a question is asked in German."""
+    """Tell whether a question is in German, by its function words."""
     asked = words(question)
     german, english = (sum(word in known for word in asked) for known in (_GERMAN, STOP_WORDS))
     return german > english and not _GERMAN_ALONE.isdisjoint(asked)
 
 
 def weighted_terms(question: str) -> dict[str, float]:
-    """Return the stems a question asks about with their weight.
+    """Return the stems that a question asks about, with their weights.
 
-    Names, numbers and quoted words weigh twice: an answer that lacks them is about something else.
-    Words by which people ask ("main", "kinds", "mention") weigh a fifth.
+    Names, numbers and quoted words weigh twice as much: an answer without them is about something else.
+    Words that people use to ask ("main", "kinds", "mention") weigh a fifth.
     """
     weights: dict[str, float] = {}
     question = _without_accents(question)
@@ -131,7 +131,7 @@ def weighted_terms(question: str) -> dict[str, float]:
 
 
 def coverage(weights: dict[str, float], present: set[str]) -> float:
-    """Return the share of the weight that the present stems cover; 0 where there is nothing to cover."""
+    """Return the share of the total weight that the present stems cover; 0 if there are no weights."""
     total = sum(weights.values())
     return sum(weight for term, weight in weights.items() if term in present) / total if total else 0.0
 

@@ -1,4 +1,4 @@
-"""One strategy a file; this table names them for the graph, the shell and the evaluation."""
+"""Strategies, one per file; this table names them for the graph, the shell and the evaluation."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     STRATEGIES: dict[str, Strategy]
 
-# Each is a file here with a record called STRATEGY, and the value of `route=`.
+# Each name is a file in this folder that defines a STRATEGY record, and a value of `route=`.
 NAMES = (
     "factual",
     "analytical",
@@ -20,7 +20,7 @@ NAMES = (
 
 
 def __getattr__(name: str) -> dict[str, Strategy]:
-    # The records are loaded when they are first used: the shell lists their names in its help.
+    # The records are loaded on first use, since the shell needs only their names for its help.
     if name != "STRATEGIES":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     found = {file: import_module(f"{__name__}.{file}").STRATEGY for file in NAMES}

@@ -1,4 +1,4 @@
-"""Analytical questions: several aspects count, so each is searched for and the set is kept diverse."""
+"""Analytical questions: several aspects matter, so each is searched for and the selection is kept diverse."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Contextual questions: who asks, and after what, belongs into the query and into the scoring."""
+"""Contextual questions: the user's situation and the conversation enter the query and the scoring."""
 
 from __future__ import annotations
 

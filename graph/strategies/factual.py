@@ -1,4 +1,4 @@
-"""Factual questions: one exact passage counts, so the query is sharpened and ranking is strict."""
+"""Factual questions: one exact passage matters, so the query is rewritten and weak candidates are dropped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Unsure questions: run the two likeliest strategies side by side and fuse what they found."""
+"""Questions that the router was unsure about: run the two likeliest strategies and fuse what they found."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from adaptive_rag.state import HedgeState, StrategyOutput
 
 
 def send_likeliest(state: HedgeState) -> list[Send]:
-    """Start the chosen strategy and its alternatives, each as if the question were of its type."""
+    """Start the chosen strategy and its alternatives, each with the question's type set to its own."""
     routes = [state["query_type"], *state["analysis"]["alternatives"]]
     return [Send(node_name(route), {**state, "query_type": route}) for route in routes]
 
 
 def node_name(route: str) -> str:
-    """Name a strategy's node inside the hedge; Mermaid wants every subgraph's name to be unique."""
+    """Return the name of a strategy's node inside the hedge; Mermaid needs unique names for subgraphs."""
     return f"as_{route}"
 
 
 def build_hedge(
     strategies: Mapping[str, Any],
 ) -> StateGraph[HedgeState, Context, HedgeState, StrategyOutput]:
-    """Build the likeliest strategies => fuse."""
+    """Build the graph: likeliest strategies => fuse."""
     graph: StateGraph[Any, Any, Any, Any] = StateGraph(
         HedgeState, context_schema=Context, output_schema=StrategyOutput
     )

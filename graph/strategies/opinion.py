@@ -1,4 +1,4 @@
-"""Opinion questions: every side counts, so each viewpoint is searched for and all are selected from."""
+"""Opinion questions: every side matters, so each viewpoint is searched for and each side is represented."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from adaptive_rag.graph.strategies.strategy import Strategy, build_fan_out
 from adaptive_rag.nodes import balance, viewpoints
 from adaptive_rag.rank.window import ReadingBudget
 
-# Views of one matter stand far apart in long documents: eight full chunks, where others read four.
+# Views on one matter are far apart in long documents, so eight full chunks are read instead of four.
 READING = ReadingBudget(tokens=2000, least=4, most=24, drops_weak=False)
 
 STRATEGY = Strategy(

@@ -1,4 +1,4 @@
-"""What a strategy is: one record, and the two shapes that its graph usually has."""
+"""The record that defines a strategy, and builders for the two usual shapes of its graph."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ class Strategy:
     purpose: str
     build: Callable[[], StrategyGraph]
     style: AnswerStyle
-    # hexadecimal, wherever the strategy is drawn
+    # hexadecimal colour for drawings of the strategy
     colour: str
-    # whether the router may choose it; else only `route=` reaches it
+    # whether the router may choose it; otherwise only `route=` selects it
     routable: bool = True
 
 
 def build_pipeline(prepare: Step, select: Step) -> StrategyGraph:
-    """Build prepare -> retrieve -> select."""
+    """Build the graph: prepare -> retrieve -> select."""
     graph: StrategyGraph = StateGraph(StrategyState, context_schema=Context, output_schema=StrategyOutput)
     graph.add_sequence([(step.name, step) for step in (prepare, retrieve, select)])
     graph.add_edge(START, prepare.name)
@@ -43,7 +43,7 @@ def build_pipeline(prepare: Step, select: Step) -> StrategyGraph:
 
 
 def build_fan_out(split: Step, join: Step) -> StrategyGraph:
-    """Build split => retrieve, once a branch => join."""
+    """Build the graph: split => retrieve, once for each branch => join."""
     graph: StrategyGraph = StateGraph(StrategyState, context_schema=Context, output_schema=StrategyOutput)
     graph.add_node(split.name, split)
     graph.add_node("retrieve", retrieve_branch, input_schema=Branch)

@@ -1,4 +1,4 @@
-"""Conditions on chunks as SQL: what `where` and a choice of sources keep of an index in PostgreSQL."""
+"""Translates `where` conditions and selections of sources to SQL, for an index in PostgreSQL."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from adaptive_rag.where import Predicate, Where
 if TYPE_CHECKING:
     from psycopg import Cursor
 
-# How the values of a field, which are texts in lower case, are held against one.
+# SQL comparisons of a field's values, which are stored as texts in lower case, with a given value.
 HELD_AGAINST = {
     "number": "value::float8 {sign} {given}::float8",
     "date": 'left(value, length({given}::text)) COLLATE "C" {sign} left({given}::text, length(value))',
@@ -23,14 +23,14 @@ HELD_AGAINST = {
 
 
 class Conditions:
-    """Writes conditions as SQL; every value goes beside it, as a parameter."""
+    """Translates conditions to SQL; every value is passed as a parameter."""
 
     def __init__(self, state: DatabaseState) -> None:
         self.values: dict[str, Any] = {}
         self._state = state
 
     def of(self, chosen: Sequence[frozenset[str] | Where], cursor: Cursor[Any]) -> str:
-        """Return the SQL that holds for the chunks that are chosen."""
+        """Return an SQL condition that is true for the selected chunks."""
         return _all([self._of(one, cursor) for one in chosen]) if chosen else "true"
 
     def _of(self, chosen: frozenset[str] | Where, cursor: Cursor[Any]) -> str:
@@ -54,7 +54,7 @@ class Conditions:
         if one.sign == "like":
             held = f"value ~ {self._bind(_to_regex(one.value))}"
         elif one.sign == "=" and one.kind in ("text", "yes or no"):
-            # the one form that the index over the fields answers
+            # the only form that can use the index over the fields
             return f"(fields @> {self._bind(Jsonb({one.field: [str(one.value).casefold()]}))})"
         else:
             kind = "day" if (one.kind, one.sign) == ("date", "=") else one.kind
@@ -69,7 +69,7 @@ class Conditions:
 
 
 def _to_regex(pattern: str) -> str:
-    """Return a pattern with *, ?, [a-z] and [!a-z] as a regular expression of PostgreSQL."""
+    """Convert a pattern with *, ?, [a-z] and [!a-z] to a regular expression for PostgreSQL."""
     parts = re.findall(r"\[!?\]?[^\]]*\]|.", pattern, re.DOTALL)
     return f"^(?:{''.join(map(_part_to_regex, parts))})$"
 
@@ -91,7 +91,7 @@ def _part_to_regex(part: str) -> str:
 
 
 def escape_regex(character: str) -> str:
-    """Return a character as a regular expression that finds it."""
+    """Return a regular expression that matches a character."""
     return character if character.isalnum() or character.isspace() else f"\\{character}"
 
 

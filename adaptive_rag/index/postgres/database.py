@@ -1,4 +1,4 @@
-"""A PostgreSQL database as the home of an index: who connects, who writes, and what a refusal means."""
+"""A PostgreSQL database as the location of an index: connections, the write lock and error messages."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from psycopg import Connection, Cursor
 
 SCHEMES = ("postgres", "postgresql")
-# What the names of the tables begin with, where the address has no `table=`.
+# The prefix of the table names, if the address has no `table=`.
 TABLE = "adaptive_rag"
-# PostgreSQL cuts names at 63 characters; the longest of ours ends with "_chunks_", a number and "_nearest".
+# PostgreSQL cuts names at 63 characters; our longest name ends with "_chunks_", a number and "_nearest".
 _NAME = re.compile(r"[a-z_][a-z0-9_]{0,39}")
 CONNECT_SECONDS, POLL_SECONDS = 10, 0.2
-# By a part of the server's error message: its meaning, and how to mend it.
+# Parts of the server's error messages, with their meaning and what to do.
 REFUSALS = {
     "authentication failed": "the server refuses this user or password",
     "no password supplied": "the server wants a password: postgresql://USER:PASSWORD@HOST/DATABASE",
@@ -48,20 +48,20 @@ class SnapshotGoneError(Exception):
 
 
 class Database:
-    """The tables of one index in a PostgreSQL database: of chunks, of their words, and of the manifest.
+    """The tables of one index in a PostgreSQL database: chunks, their words, and the manifest.
 
-    Its methods raise IndexUnreachableError where the server does not answer, or refuses.
+    Its methods raise IndexUnreachableError if the server does not answer or denies access.
     """
 
     path = None
     taken_over = False
-    """The lock of a writer ends with its connection, and its writing with it."""
+    """Always False: a writer that loses its lock has lost its connection too, and cannot write."""
 
     def __init__(self, address: str) -> None:
-        """Name the place; nothing is asked of the server yet.
+        """Set the location; the server is not contacted yet.
 
         Raises:
-            ConfigurationError: the address cannot be read, or names no table.
+            ConfigurationError: the address cannot be parsed, or its table name is not allowed.
             MissingExtraError: the packages for PostgreSQL are not installed.
         """
         import_extra("pgvector.psycopg", extra="postgres", purpose="An index in PostgreSQL")
@@ -71,7 +71,7 @@ class Database:
         self.uri = redact(address)
         try:
             parts = urlsplit(address)
-            _ = parts.port  # no number where a password holds a slash
+            _ = parts.port  # raises ValueError if it is no number, as when a password contains a slash
             asked = parse_qsl(parts.query, keep_blank_values=True)
         except ValueError as error:
             raise ConfigurationError(
@@ -89,34 +89,34 @@ class Database:
         self._writing: Connection[Any] | None = None
 
     def chunks_of(self, table: str) -> str:
-        """Return the name of a table of chunks, by its name in a manifest."""
+        """Return the database name of a chunk table, given its name in the manifest."""
         return f"{self.table}_{table.replace('-', '_')}"
 
     def words_of(self, table: str) -> str:
-        """Return the name of the table of the words that chunks hold."""
+        """Return the database name of the word table of a chunk table."""
         return f"{self.chunks_of(table)}_words"
 
     def connect(self) -> Connection[Any]:
-        """Open a connection that commits each statement."""
+        """Open a connection in autocommit mode."""
         import psycopg
 
         with self.asking():
-            # a statement that is prepared would be planned once, and is lost behind a pool of connections
+            # a prepared statement would be planned only once, and is lost behind a connection pooler
             fixed: dict[str, Any] = {"connect_timeout": CONNECT_SECONDS, "prepare_threshold": None}
             return psycopg.connect(self.address, autocommit=True, **fixed)
 
     @property
     def writing(self) -> Connection[Any]:
-        """The connection of the writer; what is written waits for `write`, which commits all of it."""
+        """The connection of the writer; `write` commits everything that was written on it."""
         assert self._writing is not None, "nothing is written without the lock"
         return self._writing
 
     @contextmanager
     def hold(self, *, wait_seconds: float, on_wait: Callable[[str], None] | None) -> Iterator[None]:
-        """Hold the index for writing; the lock ends with the connection, and so with the process.
+        """Hold the write lock of the index; it ends with the connection, and so with the process.
 
         Raises:
-            IndexingError: another process still holds it after `wait_seconds`.
+            IndexingError: another process still holds the lock after `wait_seconds`.
         """
         lock = "hashtextextended(current_schema() || '.' || %s, 0)"
         until = time.monotonic() + wait_seconds
@@ -146,7 +146,7 @@ class Database:
 
     @contextmanager
     def reading(self, snapshot: str | None = None) -> Iterator[Cursor[Any]]:
-        """Give a cursor whose statements all see one state of the database: the last, or that of a snapshot.
+        """Yield a cursor whose statements all see one state of the database: the last, or that of a snapshot.
 
         Raises:
             SnapshotGoneError: the transaction that exported the snapshot has ended.
@@ -177,16 +177,16 @@ class Database:
             connection.isolation_level = IsolationLevel.REPEATABLE_READ
             return connection
 
-        # a connection that a server has closed meanwhile is replaced before it is used
+        # a connection that the server has closed meanwhile is replaced before use
         return create_engine("postgresql+psycopg://", creator=connect, pool_pre_ping=True)
 
     def read(self, name: str) -> bytes | None:
-        """Return the content of a file, or None where there is none."""
+        """Return the content of a file, or None if there is none."""
         content: bytes | None = self._of_file("content", name)
         return content
 
     def stamp(self, name: str) -> Hashable:
-        """Return what changes with the file; None where there is none."""
+        """Return a value that changes with the file; None if there is none."""
         stamp: str | None = self._of_file("xmin::text", name)
         return stamp
 
@@ -201,7 +201,7 @@ class Database:
             return next((row[0] for row in found), None)
 
     def stamped(self, cursor: Cursor[Any], name: str) -> Hashable:
-        """Return what `stamp` does, in the state that a reading cursor sees; None where nothing is there."""
+        """Return `stamp` of a file in the state that a reading cursor sees; None if there is no file."""
         from psycopg.errors import UndefinedTable
 
         try:
@@ -211,7 +211,7 @@ class Database:
         return next((row[0] for row in cursor), None)
 
     def write(self, name: str, content: bytes) -> None:
-        """Replace a file, and commit it with all that was written since the last one."""
+        """Replace a file, and commit it together with everything written since the last commit."""
         with self.asking():
             self.writing.execute(
                 f"CREATE TABLE IF NOT EXISTS {self._files} (name text PRIMARY KEY, content bytea NOT NULL)"
@@ -224,15 +224,15 @@ class Database:
             self.writing.commit()
 
     def names(self, folder: str = "") -> list[str]:
-        """Return nothing: what a folder holds beside an index does not lie in a database."""
+        """Return an empty list: a database has no files beside the index."""
         return []
 
     def sizes(self, names: Iterable[str]) -> dict[str, int]:
-        """Return nothing: the server itself looks after its files."""
+        """Return an empty mapping: the server looks after its own files."""
         return {}
 
     def pieces(self, name: str) -> Iterator[Buffer]:
-        """Go through the content of a file."""
+        """Yield the content of a file."""
         yield self.read(name) or b""
 
     @contextmanager

@@ -1,4 +1,4 @@
-"""The nearest chunks in PostgreSQL: exactly, or by the approximate index of a large table."""
+"""Vector search in PostgreSQL: exact, or with the approximate index of a large table."""
 
 from __future__ import annotations
 
@@ -14,15 +14,16 @@ from adaptive_rag.text.vectors import Vectors
 if TYPE_CHECKING:
     from psycopg import Cursor
 
-# HNSW (Malkov and Yashunin, 2018) over numbers of 16 bits, which pgvector links up to this dimension.
+# HNSW (Malkov and Yashunin, 2018) over 16-bit numbers, which pgvector supports up to this dimension.
 LARGEST_DIMENSION = 4000
-# A table of more chunks gets the index. The server compares 50,000 vectors in 25 ms of the processor's time.
+# A table of more chunks gets the index. The server compares 50,000 vectors in 25 ms of processor time.
 INDEXED_ABOVE = 20_000
-# The first version that goes on through its index until enough rows fulfil a condition.
+# The first version that keeps scanning its index until enough rows meet a condition.
 PGVECTOR = (0, 8)
-# Rows that are followed, and rows whose exact vectors are compared then, at least: recall .99 and more.
+# Rows that the index search tracks (hnsw.ef_search), and the least number of rows whose exact vectors are
+# then compared. Recall is .99 and more.
 FOLLOWED, COMPARED = 200, 200
-# What making the index may take of the server's memory, and what one row of it takes beside its vector.
+# Most memory of the server for building the index, and the memory of one row beside its vector.
 MEMORY_KB, ROW_BYTES = 1_000_000, 1000
 
 
@@ -32,21 +33,21 @@ def index_name(table: str) -> str:
 
 
 def can_index(cursor: Cursor[Any], dimension: int) -> bool:
-    """Tell whether the server can make and follow the index."""
+    """Tell whether the server can build and search the index."""
     cursor.execute("SELECT extversion FROM pg_extension WHERE extname = 'vector'")
     [version] = cursor.fetchone() or ["0"]
     return tuple(map(int, version.split(".")[:2])) >= PGVECTOR and dimension <= LARGEST_DIMENSION
 
 
 def make_index(cursor: Cursor[Any], table: str, chunks: int, dimension: int) -> None:
-    """Make the vector index; it takes in later rows by itself."""
+    """Build the vector index; later rows are added to it automatically."""
     needed = min(MEMORY_KB, chunks * (2 * dimension + ROW_BYTES) // 1000)
     cursor.execute(
         "SELECT set_config('maintenance_work_mem', %s || 'kB', true) FROM pg_settings "
         "WHERE name = 'maintenance_work_mem' AND setting::bigint < %s",
         [str(needed), needed],
     )
-    # processes that make it together do so in shared memory, of which a container has little
+    # parallel workers build it in shared memory, of which a container has little
     cursor.execute("SET LOCAL max_parallel_maintenance_workers = 0")
     cursor.execute(
         f"CREATE INDEX {index_name(table)} ON {table} "
@@ -62,7 +63,7 @@ def nearest_exactly(
     chosen: str = "true",
     values: Mapping[str, Any] = MappingProxyType({}),
 ) -> list[int]:
-    """Return the numbers of the chunks nearest to a vector among those chosen, best first."""
+    """Return the numbers of the selected chunks nearest to a vector, best first."""
     asked = {**values, "vector": vector, "limit": limit}
     cursor.execute(
         f"SELECT number FROM {table} WHERE {chosen} ORDER BY embedding <#> %(vector)s LIMIT %(limit)s", asked
@@ -78,9 +79,9 @@ def nearest_roughly(
     chosen: str = "true",
     values: Mapping[str, Any] = MappingProxyType({}),
 ) -> list[int]:
-    """Return what `nearest_exactly` does, as the index finds it, ordered by the exact vectors.
+    """Search like `nearest_exactly`, but with the approximate index; exact vectors order the result.
 
-    Where so few fulfil the condition that the index gives up, all are compared.
+    If so few chunks meet the condition that the index finds too few, all of them are compared.
     """
     cursor.execute(
         "SELECT set_config('hnsw.ef_search', %s, true), "
@@ -101,7 +102,7 @@ def nearest_roughly(
 
 
 def recall_of_index(cursor: Cursor[Any], table: str, chunks: int) -> dict[str, float]:
-    """Compare the approximate index with the exact order, over vectors near some that are drawn."""
+    """Measure the recall of the approximate index, over vectors near some drawn from the table."""
     cursor.execute(
         f"SELECT embedding FROM {table} ORDER BY md5(langchain_id), langchain_id LIMIT %s", [RECALL_QUERIES]
     )

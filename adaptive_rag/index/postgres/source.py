@@ -1,4 +1,4 @@
-"""An index in PostgreSQL, open for searching: by vector, by BM25 and by filter, all in the server."""
+"""An open index in PostgreSQL: the server does vector search, BM25 and filters."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 CHUNKS_KEPT, ROWS_PER_READ = 4096, 1000
 CHUNK = "langchain_id, source, page, section, start_index, end_index, content, langchain_metadata"
-# Words weigh what they weigh among all chunks, whatever is chosen.
+# Word weights are those of all chunks, whatever is selected.
 SEARCH = f"""
 WITH asked AS (
     SELECT unnest(%(lexemes)s::text[]) AS lexeme, unnest(%(weights)s::float8[]) AS weight
@@ -61,9 +61,9 @@ SELECT {{chunk}}, embedding, views, score::float8 FROM picked JOIN {{table}} USI
 class PostgresIndex(OpenedIndex):
     """An index in PostgreSQL that is open for searching.
 
-    It follows what other processes write: each search sees one complete state, and a question goes on with
-    the one that it began with. Its methods may be called from several threads at once. Those that take ids
-    raise KeyError where a chunk is not in the index, and all IndexUnreachableError where the server does not
+    It follows what other processes write: each search sees one complete state, and a question keeps the one
+    that it started with. Its methods may be called from several threads at once. Those that take ids raise
+    KeyError if a chunk is not in the index, and all raise IndexUnreachableError if the server does not
     answer.
     """
 
@@ -72,19 +72,19 @@ class PostgresIndex(OpenedIndex):
         self._database = database
         self._lock = threading.Lock()
         self._found: LRUCache[str, StoredChunk] = LRUCache(CHUNKS_KEPT)
-        # Of a view the index that it narrows, and what chooses its chunks; none where it is the whole.
+        # For a view, the index that it restricts; None otherwise.
         self._whole: PostgresIndex | None = None
         self._versions, self._pinned = HeldVersions(), ""
         self._state = self._last_state()
 
     @classmethod
     def open(cls, uri: str | Path, embeddings: str | Embeddings | None = None) -> PostgresIndex:
-        """Open an index; the embedding model is the one it was made with, unless one is passed.
+        """Open an index; unless a model is passed, the one it was made with is loaded.
 
         Raises:
             IndexMismatchError: there is no index, or another model was passed.
-            IndexUnreachableError: the server does not answer, or refuses.
-            ConfigurationError: the model has to be passed and was not.
+            IndexUnreachableError: the server does not answer, or denies access.
+            ConfigurationError: the model cannot be loaded by name and was not passed.
         """
         database = Database(str(uri))
         made_with = complete_manifest(database).settings.embeddings
@@ -130,7 +130,7 @@ class PostgresIndex(OpenedIndex):
     def sentences(self, ids: Sequence[str]) -> list[Sentences]:
         """Return the sentences of each chunk with their vectors.
 
-        Where none are stored, or a chunk was replaced since it was found, its sentences are embedded.
+        If none are stored, or a chunk was replaced since it was found, its sentences are embedded.
         """
         found = self._with_ids(ids)
         bare = {each.chunk["id"]: each for each in found if each.sentences is None}
@@ -150,19 +150,19 @@ class PostgresIndex(OpenedIndex):
         return [each.sentences for each in found if each.sentences is not None]
 
     def spelt_like(self, word: str) -> list[str]:
-        """Return words of chunks that are spelt nearly like one; none where a chunk holds it."""
+        """Return words of the chunks that are spelt almost like this one; none if a chunk contains it."""
         with self._asking() as (cursor, state):
             chosen, values, _ = self._narrow(cursor, state)
             return spelt_like(cursor, state, word, to_lexemes(cursor, [word])[0], chosen, values)
 
     def holds(self, word: str) -> bool:
-        """Tell whether a chunk holds a word as it is, in either case."""
+        """Tell whether a chunk contains a word as it is, ignoring case."""
         with self._asking() as (cursor, state):
             chosen, values, _ = self._narrow(cursor, state)
             return holds(cursor, state, word, to_lexemes(cursor, [word])[0], chosen, values)
 
     def chunks(self) -> Iterator[Chunk]:
-        """Go through all chunks."""
+        """Iterate over all chunks."""
         with self._asking() as (cursor, state):
             conditions = Conditions(state)
             chosen = conditions.of(self._chosen, cursor)
@@ -173,27 +173,27 @@ class PostgresIndex(OpenedIndex):
                     yield _chunk(row, state)
 
     def sources(self) -> dict[str, int]:
-        """Return the indexed sources and how many chunks each has."""
+        """Return the indexed sources and the number of chunks of each."""
         with self._asking() as (cursor, state):
             if not self._chosen:
                 return {name: record.chunks for name, record in state.manifest.sources.items()}
             return dict(self._select(cursor, state, "source, count(*)", "GROUP BY source"))
 
     def fields(self) -> dict[str, str]:
-        """Return the fields that a condition can name, each with its kind and its range or examples."""
+        """Return the fields that a condition can use, each with its kind and its range or examples."""
         with self._asking() as (cursor, state):
             rows = self._select(cursor, state, "source, page, section, langchain_metadata")
             sources, pages, sections, metadata = ([row[n] for row in rows] for n in range(4))
             return Fields(sources, pages, sections, metadata, state.copies).describe()
 
     def info(self) -> dict[str, Any]:
-        """Return what the index holds and how it was made."""
+        """Return what the index contains and how it was made."""
         with self._asking() as (_, state):
             return state.manifest.describe(self._database)
 
     @property
     def version(self) -> str:
-        """Name the state of the index, which is held for some minutes from now."""
+        """The name of the current state, which is held for some minutes from now."""
         whole = self._whole or self
         if self._pinned and whole._versions.find(self._pinned):
             return self._pinned
@@ -202,13 +202,13 @@ class PostgresIndex(OpenedIndex):
                 if whole._versions.is_fresh(state):
                     return state.name
             held = HeldVersion(self._database)
-            # it may have been written since
+            # the index may have been written meanwhile
             with self._database.reading(held.snapshot) as cursor:
                 if self._database.stamped(cursor, MANIFEST) == state.stamp:
                     whole._versions.hold(state, held)
 
     def at(self, version: str) -> PostgresIndex:
-        """Return the index as it was under a name, if that is still held, else as it is; it stays so."""
+        """Return the index pinned to the named state, or to the current one if that is no longer held."""
         pinned = copy.copy(self)
         known = (self._whole or self)._versions.find(version)
         pinned._whole, pinned._pinned = self._whole or self, version if known else self.version
@@ -221,7 +221,7 @@ class PostgresIndex(OpenedIndex):
 
     @property
     def _last_known(self) -> DatabaseState:
-        """Return the state that is pinned, or that was last asked."""
+        """Return the pinned state, or the one that was last read."""
         whole = self._whole or self
         pinned = whole._versions.find(self._pinned)
         return pinned[0] if pinned else whole._state
@@ -236,14 +236,14 @@ class PostgresIndex(OpenedIndex):
 
     @contextmanager
     def _asking(self) -> Iterator[tuple[Cursor[Any], DatabaseState]]:
-        """Give a cursor, and what holds for the state of the index that all its statements see."""
+        """Yield a cursor, and the state of the index that all its statements see."""
         whole = self._whole or self
         with ExitStack() as stack:
             if pinned := whole._versions.find(self._pinned):
                 try:
                     cursor = stack.enter_context(self._database.reading(pinned[1]))
                 except SnapshotGoneError:
-                    pass  # the version is not held any more: it goes on as the index is
+                    pass  # the version is no longer held: use the current state
                 else:
                     yield cursor, pinned[0]
                     return
@@ -270,13 +270,13 @@ class PostgresIndex(OpenedIndex):
         return DatabaseState(stamp, complete_manifest(self._database), self._database)
 
     def _select(self, cursor: Cursor[Any], state: DatabaseState, what: str, after: str = "") -> list[Any]:
-        """Return columns of the chunks that are chosen."""
+        """Return columns of the selected chunks."""
         conditions = Conditions(state)
         sql = f"SELECT {what} FROM {state.table} WHERE {conditions.of(self._chosen, cursor)} {after}"
         return cursor.execute(sql, conditions.values).fetchall()
 
     def _narrow(self, cursor: Cursor[Any], state: DatabaseState) -> tuple[str, dict[str, Any], bool]:
-        """Return what a search is narrowed to, as SQL with its values, and whether many chunks are left."""
+        """Return the restriction of a search as SQL with its values, and whether many chunks remain."""
         conditions = Conditions(state)
         chosen = conditions.of(self._chosen, cursor)
         few = state.few(cursor, repr(self._chosen), chosen, conditions.values) if self._chosen else None
@@ -297,7 +297,7 @@ class PostgresIndex(OpenedIndex):
         return [found[id_] for id_ in ids]
 
     def _keep(self, rows: Sequence[Any], state: DatabaseState) -> list[StoredChunk]:
-        """Unpack what was read, and remember it."""
+        """Unpack rows that were read, and cache them."""
         kept = []
         for *row, vector, views in rows:
             found = np.asarray(vector, dtype=np.float32)
@@ -311,7 +311,7 @@ class PostgresIndex(OpenedIndex):
 
 
 def _chunk(row: Sequence[Any], state: DatabaseState) -> Chunk:
-    """Return the chunk of a row; its metadata name the other files that have its content."""
+    """Return the chunk of a row; its metadata name the other files with the same content."""
     id_, source, page, section, start, end, text, metadata = row
     if names := state.copies.get(source):
         metadata["also_as"] = names
@@ -320,7 +320,7 @@ def _chunk(row: Sequence[Any], state: DatabaseState) -> Chunk:
 
 
 def to_lexemes(cursor: Cursor[Any], queries: Sequence[str]) -> list[list[str]]:
-    """Return the words of each query as the table holds them: without endings, and without stop words."""
+    """Return the words of each query as they are stored: stemmed and without stop words."""
     texts = [query.replace("\0", " ").encode(errors="replace").decode() for query in queries]
     cursor.execute(
         f"SELECT tsvector_to_array(to_tsvector('{LANGUAGE}', query)) "

@@ -1,4 +1,4 @@
-"""Words of an index in PostgreSQL: which are spelt nearly like one, and whether one stands there."""
+"""Looks up words of an index in PostgreSQL, and words with a similar spelling."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from adaptive_rag.index.reader import LONGEST_SPELT
 if TYPE_CHECKING:
     from psycopg import Cursor
 
-# The table holds stems, so that an ending counts as a difference too: how many letters a stem may be longer,
-# the share of letters in common, how many stems are looked at, and how many chunks for each.
+# The table holds stems, so an ending counts as a difference too. The limits are: how many letters longer or
+# shorter a stem may be, the share of letters in common, the number of stems, and of chunks for each.
 LETTERS_APART, ALIKE, STEMS, CHUNKS_A_STEM = 3, 0.6, 20, 3
-# Goes from each stem that begins so to the next one, past the chunks that hold it.
+# Steps from each stem with this first letter to the next one, and skips the rows of its other chunks.
 STEMS_FROM = """
 WITH RECURSIVE held AS (
     (SELECT lexeme FROM {words} WHERE lexeme >= %(first)s ORDER BY lexeme LIMIT 1)
@@ -44,9 +44,9 @@ def spelt_like(
     chosen: str,
     values: Mapping[str, Any],
 ) -> list[str]:
-    """Return the words of chunks that hold one spelt nearly like this; none where a chunk holds it.
+    """Return the words of chunks that contain a word spelt like this one; none if a chunk contains it.
 
-    They begin with the same letter. `stems` are the word's own, none where searches leave it out.
+    Only words with the same first letter are compared. `stems` are those of the word, empty for a stop word.
     """
     names = {"words": state.words, "table": state.table, "chosen": chosen}
     if len(word) > LONGEST_SPELT or not stems:
@@ -70,7 +70,7 @@ def holds(
     chosen: str,
     values: Mapping[str, Any],
 ) -> bool:
-    """Tell whether a chunk holds a word as it is, in either case."""
+    """Tell whether a chunk contains a word as it is, ignoring case."""
     named = f"{state.words} JOIN {state.table} USING (number) WHERE lexeme = ANY(%(stems)s::text[]) AND"
     among = named if stems else f"{state.table} WHERE"
     pattern = rf"\m{''.join(map(escape_regex, word))}\M"

@@ -1,4 +1,4 @@
-"""One state of an index in PostgreSQL: its manifest, and what is counted of its chunks once."""
+"""One state of an index in PostgreSQL: its manifest, and cached statistics of its chunks."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from psycopg import Cursor
 
 WORDS_KEPT, CONDITIONS_KEPT = 10_000, 64
-# So many chunks are searched by number. To send more takes longer than to hold a condition against all.
+# Up to this many chunks are searched by number. Sending more takes longer than testing a condition on all.
 FEW = 10_000
 
 
 class DatabaseState:
-    """What holds for one state of the index; safe to share between threads."""
+    """One state of the index with its statistics; safe to share between threads."""
 
     def __init__(self, stamp: Hashable, manifest: Manifest, database: Database) -> None:
         self.stamp, self.manifest, self.copies = stamp, manifest, manifest.copies()
@@ -40,14 +40,14 @@ class DatabaseState:
         self._few: LRUCache[str, array[int]] = LRUCache(CONDITIONS_KEPT)
 
     def mean_words(self, cursor: Cursor[Any]) -> float:
-        """Return how many words a chunk has on average, those that searches leave out not counted."""
+        """Return how many words a chunk has on average, without stop words."""
         if self._mean is None:
             [mean] = cursor.execute(f"SELECT avg(words)::float8 FROM {self.table}").fetchone() or [None]
             self._mean = float(mean or 1.0)
         return self._mean
 
     def weights(self, cursor: Cursor[Any], lexemes: Sequence[str]) -> list[float]:
-        """Return what each word weighs in BM25: the rarer it is among all chunks, the more."""
+        """Return the weight of each word in BM25 (idf); words that are rarer among all chunks weigh more."""
         with self._lock:
             known = {word: self._weights[word] for word in lexemes if word in self._weights}
         if missing := [word for word in lexemes if word not in known]:
@@ -60,9 +60,9 @@ class DatabaseState:
         return [known[word] for word in lexemes]
 
     def few(self, cursor: Cursor[Any], name: str, chosen: str, values: Mapping[str, Any]) -> list[int] | None:
-        """Return the numbers of the chunks that fulfil a condition; None where these are many.
+        """Return the numbers of the chunks that meet a condition; None if there are more than `FEW`.
 
-        They are asked for once: `name` is the condition's own.
+        The result is cached under `name`, which identifies the condition.
         """
         with self._lock:
             known = self._few.get(name)
@@ -74,7 +74,7 @@ class DatabaseState:
         return known.tolist() if len(known) <= FEW else None
 
     def kinds(self, cursor: Cursor[Any]) -> dict[str, Kind]:
-        """Return each field and what its values are; where they differ they are text."""
+        """Return each field and the kind of its values; fields with values of several kinds are text."""
         if self._kinds is None:
             kinds: dict[str, Kind] = {}
             cursor.execute(f"SELECT DISTINCT key, value FROM {self.table}, jsonb_each_text(kinds)")

@@ -1,4 +1,4 @@
-"""States of an index in PostgreSQL that questions under way go on reading, whatever is written meanwhile."""
+"""States of an index in PostgreSQL that running questions can keep reading, whatever is written meanwhile."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ import weakref
 from adaptive_rag.index.postgres.database import Database
 from adaptive_rag.index.postgres.state import DatabaseState
 
-# The server keeps what was removed while a transaction is open that may see it. So it ends each after some
-# time by itself, and questions that come after a part of that time have a new one.
+# The server keeps removed rows while a transaction is open that may see them. So it ends each transaction
+# after HELD_SECONDS; questions that start later than RENEWED_AFTER get a new one.
 HELD_SECONDS, RENEWED_AFTER = 600, 300
-# Each takes a connection.
+# Each version takes a connection.
 VERSIONS_HELD = 3
 
 
 class HeldVersion:
-    """A transaction that stays open, so that others can see what it sees."""
+    """A transaction that stays open, so that other connections can read its snapshot."""
 
     def __init__(self, database: Database) -> None:
         from psycopg import IsolationLevel
@@ -33,25 +33,25 @@ class HeldVersion:
 
     @property
     def age(self) -> float:
-        """Return for how many seconds it is held."""
+        """Return how many seconds the transaction has been open."""
         return time.monotonic() - self._began
 
 
 class HeldVersions:
-    """The versions of one index that are held last, by name; safe to share between threads."""
+    """The last held versions of one index, by name; safe to share between threads."""
 
     def __init__(self) -> None:
         self._held: dict[str, tuple[DatabaseState, HeldVersion]] = {}
         self._lock = threading.Lock()
 
     def find(self, name: str) -> tuple[DatabaseState, str] | None:
-        """Return a version and the snapshot that shows it; None where it is not held any more."""
+        """Return a version and the name of its snapshot; None if it is no longer held."""
         with self._lock:
             state, held = self._held.get(name, (None, None))
         return None if state is None or held is None else (state, held.snapshot)
 
     def hold(self, state: DatabaseState, held: HeldVersion) -> None:
-        """Hold a version, and let go of those that were held longest ago."""
+        """Hold a version, and release the oldest ones."""
         with self._lock:
             self._held.pop(state.name, None)
             self._held[state.name] = state, held
@@ -59,7 +59,7 @@ class HeldVersions:
                 del self._held[name]
 
     def is_fresh(self, state: DatabaseState) -> bool:
-        """Tell whether a version is held for as long as a question takes."""
+        """Tell whether a version will be held long enough for a new question."""
         with self._lock:
             held = self._held.get(state.name)
         return held is not None and held[1].age < RENEWED_AFTER

@@ -1,4 +1,4 @@
-"""The table of chunks in PostgreSQL: its columns, and how rows go in. PGVectorStore opens it too."""
+"""The table of chunks in PostgreSQL: its columns and its writer. PGVectorStore can open it too."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from adaptive_rag.where import kind_of
 if TYPE_CHECKING:
     import pyarrow as pa
 
-# Beside those of PGVectorStore: the id, the content with its words, the vector and the metadata.
+# Columns beside those of PGVectorStore, which are the id, the content with its words, the vector and the
+# metadata.
 OWN_COLUMNS = {
     "source": "text",
     "doc": "text",
@@ -41,12 +42,12 @@ COLUMNS = {
     "langchain_metadata": "json",
     **OWN_COLUMNS,
 }
-# So that PGVectorStore may read the table, and not write rows that no manifest names.
+# Not nullable, so that PGVectorStore can read the table but not write rows that no manifest names.
 REQUIRED = ("source", "doc", "start_index", "end_index", "words", "fields", "kinds", "number")
-# Fields that go by the source alone; its other names are in the manifest.
+# Fields that depend only on the source; its other names are in the manifest.
 OF_SOURCE = ("source", "file", "kind")
 LANGUAGE = "pg_catalog.english"
-# Which chunk holds which word how often, and how many words it has.
+# Selects each word of each chunk with its number of occurrences, and the chunk's number of words.
 HELD = (
     'SELECT lexeme COLLATE "C" AS lexeme, number, cardinality(positions)::smallint AS times, words '
     "FROM {table}, unnest(content_tsv)"
@@ -54,7 +55,7 @@ HELD = (
 
 
 class DatabaseWriter:
-    """Appends and replaces rows in the open transaction; the manifest's write commits them."""
+    """Appends and replaces rows in the open transaction; writing the manifest commits them."""
 
     def __init__(self, database: Database, name: str, version: int | None, dimension: int) -> None:
         self.name = name
@@ -67,11 +68,11 @@ class DatabaseWriter:
 
     @property
     def version(self) -> int:
-        """Return the number of the last write."""
+        """Return the version, which every write increases by one."""
         return self._version
 
     def add(self, rows: Sequence[TableRow]) -> None:
-        """Append rows; one of the same id takes the place of the one that is there."""
+        """Append rows; a row with the id of an existing one replaces it."""
         made = {
             "content_tsv": "made",
             "words": "coalesce((SELECT sum(cardinality(positions)) FROM unnest(made)), 0)",
@@ -88,11 +89,11 @@ class DatabaseWriter:
         self._add_words([row["langchain_id"] for row in columns])
 
     def copy(self, rows: pa.Table) -> None:
-        """Append rows that are laid out in columns, as the workers of a cluster make them."""
+        """Append the rows of an Arrow table, as the workers of a cluster make it."""
         self.add(from_arrow(rows))
 
     def copy_renamed(self, names: Mapping[str, tuple[str, str]]) -> None:
-        """Append the chunks of sources again, given by key, under another source and its key."""
+        """Append copies of chunks under another source; `names` maps old keys to (source, new key)."""
         from adaptive_rag.ingest.chunking import chunk_id
 
         taken = ", ".join(name for name in COLUMNS if name not in ("langchain_id", "source", "doc"))
@@ -129,10 +130,10 @@ class DatabaseWriter:
         return int(number)
 
     def index_words(self) -> None:
-        """Make the indexes of a new table: over its words, what is known of its chunks, and their sources.
+        """Create the indexes of a new table over its words, the fields of its chunks, and their sources.
 
-        BM25 reads a table of its own: for each word the chunks that hold it, in the order of an index that
-        has all that counts. To take a chunk's words apart at each search took forty times as long.
+        BM25 reads a separate table with the chunks of each word, in the order of an index that covers all
+        its columns. Unnesting the words of chunks at each search took forty times as long.
         """
         if self._has_indexes:
             return
@@ -144,12 +145,12 @@ class DatabaseWriter:
         self._has_indexes = True
 
     def optimize(self, keep_since: float) -> None:
-        """Have the server count what its plans go by; it clears away by itself what is replaced."""
+        """Update the server's statistics for query planning; the server itself removes replaced rows."""
         self.index_words()
         self._run(f"ANALYZE {self._table}, {self._words}")
 
     def index_vectors(self) -> dict[str, float] | None:
-        """Make the approximate vector index of a large table that has none; return its recall, if made."""
+        """Build the vector index of a large table that has none, and return its recall, else None."""
         from pgvector.psycopg import register_vector
 
         chunks, writing = self.count(), self._database.writing
@@ -164,7 +165,7 @@ class DatabaseWriter:
             return neighbours.recall_of_index(cursor, self._table, chunks)
 
     def drop_other_tables(self) -> None:
-        """Drop the tables of earlier rebuilds, but for the last, which may still be read, and clear up."""
+        """Drop the tables of earlier rebuilds, except the last one, which may still be read, and vacuum."""
         for number in range(1, int(self.name.rpartition("-")[2]) - 1):
             name = f"chunks-{number}"
             for table in (self._database.chunks_of(name), self._database.words_of(name)):
@@ -172,11 +173,11 @@ class DatabaseWriter:
         with self._database.asking():
             self._database.writing.commit()
             with closing(self._database.connect()) as connection:
-                # until then a search looks at the row of each word that it finds in the index, or reads all
+                # until then, a search visits the row of each word found in the index, or reads all rows
                 connection.execute(f"VACUUM {self._words}")
 
     def _make_table(self, dimension: int) -> None:
-        """Make the table as PGVectorStore does; what a broken-off run left of it is in no manifest."""
+        """Create the table as PGVectorStore does; it replaces one that an interrupted run left."""
         langchain = import_extra("langchain_postgres", extra="postgres", purpose="An index in PostgreSQL")
         from langchain_postgres.v2.hybrid_search_config import HybridSearchConfig
         from psycopg import AsyncConnection
@@ -203,18 +204,18 @@ class DatabaseWriter:
                 overwrite_existing=True,
                 hybrid_search_config=HybridSearchConfig(),
             )
-        # in the row itself vectors are compared in a tenth of the time that they take beside the table
+        # vectors stored in the row are compared in a tenth of the time of vectors stored outside the table
         self._run(f"ALTER TABLE {self._table} ALTER embedding SET STORAGE MAIN")
 
     def _add_words(self, ids: Sequence[str]) -> None:
-        """Enter what chunks hold, by id; of a new table all is entered at once, when its indexes are made."""
+        """Add the words of chunks, by id; for a new table, `index_words` adds all words at once."""
         if self._has_indexes:
             held = HELD.format(table=self._table)
             statement = (
                 f"INSERT INTO {self._words} {held} WHERE langchain_id = ANY(%s) ON CONFLICT DO NOTHING"
             )
             with self._database.asking():
-                # an id names one text alone: where a chunk was there before, so were its words
+                # an id stands for exactly one text: if the chunk existed before, so did its words
                 self._database.writing.execute(statement, [list(ids)])
 
     def _write(self, statement: str, rows: Sequence[Any]) -> None:
@@ -256,7 +257,7 @@ def _to_columns(rows: Sequence[TableRow]) -> list[dict[str, Any]]:
 
 
 def _known_of(chunks: Sequence[Chunk]) -> list[dict[str, list[Any]]]:
-    """Return the values of each chunk's fields, but of those that go by its source alone."""
+    """Return the values of each chunk's fields, except those that depend only on its source."""
     fields = Fields.of_chunks(chunks)
     columns = {name: fields.values(name) for name in fields.kinds() if name not in OF_SOURCE}
     return [
@@ -270,7 +271,7 @@ def _known_of(chunks: Sequence[Chunk]) -> list[dict[str, list[Any]]]:
 
 
 def _clean(value: Any) -> Any:
-    """Return plain data as PostgreSQL can keep it: without null characters, halves of letters, or NaN."""
+    """Return plain data that PostgreSQL can store: without null characters, lone surrogates or NaN."""
     if isinstance(value, str):
         return value.replace("\0", "\ufffd").encode(errors="replace").decode()
     if isinstance(value, dict):

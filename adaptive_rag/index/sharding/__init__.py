@@ -1,1 +1,1 @@
-"""An index of shards: several indexes, each on any machine, that one question asks side by side."""
+"""An index of shards: several indexes, each on any machine, that are searched in parallel."""

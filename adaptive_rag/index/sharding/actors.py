@@ -1,4 +1,4 @@
-"""The shards of an index on a Ray cluster, each held by an actor."""
+"""Runs the shards of an index on a Ray cluster, each in an actor."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from adaptive_rag.index.cluster import check_nodes, connect_cluster
 from adaptive_rag.index.disk_cache import DiskCache
 from adaptive_rag.index.sharding.shard import Shard
 
-# Of an actor: questions that it works on side by side, and how long one waits for it, with the time that it
-# takes to start on another node.
+# Calls that an actor runs in parallel, and the longest wait for an answer, which includes the time to start
+# the actor on another node.
 CALLS_AT_ONCE, ANSWER_SECONDS = 8, 120.0
 
 
 def hold_shards(address: str, uris: Sequence[str], copies: DiskCache | None) -> ShardActors:
-    """Have actors of a cluster open the shards of an index, and hold them as long as this process lasts.
+    """Open the shards of an index in actors of a cluster, which keep them open until this process ends.
 
     Raises:
-        ConfigurationError, MissingExtraError: as `open_cluster` says.
+        ConfigurationError, MissingExtraError: as in `open_cluster`.
     """
     ray, _ = connect_cluster(address, "Shards held by Ray")
     check_nodes(ray, ())
@@ -27,7 +27,7 @@ def hold_shards(address: str, uris: Sequence[str], copies: DiskCache | None) -> 
 
 
 class ShardActors:
-    """Shards of an index, each held by an actor, on as many nodes as there are; a lost one is begun anew."""
+    """The shards of an index, each in an actor; actors are spread over all nodes and restarted if lost."""
 
     def __init__(self, ray: Any, uris: Sequence[str], copies: DiskCache | None) -> None:
         self._ray, self._uris = ray, uris
@@ -36,10 +36,10 @@ class ShardActors:
         self._actors = [actor.remote(uri, copies) for uri in uris]
 
     def ask(self, calls: Mapping[int, tuple[Any, ...]]) -> dict[int, Any]:
-        """Call `Shard.call` of several shards side by side, by their numbers, and return what each says.
+        """Call `Shard.call` of several shards in parallel, and return the results by shard number.
 
         Raises:
-            IndexUnreachableError: an actor was lost twice, or does not answer.
+            IndexUnreachableError: an actor was lost twice or does not answer.
         """
         errors = self._ray.exceptions
         asked = {number: self._actors[number].call.remote(*call) for number, call in calls.items()}

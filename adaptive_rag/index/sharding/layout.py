@@ -1,4 +1,4 @@
-"""How an index of shards is laid out: where each lies, and which documents belong to it."""
+"""The layout of an index of shards: where each shard is, and which documents belong to it."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ MOST_SHARDS = 1000
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """The share of some documents that belongs to one shard."""
+    """The documents of a build, restricted to the share of one shard."""
 
     documents: Any
     shard: int
     shards: int
 
     def holds(self, source: str) -> bool:
-        """Tell whether a document belongs to the shard, by its name."""
+        """Tell whether a document belongs to the shard."""
         return shard_of(source, self.shards) == self.shard
 
 
 def shard_of(source: str, shards: int) -> int:
-    """Return the shard that a document belongs to: it depends on its name alone."""
+    """Return the number of the shard that a document belongs to, which depends only on its name."""
     return xxh3_64_intdigest(source.encode(errors="surrogatepass")) % shards
 
 
 def shard_uris(location: Location) -> list[str]:
-    """Return where the shards of an index lie; none where it is no index of shards.
+    """Return the URIs of the shards of an index; an empty list if it has no shards.
 
     Raises:
         IndexMismatchError: the file that says how many there are cannot be read.
@@ -55,10 +55,10 @@ def shard_uris(location: Location) -> list[str]:
 
 
 def refuse_shards(location: Location, what: str, instead: str = "") -> None:
-    """Refuse to do with an index of shards what is done with each of them.
+    """Raise an error if an operation for single shards is called on an index of shards.
 
     Raises:
-        ConfigurationError: it is one; `what` is what was to be done, `instead` what does it with all.
+        ConfigurationError: it is an index of shards; `what` names the operation, `instead` an alternative.
     """
     if uris := shard_uris(location):
         raise ConfigurationError(
@@ -68,7 +68,7 @@ def refuse_shards(location: Location, what: str, instead: str = "") -> None:
 
 
 def join_facts(uri: str, facts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return what an index of shards holds, from what each of them does."""
+    """Join the descriptions of shards to that of the whole index."""
     sizes, recalls = [each["bytes"] for each in facts], [each["recall"] for each in facts if each["recall"]]
     rough = any(each["vector_search"] == "approximate" for each in facts)
     return {
@@ -79,7 +79,7 @@ def join_facts(uri: str, facts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         "chunks": sum(each["chunks"] for each in facts),
         "bytes": None if None in sizes else sum(sizes),
         "vector_search": "approximate" if rough else "exact",
-        # that of the shard that finds least
+        # of the shard with the lowest recall
         "recall": min(recalls, key=lambda recall: recall["recall_at_10"], default=None),
         "updated": max(each["updated"] for each in facts),
         "notes": [note for each in facts for note in each["notes"]],

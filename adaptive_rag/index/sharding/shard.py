@@ -1,4 +1,4 @@
-"""One shard of an index: counts its words, and searches by what is counted in all shards together."""
+"""One shard of an index: counts its words, and searches with the word counts of all shards."""
 
 from __future__ import annotations
 
@@ -30,49 +30,50 @@ from adaptive_rag.text.words import STOP_WORDS
 from adaptive_rag.where import Kind, read_where
 
 Scores = NDArray[np.float64]
-# Chunks that are looked at to learn how long chunks are, and words tried for it.
+# Chunks sampled to find the mean length of chunks, and words tried for it.
 SAMPLED, WORDS_TRIED = 64, 50
-# Hits by words beyond those asked for: the last ones may change places once they are counted exactly.
+# Extra hits by words: the last ones may change places when their scores are computed exactly.
 MARGIN = 20
-# Of one state, 16 bytes each: 64 MB.
+# Cached hits of one state, 16 bytes each: 64 MB.
 HITS_KEPT = 4_000_000
 CHUNKS_KEPT, CONDITIONS_KEPT = 65_536, 16
-# How far from what is expected of a chunk the number of times that it holds a word may lie.
+# How far the number of times that a chunk contains a word may be from the estimate, as a factor, and the
+# largest number that is tried.
 FAR, MOST_TIMES = 1.25, 256
-# Words by which a length may differ from a whole number: scores have 24 bits.
+# How far a computed length, in words, may be from a whole number: scores have 24 bits.
 NEARLY_WHOLE = 0.01
 WORD = re.compile(r"[^\W_]+")
-# What a reader says of chunks by their ids, whatever is chosen.
+# Methods of the reader that take chunk ids; they ignore what is selected.
 OF_CHUNKS = ("vectors", "sentences", "get")
-# Words that no text holds.
+# Words that no text contains.
 MARK, OTHER = "qzxmarkqzx", "qzxotherqzx"
 
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """What BM25 weighs words by."""
+    """The counts that BM25 needs."""
 
     chunks: int
     length: float
-    """Words that a chunk holds on average, stop words left out."""
+    """Mean number of words of a chunk, without stop words."""
     words: Mapping[str, int]
-    """How many chunks hold each word."""
+    """How many chunks contain each word."""
 
     def idf(self, word: str) -> float:
         """Return the weight of a word."""
         return idf(self.chunks, self.words[word])
 
     def norm(self, lengths: Scores) -> Scores:
-        """Return how many times a word must stand in chunks of these lengths to count half of the most."""
+        """Return the BM25 norms of lengths: a word that occurs so often gets half of its highest score."""
         return K1 * (1 - B + B * lengths / self.length)
 
     def length_of(self, norms: Scores) -> Scores:
-        """Return the lengths that have these norms."""
+        """Return the lengths of these norms, as the inverse of `norm`."""
         return (norms / K1 - (1 - B)) / B * self.length
 
 
 def total(counts: Sequence[Counts]) -> Counts:
-    """Return the counts of all shards together."""
+    """Add up the counts of all shards."""
     chunks = sum(each.chunks for each in counts)
     length = sum(each.chunks * each.length for each in counts) / max(1, chunks)
     words = Counter[str]()
@@ -83,7 +84,7 @@ def total(counts: Sequence[Counts]) -> Counts:
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A condition, and what the values of each field are in all shards together."""
+    """A condition, and the kind of each field's values over all shards."""
 
     text: str
     kinds: tuple[tuple[str, Kind], ...]
@@ -94,7 +95,7 @@ Chosen = tuple[frozenset[str] | Condition, ...]
 
 @dataclass(frozen=True, slots=True)
 class _Columns:
-    """The fields of a shard's chunks; what only other shards have, no chunk of this one does."""
+    """The fields of a shard's chunks; fields that only other shards have are empty here."""
 
     fields: Fields
     of_all: tuple[tuple[str, Kind], ...]
@@ -110,7 +111,7 @@ class _Columns:
 
 
 class _State:
-    """What is remembered of one state of a shard."""
+    """The caches for one state of a shard."""
 
     def __init__(self) -> None:
         self.length: float | None = None
@@ -122,7 +123,7 @@ class _State:
 
 
 class Shard:
-    """One shard that is open for searching, in this process or as an actor of Ray in another one."""
+    """One shard that is open for searching, in this process or in a Ray actor."""
 
     def __init__(self, uri: str, copies: DiskCache | None = None) -> None:
         self._uri, self._copies = uri, copies
@@ -132,7 +133,7 @@ class Shard:
         self._counted: LRUCache[str, int] = LRUCache(CHUNKS_KEPT)
 
     def call(self, version: str | None, chosen: Chosen, method: str, *args: Any) -> Any:
-        """Call a method on the chunks that are chosen, in the state of this name, or the present one.
+        """Call a method on the selected chunks, in the named state or the current one.
 
         Raises:
             IndexMismatchError: the shard cannot be opened.
@@ -145,19 +146,19 @@ class Shard:
             return getattr(reader, method)(*args)
         return getattr(self, method)(reader, self._among(reader, chosen), *args)
 
-    # What follows is called by name.
+    # The following methods are called by name.
 
     def version(self, reader: TableReader, among: Ids | None) -> str:
-        """Name the state."""
+        """Return the name of the state."""
         return str(reader.manifest.committed)
 
     def info(self, reader: TableReader, among: Ids | None) -> dict[str, Any]:
-        """Return what the shard holds and how it was made."""
+        """Return what the shard contains and how it was made."""
         assert self._index is not None
         return self._index.info()
 
     def counts(self, reader: TableReader, among: Ids | None, words: Sequence[str]) -> Counts:
-        """Count words, whatever is chosen."""
+        """Count words in all chunks, whatever is selected."""
         held = {word: len(self._hits(reader, word)[0]) for word in words}
         return Counts(reader.manifest.chunks, self._length(reader), held)
 
@@ -170,9 +171,9 @@ class Shard:
         limit: int,
         counts: Counts,
     ) -> list[list[Candidate]]:
-        """Return the best chunks by vector and by words, for each query, given as its words and its vector.
+        """Return the best chunks by vector and by words for each query, given by its words and its vector.
 
-        BM25 is that of all shards, whose counts these are.
+        BM25 uses `counts`, which are those of all shards.
         """
         held = self.size(reader, among)
         if not held:
@@ -192,7 +193,7 @@ class Shard:
         return found
 
     def has(self, reader: TableReader, among: Ids | None, ids: Sequence[str]) -> list[str]:
-        """Return those of the ids that a chunk has."""
+        """Return the ids that chunks of this shard have."""
         found = []
         for id_ in ids:
             try:
@@ -207,45 +208,45 @@ class Shard:
         return list(reader.chunks(among))
 
     def size(self, reader: TableReader, among: Ids | None) -> int:
-        """Return how many chunks there are."""
+        """Return how many chunks are selected."""
         return reader.manifest.chunks if among is None else len(among)
 
     def sources(self, reader: TableReader, among: Ids | None) -> dict[str, int]:
-        """Return the documents and how many chunks each has."""
+        """Return the documents and the number of chunks of each."""
         if among is not None:
             return dict(Counter(reader.sources_of(among)))
         return {name: record.chunks for name, record in reader.manifest.sources.items()}
 
     def record(self, reader: TableReader, among: Ids | None, source: str) -> Any:
-        """Return what is remembered of a document; None where there is none of this name."""
+        """Return the record of a document; None if no document has this name."""
         return reader.manifest.sources.get(source)
 
     def spelt_like(self, reader: TableReader, among: Ids | None, word: str) -> list[str] | None:
-        """Return words that are spelt nearly like one; None where a chunk holds it."""
+        """Return words that are spelt almost like this one; None if a chunk contains it."""
         return None if reader.contains(word, among) else reader.spelt_like(word, among)
 
     def holds(self, reader: TableReader, among: Ids | None, word: str) -> bool:
-        """Tell whether a chunk holds a word as it is."""
+        """Tell whether a chunk contains a word as it is."""
         return reader.holds(word, among)
 
     def fields(self, reader: TableReader, among: Ids | None) -> Fields:
-        """Return what is known of each chunk."""
+        """Return the fields of all chunks."""
         return reader.fields[1]
 
     def kinds(self, reader: TableReader, among: Ids | None) -> dict[str, Kind]:
-        """Return the fields that some chunk has, and what their values are."""
+        """Return the fields that some chunk has, and the kind of their values."""
         fields = reader.fields[1]
         known = fields.kinds().items()
         return {name: kind for name, kind in known if any(v is not None for v in fields.values(name))}
 
-    # Until here.
+    # End of the methods that are called by name.
 
     def _state(self, reader: TableReader) -> _State:
         with self._lock:
             return self._states.setdefault(reader, _State())
 
     def _among(self, reader: TableReader, chosen: Chosen) -> Ids | None:
-        """Return the rows that are chosen, in ascending order; None where all are."""
+        """Return the selected rows in ascending order; None if all are selected."""
         if not chosen:
             return None
         state = self._state(reader)
@@ -265,7 +266,7 @@ class Shard:
         return rows
 
     def _hits(self, reader: TableReader, word: str) -> tuple[Ids, Scores]:
-        """Return all rows that hold a word, in ascending order, and their BM25 for it alone."""
+        """Return all rows that contain a word, in ascending order, and their BM25 for this word alone."""
         state = self._state(reader)
         with self._lock:
             known = state.hits.get(word)
@@ -279,7 +280,7 @@ class Shard:
         return known
 
     def _ratios(self, reader: TableReader, word: str, own: Counts) -> tuple[Ids, Scores]:
-        """Return the rows that hold a word, and of each its norm by the times that it holds the word.
+        """Return the rows that contain a word, and for each its norm divided by the occurrences of the word.
 
         BM25 of one word is idf (K1 + 1) / (1 + norm / times).
         """
@@ -289,9 +290,9 @@ class Shard:
     def _named(
         self, reader: TableReader, among: Ids | None, words: Sequence[str], own: Counts, counts: Counts
     ) -> Ids:
-        """Return the rows that hold words, best first by nearly their BM25 of all shards.
+        """Return the rows that contain words, best first by an approximation of their BM25 over all shards.
 
-        As if each word stood once in a chunk: what that is wrong by is small where shards hold alike chunks.
+        It assumes that each word occurs once in a chunk; the error is small if shards hold similar chunks.
         """
         every, scores = [np.zeros(0, dtype=np.int64)], [np.zeros(0)]
         shift = own.length / counts.length
@@ -316,8 +317,8 @@ class Shard:
         own: Counts,
         counts: Counts,
     ) -> Scores:
-        """Return the BM25 of rows by the counts of all shards."""
-        # about how long each is: the true length lies near
+        """Return the BM25 of rows with the counts of all shards."""
+        # estimated norms: the true length is near
         counted = np.array([self._count(chunk) for chunk in chunks], dtype=np.float64)
         about = own.norm(counted * self._state(reader).share)
         sums = np.zeros(len(rows))
@@ -336,7 +337,7 @@ class Shard:
         return sums
 
     def _count(self, chunk: Chunk) -> int:
-        """Return how many words of a chunk are no stop words, as we count them; the last are remembered."""
+        """Return how many words of a chunk are not stop words, by our own count; recent counts are cached."""
         with self._lock:
             known = self._counted.get(chunk["id"])
         if known is None:
@@ -346,19 +347,19 @@ class Shard:
         return known
 
     def _length(self, reader: TableReader) -> float:
-        """Return the mean length of chunks that LanceDB counts with, which its scores of a word tell."""
+        """Return the mean chunk length that LanceDB uses, derived from its scores of a word."""
         state = self._state(reader)
         if state.length is None:
             state.length, state.share = self._find_length(reader)
         return state.length
 
     def _find_length(self, reader: TableReader) -> tuple[float, float]:
-        """Return the mean length of chunks, and how long they are beside the words that `_content` counts."""
+        """Return the mean chunk length, and the ratio of LanceDB's lengths to the counts of `_content`."""
         chunks = reader.manifest.chunks
         sample = [chunk["text"] for chunk in islice(reader.chunks(), SAMPLED)]
         common = Counter(word for text in sample for word in set(re.findall(r"[^\W\d_]+", text.lower())))
         held = {word: len(self._hits(reader, word)[0]) for word, _ in common.most_common(WORDS_TRIED)}
-        # of a word that nearly all chunks hold the score is too small to tell anything exactly
+        # the score of a word that nearly all chunks contain is too small to be exact
         known = {word: number for word, number in held.items() if 0 < number <= max(SAMPLED, chunks // 2)}
         if not known:
             return 1.0, 1.0
@@ -368,7 +369,7 @@ class Shard:
         nothing = np.zeros(reader.manifest.settings.dimension, dtype=np.float32)
         texts = [hit["text"] for hit in reader.candidates(rows.tolist(), nothing, {})]
         lengths, times = count_words(texts, word)
-        # ratio times times is the norm of a length, by the mean length that is sought
+        # ratios * times is the norm of a length, relative to the mean length to be found
         found = lengths / Counts(chunks, 1.0, held).length_of(ratios * times)
         return float(np.median(found)), float(lengths.sum() / max(1, sum(map(_content, texts))))
 
@@ -378,9 +379,9 @@ def _content(text: str) -> int:
 
 
 def _times(ratios: Scores, about: Scores, own: Counts) -> Scores:
-    """Return how often chunks hold a word, given the norm of each by that number, and about its norm.
+    """Return how often chunks contain a word, given norm / times of each and an estimate of its norm.
 
-    The number of times and the length are whole numbers, and of those near by only one pair fits.
+    The number of times and the length are whole numbers, and only one pair near the estimate fits.
     """
     expected = about / ratios
     highest = max(1, math.ceil(FAR * expected.max(initial=1.0)))
@@ -394,15 +395,15 @@ def _times(ratios: Scores, about: Scores, own: Counts) -> Scores:
 
 
 def count_words(texts: Sequence[str], word: str) -> tuple[Scores, Scores]:
-    """Return how many words LanceDB counts in each text, all of which hold `word`, and how often that one.
+    """Return how many words LanceDB counts in each text, and how often `word`, which all texts contain.
 
-    It does not say so; but the score of a word that is added to each text once tells its length.
+    LanceDB does not report these counts, but the score of a word added once to each text reveals its length.
     """
     import pyarrow as pa
     from lancedb.query import MatchQuery
 
     number = len(texts)
-    # as many rows lack the added word as have it, so that its weight is no small number
+    # as many rows lack the added word as have it, so that its weight is not too small
     rows = [*(f"{text} {MARK}" for text in texts), MARK, *[OTHER] * (number + 1)]
     match: Any = MatchQuery
     database, name = connect("memory://"), uuid.uuid4().hex
@@ -420,6 +421,6 @@ def count_words(texts: Sequence[str], word: str) -> tuple[Scores, Scores]:
         database.drop_table(name)
     bare = K1 * (1 - B)
     marked, of_word = ratios
-    # the last of these is the added word alone, of length 1
+    # the last text is the added word alone, of length 1
     lengths = np.rint((marked[:-1] - bare) / (marked[-1] - bare))
     return lengths - 1, np.rint(marked[:-1] / of_word)

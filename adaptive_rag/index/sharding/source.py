@@ -1,4 +1,4 @@
-"""An index of shards that is open for searching: asks every shard, and joins what they find."""
+"""An open index of shards: queries every shard and joins the results."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ class Shards(Protocol):
     """The shards of an index, in this process or elsewhere."""
 
     def ask(self, calls: Mapping[int, Call]) -> dict[int, Any]:
-        """Call `Shard.call` of several shards side by side, by their numbers, and return what each says."""
+        """Call `Shard.call` of several shards in parallel, and return the results by shard number."""
         ...
 
 
 @cache
 def _pool() -> ThreadPoolExecutor:
-    """Return the threads in which shards of this process are asked side by side."""
+    """Return the thread pool in which shards of this process are queried in parallel."""
     return ThreadPoolExecutor(8, thread_name_prefix="shard")
 
 
@@ -64,11 +64,11 @@ class _InThisProcess:
 
 
 class ShardedIndex(OpenedIndex):
-    """An index of shards that is open for searching; it finds what one index of all their chunks would.
+    """An index of shards that is open for searching; it finds what a single index of all chunks would find.
 
-    It follows what other processes write to the shards; what begins with one state of each goes on with it.
-    Its methods may be called from several threads at once. Those that take ids raise KeyError where no chunk
-    has one, and all raise IndexUnreachableError where a shard does not answer.
+    It follows what other processes write to the shards, but each call sees one state of each shard. Its
+    methods may be called from several threads at once. Those that take ids raise KeyError if no chunk has
+    an id, and all raise IndexUnreachableError if a shard does not answer.
     """
 
     def __init__(self, uri: str, shards: Shards, number: int, embeddings: Embeddings, dimension: int) -> None:
@@ -89,16 +89,16 @@ class ShardedIndex(OpenedIndex):
         copies: DiskCache | None = None,
         ray: str | None = None,
     ) -> ShardedIndex:
-        """Open an index of shards, as `Index.open` does another one.
+        """Open an index of shards, as `Index.open` opens a single index.
 
-        With the address of a Ray cluster each shard is held by an actor there, which is asked as long as the
-        process lasts.
+        With the address of a Ray cluster, each shard is held by an actor there until this process ends.
 
         Raises:
-            IndexMismatchError: there is no index of shards, or one of them is missing, was made with other
-                settings, or with another model than was passed.
-            ConfigurationError: the model has to be passed and was not, or no cluster is at the address.
-            MissingExtraError: a cluster is named, and Ray is not installed.
+            IndexMismatchError: there is no index of shards, or a shard is missing or was made with other
+                settings, or another model was passed.
+            ConfigurationError: the model cannot be loaded by name and was not passed, or there is no cluster
+                at the address.
+            MissingExtraError: a cluster is given, and Ray is not installed.
         """
         location = open_files(uri, "ShardedIndex.open")
         uris = shard_uris(location)
@@ -133,7 +133,7 @@ class ShardedIndex(OpenedIndex):
     def search(self, queries: Sequence[str], *, limit: int) -> list[list[Candidate]]:
         """Return, for each query, the union of its best `limit` chunks by vector and by words.
 
-        `scores` holds what those of `Index.search` do; BM25 counts the words of all shards.
+        `scores` is as in `Index.search`; BM25 uses the word counts of all shards.
         """
         if not queries:
             return []
@@ -157,7 +157,7 @@ class ShardedIndex(OpenedIndex):
         return found
 
     def prepare(self, texts: Sequence[str], also_compared: Sequence[str] = ()) -> None:
-        """Begin to embed texts, in another thread, and return at once."""
+        """Start embedding texts in another thread, and return at once."""
         if isinstance(self.embeddings, OnnxEmbeddings):
             _pool().submit(self.embed, [*texts, *also_compared])
 
@@ -175,26 +175,26 @@ class ShardedIndex(OpenedIndex):
         return self._by_id("get", ids)
 
     def chunks(self) -> Iterator[Chunk]:
-        """Go through all chunks, shard by shard."""
+        """Iterate over all chunks, shard by shard."""
         here = self._at_one_state()
         for number in range(self._number):
             yield from here._ask_one(number, "chunks")
 
     def sources(self) -> dict[str, int]:
-        """Return the indexed sources and how many chunks each has."""
+        """Return the indexed sources and the number of chunks of each."""
         return {name: held for each in self._at_one_state()._ask("sources") for name, held in each.items()}
 
     def spelt_like(self, word: str) -> list[str]:
-        """Return words of chunks that are spelt nearly like one; none where a chunk holds it."""
+        """Return words of the chunks that are spelt almost like this one; none if a chunk contains it."""
         found = self._at_one_state()._ask("spelt_like", word)
         return [] if None in found else list(dict.fromkeys(near for each in found for near in each))
 
     def holds(self, word: str) -> bool:
-        """Tell whether a chunk holds a word as it is, in either case."""
+        """Tell whether a chunk contains a word as it is, ignoring case."""
         return any(self._at_one_state()._ask("holds", word))
 
     def fields(self) -> dict[str, str]:
-        """Return the fields that a condition can name, each with its kind and its range or examples."""
+        """Return the fields that a condition can use, each with its kind and its range or examples."""
         return Fields.joined(self._ask("fields")).describe()
 
     def _record(self, source: str) -> SourceRecord | None:
@@ -202,16 +202,16 @@ class ShardedIndex(OpenedIndex):
         return record
 
     def info(self) -> dict[str, Any]:
-        """Return what the index holds and how it was made."""
+        """Return what the index contains and how it was made."""
         return join_facts(self.uri, self._ask("info"))
 
     @property
     def version(self) -> str:
-        """Name the state of all shards; what was found under another name may not be found now."""
+        """The name of the state of all shards; what was found in a state of another name may be gone."""
         return "+".join(self._pinned or self._ask("version"))
 
     def at(self, version: str) -> ShardedIndex:
-        """Return the index as it was under a name, if its shards still know that, else as they are now."""
+        """Return the index pinned to the named state; shards that no longer know it use their current one."""
         pinned = copy.copy(self)
         pinned._pinned = tuple(version.split("+"))
         return pinned if len(pinned._pinned) == self._number else self
@@ -223,7 +223,7 @@ class ShardedIndex(OpenedIndex):
         return self if self._pinned else self.at(self.version)
 
     def _ask(self, method: str, *args: Any) -> list[Any]:
-        """Ask every shard, and return what each says, in their order."""
+        """Call a method on every shard, and return the results in shard order."""
         chosen = self._chosen_in_shards()
         said = self._shards.ask(
             {number: self._call(number, chosen, method, *args) for number in range(self._number)}
@@ -237,7 +237,7 @@ class ShardedIndex(OpenedIndex):
         return (self._pinned[number] if self._pinned else None, chosen, method, *args)
 
     def _chosen_in_shards(self) -> Chosen:
-        """Return what is chosen, each condition with what the values of its fields are in all shards."""
+        """Return the selection, with the kinds of the fields over all shards added to each condition."""
         if not any(isinstance(one, Where) for one in self._chosen):
             return tuple(one for one in self._chosen if not isinstance(one, Where))
         kinds = self._kinds()
@@ -260,7 +260,7 @@ class ShardedIndex(OpenedIndex):
         return known
 
     def _count(self, words: Sequence[str]) -> Counts:
-        """Return the counts of words in all shards together; those of one state are remembered."""
+        """Return the counts of words over all shards; they are cached for each state."""
         assert self._pinned is not None
         with self._lock:
             known = self._counts.get(self._pinned)
@@ -275,7 +275,7 @@ class ShardedIndex(OpenedIndex):
         return replace(known, words={word: known.words[word] for word in words})
 
     def _by_id(self, method: str, ids: Sequence[str]) -> list[Any]:
-        """Ask for something of each chunk the shard that holds it."""
+        """Call a method for each chunk on the shard that holds it."""
         here = self._at_one_state()
         with self._lock:
             places = {id_: self._places[id_] for id_ in ids if id_ in self._places}
