@@ -1,1 +1,1 @@
-"""From passages to an answer with citations: quoted sentences or a checked draft, or why there is none."""
+"""Passages -> answer with citations: quoted sentences, a checked draft, or the reason for abstaining."""

@@ -1,7 +1,7 @@
-"""Questions that no single row answers: the largest, the sum, the average, how many, all of them.
+"""Questions over several rows of a table: the largest, the sum, the average, the count, or a list.
 
-They are worked out over all rows of one table, where every word of the question is found in the table's names
-and cells. A question with one word more is left to the reader: it may ask for something else.
+The answer is computed over all rows of one table if every word of the question occurs in the table's names
+and cells. A question with any other word is left to the reader, since it may ask for something else.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from adaptive_rag.text.markers import respell_markers, write_marker
 from adaptive_rag.text.places import section_at
 from adaptive_rag.text.words import ASKING_WORDS, STOP_WORDS, stem, terms, words
 
-# Chunks of a document that are looked through, at most.
+# Maximum number of chunks of a document that are read.
 MOST_CHUNKS = 20_000
-# Rows that an answer names.
+# Maximum number of rows that an answer names in a sentence, and in a list.
 NAMED, LISTED = 6, 20
-# Of a table of so many columns a row is shown whole.
+# Rows of tables with at most this many columns are shown whole.
 FEW_COLUMNS = 4
-# Of so many documents among those that were read, the best first, the tables are looked at.
+# Maximum number of documents, best first, whose tables are read.
 DOCUMENTS = 5
 
 Kind = Literal["most", "least", "sum", "mean", "count", "list"]
 
-# What is the most or the least of something, and what word it is a form of.
+# Superlatives for the most and the least, each with the word that it is a form of.
 _MOST = {
     "largest": "large", "biggest": "big", "highest": "high", "longest": "long", "heaviest": "heavy",
     "tallest": "tall", "fastest": "fast", "widest": "wide", "deepest": "deep", "dearest": "expensive",
@@ -55,7 +55,7 @@ _LIST = re.compile(
     r"^(?:please |can you |could you )?(?:list|show|name|enumerate|give me)\b|\bwhat are (?:all )?the\b"
 )
 _WHICH = re.compile(r"^(?:which|what) (?P<what>[^\W\d_]+(?:s|es))\b")
-# Words by which one asks for rows, beside those by which people ask for anything.
+# Words that ask for rows, in addition to the words that ask for anything.
 _FOR_ROWS = frozenset(
     map(
         stem,
@@ -76,15 +76,16 @@ _SCOPE = re.compile(
 )
 _APART = re.compile(r"[-_.]")
 _SPELT = re.compile(r"[^\W\d_]*[a-z]{3}")
-# The cosine with what a table is on, from which on words behind a preposition say where to look, and others:
-# "the bike shop" has .31 with its stock and "choir" .43 with its members, "the year" and "Spain" below .2.
+# Minimum cosine with the topic of a table for words that only say where to look: for a phrase after a
+# preposition, and for other words. "the bike shop" has .31 with its stock and "choir" .43 with its members,
+# "the year" and "Spain" are below .2.
 NEAR_BEHIND, NEAR = 0.25, 0.4
 _ANY_MEASURE = frozenset("size capacity amount total price cost fee rate".split())
 _DATES = "%Y-%m-%d", "%d %B %Y", "%d %b %Y", "%B %d, %Y", "%d.%m.%Y", "%Y-%m-%d %H:%M:%S"
 
 
 class NamedRow(NamedTuple):
-    """A row of a table: its cells by the names of their columns, and where it stands."""
+    """A row of a table: its cells with the names of their columns, and its position."""
 
     cells: tuple[Cell, ...]
     chunk: Candidate
@@ -92,13 +93,13 @@ class NamedRow(NamedTuple):
     end: int
 
     def value(self, column: str) -> str:
-        """Return what stands below a name; "" where nothing does."""
+        """Return the cell in a column; "" where it is empty."""
         return dict(self.cells).get(column, "")
 
 
 @dataclass(frozen=True)
 class WorkedOut:
-    """What was worked out over rows: the answer, the passages that its markers count, and how."""
+    """A computed answer: text, citations, the passages that its markers count, and how it was computed."""
 
     text: str
     citations: list[Citation]
@@ -108,18 +109,18 @@ class WorkedOut:
 
 @dataclass(frozen=True)
 class WholeTable:
-    """All rows of a table of a document."""
+    """All rows of one table in a document."""
 
     rows: list[NamedRow]
 
     @cached_property
     def columns(self) -> list[str]:
-        """Return the names of its columns."""
+        """Return the names of the table's columns."""
         return list(dict.fromkeys(name for row in self.rows for name, _ in row.cells))
 
     @cached_property
     def place(self) -> str:
-        """Name it by its document, and its section or sheet."""
+        """Name the table by its document, and its section or sheet."""
         first = self.rows[0].chunk
         section = first["metadata"].get("sheet") or section_at(first, self.rows[0].start) or ""
         below = section.rpartition(" > ")[2]
@@ -127,12 +128,12 @@ class WholeTable:
 
     @cached_property
     def about(self) -> str:
-        """Return the words that its document and its section are named by."""
+        """Return the names of the table's document and section as words."""
         return _APART.sub(" ", f"{self.place} {self.rows[0].chunk['section'] or ''}")
 
     @cached_property
     def name_column(self) -> str:
-        """Return the column that names the rows in words: "105" and "HC-001" do not where another does."""
+        """Return the column that names the rows, preferably in words and not as "105" or "HC-001"."""
         for column in self.columns[:3]:
             cells = [row.value(column) for row in self.rows]
             if len(set(cells)) == len(cells) and all(map(_SPELT.search, cells)):
@@ -140,40 +141,40 @@ class WholeTable:
         return self.columns[0]
 
     def name_of(self, row: NamedRow) -> str:
-        """Return what a row is called."""
+        """Return the name of a row."""
         return row.value(self.name_column) or row.cells[0][1]
 
 
 @dataclass(frozen=True)
 class _Asked:
-    """What is asked of a table: of which column, among which rows."""
+    """What a question asks of a table: the kind of question, the column and the rows."""
 
     kind: Kind
     table: WholeTable
     column: str
     rows: list[NamedRow]
-    told: str  # what the rows have in common: "status open"
+    told: str  # the condition that the rows share: "status open"
 
     @property
     def of(self) -> str:
-        """Name the rows."""
+        """Describe the rows in words."""
         rows = f"the {len(self.rows)} rows" if len(self.rows) > 1 else "the one row"
         return f"{rows} of {self.table.place}{f' with {self.told}' if self.told else ''}"
 
 
 def work_out(question: str, passages: Sequence[Candidate], source: ChunkSource) -> WorkedOut | None:
-    """Answer a question over all rows of a table; None where it is none, or no table has its words.
+    """Answer a question over all rows of a table; None for another question, or if no table has its words.
 
     Args:
-        question: as it was asked, in English.
-        passages: what was read, best first; their documents' tables are looked at.
+        question: the question, in English.
+        passages: the passages, best first; the tables of their documents are used.
         source: the chunks of the documents.
     """
     kind, by = _kind_of(question)
     if kind is None or not isinstance(source, ChoosesSources):
         return None
     held = source.sources()
-    # A long text without a table among what was read is not looked through for one.
+    # Only documents with a row among the passages are read for their tables.
     with_rows = (passage["source"] for passage in passages if any(_rows_of(passage)))
     for name in list(dict.fromkeys(with_rows))[:DOCUMENTS]:
         if not 1 <= held.get(name, 0) <= MOST_CHUNKS:
@@ -207,7 +208,7 @@ def _kind_of(question: str) -> tuple[Kind | None, str]:
 
 
 def _adjective(word: str, question: str) -> str:
-    """Return what is compared: "expensive" of "most expensive"."""
+    """Return the adjective that is compared: "expensive" for "most expensive"."""
     after = re.search(rf"\b{word} (?P<what>[^\W\d_]+)", question)
     base = {**_MOST, **_LEAST}[word]
     return base or (after["what"] if after else "")
@@ -220,7 +221,7 @@ def _rows_of(passage: Candidate) -> Iterator[NamedRow]:
 
 
 def read_tables(source: ListsChunks) -> list[WholeTable]:
-    """Return a document's tables of several rows: each has a sheet and a name of its first column."""
+    """Return a document's tables with several rows; a table is identified by its sheet and first column."""
     found = dict[tuple[str, ...], dict[int, NamedRow]]()
     for chunk in in_time(source.chunks()):
         for row in _rows_of(to_candidate(chunk, {})):
@@ -230,15 +231,15 @@ def read_tables(source: ListsChunks) -> list[WholeTable]:
 
 
 def _read_question(question: str, kind: Kind, by: str, table: WholeTable) -> _Asked | None:
-    """Read a question by a table's names and cells; None where a word of it stands nowhere in them."""
+    """Read a question by a table's names and cells; None where one of its words occurs in none of them."""
     said = words(question)
     if any(not terms(cell) and set(words(cell)) <= set(said) for row in table.rows for _, cell in row.cells):
-        return None  # "in" may be the cell, or no more than a word
+        return None  # "in" may be the cell or just the word
     asked = set(terms(question)) - set(map(stem, ASKING_WORDS))
     matched, explained = _matching(asked, table)
     chosen = [row for row in table.rows if all(row.value(name) in cells for name, cells in matched.items())]
     if not chosen or (kind == "count" and any(_is_key(name, table) for name in matched)):
-        return None  # one row, of which a cell is asked for
+        return None  # no row matches, or the question asks for a cell of one row
     column = _column(asked, list(_measures(question, by)), matched, chosen, kind)
     known = explained | set(terms(" ".join([*table.columns, table.about])))
     known |= {stem(word) for word in said if word in {**_MOST, **_LEAST} or word in MEASURES}
@@ -269,16 +270,17 @@ def _is_key(column: str, table: WholeTable) -> bool:
 
 
 def _may_be_left_out(unknown: set[str], question: str, table: WholeTable) -> bool:
-    """Tell whether words that stand nowhere in a table only say where to look: "in the bike shop's list".
+    """Tell whether words that do not occur in a table only say where to look: "in the bike shop's list".
 
-    They do where they are near in meaning to what the table is on, most of all behind a preposition.
+    They do where they are close in meaning to the topic of the table. After a preposition, a lower similarity
+    is enough.
     """
     if not unknown:
         return True
     whole = f"{table.about}: {', '.join(table.columns)}"
     scopes = {scope["what"]: set(terms(scope["what"])) for scope in _SCOPE.finditer(question.lower())}
     named = set(terms(" ".join(table.columns)))
-    # "of the overdue invoices" does not say where to look, but which ones
+    # "of the overdue invoices" does not say where to look, but which rows
     behind = [scope for scope, of in scopes.items() if unknown & of and not named & of]
     rest = unknown - {term for scope in behind for term in terms(scope)}
     others = [word for word in words(question) if stem(word) in rest]
@@ -288,7 +290,7 @@ def _may_be_left_out(unknown: set[str], question: str, table: WholeTable) -> boo
 
 
 def _measures(question: str, by: str) -> Iterator[str]:
-    """Yield what columns may be called that hold what the question compares."""
+    """Yield possible names of columns for the measure that the question compares."""
     for word in (*words(question), by):
         yield from MEASURES.get(word, "").split()
     if by and by not in MEASURES:
@@ -298,18 +300,18 @@ def _measures(question: str, by: str) -> Iterator[str]:
 def _column(
     asked: set[str], measured: Sequence[str], matched: Collection[str], rows: Sequence[NamedRow], kind: Kind
 ) -> str | None:
-    """Return the column that is asked for; None where none is, or not of the kind that the question needs."""
+    """Return the column that is asked for; None where there is none of the type that the question needs."""
     columns = [name for name in dict.fromkeys(name for row in rows for name, _ in row.cells)]
     first = columns[0]
     columns = [name for name in columns if name not in matched]
     named = [name for name in columns if asked.intersection(terms(name))]
     if kind == "count":
-        # "How many weeks does it take?" asks for what stands below "Weeks".
+        # "How many weeks does it take?" asks for the number in the column "Weeks".
         return None if any(_numbers(rows, name) for name in named) else next(iter(named), None) or first
     if kind == "list":
         return next((name for name in named if name != first), first)
     numeric = [name for name in columns if _numbers(rows, name) or _days(rows, name)]
-    # A price is what is paid before a cost is.
+    # The measures are in order of preference: "price" before "cost".
     close = [name for measure in measured for name in numeric if stem(measure) in terms(name)]
     found = [name for name in numeric if name in named] or close
     if not found and set(measured) <= _ANY_MEASURE:
@@ -319,7 +321,7 @@ def _column(
 
 
 def _numbers(rows: Sequence[NamedRow], column: str) -> dict[int, Decimal]:
-    """Return the number in a column of each row that has one; none where its cells are of several units."""
+    """Return the numbers in a column by row; {} where a cell is no number, or the units differ."""
     found = {at: match for at, row in enumerate(rows) if (match := _NUMBER.fullmatch(row.value(column)))}
     units = {(match["before"].strip("+-−"), match["after"]) for match in found.values()}
     filled = sum(bool(row.value(column)) for row in rows)
@@ -344,11 +346,11 @@ def _day(text: str) -> datetime | None:
 
 
 class _Said(NamedTuple):
-    """What is said: a lead, and the rows that it is about, each in a few words."""
+    """An answer before it is written: an introduction, and the rows with a text for each."""
 
     lead: str
     rows: list[tuple[NamedRow, str]]
-    listed: bool = False  # whether each row stands on a line of its own
+    listed: bool = False  # whether each row is on a separate line
 
 
 def _say_extreme(asked: _Asked) -> _Said | None:
@@ -374,7 +376,7 @@ def _say_sum(asked: _Asked) -> _Said | None:
         total, verb = (total / len(values)).quantize(Decimal("0.01")), "is on average"
     rows = [asked.rows[at] for at in values]
     shape = _NUMBER.fullmatch(rows[0].value(asked.column))
-    assert shape is not None  # or it were no number
+    assert shape is not None  # `_numbers` matched it
     apart = " " if shape["after"].isalpha() else ""
     name, figure = with_unit(asked.column, f"{shape['before'].strip('+-−')}{total:,}{apart}{shape['after']}")
     cells = [(row, with_unit(asked.column, row.value(asked.column))[1]) for row in rows]
@@ -407,7 +409,7 @@ def _say_list(asked: _Asked) -> _Said | None:
 
 
 def _said(asked: _Asked, row: NamedRow, wanted: Sequence[str]) -> str:
-    """Put a row in words: its name and the wanted cells, and of a table of few columns all others."""
+    """Write a row in words: its name and the wanted cells, or all cells where the table has few columns."""
     table = asked.table
     few = len(table.columns) <= FEW_COLUMNS
     shown = [name for name in table.columns if name in wanted or (few and name != table.name_column)]
@@ -423,7 +425,7 @@ _SAY = {
 
 
 def _written(said: _Said, asked: _Asked, passages: Sequence[Candidate]) -> WorkedOut:
-    """Write what is said, each row with its marker; a row that was not read comes behind what was."""
+    """Write an answer with a marker for each row; a row outside the passages is added as a new passage."""
     read, citations, parts = list(passages), list[Citation](), list[str]()
     shown = said.rows[: LISTED if said.listed else NAMED]
     for row, text in shown:

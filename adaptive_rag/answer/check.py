@@ -1,4 +1,4 @@
-"""The check of a chat model's draft: links, markers and claims, and whether it admits not to know."""
+"""Checks a chat model's draft: its links, markers and claims, and whether it says that it does not know."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from adaptive_rag.text.vectors import cosines
 from adaptive_rag.text.visible import plain, visible
 from adaptive_rag.text.words import terms
 
-# Below this mean of two figures a claim is about something else than its passages: its cosine with the
-# nearest sentence, and the share of the words it states that they hold. `benchmarks.grounding`: of 71 true
-# sentences one lies below it.
+# A claim below this support strength is about something else than its passages. The strength is the mean of
+# its cosine with the nearest sentence and the share of its stated words that the passages contain. In
+# `benchmarks.grounding`, one of 71 true sentences is below it.
 SUPPORTED = 0.45
 _MATERIAL = r"(?:passages?|documents?|context|text|sources?|information|excerpts?|material)"
 _DONT_KNOW = re.compile(
@@ -40,18 +40,19 @@ _DONT_KNOW = re.compile(
 
 Passage = tuple[Candidate, Sentences]
 
-# Each sentence is embedded and compared with every passage; no style asks for a tenth of these.
+# Maximum number of sentences that are checked, since each is embedded and compared with every passage. No
+# style asks for a tenth as many.
 MAX_SENTENCES = 100
 
 
 @dataclass(frozen=True)
 class Grounding:
-    """How much of an answer rests on the documents that it cites."""
+    """How well the documents that an answer cites support it."""
 
-    share: float  # supported claims / claims; 0 for an answer that claims nothing
+    share: float  # supported claims / claims; 0 for an answer without claims
     unsupported: list[str]  # the claims without support, in order
-    reasons: list[str]  # why, one for each of them
-    off: bool = False  # no claim is near anything that its documents say
+    reasons: list[str]  # the reason for each unsupported claim
+    off: bool = False  # whether no claim is near anything in its documents
 
 
 def ground(
@@ -63,15 +64,15 @@ def ground(
 ) -> Grounding:
     """Check each claim of an answer against the documents it cites, taken together.
 
-    A claim without a marker is checked against all documents that the answer cites. A claim fails
-    where it is far from every sentence, or where `faults.find_fault` finds something that they do not say.
+    A claim without a marker is checked against all documents that the answer cites. A claim fails where it is
+    far from every sentence, or where `faults.find_fault` finds something that the documents do not say.
 
     Args:
-        claims: of `citations.read_markers`.
-        vectors: their vectors, unit length, shape (len(claims), dimension).
-        documents: in the order in which the prompt numbered them.
-        sentences: one for each document.
-        asked: the question and what is known of the asker; its words need no passage.
+        claims: the claims from `citations.read_markers`.
+        vectors: their unit vectors, shape (len(claims), dimension).
+        documents: the documents in the order in which the prompt numbered them.
+        sentences: the sentences of each document.
+        asked: the question and the user's situation, whose words need no passage.
     """
     shown = list(zip(documents, sentences, strict=True))
     everywhere = sorted({marker for claim in claims for marker in claim.markers})
@@ -90,45 +91,45 @@ def ground(
 
 
 def support_strength(claim: Claim, vector: Vectors, passages: Sequence[Passage]) -> float:
-    """Return how near passages together are to a claim, 0 to 1, without regard to what they say of it."""
+    """Return how near the passages together are to a claim, 0 to 1, whether or not they confirm it."""
     cosine = max(
         (float(cosines(s.vectors, vector[None]).max()) for _, s in passages if len(s.spans)), default=0.0
     )
     wanted = stated_words(plain(claim.text)) - UNITS.keys()
     held = {term for document, _ in passages for term in terms(plain(document["text"]))}
-    # "£79.90.": a claim of numbers alone is left to their check.
+    # "£79.90.": a claim of only numbers is left to the check of numbers.
     words = sum(is_held(word, held) for word in wanted) / len(wanted) if wanted else bool(terms(claim.text))
     return 0.5 * cosine + 0.5 * words
 
 
 @dataclass(frozen=True)
 class Review:
-    """A draft after its check."""
+    """The result of checking a draft."""
 
-    # every marker as [n]: unknown ones gone, missing ones added where a passage supports the claim
+    # every marker as [n]; unknown markers are removed, missing ones added where a passage supports the claim
     text: str
     citations: list[Citation]
     grounding: Grounding
-    stands: bool  # False for a stub, and where no claim is supported or near what the passages say
+    stands: bool  # False where there are no claims, or none is supported or near what the passages say
     knows: bool  # False where the draft says that the passages do not hold the answer
-    unknown: list[int]  # markers that no passage has
-    removed: list[str]  # addresses of its links and images that are none of the documents'
-    left_out: int = 0  # sentences beyond those that are checked
+    unknown: list[int]  # marker numbers without a passage
+    removed: list[str]  # addresses of removed links and images, which are not the documents' own
+    left_out: int = 0  # number of sentences left out because they exceed MAX_SENTENCES
 
 
 def review_draft(draft: str, request: AnswerRequest, encode: Callable[[Sequence[str]], Vectors]) -> Review:
-    """Check a draft against the documents that its prompt showed.
+    """Check a draft against the documents in its prompt.
 
     Args:
-        draft: what the model wrote.
-        request: with the documents in the order in which the prompt numbered them.
-        encode: returns the unit vectors of texts, of the model that embedded the request's sentences.
+        draft: the model's text.
+        request: the request, with its documents in the order in which the prompt numbered them.
+        encode: embeds texts into unit vectors, with the model that embedded the request's sentences.
     """
     draft, left_out = first_sentences(visible(draft), MAX_SENTENCES)
     draft, removed = keep_own_links(draft, own_addresses(request.documents))
     marked = read_markers(draft, len(request.documents))
     claims, text = marked.claims, marked.text
-    # A draft that cites a passage answers a part at least, whatever it says it does not know.
+    # A draft that cites a passage answers at least a part, even if it says that it does not know the rest.
     cites = any(claim.markers for claim in claims)
     denies = not cites and (marked.absences > 0 or _DONT_KNOW.search(text) is not None)
     if denies or not claims:
@@ -137,7 +138,8 @@ def review_draft(draft: str, request: AnswerRequest, encode: Callable[[Sequence[
     added = attempt("check", partial(_find_markers, claims, vectors, request), dict[int, int]())
     text = add_markers(text, {claims[index].place: number for index, number in added.items()})
     claims = [replace(c, markers=(added[i],)) if i in added else c for i, c in enumerate(claims)]
-    # What claims nothing is quoted where nothing else is of its passage: each marker leads somewhere.
+    # A sentence without a claim gets a citation only where no claim cites the same passage, so that every
+    # marker has one.
     led = {marker for claim in claims for marker in claim.markers}
     others = [replace(c, markers=tuple(m for m in c.markers if m not in led)) for c in marked.others]
     checked = vectors[: len(claims)]
@@ -161,9 +163,9 @@ def _asked(request: AnswerRequest) -> str:
 
 
 def _find_markers(claims: Sequence[Claim], vectors: Vectors, request: AnswerRequest) -> dict[int, int]:
-    """Return, for each claim without a marker, the first passage that supports it; both by their numbers.
+    """Return, for each claim without a marker, the first passage that supports it; both as numbers.
 
-    Small models forget the markers; what they wrote may still stand in a passage.
+    Small models forget the markers, although their sentences may be supported by a passage.
     """
     found: dict[int, int] = {}
     shown = list(enumerate(zip(request.documents, request.sentences, strict=True), start=1))
@@ -177,11 +179,11 @@ def _find_markers(claims: Sequence[Claim], vectors: Vectors, request: AnswerRequ
 
 
 def _fault(claim: Claim, vector: Vectors, passages: Sequence[Passage], asked: str) -> str:
-    """Say why passages do not support a claim; return "" where they do."""
-    # The model read the plain text of the documents, so all is compared as plain text.
+    """Return why the passages do not support a claim; "" where they do."""
+    # The model read the plain text of the documents, so plain texts are compared.
     text = plain(claim.text)
     if not terms(text):
-        return ""  # "Yes [1]." holds no word to compare
+        return ""  # "Yes [1]." has no content word to compare
     strength = support_strength(claim, vector, passages)
     if strength < SUPPORTED:
         return f"no sentence of the passages is close enough ({strength:.2f} of {SUPPORTED})"

@@ -1,4 +1,4 @@
-"""The markers of a chat model's answer: read, checked, and turned into citations of sentences."""
+"""Reads and checks the markers of a chat model's answer, and turns them into citations of sentences."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from adaptive_rag.text.words import terms
 _RANGE = re.compile(r"(\d+)\s*[–—-]\s*\^?(\d+)|(\d+)")
 _NOT_A_CLAIM = re.compile(
     r"^(?:\W*$|#+ .*|\*\*[^*]+\*\*:?$|.*:$|.*\?[\"'”’*]*$|(?:in (?:summary|conclusion|short)|overall)\W*$"
-    # the last sentence that the prompt for opinions asks for
+    # the final sentence that the prompt for opinions asks for
     r"|(?:the )?(?:disagreement|dispute|debate) (?:turns on|comes down to|rests on)\b)",
     re.IGNORECASE,
 )
-# A sentence that says what the passages do not hold claims nothing that they could: "It is not said who holds
-# this view.", "Why it bears the title is not stated.", "No price is given." Not: "Alcohol is not sold here."
+# A sentence that says what the passages do not contain makes no claim: "It is not said who holds this view.",
+# "Why it bears the title is not stated.", "No price is given." Not: "Alcohol is not sold here."
 _TOLD = r"(?:said|stated|listed|explained|mentioned|specified|described|discussed|addressed|argued|reported)"
 _KNOWN = rf"(?:{_TOLD}|known|given|told|named|provided|covered|clear|found|indicated|shown|available)"
 _TELL = (
@@ -46,53 +46,54 @@ _ABSENCE = re.compile(
     r"|^I (?:do not|don't|cannot|can't|could not|couldn't) (?:know|tell|say|find|determine|answer)\b",
     re.IGNORECASE,
 )
-# The same without a marker, where a plainer word is enough: "The term of office is not given."
+# The same in a sentence without a marker, where less is enough: "The term of office is not given."
 _UNTOLD = re.compile(
     rf"\bnot (?:\w+ )?{_KNOWN}\b|\b(?:unclear|unknown|left open|leaves? open)\b", re.IGNORECASE
 )
-# "1. ", "- ", "> - ": the number of an item is none that the passages should hold. ": " is left of "[^1]: ".
+# "1. ", "- ", "> - ": the number of a list item need not occur in the passages. ": " remains of "[^1]: ".
 _LINE_OPENS = re.compile(r"^(?:(?:[-*+•>:]|\d{1,3}[.)])\s+)+")
-# What closes the row of a table and is of no cell, and what breaks a line.
+# The "|" that closes a table row, and the backslash that breaks a line.
 _ROW_END, _LINE_BREAK = re.compile(r"\s*(?<!\\)\|\s*$"), re.compile(r"(?<!\\)\\\s*$")
-# How a claim is matched to a sentence: by their cosine, and by the share of the claim's words found there.
+# Weights for matching a claim to a sentence: their cosine, and the share of the claim's words in the
+# sentence.
 MEANING, WORDS = 0.6, 0.4
 
 
 @dataclass(frozen=True)
 class Claim:
-    """One sentence of an answer, without its markers, and the documents it cites (counted from 1)."""
+    """A sentence of an answer without its markers, and the numbers of the documents it cites, from 1."""
 
     text: str
     markers: tuple[int, ...]
-    place: int = 0  # where the answer's text takes a further marker of it
+    place: int = 0  # offset in the answer's text for an additional marker
 
 
 @dataclass(frozen=True)
 class MarkedAnswer:
-    """An answer with its markers in one form."""
+    """An answer with its markers in a uniform format."""
 
-    text: str  # every marker as `write_marker` has it, where the answer has it, without the unknown ones
+    text: str  # the answer with its markers in the format of `write_marker`, without unknown ones
     claims: list[Claim]  # the sentences that state something; headings and questions are left out
-    others: list[Claim]  # what bears a marker and claims nothing: "Install it like this [1]:"
-    absences: int  # sentences that say what the passages do not hold
-    unknown: list[int]  # numbers that no document has, in the order in which they were written
+    others: list[Claim]  # sentences with a marker but without a claim: "Install it like this [1]:"
+    absences: int  # number of sentences that say what the passages do not contain
+    unknown: list[int]  # numbers without a document, in the order in which they occur
 
 
 @dataclass(frozen=True)
 class _Mark:
-    """Markers that stand together in an answer."""
+    """Adjacent markers in an answer."""
 
-    at: int  # where they stood, in the answer without markers
-    numbers: list[int]  # those that a document has
-    text: str  # what is written instead
+    at: int  # their offset in the answer without markers
+    numbers: list[int]  # the numbers for which there is a document
+    text: str  # the text that replaces them
 
 
 def read_markers(answer: str, documents: int) -> MarkedAnswer:
-    """Read the markers of an answer, drop the unknown ones and bring the others into one form.
+    """Read the markers of an answer, drop the unknown ones and write the others in a uniform format.
 
-    A marker belongs to the sentence that it follows, whether it stands before or after the full stop; at the
-    start of a line to the one that it leads, and on a line of its own to the one above. Code, formulas and
-    addresses have none and state nothing; the row that names the columns of a table states nothing either.
+    A marker belongs to the sentence that it follows, whether it comes before or after the full stop. At the
+    start of a line it belongs to the sentence after it, and on a separate line to the sentence above. Code,
+    formulas and addresses contain no markers and make no claims; neither does the header row of a table.
     """
     clean, marks, unknown = _without_markers(answer.strip(), documents)
     spans = _sentences(clean)
@@ -115,18 +116,18 @@ def read_markers(answer: str, documents: int) -> MarkedAnswer:
         else:
             claims.append(claim)
     others = [claim for claim in others if claim.markers]
-    # Where all else is code, what leads to it is what the answer states.
+    # If the rest of the answer is code, the sentence that introduces it is the claim.
     claims = claims or [claim for claim in others if claim.text.endswith(":")]
     others = [claim for claim in others if claim not in claims]
     return MarkedAnswer(_with_marks(clean, marks).rstrip(), claims, others, absences, unknown)
 
 
 def add_markers(answer: str, added: Mapping[int, int]) -> str:
-    """Write a marker at each of some places of an answer.
+    """Insert markers into an answer.
 
     Args:
         answer: the text of a `MarkedAnswer`.
-        added: the number of a document for the `place` of a claim.
+        added: the numbers of the documents by the `place` of each claim.
     """
     for place in sorted(added, reverse=True):
         answer = f"{answer[:place]} {write_marker(added[place])}{answer[place:]}"
@@ -134,7 +135,7 @@ def add_markers(answer: str, added: Mapping[int, int]) -> str:
 
 
 def first_sentences(answer: str, most: int) -> tuple[str, int]:
-    """Return an answer's first sentences with their markers, and how many more it has."""
+    """Return the first sentences of an answer with their markers, and the number of the remaining ones."""
     spans = _sentences(answer)
     if len(spans) <= most:
         return answer, 0
@@ -149,7 +150,8 @@ def cite(
 ) -> list[Citation]:
     """Quote, for every marker of every claim, the sentence of the cited document that supports it best.
 
-    The vectors are the claims', unit length, shape (len(claims), dimension); markers count the documents.
+    The vectors are the unit vectors of the claims, shape (len(claims), dimension); marker n cites
+    `documents[n - 1]`.
     """
     found: dict[tuple[int, int, int], Citation] = {}
     for claim, vector in zip(claims, vectors, strict=True):
@@ -163,7 +165,7 @@ def cite(
 def support(claim: Claim, vector: Vectors, document: Candidate, sentences: Sentences) -> Vectors:
     """Score how well each sentence of a document supports a claim; shape (sentences,)."""
     wanted = set(terms(plain(claim.text)))
-    # The model read the plain text; spans count in the document's own.
+    # The model read the plain text, but spans refer to the document's own text.
     words = [
         len(wanted & set(terms(plain(text_at(document, start, end))))) / len(wanted) if wanted else 0.0
         for start, end in sentences.spans.tolist()
@@ -175,7 +177,7 @@ def support(claim: Claim, vector: Vectors, document: Candidate, sentences: Sente
 def _closest_span(
     claim: Claim, vector: Vectors, document: Candidate, sentences: Sentences
 ) -> tuple[int, int]:
-    """Return the span of the sentence that supports a claim best; the whole document's where it has none."""
+    """Return the span of the sentence that supports a claim best; without sentences, the whole document."""
     if not len(sentences.spans):
         return document["start"], document["end"]
     start, end = sentences.spans[int(np.argmax(support(claim, vector, document, sentences)))]
@@ -183,7 +185,7 @@ def _closest_span(
 
 
 def _without_markers(answer: str, documents: int) -> tuple[str, list[_Mark], list[int]]:
-    """Return the answer without markers, what stands in their place, and the unknown numbers."""
+    """Return the answer without markers, the marks to insert in their place, and the unknown numbers."""
     clean, last = "", 0
     marks: list[_Mark] = []
     unknown: list[int] = []
@@ -193,7 +195,7 @@ def _without_markers(answer: str, documents: int) -> tuple[str, list[_Mark], lis
         numbers = list(dict.fromkeys(_expand(match["numbers"], documents)))
         unknown += [number for number in numbers if not 1 <= number <= documents]
         known = [number for number in numbers if 1 <= number <= documents]
-        # "[1][1]" says it twice.
+        # "[1][1]" repeats the number.
         if marks and marks[-1].at == len(clean):
             known = [number for number in known if number not in marks[-1].numbers]
         text = match["blanks"] + "".join(map(write_marker, known)) if known else ""
@@ -212,7 +214,7 @@ def _with_marks(clean: str, marks: Sequence[_Mark]) -> str:
 
 
 def _owner(at: int, text: str, spans: Sequence[tuple[int, int]]) -> int:
-    """Return the number of the sentence that a marker belongs to, by where the marker stood."""
+    """Return the index of the sentence that a marker belongs to, by the marker's position."""
     begin, stop = text.rfind("\n", 0, at) + 1, text.find("\n", at)
     line = [n for n, (start, end) in enumerate(spans) if end > begin and (stop < 0 or start < stop)]
     before = [n for n in line if spans[n][0] < at]
@@ -221,19 +223,19 @@ def _owner(at: int, text: str, spans: Sequence[tuple[int, int]]) -> int:
 
 
 def _place(text: str, start: int, end: int) -> int:
-    """Return where a sentence takes a marker: a row of a table in its last cell."""
+    """Return where to insert a marker for a sentence; in a table row, it goes into the last cell."""
     closing = _ROW_END if is_row(text[start:end]) else _LINE_BREAK
     return start + len(closing.sub("", text[start:end]))
 
 
 def _names_columns(text: str, start: int) -> bool:
-    """Tell whether a sentence is the row above the rule of a table."""
+    """Tell whether a sentence is the header row of a table, with the rule below it."""
     _, *below = text[start:].split("\n", 2)
     return bool(below) and is_rule(below[0].lstrip("> \t"))
 
 
 def _expand(numbers: str, documents: int) -> list[int]:
-    """List the numbers of one marker; a range is cut where the documents end, plus one to report."""
+    """Return the numbers of one marker; a range ends one after the last document, which is then reported."""
     listed: list[int] = []
     for first, last, single in _RANGE.findall(numbers):
         if single:
@@ -246,9 +248,9 @@ def _expand(numbers: str, documents: int) -> list[int]:
 
 
 def _sentences(text: str) -> list[tuple[int, int]]:
-    """Split an answer line by line, so that a heading or list item never joins its neighbour.
+    """Split an answer into sentences line by line, so that a heading or list item never joins its neighbour.
 
-    A sentence ends in no code, formula or address, and none lies in one as a whole.
+    No sentence ends inside code, a formula or an address, or lies completely inside one.
     """
     spans: list[tuple[int, int]] = []
     verbatim = verbatim_spans(text)

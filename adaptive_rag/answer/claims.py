@@ -1,4 +1,4 @@
-"""The words of a claim and of the sentences that it may rest on, as they are compared."""
+"""The words of a claim and of the sentences that may support it, in the form in which they are compared."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from adaptive_rag.text.words import STOP_WORDS, stem
 
 _TOKEN = re.compile(r"\d+(?:[.,:]\d+)*(?![\w])|[^\W_]+(?:['’][^\W_]+)*")
 _DIGITS = re.compile(r"\d+(?:[.,:]\d+)*")
-# A clause ends here: a denial does not reach beyond it.
+# Characters that end a clause; a denial does not reach beyond them.
 _BREAK = re.compile(r"[.;:,()!?|\n]")
-# From this share of its words on, a claim is taken to retell one sentence.
+# A claim retells a sentence if at least this share of its words comes from it.
 MOSTLY = 0.6
-# How many words that carry meaning a word belongs with on either side, and how many a denial reaches.
+# Number of content words on either side that belong to a word, and number of content words that a denial
+# reaches.
 NEAR = 3
 
 
@@ -25,21 +26,21 @@ class Token:
     """A word or number of a sentence."""
 
     raw: str
-    key: str  # the stem of a word, the value of a number: "1,000", "1000.00" and "thousand" are one
-    clause: int  # how many commas and stops stand before it
+    key: str  # the stem of a word or the value of a number: "1,000" and "1000.00" have the same key
+    clause: int  # number of punctuation marks before it
     number: bool
-    first: bool  # the first of its text or behind a colon, where any word may have a capital
+    first: bool  # whether it begins the text or follows a colon, where any word may have a capital
 
     @property
     def content(self) -> bool:
-        """Tell whether the word carries meaning of its own."""
+        """Tell whether it is a content word or a number."""
         word = self.raw.lower()
         bare = word in DENIALS or word.endswith("n't") or {word, word.partition("'")[0]} & STOP_WORDS
         return self.number or not bare
 
     @property
     def capital(self) -> bool:
-        """Tell whether it looks like a name: "Denver", "EAD", "P220"."""
+        """Tell whether it looks like a name, such as "Denver", "EAD" or "P220"."""
         return not self.number and any(letter.isupper() or letter.isdigit() for letter in self.raw)
 
 
@@ -70,62 +71,62 @@ def _value(raw: str) -> str | None:
 
 
 def number_unit(tokens: Sequence[Token], at: int) -> str:
-    """Return the unit that follows a number; "" where none does."""
+    """Return the unit that follows a number; "" where there is none."""
     following = tokens[at + 1 : at + 3]
     return next((UNITS[t.key] for t in following if t.key in UNITS and t.clause == tokens[at].clause), "")
 
 
 @dataclass(frozen=True)
 class Statement:
-    """A sentence after the name of its speaker, or one cell of a table or record after its row and column."""
+    """A sentence after its speaker's name, or a cell of a table or record after its row and column."""
 
     tokens: list[Token]
-    # of a cell: the keys of its row's name, the name of its column, the keys of what stands in it
+    # for a cell: the keys of its row's name, the name of its column, and the keys of its value
     row: frozenset[str] = frozenset()
     column: str = ""
     value: frozenset[str] = frozenset()
 
     @cached_property
     def keys(self) -> frozenset[str]:
-        """Return the keys of its words and numbers."""
+        """Return the keys of the words and numbers."""
         return frozenset(token.key for token in self.tokens)
 
 
 @dataclass(frozen=True)
 class CitedSentences:
-    """The sentences that a claim may rest on, together."""
+    """The sentences that may support a claim."""
 
     sentences: list[list[Token]]
-    known: set[str]  # keys of the words that need no sentence: title, question, the asker's situation
-    statements: list[Statement]  # the same sentences, with what stands around them
-    asked: list[Token]  # the question and the asker's situation
+    known: set[str]  # keys of words that need no support: from titles, the question, the user's situation
+    statements: list[Statement]  # the same sentences with their speakers, and the cells of tables
+    asked: list[Token]  # the question and the user's situation
 
     @cached_property
     def keys(self) -> set[str]:
-        """Return the keys of all words that a claim may hold."""
+        """Return the keys of all words that a claim may contain."""
         return {token.key for sentence in self.sentences for token in sentence} | self.known
 
     @cached_property
     def stated(self) -> set[str]:
-        """Return the keys of all words of its statements."""
+        """Return the keys of all words in the statements."""
         return {key for statement in self.statements for key in statement.keys}
 
     @cached_property
     def names(self) -> set[str]:
-        """Return the keys of the words that have a capital wherever they stand, not at a beginning alone."""
+        """Return the keys of the words that always have a capital, and not only at the beginning."""
         tokens = [token for statement in self.statements for token in statement.tokens]
         capital = {t.key for t in tokens if t.capital and not t.first and states(t)}
         return capital - {t.key for t in tokens if not t.capital}
 
     def gives(self, claim: Sequence[Token], at: int) -> bool:
-        """Tell whether a number of a claim, with its unit, is the asker's own: "at six", "200 kilometres"."""
+        """Tell whether a number of a claim, with its unit, is the user's: "at six", "200 kilometres"."""
         unit = number_unit(claim, at)
         return claim[at].number and any(
             t.key == claim[at].key and number_unit(self.asked, i) == unit for i, t in enumerate(self.asked)
         )
 
     def holding(self, claim: Sequence[Token]) -> list[list[Token]]:
-        """Return the sentences that hold the claim's words: the closest first, then those that add to it."""
+        """Return sentences that cover the claim's words: the closest first, then those that add words."""
         wanted = {token.key for token in claim if token.content}
         left, chosen = set(wanted), []
         rest = [(sentence, {token.key for token in sentence}) for sentence in self.sentences]
@@ -140,12 +141,12 @@ class CitedSentences:
 
 
 def stated_words(text: str) -> set[str]:
-    """Return the keys of the words that a claim states, without those by which it reports them."""
+    """Return the keys of the words that a claim states, without reporting words and numbers."""
     return {token.key for token in read_tokens(text) if states(token)}
 
 
 def states(token: Token) -> bool:
-    """Tell whether a word says something of its own, rather than how the draft reports it."""
+    """Tell whether a word is a content word, and neither a number nor a reporting word."""
     return token.content and not token.number and token.key not in REPORTING
 
 
@@ -157,7 +158,7 @@ def retells(claim: Sequence[Token], sentences: Sequence[list[Token]]) -> bool:
 
 
 def is_held(key: str, held: Collection[str]) -> bool:
-    """Tell whether a word or another form of it is held: "broken" and "breaking" share their root."""
+    """Tell whether a word or another form of it is among `held`: "walker" and "walking" share a root."""
     return key in held or any(_same_root(key, other) for other in held)
 
 

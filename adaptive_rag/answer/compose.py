@@ -1,4 +1,4 @@
-"""Writes what a person reads: quoted sentences in their order, each with its marker and its speaker."""
+"""Writes answers from quoted sentences, in order, each with its marker and its speaker."""
 
 from __future__ import annotations
 
@@ -23,25 +23,26 @@ from adaptive_rag.text.markers import respell_markers, write_marker
 from adaptive_rag.text.visible import plain
 
 NOTHING = "The documents hold nothing on “{part}”."
-# Above quotes that may not answer.
+# Heading above quotes that may not answer the question.
 CLOSEST_HEADING = "The documents may not say this outright. The closest passages:"
-# Sentences that are shown as the closest passages, at most.
+# Maximum number of sentences that are shown as the closest passages.
 CLOSEST = 3
 
 
 @dataclass(frozen=True)
 class ExtractedAnswer:
-    """An answer of quoted sentences, each followed by its marker [n], and where each one stands."""
+    """An answer of quoted sentences, each followed by its marker [n], with their citations."""
 
     text: str
     citations: list[Citation]
 
 
 def answer_locally(request: AnswerRequest, *, abstains: bool) -> tuple[Evidence, ExtractedAnswer | None]:
-    """Return the evidence, and what is said: an answer, the closest passages, or None for a refusal.
+    """Return the evidence and the text: an answer, the closest passages, or None for a refusal.
 
-    Each part of a question that asks several has a line, without what an earlier part has shown. Where no
-    part is answered, the question is judged whole. A caller who never `abstains` gets the best there is.
+    Each part of a question with several parts has a line, without sentences that an earlier line has shown.
+    Where no part can be answered, the question is judged as a whole. Unless `abstains`, the best sentences
+    are returned in any case.
     """
     asked = [_part_of(request, part) for part in request.parts]
     judged = [judge_evidence(one) for one in asked]
@@ -74,7 +75,8 @@ def _part_of(request: AnswerRequest, part: str) -> AnswerRequest:
 def extract_answer(request: AnswerRequest, shown: Sequence[Citation] = ()) -> ExtractedAnswer:
     """Answer with exact sentences of the documents, in the blocks of the request's style.
 
-    What is `shown` already is left out. The answer is empty where the documents hold no readable sentence.
+    Sentences that are already `shown` are left out. The answer is empty where the documents contain no
+    readable sentence.
     """
     judged = request.judged
     if not judged.sentences:
@@ -83,7 +85,7 @@ def extract_answer(request: AnswerRequest, shown: Sequence[Citation] = ()) -> Ex
 
 
 def quote_plainly(request: AnswerRequest) -> tuple[Evidence, ExtractedAnswer | None]:
-    """Quote the sentences nearest to the question by their vectors alone, where `answer_locally` fails."""
+    """Quote the sentences nearest to the question by vector, for use where `answer_locally` fails."""
     found = [
         (float(sentences.vectors[position] @ request.question_vector), number, start, end)
         for number, sentences in enumerate(request.sentences)
@@ -103,7 +105,7 @@ def quote_plainly(request: AnswerRequest) -> tuple[Evidence, ExtractedAnswer | N
 
 
 def show_closest(request: AnswerRequest) -> ExtractedAnswer:
-    """Show the sentences that come nearest to an answer, and say that they may not be one."""
+    """Show the sentences closest to an answer, and say that they may not answer the question."""
     judged = request.judged
     chosen = choose(judged, judged.scores, CLOSEST)
     said = _write(request, [Block(chosen, listed=True)], ())
@@ -111,9 +113,9 @@ def show_closest(request: AnswerRequest) -> ExtractedAnswer:
 
 
 def _write(request: AnswerRequest, blocks: Sequence[Block], shown: Sequence[Citation]) -> ExtractedAnswer:
-    """Write blocks; an image is shown by its description, and no tag is left that a page would act on.
+    """Write blocks; images become their descriptions, and tags that a page would act on are removed.
 
-    The quotes of the citations stay exact.
+    The quotes in the citations stay exact.
     """
     told = {(citation["source"], citation["start"]) for citation in shown}
     blocks = [replace(block, sentences=_untold(request, block, told)) for block in blocks]
@@ -137,12 +139,12 @@ def _format_block(request: AnswerRequest, block: Block) -> str:
     lines: list[str] = []
     before: tuple[AnswerSentence, str | None] | None = None
     for number, sentence in enumerate(block.sentences, start=1):
-        # A message names its own.
+        # A message already contains its speaker.
         said_by = request.contributions[sentence.document]
         speaker = None if sentence.alone else said_by.speaker_at(sentence.start, sentence.text)
         same = before is not None and speaker is not None and speaker == before[1]
         goes_on = same or (before is not None and sentence.follows(before[0]))
-        # The marker stands after what leads to a block of code, and the block on lines of its own.
+        # The marker goes after the introduction of a code block, and the block goes on separate lines.
         said, fence, code = _said(request, sentence, speaker, named=not same).partition(f"\n{CODE_FENCE}\n")
         shown = f"{said} {write_marker(sentence.document + 1)}{fence}{code}"
         if block.numbered:
@@ -160,7 +162,7 @@ def _format_block(request: AnswerRequest, block: Block) -> str:
 
 
 def _said(request: AnswerRequest, sentence: AnswerSentence, speaker: str | None, *, named: bool) -> str:
-    """Return a sentence on one line, quoted where its speaker is known; a block of code keeps its lines."""
+    """Return a sentence on one line, in quotes where its speaker is known; a code block keeps its lines."""
     text = without_label(sentence.text) if speaker else sentence.text
     if sentence.cells:
         text = attempt("rows", partial(say_row, sentence.cells, request.question), text)
@@ -168,7 +170,7 @@ def _said(request: AnswerRequest, sentence: AnswerSentence, speaker: str | None,
         text = text.strip("| \t")  # a row of one cell
     if not text.endswith(f"\n{CODE_FENCE}"):
         text = " ".join(text.split())
-    # A bracketed number of the sentence's own would read as a marker of ours.
+    # A bracketed number in the sentence itself would look like one of our markers.
     text = respell_markers(text)
     if speaker is None:
         return text

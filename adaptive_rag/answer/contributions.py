@@ -1,4 +1,4 @@
-"""Whose words a place in a passage holds: a label, a header, a signature or a heading tells it."""
+"""Finds who says a sentence of a passage, from a label, a header, a signature or a heading."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from adaptive_rag.state import Candidate
 # "Dr Amrita Solanki, engineer to the council": a name, then a comma or nothing.
 _PERSON = re.compile(rf"^{FULL_NAME}(?:,|$)")
 _HEADING_MARK = re.compile(r"^#{1,6}\s+")
-# What single words before a colon are, where they are no names.
+# Single words before a colon that are not names.
 _NO_NAME = re.compile(
     r"notes?|examples?|warning|tip|hint|summary|conclusion|question|answer|subject|date|present|sources?|"
     r"title|"
@@ -31,49 +31,49 @@ _NO_NAME = re.compile(
 )
 _SIGNATURE_DASH = re.compile(r"^[ \t]*(?:[-–—]+[ \t]*)?")
 _SALUTATION = re.compile(r"^[ \t]*(?:Sir|Madam|Sirs|Dear|To the [Ee]ditor|Hello|Hi)\b", re.MULTILINE)
-# "Sir, ... I call it a theft. Ann Lee, baker": what stands behind the last sentence of a letter
+# "Sir, ... I call it a theft. Ann Lee, baker": the signature after the last sentence of a letter
 _SIGNED = re.compile(
     r"(?<=[a-z\d)”\"’'])[.?!][”\"’)]* +"
     r"(?P<name>[A-Z](?:[^.?!\n]|(?<=\b[A-Z])\.|(?<=\b(?:Mr|Ms|Dr))\.|(?<=\bMrs)\.){1,70})\s*\Z"
 )
 _PARAGRAPH = re.compile(r"\n[ \t]*\n")
 _QUOTED = re.compile(r"[“\"][^”\"\n]*[”\"]")
-# "From: Ravi Menon <ravi@mill.example>", above another line of a mail's header
+# "From: Ravi Menon <ravi@mill.example>", above another header line of a mail
 _MAIL = re.compile(
     r"^From:[ \t]*(?P<name>[^<\n(]*[^<\n( \t])[ \t]*(?:[<(][^\n]*)?\n(?=(?:To|Cc|Date|Sent|Subject):)",
     re.MULTILINE,
 )
-# When something was posted: "3 Nov 2023, 20:40", "2 days ago".
+# The time of a post: "3 Nov 2023, 20:40", "2 days ago".
 _WHEN = re.compile(
     r"\b\d{1,2}:\d\d\b|\b\d{1,2}[./]\d{1,2}[./]\d{2,4}\b|\b\d{4}(?:-\d\d-\d\d)?\b|\b\w+ \w+ ago\b|"
     r"\b(?:\d{1,2}(?:st|nd|rd|th)? )?(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*\b"
     r"(?: \d{1,2}\b)?",
 )
-# What parts a header, and what it says before or after a name.
+# Separators in a header, and words before or after a name.
 _PARTS = re.compile(
     r"[\[\](){}|·•,;–—]|\s-\s|\b(?:posted|written|reviewed|review|by|on|at|wrote|said)\b:?", re.IGNORECASE
 )
-# A header is shorter than this, in characters, and has a name of at most so many words.
+# A header is shorter than this, in characters, and a name in it has at most this many words.
 LONGEST_HEADER, NAME_WORDS = 80, 4
-# "“Too loud.” (Design)", "“Too loud.” – Ana Ruiz": somebody's words with their name or group behind them
+# "“Too loud.” (Design)", "“Too loud.” – Ana Ruiz": a quote followed by the speaker's group or name
 _ATTRIBUTED = re.compile(
     rf"[“\"](?P<said>[^“”\"\n]{{12,600}})[”\"][ \t]*(?:\((?P<group>[A-Z][^()\n\d]{{1,60}})\)|"
     rf"[-–—][ \t]*(?P<name>{CAPITALISED}[^.;:\n]{{0,60}})$)",
     re.MULTILINE,
 )
-# A row of a file, in lines of "column: value", and the columns that tell who wrote it.
+# A row of a file, in lines of "column: value", and the columns that name its author.
 _CELL = re.compile(r"^(?P<column>[^:\n]+): (?P<value>[^\n]+)$", re.MULTILINE)
 _AUTHOR = re.compile(
     r"\b(?:author|customer|guest|participant|respondent|reviewer|sender|user|visitor|writer)\b", re.IGNORECASE
 )
-# In words: a cell of as many is a text.
+# Minimum number of words of a cell that counts as a text.
 WRITTEN = 10
-# In characters: a longer heading or line is no name.
+# Maximum number of characters of a heading or line that may be a name.
 LONGEST_NAME = 80
 
 
 class Contributions:
-    """The contributions of a passage: read once, asked for each of its sentences."""
+    """The speakers and authors in a passage, which is read once and queried for each sentence."""
 
     def __init__(self, passage: Candidate) -> None:
         text = passage["text"]
@@ -94,10 +94,10 @@ class Contributions:
         self._chunks = chunks_of(passage)
 
     def speaker_at(self, start: int, text: str) -> str | None:
-        """Return who says a sentence, as the text marks it; None where nothing does.
+        """Return who says a sentence according to the text; None where the text does not tell.
 
         Args:
-            start: where the sentence starts, as the passage's span counts.
+            start: where the sentence starts, in the offsets of the passage's span.
             text: the sentence.
         """
         return attempt("speakers", partial(self._speaker_at, start, text), None)
@@ -114,44 +114,44 @@ class Contributions:
         )
 
     def rating_at(self, start: int) -> int:
-        """Return 1 where the post that a sentence stands in gives a good rating, -1 for a bad one, else 0."""
+        """Return 1 if the post with the sentence gives a good rating, -1 for a bad one, else 0."""
         ratings = [rating for begin, _, rating in self._posts if begin <= start - self._passage["start"]]
         return ratings[-1] if ratings else 0
 
     @property
     def of_row(self) -> bool:
-        """Tell whether the passage is a row that somebody wrote."""
+        """Tell whether the passage is a row with an author, such as a review."""
         return self._author is not None
 
     def _attributed_to(self, at: int) -> str | None:
         return next((name for start, end, name in self._attributed if start <= at < end), None)
 
     def _turn(self, at: int) -> str | None:
-        """Return who is named at the beginning of the sentence's paragraph or line."""
+        """Return the speaker in the last label before the sentence within its paragraph."""
         begin = self._begins[self._paragraph(at)]
         turns = [label for start, label in self._turns if begin <= start <= at]
         return turns[-1] if turns else None
 
     def _post(self, at: int) -> str | None:
-        """Return whose mail or post the sentence stands in."""
+        """Return the author of the mail or post that contains the sentence."""
         posts = [name for start, name, _ in self._posts if start <= at]
         return posts[-1] if posts else None
 
     def _signer(self, at: int) -> str | None:
-        """Return who signed the letter that holds the sentence."""
+        """Return who signed the letter that contains the sentence."""
         place = self._paragraph(at), bisect_right(self._salutations, max(at, 0))
         if place not in self._signed:
             self._signed[place] = self._signature(*place)
         return self._signed[place]
 
     def _signature(self, number: int, greeted: int) -> str | None:
-        """Return who signed the letter that a paragraph belongs to, on the line after its end.
+        """Return who signed the letter that a paragraph belongs to, from the line after the letter.
 
-        A letter of several paragraphs begins with its salutation.
+        A letter with several paragraphs must begin with a salutation.
 
         Args:
-            number: of the paragraph.
-            greeted: how many salutations stand before the sentence.
+            number: the number of the paragraph.
+            greeted: how many salutations come before the sentence.
         """
         text, begin = self._text, self._begins[number]
         before = self._salutations[:greeted]
@@ -171,7 +171,7 @@ class Contributions:
         return None
 
     def _headed(self, start: int, text: str) -> str | None:
-        """Return the person whom the heading above a sentence names, where they speak in the first person."""
+        """Return the person in the heading above a sentence, if the text below is in the first person."""
         end = start + len(text)
         whole = (chunk for chunk in self._chunks if chunk["start"] <= start and end <= chunk["end"])
         chunk = next(whole, self._chunks[-1])
@@ -184,7 +184,7 @@ class Contributions:
                 heading, begin = _HEADING_MARK.sub("", bare), position + len(line)
             position += len(line)
         if heading is None and section not in chunk["text"]:
-            # The section began before the chunk did.
+            # The section began before the chunk.
             heading = section
         if not heading or len(heading) > LONGEST_NAME or not _PERSON.match(heading):
             return None
@@ -200,9 +200,10 @@ class Contributions:
 
 
 def author_of(passage: Candidate) -> str | None:
-    """Return who wrote the text of a row, such as a review; None where it has none, and for other passages.
+    """Return who wrote the text of a row, such as a review; None where there is no text, or no row.
 
-    A column names them, or else the first one, where the text is said in the first person.
+    The author is the value of a column such as "author", or else that of the first column if the text is in
+    the first person.
     """
     if "row" not in passage["metadata"] or passage["metadata"].get("kind") == "qa":
         return None
@@ -213,7 +214,7 @@ def author_of(passage: Candidate) -> str | None:
 
 
 def _label(turn: re.Match[str], text: str) -> str | None:
-    """Return the label of a turn that is somebody: a full name, or a word that says "I" or comes again."""
+    """Return the label of a turn if it is a person: a full name, or one word that says "I" or recurs."""
     name = turn["name"]
     if _NO_NAME.fullmatch(name):
         return None
@@ -223,12 +224,13 @@ def _label(turn: re.Match[str], text: str) -> str | None:
 
 
 def _posts(text: str, begins: list[int]) -> list[tuple[int, str, int]]:
-    """Return where each mail or post begins, whose it is, and 1 or -1 for a good or a bad rating, else 0.
+    """Return the start, author and rating (1 good, -1 bad, else 0) of each mail or post.
 
-    "Lunch (12:30)" twice over is none.
+    Two headers like "Lunch (12:30)" are not enough: without ratings, at least half of the posts must be in
+    the first person.
 
     Args:
-        text: of the passage.
+        text: the text of the passage.
         begins: where its paragraphs begin.
     """
     found = [(mail.start(), mail.end(), mail["name"], 0) for mail in _MAIL.finditer(text)]
@@ -257,9 +259,9 @@ def _posts(text: str, begins: list[int]) -> list[tuple[int, str, int]]:
 
 
 def _read_header(line: str) -> tuple[str, int] | None:
-    """Return whose post a line heads, and the sign of its rating: "5 stars, Anneke V., January".
+    """Return the author and the sign of the rating from a post's header: "5 stars, Anneke V., January".
 
-    "Valid from 1 May 2026." is a sentence, and "10 Plan 2030" a heading.
+    "Valid from 1 May 2026." is a sentence and "10 Plan 2030" a heading; both give None.
     """
     stars = STARS.search(line)
     if not stars and not _WHEN.search(line):

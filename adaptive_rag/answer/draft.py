@@ -1,4 +1,4 @@
-"""Asks a chat model for an answer from the passages."""
+"""Asks a chat model to draft an answer from the passages."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from adaptive_rag.llm.request import Request
 from adaptive_rag.rank.stances import Side
 from adaptive_rag.state import Candidate, Turn
 
-# What a model is told where all passages that take a side take the same one.
+# Added to the prompt where the passages seem to take only one side.
 ONE_SIDED_PROMPT = (
     "By their words, the passages seem to hold no argument {missing} what the question proposes. If that is "
     "so, say it plainly, and do not supply one."
 )
-# What a model is told where its sub-questions were searched for.
+# Added to the prompt where sub-questions were searched for.
 ASPECTS_PROMPT = "These are the aspects; leave out one on which the passages hold nothing:"
 
 
@@ -29,13 +29,13 @@ class DraftAnswer(BaseModel):
     """The answer's text."""
 
     text: str = Field(min_length=1)
-    # names the streamed message, so that the final one replaces it instead of appearing twice
+    # the id of the streamed message, so that the final message replaces it instead of appearing twice
     message_id: str | None = None
 
 
 @dataclass(frozen=True)
 class DraftQuestion:
-    """What a model is asked, and what it is told beside the passages."""
+    """The question for the model, and what it is told in addition to the passages."""
 
     question: str
     user_context: str = ""
@@ -55,8 +55,9 @@ def ask_to_draft(
 ) -> Request[DraftAnswer]:
     """Ask the model for an answer.
 
-    `strategy` names the prompt that says how; `style` says it where there is no such prompt, and how long.
-    Passages are numbered in this order; `budget` counts characters of their text.
+    `strategy` names the prompt with the instructions. `style` gives the instructions where there is no such
+    prompt, and the length of the answer. Passages are numbered in the given order; `budget` is their maximum
+    length in characters.
     """
     told = [ONE_SIDED_PROMPT.format(missing=asked.missing)] if asked.missing else []
     if asked.aspects and not style.views:

@@ -1,4 +1,4 @@
-"""Whether the documents hold an answer: an answer, the closest passages, or a refusal, and what each says."""
+"""Judges whether the documents hold an answer, which decides between answer, closest passages and refusal."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from adaptive_rag.text.words import terms
 
 Outcome = Literal["answer", "closest", "refusal"]
 
-# The confidence from which on an answer is given as one, and from which on the closest passages are:
-# as likely as not, and one in five. `python -m benchmarks.real` shows what they refuse.
+# Minimum confidence for an answer (as likely as not), and for showing the closest passages (one in five).
+# `python -m benchmarks.real` shows what they refuse.
 ANSWERED, CLOSE = 0.5, 0.2
-# Below this cosine the nearest sentence is on something else and tells the reader nothing.
+# Below this cosine, the nearest sentence is about something else and does not help the user.
 NEAR = 0.3
-# Characters of the nearest sentence that a refusal quotes.
+# Maximum number of characters of the nearest sentence that a refusal quotes.
 LONGEST_QUOTE = 240
-# Characters of a query that a refusal names; one that carries what was said before is longer.
+# Maximum number of characters of a query that a refusal names; queries that include earlier turns are longer.
 LONGEST_QUERY = 80
 SHOWN_QUERIES = 4
 _INNER_QUOTES = str.maketrans("“”", "‘’")
@@ -34,9 +34,9 @@ _INNER_QUOTES = str.maketrans("“”", "‘’")
 
 @dataclass(frozen=True)
 class Evidence:
-    """How likely an answer was read, and what comes of it."""
+    """The confidence that the passages answer the question, and the outcome."""
 
-    confidence: float | None  # 0 to 1; None where nothing judged what was read
+    confidence: float | None  # 0 to 1; None where the passages could not be judged
     outcome: Outcome
     reason: str
 
@@ -54,7 +54,8 @@ def judge_evidence(request: AnswerRequest) -> Evidence:
         )
         return Evidence(None, outcome, f"{why}; the nearest sentence has a cosine of {near:.2f}")
     sure = judged.answered
-    # No one sentence answers a question for views; whoever takes a side on the matter does, with others.
+    # No single sentence answers a question for views, so a lower confidence is enough where a sentence takes
+    # a side.
     needed = CLOSE if request.style.views and (request.sides.argmax(axis=1) != NEITHER).any() else ANSWERED
     outcome = "answer" if sure >= needed else "closest" if sure >= CLOSE else "refusal"
     limit = needed if outcome == "answer" else CLOSE
@@ -64,18 +65,18 @@ def judge_evidence(request: AnswerRequest) -> Evidence:
 
 
 def _shares_a_word(request: AnswerRequest) -> bool:
-    """Tell whether a sentence that was read has a content word of the question: none has one of "|" or "why".
+    """Tell whether any sentence shares a content word with the question; "|" and "why" have none.
 
-    The reader was trained on questions that ask something, and is sure of itself on all others.
+    The reader was trained on real questions, and is overconfident on all other input.
     """
     asked = set(terms(request.read_as))
     return any(not asked.isdisjoint(terms(sentence.text)) for sentence in request.judged.sentences)
 
 
 def nearest_quote(request: AnswerRequest) -> tuple[str, Citation] | None:
-    """Return the sentence that comes nearest to an answer, and its citation; None where none comes near.
+    """Return the sentence closest to an answer, and its citation; None where none is near.
 
-    A heading is not quoted: it is near to a question and tells nothing.
+    Headings are not quoted: they are near to questions but contain no answer.
     """
     judged = request.judged
     near = [
@@ -97,15 +98,14 @@ def format_abstention(
     nearest: tuple[str, Citation] | None = None,
     where: str = "",
 ) -> str:
-    """Say that the documents do not hold the answer, what was searched, and what came nearest.
+    """Write an abstention: the documents do not hold the answer, what was searched, and the nearest sentence.
 
     Args:
-        question: as it was searched, with its words spelt as the index does.
-        queries: the texts that were sent to the index; of short ones is named what they say beyond the
-            question.
-        documents: how many were searched, where that is known.
-        nearest: a sentence that came near, and its citation.
-        where: the condition that a passage had to fulfil to be searched.
+        question: the question, with its words spelt as in the index.
+        queries: the texts that were sent to the index; short ones are named, without the question itself.
+        documents: how many documents were searched, where that is known.
+        nearest: the nearest sentence and its citation.
+        where: the condition that passages had to fulfil.
     """
     asked = _on_one_line(question)
     beyond = (_on_one_line(_on_one_line(query).replace(asked, "")) for query in queries)

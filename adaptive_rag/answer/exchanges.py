@@ -1,4 +1,4 @@
-"""What stands in a claim of a draft where its passages have something else: exchanged words and roles."""
+"""Finds words and roles in a draft's claim that were exchanged for others in its passages."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from adaptive_rag.answer.wording import UNITS
 
 
 def exchanged_words(claim: Sequence[Token], evidence: CitedSentences) -> str:
-    """Say which word of a claim stands where a sentence has another: "Ford Courier" for "Ford Ranger".
+    """Describe a word of a claim that replaces another one in a sentence: "Ford Courier" for "Ford Ranger".
 
-    The words around it are the sentence's, and it stands nowhere else among them. Another word than a name
-    must have NEAR more of them beside it: one of the draft's own may stand between two of the sentence's.
-    What holds for a number is left to `placed`.
+    The words around it match the sentence, and the word does not occur next to them elsewhere. A word that is
+    not a name needs NEAR more matching words beside it, since a draft may put a word of its own between two
+    words of the sentence. Numbers are checked in `placed`.
     """
     said = [token for token in claim if token.content]
     rows = [[token for token in sentence if token.content] for sentence in evidence.sentences]
@@ -46,9 +46,10 @@ def exchanged_words(claim: Sequence[Token], evidence: CitedSentences) -> str:
 
 
 def _ends_alike(said: Sequence[Token], at: int, row: Sequence[Token], place: int, alike: int) -> bool:
-    """Tell whether a claim's first or last word stands in a sentence's place: `alike` words beside it agree.
+    """Tell whether a claim's first or last word is in the position of a sentence's word.
 
-    Not in another clause: the cell "Coil frozen" of a table is not what "Let it defrost" speaks of.
+    At least two words (`alike`) beside it must agree, and the clause must be the same: the table cell "Coil
+    frozen" does not match "Let it defrost".
     """
     if at not in (0, len(said) - 1) or alike < 2:
         return False
@@ -58,13 +59,13 @@ def _ends_alike(said: Sequence[Token], at: int, row: Sequence[Token], place: int
 
 
 def _run(one: Sequence[Token], other: Sequence[Token]) -> int:
-    """Count the words with which two sequences begin alike."""
+    """Return the length of the common beginning of two sequences."""
     pairs = enumerate(zip(one, other, strict=False))
     return next((i for i, (a, b) in pairs if a.key != b.key), min(len(one), len(other)))
 
 
 def _alike(one: Token, other: Token) -> bool:
-    """Tell whether two words may be exchanged: two names, or two other words."""
+    """Tell whether two words are of the same kind (two names, or two other words) and differ."""
     return states(other) and _named(one) == _named(other) and not is_held(one.key, [other.key])
 
 
@@ -73,9 +74,9 @@ def _named(token: Token) -> bool:
 
 
 def other_roles(claim: Sequence[Token], sentences: Sequence[list[Token]]) -> str:
-    """Say where two words stand around a third the other way about than in the sentence they come from.
+    """Describe two words whose order around a third is reversed, compared with the sentence they come from.
 
-    "Ford sued Fiat" for "Fiat sued Ford"; not where one of both has "by", as a passive voice has.
+    "Ford sued Fiat" for "Fiat sued Ford". Not where only one of the two has "by", as in the passive voice.
     """
     for sentence in sentences[:1] if retells(claim, sentences) else []:
         if (turned := _turned_direction(claim, sentence)) or _has_by(claim) != _has_by(sentence):
@@ -87,7 +88,7 @@ def other_roles(claim: Sequence[Token], sentences: Sequence[list[Token]]) -> str
                 continue
             place = keys.index(pivot.key)
             before, after = set(keys[:place]), set(keys[place + 1 :])
-            # "recommended" for "recommend": a sentence that was turned, not two words
+            # only words in the same form: "recommended" for "recommend" means that the sentence was rephrased
             clause = [
                 (i, t.key)
                 for i, t in enumerate(claim)
@@ -101,7 +102,7 @@ def other_roles(claim: Sequence[Token], sentences: Sequence[list[Token]]) -> str
 
 
 def _turned_direction(claim: Sequence[Token], sentence: Sequence[Token]) -> str:
-    """Say what comes "from" where the sentence says "to", or the reverse."""
+    """Describe a word after "from" that the sentence has after "to", or the reverse."""
     theirs = {way: _directed(sentence, way) for way in ("from", "to")}
     for way, other in (("from", "to"), ("to", "from")):
         for key in _directed(claim, way):

@@ -1,4 +1,4 @@
-"""What a claim of a draft says that its passages do not: the order of the checks, and denial and scope."""
+"""Finds what a draft's claim says that its passages do not: runs all checks, and checks denial and scope."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from adaptive_rag.answer.foreign import foreign_numbers, foreign_words
 from adaptive_rag.answer.placed import put_elsewhere
 from adaptive_rag.answer.wording import ABSENT, ANTONYMS, DENIALS, HEDGES, INDIRECT_DENIALS, SCOPES
 
-# What the asker said of their own case is no passage's: ", which you say you are not".
+# Remarks about what the user said themselves need no passage: ", which you say you are not".
 _ASKER = re.compile(
     r"[^,:;]*\byou (?:have |had )?(?:say|said|speak|spoke|mention|mentioned|told|wrote|asked)\b[^,:;]*"
 )
-# "at all", "at most five" and "the most likely" say nothing of how many.
+# In "at all", "at most five" and "the most likely", the second word is not a quantifier.
 _NO_SCOPE = {("at", "all"), ("at", "most"), ("the", "most")}
 _OPPOSED = {word for pair in ANTONYMS for words in pair for word in words}
 _JOINTS = {"and": "or", "or": "and"}
@@ -24,7 +24,7 @@ NEGATING = ("un", "il", "in", "im", "ir", "non", "dis")
 
 
 def find_fault(text: str, evidence: CitedSentences) -> str:
-    """Say what a claim states that its evidence does not; return "" where nothing was found."""
+    """Return what a claim states that its evidence does not; "" where nothing was found."""
     claim = read_tokens(_ASKER.sub("", text))
     sentences = evidence.holding(claim)
     return (
@@ -39,11 +39,11 @@ def find_fault(text: str, evidence: CitedSentences) -> str:
 
 
 def _denials(tokens: Sequence[Token], *, reply: bool = False, of: set[str] | None = None) -> list[list[str]]:
-    """Return, for each denial, the keys of the words that it reaches: those that follow it in its clause."""
+    """Return, for each denial, the keys of the words that it reaches, which follow it in its clause."""
     return [
         [t.key for t in tokens[at + 1 :] if t.clause == token.clause and t.content][:NEAR]
         for at, token in enumerate(tokens)
-        # "No, you need none": a reply's first word answers the question.
+        # "No, you need none": the first word of a reply answers the question and denies nothing.
         if not (reply and (token.raw in ("No", "Not") or _sets_apart(tokens, at)))
         and (of is None or _subject(tokens, at) <= of)
         and (token.raw.lower() in DENIALS or token.key == "0" or token.raw.lower().endswith("n't"))
@@ -51,13 +51,13 @@ def _denials(tokens: Sequence[Token], *, reply: bool = False, of: set[str] | Non
 
 
 def _subject(tokens: Sequence[Token], at: int) -> set[str]:
-    """Return the key of the last word that carries meaning before a denial, in its clause."""
+    """Return the key of the last content word before a denial in its clause."""
     before = [t.key for t in tokens[:at] if t.clause == tokens[at].clause and states(t)]
     return set(before[-1:])
 
 
 def _sets_apart(tokens: Sequence[Token], at: int) -> bool:
-    """Tell whether a denial only sets something apart: "Without it ...", "..., but not on Sundays"."""
+    """Tell whether a denial only makes an exception: "Without it ...", "..., but not on Sundays"."""
     word, before = tokens[at].raw.lower(), tokens[at - 1].raw.lower() if at else ""
     return (word == "without" and not at) or (word == "not" and before == "but")
 
@@ -65,17 +65,18 @@ def _sets_apart(tokens: Sequence[Token], at: int) -> bool:
 def _other_polarity(
     claim: Sequence[Token], sentences: Sequence[list[Token]], everywhere: Sequence[list[Token]]
 ) -> str:
-    """Say where a claim denies what its sentences assert, or the reverse."""
+    """Describe where a claim denies what its sentences assert, or the reverse."""
     said = {t.key for t in claim}
     denials = _denials(claim, reply=True)
-    # The sentences that are retold; a claim in its own words may deny what follows from several sentences.
+    # The sentences that the claim retells. A claim in its own words may deny what follows from several
+    # sentences.
     whole = [s for s in everywhere if said.issuperset(t.key for t in s if states(t))]
     retold = [*sentences[:1], *(s for s in whole if s not in sentences[:1])]
     sources = retold if retells(claim, sentences) else [*sentences, *(s for s in whole if s not in sentences)]
-    # A denial may be written another way: "is beyond its means" for "does not have the means".
+    # A denial may be expressed indirectly: "is beyond its means" for "does not have the means".
     indirect = INDIRECT_DENIALS - said
     denied = [reach for reach in denials if reach and not ABSENT.intersection(reach[:2])]
-    # Each denial needs one of theirs.
+    # Each denial in the claim needs one in the sentences.
     if sum(len(_denials(s)) + sum(t.key in indirect for t in s) for s in sources) < len(denied):
         return f"the passages do not deny {denied[0][0]!r}"
     said -= {key for reach in denials for key in reach}
@@ -91,7 +92,7 @@ def _other_polarity(
 
 
 def _asserted(tokens: Sequence[Token]) -> dict[str, set[str]]:
-    """Return the words of a sentence that no denial reaches, in lower case, with the keys beside them."""
+    """Return the words of a sentence that no denial reaches, in lower case, with their neighbours' keys."""
     denied = {key for reach in _denials(tokens) for key in reach}
     said = [t for t in tokens if t.content or t.raw.lower() in _OPPOSED]
     return {
@@ -126,13 +127,13 @@ def _beside(
     one: Collection[str],
     other: Collection[str],
 ) -> bool:
-    """Tell whether a sentence has a word of the other set next to what stands next to one in the claim."""
+    """Tell whether a sentence has a word of `other` beside the same words as the claim has one of `one`."""
     ours = set().union(*(said[w] for w in said.keys() & one))
     return any(ours & theirs[w] for theirs in sentences for w in theirs.keys() & other)
 
 
 def _other_scope(claim: Sequence[Token], sentences: Sequence[list[Token]]) -> str:
-    """Say which quantifier of a claim is stronger than its sentences, or what it joins otherwise."""
+    """Describe a quantifier, "and"/"or" or lost hedge by which a claim says more than its sentences."""
     theirs = {t.raw.lower() for s in sentences for t in s}
     for at, token in enumerate(claim):
         if (at and (claim[at - 1].raw.lower(), token.key) in _NO_SCOPE) or _is_emphasis(claim, at):
@@ -148,7 +149,7 @@ def _other_scope(claim: Sequence[Token], sentences: Sequence[list[Token]]) -> st
 
 
 def _is_emphasis(claim: Sequence[Token], at: int) -> bool:
-    """Tell whether a word of scope limits nothing: "only 12 pounds", "it grew most", "most, 12 of 18"."""
+    """Tell whether a scope word needs no support: "only 12 pounds", "it grew most", "most, 12 of 18"."""
     word = claim[at].raw.lower()
     following = [t for t in claim[at + 1 : at + 2] if t.clause == claim[at].clause]
     if word in ("before", "after"):
@@ -162,7 +163,7 @@ def _is_emphasis(claim: Sequence[Token], at: int) -> bool:
 
 
 def _other_joint(claim: Sequence[Token], sentences: Sequence[list[Token]]) -> str:
-    """Say where a claim has "and" between two words that its sentences join by "or", or the reverse."""
+    """Describe where a claim has "and" between two words that its sentences join by "or", or the reverse."""
     joined = {tuple(t.key for t in s[at : at + 3]) for s in sentences for at in range(len(s))}
     for one, joint, two in zip(claim, claim[1:], claim[2:], strict=False):
         other = _JOINTS.get(joint.raw)

@@ -1,4 +1,4 @@
-"""What a claim of a draft speaks of that its passages do not: words, names, numbers."""
+"""Finds words, names and numbers in a draft's claim that its passages do not contain."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from adaptive_rag.text.words import ASKING_WORDS
 
 
 def foreign_words(claim: Sequence[Token], evidence: CitedSentences) -> str:
-    """Say which names and things a claim speaks of that no passage does.
+    """Describe the names and things in a claim that occur in no passage.
 
-    A verb or a predicate is the draft's own wording more often than not ("is limited", "runs from"); a thing
-    is not ("with a break in January", "in rural clinics"). A claim that retells no sentence, though most of
-    its words are theirs, sums several up in words of its own: there names and units count alone.
+    A verb or a predicate is usually the draft's own wording ("is limited", "runs from") and is accepted; a
+    thing is not ("with a break in January", "in rural clinics"). A claim that retells no single sentence,
+    although most of its words come from the passages, summarises several of them: then only names and units
+    are checked.
     """
     held = evidence.keys
     initials = _initials([token.raw for sentence in evidence.sentences for token in sentence])
@@ -38,7 +39,7 @@ def foreign_words(claim: Sequence[Token], evidence: CitedSentences) -> str:
 
 
 def _own_wording(claim: Sequence[Token], at: int) -> bool:
-    """Tell whether a word is a verb or an adverb, or stands where a verb or a predicate does."""
+    """Tell whether a word is a verb or an adverb, or is in the position of a verb or a predicate."""
     following = claim[at + 1 : at + 2]
     return (
         (claim[at].raw.endswith(("ed", "ing", "ly")) and claim[at].key not in UNITS)  # "weekly" is no manner
@@ -51,7 +52,7 @@ def _own_wording(claim: Sequence[Token], at: int) -> bool:
 
 
 def _initials(raws: Sequence[str]) -> set[str]:
-    """Return the abbreviations that runs of capitalised words may have: "European Union" is "eu"."""
+    """Return possible abbreviations of runs of capitalised words: "eu" for "European Union"."""
     found = set()
     names = [raw for raw in raws if raw[0].isupper() or raw in ("of", "and", "the")]
     for length in (2, 3, 4, 5):
@@ -62,7 +63,7 @@ def _initials(raws: Sequence[str]) -> set[str]:
 
 
 def foreign_numbers(claim: Sequence[Token], evidence: CitedSentences) -> str:
-    """Say which number of a claim its passages lack, or give in another unit."""
+    """Describe a number of a claim that its passages lack, or give in another unit."""
     places = [(s, i) for s in evidence.sentences for i, token in enumerate(s) if token.number]
     held = {s[i].key for s, i in places}
     for at, token in enumerate(claim):
@@ -83,7 +84,7 @@ def foreign_numbers(claim: Sequence[Token], evidence: CitedSentences) -> str:
 
 
 def _counts_the_claim(claim: Sequence[Token], at: int) -> bool:
-    """Tell whether a number counts what the draft sets out: "The two offices ...", "in two ways"."""
+    """Tell whether a number counts what the draft itself lists: "The two offices ...", "in two ways"."""
     if claim[at].raw.lower() not in ("two", "three", "four"):
         return False
     if at == 0 or (at <= 2 and claim[at - 1].raw.lower() in ("the", "these", "those", "both")):
@@ -99,10 +100,10 @@ def _derived(value: str, said: Collection[str], near: Collection[str]) -> bool:
 
     Args:
         value: the number.
-        said: the others of its claim; of two of them it may be the sum, the difference, or a share of so
-            many percent ("23.40 pounds, 40 percent less than 39").
-        near: those of the sentences that the claim rests on, where it reckons with them: their sum or
-            their difference.
+        said: the other numbers of its claim; it may be the sum or the difference of two of them, or a
+            percentage ("23.40 pounds, 40 percent less than 39").
+        near: the numbers of the sentences that the claim rests on, if the claim calculates; it may be the sum
+            or the difference of two of them.
     """
     results = [
         result

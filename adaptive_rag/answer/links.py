@@ -1,8 +1,8 @@
-"""The links, images and tags of an answer: links lead to the documents' own addresses, images are gone.
+"""Removes images, tags and foreign links from an answer; links to the documents' own addresses stay.
 
-A page that shows an answer loads its images at once, so an address that was made of the question's words
-carries them away. A Markdown parser finds what a page would make of the text, in CommonMark's sense; what
-need not go stays byte for byte.
+A page that shows an answer loads its images at once, so an image's address could leak the words of the
+question. A Markdown parser (CommonMark) finds the links, images and tags that a page would show; the rest of
+the text stays byte for byte.
 """
 
 from __future__ import annotations
@@ -18,17 +18,18 @@ from adaptive_rag.text.markers import ASKED_FOR, MARKER
 from adaptive_rag.text.visible import plain
 
 GONE = "(link removed)"
-# "[![a](b)](c)" takes two rounds; whoever nests deeper than this means no link.
+# "[![a](b)](c)" takes two rounds; a text that is nested deeper than this loses all of its Markdown.
 ROUNDS = 8
 
-# An address in running text: with a scheme, or as programs take it that make links of addresses.
+# An address in running text: with a scheme, or starting with "www.", as programs that turn addresses into
+# links accept it.
 _BARE = re.compile(r"(?:\b[a-z][a-z0-9+.-]{1,20}://|\bwww\.)[^\s<>‹›\]]+", re.I)
-# What a page would run or draw; no document makes it an address.
+# Schemes that a page would run or draw; they are never accepted as a document's own address.
 _ACTIVE = re.compile(r"(?:javascript|vbscript|data|blob):", re.I)
-# No answer without one of these holds a link, an image or a tag.
+# An answer without a match contains no link, image or tag.
 _SUSPECT = re.compile(rf"\]\s*[(\[:]|!\[|<[a-z/!?]|&#?\w+;|\\|{_BARE.pattern}", re.I)
 _PUNCTUATION = ".,;:!?'\"”’*_~`"
-# They load nothing and do nothing.
+# Tags that only format text: they load nothing and do nothing.
 _FORMATTING = re.compile(r"</?(?:b|i|em|strong|sub|sup|br)\s*/?>", re.I)
 _TAG_OPENS = re.compile(r"<(?=[A-Za-z/!?])")
 
@@ -44,13 +45,13 @@ class _Change:
 def keep_own_links(text: str, own: set[str] | None) -> tuple[str, list[str]]:
     """Return an answer without images, tags, and links to addresses that are not the documents' own.
 
-    An image becomes its description, a link its text, a bare address "(link removed)", and the brackets of
-    a tag become ‹ and ›. Fenced code, code spans, and the markers [n] stay as they are. Beside it stand the
-    addresses that were removed, without their queries.
+    An image becomes its description, a link its text, a bare address "(link removed)", and the brackets of a
+    tag become ‹ and ›. Fenced code, code spans, and the markers [n] stay as they are. The second result lists
+    the removed addresses, without their queries.
 
     Args:
-        text: what a model wrote, or sentences of documents.
-        own: of `own_addresses`; None for an answer of the documents' own sentences.
+        text: a model's text, or sentences of documents.
+        own: the result of `own_addresses`; None for an answer of the documents' own sentences.
     """
     removed: list[str] = []
     if is_maze(text):
@@ -63,7 +64,7 @@ def keep_own_links(text: str, own: set[str] | None) -> tuple[str, list[str]]:
             decoded = _decoded(text)
             if own is None or not any(_is_foreign(match[0], own) for match in _BARE.finditer(decoded)):
                 break
-            # "&#104;ttps://" and "https\://" are addresses too, once they are shown.
+            # "&#104;ttps://" and "https\://" become addresses when they are shown.
             if decoded == text:
                 break
             text = decoded
@@ -77,7 +78,7 @@ def keep_own_links(text: str, own: set[str] | None) -> tuple[str, list[str]]:
 
 
 def own_addresses(documents: Iterable[Candidate]) -> set[str]:
-    """Return the addresses that stand in documents or are their sources, each in one form."""
+    """Return the normalised addresses that occur in documents or are their sources."""
     found: set[str] = set()
     for document in documents:
         text = plain(document["text"])
@@ -90,23 +91,23 @@ def own_addresses(documents: Iterable[Candidate]) -> set[str]:
 
 
 def _changes(text: str, own: set[str] | None) -> Iterator[_Change]:
-    """Yield what has to change, in the order of the text, none of it inside another."""
+    """Yield the necessary changes in the order of the text, without nested ones."""
     found = read_markdown(text)
     changes = [change for one in found if (change := _change(one, text, own))]
-    # In a row of a table a "|" ends the cell, and with it what looks like code here.
+    # In a table row, a "|" ends the cell and thus also what looks like a code span here.
     cells = [one for one in found if one.kind == "backticks" and "|" in text[one.start : one.end]]
     code = [(one.start, one.end) for one in found if one.kind in ("code", "backticks") and one not in cells]
     for one in cells:
         for match in re.compile(r"!\[").finditer(text, one.start, one.end):
             changes.append(_Change(match.start(), match.end(), "[", "an image"))
-    # Of a link that stays, the part behind its text.
+    # Code, and the address part of links.
     known = [*code, *((one.middle, one.end) for one in found if one.address)]
     if own is not None:
         for match in _BARE.finditer(text):
             address = _trim(match[0])
             if _is_foreign(address, own) and not _lies_in(match.start(), known):
                 changes.append(_Change(match.start(), match.start() + len(address), GONE, address))
-    # A page may close a tag by itself.
+    # Escape unclosed tags too, since a page may close a tag by itself.
     known = [*code, *((one.start, one.end) for one in found if one.kind in ("html_inline", "autolink"))]
     changes += [
         _Change(match.start(), match.end(), "‹")
@@ -121,7 +122,7 @@ def _changes(text: str, own: set[str] | None) -> Iterator[_Change]:
 
 
 def _change(one: MarkdownPart, text: str, own: set[str] | None) -> _Change | None:
-    """Return what takes the place of a link, an image or a tag; None where it may stay."""
+    """Return the replacement of a link, an image or a tag; None where it may stay."""
     whole = text[one.start : one.end]
     if one.kind == "html_inline":
         if _FORMATTING.fullmatch(whole) and not _stands_alone(one, text):
@@ -130,20 +131,20 @@ def _change(one: MarkdownPart, text: str, own: set[str] | None) -> _Change | Non
     if one.kind == "image":
         return _Change(one.start, one.end, one.text, one.address or "an image")
     if not one.address or not _is_foreign(one.address, own):
-        # "[1]: guide.pdf" would make links of the markers with its number.
+        # "[1]: guide.pdf" would turn the markers [1] into links.
         names_marker = one.kind == "definition" and ASKED_FOR.match(whole.lstrip())
         return _Change(one.start, one.end, "") if names_marker else None
     instead = {"definition": "", "autolink": GONE}.get(one.kind, one.text)
     if one.kind == "autolink" and one.address.startswith("mailto:"):
         instead = whole[1:-1]
-    # A marker that was made a link is a marker again.
+    # A marker that was written as a link becomes a marker again.
     if one.kind == "link" and ASKED_FOR.fullmatch(f"[{one.text}]"):
         instead = f"[{one.text}]"
     return _Change(one.start, one.end, instead, one.address)
 
 
 def _stands_alone(tag: MarkdownPart, text: str) -> bool:
-    """Tell whether a line has no word but its tag: a block of HTML may begin there, without Markdown."""
+    """Tell whether a line has no words besides the tag, which may start an HTML block without Markdown."""
     before = max(text.rfind("\n", 0, tag.start), text.rfind("\r", 0, tag.start)) + 1
     after = re.compile(r"[\n\r]|\Z").search(text, tag.end)
     assert after is not None
@@ -157,7 +158,7 @@ def _is_foreign(address: str, own: set[str] | None) -> bool:
 
 
 def _one_form(address: str) -> str:
-    """Return an address as it is compared: no scheme of the web, no fragment, its host in small letters."""
+    """Normalise an address for comparison: no http(s) scheme, no fragment, the host in lower case."""
     address = _trim(address.strip())
     try:
         parts = urlsplit(address if "://" in address or ":" in address else f"https://{address}")
@@ -169,7 +170,7 @@ def _one_form(address: str) -> str:
 
 
 def _trim(address: str) -> str:
-    """Leave out what ends the sentence, and a bracket that was opened before the address."""
+    """Remove final punctuation, and a closing bracket that was opened before the address."""
     while address:
         last = address[-1]
         opens = {")": "(", "]": "[", "}": "{"}.get(last, "")
@@ -192,9 +193,9 @@ def _lies_in(position: int, ranges: Sequence[tuple[int, int]]) -> bool:
 
 
 def _without_markdown(text: str) -> str:
-    """Return what is left of a text that is made of brackets: its words and its markers."""
+    """Return a text without its Markdown, brackets and addresses; its words and markers stay."""
     parts = re.split(f"({MARKER.pattern})", _BARE.sub(GONE, text))
-    # The odd ones are the markers; what follows one must not make it a link.
+    # Parts with odd indices are the markers; the text after a marker must not turn it into a link.
     parts[::2] = [re.sub(r"^[(:]|[][<>!&\\]", " ", part) for part in parts[::2]]
     return "".join(parts)
 

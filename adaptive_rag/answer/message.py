@@ -1,4 +1,4 @@
-"""The answer as a chat message: its citations are LangChain's annotations, and stand in its metadata."""
+"""The answer as a chat message, with its citations as LangChain annotations and in its metadata."""
 
 from __future__ import annotations
 
@@ -15,31 +15,31 @@ from adaptive_rag.text.markers import iter_markers, number_of
 from adaptive_rag.text.sentences import sentence_spans
 from adaptive_rag.text.words import terms
 
-# The numbers of a sentence of the answer and of a citation.
+# The indices of a sentence of the answer and of a citation.
 Pair: TypeAlias = tuple[int, int]
 
 
 def answer_message(answer: str, citations: Sequence[Citation], message_id: str | None = None) -> AIMessage:
-    """Return the message of an answer; without citations its content is the plain text.
+    """Return the message for an answer; without citations, its content is the plain text.
 
-    `response_metadata["citations"]` holds the citations as the output does.
+    `response_metadata["citations"]` holds the citations in the same form as the output.
     """
     metadata: dict[str, Any] = {"citations": list(citations)}
     if not citations:
         return AIMessage(answer, id=message_id, response_metadata=metadata)
     block = TextContentBlock(type="text", text=answer, annotations=[*annotate(answer, citations)])
-    # The version tells LangChain that the content has its standard form already.
+    # The version tells LangChain that the content is already in its standard form.
     return AIMessage(
         content_blocks=[block], id=message_id, response_metadata={"output_version": "v1", **metadata}
     )
 
 
 def annotate(answer: str, citations: Sequence[Citation]) -> list[Annotation]:
-    """Return an annotation for each sentence of the answer and what it cites, in the answer's order.
+    """Return an annotation for each sentence of the answer and each of its citations, in the answer's order.
 
-    `start_index` and `end_index` count characters of the answer, as LangChain has it; the span in the source
-    stands in `extras`, with the marker and the page. A marker names a passage, of which several sentences
-    may be quoted: a sentence is given the quote that shares most words with it.
+    `start_index` and `end_index` count characters of the answer, as in LangChain; the span in the source is
+    in `extras`, with the marker and the page. Several sentences of the passage behind a marker may be quoted,
+    so a sentence of the answer gets the quote that shares most words with it.
     """
     lines = re.finditer(r"[^\n]+", answer)
     spans = [span for line in lines for span in sentence_spans(line.group(), line.start())]
@@ -58,7 +58,7 @@ def annotate(answer: str, citations: Sequence[Citation]) -> list[Annotation]:
 
 
 def _closest(shared: Mapping[Pair, int], group: Callable[[Pair], Hashable]) -> set[Pair]:
-    """Return of each group the pair that shares most words, the first of equals."""
+    """Return the pair of each group that shares most words; the first one in a tie."""
     best: dict[Hashable, Pair] = {}
     for pair, count in shared.items():
         known = best.setdefault(group(pair), pair)

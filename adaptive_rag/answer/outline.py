@@ -1,4 +1,4 @@
-"""The outline of a passage: its paragraphs, and the heading that each stands under."""
+"""The outline of a passage: its paragraphs, and the heading above each."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from itertools import zip_longest
 
 from adaptive_rag.state import Chunk
 
-# In characters: a longer line is no heading.
+# Maximum number of characters of a heading.
 LONGEST_HEADING = 80
 
-# "5. Term" right above "5.1 The lease begins" is a paragraph of its own.
+# "5. Term" right above "5.1 The lease begins" is a separate paragraph.
 _ABOVE_CLAUSE = r"(?P<clause>\d{1,2})\.?[ \t]+[A-Z][^\n]{0,75}[^\s.,;:!|](?=\n[ \t]*(?P=clause)\.1\b)"
-# "**May I work from home?**" on a line of its own, right above what it heads
+# "**May I work from home?**" on a separate line, right above the text that it heads
 _BOLD_LINE = r"\*\*[^*\n]{2,80}\*\*[ \t]*(?=\n)"
 _PARAGRAPH = re.compile(
     rf"#{{1,6}} [^\n]*|{_BOLD_LINE}|{_ABOVE_CLAUSE}|\S(?:[^\n]|\n(?![ \t]*\n|#{{1,6}} |{_BOLD_LINE}))*"
@@ -34,26 +34,26 @@ _NUMBER = re.compile(r"\d")
 class Paragraph:
     """A paragraph of a passage."""
 
-    start: int  # as the passage's span counts
-    heading: str  # the nearest one above it; "" where none is known
-    heads: bool  # whether it is a heading itself
+    start: int  # in the offsets of the passage's span
+    heading: str  # the nearest heading above it; "" where none is known
+    heads: bool  # whether it is itself a heading
 
 
 def read_outline(passage: Chunk) -> list[Paragraph]:
-    """Return the paragraphs of a passage in order; blank lines and marked headings part them."""
+    """Return the paragraphs of a passage in order, as separated by blank lines and marked headings."""
     text = passage["text"]
     section = (passage["section"] or "").rpartition(" > ")[2].strip()
-    # A section that begins inside the passage does not head what stands before it.
+    # A section that begins inside the passage is not the heading of the text before it.
     heading = "" if section in text else section
     pieces = list(_PARAGRAPH.finditer(text))
     found: list[Paragraph] = []
     below_bold = False
     for piece, follower in zip_longest(pieces, pieces[1:]):
         line = _HEADING.fullmatch(_BOLD.sub(r"\1", piece[0].rstrip()))
-        # "1. Unplug it" above "2. Open the lid" is an item.
+        # "1. Unplug it" above "2. Open the lid" is a list item.
         numbered = follower and _NUMBER.match(piece[0]) and _NUMBER.match(follower[0])
         item = numbered and not piece["clause"]
-        # What stands below a line in bold is its text, however short: "Behind hall 2"
+        # The paragraph below a bold line is its text, however short: "Behind hall 2"
         text_of_bold = below_bold and not piece[0].startswith(("#", "**"))
         heads = bool(line and follower and not item and not text_of_bold and len(piece[0]) <= LONGEST_HEADING)
         below_bold = heads and bool(_BOLD.match(piece[0].rstrip()))
@@ -64,5 +64,5 @@ def read_outline(passage: Chunk) -> list[Paragraph]:
 
 
 def paragraph_at(outline: Sequence[Paragraph], start: int) -> int:
-    """Return the index of the paragraph that holds a place."""
+    """Return the index of the paragraph that contains a position."""
     return max(0, bisect_right(outline, start, key=lambda paragraph: paragraph.start) - 1)

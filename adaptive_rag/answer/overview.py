@@ -1,4 +1,4 @@
-"""What a document holds, section by section, each with its leading sentence."""
+"""An overview of a document: its sections, each with its first sentence."""
 
 from __future__ import annotations
 
@@ -18,18 +18,19 @@ from adaptive_rag.text.markers import respell_markers, write_marker
 from adaptive_rag.text.places import outline_of, section_at
 from adaptive_rag.text.words import terms
 
-# Sections that are told; of a document of fewer headings than FEW so many stretches.
+# Maximum number of sections in an overview. A document with fewer headings than FEW is divided into up to
+# STRETCHES parts.
 SECTIONS, FEW, STRETCHES = 12, 2, 6
-# How deep headings go, and chunks of a document that are looked through.
+# Maximum depth of headings, and maximum number of chunks of a document.
 DEEPEST, MOST_CHUNKS = 6, 5_000
-# Sentences of a section that is asked for by its heading.
+# Maximum number of sentences from a section that is asked for by its heading.
 TOLD = 4
-# How well a sentence must read to tell what a section is on.
+# Minimum quality of a sentence that represents its section.
 READABLE = 0.6
 
 
 class Overview(NamedTuple):
-    """What a document holds: the answer, and the passages that its markers count."""
+    """An overview as an answer, with its citations and the passages that its markers count."""
 
     document: str
     text: str
@@ -38,7 +39,7 @@ class Overview(NamedTuple):
 
 
 class _Place(NamedTuple):
-    """Where a section begins: its headings, its offset in the document, and the number of its chunk."""
+    """The start of a section: its headings, its offset in the document, and the index of its chunk."""
 
     section: str
     start: int
@@ -46,7 +47,7 @@ class _Place(NamedTuple):
 
 
 def outline_document(name: str, source: ChunkSource) -> Overview | None:
-    """Tell what a document holds; None where its chunks cannot be listed, or nothing reads as a sentence."""
+    """Write an overview of a document; None where its chunks cannot be listed or nothing is readable."""
     if not isinstance(source, ChoosesSources) or source.sources().get(name, MOST_CHUNKS) >= MOST_CHUNKS:
         return None
     narrowed = source.only({name})
@@ -82,7 +83,7 @@ def outline_document(name: str, source: ChunkSource) -> Overview | None:
 
 
 def tell_section(heading: str, passages: Sequence[Candidate], source: ChunkSource) -> Overview | None:
-    """Tell what stands below a heading of the passages; None where none has its words."""
+    """Quote the text below a heading in the passages; None where no heading has these words."""
     wanted = terms(heading)
     for at, passage in enumerate(passages):
         for start, section, _ in outline_of([passage]):
@@ -106,14 +107,14 @@ def tell_section(heading: str, passages: Sequence[Candidate], source: ChunkSourc
 
 
 def _whole_tables(source: ListsChunks, chunks: Sequence[Candidate]) -> list[WholeTable]:
-    """Return the tables of a document whose text they mostly are."""
+    """Return the tables of a document if they make up at least half of its text, else []."""
     tables = read_tables(source)
     rows = sum(row.end - row.start for table in tables for row in table.rows)
     return tables if 2 * rows >= chunks[-1]["end"] - chunks[0]["start"] else []
 
 
 def _tell_tables(name: str, tables: Sequence[WholeTable]) -> Overview:
-    """Tell of each table how many rows it has, what its columns are, and what its first row holds."""
+    """Describe each table: the number of its rows, its columns, and its first row."""
     lines, citations, passages = list[str](), list[Citation](), list[Candidate]()
     for table in tables[:SECTIONS]:
         first = table.rows[0]
@@ -130,7 +131,7 @@ def _tell_tables(name: str, tables: Sequence[WholeTable]) -> Overview:
 
 
 def _sections(chunks: Sequence[Candidate]) -> list[_Place]:
-    """Return each section of a document once; of a document of many the upper ones."""
+    """Return each section of a document once; of a document with many sections, only the upper levels."""
     found = dict[str, int]()
     for offset, section, _ in outline_of(chunks):
         if section:
@@ -147,7 +148,7 @@ def _upper(sections: Iterable[str], depth: int) -> list[str]:
 
 
 def _spread(places: Sequence[_Place], most: int) -> list[_Place]:
-    """Return so many of the places at most, spread over all."""
+    """Return at most `most` of the places, evenly spread."""
     step = max(1.0, len(places) / most)
     return [places[int(at * step)] for at in range(min(most, len(places)))]
 
@@ -155,7 +156,7 @@ def _spread(places: Sequence[_Place], most: int) -> list[_Place]:
 def _leading(
     sentences: Sequence[AnswerSentence], passages: Sequence[Candidate], place: _Place
 ) -> AnswerSentence | None:
-    """Return the first sentence of a section that reads as one; `sentences` come in their order."""
+    """Return the first readable sentence of a section; `sentences` must be in document order."""
     inside = (each for each in sentences if each.start >= place.start and each.quality >= READABLE)
     first = next(inside, None)
     if first and place.section and section_at(passages[first.document], first.start) != place.section:

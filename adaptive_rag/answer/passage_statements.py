@@ -1,4 +1,4 @@
-"""What a passage states, as claims are compared with it: sentences with speakers, cells with their rows."""
+"""The statements of a passage that claims are compared with: sentences with speakers, cells with rows."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from adaptive_rag.text.visible import plain
 
 # A line of a record: "stock: 7".
 _FIELD = re.compile(r"(?P<name>[^\W\d_][\w /()-]{0,30}): (?P<value>\S.*)")
-# "They must be taken by June." goes on from the sentence before it.
+# "They must be taken by June." refers to the sentence before it.
 _GOES_ON = re.compile(
     r"\W*(?:(?:he|she|it|they|this|these|that|those|his|her|its|their)\b|\w+ (?:he|she|it|they)\b)", re.I
 )
 
 
 def read_statements(passage: Candidate, sentences: Sentences) -> Iterator[Statement]:
-    """Yield what a passage states, in the plain text that the model read."""
+    """Yield the statements of a passage, in the plain text that the model read."""
     rows: list[tuple[int, int]] = []
     for table in find_tables(passage["text"], tuple(passage["metadata"].get("columns", ()))):
         for row in table.rows:

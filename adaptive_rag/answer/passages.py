@@ -1,4 +1,4 @@
-"""The passages an answer is made from: ranked chunks, joined where they overlap, with their sentences."""
+"""The passages for an answer: ranked chunks, joined where they overlap, with their sentences."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from adaptive_rag.text.ocr import ocr_confidence
 from adaptive_rag.text.places import page_at, place_at, section_at
 from adaptive_rag.text.tokens import count_tokens
 
-# Characters of a joined passage, about five chunks in a row: a marker should not stand for half a book.
+# Maximum number of characters of a joined passage, about five consecutive chunks: a marker should not stand
+# for half a book.
 LONGEST = 4000
-# Metadata that say where in its source a chunk stands; two chunks of one text may differ in them.
+# Metadata on the position of a chunk in its source; chunks of the same text may differ in them.
 _POSITION_KEYS = {
     "line",
     "page_starts",
@@ -34,12 +35,12 @@ _MISSING = object()
 def read_passages(
     ranked: Sequence[Candidate], *, tokens: int, join: bool
 ) -> tuple[list[Candidate], list[Decision]]:
-    """Return the passages that an answer is made from, and the decisions for the trace.
+    """Return the passages for an answer, and the decisions for the trace.
 
     Args:
-        ranked: chunks, best first.
-        tokens: the first chunks that fit into this many tokens are read, at least one.
-        join: whether chunks that overlap become one passage.
+        ranked: the chunks, best first.
+        tokens: the budget; the first chunks that fit into it are read, and at least one.
+        join: whether chunks that overlap are joined into one passage.
     """
     decisions = []
     fitting = within_budget(ranked, tokens)
@@ -56,7 +57,7 @@ def read_passages(
 
 
 def within_budget(candidates: Sequence[Candidate], tokens: int) -> list[Candidate]:
-    """Return the first candidates whose texts fit into a number of tokens together, at least one."""
+    """Return the first candidates whose texts together fit into a number of tokens, and at least one."""
     spent = 0
     for kept, candidate in enumerate(candidates):
         spent += count_tokens(candidate["text"])
@@ -66,12 +67,12 @@ def within_budget(candidates: Sequence[Candidate], tokens: int) -> list[Candidat
 
 
 def join_neighbours(ranked: Sequence[Candidate], longest: int = LONGEST) -> list[Candidate]:
-    """Join chunks of one source whose spans overlap or touch into one passage, at the best one's rank.
+    """Join chunks of one source whose spans overlap or touch into one passage, at the rank of the best one.
 
     A passage has the highest of each score, the metadata that its chunks agree on, and every chunk under
-    `parts`. A chunk that would make it longer than `longest` characters begins another passage with the
-    rest of its text. A chunk stays alone where its text is not that of its span, or where it differs from
-    the other text at the same place: an app's own retriever may count each page of a source from 0.
+    `parts`. If a chunk would make the passage longer than `longest` characters, the rest of its text begins
+    another passage. A chunk is not joined where its text does not match its span, or differs from the other
+    text at the same position: an app's own retriever may count each page of a source from 0.
     """
     passages: list[Candidate] = []
     in_order = sorted(enumerate(ranked, start=1), key=lambda pair: (pair[1]["start"], pair[1]["end"]))
@@ -96,12 +97,12 @@ def join_neighbours(ranked: Sequence[Candidate], longest: int = LONGEST) -> list
 
 
 def text_at(passage: Chunk, start: int, end: int) -> str:
-    """Return the text of a span, which counts as the passage's own does."""
+    """Return the text of a span, given in the offsets of the passage's own span."""
     return passage["text"][max(0, start - passage["start"]) : max(0, end - passage["start"])]
 
 
 def cite_span(passage: Candidate, marker: int, start: int, end: int) -> Citation:
-    """Return the citation of a span of the passage that [marker] names."""
+    """Return the citation of a span in the passage that [marker] refers to."""
     citation = Citation(
         marker=marker,
         source=passage["source"],
@@ -120,9 +121,9 @@ def cite_span(passage: Candidate, marker: int, start: int, end: int) -> Citation
 
 
 def chunks_of(passage: Candidate) -> list[Candidate]:
-    """Return the chunks of a passage in the order of the source; the passage itself where it is one chunk.
+    """Return the chunks of a passage in the order of the source, or the passage itself if it is one chunk.
 
-    A chunk whose beginning stands in another passage holds only the rest of its text.
+    A chunk whose beginning is in another passage has only the rest of its text.
     """
     return [
         {
@@ -143,19 +144,19 @@ def chunks_of(passage: Candidate) -> list[Candidate]:
 
 
 def parts_at(passage: Candidate, start: int, end: int) -> list[Part]:
-    """Return the parts that hold some of a span, in the order of the source."""
+    """Return the parts that overlap a span, in the order of the source."""
     return [part for part in passage.get("parts", []) if part["start"] < end and start < part["end"]]
 
 
 def ranks_of(passages: Sequence[Candidate]) -> list[int]:
-    """Return, for each passage, the rank of its best chunk before chunks were joined, from 1."""
+    """Return, for each passage, the rank of its best chunk before the joining, from 1."""
     taken = {part["rank"] for passage in passages for part in passage.get("parts", [])}
     free = (rank for rank in count(1) if rank not in taken)
     return [_best_rank(passage) if "parts" in passage else next(free) for passage in passages]
 
 
 def as_ranked(passages: Sequence[Candidate]) -> list[Candidate]:
-    """Return the chunks of all passages in the order in which they were ranked before the joining."""
+    """Return the chunks of all passages in their ranking before the joining."""
     ranked: dict[int, Candidate] = {}
     for rank, passage in zip(ranks_of(passages), passages, strict=True):
         ranks = [part["rank"] for part in passage["parts"]] if "parts" in passage else [rank]
@@ -166,10 +167,10 @@ def as_ranked(passages: Sequence[Candidate]) -> list[Candidate]:
 def read_sentences(
     passages: Sequence[Candidate], read: Callable[[Sequence[str]], list[Sentences]]
 ) -> list[Sentences]:
-    """Return the sentences of each passage; a sentence that its chunks share comes once.
+    """Return the sentences of each passage; a sentence that several of its chunks share appears once.
 
     Args:
-        passages: joined or not.
+        passages: the passages, joined or not.
         read: returns the sentences of chunks by their ids; it is called once.
     """
     ids = [[part["id"] for part in passage.get("parts", [])] or [passage["id"]] for passage in passages]
@@ -181,7 +182,7 @@ def read_sentences(
 
 
 def _merge_sentences(found: Sequence[Sentences], passage: Candidate) -> Sentences:
-    """Put the sentences of a passage's chunks in order; of two that overlap keep the longer one.
+    """Merge the sentences of a passage's chunks in order; of two that overlap, keep the longer one.
 
     The shorter one was cut at the border of its chunk.
     """
@@ -204,8 +205,8 @@ def _merge_sentences(found: Sequence[Sentences], passage: Candidate) -> Sentence
 def _goes_on(passage: Candidate, chunk: Candidate) -> bool:
     """Tell whether a chunk continues a passage: it overlaps it with the same text, or begins at its end.
 
-    The chunk starts no earlier than the passage. One that only touches it must share its metadata: the
-    next row of a table begins where the last one ends, but is another record.
+    The chunk must not start before the passage. A chunk that only touches the passage must have the same
+    metadata: the next row of a table begins where the last one ends, but is another record.
     """
     start, end = max(passage["start"], chunk["start"]), min(passage["end"], chunk["end"])
     plain = all(len(c["text"]) == c["end"] - c["start"] for c in (passage, chunk))
@@ -267,7 +268,7 @@ def _section_starts(chunk: Candidate) -> dict[str, str | None]:
 
 
 def _stretch(passage: Candidate, start: int, end: int) -> Candidate:
-    """Return a stretch of a passage, counted as its span is, with what its metadata say of its place."""
+    """Return the part of a passage in a span, with its position metadata adjusted."""
     metadata = dict(passage["metadata"])
     if isinstance(line := metadata.get("line"), int):
         metadata["line"] = line + text_at(passage, passage["start"], start).count("\n")
@@ -301,5 +302,5 @@ def _best_rank(passage: Candidate) -> int:
 
 
 def _shared_metadata(chunk: Candidate) -> dict[str, Any]:
-    """Return the metadata that do not say where in its source a chunk stands."""
+    """Return the metadata of a chunk other than its position in the source."""
     return {name: value for name, value in chunk["metadata"].items() if name not in _POSITION_KEYS}

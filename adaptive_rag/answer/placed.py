@@ -1,4 +1,4 @@
-"""Where a claim of a draft puts a number or a name that its passages put elsewhere."""
+"""Finds numbers and names that a draft's claim puts in a different place than its passages do."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from collections.abc import Collection, Sequence
 from adaptive_rag.answer.claims import CitedSentences, Statement, Token, number_unit, states
 from adaptive_rag.answer.wording import JOINING, MONTHS, UNITS, WEEKDAYS
 
-# A name belongs elsewhere where another's sentence holds this many more of the words that the claim says of
-# it: one word more may be chance (the train half of `benchmarks.grounding`).
+# A name is misplaced where another name's sentence has this many more of the words that the claim says about
+# it. One word more may be chance (the train half of `benchmarks.grounding`).
 MORE_WORDS = 2
 
 
 def put_elsewhere(claim: Sequence[Token], evidence: CitedSentences) -> str:
-    """Say which number or name of a claim stands where its passages have another.
+    """Describe a number or name of a claim where its passages have another one.
 
-    "A humidity of 50 percent in cellars" for "50 percent in living rooms, in cellars 60"; in a table, what
-    another row has in the same column.
+    An example is "a humidity of 50 percent in cellars" for "50 percent in living rooms, in cellars 60"; in a
+    table, the value of another row in the same column.
     """
     if right := _other_row({t.key for t in claim}, [s for s in evidence.statements if s.value]):
         return f"the passages have {right} there"
@@ -25,7 +25,7 @@ def put_elsewhere(claim: Sequence[Token], evidence: CitedSentences) -> str:
         if not kind or token.key not in evidence.stated or evidence.gives(claim, at):
             continue
         if kind == "name" and at and _kind(claim, at - 1, evidence.names) == kind:
-            continue  # "Ellery" of "Ruth Ellery"
+            continue  # the second word of a name, such as "Ellery" in "Ruth Ellery"
         right = _in_another_sentence(claim, at, kind, evidence)
         if not right and kind != "name":
             right = _in_another_part(claim, at, kind, evidence)
@@ -35,7 +35,7 @@ def put_elsewhere(claim: Sequence[Token], evidence: CitedSentences) -> str:
 
 
 def _other_row(said: set[str], cells: Sequence[Statement]) -> str:
-    """Return what the row that a claim names has in a column where the claim has another row's cell."""
+    """Return the value of the row that a claim names, where the claim has another row's value."""
     named = [cell for cell in cells if cell.row and cell.row <= said]
     right = set().union(*(cell.value for cell in named))
     for own in named:
@@ -49,14 +49,14 @@ def _other_row(said: set[str], cells: Sequence[Statement]) -> str:
 
 
 def _in_another_sentence(claim: Sequence[Token], at: int, kind: str, evidence: CitedSentences) -> str:
-    """Return what stands in place of a token in a sentence that holds more of what the claim says of it."""
+    """Return the rival of a token in a sentence that has more of what the claim says about the token."""
     said = {t.key for t in claim}
     name = _name(claim, at, kind, evidence.names)
     own = [s for s in evidence.statements if name & s.keys]
     wanted = _said_of(claim, at, name, near=any(not s.value for s in own))
     covers = [wanted & s.keys for s in own]
     anywhere = set().union(*covers)
-    # Other names of the claim stand in sentences of their own.
+    # Statements with another name of the claim are about that name, and are skipped.
     taken = {t.key for i, t in enumerate(claim) if kind == _kind(claim, i, evidence.names) == "name"}
     theirs = set().union(*(s.keys for s in own)) if kind == "name" else set()
     for other in evidence.statements:
@@ -71,7 +71,10 @@ def _in_another_sentence(claim: Sequence[Token], at: int, kind: str, evidence: C
 
 
 def _in_another_part(claim: Sequence[Token], at: int, kind: str, evidence: CitedSentences) -> str:
-    """Return the value that has, wherever the claim's value stands, what the claim says of its own."""
+    """Return a value to which, rather than to the claim's value, the claim's words belong.
+
+    It must be so in every statement that contains the claim's value.
+    """
     wanted = _said_of(claim, at, {claim[at].key}, near=True)
     said = {t.key for t in claim}
     found = ""
@@ -95,9 +98,9 @@ def _in_another_part(claim: Sequence[Token], at: int, kind: str, evidence: Cited
 def _nearer(
     tokens: Sequence[Token], parts: Sequence[int], place: int, rival: int, wanted: Collection[str]
 ) -> bool:
-    """Tell whether words of a claim stand in the part of a rival and not in reach of the claim's own value.
+    """Tell whether words of a claim are in the part of a rival and out of reach of the claim's own value.
 
-    What stands before a value holds for it too: "paid at 1.25 times on weekdays, on Sundays at 1.75".
+    Words before a value can belong to it as well: "paid at 1.25 times on weekdays, on Sundays at 1.75".
     """
     if parts[place] == parts[rival]:
         return False
@@ -112,7 +115,7 @@ def _nearer(
 
 
 def _said_of(claim: Sequence[Token], at: int, name: Collection[str], *, near: bool) -> set[str]:
-    """Return the keys of the words that a claim says of a token; `near` takes those of its part alone."""
+    """Return the keys of the words that a claim says about a token; with `near`, only those of its part."""
     words = [(i, t.key) for i, t in enumerate(claim) if (states(t) or t.number) and t.key not in name]
     parts = _parts(claim, "", ())
     beside = {key for i, key in words if parts[i] == parts[at]}
@@ -120,7 +123,7 @@ def _said_of(claim: Sequence[Token], at: int, name: Collection[str], *, near: bo
 
 
 def _name(claim: Sequence[Token], at: int, kind: str, names: Collection[str]) -> set[str]:
-    """Return the keys of a token and, of a name, of its other words."""
+    """Return the key of a token; for a name, also the keys of its following words."""
     end = at + 1
     while kind == "name" and end < len(claim) and _kind(claim, end, names) == kind:
         end += 1
@@ -128,7 +131,10 @@ def _name(claim: Sequence[Token], at: int, kind: str, names: Collection[str]) ->
 
 
 def _parts(tokens: Sequence[Token], kind: str, names: Collection[str]) -> list[int]:
-    """Number the parts of a sentence, which a comma or an "and" parts; of a kind, each has one value."""
+    """Number the parts of a sentence, separated by a comma or an "and".
+
+    With a kind, a new part begins only after a value of that kind.
+    """
     parts: list[int] = []
     part, full = 0, not kind
     for at, token in enumerate(tokens):
@@ -140,7 +146,7 @@ def _parts(tokens: Sequence[Token], kind: str, names: Collection[str]) -> list[i
 
 
 def _kind(tokens: Sequence[Token], at: int, names: Collection[str]) -> str:
-    """Return "name", "month", "time", "year", a number's unit or "number"; "" for any other word."""
+    """Return "name", "month", "weekday", "time", "year", a unit or "number"; "" for any other word."""
     token = tokens[at]
     if not token.number:
         if token.capital and token.raw.lower() in MONTHS:
@@ -157,7 +163,7 @@ def _kind(tokens: Sequence[Token], at: int, names: Collection[str]) -> str:
 
 
 def _alike(one: str, other: str) -> bool:
-    """Tell whether two kinds may be exchanged: a number without a unit may have any, as in a table."""
+    """Tell whether two kinds match; a number without a unit matches any unit, as in a table."""
     if {one, other} & {"name", "time", "year", "month", "weekday"}:
         return one == other
     return bool(one and other) and (one == other or "number" in (one, other))

@@ -1,4 +1,4 @@
-"""What an answer is made of: the question, its passages and the style of its strategy."""
+"""The inputs of an answer: the question, its passages and the style of its strategy."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from adaptive_rag.text.vectors import Scores
 
 # The columns of `AnswerRequest.sides`.
 AGAINST, FOR, NEITHER = range(3)
-# How clearly a sentence must praise or blame for its tone to count, and how sure the reader must be where it
-# does not; measured once on Perspectrum (docs/answer-quality.md).
+# Minimum tone of a sentence, positive or negative, for the tone to count, and minimum probability from the
+# reader where it does not; measured once on Perspectrum (docs/answer-quality.md).
 LEANS, SURE = 0.1, 0.65
-# So many speakers make a debate.
+# Minimum number of speakers in a debate.
 SEVERAL = 2
 
 
@@ -35,53 +35,54 @@ SEVERAL = 2
 class Block:
     """Sentences that are shown together."""
 
-    sentences: list[AnswerSentence]  # as they are shown; an empty block is left out
+    sentences: list[AnswerSentence]  # in the order shown; an empty block is left out
     heading: str = ""
-    numbered: bool = False  # whether each sentence stands on a line of its own with its number
-    listed: bool = False  # whether each thought stands on a line of its own with a dash
-    opening: str = ""  # what is said above the heading in our own words
+    numbered: bool = False  # whether each sentence is on a separate line with its number
+    listed: bool = False  # whether each thought is on a separate line with a dash
+    opening: str = ""  # text in our own words above the heading
 
 
 @dataclass(frozen=True, kw_only=True)
 class AnswerStyle:
-    """How the answer of one strategy is made."""
+    """The settings for the answers of one strategy."""
 
-    # arranges sentences in blocks; the request has the style, what is judged all sentences
+    # arranges the judged sentences in blocks; the request has the style
     arrange: Callable[[AnswerRequest, ScoredSentences], list[Block]]
-    # sentences that a chat model is asked for, at most
+    # maximum number of sentences that a chat model is asked for
     sentences: int = 3
-    # sentences that are quoted, at most; what they need to be understood comes on top
+    # maximum number of quoted sentences; sentences that they need to be understood are extra
     quotes: int = 4
-    # share of the chance to answer that the quoted sentences hold together: a sure answer is one sentence
+    # share of the total probability to answer that the quoted sentences must reach; a sure answer needs only
+    # one
     mass: float = 0.75
-    # words of the answer, at most; the first sentence is shown however long
+    # maximum number of words of the answer; the first sentence is shown whatever its length
     words: int = 70
-    # whether two questions in one are answered one by one
+    # whether several questions in one are answered separately
     splits: bool = False
-    # whether it quotes whose view is what, where views were read
+    # whether it shows which view is whose, where the passages contain views
     views: bool = False
-    # what the chat model is told, with "{sentences}" filled; "" takes the prompt file generate-NAME.md
+    # instructions for the chat model, in which "{sentences}" is filled in; "" for the file generate-NAME.md
     instruction: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
 class AnswerRequest:
-    """All that an answer is made of.
+    """Everything that is needed for an answer.
 
-    Markers count documents: [n] is `documents[n - 1]`. So the answer, its prompt and the documents of the
-    output agree.
+    Markers count documents: [n] is `documents[n - 1]`, so that the answer, its prompt and the documents of
+    the output agree.
     """
 
     question: str
     style: AnswerStyle
     documents: Sequence[Candidate]  # passages in rank order
-    sentences: Sequence[Sentences]  # one for each document; spans count as the document's own do
+    sentences: Sequence[Sentences]  # one for each document; spans have the offsets of the document's own span
     question_vector: Vectors  # (dimension,)
-    reader: Reader | None = None  # None where nothing may read: then the nearest sentences are shown
-    asked_before: str = ""  # the question that a follow-up leans on
-    situation: str = ""  # what the asker says of themselves
-    parts: Sequence[str] = ()  # the questions that the question asks, where it asks several
-    missing: Side | None = None  # the side that no passage takes, where that is sure; the answer says so
+    reader: Reader | None = None  # None where no reader may be used; then the nearest sentences are shown
+    asked_before: str = ""  # the question that a follow-up refers to
+    situation: str = ""  # what the user says about themselves
+    parts: Sequence[str] = ()  # the separate questions, where the question asks several
+    missing: Side | None = None  # the side that surely no passage takes; the answer says so
 
     def __post_init__(self) -> None:
         if len(self.documents) != len(self.sentences):
@@ -92,26 +93,26 @@ class AnswerRequest:
 
     @property
     def read_as(self) -> str:
-        """Return the question as it is read: after the one that it leans on, before the asker's situation."""
+        """Return the question for the reader, with the question it refers to and the user's situation."""
         told = f" ({' '.join(self.situation.split())})" if self.situation.strip() else ""
         return f"{self.asked_before} {self.question}".strip() + told
 
     @cached_property
     def answer_sentences(self) -> list[AnswerSentence]:
-        """Return the sentences of the documents that may be quoted, each once."""
+        """Return the sentences of the documents that may be quoted, without duplicates."""
         return list(in_time(collect_sentences(self.documents, self.sentences)))
 
     @cached_property
     def judged(self) -> ScoredSentences:
-        """Return what the reader says of them; their nearness alone where it fails."""
+        """Return the sentences as judged by the reader; where it fails, by their nearness alone."""
         ask = partial(judge, self.read_as, self.question_vector, self.documents, self.answer_sentences)
         return attempt("reader", partial(ask, self.reader), None) or ask(None)
 
     @cached_property
     def sides(self) -> Scores:
-        """Return how likely each sentence is against what is asked about, for it, or neither.
+        """Return the side of each sentence as one-hot scores for against, for, and neither.
 
-        Shape (sentences, 3); nothing is for or against where nothing reads.
+        Shape (sentences, 3). Without a reader, all sentences are neither.
         """
         none = np.tile(np.array([0.0, 0.0, 1.0]), (len(self.answer_sentences), 1))
         return attempt("sides", self._read_sides, none) if self.reader else none
@@ -122,9 +123,11 @@ class AnswerRequest:
         leans = self.leans
         favours, clear = sides[:, FOR] > sides[:, AGAINST], np.abs(leans) >= LEANS
         if self.is_debate:
-            # Most of what is said in a debate takes a side, and its tone tells which better than the reader.
+            # Most sentences in a debate take a side, and their tone tells which one better than the reader
+            # does.
             favours = np.where(clear, leans > 0, favours)
-        # Elsewhere a side is taken where both agree, or where the reader is sure and the tone tells nothing.
+        # A clear tone counts where it agrees with that side. Without one, the reader must be sure that the
+        # sentence takes a side.
         agreed = favours == (leans > 0)
         taken = np.where(clear, agreed, sides[:, :NEITHER].max(axis=1) >= SURE)
         sides[favours], sides[~favours] = (0.0, 1.0, 0.0), (1.0, 0.0, 0.0)
@@ -133,13 +136,13 @@ class AnswerRequest:
 
     @cached_property
     def leans(self) -> Scores:
-        """Return how clearly each sentence praises what is asked about, or blames it: above or below 0."""
+        """Return the tone of each sentence towards the matter: above 0 for praise, below 0 for blame."""
         held = centred(agreements(self.question, self.documents, self.sentences))
         return np.array([held[s.document][s.position] for s in self.answer_sentences])
 
     @cached_property
     def speakers(self) -> list[str | None]:
-        """Return who says each sentence, as the text marks it; None where nothing does."""
+        """Return who says each sentence according to the text; None where the text does not tell."""
         return [
             message_speaker(sentence.text)
             if sentence.alone
@@ -147,14 +150,14 @@ class AnswerRequest:
             for sentence in self.answer_sentences
         ]
 
-    @property
+    @cached_property
     def is_debate(self) -> bool:
-        """Tell whether several people speak in what was read."""
+        """Tell whether several people speak in the passages."""
         return len({bare_name(name) for name in self.speakers if name}) >= SEVERAL
 
     @cached_property
     def contributions(self) -> list[Contributions]:
-        """Return whose words each document holds."""
+        """Return the speakers and authors of each document."""
         return [
             attempt("speakers", partial(Contributions, document), None)
             or Contributions({**document, "text": ""})

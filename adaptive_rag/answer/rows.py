@@ -1,4 +1,4 @@
-"""A row of a table as an answer shows it: its name, and the cells that the question asks for."""
+"""Writes a table row for an answer: its name, and the cells that the question asks for."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from adaptive_rag.text.tables import as_word
 from adaptive_rag.text.words import stem, terms, words
 
-Cell = tuple[str, str]  # the name of its column, and what stands in it
+Cell = tuple[str, str]  # the name of the column, and the value
 
-# Names of columns that say nothing of what stands below them: "Tank: value 3.8 litres".
+# Names of columns that say nothing about their values: "Tank: value 3.8 litres".
 _BLAND = {"value", "values", "amount", "data", "detail", "details", "description", "information", "meaning"}
-# What a question's word asks for, as the columns of tables are named.
+# Words of questions, and the names of columns that they ask for.
 MEASURES = {
     "heavy": "weight",
     "tall": "height",
@@ -35,26 +35,27 @@ MEASURES = {
     "spend": "price cost fee amount total rate",
     "spent": "price cost fee amount total rate",
 }
-# "Deposit (pounds)" above 30: "deposit 30 pounds"; "Height (m PD)"
+# A column's name with a unit: "Deposit (pounds)" above 30 becomes "deposit 30 pounds"; also "Height (m PD)".
 _WITH_UNIT = re.compile(r"(?P<name>.+?) \((?P<unit>[^\W\d_]{1,12}|[a-z]{1,3} [A-Z]{1,4}|[%°€£$])\)")
-# "What" above "Order the repair" is no word to say before it; "What happens" is told apart by a colon.
+# Question words as names of columns: "What" is left out before "Order the repair", and "What happens" is
+# separated by a colon.
 _ASKS = re.compile(r"(?:who|what|when|where|which|how|why|wer|was|wann|wo|wie)\b(?P<more>.*)", re.IGNORECASE)
 # "Train 5 (S)" is one name.
 _SERIAL = re.compile(r"\d \([A-Z]\)$")
-# No year: "2021" names itself.
+# Numbers and letters that need the column's name before them. A year such as "2021" does not.
 _SERIES = re.compile(r"\d{1,3}|[A-Z]")
 _NUMBER = re.compile(r"-?\d+(?:[.,]\d+)*")
 
 
 def say_row(cells: Sequence[Cell], question: str) -> str:
-    """Put a row in words: its name, the cells that say what it is, and those that the question asks for.
+    """Write a row in words: its name, the cells that the question mentions, and those that it asks for.
 
-    A question asks for a cell by the name of its column ("is it in stock"). Where it asks for none so, all
-    are shown.
+    A question asks for a cell by the name of its column ("is it in stock"). Where it asks for no cell this
+    way, all are shown.
 
     Args:
-        cells: the first one names the row.
-        question: its first line; a subject from an earlier question may stand below.
+        cells: the cells; the first one names the row.
+        question: the question on the first line, possibly followed by the subject of an earlier question.
     """
     asked = question.partition("\n")[0]
     (column, subject), *others = cells
@@ -81,7 +82,7 @@ def _asked_for(cells: Sequence[Cell], question: str) -> list[Cell]:
 
 
 def with_unit(name: str, value: str) -> tuple[str, str]:
-    """Move a unit from a column's name to its value: ("amount", "£30") of "Amount (£)" and "30"."""
+    """Move a unit from a column's name to its value: ("amount", "£30") for "Amount (£)" and "30"."""
     unit = _WITH_UNIT.fullmatch(name)
     if unit and _NUMBER.fullmatch(value) and not _SERIAL.search(name):
         sign = unit["unit"]

@@ -1,7 +1,7 @@
-"""The one judgement of what was read: how likely each sentence answers, and which side it takes.
+"""Judges the sentences of the passages: how likely each one answers, and which side it takes.
 
-The reader judges. Without it, or in a language that it does not know, only the nearness of a sentence to the
-question is known, which says nothing of whether it answers.
+The reader does this. Without it, or in a language that it does not know, only the similarity of a sentence
+to the question is known, which does not tell whether the sentence answers it.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ from adaptive_rag.state import Candidate
 from adaptive_rag.text.reading import Reader, passage_of
 from adaptive_rag.text.vectors import Scores, cosines
 
-# Characters that are read, of the chunks that were ranked first: eight full ones, some .1 s on two cores
-# (`python -m benchmarks.warm_question`).
+# Maximum number of characters that are read, from the first chunks in the ranking: eight full chunks, which
+# take about .1 s on two cores (`python -m benchmarks.warm_question`).
 MOST_READ = 8_000
 
 
 @dataclass(frozen=True)
 class ScoredSentences:
-    """The sentences of the passages, and what is known of each."""
+    """The sentences of the passages with their scores."""
 
     sentences: Sequence[AnswerSentence]
     scores: Scores
-    """(sentences,): how likely each is the one that answers, among all, 0-1; their cosine where nothing
-    reads."""
+    """(sentences,): the probability that each sentence is the one that answers, 0-1; without a reader, the
+    cosine."""
     relevance: Scores
-    """(sentences,): how likely its chunk answers, were it the only one; 0-1."""
+    """(sentences,): the probability that its chunk answers, taken alone; 0-1."""
     answered: float | None
-    """How likely one of them answers; None where only nearness is known."""
+    """The probability that one of them answers; None without a reader."""
 
     @property
     def best(self) -> float:
@@ -51,14 +51,14 @@ def judge(
     sentences: Sequence[AnswerSentence],
     reader: Reader | None,
 ) -> ScoredSentences:
-    """Judge the sentences of passages by a question.
+    """Judge the sentences of passages for a question.
 
     Args:
-        question: as the reader reads it, with what it leans on.
-        vector: of the question, unit length.
+        question: the question for the reader, including the question it refers to.
+        vector: the unit vector of the question.
         documents: the passages, joined or not.
-        sentences: of the passages, those of each in order.
-        reader: None where only the nearness counts.
+        sentences: the sentences of the passages, in order.
+        reader: the reader; None to use only the similarity.
     """
     scores, relevance = (np.zeros(len(sentences)) for _ in range(2))
     if reader is None:
@@ -71,7 +71,8 @@ def judge(
         places = _places(sentences, document, chunk, read.spans)
         for place, score in zip(places, read.scores, strict=True):
             if place is not None:
-                # What two chunks share is one sentence, and so is a list of several.
+                # Several pieces may belong to one sentence: one that two chunks share, or the items of a
+                # list.
                 scores[place] += score
                 relevance[place] = max(relevance[place], read.answers)
     return ScoredSentences(sentences, np.minimum(scores, 1.0), relevance, reading.answered)
@@ -82,7 +83,7 @@ def read_sides(
 ) -> Scores:
     """Return how likely each sentence is against a proposal, for it, or neither; shape (sentences, 3).
 
-    One that is not read is neither.
+    A sentence that is not read counts as neither.
     """
     sides = np.tile(np.array([0.0, 0.0, 1.0]), (len(sentences), 1))
     chunks = _first_chunks(documents)
@@ -90,14 +91,14 @@ def read_sides(
     for (document, chunk), told in zip(chunks, said, strict=True):
         places = _places(sentences, document, chunk, [span for span, _ in told])
         for place, side in zip(places, (side for _, side in told), strict=True):
-            # of a piece of several sentences, the one that takes a side most clearly
+            # where a piece has several sentences, the one that takes a side most clearly counts
             if place is not None and side.neither < sides[place, 2]:
                 sides[place] = side
     return sides
 
 
 def _first_chunks(documents: Sequence[Candidate]) -> list[tuple[int, Candidate]]:
-    """Return the chunks that are read, best first, each with the number of its passage."""
+    """Return the chunks to read, best first, each with the index of its passage."""
     ranked = list[tuple[int, int, Candidate]]()
     for number, (document, rank) in enumerate(zip(documents, ranks_of(documents), strict=True)):
         ranks = [part["rank"] for part in document.get("parts", [])] or [rank]
@@ -114,9 +115,9 @@ def _places(
     chunk: Candidate,
     spans: Sequence[tuple[int, int]],
 ) -> Iterator[int | None]:
-    """Yield for each span of a chunk the index of the sentence that it belongs to; None where there is none.
+    """Yield, for each span of a chunk, the index of the sentence that it belongs to, or None.
 
-    A heading, and the question above its answer, belong to what follows.
+    A heading, and a question above its answer, belong to the sentence that follows.
     """
     first = bisect_right(sentences, document - 1, key=lambda s: s.document)
     last = bisect_right(sentences, document, key=lambda s: s.document)

@@ -1,4 +1,4 @@
-"""The sentences of the passages that may stand in an answer: trimmed, judged, each once, with its speaker."""
+"""The sentences of the passages that an answer may quote: trimmed, graded and without duplicates."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ _BULLET = re.compile(
     r"^\d{1,2}(?:\.\d{1,2})+\.?\s+(?=[A-Z])"
 )
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
-# "built in 1957[3]", "the wall. [6, 7]", "the wall.³"; "as is shown in [3]" keeps what it speaks of
+# Reference marks that are removed: "built in 1957[3]", "the wall. [6, 7]", "the wall.³". "as is shown in [3]"
+# keeps its reference.
 _NOTE_MARK = re.compile(
     r"(?<=[^\W_])\[(?:\d{1,3}|[a-z]|note \d+)\]|"
     r"(?<=[\w.,;:!?”\"’')])\[(?:citation needed|not in citation given)\]|"
@@ -54,8 +55,8 @@ _SPEAKS_OF = {
     "refs",
     "than",
 }
-# A line that opens a block of code, or the beginning of a link's definition: Markdown makes something else of
-# what would stand behind it, the marker too.
+# A line that opens a code block, or the beginning of a link's definition: a marker after it would become part
+# of the code or the definition in Markdown.
 _UNFINISHED = re.compile(r"```|~~~|\[[^\n]*\]:$")
 _ANSWER_LABEL = re.compile(r"^(?:A|Answer)\s*:\s*", re.I)
 _END = re.compile(r"[.!…][\"'”’)\]»*_]*(?:\s*\[\d+\])*$|[.!]$")
@@ -75,33 +76,34 @@ _REFERRING = re.compile(
     r"according to (?:him|her|them))\b",
     re.IGNORECASE,
 )
-# "AI enhances their precision": the word referred to stands in the sentence before.
+# "AI enhances their precision": the word refers to the sentence before.
 _EARLY_REFERENCE = re.compile(r"^\w[\w-]* \w+ (?:its|their|them|this|these|those|such|his|her|both)\b", re.I)
-# In words: a longer sentence that refers back can be understood alone.
+# Maximum number of words of a sentence that refers back; a longer one can be understood alone.
 _REFERRING_WORDS = 40
-# Two sentences repeat each other from this cosine on, or from this share of the shorter one's words.
+# Two sentences repeat each other if their cosine, or the shared part of the shorter one's words, is this
+# high.
 SAME_MEANING, SAME_WORDS = 0.93, 0.8
 
 
 @dataclass(frozen=True, eq=False)
 class AnswerSentence:
-    """One sentence of a passage, or another piece of it that is quoted as one."""
+    """A sentence of a passage, or another piece that is quoted like one."""
 
     document: int  # index of the passage
     position: int  # index among the passage's sentences
     start: int
     end: int
-    text: str  # as it is read: the words of the span without the marks of notes, or a unit in words
+    text: str  # for reading: the text of the span without reference marks, or a unit in words
     vector: Vectors  # (dimension,), unit length
     terms: tuple[str, ...]  # stems of the content words, with repeats
-    quality: float  # 1 a full sentence, 0.5 a readable piece, 0 not fit to be shown
-    opens: bool  # the first of its source or of a question's answer: it needs nothing before it
-    continues: bool  # a later one of a question's answer, which is one thought
-    alone: bool = False  # a row, code or a message: it needs nothing around it, and names its own speaker
-    speaker: str = ""  # of a message
-    paragraph: int = 0  # counts those of its passage
-    listed: bool = False  # whether it begins an item of a list
-    cells: tuple[tuple[str, str], ...] = ()  # of a table's row, each after the name of its column
+    quality: float  # 1 for a full sentence, 0.5 for a readable piece, 0 if it should not be shown
+    opens: bool  # whether it is the first of its source or of a question's answer: it needs nothing before it
+    continues: bool  # whether it is a later sentence of a question's answer
+    alone: bool = False  # whether it is a row, code or a message: it needs no context, and names its speaker
+    speaker: str = ""  # the speaker of a message
+    paragraph: int = 0  # index of its paragraph in the passage
+    listed: bool = False  # whether it begins a list item
+    cells: tuple[tuple[str, str], ...] = ()  # for a table row: pairs of column name and value
 
     @cached_property
     def refers_back(self) -> bool:
@@ -113,12 +115,12 @@ class AnswerSentence:
 
     @property
     def leads(self) -> bool:
-        """Tell whether it leads to what follows, as "You need:" does."""
+        """Tell whether it introduces what follows, as "You need:" does."""
         return self.text.rstrip("*_ ").endswith(":")
 
     @property
     def is_row(self) -> bool:
-        """Tell whether it is a row of a table or a piece of code, which stands alone but is no message."""
+        """Tell whether it is a table row or a piece of code: it stands alone and is no message."""
         return self.alone and not self.speaker
 
     @cached_property
@@ -126,12 +128,12 @@ class AnswerSentence:
         return {term for term in self.terms if term[0].isdigit()}
 
     def follows(self, other: AnswerSentence) -> bool:
-        """Tell whether the sentence stands right after another one, and may go on from it."""
+        """Tell whether the sentence comes right after another one and may continue it."""
         after = self.document == other.document and self.position == other.position + 1
         return after and not (self.alone or other.alone)
 
     def repeats(self, other: AnswerSentence) -> bool:
-        """Tell whether two sentences say the same, in words or in meaning; with other numbers they do not."""
+        """Tell whether two sentences say the same, by words or meaning; different numbers keep them apart."""
         mine, theirs = (set(_NUMBER.findall(s.text)) for s in (self, other))
         if self.is_row and len(mine) > 1 and mine <= theirs:
             return True  # "14 January 2015: height 4.83" beside "It was 4.83 metres on 14 January 2015."
@@ -146,18 +148,18 @@ class AnswerSentence:
 def collect_sentences(passages: Sequence[Candidate], found: Sequence[Sentences]) -> list[AnswerSentence]:
     """Return the sentences of the passages in order, each span of a source once.
 
-    Passages that overlap share sentences. The copy in the better-ranked one is kept, unless the border of
-    a chunk cut it. Of a question with its answer only the answer is quoted, but both are compared.
+    Passages that overlap share sentences. The copy in the better-ranked passage is kept, unless it was cut at
+    the border of a chunk. For a question with its answer, only the answer is quoted, but both are compared.
 
     Args:
-        passages: in rank order.
-        found: the sentences of each passage; their spans count as the passage's own does.
+        passages: the passages in rank order.
+        found: the sentences of each passage, in the offsets of the passage's own span.
     """
     kept: dict[tuple[str, int], list[AnswerSentence]] = {}
     for index, passage in enumerate(in_time(passages)):
         others = kept.setdefault((passage["source"], _text_number(passages, index)), [])
         for sentence in _sentences_of(index, passage, found[index]):
-            # What is kept of a source is in order and never overlaps: one search finds the rival.
+            # The kept sentences of a source are sorted and never overlap, so one search finds the rival.
             at = bisect_right(others, sentence.start, key=lambda other: other.end)
             rival = others[at] if at < len(others) and others[at].start < sentence.end else None
             if rival is None:
@@ -170,9 +172,9 @@ def collect_sentences(passages: Sequence[Candidate], found: Sequence[Sentences])
 
 
 def _text_number(passages: Sequence[Candidate], index: int) -> int:
-    """Return 0 where a passage's span counts in the text of its source, its index where in one of its own.
+    """Return 0 if a passage's offsets fit the source's common text, or the passage's index if they do not.
 
-    Passages of an app's own retriever may all start at 0 though they are different parts of one source.
+    Passages from an app's own retriever may all start at 0 although they are different parts of one source.
     """
     passage = passages[index]
     for other in passages[:index]:
@@ -184,7 +186,7 @@ def _text_number(passages: Sequence[Candidate], index: int) -> int:
 
 
 def _sentences_of(index: int, passage: Candidate, found: Sentences) -> Iterator[AnswerSentence]:
-    """Trim and judge the sentences of a passage; skip those of which nothing is left."""
+    """Trim and grade the sentences of a passage; skip those that are empty afterwards."""
     answer = _answer_start(passage)
     asked = [i for i, (_, end) in enumerate(found.spans.tolist()) if end <= answer]
     asked_terms = terms(text_at(passage, passage["start"], answer))
@@ -210,7 +212,7 @@ def _sentences_of(index: int, passage: Candidate, found: Sentences) -> Iterator[
         shown = sub_in_prose(_NOTE_MARK, _without_note, text)
         vector = np.asarray(found.vectors[position], dtype=np.float32)
         if asked:
-            # "Yes, until nine." is understood through the question that it answers.
+            # "Yes, until nine." can only be understood together with its question.
             vector = vector + np.asarray(found.vectors[asked], dtype=np.float32).mean(axis=0)
             vector = vector / np.linalg.norm(vector)
         end = start + len(text)
@@ -218,7 +220,7 @@ def _sentences_of(index: int, passage: Candidate, found: Sentences) -> Iterator[
         if answer:
             quality = max(_quality(shown), 0.6)  # an answer may be short: "At nine."
         else:
-            # "pandas is faster": below a heading a sentence begins, whatever its first letter.
+            # "pandas is faster": a sentence begins below a heading, even with a small letter.
             begins = start == outline[paragraph].start and paragraph > 0 and outline[paragraph - 1].heads
             quality = _quality(shown, in_list=bullet > 0, begins=begins)
             quality = 0.0 if outline[paragraph].heads else quality
@@ -241,7 +243,7 @@ def _sentences_of(index: int, passage: Candidate, found: Sentences) -> Iterator[
 def _units_of(
     index: int, passage: Candidate, found: Sentences, outline: Sequence[Paragraph]
 ) -> Iterator[AnswerSentence]:
-    """Make the rows, lists, code and messages of a passage, each with the mean of its sentences' vectors."""
+    """Yield the rows, lists, code and messages of a passage, with the mean of their sentences' vectors."""
     spans = found.spans.tolist()
     for unit in attempt("units", partial(read_units, passage, spans), list[Unit]()):
         inside = [i for i, (start, end) in enumerate(spans) if start < unit.end and unit.start < end]
@@ -267,7 +269,7 @@ def _units_of(
 
 
 def _names_columns(text: str, passage: Candidate, end: int) -> bool:
-    """Tell whether a piece is the row that names a table's columns: "| Tool | Deposit |" above dashes."""
+    """Tell whether a piece is the header row of a table: "| Tool | Deposit |" above dashes."""
     if not is_row(text):
         return False
     below = text_at(passage, end, passage["end"]).lstrip().partition("\n")[0]
@@ -280,14 +282,14 @@ def _without_note(mark: re.Match[str]) -> str:
 
 
 def _answer_start(passage: Candidate) -> int:
-    """Return where the answer of a question-answer chunk begins; 0 for any other chunk."""
+    """Return where the answer begins in a question-answer chunk; 0 for any other chunk."""
     metadata, text = passage["metadata"], passage["text"]
     if metadata.get("kind") != "qa":
         return 0
     answer, question = metadata.get("answer"), str(metadata.get("question", ""))
     at = text.rfind(answer) if isinstance(answer, str) and answer else -1
     if at < 0:
-        # A long answer is cut into several chunks; only the first one holds the question.
+        # A long answer is split into several chunks, and only the first one contains the question.
         at = len(question) if text.startswith(question) else 0
     return passage["start"] + at
 
@@ -307,14 +309,14 @@ def _leading_heading(text: str, section: str | None) -> int:
 
 
 def _leading_bullet(text: str) -> int:
-    """Return the length of a list's bullet or number, or of the "A:" of an answer."""
+    """Return the length of a bullet or number of a list item, or of the "A:" before an answer."""
     stripped = text.lstrip()
     mark = _BULLET.match(stripped) or _ANSWER_LABEL.match(stripped)
     return len(text) - len(stripped) + (mark.end() if mark else 0)
 
 
 def _quality(text: str, *, in_list: bool = False, begins: bool = False) -> float:
-    """Judge whether a text reads as a sentence: 1 it does, 0.5 it can be read, 0 it is none."""
+    """Grade how well a text reads as a sentence: 1 for a full one, 0.5 for a readable one, 0 for none."""
     words = re.findall(r"[^\W\d_]+", text)
     letters = sum(map(str.isalpha, text))
     if (
@@ -327,12 +329,13 @@ def _quality(text: str, *, in_list: bool = False, begins: bool = False) -> float
     ):
         return 0.0
     opening = text.lstrip("\"'“‘([|*_")
-    # "49 the method of exhaustion.": a page number, and the rest of a sentence; "231 people came." is one.
+    # "49 the method of exhaustion." is a page number and the rest of a sentence; "231 people came." is a
+    # sentence.
     numbered = re.match(r"\d+\s+(?:the|an?|of|in|and|or|to|is|was|by|for|with|that|which)\b", opening)
     starts_low = (opening[:1].islower() and not begins) or opening.startswith("Where ") or bool(numbered)
     capitals = sum(word[0].isupper() for word in words if len(word) > 2)
     if not _END.search(text):
-        # A line of a list may lack its full stop; a heading has capitals or a number and no verb to speak of.
+        # A list item may lack its full stop; a heading has mostly capitalised words, or begins with a number.
         heading = len(words) < 14 and capitals > 0.6 * sum(len(word) > 3 for word in words)
         if heading or re.match(r"\d+\s", opening) or text.endswith((":", ",", ";")):
             return 0.0
@@ -342,7 +345,7 @@ def _quality(text: str, *, in_list: bool = False, begins: bool = False) -> float
     shouted = sum(word.isupper() and len(word) > 1 for word in words) > 0.6 * len(words)
     if starts_low or shouted or re.match(r"[A-Z]{3,}[A-Z. ]*:", opening) or not _OPENING.match(text):
         return 0.2
-    # A word of 26 letters is several that lost their blanks.
+    # A word of 26 letters is probably several words that lost their blanks.
     if max(map(len, words)) > 25:
         return 0.5
     return 1.0 if len(words) > 5 else 0.7 if len(words) > 3 else 0.6

@@ -1,6 +1,6 @@
-"""Whose views a sentence or a question names: their names, what they are, and the labels before their words.
+"""Patterns and helpers for speakers: their names, and the labels before their words.
 
-contributions.py tells whose words a place in a passage holds.
+contributions.py finds who says a sentence of a passage.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ _FIRST_PERSON = re.compile(r"\b(?:I|[Mm]y|me|mine|myself|[Ww]e|[Oo]ur|us)\b")
 SAYS_I = re.compile(r"\b(?:I|[Mm]y|me|mine|myself)\b")
 _TITLE = r"(?:Dr|Mr|Mrs|Ms|Prof|Professor|Sir|Dame|Cllr|Councillor|Captain|Rev|Father)\.?"
 CAPITALISED = r"[A-Z][\w'’-]+"
-# Two or three capitalised words, a title or initials and one; not "The Arabs".
+# Two or three capitalised words, or one after a title or initials; not "The Arabs".
 FULL_NAME = (
     r"(?!(?:The|An?|Our|My|Your|This|These|In|On|Of|For|About|How|Why|What)\b)"
     rf"(?:(?:{_TITLE} )?{CAPITALISED} (?:(?:[A-Z]\.|de|van|von|{CAPITALISED}) )?{CAPITALISED}|"
@@ -25,7 +25,7 @@ TURN = re.compile(
     r", [^:.\n*]{1,50})?)(?:(?P=bold))?:(?:\*\*|__)?[ \t]+(?=\S)",
     re.MULTILINE,
 )
-# How many stars were given: "4 stars", "4/5", "★★★★"
+# The number of stars in a rating: "4 stars", "4/5", "★★★★"
 STARS = re.compile(
     r"(?P<stars>\b[0-5])(?:[.,]\d)?(?: ?stars?\b| ?/ ?5\b| out of (?:5|five)\b)|(?P<drawn>★+)☆*"
 )
@@ -35,7 +35,7 @@ BOLD_LABEL = re.compile(
 )
 # "Sir, - ", "Dear editor, ", "To the Editor, "
 _GREETING = re.compile(r"(?:Sirs?|Madam|Dear [\w ]{1,40}|To the [Ee]ditor)(?:,? [-–—] ?|,\s+)")
-# "Leila (13:31): “", and Frank in "Ana: “Are you sad?” Frank: “No."; made by units.py.
+# "Leila (13:31): “", and Frank in "Ana: “Are you sad?” Frank: “No."; units.py writes messages this way.
 _MESSAGE = re.compile(r"(?:^|” )(?P<name>[^“”\n:]{1,60}?)(?: \([^()]{1,20}\))?: “")
 _SAYING = (
     r"(?:sa(?:id|ys)|th(?:ought|inks)|argue[sd]|believe[sd]|claim(?:s|ed)|h(?:eld|olds)|wr(?:ote|ites)|"
@@ -50,18 +50,18 @@ _SAYS = re.compile(rf"\b{_SAYING}\b")
 
 
 def in_first_person(text: str) -> bool:
-    """Tell whether a text is said in the first person."""
+    """Tell whether a text is in the first person."""
     return bool(_FIRST_PERSON.search(text))
 
 
 def message_speaker(text: str) -> str | None:
-    """Return who wrote a message or answers a question as a quote shows it; None for any other text."""
+    """Return who wrote a message, or who answers in a quoted exchange; None for any other text."""
     names = [found["name"] for found in _MESSAGE.finditer(text)]
     return names[-1] if names and _MESSAGE.match(text) else None
 
 
 def without_label(text: str) -> str:
-    """Return a sentence without the speaker's label or the salutation in front of it."""
+    """Return a sentence without the speaker's label or salutation before it."""
     bold = BOLD_LABEL.match(text)
     rated = bold if bold and STARS.search(bold["label"]) else None
     opening = TURN.match(text) or _GREETING.match(text) or rated
@@ -74,10 +74,10 @@ def without_label(text: str) -> str:
 
 
 def bare_name(speaker: str) -> str:
-    """Return a speaker's name without what they are: "Nadia Petrov (Living Streets)" is "Nadia Petrov"."""
+    """Return a speaker's name without a description: "Nadia Petrov" for "Nadia Petrov (Living Streets)"."""
     return re.split(r" ?\(|, ", speaker)[0].strip("* ")
 
 
 def in_words(items: Sequence[str]) -> str:
-    """Return items as a list in words: "a, b and c"."""
+    """Join items into a list in words: "a, b and c"."""
     return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} and {items[-1]}"

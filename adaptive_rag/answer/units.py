@@ -1,4 +1,4 @@
-"""What is quoted as one piece though it is no sentence: a table's row, a list, code, a message of a chat."""
+"""Units that are quoted as one piece but are no sentences: table rows, lists, code and chat messages."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from adaptive_rag.state import Candidate
 from adaptive_rag.text.speech import Head, read_head
 from adaptive_rag.text.tables import describe_row, find_tables, name_cells
 
-# In characters: a longer list or message is quoted item by item, or sentence by sentence; and the longest
-# lead-in that is shown before it.
+# Maximum number of characters of a unit, and of the lead-in before it. A longer list is quoted item by item,
+# a longer message sentence by sentence.
 LONGEST_PIECE, LONGEST_LEAD = 400, 200
-# In characters: a longer line is no heading.
+# Headings have fewer characters than this.
 LONGEST_TITLE = 80
-# In words: items that are longer on average are sentences of their own under a mere heading.
+# Maximum mean number of words of the items of a list under a heading; longer items are quoted as sentences.
 SHORT_ITEM = 10
 
-# Opens and closes a block of code that is shown on lines of its own.
+# Opens and closes a code block on separate lines.
 CODE_FENCE = "```"
 _FIELD = re.compile(r"(?P<name>[^:\n]+): (?P<value>[^\n]+)")
 _FENCE = re.compile(r"^[ \t]*(?:```+|~~~+)[ \t]*(?P<language>[\w+#.-]*)[^\n`]*$", re.MULTILINE)
@@ -37,23 +37,23 @@ _HEADING = re.compile(r"#{1,6}\s+")
 
 @dataclass(frozen=True)
 class Unit:
-    """A piece of a passage that is shown together."""
+    """A piece of a passage that is shown as a whole."""
 
-    start: int  # as the passage's span counts
+    start: int  # in the offsets of the passage's span
     end: int
-    text: str  # as it is read
-    alone: bool = True  # whether it needs nothing around it; a list may go on from what stands before
+    text: str  # the text for reading
+    alone: bool = True  # whether it needs no context; a list may continue the text before it
     speaker: str = ""  # who says it
-    quality: float = 1.0  # as that of a sentence; 0 where it only serves others, such as a row of names
-    cells: tuple[tuple[str, str], ...] = ()  # of a row, each after the name of its column
+    quality: float = 1.0  # as for a sentence; 0 for a unit that is not shown by itself, such as a question
+    cells: tuple[tuple[str, str], ...] = ()  # for a row: pairs of column name and value
 
 
 def read_units(passage: Candidate, spans: Sequence[tuple[int, int]]) -> list[Unit]:
-    """Return the pieces of a passage that are no plain sentences, in order; they never overlap.
+    """Return the units of a passage in order, without overlaps.
 
     Args:
-        passage: with its text and metadata.
-        spans: of its sentences, which count as the passage's own span does.
+        passage: the passage, with its text and metadata.
+        spans: the spans of its sentences, in the offsets of the passage's own span.
     """
     text, offset = passage["text"], passage["start"]
     local = [(start - offset, end - offset) for start, end in spans]
@@ -75,7 +75,7 @@ def read_units(passage: Candidate, spans: Sequence[tuple[int, int]]) -> list[Uni
 
 
 def _record(passage: Candidate, spans: list[tuple[int, int]]) -> Iterator[Unit]:
-    """Read a row of a CSV file, which stands in lines of "column: value"."""
+    """Read a row of a CSV file, given as lines of "column: value"."""
     text = passage["text"]
     fields = [_FIELD.fullmatch(line) for line in text.split("\n")]
     if "row" not in passage["metadata"] or passage["metadata"].get("kind") == "qa" or len(fields) < 2:
@@ -98,7 +98,7 @@ def _record(passage: Candidate, spans: list[tuple[int, int]]) -> Iterator[Unit]:
 
 
 def _beside_answer(passage: Candidate, spans: list[tuple[int, int]]) -> Iterator[Unit]:
-    """Read what a sheet says of a question besides its answer: "Owner: Mrs Adair"."""
+    """Read the further columns of a question-answer row, such as "Owner: Mrs Adair"."""
     for line in re.finditer(r"[^\n]+", passage["text"]):
         field = _FIELD.fullmatch(line[0])
         if field and passage["metadata"].get(field["name"]) == field["value"]:
@@ -106,7 +106,7 @@ def _beside_answer(passage: Candidate, spans: list[tuple[int, int]]) -> Iterator
 
 
 def _entry(text: str, fields: Sequence[re.Match[str]], spans: list[tuple[int, int]]) -> Iterator[Unit]:
-    """Read a row that somebody wrote, such as a review: the cells before its text, and how it begins."""
+    """Read a row with an author, such as a review: the cells before its text, and the first sentence."""
     short = list(takewhile(lambda field: len(field["value"].split()) < WRITTEN, fields))
     end = sum(len(field[0]) + 1 for field in short)
     if short:
@@ -118,7 +118,7 @@ def _entry(text: str, fields: Sequence[re.Match[str]], spans: list[tuple[int, in
 
 
 def _code(passage: Candidate, spans: list[tuple[int, int]]) -> Iterator[Unit]:
-    """Read the commands of each block of code, with the comment or the words that lead to them."""
+    """Read the commands of each code block, with the comment or the text that introduces them."""
     text = passage["text"]
     for start, end in _fenced(text):
         lead = _lead_in(text, start, spans)
@@ -134,7 +134,7 @@ def _code(passage: Candidate, spans: list[tuple[int, int]]) -> Iterator[Unit]:
 
 
 def _show_code(code: list[str], said: str, heading: str) -> str:
-    """Show one line of code within the text, and more as a block on lines of their own."""
+    """Format one line of code within the text, and several as a block on separate lines."""
     if len(code) == 1:
         line = f"`{' '.join(code[0].split())}`"
         return f"{said.rstrip(' :.')}: {line}" if said else line
@@ -143,7 +143,7 @@ def _show_code(code: list[str], said: str, heading: str) -> str:
 
 
 def _fenced(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the insides of blocks of code; the first or last may go on beyond the text."""
+    """Yield the contents of code blocks; the first and the last may extend beyond the text."""
     fences = list(_FENCE.finditer(text))
     inside = bool(fences) and _closes(text, fences)
     begin = 0
@@ -156,7 +156,7 @@ def _fenced(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _closes(text: str, fences: list[re.Match[str]]) -> bool:
-    """Tell whether the first fence of a text ends code that began before the text."""
+    """Tell whether the first fence of a text ends a code block that began before the text."""
     first = fences[0]
     if first["language"] or not text[: first.start()].strip():
         return False
@@ -177,14 +177,14 @@ def _table_rows(passage: Candidate, spans: list[tuple[int, int]]) -> Iterator[Un
 
 
 def _messages(passage: Candidate, spans: list[tuple[int, int]]) -> Iterator[Unit]:
-    """Read the messages of a chat; a question and the next one's answer to it are one piece."""
+    """Read the messages of a chat; a question and the answer in the next message form one unit."""
     text = passage["text"]
     speakers = tuple(passage["metadata"].get("speakers", ()))
     heads = [head for start, _ in spans if (head := read_head(text, start, speakers))]
     if not speakers and max(Counter(head.speaker for head in heads).values(), default=0) < 2:
-        return  # "12:30 Lunch: soup" stands in a timetable
+        return  # "12:30 Lunch: soup" is in a timetable
     if not heads:
-        return  # all of it goes on with a turn that began before
+        return  # the whole text continues a turn that began before it
     ends = [head.start for head in heads[1:]] + [len(text)]
     asked: Unit | None = None
     for head, end in zip(heads, ends, strict=True):
@@ -201,12 +201,12 @@ def _messages(passage: Candidate, spans: list[tuple[int, int]]) -> Iterator[Unit
         if asked and answers:
             yield replace(unit, start=asked.start, text=f"{asked.text} {unit.text}")
         elif not said.endswith("?") and (head.time or sentences == 1):
-            yield unit  # the sentences of a longer turn of a transcript can stand alone
+            yield unit  # the sentences of a longer turn in a transcript can stand alone
         asked = unit if said.endswith("?") else None
 
 
 def _parts_of_message(text: str, head: Head, end: int, spans: list[tuple[int, int]]) -> Iterator[Unit]:
-    """Read the sentences of a long message, each with its speaker, up to the end of its paragraph."""
+    """Read the sentences of a long message, each with its speaker, up to the end of the paragraph."""
     paragraph = text.find("\n\n", head.start, end)
     end = end if paragraph < 0 else paragraph
     for first, last in spans:
@@ -221,7 +221,7 @@ def _label(head: Head) -> str:
 
 
 def _lists(passage: Candidate, spans: list[tuple[int, int]]) -> Iterator[Unit]:
-    """Read a short list with its lead-in as one piece, and of a long one the items that go on from it."""
+    """Read a short list with its lead-in as one unit, or the items of a long list that continue it."""
     text = passage["text"]
     at = 0
     while at < len(spans):
@@ -229,7 +229,7 @@ def _lists(passage: Candidate, spans: list[tuple[int, int]]) -> Iterator[Unit]:
         while at < len(spans) and _begins_line(text, spans[at][0]) and _ITEM.match(text, spans[at][0]):
             start, end = spans[at]
             at += 1
-            # what follows on the item's last line belongs to it
+            # further sentences on the item's last line belong to it
             while at < len(spans) and "\n" not in text[end : spans[at][0]]:
                 end, at = spans[at][1], at + 1
             items.append((start, end))
@@ -262,7 +262,7 @@ def _pieces_of_list(
 
 
 def _item(text: str) -> str:
-    """Return an item on one line, without a bullet and with its number."""
+    """Return a list item on one line, without its bullet but with its number."""
     mark = _ITEM.match(text)
     return " ".join((text if mark is None or mark["number"] else text[mark.end() :]).split())
 
@@ -272,7 +272,7 @@ def _series(items: Sequence[str]) -> str:
 
 
 def _lead_in(text: str, start: int, spans: list[tuple[int, int]]) -> str:
-    """Return the sentence before a place if it leads there, as "It needs:" does."""
+    """Return the sentence before a position if it introduces what follows, as "It needs:" does."""
     before = bisect_left(spans, (start, 0)) - 1
     while before >= 0 and _FENCE.fullmatch(text, *spans[before]):
         before -= 1
@@ -283,7 +283,7 @@ def _lead_in(text: str, start: int, spans: list[tuple[int, int]]) -> str:
 
 
 def _heading_above(passage: Candidate, start: int, spans: list[tuple[int, int]]) -> str:
-    """Return the nearest heading before a place; that of the passage where it holds none before it."""
+    """Return the nearest heading before a position, or else the passage's section."""
     text = passage["text"]
     before = bisect_left(spans, (start, 0))
     found = (title for first, last in reversed(spans[:before]) if (title := _title(text, first, last)))
@@ -291,7 +291,7 @@ def _heading_above(passage: Candidate, start: int, spans: list[tuple[int, int]])
 
 
 def _title(text: str, start: int, end: int) -> str:
-    """Return a heading without its mark; "" for a text that is none."""
+    """Return a heading without its mark; "" for a text that is no heading."""
     line = text[start:end]
     title = _HEADING.sub("", line)
     if title != line:

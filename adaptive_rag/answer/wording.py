@@ -1,4 +1,4 @@
-"""The words by which a claim is compared with its passages: numbers, units, denials, opposites, scope."""
+"""Word lists for comparing a claim with its passages: numbers, units, denials, opposites, scope."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NUMBER_NAMES = {name: str(n) for n, name in enumerate(_SMALL.split()) if name !=
     name: str(10 * n) for n, name in enumerate(_TENS.split(), start=2)
 }
 
-# Spellings of a unit, parted by semicolons; the first names it.
+# Spellings of units, separated by semicolons; the first spelling is the unit's name.
 _UNITS = """
     second seconds; minute minutes; hour hours; day days; week weeks; month months; year years; decade
     decades; century centuries; percent per-cent; thousand; million; billion; trillion; dollar dollars
@@ -26,7 +26,7 @@ UNITS = {stem(word): group.split()[0] for group in _UNITS.split(";") for word in
 
 _DENIALS = "no not never none nor neither cannot without nobody nothing nowhere hardly"
 DENIALS = frozenset(_DENIALS.split())
-# Words that deny by their meaning: they may stand for a plain denial, and are none themselves.
+# Words that deny by their meaning: they may replace a plain denial, but do not count as one.
 _INDIRECT = """
     absent abstain avoid ban barred beyond cease challenge challenges closed denied denies deny dispute
     disputes except exclude excluded excluding fail failed fails false few forbid forbidden impossible
@@ -35,11 +35,12 @@ _INDIRECT = """
 """
 INDIRECT_DENIALS = frozenset(stem(word) for word in _INDIRECT.split())
 
-# "It does not look so" and "no penalty is named" deny nothing that the passages say.
+# Words that make a denial harmless: "It does not look so" and "no penalty is named" deny nothing in the
+# passages.
 _ABSENT = "look seem appear known named stated given said mentioned"
 ABSENT = frozenset(stem(word) for word in _ABSENT.split())
 
-# Pairs of which a text says one or the other; a claim with one where its passages have the other is wrong.
+# Pairs of opposites; a claim with one where its passages have the other is wrong.
 _ANTONYMS = """
     before prior earlier until|after following later since; including include includes|except excluding
     excludes; increase increases increased rise rises rose raise raises|decrease decreases decreased fall
@@ -60,7 +61,7 @@ ANTONYMS = [
     for said, other in ((one, two), (two, one))
 ]
 
-# Words of scope | other words of the passages that carry one of them: "always" needs one without exception.
+# Scope words | other words in the passages that support them: "always" needs a word without exception.
 _SCOPES = """
     always every everyone everything everybody all any entirely completely fully invariably | all every
       each always everyone everything everybody any whole entire entirely fully both constantly never no
@@ -86,24 +87,24 @@ SCOPES = [
     for said, enough in (line.split("|") for line in _SCOPES.split(";"))
 ]
 
-# Words that leave a thing open: a claim that retells a sentence without any of them says more than it does.
+# Hedges: a claim that retells a sentence but omits its hedge says more than the sentence.
 _HEDGES = "may might sometimes usually often ordinarily probably possibly perhaps some almost nearly"
 HEDGES = frozenset(_HEDGES.split())
 
-# Words of a claim that adds up or compares numbers: "15 pounds less", "together 58 euros".
+# Words of a claim that adds or compares numbers: "15 pounds less", "together 58 euros".
 _RECKONING = """
     altogether another cheaper comes dearer difference extra fewer higher less longer lower more saves shorter
     sum together total
 """
 RECKONING = frozenset(_RECKONING.split())
 
-# A part of a sentence begins with them.
+# Words that begin a new part of a sentence.
 JOINING = frozenset(["and", "but", "or", "whereas", "while"])
 _MONTHS = "january february march april may june july august september october november december"
 MONTHS = frozenset(_MONTHS.split())
 WEEKDAYS = frozenset(["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"])
 
-# Words by which a draft reports, orders, compares and weighs what the passages say; they add nothing.
+# Words by which a draft reports, orders, compares and weighs what the passages say; they add no claim.
 _REPORTING = """
     amount date height length name number price size weight width year
     according add addition additionally adds advantage advantages advocate advocates affect affects again
@@ -136,7 +137,7 @@ _REPORTING = """
 """
 REPORTING = frozenset(stem(word) for word in [*_REPORTING.split(), *ASKING_WORDS])
 
-# Where a verb or an adjective after "is" stands: behind the one, in front of the other.
+# Words before a verb or predicate, and below, words after a verb.
 _BEFORE_A_PREDICATE = """
     also am are be been being can cannot could did do does had has have he i is it may might must not
     shall she should that they to was we were which who will would you
