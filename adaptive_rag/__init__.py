@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 __all__ = ["AdaptiveRAG", "AdaptiveRetriever", "Context", "Index", "build_graph", "locate"]
 
 # A checkout keeps graph/ and nodes/ beside this folder, an installed copy inside it. Python started in a
-# checkout imports this file rather than the installed one, and must find them all the same.
+# checkout imports this file rather than the installed one, and must still find them.
 _HERE = Path(__file__).parent
 if not (_HERE / "graph").is_dir() and (_HERE.parent / "graph" / "builder.py").is_file():
     __path__.append(str(_HERE.parent))
 
-# Imported when first used, so that the shell answers --help without loading the whole stack.
+# Imported when first used, so that the command line answers --help without loading the whole stack.
 _HOMES = {
     "AdaptiveRAG": "adaptive_rag.runnable",
     "AdaptiveRetriever": "adaptive_rag.retriever",

@@ -1,4 +1,4 @@
-"""Runs the shell door as `python -m adaptive_rag`."""
+"""Run the command line as `python -m adaptive_rag`."""
 
 from adaptive_rag.cli import main
 

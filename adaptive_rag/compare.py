@@ -1,4 +1,4 @@
-"""Sets the answers that one question got in several ways side by side, and says in what they differ."""
+"""Compares the answers that several routes or recipes give to one question."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from adaptive_rag.text.markdown import LIST_SIGN, without_emphasis
 from adaptive_rag.text.markers import strip_markers
 from adaptive_rag.text.sentences import sentence_spans
 
-# The name of the column that goes the way which the question takes when nothing is fixed.
+# Name of the column for the route that the router chooses when nothing is fixed.
 BY_ITSELF = "by itself"
 
 
 @dataclass(frozen=True)
 class Column:
-    """One way to answer a question: what was set for it, and what came of it."""
+    """One way to answer a question: its settings and its result."""
 
     name: str
-    # what was set besides the settings of all columns, such as {"route": "factual"}
+    # the settings of this column alone, such as {"route": "factual"}
     settings: dict[str, Any]
-    # the strategies that ran: two where the router was unsure
+    # the strategies that ran: two if the router was unsure
     route: list[str]
-    # the whole output but its messages
+    # the whole output except its messages
     output: dict[str, Any]
     calls: int
     ms: float
@@ -37,34 +37,34 @@ class Overlap:
     """What several columns share; what only some of several columns hold stands in neither field."""
 
     in_all: list[str]
-    # column -> what no other column holds
+    # column -> the items that no other column has
     only: dict[str, list[str]]
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """A question with its columns, and in what they differ."""
+    """A question with its columns and their differences."""
 
     question: str
     user_context: str
     columns: list[Column]
-    # by the ids of the chunks that were read
+    # compared by the ids of the chunks that were read
     passages: Overlap
-    # by their words, without markers
+    # compared by their words, without markers
     sentences: Overlap
-    # id of a chunk -> where it stands: source, page, start, end
+    # chunk id -> its position: source, page, start, end
     places: dict[str, dict[str, Any]]
 
 
 def name_columns(routes: Sequence[str], recipes: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Return the settings of each column by its name; the way by itself is there where it has to be."""
+    """Return the settings of each column by name; with fewer than two, put the router's own choice first."""
     named: dict[str, dict[str, Any]] = {name: {"route": name} for name in routes}
     named |= {name: {"recipe": name} for name in recipes}
     return named if len(named) > 1 else {BY_ITSELF: {}, **named}
 
 
 def make_column(name: str, settings: Mapping[str, Any], output: OutputState, ms: float) -> Column:
-    """Return the column of one output."""
+    """Build the column of one output."""
     analysis = output["analysis"]
     return Column(
         name=name,
@@ -77,7 +77,7 @@ def make_column(name: str, settings: Mapping[str, Any], output: OutputState, ms:
 
 
 def compare_columns(question: str, user_context: str, columns: Sequence[Column]) -> Comparison:
-    """Return the columns with what they share, and what only one of them holds."""
+    """Return the columns with what all of them share and what only one of them has."""
     chunks = {column.name: as_ranked(column.output["documents"]) for column in columns}
     return Comparison(
         question=question,
@@ -94,18 +94,18 @@ def compare_columns(question: str, user_context: str, columns: Sequence[Column])
 
 
 def split_answer(answer: str) -> list[str]:
-    """Return the sentences of an answer, each with its markers and on one line, without emphasis."""
+    """Return the sentences of an answer, each on one line, with its markers and without emphasis."""
     plain = without_emphasis(answer)
     return [" ".join(plain[start:end].split()) for start, end in sentence_spans(plain)]
 
 
 def words_of(sentence: str) -> str:
-    """Return a sentence without its markers and the sign of a list, as those of two answers are compared."""
+    """Return a sentence without markers and list sign, the form in which two answers are compared."""
     return LIST_SIGN.sub("", strip_markers(sentence)).strip()
 
 
 def second_likeliest(analysis: QueryAnalysis) -> str:
-    """Return the type that is likeliest after the one that was decided."""
+    """Return the most likely type other than the one that was chosen."""
     others = {name: value for name, value in analysis["probabilities"].items() if name != analysis["type"]}
     return max(others, key=lambda name: others[name])
 

@@ -1,4 +1,4 @@
-"""What is remembered between questions: conversations by name, and what users told about themselves."""
+"""Stores what is remembered between questions: named conversations and user profiles."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ MAX_PROFILE = 2_000
 
 @dataclass(frozen=True)
 class Thread:
-    """A conversation by its name, and when it was last continued (ISO 8601)."""
+    """A conversation's name, and when it was last continued (ISO 8601)."""
 
     name: str
     updated: str
 
 
 def strict_serializer() -> JsonPlusSerializer:
-    """Return LangGraph's serializer, which makes nothing but plain values, messages and documents.
+    """Return LangGraph's serializer, restricted to plain values, messages and documents.
 
-    By default it calls whatever function a checkpoint names, as in ("os", "system").
+    By default it calls any function that a checkpoint names, such as ("os", "system").
     """
     from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
@@ -45,10 +45,10 @@ def strict_serializer() -> JsonPlusSerializer:
 
 @contextmanager
 def open_sqlite(file: Path) -> Iterator[tuple[SqliteSaver, SqliteStore]]:
-    """Open a file of conversations and profiles, made with its tables where it is missing.
+    """Open a file of conversations and profiles; create it and its tables if they are missing.
 
     Raises:
-        OSError, sqlite3.DatabaseError: it cannot be opened, or is no database.
+        OSError, sqlite3.DatabaseError: the file cannot be opened, or is not a database.
     """
     from langgraph.checkpoint.sqlite import SqliteSaver
     from langgraph.store.sqlite import SqliteStore
@@ -74,10 +74,10 @@ class Threads:
     @classmethod
     @contextmanager
     def open(cls, path: str | Path | None = None) -> Iterator[Self]:
-        """Open the file, made where it is missing; by default in the user's own folder.
+        """Open the file, by default the one in the user's own folder; create it if it is missing.
 
         Raises:
-            ConfigurationError: the file cannot be opened, or is no database.
+            ConfigurationError: the file cannot be opened, or is not a database.
         """
         file = Path(path) if path is not None else home() / FILE
         try:
@@ -91,7 +91,7 @@ class Threads:
             ) from error
 
     def names(self) -> list[Thread]:
-        """List the conversations, the one that was continued last first."""
+        """List the conversations, most recently continued first."""
         last: dict[str, str] = {}
         for checkpoint in self.saver.list(None):
             name = checkpoint.config["configurable"]["thread_id"]
@@ -104,7 +104,7 @@ class Threads:
 
 
 def check_name(name: str) -> str:
-    """Return a conversation's name without blanks around it.
+    """Return a conversation's name without surrounding blanks.
 
     Raises:
         ConfigurationError: the name is empty or too long.
@@ -118,7 +118,7 @@ def check_name(name: str) -> str:
 
 
 def read_profile(store: BaseStore | None, user_id: str | None) -> str:
-    """Return what is known of a user; empty without a store, a user or a profile."""
+    """Return a user's profile; empty if there is no store, user or profile."""
     if store is None or not user_id:
         return ""
     item = store.get(NAMESPACE, user_id)
@@ -126,7 +126,7 @@ def read_profile(store: BaseStore | None, user_id: str | None) -> str:
 
 
 def write_profile(store: BaseStore, user_id: str, text: str) -> None:
-    """Replace what is known of a user.
+    """Replace a user's profile.
 
     Raises:
         ConfigurationError: the user has no name, or the text is too long to be added to every question.
@@ -143,7 +143,7 @@ def write_profile(store: BaseStore, user_id: str, text: str) -> None:
 
 
 def forget_profile(store: BaseStore, user_id: str) -> bool:
-    """Delete what is known of a user; False where nothing was."""
+    """Delete a user's profile; return False if there was none."""
     known = store.get(NAMESPACE, user_id) is not None
     store.delete(NAMESPACE, user_id)
     return known

@@ -1,4 +1,4 @@
-"""Until when a question is worked on: each step, and each long loop within one, asks here if it may go on."""
+"""Time limits of questions: each step, and each long loop within one, checks here whether it may go on."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 class Deadline:
-    """Until when some work may go on; it also ends with the work that it is a part of."""
+    """The time limit of some work, which also ends when the enclosing work ends."""
 
     def __init__(self, seconds: float, told: str, whole: Deadline | None = None) -> None:
         self._ends_at = time.monotonic() + seconds
@@ -24,11 +24,11 @@ class Deadline:
         self._is_left = False
 
     def leave(self) -> None:
-        """End the work at its next check, whichever thread it runs in: nobody waits for it any more."""
+        """End the work at its next check, in whichever thread it runs: nobody waits for it any more."""
         self._is_left = True
 
     def check(self) -> None:
-        """Raise where the time is over, or nobody waits.
+        """Raise if the time is over or nobody waits for the result.
 
         Raises:
             DeadlineError: the work has to end here.
@@ -46,7 +46,7 @@ _current: ContextVar[Deadline | None] = ContextVar("deadline", default=None)
 
 @contextmanager
 def deadline(seconds: float = math.inf, told: str = "This took too long.") -> Iterator[Deadline]:
-    """Give the work in this block so many seconds; what still runs when the block is left ends as well.
+    """Limit the work in this block to `seconds`; when the block is left, work that still runs ends too.
 
     Threads that are given a copy of the context, as by `asyncio.to_thread`, check the same deadline.
     """
@@ -60,7 +60,7 @@ def deadline(seconds: float = math.inf, told: str = "This took too long.") -> It
 
 
 def check_deadline() -> None:
-    """Go on where there is time; work without a deadline has it always.
+    """Raise if the current deadline has passed; without a deadline, do nothing.
 
     Raises:
         DeadlineError: the question took too long, or nobody waits for its answer.

@@ -1,4 +1,4 @@
-"""The errors that this package raises on purpose; each says what happened and how to mend it."""
+"""The errors that this package raises on purpose; each says what happened and how to fix it."""
 
 from __future__ import annotations
 
@@ -17,36 +17,36 @@ class ConfigurationError(AdaptiveRAGError, ValueError):
 
 
 class InputError(ConfigurationError):
-    """What a caller passed cannot be used; the message names that, and the fields that they may ask by."""
+    """A caller's input cannot be used; the message names it and says what was expected."""
 
 
 class MissingExtraError(AdaptiveRAGError, ImportError):
     """An optional package is not installed; the message holds the install line."""
 
 
-# A LangGraph server shows the messages of Python's own kinds of error, and hides those of all others.
+# A LangGraph server shows the messages of Python's built-in error types and hides those of all others.
 class IndexingError(AdaptiveRAGError, RuntimeError):
-    """Documents could not be read or stored; what was complete before is still there."""
+    """Documents could not be read or stored; what was complete before is kept."""
 
 
 class IndexMismatchError(AdaptiveRAGError, RuntimeError):
-    """An index was made with other settings, or a folder is not an index of ours."""
+    """An index was made with other settings, or a folder is not one of our indexes."""
 
 
 class IndexUnfinishedError(IndexMismatchError):
-    """An index holds nothing yet: its first run goes on, or did not finish."""
+    """An index is still empty: its first run is in progress, or did not finish."""
 
 
 class IndexDamagedError(IndexMismatchError):
-    """An index of ours is not as it was written; the message names the command that mends it."""
+    """An index differs from what was written; the message names the command that repairs it."""
 
 
 class IndexUnreachableError(AdaptiveRAGError, RuntimeError):
-    """A bucket or a database does not answer, or refuses; the message says why and how to mend it."""
+    """A bucket or a database does not answer or refuses access; the message says why and how to fix it."""
 
 
 class DeadlineError(AdaptiveRAGError, TimeoutError):
-    """A question took longer than it may, or nobody waits for its answer; the message names the setting."""
+    """A question took longer than allowed, or nobody waits for its answer; the message names the setting."""
 
 
 class ServedError(AdaptiveRAGError, RuntimeError):
@@ -54,11 +54,11 @@ class ServedError(AdaptiveRAGError, RuntimeError):
 
 
 class AdaptiveRAGWarning(RuntimeWarning):
-    """Something could not be done as a setting asks; what was done instead stands."""
+    """Something could not be done as requested; the work goes on with what could be done."""
 
 
 def import_extra(module: str, *, extra: str, purpose: str) -> ModuleType:
-    """Import an optional module, or say which extra brings it.
+    """Import an optional module, or raise an error that names the extra to install.
 
     Raises:
         MissingExtraError: the module is not installed.
@@ -78,6 +78,6 @@ def install_line(extra: str) -> str:
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return a question that names the nearest known name, with a blank before it; "" where none is near."""
+    """Return a question with the closest known name, after a leading blank; "" if none is close."""
     near = difflib.get_close_matches(name, list(known), n=1)
     return f" Did you mean {near[0]!r}?" if near else ""

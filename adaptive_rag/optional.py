@@ -1,6 +1,6 @@
-"""Parts that only improve an answer: where one fails, the question goes on without it, and the trace says so.
+"""Optional parts of an answer: if one fails, the question goes on without it, and the trace says so.
 
-Storage, settings and access are no such parts: what they raise ends the question.
+Storage, settings and access are not optional: their errors end the question.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ Part = Literal[
     "wording",
     "worked out",
 ]
-# What a decision of the trace is called that names a part which failed.
+# Name of the trace decision that records a failed part.
 LEFT_OUT = "left out"
-# Bytes of the kept list of failures beyond which its older half goes.
+# Size in bytes of the list of failures beyond which its older half is dropped.
 LONGEST_LIST = 200_000
 
 _log = logging.getLogger("adaptive_rag.left_out")
@@ -56,29 +56,30 @@ _left_out: ContextVar[list[Decision] | None] = ContextVar("left_out", default=No
 
 
 def attempt(part: Part, work: Callable[[], T], otherwise: T) -> T:
-    """Return what a part gives, or `otherwise` where it fails within `leaving_out`.
+    """Return the result of a part, or `otherwise` if it fails within `leaving_out`.
 
-    Elsewhere, and where a setting, a missing package or the time is at fault, the error is raised.
+    Outside of it or in strict mode, and if a setting, a missing package or a deadline is at fault, the
+    error is raised.
     """
     try:
         return work()
     except (ConfigurationError, DeadlineError, MissingExtraError):
         raise
-    except Exception as error:  # whatever it is, the answer can be given without this part
+    except Exception as error:  # any error: the answer can be given without this part
         left_out = _left_out.get()
         if left_out is None:
             raise
         _log.warning("%s failed and was left out", part, exc_info=True, extra={"part": part})
         why = redact(f"it failed: {type(error).__name__}: {error}")
         decision: Decision = {"what": LEFT_OUT, "chosen": part, "why": why}
-        if decision not in left_out:  # a part of each passage may fail with each
+        if decision not in left_out:  # a part that runs for each passage may fail for each
             left_out.append(decision)
         return otherwise
 
 
 @contextmanager
 def leaving_out(*, strict: bool = False) -> Iterator[list[Decision]]:
-    """Let parts fail without the answer, and collect a decision for each that did; with `strict` none may."""
+    """Let parts fail without failing the answer, and collect a decision for each; `strict` forbids it."""
     left_out: list[Decision] = []
     token = _left_out.set(None if strict else left_out)
     try:
@@ -88,14 +89,14 @@ def leaving_out(*, strict: bool = False) -> Iterator[list[Decision]]:
 
 
 class FailureList(logging.Handler):
-    """Keeps when and where parts failed, for `doctor`: no message, since it may quote a document."""
+    """Records when and where parts failed, for `doctor`; no messages, since they may quote a document."""
 
     def __init__(self, file: Path | None = None) -> None:
         super().__init__(logging.WARNING)
         self.file = file or failure_file()
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Add a line for a part that failed; a list that cannot be written stops nothing."""
+        """Add a line for a failed part; if the list cannot be written, carry on."""
         error = record.exc_info[1] if record.exc_info else None
         if error is None:
             return
@@ -117,18 +118,18 @@ class FailureList(logging.Handler):
 
 
 def keep_failures() -> None:
-    """Keep a list of the parts that fail in this process, for `doctor` to read."""
+    """Record the parts that fail in this process, for `doctor` to read."""
     if not any(isinstance(handler, FailureList) for handler in _log.handlers):
         _log.addHandler(FailureList())
 
 
 def failure_file() -> Path:
-    """Return the file that lists the parts which failed."""
+    """Return the file that lists the failed parts."""
     return home() / "left-out.jsonl"
 
 
 class KeptFailure(NamedTuple):
-    """A part that failed, how often at this place, and when last."""
+    """A failed part: how often it failed at this place, and when last."""
 
     part: str
     error: str
@@ -138,7 +139,7 @@ class KeptFailure(NamedTuple):
 
 
 def read_failures(file: Path | None = None) -> list[KeptFailure]:
-    """Return what the list holds, most frequent first; lines that are damaged are passed over."""
+    """Return the recorded failures, most frequent first; damaged lines are skipped."""
     counts: Counter[tuple[str, str, str]] = Counter()
     last: dict[tuple[str, str, str], str] = {}
     with suppress(OSError):

@@ -1,6 +1,6 @@
-"""Files and folders that hold people's content: made for their owner alone; what exists keeps its mode.
+"""Files and folders with people's content, created for their owner alone; existing ones keep their mode.
 
-On Windows, where modes mean little, they have the rights of the folder that they are made in.
+On Windows, where modes mean little, they inherit the rights of the folder that they are created in.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ FOLDER_MODE, FILE_MODE = 0o700, 0o600
 
 
 def home() -> Path:
-    """Return the folder of what belongs to the user rather than to an index."""
+    """Return the folder for data that belongs to the user rather than to an index."""
     own = os.environ.get("ADAPTIVE_RAG_HOME")
     if own:
         return Path(own).expanduser()
@@ -22,11 +22,11 @@ def home() -> Path:
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder, and those above it that are missing.
+    """Create a folder and its missing parents.
 
     Raises:
-        FileNotFoundError: it was removed meanwhile.
-        OSError: one cannot be made, or a file stands in its place.
+        FileNotFoundError: the folder was removed meanwhile.
+        OSError: a folder cannot be created, or a file is in its place.
     """
     missing = [place for place in (folder, *folder.parents) if not place.exists()]
     for place in reversed(missing):
@@ -38,21 +38,21 @@ def make_folder(folder: Path) -> None:
 
 
 def make_file(file: Path) -> None:
-    """Make an empty file where there is none, such as one that SQLite opens then.
+    """Create an empty file if there is none, for example before SQLite opens it.
 
     Raises:
-        OSError: it cannot be made.
+        OSError: the file cannot be created.
     """
-    # SQLite's word for no file at all.
+    # SQLite's name for a database without a file.
     if str(file) != ":memory:":
         os.close(os.open(file, os.O_WRONLY | os.O_CREAT, FILE_MODE))
 
 
 def replace_text(file: Path, text: str) -> None:
-    """Replace a file at once, so that an interruption leaves the old one or the new one.
+    """Replace a file atomically, so that an interruption leaves either the old or the new one.
 
     Raises:
-        OSError: it cannot be written; the old one stands.
+        OSError: the file cannot be written; the old one stays.
     """
     partial = file.with_name(file.name + ".partial")
     partial.unlink(missing_ok=True)

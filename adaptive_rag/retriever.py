@@ -1,4 +1,4 @@
-"""The door for LangChain retrieval: what the graph finds, without its answer."""
+"""The LangChain retriever: the passages that the graph finds, without an answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The door for Python and LangChain: the graph with its settings, as one Runnable."""
+"""The interface for Python and LangChain: the graph with its settings, as one Runnable."""
 
 from __future__ import annotations
 
@@ -62,13 +62,13 @@ class AdaptiveRAG(Runnable[Question, OutputState]):
 
     Args:
         place: an index (a folder, a URI, an open one), or documents: a file, a pattern such as "docs/*.pdf",
-            a folder that is no index and holds documents, or a list. Documents are indexed where they are
-            new and answered from alone, as `from_documents` does.
-        index: the index to search, and where documents are indexed. By default `.adaptive-rag`. What is
-            named so is never taken for a document.
+            a folder that holds documents and is not an index, or a list. New documents are indexed, and
+            only the given ones are searched, as with `from_documents`.
+        index: the index to search, and where documents are indexed. By default `.adaptive-rag`. A path
+            given here is never taken for a document.
 
     Raises:
-        ConfigurationError: a setting is unknown or out of bounds, or a document is not there.
+        ConfigurationError: a setting is unknown or out of bounds, or a document does not exist.
         IndexingError: no document could be read; the message names each one.
     """
 
@@ -122,17 +122,17 @@ class AdaptiveRAG(Runnable[Question, OutputState]):
         return str | InputState
 
     def get_output_schema(self, config: RunnableConfig | None = None) -> type[BaseModel]:
-        """Return the output's keys."""
+        """Return the schema of the output."""
         return self.graph.get_output_schema(config)
 
     @classmethod
     def from_documents(
         cls, documents: str | Path | Sequence[Any], *, index: str | Path | None = None, **settings: Any
     ) -> Self:
-        """Index files, folders or LangChain Documents where they are new, then answer from them alone.
+        """Index files, folders or LangChain Documents that are new, then answer from the given ones alone.
 
-        `chunk_size`, `chunk_overlap` and `sentence_vectors` are settings of the index, the others those
-        of `Context`. What else the index holds stays there and is not searched.
+        `chunk_size`, `chunk_overlap` and `sentence_vectors` are settings of the index, all others are
+        settings of `Context`. Other documents in the index stay there and are not searched.
 
         Raises:
             IndexingError: no document could be read; the message names each one.
@@ -163,7 +163,7 @@ class AdaptiveRAG(Runnable[Question, OutputState]):
     async def ainvoke(
         self, input: Question, config: RunnableConfig | None = None, **kwargs: Any
     ) -> OutputState:
-        """Answer one question; while a model works, no thread waits for it."""
+        """Answer one question asynchronously; no thread waits while a model works."""
         return cast(OutputState, await self.graph.ainvoke(**self._call(input, config, kwargs)))
 
     def stream(
@@ -177,14 +177,14 @@ class AdaptiveRAG(Runnable[Question, OutputState]):
     ) -> Iterator[Any]:
         """Yield the output in one chunk, once the answer has been checked.
 
-        With `drafts=True` what a model is writing comes before it, in pieces as `{"draft": ...}`. An empty
-        piece says that the model begins anew: forget the draft so far. The answer takes the place of
-        the draft, and may differ from it.
+        With `drafts=True` the pieces of a model's draft come first, as `{"draft": ...}`. An empty piece
+        means that the model starts again: discard the draft so far. The answer replaces the draft, and
+        may differ from it.
 
-        With `steps=True` every step comes before it as it starts and as it ends, as `{"step": ...}` with
-        `id`, `name`, `strategy` (None outside of one), `state` ("started", "finished"), and, once it has
-        ended, its `record` of the trace; the classification as `{"route": analysis}`; and the passages that
-        a strategy has selected as `{"passages": documents}`; later ones take the place of earlier ones.
+        With `steps=True` the start and the end of every step come first, as `{"step": ...}` with `id`,
+        `name`, `strategy` (None outside of one), `state` ("started", "finished") and, once it has ended,
+        its `record` of the trace. So do the classification, as `{"route": analysis}`, and the passages
+        that a strategy has selected, as `{"passages": documents}`; a later list replaces an earlier one.
 
         With `stream_mode=` the graph's own stream is passed on.
         """
@@ -228,8 +228,8 @@ class AdaptiveRAG(Runnable[Question, OutputState]):
     ) -> BaseTool:
         """Return a tool for an agent: a question (and `user_context`) in, the answer with its sources out.
 
-        The artifact of its message is the list of citations. What the documents are about is best said in
-        the description: an agent decides by it when to ask them.
+        The artifact of its message is the list of citations. Say in the description what the documents
+        are about: an agent uses it to decide when to call the tool.
         """
         return make_tool(self, args_schema, name, description, arg_types)
 
@@ -241,13 +241,13 @@ class AdaptiveRAG(Runnable[Question, OutputState]):
         recipes: Sequence[str] = (),
         user_context: str = "",
     ) -> Comparison:
-        """Answer one question in several ways, one after the other, and say in what they differ.
+        """Answer one question in several ways, one after the other, and return their differences.
 
-        Without `routes` and `recipes` the way that the question takes by itself stands beside the second
-        likeliest type; where only one is named, beside that. No conversation is read or continued.
+        Without `routes` and `recipes`, the router's own choice is compared with the second most likely
+        type; if only one is named, with that one. No conversation is read or continued.
 
         Raises:
-            ConfigurationError: a route or a recipe is not known; nothing has been asked yet.
+            ConfigurationError: a route or a recipe is unknown; nothing has been asked yet.
         """
         named, rag = self._ways(question, name_columns(routes, recipes), self.context)
         columns = [rag._column(name, question, user_context, named[name]) for name in named]
@@ -264,7 +264,7 @@ class AdaptiveRAG(Runnable[Question, OutputState]):
         user_context: str = "",
         context: Context | None = None,
     ) -> Comparison:
-        """Return what `compare` does of routes, asynchronously; `context` holds their other settings."""
+        """Compare routes as `compare` does, asynchronously; `context` holds the other settings."""
         base = context or self.context
         named, rag = await asyncio.to_thread(self._ways, question, name_columns(routes, ()), base)
         columns = [await rag._acolumn(name, question, user_context, named[name], base) for name in named]
@@ -276,15 +276,15 @@ class AdaptiveRAG(Runnable[Question, OutputState]):
     def _ways(
         self, question: str, named: dict[str, dict[str, Any]], context: Context
     ) -> tuple[dict[str, dict[str, Any]], Self]:
-        """Return the settings of each column, checked, and what answers them without a conversation."""
+        """Check the settings of each column; return them with an instance that keeps no conversation."""
         for settings in named.values():
             self._context_for(None, {"context": settings})
-        # The first search of an index pays for what the others find warm, so it is none of theirs.
+        # The first search of an index warms its caches, so it is made before any column is timed.
         source_of(context).search([read_question({"question": question})[0]], limit=1)
         return named, self if self._parts["checkpointer"] is None else self._without_threads()
 
     def _column(self, name: str, question: str, user_context: str, settings: dict[str, Any]) -> Column:
-        # No column profits from what the one before it has embedded.
+        # A column must not profit from the embeddings of the one before it.
         load_minilm().forget()
         started = time.perf_counter()
         output = self.invoke(_asked(question, user_context), context=settings)
@@ -307,7 +307,7 @@ class AdaptiveRAG(Runnable[Question, OutputState]):
         """Return the arguments with which the graph is called."""
         context = self._context_for(config, options)
         if configurable := (config or {}).get("configurable"):
-            # LangGraph writes it into each checkpoint.
+            # LangGraph writes `configurable` into each checkpoint, so known secrets are redacted.
             shown = {
                 name: redact_known_all(value) for name, value in configurable.items() if is_setting(name)
             }
@@ -322,12 +322,12 @@ class AdaptiveRAG(Runnable[Question, OutputState]):
         drafts: bool | None,
         steps: bool | None,
     ) -> tuple[dict[str, Any], _Progress | None]:
-        """Return the arguments, and what reads the stream unless it is passed on as it is."""
+        """Return the arguments, and the reader of the stream; None if the stream is passed on unchanged."""
         call = self._call(input, config, options)
         if "stream_mode" in call:
             return call, None
         modes = ["values", *(["messages"] if drafts else []), *(["tasks"] if steps else [])]
-        # The graphs within this one are nodes of it, and no steps.
+        # Subgraphs are nodes of this graph too, but they are not steps.
         branches = {path.rpartition("|")[2] for path, _ in self.graph.get_subgraphs(recurse=True)}
         return {**call, "stream_mode": modes, "subgraphs": True}, _Progress(
             self.graph.output_channels, branches
@@ -342,7 +342,7 @@ class AdaptiveRAG(Runnable[Question, OutputState]):
                 f"context = {given!r} is not usable: expected a dict of settings or a Context."
             )
         configurable = (config or {}).get("configurable", {})
-        # Other parts of a chain keep their own keys there, so unknown ones are not ours to refuse.
+        # Other parts of a chain keep their own keys there, so unknown keys are not refused.
         own = {name: value for name, value in configurable.items() if is_setting(name)}
         if not (own or given):
             return self.context
@@ -405,32 +405,32 @@ class _Progress:
         if task["error"]:
             return
         result = task["result"]
-        # The branches of a fan-out hand their records on with what they found.
+        # The branches of a fan-out return their records with their hits.
         trace = result.get("trace") or [hit["record"] for hit in result["hits"]]
         yield AddableDict(step={**step, "state": "finished", "record": trace[-1]})
         if task["name"] == "classify":
             yield AddableDict(route=result["analysis"])
         elif path and (documents := result.get("documents")):
-            # The hedge's fused passages take the place of what both strategies added.
+            # The hedge's fused passages replace what both strategies added.
             yield AddableDict(passages=documents.value if isinstance(documents, Overwrite) else documents)
 
 
 def _names_documents(place: object) -> bool:
-    """Tell documents from an index: a URI, an index and a folder without documents are none."""
+    """Tell whether `place` names documents; a URI, an index or a folder without documents does not."""
     if not isinstance(place, str | Path):
         return isinstance(place, list | tuple)
     if "://" in str(place):
         return False
     path = Path(place).expanduser()
     if not path.is_dir():
-        # A file that is missing is named as such: "handbok.pdf" would be a strange name for an index.
+        # A missing file counts as a document, so that the error names it: "handbok.pdf" is no likely index.
         return path.exists() or find_loader(path) is not None
     is_index = any((path / name).exists() for name in (MANIFEST, SHARDS))
     return not is_index and holds_documents(path)
 
 
 def _index(documents: str | Path | Sequence[Any], settings: dict[str, Any]) -> dict[str, Any]:
-    """Index documents where they are new, and return the settings that search them alone."""
+    """Index the documents that are new; return settings that search only the given documents."""
     of_index = {name: settings[name] for name in INDEX_SETTINGS if name in settings}
     settings = {name: value for name, value in settings.items() if name not in of_index}
     context = make_context(settings)

@@ -1,4 +1,4 @@
-"""What retrieval needs of a place that holds chunks: the index is one, a LangChain retriever another."""
+"""The protocols of a source of chunks, such as an index or a LangChain retriever."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from adaptive_rag.state import Candidate, Chunk
 from adaptive_rag.where import Where
 
 Vectors = NDArray[np.float32]
-# How an index gets vectors of sentences: each embedded by itself, all from the run of their chunk, or not.
+# How an index gets sentence vectors: each sentence embedded by itself, pooled from its chunk's run, or none.
 SentenceVectors = Literal["apart", "pooled", "none"]
 
 
@@ -26,13 +26,13 @@ class Sentences:
 
 
 class SearchesChunks(Protocol):
-    """What one search asks of a source."""
+    """A source that can be searched."""
 
     def search(self, queries: Sequence[str], *, limit: int) -> list[list[Candidate]]:
         """Return, for each query, the union of its best `limit` chunks by vector and by words.
 
-        Every candidate carries `scores["dense"]` (cosine) and `scores["sparse"]` (BM25, 0.0 where
-        no word matches), both raw; joining them is the caller's business.
+        Every candidate carries `scores["dense"]` (cosine) and `scores["sparse"]` (BM25, 0.0 if
+        no word matches), both raw; the caller combines them.
         """
         ...
 
@@ -50,16 +50,16 @@ class ChunkSource(SearchesChunks, Protocol):
         ...
 
 
-# What follows is optional. A step looks for it with isinstance, and works without it.
+# The protocols below are optional. A step checks for them with isinstance, and works without them.
 
 
 @runtime_checkable
 class StoresSentences(Protocol):
-    """A source that says whether its sentence vectors are stored; without it they are taken to be."""
+    """A source that says whether its sentence vectors are stored; other sources are assumed to store them."""
 
     @property
     def stores_sentences(self) -> bool:
-        """Tell whether `sentences` only reads. If not, it embeds, which takes some milliseconds a chunk."""
+        """Tell whether `sentences` only reads; otherwise it embeds, which takes some milliseconds a chunk."""
         ...
 
 
@@ -74,15 +74,15 @@ class ComparesTexts(Protocol):
 
 @runtime_checkable
 class KeepsVersions(Protocol):
-    """A source that is written to while questions are answered, each from one state of it."""
+    """A source that may change while questions are answered; each question uses one version of it."""
 
     @property
     def version(self) -> str:
-        """Name the state; what was found under another name may not be found now."""
+        """The name of the current version; what was found in another version may not be found now."""
         ...
 
     def at(self, version: str) -> ChunkSource:
-        """Return the source as it was under a name, if that is still known, else as it is; it stays so."""
+        """Return the source fixed at a version, or at the current one if that version is no longer known."""
         ...
 
 
@@ -91,20 +91,20 @@ class ListsChunks(Protocol):
     """A source that can list its chunks."""
 
     def __len__(self) -> int:
-        """Return how many chunks there are."""
+        """Return the number of chunks."""
         ...
 
     def chunks(self) -> Iterator[Chunk]:
-        """Go through all chunks."""
+        """Yield all chunks."""
         ...
 
 
 @runtime_checkable
 class PreparesSearch(Protocol):
-    """A source that can begin a search before it is asked for it."""
+    """A source that can start the work of a search ahead of time."""
 
     def prepare(self, texts: Sequence[str], also_compared: Sequence[str] = ()) -> None:
-        """Begin what a search for these texts will need, and embed the others; return at once."""
+        """Start what a search for `texts` will need, and embed `also_compared`; return at once."""
         ...
 
 
@@ -113,13 +113,13 @@ class KnowsFiles(Protocol):
     """A source that knows the files that its documents were read from."""
 
     def file_of(self, source: str) -> str | None:
-        """Return the whole path of a document's file, by the document's name; None where there is none."""
+        """Return the full path of a document's file, by the document's name; None if there is none."""
         ...
 
 
 @runtime_checkable
 class KnowsNotes(Protocol):
-    """A source that knows what its documents' readers could not read, or had to guess."""
+    """A source with notes on what could not be read from its documents, or had to be guessed."""
 
     def notes(self, source: str) -> Sequence[str]:
         """Return the notes on a document, by its name."""
@@ -131,16 +131,16 @@ class SpellsWords(Protocol):
     """A source that knows the words of its chunks."""
 
     def spelt_like(self, word: str) -> Sequence[str]:
-        """Return words of chunks spelt nearly like one, in lower case; none where a chunk holds it."""
+        """Return words of the chunks spelt nearly like `word`, in lower case; none if a chunk contains it."""
         ...
 
 
 @runtime_checkable
 class HoldsWords(Protocol):
-    """A source that can tell whether a word stands in its chunks."""
+    """A source that can tell whether a word occurs in its chunks."""
 
     def holds(self, word: str) -> bool:
-        """Tell whether a chunk holds a word as it is, in either case."""
+        """Tell whether a chunk contains exactly this word, ignoring case."""
         ...
 
 
@@ -158,7 +158,7 @@ class ChoosesSources(ListsSources, Protocol):
     """A source that can be narrowed to some of its documents."""
 
     def only(self, sources: Collection[str]) -> ChunkSource:
-        """Return the chunks of some documents, as a source."""
+        """Return a source with the chunks of these documents only."""
         ...
 
 
@@ -167,7 +167,8 @@ class FiltersChunks(Protocol):
     """A source that can be narrowed to the chunks that fulfil a condition."""
 
     def where(self, condition: Where) -> ChunkSource:
-        """Return the chunks that fulfil a condition, as a source: it finds what a search of all would, if
-        everything else were taken away.
+        """Return a source with the chunks that fulfil a condition.
+
+        It finds what a search of the whole source would find if all other chunks were removed.
         """
         ...

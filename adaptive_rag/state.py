@@ -1,4 +1,4 @@
-"""What flows through the graph: plain data, in the order in which it is written."""
+"""The state that flows through the graph: plain data, in the order in which it is written."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pydantic import Field
 # Studio draws its forms with pydantic, which cannot read typing's own TypedDict before Python 3.12.
 from typing_extensions import TypedDict
 
-# What the router can choose. A strategy beyond these is reached with `route=`.
+# The types that the router can choose. Other strategies are reached with `route=`.
 QueryType = Literal["factual", "analytical", "opinion", "contextual"]
 Intent = Literal["factual", "technical", "procedural", "conceptual", "comparison", "troubleshooting"]
 Complexity = Literal["basic", "intermediate", "advanced"]
@@ -46,28 +46,28 @@ class QueryAnalysis(TypedDict):
 
 
 class Query(TypedDict):
-    """One text sent to the index; several without a label make up one search, their scores summed."""
+    """One text sent to the index; queries without a label form one search, with their scores summed."""
 
     text: str
-    # the sub-question or viewpoint that is searched in a branch of its own
+    # the sub-question or viewpoint that is searched in its own branch
     label: NotRequired[str]
-    # the side that a viewpoint takes toward what the question proposes: for, against, other
+    # the viewpoint's side on what the question proposes: for, against, other
     side: NotRequired[str]
-    # whether it is one of several questions in one: candidates are scored for each by itself
+    # whether it is one of several questions in one: candidates are scored for each separately
     part: NotRequired[bool]
-    # weights of its scores by vector and by words in the sum; 1 where they are not given
+    # weights of its vector scores and word scores in the sum; 1 if not given
     dense: NotRequired[float]
     sparse: NotRequired[float]
 
 
 class SearchPlan(TypedDict):
-    """How a strategy wants its search done, where the question's words alone do not decide it."""
+    """A strategy's plan for its search, if the question's words alone do not decide it."""
 
     alpha: float
-    # whether only the best by vector may become candidates
+    # whether only the chunks with the best vector scores may become candidates
     dense_only: bool
     why: str
-    # what the user says of themselves, without what repeats the conversation
+    # what the user says about themselves, without what repeats the conversation
     situation: NotRequired[str]
 
 
@@ -88,7 +88,7 @@ class Part(TypedDict):
     """A chunk in a passage that was joined of several, as it was before."""
 
     id: str
-    # its place among the ranked chunks, from 1
+    # its rank among the chunks, from 1
     rank: int
     section: str | None
     start: int
@@ -102,14 +102,14 @@ class Candidate(Chunk):
 
     scores: dict[str, float]
     labels: list[str]
-    # written by generate where it joined chunks to this passage: each of them, as they stand in the source
+    # written by generate if it joined chunks into this passage: each of them, in the order of the source
     parts: NotRequired[list[Part]]
-    # the strategy that selected it; tells two rankings apart where two strategies ran
+    # the strategy that selected it; distinguishes two rankings if two strategies ran
     route: NotRequired[str]
 
 
 def to_candidate(chunk: Chunk, scores: dict[str, float]) -> Candidate:
-    """Return a copy of a chunk with its scores; what later steps write into it does not reach the source."""
+    """Return a copy of a chunk with its scores, so that later steps do not change the source's chunk."""
     metadata = dict(chunk["metadata"])
     return cast(Candidate, {**chunk, "metadata": metadata, "scores": scores, "labels": []})
 
@@ -117,23 +117,23 @@ def to_candidate(chunk: Chunk, scores: dict[str, float]) -> Candidate:
 class Place(TypedDict, total=False):
     """Where a person finds a span in its document: as much of this as its kind of file has."""
 
-    # of a mail its subject, and the name of the attachment that holds the span
+    # of a mail: its subject, and the name of the attachment that contains the span
     mail: str
     attachment: str
     page: int
     slide: int
     sheet: str
-    # as the sheet counts it; in CSV and JSON the rows with text below the names of the columns, from 1
+    # the sheet's row number; in CSV and JSON the number among the rows with text below the header, from 1
     row: int
-    # the cells of a sheet that hold the span: "A7", "C7"
+    # the cells of a sheet that contain the span: "A7", "C7"
     cells: list[str]
-    # of a notebook the number of the cell, from 1
+    # of a notebook: the number of the cell, from 1
     cell: int
     # when a subtitle is shown: "0:01:05"
     time: str
     # the headings above it, outermost first: "4 Storms > Warning levels"
     section: str
-    # of plain text, Markdown and code: its first and its last line, from 1
+    # of plain text, Markdown and code: the first and the last line, from 1
     lines: list[int]
 
 
@@ -147,9 +147,9 @@ class Citation(TypedDict):
     start: int
     end: int
     quote: str
-    # how sure the reading of the quote is, from 0 to 1, where it was read from a picture
+    # OCR confidence of the quote, from 0 to 1, if it was read from an image
     ocr_confidence: NotRequired[float]
-    # other documents of the same content, which is stored once
+    # other documents with the same content, which is stored once
     also_as: NotRequired[list[str]]
 
 
@@ -176,9 +176,9 @@ class TraceRecord(TypedDict, total=False):
     calls: int
     rounds: int
     tokens: dict[str, int]
-    # US dollars, where the model's price is known
+    # US dollars, if the model's price is known
     cost: float
-    # requests that a chat model was asked, and those for which it did not respond
+    # steps for which a chat model was asked, and those for which it did not respond
     asked: list[str]
     unreachable: list[str]
     queries: list[str]
@@ -188,12 +188,12 @@ class TraceRecord(TypedDict, total=False):
 
 
 class Asked(TypedDict, total=False):
-    """A question and what belongs to it."""
+    """A question with its context."""
 
     question: Annotated[str, Field(description="What is asked.")]
-    # reaches the query and the scoring of contextual questions
+    # used in the query and the scoring of contextual questions
     user_context: Annotated[str, Field(description="Who asks, or in what situation.")]
-    # where absent they are read from `messages`
+    # if absent, read from `messages`
     history: Annotated[list[Turn], Field(description="Earlier turns of the conversation.")]
 
 
@@ -208,17 +208,17 @@ class InputState(Asked, total=False):
 
 
 class Found(TypedDict, total=False):
-    """What the steps before the answer write."""
+    """The fields that the steps before the answer write."""
 
     # written by classify, read by the router and by every strategy
     query_type: str
     analysis: QueryAnalysis
-    # written by classify, read by whatever searches or compares: the question with misspelt words as the
-    # index spells them, and what it leans on of the exchange before it
+    # written by classify, read by every search and comparison: the question with misspelt words replaced by
+    # the index's spelling, and what it refers to in the previous exchange
     spelt_question: str
     subject: str
     started_at: float
-    # the state of the index that every step reads, whatever is written to it meanwhile
+    # the version of the index that every step reads, even if the index changes meanwhile
     index_version: str | None
     # written by a strategy's first step, read by retrieve
     queries: list[Query]
@@ -229,7 +229,7 @@ class Found(TypedDict, total=False):
     candidates: list[Candidate]
     # written by the strategy's last step, read by generate, which joins chunks that overlap
     documents: list[Candidate]
-    # every step adds its record; classify starts it anew
+    # every step adds its record; classify resets it
     trace: list[TraceRecord]
 
 
@@ -238,22 +238,22 @@ class State(InputState, Found, total=False):
 
     # written by classify, part of the keys of the node cache: the settings and the state of the index
     fingerprint: str
-    # written by classify, read by generate: what is said to a text that asks nothing of the documents
+    # written by classify, read by generate: the reply to a text that asks nothing about the documents
     reply: str
-    # written by classify: what the store knows of the user; a part of user_context
+    # written by classify: the user's profile from the store; a part of user_context
     profile: str
     # written by generate
     answer: str
     citations: list[Citation]
-    # the share of its claims that the documents support, 0-1; quotes are theirs
+    # the share of the answer's claims that the documents support, 0-1; 1 for quotes
     grounding: float
-    # how likely the passages that were read answer the question, 0-1; None where nothing judged them
+    # the probability that the passages that were read answer the question, 0-1; None if nothing judged them
     confidence: float | None
     abstained: bool
 
 
 class RetrievalState(TypedDict):
-    """What a caller gets who wants no answer."""
+    """The output of a retrieval without an answer."""
 
     question: str
     query_type: str
@@ -267,16 +267,16 @@ class OutputState(RetrievalState):
 
     answer: str
     citations: list[Citation]
-    # the share of its claims that the documents support, 0-1; quotes are theirs
+    # the share of the answer's claims that the documents support, 0-1; 1 for quotes
     grounding: float
-    # how likely the passages that were read answer the question, 0-1; None where nothing judged them
+    # the probability that the passages that were read answer the question, 0-1; None if nothing judged them
     confidence: float | None
     abstained: bool
     messages: Annotated[list[AnyMessage], add_messages]
 
 
 class Hit(TypedDict):
-    """What one branch of a fan-out found, and its record."""
+    """The hits of one branch of a fan-out, and its record."""
 
     order: int
     # the sub-question or viewpoint; None for the question itself
@@ -286,7 +286,7 @@ class Hit(TypedDict):
 
 
 class Branch(TypedDict):
-    """What one branch of a fan-out is sent."""
+    """The input of one branch of a fan-out."""
 
     order: int
     label: str | None
@@ -307,7 +307,7 @@ class StrategyState(Asked, Found, total=False):
 
 
 class StrategyOutput(TypedDict, total=False):
-    """What a strategy hands back."""
+    """The output of a strategy."""
 
     implied_context: str
     documents: list[Candidate]
@@ -315,13 +315,13 @@ class StrategyOutput(TypedDict, total=False):
 
 
 def join_traces(left: list[TraceRecord], right: list[TraceRecord]) -> list[TraceRecord]:
-    """Append the records of a trace that starts as the other one does, each record once."""
+    """Append to `left` the records of `right` that come after their common beginning."""
     same = next((i for i, (a, b) in enumerate(zip(left, right, strict=False)) if a != b), len(left))
     return [*left, *right[same:]]
 
 
 def keep_given(left: str, right: str) -> str:
-    """Keep what was said: of two strategies at most one infers a context."""
+    """Return the context that was inferred; at most one of two strategies infers one."""
     return right or left
 
 
@@ -342,7 +342,7 @@ class IndexingInput(TypedDict):
 class IndexingOutput(TypedDict):
     """What a caller of the indexing graph gets."""
 
-    # written by store; what was added, updated, removed, left as it was, or could not be read
+    # written by store: what was added, updated, removed, unchanged, or could not be read
     report: dict[str, Any]
 
 

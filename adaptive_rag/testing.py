@@ -1,4 +1,4 @@
-"""Fakes for tests of graphs that use Adaptive RAG: a chat model with a script, a way to run one node."""
+"""Fakes for tests of graphs that use Adaptive RAG: a scripted chat model, and a way to run one node."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from adaptive_rag.llm.request import asking_step
 from adaptive_rag.state import State, StrategyState
 from adaptive_rag.text.markers import write_marker
 
-# What a scripted model says: a text, an object that is written as JSON, or an error that it raises.
+# A reply of a scripted model: a text, an object that is written as JSON, or an error that it raises.
 Reply: TypeAlias = str | Mapping[str, Any] | Sequence[Any] | BaseException | None
 Script: TypeAlias = Mapping[str, Any] | Callable[[str, list[BaseMessage]], Reply]
 
-# One usable reply of every step. Of a list, as many are given as the prompt asks for.
+# One usable reply for every step. Lists are cut or extended to the number that the prompt asks for.
 SENSIBLE: dict[str, Reply] = {
     "classify": {"type": "factual", "reason": "asks for one piece of information"},
     "decompose": {"sub_questions": ["What is it?", "How does it work?", "What does it lead to?"]},
@@ -125,7 +125,7 @@ class ScriptedChatModel(BaseChatModel):
 
 
 class _NodeState(State, StrategyState):
-    """What any node may find: the state of the whole graph, and what only a strategy holds."""
+    """The state for any node: that of the whole graph, with the fields that only a strategy has."""
 
 
 def run_node(
@@ -133,7 +133,7 @@ def run_node(
 ) -> dict[str, Any]:
     """Run one node as the graph would and return the keys that it changed.
 
-    `state` is what the nodes before it left; `options` are those of the compiled graph, such as `store=`.
+    `state` is what earlier nodes wrote; `options` are passed to the graph's `compile`, such as `store=`.
     """
     return _update(_one_node(node, options).stream(state, context=context, stream_mode="updates"))
 

@@ -1,4 +1,4 @@
-"""The door for agents: a question in, and the answer with its sources out, as text."""
+"""The tool for agents: takes a question, and returns the answer with its sources as text."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ def make_tool(
     description: str | None,
     arg_types: dict[str, type] | None,
 ) -> BaseTool:
-    """Make a tool that answers as `rag` does; what cannot be read or takes too long is told to the agent."""
+    """Build a tool that answers as `rag` does; input errors and deadlines are reported to the agent."""
     if arg_types is not None:
         fields: dict[str, Any] = {argument: (kind, ...) for argument, kind in arg_types.items()}
         args_schema = create_model(name or NAME, **fields)
 
-    # The tool passes its own run in `config`, so that the graph's runs stand below it in a trace.
+    # The tool passes its own run in `config`, so that a trace shows the graph's runs below it.
     def answer(config: RunnableConfig, **asked: Any) -> tuple[str, list[Citation]]:
         try:
             output = rag.invoke(asked, config)
@@ -67,7 +67,7 @@ def make_tool(
 
 
 def format_answer(answer: str, citations: Sequence[Citation]) -> str:
-    """Return an answer, and below it the source of each marker, the place in it, and what a picture gave."""
+    """Return an answer followed by its sources: the document, place and OCR confidence of each marker."""
     if not citations:
         return answer
     lines = [answer, "", "Sources:"]

@@ -1,9 +1,8 @@
-"""Conditions on what is known of a passage: `kind = pdf and date >= 2024-03 and not author like "S*"`.
+"""Conditions on the fields of a passage: `kind = pdf and date >= 2024-03 and not author like "S*"`.
 
-A condition is text that a person writes and a program reads into a tree; its text never becomes part of a
-query. A field that a passage lacks fulfils no comparison, and `!=` and `not` mean what their names say: not
-that. Of a field that is a list a comparison holds where it does for one of its values. Letter case does not
-count.
+A condition is text that is parsed into a tree; the text itself never becomes part of a query. A comparison
+with a field that a passage lacks is false; `!=` and `not` are plain negations, so they are true there. If a
+field is a list, a comparison holds if it holds for one of the values. Letter case is ignored.
 """
 
 from __future__ import annotations
@@ -74,33 +73,33 @@ _YES_NO = {"yes": True, "true": True, "no": False, "false": False}
 
 
 class Columns(Protocol):
-    """What is known of the passages that a condition chooses among."""
+    """The fields of the passages that a condition selects from."""
 
     def __len__(self) -> int:
-        """Return how many passages there are."""
+        """Return the number of passages."""
         ...
 
     def kinds(self) -> Mapping[str, Kind]:
-        """Return each field and what its values are."""
+        """Return each field with the kind of its values."""
         ...
 
     def values(self, field: str) -> list[Any]:
-        """Return the field's value of each passage: None where it has none, a list where it has several."""
+        """Return the field's value for each passage: None if it has none, a list if it has several."""
         ...
 
 
 @dataclass(frozen=True)
 class Predicate:
-    """One predicate of a condition: a field, and what its values are held against."""
+    """One comparison of a condition: a field, and what its values are compared with."""
 
     field: str
     kind: Kind
     sign: Sign
     value: Any = None
-    """As a value of the field's kind, a text in lower case; of `like` the pattern; None of `is known`."""
+    """A value of the field's kind, with texts in lower case; the pattern for `like`; None for `is known`."""
 
     def mask(self, values: list[Any]) -> Mask:
-        """Return for which passages it holds, given the field's value of each."""
+        """Return a mask of the passages for which it holds, given the field's value of each."""
         return _where(values, self._holds())
 
     def _holds(self) -> Callable[[Any], Any]:
@@ -112,7 +111,7 @@ class Predicate:
             return lambda value: pattern.match(str(value).casefold())
         assert compare is not None
         if self.kind == "date":
-            # "> 2024" is after that year; and a document of that year is not before one of its days
+            # "> 2024" means after that year; and a document of that year is not before one of its days
             day = wanted if self.sign != "=" else None
             return lambda value: compare(value[: len(wanted)], day[: len(value)] if day else wanted)
         if self.kind == "text":
@@ -122,16 +121,16 @@ class Predicate:
 
 @dataclass(frozen=True)
 class Where:
-    """A condition, ready to be held against passages."""
+    """A parsed condition that can be applied to passages."""
 
     text: str
     _tree: Any
 
     def keep(self, columns: Columns) -> Mask:
-        """Return which passages fulfil the condition.
+        """Return a mask of the passages that fulfil the condition.
 
         Raises:
-            InputError: a field is unknown, or is compared with what is no value of its kind.
+            InputError: a field is unknown, or is compared with a value of another kind.
         """
         return self.build(columns.kinds(), lambda one: one.mask(columns.values(one.field)), _all, _any, _not)
 
@@ -143,10 +142,10 @@ class Where:
         either: Callable[[list[T]], T],
         negated: Callable[[T], T],
     ) -> T:
-        """Put the condition together from what each predicate is made into, such as parts of a query.
+        """Build the condition from what each predicate is turned into, such as parts of a query.
 
         Raises:
-            InputError: a field is unknown, or is compared with what is no value of its kind.
+            InputError: a field is unknown, or is compared with a value of another kind.
         """
 
         def of(tree: Any) -> T:
@@ -182,10 +181,10 @@ class Where:
 
 @lru_cache(maxsize=256)
 def read_where(text: str) -> Where:
-    """Read a condition.
+    """Parse a condition.
 
     Raises:
-        InputError: it is too long, too deep or not of this form; the message shows where and an example.
+        InputError: it is too long, too deep or malformed; the message shows where, with an example.
     """
     from lark.exceptions import UnexpectedInput
 
@@ -207,7 +206,7 @@ def read_where(text: str) -> Where:
 
 
 def kind_of(values: list[Any]) -> Kind:
-    """Return what the values of a field are; where they differ they are text."""
+    """Return the kind of a field's values; text if they differ."""
     each = [value for value in _flat(values) if value is not None]
     if each and all(isinstance(value, bool) for value in each):
         return "yes or no"
@@ -231,7 +230,7 @@ def _depth(text: str) -> int:
 
 
 def _text_of(child: Any) -> str:
-    """Return a name or a value as it is meant, without its quotes; a comparison as it is."""
+    """Return a name or a value without its quotes; a comparison sign as it is."""
     token = str(child.children[0]) if hasattr(child, "children") else str(child)
     return token[1:-1] if token[0] in "\"'`" else token
 
@@ -245,7 +244,7 @@ def _known_field(name: str, kinds: Mapping[str, Kind]) -> tuple[str, Kind]:
 
 
 def _value(field: str, kind: Kind, given: str) -> Any:
-    """Return what is written in a condition as a value of the field's kind."""
+    """Convert what is written in a condition to a value of the field's kind."""
     if kind == "text":
         return given.casefold()
     if kind == "date" and _is_date(given):
@@ -273,7 +272,7 @@ def _where(values: list[Any], holds: Callable[[Any], Any]) -> Mask:
     def of(value: Any) -> bool:
         if value is None:
             return False
-        key = type(value), value  # True is no 1
+        key = type(value), value  # True is not 1
         if key not in known:
             known[key] = bool(holds(value))
         return known[key]

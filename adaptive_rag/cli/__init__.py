@@ -1,4 +1,4 @@
-"""The shell door: `adaptive-rag`."""
+"""The command line interface, `adaptive-rag`."""
 
 import sys
 from io import TextIOWrapper
@@ -9,7 +9,7 @@ from types import TracebackType
 def main() -> None:
     """Run the command line."""
     for stream in (sys.stdout, sys.stderr):
-        # A terminal that lacks a letter shows "?" for it; the answer is worth more than the letter.
+        # A terminal that cannot show a character prints "?" in its place instead of failing.
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")
     sys.excepthook = _print_traceback
@@ -18,7 +18,7 @@ def main() -> None:
 
         app()
     except KeyboardInterrupt:
-        # before a command has begun, which says more of it
+        # interrupted before a command began; a running command prints a fuller message
         sys.stderr.write("Interrupted.\n")
         sys.exit(130)
 

@@ -41,9 +41,9 @@ _SPECIAL = re.compile(rf"({MARKER.pattern}|\*\*[^*\n]+\*\*)")
 
 
 def print_answer(output: OutputState, seconds: float, context: Context, *, paths: bool = False) -> None:
-    """Print the route, the answer, its citations, what it took, and where a model failed.
+    """Print the route, the answer, its citations, its cost, and where a model failed.
 
-    Documents have the shortest names that tell them apart, or with `paths` their whole ones.
+    Documents are shown by the shortest distinct names, or with `paths` by their full paths.
     """
     print_heading(output["analysis"])
     print_block(_styled(output["answer"]))
@@ -64,7 +64,7 @@ def print_answer(output: OutputState, seconds: float, context: Context, *, paths
 
 
 def how_sure(output: OutputState | Mapping[str, Any]) -> Iterator[str]:
-    """Yield how likely the question is answered, and what the words of the answer rest on."""
+    """Yield how likely the question is answered, and what the answer is based on."""
     if output["confidence"] is not None:
         yield f"answered: {output['confidence']:.0%} sure"
     if output["abstained"]:
@@ -141,7 +141,7 @@ def _styled(answer: str) -> Text:
 
 
 def _print_citations(citations: Sequence[Citation], answer: str) -> None:
-    """Print one line a source passage; a quote only where the answer does not hold it word for word."""
+    """Print one line for each place; print a quote only if the answer does not contain it word for word."""
     said = " ".join(answer.split())
     groups = by_place(citations)
     places = [place_of(cited[0]["source"], *(each["place"] for each in cited)) for cited in groups]
@@ -159,6 +159,6 @@ def _print_citations(citations: Sequence[Citation], answer: str) -> None:
 
 
 def _reading(citations: Sequence[Citation]) -> str:
-    """Say that some of the quotes were read from a picture: how surely the least sure of them."""
+    """Return a note with the lowest OCR confidence, if some quotes were read from an image."""
     sure = [citation["ocr_confidence"] for citation in citations if "ocr_confidence" in citation]
     return f" ({format_confidence(min(sure))})" if sure else ""

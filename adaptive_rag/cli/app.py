@@ -1,4 +1,4 @@
-"""Names the commands; each lives in a file of its own and imports what is heavy when it runs."""
+"""The table of commands; each command has its own file, and imports heavy packages when it runs."""
 
 from __future__ import annotations
 
@@ -72,6 +72,6 @@ def _root(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
-    # Before the command's options are read, of which some come from the environment.
+    # Runs before the command's options are read, some of which come from the environment.
     load_env_file()
     ask_for_config_file()

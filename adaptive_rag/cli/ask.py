@@ -24,7 +24,7 @@ def ask(
     from adaptive_rag.runnable import AdaptiveRAG
 
     question = options.read_argument(question)
-    # What is wrong with the question shows before minutes go into indexing.
+    # Check the question before minutes are spent on indexing.
     read_question({"question": question})
     given = narrow_index(docs, asked.given())
     if as_json:

@@ -1,4 +1,4 @@
-"""`adaptive-rag chat`: a conversation in the terminal, kept by name and continued whenever it is wanted."""
+"""`adaptive-rag chat`: a conversation in the terminal, stored by name so that it can be continued."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _read() -> str | None:
 
 
 class _Conversation:
-    """One terminal conversation: the thread that it is in, and its last answer."""
+    """One terminal conversation: its thread and its last answer."""
 
     def __init__(
         self, rag: AdaptiveRAG, threads: Threads, name: str, asked: options.AskOptions, user: str

@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from adaptive_rag.compare import Column, Comparison
 
 BORDER = " │ "
-# A column that is narrower is hard to read: the next one then goes below.
+# Narrower columns are hard to read, so the next column goes below instead.
 NARROWEST = 34
-# What stands before that which only one column has, and before the rest.
+# The signs before what only one column has, and before the rest.
 ONLY, SHARED = Text("+ ", "bold green"), Text("  ")
 SNIPPET = 120
 
@@ -65,7 +65,7 @@ def compare(
     given = asked.given()
     question = options.read_argument(question)
     named = {"routes": listed(routes), "recipes": listed(recipes)}
-    # What is wrong with the question or a name shows before minutes go into indexing.
+    # Check the question and the names before minutes are spent on indexing.
     read_question({"question": question})
     for own in name_columns(**named).values():
         check_names(make_context(given, own))

@@ -1,4 +1,4 @@
-"""`adaptive-rag doctor`: checks all that a question needs, and names each fault with what corrects it."""
+"""`adaptive-rag doctor`: checks everything that a question needs, and names each fault with its remedy."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def doctor(
 
 
 def _diagnose(settings: dict[str, Any], offline: bool, server: bool, data: Path | None) -> Iterator[Finding]:
-    """Check settings, index or server, chat models and files; `offline` calls no model elsewhere."""
+    """Check settings, index or server, chat models and files; with `offline`, call no remote model."""
     from adaptive_rag.context import make_context
     from adaptive_rag.errors import AdaptiveRAGError, ConfigurationError
 
@@ -140,18 +140,18 @@ def _check_chat_models(context: Context, offline: bool) -> Iterator[Finding]:
 
 
 def _call(what: str, name: str, model: Any) -> Iterator[Finding]:
-    """Let a model say a word, and fill a form by the first method that works."""
+    """Ask a model for one word, and to fill a form by the first method that works."""
     from adaptive_rag.llm.faults import fault_of
     from adaptive_rag.llm.structured import METHODS, known_method
 
     started = time.perf_counter()
     try:
         reply = model.invoke("Reply with the word: ready")
-    except Exception as error:  # every provider raises its own
+    except Exception as error:  # every provider raises its own errors
         fault = fault_of(error, model)
         mend = ADVICE.get(fault.kind, "")
         if fault.kind == "unknown model":
-            # Not every provider has a client with a list, and not every server a list to give.
+            # Not every provider's client can list models, and not every server returns a list.
             with suppress(Exception):
                 names = [entry.id for entry in model.root_client.models.list().data][:8]
                 mend += f" The server has: {', '.join(names)}." if names else ""
@@ -168,7 +168,7 @@ def _call(what: str, name: str, model: Any) -> Iterator[Finding]:
 
 
 def _fill_form(model: Any, method: Any) -> str:
-    """Return what went wrong when a model was asked to fill the form; empty where nothing did."""
+    """Return what went wrong when a model was asked to fill the form; empty if nothing did."""
     from adaptive_rag.llm.faults import fault_of
     from adaptive_rag.llm.receive import without_thoughts
     from adaptive_rag.llm.replies import json_values
@@ -177,7 +177,7 @@ def _fill_form(model: Any, method: Any) -> str:
     request = 'Which colour is a clear sky? Reply with JSON only: {"colour": "blue"} or {"colour": "green"}'
     try:
         message = bind_schema(model, FORM, method).invoke(request)
-    except Exception as error:  # every provider raises its own
+    except Exception as error:  # every provider raises its own errors
         return fault_of(error, model).text
     values = [call["args"] for call in message.tool_calls] or json_values(without_thoughts(message.text))
     right = any(isinstance(value, dict) and value.get("colour") in ("blue", "green") for value in values)

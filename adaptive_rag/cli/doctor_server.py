@@ -1,4 +1,4 @@
-"""What `adaptive-rag doctor --server` looks at: the web server's own parts, none of which it changes."""
+"""The checks of `adaptive-rag doctor --server`: the web server's own parts, without changing them."""
 
 from __future__ import annotations
 

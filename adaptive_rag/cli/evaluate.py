@@ -1,4 +1,4 @@
-"""`adaptive-rag eval`: measure the arms over labelled questions, and write what was found."""
+"""`adaptive-rag eval`: measure the arms over labelled questions, and write the results."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class MeasureOptions:
-    """What is measured: two runs of the same can be compared."""
+    """Options of what is measured; runs with the same values can be compared."""
 
     k: Annotated[int, Option("--k", "-k", min=1, max=1000, help="Passages scored.", metavar="N")] = 10
     seed: Annotated[int, Option(help="Seed of all that is random.", metavar="N")] = 0
@@ -43,7 +43,7 @@ class MeasureOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class OutputOptions:
-    """Where a run leaves its results, and how it goes."""
+    """Options of where a run writes its results, and how it runs."""
 
     out: Annotated[Path, Option(help="Folder for the results.")] = Path("adaptive-rag-eval")
     judge: Annotated[str | None, Option(help="Let the model compare arms' answers.", metavar="ARMS")] = None
@@ -80,7 +80,7 @@ def evaluate(
 
 @contextmanager
 def _bars() -> Iterator[tuple[Callable[[str], None], Callable[[str, int], Any], Callable[[str, Any], None]]]:
-    """Show how far a run is. Yield three functions: print a note, open a bar, show an index."""
+    """Show the progress of a run. Yield three functions: print a note, open a bar, show an index."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     described = TextColumn("{task.description}", markup=False)

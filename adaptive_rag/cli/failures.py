@@ -1,4 +1,4 @@
-"""Says in one line where a chat model failed: at what, why, and what was done instead."""
+"""One-line messages about failures of a chat model: at what, why, and what was done instead."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ LONGEST = 300
 
 
 def print_failures(trace: Sequence[TraceRecord], *, abstained: bool, of: str = "Note") -> None:
-    """Tell on standard error what a chat model failed at, where it did."""
+    """Print on standard error what a chat model failed at, if it did."""
     if note := format_failures(trace, abstained=abstained):
         print_note((f"{of}: ", "yellow"), note)
 
 
 def format_failures(trace: Sequence[TraceRecord], *, abstained: bool) -> str:
-    """Say what a model failed at, why, and what was done instead; "" where it did all that it was asked."""
+    """Return what a model failed at, why, and what was done instead; "" if it did not fail."""
     answered = (
         "No answer was made of the documents." if abstained else "The answer quotes the documents instead."
     )
@@ -49,7 +49,7 @@ def format_failures(trace: Sequence[TraceRecord], *, abstained: bool) -> str:
 
 
 def format_calls(trace: Sequence[TraceRecord]) -> str:
-    """Say how many calls were made, and whether all of them were in vain."""
+    """Return the number of model calls as text, with a note if all of them were in vain."""
     from adaptive_rag.llm.ask import NO_MODEL
 
     calls = sum(record.get("calls", 0) for record in trace)
@@ -62,7 +62,7 @@ def format_calls(trace: Sequence[TraceRecord]) -> str:
 
 
 def _find_failures(trace: Sequence[TraceRecord]) -> list[StandIn]:
-    """Return the steps that a model was asked for in vain, and the answer where a limit left it unasked."""
+    """Return the steps at which a model failed, and the answer if a limit kept the model from being asked."""
     from adaptive_rag.llm.ask import LEFT_LOCAL, NO_MODEL
 
     return [

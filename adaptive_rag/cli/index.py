@@ -1,4 +1,4 @@
-"""`adaptive-rag index`: bring an index up to date with files and folders; check it; mend it."""
+"""`adaptive-rag index`: bring an index up to date with files and folders, check it or repair it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from adaptive_rag.cli.watch import watch_folders
 if TYPE_CHECKING:
     from adaptive_rag.index import IndexCheck, IndexReport, RepairReport
 
-NAMED = 10  # sources that are not whole, as they are named at most
+NAMED = 10  # incomplete sources that are named, at most
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,14 +45,14 @@ class IndexOptions:
     shards: Annotated[int | None, Option(help="Make a new index of shards.", metavar="NUMBER")] = None
 
     def given(self) -> dict[str, Any]:
-        """Return what `Index.build` is to be told, beside the model and what to index."""
+        """Return the arguments of `Index.build`, except the embedding model and the documents."""
         lists = {"include": self.include or (), "exclude": self.exclude or ()}
         return {name: value for name, value in vars(self).items() if name != "embeddings"} | lists
 
 
 @dataclass(frozen=True, kw_only=True)
 class IndexMode:
-    """What to do in place of one run."""
+    """Modes that replace a single run."""
 
     watch: Annotated[bool, Option("--watch", help="Index again at each change.")] = False
     check: Annotated[bool, Option("--check", help="Check the index; exit 1 if damaged.")] = False
@@ -86,7 +86,7 @@ def index(
 
     def run() -> IndexReport:
         report = index_documents(paths or [], settings, depth=depth, verbose=bool(verbose), **making.given())
-        # a change of what is not read is nothing to tell
+        # changes of files that are not read are not reported
         if not mode.watch or report.changed or report.failed:
             _print_report(report, verbose=bool(verbose), as_json=as_json)
         return report
@@ -106,7 +106,7 @@ def _print_report(report: IndexReport, *, verbose: bool, as_json: bool) -> None:
 
 
 def _folder_of(settings: dict[str, Any]) -> Path | None:
-    """Return the folder of the index; None where it lies in a bucket."""
+    """Return the folder of the index; None if it is in a bucket."""
     from adaptive_rag.context import make_context
     from adaptive_rag.index.location import open_location
 

@@ -20,7 +20,7 @@ def info(index: options.Index = None, as_json: options.Json = False) -> None:
     try:
         routing, shown = routing_in_force(), format_routing()
     except ConfigurationError as error:
-        # What an index holds can be shown all the same.
+        # The content of the index can be shown anyway.
         routing, shown = {"routing": "not usable", "why": str(error)}, f"not usable: {error}"
     facts["routing"] = routing if as_json else shown
     if as_json:
@@ -40,7 +40,7 @@ def info(index: options.Index = None, as_json: options.Json = False) -> None:
 
 
 def _shown(name: str, value: Any) -> str:
-    """Return a fact as a person reads it."""
+    """Format a fact for display."""
     if name == "updated":
         return datetime.fromtimestamp(value).astimezone().isoformat(" ", "seconds")
     if name == "bytes":

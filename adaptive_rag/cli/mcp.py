@@ -1,4 +1,4 @@
-"""`adaptive-rag mcp`: the documents of an index for an agent's program, over standard input and output."""
+"""`adaptive-rag mcp`: gives an agent the documents of an index, over standard input and output."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def mcp(
 
 
 class _LocalReader:
-    """Whoever sits at this machine, and one index."""
+    """The user of this machine, and one index."""
 
     def __init__(self, given: dict[str, Any], about: str) -> None:
         from adaptive_rag.errors import import_extra
@@ -43,11 +43,11 @@ class _LocalReader:
         self.id = context.user_id
         self.answering = Answering(server, given)
         self._about, self._uri = about, str(context.index)
-        # What is wrong with the index shows now, where a person reads it, and not at the first question.
+        # Faults of the index are reported now, when a person reads them, and not at the first question.
         source_of(context)
 
     def collections(self, limit: int, offset: int) -> Collections:
-        """List the index."""
+        """List the index as the only collection."""
         from adaptive_rag.index.sources import list_sources
         from adaptive_rag.server.mcp_tools import CollectionListed, Collections
 
@@ -57,7 +57,7 @@ class _LocalReader:
         return Collections(collections=[own][offset : offset + limit], total=1)
 
     def open(self, collection: str) -> Shelf:
-        """Return the index; it has one name."""
+        """Return the index by its only name."""
         from adaptive_rag.server.mcp_tools import Shelf
         from adaptive_rag.server.problems import not_found
 
@@ -66,4 +66,4 @@ class _LocalReader:
         return Shelf(NAME, self._uri)
 
     def count(self) -> None:
-        """Let whoever sits here ask as often as they like."""
+        """Do nothing: the user of this machine has no rate limit."""

@@ -1,4 +1,4 @@
-"""`adaptive-rag move-aside`: documents that the server's database does not know, out of the server's way."""
+"""`adaptive-rag move-aside`: moves documents that the server's database does not know to another folder."""
 
 from __future__ import annotations
 

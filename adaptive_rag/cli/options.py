@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from adaptive_rag.server.settings import ServerSettings
 
 ENV_FILE = ".env"
-# as in adaptive_rag.context, which a command without such a file need not load
+# the same as in adaptive_rag.context, which a command without such a file need not import
 CONFIG_FILE = "adaptive-rag.toml"
 MODEL = "ADAPTIVE_RAG_MODEL"
 
@@ -62,7 +62,7 @@ Verbose = Annotated[
 
 @dataclass(frozen=True, kw_only=True)
 class AskOptions:
-    """Of what, by whom and under which settings something is asked, and how it is shown."""
+    """Options of commands that ask: the index, the user's context, the settings, and the display."""
 
     index: Index = None
     context: UserContext = ""
@@ -85,7 +85,7 @@ class AskOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class ReadOptions(AskOptions):
-    """The same, and how much is read for an answer."""
+    """`AskOptions`, and how much is read for an answer."""
 
     profile: Annotated[
         str | None, Option("--profile", help="conservative, balanced or aggressive", metavar="NAME")
@@ -97,7 +97,7 @@ class ReadOptions(AskOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class RouteOptions(ReadOptions):
-    """The same, and by which strategy."""
+    """`ReadOptions`, and the strategy."""
 
     route: Annotated[
         str | None, Option("--route", "-r", help=f"Strategy: {', '.join(NAMES)}.", metavar="NAME")
@@ -105,7 +105,7 @@ class RouteOptions(ReadOptions):
 
 
 def gathered(command: Callable[..., None]) -> Callable[..., None]:
-    """Let a command take options gathered in frozen objects: each field of one is an option of its own."""
+    """Let a command take groups of options as frozen dataclasses; each field becomes an option."""
     hints = get_type_hints(command, include_extras=True)
     groups, parameters = dict[str, tuple[Any, list[str]]](), list[Parameter]()
     for name, parameter in signature(command).parameters.items():
@@ -133,9 +133,9 @@ def gathered(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def load_env_file() -> None:
-    """Take variables from the file .env of the working directory; those that are set already stand.
+    """Load variables from the file .env of the working directory; variables already set keep their values.
 
-    One that sets more than settings of this machine is taken once its user has said so.
+    A file that sets more than settings of this machine is loaded only after the user has allowed it.
 
     Raises:
         ConfigurationError: the file cannot be read.
@@ -155,7 +155,7 @@ def load_env_file() -> None:
 
 
 def ask_for_config_file() -> None:
-    """Ask once whether a config file of the working directory may name other machines, where it does.
+    """Ask once whether the config file of the working directory may name other machines, if it does.
 
     Without a terminal, or with a file that cannot be read, the settings raise the error later.
     """
@@ -170,7 +170,7 @@ def ask_for_config_file() -> None:
 
 
 def may_use(file: Path, found: Sequence[str], what: str) -> bool:
-    """Tell whether a file may be used for what was found in it, after asking once where somebody is there."""
+    """Tell whether a file may be used despite what was found in it; ask the user once, if possible."""
     from adaptive_rag.cli.output import print_note
     from adaptive_rag.context.trusted import HOW, is_trusted, said_of, say
     from adaptive_rag.text.visible import escape_hidden
@@ -222,7 +222,7 @@ def server_settings(**named: Any) -> ServerSettings:
     """Read the web server's settings, with those that were given by name.
 
     Raises:
-        ConfigurationError: one of them cannot be used, wherever it stands.
+        ConfigurationError: a setting cannot be used, wherever it comes from.
         MissingExtraError: the extra `server` is not installed.
     """
     from adaptive_rag.errors import import_extra

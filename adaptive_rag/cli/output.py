@@ -1,4 +1,4 @@
-"""Where the commands write: answers to standard output, everything else to standard error."""
+"""Output of the commands: answers go to standard output, everything else to standard error."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ MEASURE = 96
 
 
 class _Terminal(Console):
-    """Writes what is visible of a text, without the known secrets; Rich's markup in it stays text."""
+    """Prints only visible characters, without known secrets; Rich's markup in a text stays text."""
 
     def on_broken_pipe(self) -> None:
-        # Rich would exit 1 here; `reporting_errors` knows that this is no error.
+        # Rich would exit 1 here; `reporting_errors` does not treat this as an error.
         raise BrokenPipeError
 
     def render_str(self, text: str, **options: Any) -> Text:
@@ -66,21 +66,21 @@ def stderr() -> Console:
 
 
 def _visible(part: Part) -> Part:
-    # Before Rich makes a Text of it, which takes some control characters away and leaves the others.
+    # Cleaned before Rich makes a Text of it, which would remove only some control characters.
     if isinstance(part, Text):
         return part
     return visible(part) if isinstance(part, str) else (visible(part[0]), part[1])
 
 
 def _assemble(*parts: Part, style: str = "") -> Text:
-    """Join the parts of a text and clean it while it is whole: wrapping it may part what belongs together."""
+    """Join the parts of a text and clean it before wrapping, which may split what has to be removed."""
     text = Text.assemble(*map(_visible, parts), style=style)
     shown = visible(redact_known(text.plain))
     return text if shown == text.plain else Text(shown, style=style)
 
 
 def print_line(*parts: Part, style: str = "") -> None:
-    """Print one line of an answer; the terminal alone wraps it."""
+    """Print one line of an answer; only the terminal wraps it."""
     stdout().print(_assemble(*parts, style=style), soft_wrap=True)
 
 
@@ -90,7 +90,7 @@ def print_note(*parts: Part) -> None:
 
 
 def print_block(*parts: Part, style: str = "", indent: int = 2, hanging: int = 0) -> None:
-    """Print a text wrapped to a readable measure, without blanks at the ends of its lines."""
+    """Print a text wrapped to a readable width, without trailing blanks."""
     console = stdout()
     width = max(20, min(console.width, MEASURE) - indent - hanging)
     for number, line in enumerate(_assemble(*parts, style=style).wrap(console, width)):
@@ -99,7 +99,7 @@ def print_block(*parts: Part, style: str = "", indent: int = 2, hanging: int = 0
 
 
 def print_fact(label: Sequence[Part], *parts: Part, style: str = "") -> None:
-    """Print a text behind its label; the lines after the first stand below the first one's text."""
+    """Print a text after its label; further lines are aligned with the text of the first."""
     console, shown = stdout(), _assemble(*label)
     width = max(20, min(console.width, MEASURE) - shown.cell_len)
     for line in _assemble(*parts, style=style).wrap(console, width):
@@ -109,16 +109,16 @@ def print_fact(label: Sequence[Part], *parts: Part, style: str = "") -> None:
 
 
 def print_json(value: Any) -> None:
-    """Write one JSON value, and nothing else, to standard output; what is hidden in it is escaped."""
+    """Write one JSON value, and nothing else, to standard output; hidden characters are escaped."""
     value = redact_known_all(value)
     text = json.dumps(value, ensure_ascii=False, default=_as_json)
-    # A line separator is drawn as a new line by some terminals.
+    # Some terminals draw a line separator as a new line.
     hidden = {character for character in set(text) if is_hidden(character) or character in "\u2028\u2029"}
     text = text.translate({ord(character): json.dumps(character)[1:-1] for character in hidden})
     try:
         text.encode(sys.stdout.encoding or "utf-8")
     except UnicodeEncodeError:
-        # A file name that is no text, or a terminal that knows few letters: \u escapes say the same.
+        # A file name that is not valid text, or a terminal with few characters: write \u escapes instead.
         text = json.dumps(value, default=_as_json)
     sys.stdout.write(text + "\n")
     sys.stdout.flush()
@@ -130,12 +130,12 @@ def _as_json(value: Any) -> Any:
 
 
 def print_plain(text: str) -> None:
-    """Write a text for a file or a pipe as it is, without what is hidden in it."""
+    """Write a text for a file or a pipe as it is, without hidden characters."""
     echo(visible(redact_known(text)), nl=False)
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[Part]], *, wrap: bool = True) -> None:
-    """Print rows below the names of their columns; where no column has a name, rows alone."""
+    """Print rows below the names of their columns; only the rows if no column has a name."""
     table = Table(box=None, padding=(0, 2), show_header=any(columns), header_style="bold")
     for column in columns:
         table.add_column(column, overflow="fold" if wrap else "ellipsis", no_wrap=not wrap)
@@ -150,21 +150,21 @@ def count_of(number: int, what: str) -> str:
 
 
 def snippet(text: str, source: str, length: int) -> str:
-    """Put a passage on one line, without the signs of headings, bold words and links, and cut it."""
+    """Put a passage on one line, without the signs of headings, bold words and links, and shorten it."""
     is_markdown = source.lower().endswith((".md", ".markdown"))
     return shorten(links_as_words(without_emphasis(text)) if is_markdown else text, length)
 
 
 def shorten(text: str, length: int) -> str:
-    """Put a text on one line, and cut it where it is longer."""
+    """Put a text on one line, and cut it to a length."""
     text = " ".join(text.split())
     return text if len(text) <= length else text[: length - 1].rstrip() + "…"
 
 
 def short_source(source: str) -> str:
-    """Name an absolute path as it is reached from the working directory, unless the whole path is shorter.
+    """Return an absolute path relative to the working directory, unless the absolute one is shorter.
 
-    The sample documents, which lie deep in this package, go by their names. Any name is one line.
+    The sample documents, which are deep in this package, are shown by name. Every name is one line.
     """
     return escape_hidden(_reached_from_here(source))
 
@@ -182,10 +182,10 @@ def _reached_from_here(source: str) -> str:
 
 
 def named_briefly(passages: Sequence[PassageT], context: Context, *, paths: bool = False) -> list[PassageT]:
-    """Return citations or passages whose documents have the shortest names that tell them apart.
+    """Return citations or passages with the shortest distinct names of their documents.
 
-    With `paths` they are named as their files are reached from here: an index names a file as it was reached
-    from where it was indexed first.
+    With `paths`, they have the paths of their files from the working directory: an index names a file by
+    its path from where it was indexed first.
     """
     from adaptive_rag.index.index import source_of
     from adaptive_rag.source import KnowsFiles
@@ -202,7 +202,7 @@ def named_briefly(passages: Sequence[PassageT], context: Context, *, paths: bool
 
 
 def shortest_names(sources: Iterable[str]) -> dict[str, str]:
-    """Return for each source as much of the end of its path as tells it apart; of the web, its address."""
+    """Return, for each source, the shortest end of its path that is distinct; for a web page, its address."""
     parts = {source: source.replace(os.sep, "/").split("/") for source in sources}
 
     def ends_alone(source: str, length: int) -> bool:
@@ -218,14 +218,14 @@ def shortest_names(sources: Iterable[str]) -> dict[str, str]:
 
 
 def place_of(source: str, *places: Place) -> str:
-    """Name a place as a reader looks it up; several differ in nothing but their lines."""
+    """Format a document and a place in it; several places may differ only in their lines."""
     return ", ".join(filter(None, (short_source(source), format_place(*places))))
 
 
 def reporting_errors(command: CommandT) -> CommandT:
-    """Report an error of ours as one message and exit 1. A bug keeps its traceback.
+    """Report one of our errors as one message and exit 1; a bug keeps its traceback.
 
-    Where the command was called with `--verbose`, what the steps log is shown on standard error.
+    If the command was called with `--verbose`, the log of the steps is shown on standard error.
     """
 
     @functools.wraps(command)
@@ -242,7 +242,7 @@ def reporting_errors(command: CommandT) -> CommandT:
             print_note(" ".join(["Interrupted.", *getattr(error, "__notes__", [])]))
             raise Exit(130) from None
         except BrokenPipeError:
-            # The reader (head, less) went away; a second error at interpreter exit would help nobody.
+            # The reader (head, less) is gone; this avoids a second error at the exit of the interpreter.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise Exit(0) from None
 
@@ -270,7 +270,7 @@ def _own_warnings_in_plain_lines() -> Iterator[None]:
 
 
 class _LogLines(logging.Handler):
-    """Prints what is logged between the lines of a progress bar, where there is one."""
+    """Prints log records on standard error, between the lines of a progress bar if there is one."""
 
     def emit(self, record: logging.LogRecord) -> None:
         print_note((f"{record.name} ", "dim"), redact(self.format(record)))
@@ -278,7 +278,7 @@ class _LogLines(logging.Handler):
 
 @contextmanager
 def _log_on_stderr(verbose: int) -> Iterator[None]:
-    """Show the log of the steps while a command runs: nothing, a line a step, or the scores too."""
+    """Show the log of the steps while a command runs: nothing, one line per step, or the scores too."""
     keep_failures()
     if not verbose:
         yield

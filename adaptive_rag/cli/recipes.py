@@ -30,11 +30,11 @@ def recipes(as_json: options.Json = False) -> None:
 
 
 def format_calls(recipe: Recipe) -> str:
-    """Say how many chat calls a question of each type plans."""
+    """Return the number of chat calls that are planned for a question of each type."""
     if len(set(recipe.calls.values())) == 1:
         calls = f"{next(iter(recipe.calls.values()))} for every question"
     else:
         calls = ", ".join(f"{name} {count}" for name, count in recipe.calls.items())
-    # A recipe that reads by its window has no k.
+    # A recipe with a window has no k.
     at = f" at k = {recipe.settings['k']}" if "k" in recipe.settings else ""
     return f"Chat calls{at}: {calls}."

@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from adaptive_rag.analysis.explain import Reason, WhyNot
     from adaptive_rag.state import QueryAnalysis, QueryType, Turn
 
-# What `--file --json` prints of each question, beside its text.
+# The fields that `--file --json` prints for each question, besides its text.
 LINE_KEYS = (
     "type", "probabilities", "confidence", "intent", "complexity", "decided_by", "alternatives", "reason",
 )  # fmt: skip
 BAR_WIDTH = 24
-# Columns of a terminal that has room for whole bars.
+# Width of a terminal that has room for full bars.
 WIDE = 80
 BATCH = 64
 
@@ -122,7 +122,7 @@ def _analyse(
     histories: Sequence[Sequence[Turn]],
     terms: Ontology | None,
 ) -> list[QueryAnalysis]:
-    """Analyse questions; when one counts as unsure, the environment and the config file say."""
+    """Analyse questions, with the thresholds for unsure ones from the environment and the config file."""
     from adaptive_rag.analysis import analyse_batch
     from adaptive_rag.context import make_context
 
@@ -174,10 +174,10 @@ def _forget(as_json: bool) -> None:
 
 
 def routing_in_force() -> dict[str, Any]:
-    """Return which routing is used, and where it was learned, from how many questions and when.
+    """Return which routing is used and, if it was learned, from how many questions, when, and its file.
 
     Raises:
-        ConfigurationError: the file of what was learned cannot be used.
+        ConfigurationError: the file with the learned routing cannot be used.
     """
     from adaptive_rag.analysis import router
 
@@ -190,7 +190,7 @@ def routing_in_force() -> dict[str, Any]:
 
 
 def format_routing() -> str:
-    """Say which routing is used."""
+    """Describe which routing is used."""
     found = routing_in_force()
     if found["routing"] == "shipped":
         return "as shipped"
@@ -199,7 +199,7 @@ def format_routing() -> str:
 
 
 def _print_types(answer: QueryAnalysis, reasons: dict[QueryType, list[Reason]]) -> None:
-    """Print each type with its probability as a bar, and with what spoke for it."""
+    """Print each type with its probability as a bar, and with the reasons for it."""
     rows, full = [], BAR_WIDTH if stdout().width >= WIDE else BAR_WIDTH // 3
     for name in sorted(reasons, key=lambda name: -answer["probabilities"][name]):
         probability = answer["probabilities"][name]

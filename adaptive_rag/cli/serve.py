@@ -1,4 +1,4 @@
-"""`adaptive-rag serve`: the same answers over HTTP, for a browser, for programs and for a team."""
+"""`adaptive-rag serve`: answers over HTTP, for browsers, for programs and for a team."""
 
 from __future__ import annotations
 
@@ -79,12 +79,12 @@ def _announce(server: ServerSettings, place: socket, *, demo: bool, browser: boo
     print_note(f"Adaptive RAG answers at {address} (Ctrl-C stops it); open it in a browser")
     print_note(f"Programs: {address}/api/v1, described at {address}/api/openapi.json")
     if demo and browser and is_loopback(server.host) and _has_desktop():
-        # Some browsers are waited for, and they wait for the server.
+        # In a thread, because `open` may wait for the browser, which waits for the server.
         Thread(target=webbrowser.open, args=(address,), daemon=True).start()
 
 
 def _has_desktop() -> bool:
-    """Tell whether a person sits here at a screen: without one, a browser of text would take the terminal."""
+    """Tell whether there is a screen here; without one, a text browser would take over the terminal."""
     has_screen = sys.platform in ("darwin", "win32") or bool(
         {"DISPLAY", "WAYLAND_DISPLAY"} & os.environ.keys()
     )

@@ -1,4 +1,4 @@
-"""What several commands do: ask the graph, and index with a progress bar."""
+"""What several commands share: asking the graph, and indexing with a progress bar."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from adaptive_rag.runnable import AdaptiveRAG
     from adaptive_rag.state import OutputState
 
-# What a reader sees while a step runs.
+# The text that is shown while a step runs.
 DOING = {
     "classify": "reading the question",
     "enhance": "sharpening the query",
@@ -37,9 +37,9 @@ DOING = {
 }
 # Characters of a draft that are shown, from its end.
 DRAFT_SHOWN = 240
-# Characters of the address that is fetched.
+# Characters that are shown of the address that is being fetched.
 ADDRESS_SHOWN = 40
-# Of a run by Ray: how many nodes are named, and the characters of a name.
+# For a run by Ray: how many nodes are named, and the characters of a name.
 NODES_SHOWN, NAME_SHOWN = 4, 24
 
 
@@ -67,7 +67,7 @@ def answer_live(
     """Ask, print the answer and return the output.
 
     Meanwhile standard error shows the step that runs, and the end of the draft that a model is writing. The
-    draft is no answer yet: it is wiped away, and what holds after its check is printed.
+    draft is not checked yet: it is erased, and the checked answer is printed.
     """
     from langchain_core.messages import AIMessageChunk
 
@@ -93,14 +93,14 @@ def answer_live(
 
 
 def _format_draft(draft: str) -> Text:
-    """Show the end of a draft, in a line or a few; no escape sequence of it reaches the terminal."""
+    """Format the end of a draft for a few lines of the terminal, without escape sequences."""
     shown = " ".join(visible(draft[-2 * DRAFT_SHOWN :]).split())[-DRAFT_SHOWN:]
     return Text.assemble("writing  ", (shown, "dim italic"))
 
 
 @contextmanager
 def showing_progress(what: str) -> Iterator[tuple[Callable[[Progress], None], Callable[[str], None]]]:
-    """Show the progress of a run on standard error; give what it tells its progress and its waiting."""
+    """Show the progress of a run on standard error; yield its callbacks for progress and for messages."""
     from rich.progress import BarColumn, SpinnerColumn, TextColumn
     from rich.progress import Progress as Bar
 
@@ -127,7 +127,7 @@ def index_documents(
 ) -> IndexReport:
     """Bring the index up to date with paths and web addresses, and show the progress on standard error.
 
-    What was skipped is named there too: each file, where it is `verbose`, else each reason.
+    Skipped files are reported there too: each file if `verbose`, else each reason.
     """
     from adaptive_rag.context import make_context
     from adaptive_rag.index import Index
@@ -150,7 +150,7 @@ def index_documents(
 
 
 def narrow_index(docs: Sequence[Path] | None, settings: dict[str, Any]) -> dict[str, Any]:
-    """Index the documents where they are new, and return the settings that search them alone."""
+    """Index the documents that are new; return settings that search only the given documents."""
     from adaptive_rag.context import make_context
     from adaptive_rag.index.index import narrow_to
 
@@ -162,7 +162,7 @@ def narrow_index(docs: Sequence[Path] | None, settings: dict[str, Any]) -> dict[
 
 
 def format_progress(progress: Progress) -> str:
-    """Say how many chunks are done, how fast, and how long it will take; or which pages are fetched."""
+    """Describe how many chunks are done, the rate and the time left; or which pages are fetched."""
     if fetching := progress.fetching:
         pages = f"{count_of(fetching.fetched, 'page')} fetched, {fetching.waiting:,} waiting"
         return f"{pages} · {fetching.bytes / 1e6:,.1f} MB · {shorten(fetching.address, ADDRESS_SHOWN)}"
@@ -179,7 +179,7 @@ def format_progress(progress: Progress) -> str:
 
 
 def format_report(report: IndexReport) -> str:
-    """Say in a line what an indexing run did."""
+    """Describe in one line what an indexing run did."""
     counts = {what: getattr(report, what) for what in ("added", "updated", "moved", "removed", "unchanged")}
     counts |= {"not readable": len(report.failed), "of a kind that is not read": len(report.unknown)}
     done = ", ".join(f"{count:,} {what}" for what, count in counts.items() if count)

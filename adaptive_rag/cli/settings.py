@@ -56,7 +56,7 @@ def settings(
 
 
 def _trust_files() -> None:
-    """Keep that the files of the working directory, as they are now, may set what they set."""
+    """Record that the files of the working directory are trusted as they are now."""
     from adaptive_rag.context.trusted import say
     from adaptive_rag.errors import InputError
 
@@ -69,7 +69,7 @@ def _trust_files() -> None:
 
 
 def _describe(default: str, values: str, description: str) -> str:
-    """Return what a setting does, what it takes and what it is by default."""
+    """Return a setting's description with its values and its default."""
     shown = f"{description} Values: {values}." if values else description
     return f"{shown} Default: {default}." if default else shown
 
@@ -124,7 +124,7 @@ def _sections() -> list[tuple[str, list[tuple[str, str, str, str]]]]:
 def _row(name: str, field: FieldInfo) -> tuple[str, str, str, str]:
     default = field.get_default(call_default_factory=True)
     if isinstance(default, frozenset):
-        # In the order in which the names stand in the code, where it names them.
+        # In the order of the names in the code, if it lists them.
         names = _names(field.annotation)
         default = ",".join(sorted(default, key=names.index if names else None))
     shown = str(default) if default or isinstance(default, int | float) else ""
@@ -132,7 +132,7 @@ def _row(name: str, field: FieldInfo) -> tuple[str, str, str, str]:
 
 
 def _values(field: FieldInfo) -> str:
-    """Return the names that a setting takes, or its bounds."""
+    """Return the names that a setting accepts, or its bounds."""
     if found := _names(field.annotation):
         return ", ".join(found)
     signs = {"ge": "at least", "gt": "above", "le": "at most", "lt": "below"}

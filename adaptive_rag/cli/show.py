@@ -48,10 +48,10 @@ def show(
 
 
 def _read_span(text: str) -> tuple[int, int]:
-    """Return the start and the end that are asked for.
+    """Parse the start and the end of a span.
 
     Raises:
-        InputError: the text is no span.
+        InputError: the text is not a span.
     """
     from adaptive_rag.errors import InputError
 
@@ -66,10 +66,10 @@ def _heading(source: str, chunk: Chunk, start: int, end: int) -> str:
 
 
 def _show_span(source: str, chunks: Sequence[Chunk], start: int, end: int, *, as_json: bool) -> None:
-    """Print a span between what stands before and after it, below the place that it is in.
+    """Print a span with the text before and after it, below its place.
 
     Raises:
-        InputError: it lies outside the text.
+        InputError: the span is outside the text.
     """
     from adaptive_rag.errors import InputError
     from adaptive_rag.index.sources import join_chunks

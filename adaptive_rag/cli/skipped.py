@@ -1,4 +1,4 @@
-"""Tells after indexing, in a few lines, what was skipped and what to know of what was read."""
+"""Messages after indexing: which files were skipped, and notes on those that were read."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from adaptive_rag.ingest.conversions import how_to_convert, readable_suffix
 if TYPE_CHECKING:
     from adaptive_rag.index import IndexReport
 
-# Of files with one reason as many have a line of their own; of more, as many are named in one line.
+# Up to this many files with one reason have a line each; of more, this many are named in one line.
 NAMED = 3
 KINDS_NAMED = 8
-# Old kinds, and those that the programs which wrote them save today.
+# The install command in a reason or a note.
 _INSTALL = re.compile(r"pip install '[^']+'")
 
 
 def print_skipped(report: IndexReport, *, verbose: bool) -> None:
-    """Say on standard error which files were skipped and why: each reason once, unless `verbose`."""
+    """Print on standard error which files were skipped and why: each reason once, unless `verbose`."""
 
     def tell(text: str) -> None:
         print_note(("Skipped:", "yellow"), f" {text}")
@@ -36,7 +36,7 @@ def print_skipped(report: IndexReport, *, verbose: bool) -> None:
 
 
 def print_notes(report: IndexReport, *, verbose: bool) -> None:
-    """Say on standard output what to know of what was read: each note once, unless `verbose`."""
+    """Print on standard output the notes on what was read: each note once, unless `verbose`."""
     notes = [(note.source, note.text) for note in report.notes]
     lacking = "were read in part; to have the rest read:"
     _tell(lambda text: print_line(f"Note: {text}"), notes, "{}: {}", lacking, verbose=verbose)
@@ -50,9 +50,9 @@ def _tell(
     *,
     verbose: bool,
 ) -> bool:
-    """Tell what is said of sources, together where it is the same; return whether some are not named.
+    """Print what is said about sources, equal messages together; return whether some sources are not named.
 
-    Whatever else is said of them, the same is what one command would install.
+    Messages that name the same install command count as equal.
     """
     groups: dict[str, list[tuple[str, str]]] = {}
     for source, text in said:
@@ -72,7 +72,7 @@ def _tell(
 
 
 def _tell_unknown(tell: Callable[[str], None], sources: Sequence[str], *, verbose: bool) -> bool:
-    """Tell which files no loader reads, by their kinds where they are many; return whether that is so."""
+    """Print which files no loader reads, by their types if there are many; return whether by types."""
     kinds = Counter(PurePath(source).suffix.lower() for source in sources)
     if verbose or len(sources) <= NAMED:
         for source in sources:

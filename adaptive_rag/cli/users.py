@@ -196,7 +196,7 @@ def revoke(
 
 @contextmanager
 def _database(data: Path | None) -> Iterator[Session]:
-    """Open the server's database; what the block changes is kept where it does not fail."""
+    """Open the server's database; commit the changes of the block unless it fails."""
     settings = options.server_settings(data=data)
     from sqlalchemy.orm import Session
 
@@ -215,7 +215,7 @@ def _user(db: Session, name: str) -> User:
     """Return a user by name.
 
     Raises:
-        InputError: there is none.
+        InputError: there is no such user.
     """
     from adaptive_rag.server.accounts import find_user
 

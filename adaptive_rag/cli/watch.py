@@ -18,10 +18,10 @@ POLL_MS = 500
 def watch_folders(folders: Sequence[Path], index: Path | None, run: Callable[[], object]) -> None:
     """Run at once, and again after each change below the folders, until Ctrl-C.
 
-    What goes wrong in a later run is told, and the watch goes on. Changes in the `index` folder do not count.
+    An error in a later run is printed, and the watch goes on. Changes in the `index` folder are ignored.
 
     Raises:
-        ConfigurationError: a path is no folder.
+        ConfigurationError: a path is not a folder.
         MissingExtraError: the package that watches folders is not installed.
     """
     from adaptive_rag.errors import AdaptiveRAGError, ConfigurationError, import_extra
@@ -36,7 +36,7 @@ def watch_folders(folders: Sequence[Path], index: Path | None, run: Callable[[],
         watch_filter=_Wanted(roots, os.path.realpath(index) if index else None),
         step=QUIET_MS,
         debounce=MOST_MS,
-        # the first one comes as soon as the watch has begun: what changes during the first run is not missed
+        # the first result comes as soon as the watch has begun, so no change during the first run is missed
         rust_timeout=POLL_MS,
         yield_on_timeout=True,
     )
@@ -51,19 +51,19 @@ def watch_folders(folders: Sequence[Path], index: Path | None, run: Callable[[],
             except AdaptiveRAGError as error:
                 print_note(("Error: ", "bold red"), redact(str(error)))
     except KeyboardInterrupt as error:
-        # also in the middle of a run, which says then what of it is kept
+        # also in the middle of a run, whose notes say what of it is kept
         print_note(" ".join(["The watch has ended.", *getattr(error, "__notes__", [])]))
 
 
 class _Wanted:
-    """Tells of what changed whether the folders have to be indexed again for it."""
+    """Filter that tells whether a change makes it necessary to index the folders again."""
 
     def __init__(self, roots: Sequence[str], index: str | None) -> None:
         self._roots = roots
         self._index = index
 
     def __call__(self, change: object, path: str) -> bool:
-        """Leave out the index, and what is hidden but for a .gitignore."""
+        """Ignore the index, and hidden files except .gitignore."""
         if self._index is not None and Path(path).is_relative_to(self._index):
             return False
         inner = [Path(path).relative_to(root) for root in self._roots if Path(path).is_relative_to(root)]

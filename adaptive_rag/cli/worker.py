@@ -1,4 +1,4 @@
-"""`adaptive-rag worker`: index what is uploaded to a server, in a process of its own."""
+"""`adaptive-rag worker`: index what is uploaded to a server, in a separate process."""
 
 from __future__ import annotations
 

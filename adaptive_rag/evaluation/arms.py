@@ -1,4 +1,4 @@
-"""What is compared: each arm answers a question its own way, over one shared index."""
+"""The arms that are compared: each answers a question its own way, over one shared index."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ class Bench:
     """What all arms share: the index, the graph, and the settings of the run."""
 
     source: ChunkSource
-    # ends with the documents, or with an answer where `answering` is given
+    # ends with the documents, or with an answer if `answering` is given
     graph: Runnable[Any, Any]
     # answers from documents that an arm found itself; None measures rankings only
     answering: Runnable[Any, Any] | None = None
     k: int = 10
     seed: int = 0
     settings: dict[str, Any] = field(default_factory=dict)
-    # what a chat model once wrote, by question; None where the settings' own model is asked
+    # recorded replies of a chat model, by question; None if the settings' own model is asked
     replies: Replies | None = None
 
     def context(self, question: Question, own: Mapping[str, Any] | None = None) -> Context:
@@ -62,7 +62,7 @@ class Bench:
 
 @dataclass(frozen=True)
 class Result:
-    """What one arm made of one question."""
+    """The result of one arm for one question."""
 
     documents: list[Candidate]
     ms: float
@@ -73,7 +73,7 @@ class Result:
     abstained: bool = False
 
     def cost(self) -> Cost:
-        """Return what the question took, summed over the steps of the graph."""
+        """Return the cost of the question, summed over the steps of the graph."""
         return Cost(
             model_calls=sum(step.get("calls", 0) for step in self.trace),
             rounds=sum(step.get("rounds", 0) for step in self.trace),
@@ -88,9 +88,9 @@ class Arm:
 
     what: str
     run: Callable[[Question, Bench], Result]
-    # True where the arm reads the question's label, which no real caller has.
+    # True if the arm reads the question's label, which no real caller has.
     sees_label: bool = False
-    # True where it ranks as `adaptive` does, and only its answers may differ.
+    # True if it ranks as `adaptive` does, and only its answers may differ.
     of_answers: bool = False
 
 
@@ -124,7 +124,7 @@ def _by_tfidf(question: Question, bench: Bench) -> Result:
 
 @cached(LRUCache(1), key=lambda source, k: (id(source), k), condition=threading.Condition())
 def _tfidf_retriever(source: ChunkSource, k: int) -> tuple[ChunkSource, BaseRetriever]:
-    """Return the retriever over all chunks, and the source, which keeps its id while it is held."""
+    """Return the retriever over all chunks, and the source: while it is cached, its id is not reused."""
     if not isinstance(source, ListsChunks):
         raise ConfigurationError(f"The arm 'tfidf' needs a source that lists its chunks, got {source!r}.")
     documents = (Document(chunk["text"], metadata={"chunk": chunk}) for chunk in source.chunks())
@@ -132,7 +132,7 @@ def _tfidf_retriever(source: ChunkSource, k: int) -> tuple[ChunkSource, BaseRetr
 
 
 def _answered(question: Question, bench: Bench, documents: list[Candidate], started: float) -> Result:
-    """Return documents that an arm found itself, with an answer where answers are measured."""
+    """Return documents that an arm found itself, with an answer if answers are measured."""
     if bench.answering is None:
         return _result({"trace": []}, documents, started, bench)
     # Plain retrieval knows no types; a factual answer is the plainest.
@@ -152,8 +152,8 @@ def by_words(found: list[Candidate]) -> list[Candidate]:
 
 
 def by_fusion(found: list[Candidate], alpha: float = PLAIN_ALPHA) -> list[Candidate]:
-    """Order by both, min-max scaled and weighted."""
-    # In one order, so that ties fall the same way however the source lists what it found.
+    """Order by the weighted sum of both scores, min-max scaled."""
+    # Sorted first, so that ties do not depend on the order in which the source lists its hits.
     return fuse(sorted(found, key=lambda candidate: candidate["id"]), method="weighted", alpha=alpha)
 
 
@@ -165,7 +165,7 @@ def _graph(
     without: str = "",
     settings: Mapping[str, Any] | None = None,
 ) -> Result:
-    """Ask the graph what a person would ask it."""
+    """Ask the graph as a person would ask it."""
     started = time.perf_counter()
     context = bench.context(question, {**(settings or {}), **({"route": route} if route else {})})
     if without:
@@ -176,7 +176,7 @@ def _graph(
         "history": list(question.history),
     }
     output = bench.graph.invoke(state, context=context)
-    # A ranking is one of chunks, also where the answer was made from passages that join them.
+    # A ranking consists of chunks, even if the answer was made from passages that join them.
     return _result(output, as_ranked(output["documents"]), started, bench)
 
 
@@ -212,14 +212,14 @@ OF_FAQ_HYBRID: dict[str, dict[str, Any]] = {
     "window": {"profile": None, "without": [*recipe_settings("faq-hybrid")["without"], "window"]},
 }
 ALL_STEPS = sorted(get_args(ModelStep))
-# Ways that are off by default, each measured beside the default: what it is, and the settings for it.
+# Variations that are off by default, each measured beside the default: a description and the settings.
 VARIATIONS: dict[str, tuple[str, dict[str, Any]]] = {
     "all-plans": (
         "a chat model's plan in every strategy",
         {"models.steps": ALL_STEPS, "retrieval.rewrites": "always"},
     ),
     "no-plans": ("no chat model before the answer", {"models.steps": ["generate"]}),
-    # `k` of the run would go before both.
+    # `k` of the run would take precedence over both.
     "window": ("the window of a balanced profile, in place of k", {"profile": "balanced", "k": None}),
     "whole-window": (
         "the window of a balanced profile and nothing dropped from it",
@@ -243,7 +243,7 @@ VARIATIONS: dict[str, tuple[str, dict[str, Any]]] = {
         {"retrieval.reranker": "cross-encoder"},
     ),
     "reader": ("the reader over 3k candidates", {"retrieval.reranker": "reader"}),
-    # `k` of the run would go before the recipe's window.
+    # `k` of the run would take precedence over the recipe's window.
     "faq-hybrid": ("the recipe faq-hybrid, its window in place of k", {"recipe": "faq-hybrid", "k": None}),
     **{
         f"faq-hybrid-without-{part}": (
@@ -290,5 +290,5 @@ ARMS: dict[str, Arm] = {
 
 
 def whole_table(*, answers: bool) -> list[str]:
-    """Return the names of all arms; those of answers only where answers are measured."""
+    """Return the names of all arms; those of answers only if answers are measured."""
     return [name for name, arm in ARMS.items() if answers or not arm.of_answers]

@@ -1,4 +1,4 @@
-"""Indexes a data set once: a folder under the cache, named by what it holds and how it was embedded."""
+"""Indexes a data set once, in a folder of the cache that is named by its content and its embedding model."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ WHOLE_PASSAGE = 1_000_000
 
 
 def default_cache() -> Path:
-    """Return the folder for indexes of data sets, where the user's caches lie."""
+    """Return the folder for indexes of data sets, in the user's cache folder."""
     return user_cache_path("adaptive-rag", appauthor=False) / "evaluation"
 
 
@@ -34,14 +34,14 @@ def open_corpus(
     embeddings: str | Embeddings | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> tuple[Index, tuple[str, ...]]:
-    """Open the index of a data set, building it where it is missing or was broken off.
+    """Open the index of a data set; build it if it is missing or incomplete.
 
-    Beside it stand sentences about documents that were not read, or not in full.
+    The second value has notes on documents that were not read, or not in full.
 
     Passages become one chunk each; documents are cut as `adaptive-rag index` does it.
 
     Raises:
-        ConfigurationError: a file stands where the cache should be.
+        ConfigurationError: a file is in the place of the cache.
         IndexingError: no document could be read.
     """
     model = embeddings or MINILM
@@ -62,7 +62,7 @@ def open_corpus(
 
 
 def as_documents(passages: Iterable[Chunk]) -> list[SourceText]:
-    """Return passages as documents that are not cut: what was judged as one is found as one."""
+    """Return passages as documents that are not cut, so that a judged passage is found as one chunk."""
     return [
         SourceText(p["source"], p["text"], _sha256(p["text"]), metadata=p["metadata"], whole=True)
         for p in passages

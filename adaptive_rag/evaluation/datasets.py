@@ -1,4 +1,4 @@
-"""Where an evaluation starts: labelled questions, and the passages or documents they are asked of."""
+"""The data sets of an evaluation: labelled questions, and the passages or documents to search."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ class Question:
     text: str
     user_context: str = ""
     history: tuple[Turn, ...] = ()
-    # for the scorer
+    # for the scorer only
     type: QueryType | None = None
     reference: str | None = None
     has_answer: bool | None = None
     gold: dict[str, int] = field(default_factory=dict)  # passage -> grade
-    quote: str | None = None  # what a relevant chunk holds, where documents are cut by us
+    quote: str | None = None  # text that a relevant chunk contains, if we cut the documents
     aspects: dict[str, tuple[str, ...]] = field(default_factory=dict)  # passage -> aspects
 
 
@@ -53,7 +53,7 @@ class Dataset:
 
 
 def load_dataset(path: str | Path) -> Dataset:
-    """Read a BEIR folder, or a questions file (or a folder holding one) beside its documents.
+    """Read a BEIR folder, or a questions file (or a folder with one) next to its documents.
 
     Raises:
         ConfigurationError: nothing is there, or a file does not have the expected form.
@@ -81,7 +81,7 @@ def limited(dataset: Dataset, limit: int | None, seed: int) -> Dataset:
 
 
 def with_gold(dataset: Dataset, chunks: Iterable[Chunk]) -> Dataset:
-    """Judge the chunks of documents: relevant is what holds the quote of a question."""
+    """Judge the chunks of documents: a chunk that contains a question's quote is relevant."""
     quoted = {q.id: squeeze(q.quote) for q in dataset.questions if q.quote and not q.gold}
     if not quoted:
         return dataset
@@ -146,7 +146,7 @@ def _load_documents(name: str, files: list[Path], folder: Path) -> Dataset:
     if not questions:
         named = ", ".join(map(str, files))
         raise ConfigurationError(f"{named} holds no question; there is nothing to evaluate.")
-    # Documents in a folder of their own keep clear of what else lies beside the questions.
+    # A folder of their own separates the documents from other files beside the questions.
     folder = folder / "documents" if (folder / "documents").is_dir() else folder
     documents = tuple(file.path for file in discover(folder) if not _holds_questions(file.path))
     if not documents:
@@ -192,7 +192,7 @@ def _passage(row: dict[str, Any]) -> Chunk:
 
 
 def _question(row: dict[str, Any], file: Path, **fields: Any) -> Question:
-    """Build a question with what both layouts give in the same form; nothing else of a row is taken over."""
+    """Build a question from the fields that both layouts share; nothing else of a row is used."""
     kind, turns = row.get("type"), row.get("history") or []
     if kind is not None and str(kind).lower() not in QUERY_TYPES:
         raise ConfigurationError(f"{file} has the type {kind!r}; expected one of {', '.join(QUERY_TYPES)}.")
@@ -227,7 +227,7 @@ def _read_unique(file: Path) -> dict[str, dict[str, Any]]:
 def _judgements(
     file: Path, columns: tuple[str, ...], queries: Container[str], passages: Container[str]
 ) -> dict[str, dict[str, list[str]]]:
-    """Return, for each query and passage, what the lines of a file say about the two."""
+    """Return, for each query and passage, the values that a file's lines give for the two."""
     said: dict[str, dict[str, list[str]]] = {}
     header, *rows = [line.split("\t") for line in file.read_text(encoding="utf-8").split("\n")]
     if tuple(header) != columns:

@@ -30,11 +30,11 @@ class Experiment:
     datasets: Sequence[Path]
     out: Path
     settings: RunSettings = field(default_factory=RunSettings)
-    arms: Sequence[str] = MAIN_ARMS  # ("all",) stands for the whole table
-    judge: str | None = None  # a ready comparison, or two or three arms with commas
+    arms: Sequence[str] = MAIN_ARMS  # ("all",) means the whole table
+    judge: str | None = None  # a predefined comparison, or two or three arms with commas
     markdown: Path | None = None
     collect: Path | None = None  # where labelled questions are appended, for learning
-    cache: Path | None = None  # None: where the user's caches lie
+    cache: Path | None = None  # None: in the user's cache folder
     jobs: int = 1
     fresh: bool = False
 
@@ -46,9 +46,9 @@ def evaluate(
     open_bar: OpenBar = no_bar,
     show_index: Callable[[str, Progress], None] = lambda name, progress: None,
 ) -> Report:
-    """Run an experiment, or go on with the run that its folder holds; return what the reports say.
+    """Run an experiment, or resume the run in its folder; return the report.
 
-    `say` is told what was left out or could not be read.
+    `say` is called with notes on what was left out or could not be read.
 
     Raises:
         ConfigurationError: a data set, an arm, a setting or a folder is not usable. All of them are checked
@@ -108,7 +108,7 @@ def _check_collect(file: Path, out: Path) -> None:
 
 
 def _collect(records: Sequence[QuestionRecord], file: Path) -> str:
-    """Append the questions that have a label to a file, and say what came of it."""
+    """Append the questions that have a label to a file, and return a summary."""
     found = append_questions(file, labelled_questions(records))
     known = f"; {found.known} stood there already" if found.known else ""
     disputed = f"; {len(found.disputed)} of them stand there with another type too" if found.disputed else ""
@@ -121,7 +121,7 @@ def _collect(records: Sequence[QuestionRecord], file: Path) -> str:
 def _command(
     datasets: Sequence[Dataset], arms: Sequence[str], settings: RunSettings, markdown: Path | None
 ) -> str:
-    """Return the command that makes the same run, with data sets by name, wherever they lie."""
+    """Return the command that makes the same run, with data sets by name, wherever they are."""
     parts = ["adaptive-rag", "eval", *(dataset.name for dataset in datasets)]
     parts += ["--arms", ",".join(arms), "--k", str(settings.k)]
     parts += ["--limit", str(settings.limit)] if settings.limit else []

@@ -58,7 +58,7 @@ class Verdict(BaseModel):
 
 
 class Judged(TypedDict):
-    """One question's verdicts, folded over all orders."""
+    """One question's verdicts, combined over all orders."""
 
     dataset: str
     id: str
@@ -74,17 +74,17 @@ class JudgeReport(TypedDict):
 
     arms: list[str]
     n: int
-    # type ("all" too) -> arm, and "tie" -> questions on which it was best
+    # type or "all" -> arm or "tie" -> number of questions on which it was best
     wins: dict[str, dict[str, int]]
     means: dict[str, dict[str, float]]  # arm -> criterion, and "overall"
     order_changed_verdict: int
-    failed: int  # questions for which no usable verdict came
+    failed: int  # questions without a usable verdict
     analysis: str
     questions: list[Judged]
 
 
 def comparison(spec: str) -> tuple[str, ...]:
-    """Return the arms of a ready comparison, or those listed with commas.
+    """Return the arms of a predefined comparison, or those listed with commas.
 
     Raises:
         ConfigurationError: it is neither, or not two or three arms.
@@ -141,7 +141,7 @@ def judge_run(
 
 
 def judge_question(model: BaseChatModel, record: QuestionRecord, arms: Sequence[str]) -> Judged | None:
-    """Ask once for each rotation, so that every arm stands in every position; None if a reply is unusable."""
+    """Ask once for each rotation, so that every arm has every position once; None if a reply is unusable."""
     points = {arm: dict.fromkeys(CRITERIA, 0.0) for arm in arms}
     named, reasons = set(), []
     for shift in range(len(arms)):
@@ -177,7 +177,7 @@ def _ask(model: BaseChatModel, prompt: str, letters: set[str]) -> Verdict | None
             if letters - set(verdict.scores) or verdict.best not in {*letters, TIE}:
                 raise ValueError(f"expected scores for {sorted(letters)}, and one of them or 'tie' as best")
             return verdict
-        except ValueError as error:  # that of pydantic is one too
+        except ValueError as error:  # pydantic's error is one too
             wrong = f"Your last reply could not be used: {error}\nReply with the JSON object only."
             asked = f"{prompt}\n\n{wrong}"
     return None
@@ -186,12 +186,12 @@ def _ask(model: BaseChatModel, prompt: str, letters: set[str]) -> Verdict | None
 def _reply(model: BaseChatModel, prompt: str) -> str:
     try:
         return redact_known(model.invoke(prompt).text)
-    except Exception as error:  # every provider raises its own
+    except Exception as error:  # every provider raises its own errors
         raise AdaptiveRAGError(f"The judge failed: {fault_of(error, model).text}") from cause_of(error)
 
 
 def _unfenced(answer: str) -> str:
-    """Break up marks inside an answer, so that it cannot close its own fence."""
+    """Break up the tags inside an answer, so that it cannot close its own fence."""
     return re.sub(r"<(/?)\s*answer", r"‹\1answer", answer, flags=re.IGNORECASE)
 
 

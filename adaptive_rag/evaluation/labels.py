@@ -18,7 +18,7 @@ FILE = "questions.jsonl"
 
 
 class Appended(NamedTuple):
-    """What was written to a file, and what of it stood there before."""
+    """How many questions were written to a file, and how many it held already."""
 
     written: int
     known: int
@@ -41,10 +41,10 @@ def labelled_questions(records: Iterable[QuestionRecord]) -> list[QuestionLine]:
 
 
 def append_questions(file: Path, questions: Iterable[QuestionLine]) -> Appended:
-    """Append labelled questions to a file, each as one whole line; a line that stands there is left out.
+    """Append labelled questions to a file, each as one whole line; lines that it has already are left out.
 
     Raises:
-        ConfigurationError: the file cannot be written, or holds a line that is no labelled question.
+        ConfigurationError: the file cannot be written, or has a line that is not a labelled question.
     """
     from filelock import FileLock
 
@@ -77,7 +77,7 @@ def _append(file: Path, questions: Iterable[QuestionLine]) -> Appended:
     descriptor = os.open(file, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
     try:
         size = os.fstat(descriptor).st_size
-        # An editor may have left the last line without its end.
+        # An editor may have left the last line without a line end.
         torn = (
             bool(size)
             and os.lseek(descriptor, size - 1, os.SEEK_SET) >= 0

@@ -5,8 +5,8 @@ Rankings, over the first k passages:
 - RANKING_METRICS as trec_eval defines them (gain = grade, discount log2(rank + 1)).
 - alpha_ndcg: Clarke et al., "Novelty and diversity in information retrieval evaluation" (SIGIR 2008),
   alpha = 0.5: an aspect's gain halves each time it is met again.
-- aspects: distinct aspects met / min(k, aspects there are).
-- both: 1 where passages of two stances are among the k, else 0. An aspect is written "stance/name".
+- aspects: number of distinct aspects met / min(k, number of all aspects).
+- both: 1 if passages of two stances are among the k, else 0. An aspect is written "stance/name".
 
 Answers, each part between 0 and 1:
 
@@ -15,14 +15,14 @@ Answers, each part between 0 and 1:
 - rouge_l: F-measure of their longest common subsequence of words (Lin, 2004).
 - context_relevance: mean cosine of the question and each document that was read.
 - quoted_aspects, quoted_both: what `aspects` and `both` measure, among the passages that the answer cites.
-- citation_correctness: share of citations whose quote stands in a document that was read and is close in
+- citation_correctness: share of citations whose quote occurs in a document that was read and is close in
   meaning to the answer's sentence that carries the marker; no value for an answer without citations.
 
-quality is their sum weighted by WEIGHTS, an answer without citations counting 0 for the last. To abstain
-scores 0 where there is an answer, and 1 where there is none; to answer where there is none scores 0.
+quality is their sum weighted by WEIGHTS; an answer without citations counts 0 for the last. To abstain
+scores 0 if there is an answer, and 1 if there is none; to answer if there is none scores 0.
 
-abstention_precision and abstention_recall are means over the questions on which an arm abstained, and over
-those known to have no answer; questions of which neither is true have no value.
+abstention_precision is a mean over the questions on which an arm abstained, abstention_recall over those
+known to have no answer; other questions have no value.
 """
 
 from __future__ import annotations
@@ -46,14 +46,14 @@ Scores = dict[str, float]
 Ranking = Sequence[str]
 Embed = Callable[[Sequence[str]], Vectors]
 
-# What ir_measures calls each metric of a ranking (MRR is RR, MAP is AP), in the order of the reports.
+# The name of each ranking metric in ir_measures (MRR is RR, MAP is AP), in the order of the reports.
 RANKING_METRICS: dict[str, str] = {
     "ndcg": "nDCG",
     "recall": "R",
     "mrr": "RR",
     "precision": "P",
 }
-# Where the top of the list matters most, whatever k is asked for.
+# A second cutoff for the top of the list, whatever k is asked for.
 SHORT = 5
 WEIGHTS = {"semantic_similarity": 0.4, "token_f1": 0.2, "context_relevance": 0.2, "citation_correctness": 0.2}
 QUOTED = ("quoted_aspects", "quoted_both")
@@ -72,32 +72,32 @@ def metric_names(k: int) -> tuple[str, ...]:
 
 
 def coverage_names(k: int) -> tuple[str, ...]:
-    """Return those that say how many aspects and stances a ranking covers."""
+    """Return the names of the metrics for the aspects and stances that a ranking covers."""
     return (f"alpha_ndcg@{k}", f"aspects@{k}", *dict.fromkeys((f"both@{SHORT}", f"both@{k}")))
 
 
 def headline(k: int) -> str:
-    """Return the metric that stands for quality where one number must."""
+    """Return the metric that stands for quality if there can be only one number."""
     return f"ndcg@{k}"
 
 
 def ranked_ids(documents: Sequence[Candidate]) -> list[str]:
-    """Return the ids as the data set names its passages, each once."""
+    """Return the ids by which the data set names its passages, each once."""
     return list(dict.fromkeys(str(d["metadata"].get("_id", d["id"])) for d in documents))
 
 
 def score_ranking(question: Question, ranking: Ranking, k: int) -> Scores:
-    """Score the passages that were found for a question; one without judgements has no score.
+    """Score the passages that were found for a question; a question without judgements has no score.
 
     Raises:
-        MissingExtraError: `ir-measures` or, where there are aspects, `pyndeval` is not installed.
+        MissingExtraError: `ir-measures` or, if there are aspects, `pyndeval` is not installed.
     """
     ir = import_extra("ir_measures", extra="eval", purpose="Scoring rankings")
     judged = {getattr(ir, measure) @ k: f"{name}@{k}" for name, measure in RANKING_METRICS.items()}
     grades = [ir.Qrel("", passage, grade) for passage, grade in question.gold.items()]
     covered = {ir.alpha_nDCG @ k: f"alpha_ndcg@{k}"}
     subtopics = [ir.Qrel("", p, 1, aspect) for p, aspects in question.aspects.items() for aspect in aspects]
-    # trec_eval breaks ties by id; falling scores keep our order.
+    # trec_eval breaks ties by id; decreasing scores keep our order.
     found = [ir.ScoredDoc("", passage, -float(rank)) for rank, passage in enumerate(ranking)]
     scores: Scores = {}
     for names, qrels in ((judged, grades), (covered, subtopics)):
@@ -120,7 +120,7 @@ def aspects_at(aspects: Mapping[str, Sequence[str]], ranking: Ranking, k: int) -
 
 
 def both_at(aspects: Mapping[str, Sequence[str]], ranking: Ranking, k: int) -> float:
-    """Return 1.0 where the first k passages hold two stances or more, else 0.0."""
+    """Return 1.0 if the first k passages have two stances or more, else 0.0."""
     return float(len(stances(aspects, ranking[:k])) > 1)
 
 
@@ -131,7 +131,7 @@ def stances(aspects: Mapping[str, Sequence[str]], passages: Iterable[str]) -> se
 
 
 def score_answer(question: Question, result: Result, embed: Embed) -> Scores:
-    """Score one answer; without a reference only what needs none is scored."""
+    """Score one answer; without a reference, only by the metrics that need none."""
     scores: Scores = {}
     if result.abstained and question.has_answer is not None:
         scores["abstention_precision"] = float(not question.has_answer)
@@ -179,7 +179,7 @@ def rouge_l(answer: str, reference: str) -> float:
 
 
 def citation_correctness(result: Result, embed: Embed) -> float:
-    """Return the share of citations that quote what was read and support what they are set to."""
+    """Return the share of citations that quote a document that was read and support their sentence."""
     texts = [squeeze(document["text"]) for document in result.documents]
     claims = _claims(result.answer or "")
     correct = 0
@@ -194,7 +194,7 @@ def citation_correctness(result: Result, embed: Embed) -> float:
 def _claims(answer: str) -> dict[int, str]:
     """Return, for each marker, the sentences that carry it."""
     claims: dict[int, list[str]] = {}
-    # The marker may stand before or after the full stop; glue it to the sentence it follows.
+    # The marker may be before or after the full stop; attach it to the sentence that it follows.
     glued = re.sub(rf"([.!?])((?:\s*{MARKER.pattern})+)", r"\2\1", answer)
     for sentence in _SENTENCE_END.split(glued):
         for marker in find_markers(sentence):

@@ -1,6 +1,6 @@
 """Draws a run's figures with matplotlib, for notebooks, and as SVG for the page.
 
-Every drawing raises MissingExtraError where matplotlib is not installed.
+Every drawing raises MissingExtraError if matplotlib is not installed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ INK, SOFT, RULE, CARD = "#1d1f24", "#5d626c", "#e4e2dd", "#fefefe"
 ACCENT, MUTED, GOOD, BAD = "#4b3fc4", "#9aa0aa", "#1f8a5b", "#c0453a"
 CSS_NAMES = {INK: "ink", SOFT: "soft", RULE: "rule", CARD: "card"}
 CSS_NAMES |= {ACCENT: "accent", MUTED: "muted", GOOD: "good", BAD: "bad"}
-# The subject stands out, the baseline stands back; the rest are told apart by hue, on light and on dark.
+# The subject stands out and the baseline is muted; the others differ in hue, on light and on dark.
 COLOURS = {"standard": MUTED, "bm25": "#c4841d", "fusion": "#2f8fa8", "adaptive": ACCENT}
 COLOURS |= {"oracle": "#2f9e6b", "random": "#c2557a", "costliest": "#8c6d46"}
 HUES = ("#7a8f3c", "#a0569b", "#4f7fc9", "#b5623a", "#5f8f80", "#8d7bb8", "#a99b2f")
@@ -37,7 +37,7 @@ STYLE = Path(__file__).with_name("plots.mplstyle")
 # The same figure gives the same file, and its text stays text.
 SVG = {"svg.fonttype": "none", "svg.hashsalt": "adaptive-rag"}
 NO_METADATA = dict.fromkeys(("Creator", "Date", "Format", "Type"))
-# A tip is shown while the pointer rests on a shape; it travels as the shape's id.
+# A tip is shown while the pointer rests on a shape; it is passed as the shape's id.
 TIP = "tip: "
 BAR, GAP, LETTER = 0.27, 0.35, 0.075  # inches
 QUARTERS = (0, 0.25, 0.5, 0.75, 1)
@@ -59,9 +59,9 @@ def drawn_in_style(draw: Callable[Arguments, Figure]) -> Callable[Arguments, Fig
 
 
 def as_svg(figure: Figure, title: str) -> Any:
-    """Return a figure as SVG markup that stands in a page: in the page's colours, its ids its own.
+    """Return a figure as SVG markup for a page, with the page's colours and with ids of its own.
 
-    `title` is read to those who do not see the figure.
+    `title` is the label for people who cannot see the figure.
     """
     matplotlib = import_extra("matplotlib", extra="eval", purpose="Drawing plots")
     markupsafe = import_extra("markupsafe", extra="eval", purpose="Writing the report")
@@ -165,9 +165,9 @@ def plot_lines(
 
 @drawn_in_style
 def plot_cost(rows: Sequence[SummaryRow], metric: str) -> Figure:
-    """Draw every arm between its cost and its quality, over all questions.
+    """Draw every arm by its cost and its quality, over all questions.
 
-    The cost is chat calls where any were made, else milliseconds. A dashed line joins the arms that no
+    The cost is chat calls if any were made, else milliseconds. A dashed line joins the arms that no
     cheaper arm beats.
     """
     rows = [row for row in rows if row["type"] == ALL and metric in row["metrics"]]
@@ -246,7 +246,7 @@ def plot_confusion(report: RoutingReport) -> Figure:
 
 @drawn_in_style
 def plot_reliability(report: RoutingReport) -> Figure:
-    """Draw how often the router is right for each probability it gives; on the diagonal it is honest."""
+    """Draw how often the router is right for each probability; on the diagonal it is well calibrated."""
     figure, axes = _new_figure(2.8, 2.4)
     largest = max(b.n for b in report.bins)
     for b in report.bins:

@@ -1,4 +1,4 @@
-"""Says what a run was made with, and lets a run that a folder holds go on only under the same."""
+"""Records what a run was made with, and lets a run be resumed only under the same conditions."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ from adaptive_rag.evaluation.records import RUN, RUN_FILES, parse_json, write_js
 from adaptive_rag.private import make_folder
 from adaptive_rag.text.redaction import redact_all
 
-# The modules of the evaluation that decide an answer; the others only count and show.
+# The modules of the evaluation that affect an answer; the others only count and show.
 DECIDING = ("arms.py", "metrics.py", "replay.py", "run.py")
 
 
 @dataclass(frozen=True)
 class RunSettings:
-    """What makes two runs comparable; a run is resumed only under the same."""
+    """The settings that make two runs comparable; a run is resumed only with the same ones."""
 
     k: int = 10
     seed: int = 0
     limit: int | None = None
-    # None scores answers where documents are searched and leaves them out where passages are judged
+    # None scores answers if documents are searched, and leaves them out if passages are judged
     answers: bool | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
-    # folder of recorded replies that stand in for a chat model before the answer
+    # folder of recorded replies that replace a chat model in the steps before the answer
     replies: str | None = None
 
     def as_json(self) -> dict[str, Any]:
-        """Return plain data: settings under their present names, a live model named by its class."""
+        """Return plain data: settings under their current names, a live model by the name of its class."""
         context = make_context(self.settings)
         names = [name for name in setting_names() if name not in ("index", "retriever", "k")]
         replies = Path(self.replies).name if self.replies else None
@@ -50,13 +50,13 @@ class RunSettings:
 
 
 def begin_run(out: Path, made_with: Mapping[str, Any], *, fresh: bool) -> dict[str, Any]:
-    """Return what is known of the run in `out`, starting it where there is none.
+    """Return the record of the run in `out`; start a run if there is none.
 
     `made_with` holds the "settings", the "code" and, by data set, the digests of the "data". `fresh`
     removes the files of an earlier run first, and nothing else.
 
     Raises:
-        ConfigurationError: `out` is a file, holds something else, or a run made with something else.
+        ConfigurationError: `out` is a file, or holds something else or a run made under other conditions.
     """
     if out.exists() and not out.is_dir():
         raise ConfigurationError(f"--out {str(out)!r} is a file; expected a folder.")
@@ -108,7 +108,7 @@ def _package_folders() -> Iterator[Path]:
 
 
 def describe_code() -> dict[str, str]:
-    """Return the version, and the commit where the code lies in a checkout."""
+    """Return the version, and the commit if the code is in a checkout."""
     found = {"version": importlib.metadata.version("adaptive-rag")}
     commit = _git("rev-parse", "--short=12", "HEAD")
     if commit and _git("ls-files", "--error-unmatch", Path(__file__).name):
@@ -118,7 +118,7 @@ def describe_code() -> dict[str, str]:
 
 
 def describe_machine() -> str:
-    """Return the processor, its cores and the Python, in one line."""
+    """Return the processor, its cores and the version of Python, in one line."""
     info = Path("/proc/cpuinfo")
     named = re.search(r"model name\s*: (.+)", info.read_text()) if info.is_file() else None
     model = named[1] if named else platform.processor() or platform.machine()

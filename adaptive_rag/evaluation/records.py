@@ -1,4 +1,4 @@
-"""What a run leaves on disk: one line a question, written as it is answered, so that it can be resumed."""
+"""The files of a run: one line per question, written as it is answered, so that the run can be resumed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ RUN_FILES = (QUESTIONS, RUN, SUMMARY, DETAILS, REPORT)
 
 
 class Cost(TypedDict):
-    """What one question took."""
+    """The cost of one question."""
 
     model_calls: int
     rounds: int  # chat calls that waited for another
@@ -27,13 +27,13 @@ class Cost(TypedDict):
 
 
 class ArmRecord(Cost):
-    """What one arm made of one question."""
+    """The result of one arm for one question."""
 
     metrics: dict[str, float]
     route: str | None
     probability: float | None
     confidence: float | None
-    routes: NotRequired[list[str]]  # all that were run, where the router hedged
+    routes: NotRequired[list[str]]  # all strategies that were run, if the router hedged
     answer: NotRequired[str]
     citations: NotRequired[list[Citation]]
     abstained: NotRequired[bool]
@@ -107,15 +107,15 @@ def read_records(folder: Path) -> list[QuestionRecord]:
 
 
 def write_json(file: Path, value: Any) -> None:
-    """Replace a JSON file at once."""
+    """Replace a JSON file atomically."""
     replace_text(file, json.dumps(redact_known_all(value), ensure_ascii=False, indent=1) + "\n")
 
 
 def parse_json(text: str, complaint: str) -> Any:
-    """Read JSON.
+    """Parse JSON.
 
     Raises:
-        ConfigurationError: the text is something else; the message begins with the complaint.
+        ConfigurationError: the text is not JSON; the message begins with the complaint.
     """
     try:
         return json.loads(text)
@@ -124,7 +124,7 @@ def parse_json(text: str, complaint: str) -> Any:
 
 
 def parse_lines(text: str, file: Path, complaint: str = "is not a line of JSON") -> Iterator[Any]:
-    """Read the lines of a file, each of them JSON; an error names the line."""
+    """Yield the values of a file's lines, each of them JSON; an error names the line."""
     for number, line in enumerate(text.split("\n"), 1):
         if line.strip():
             yield parse_json(line, f"{file}:{number} {complaint}")
@@ -133,6 +133,6 @@ def parse_lines(text: str, file: Path, complaint: str = "is not a line of JSON")
 def _whole_lines(file: Path) -> Iterator[QuestionRecord]:
     whole, end, torn = file.read_text(encoding="utf-8").rpartition("\n")
     if torn:
-        # The run stopped while it wrote; the question is simply asked again.
+        # The run stopped while it wrote this line; the question is asked again.
         replace_text(file, whole + end)
     return parse_lines(whole, file, "is not a line of a run; start anew with --fresh")

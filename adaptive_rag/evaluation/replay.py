@@ -1,4 +1,4 @@
-"""Replays what a chat model once wrote for each question, to measure what its plans are worth without it."""
+"""Replays a chat model's recorded replies to each question, to measure its plans without calling it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from adaptive_rag.evaluation.datasets import Dataset
 from adaptive_rag.evaluation.records import parse_lines
 from adaptive_rag.testing import ScriptedChatModel
 
-# What a recorded reply holds, by the type of its question -> the step that asked for it, and its keys.
+# Type of a question -> step that asks the model -> keys of the recorded reply.
 RECORDED: dict[str, dict[ModelStep, tuple[str, ...]]] = {
     "factual": {"enhance": ("query",)},
     "analytical": {"decompose": ("sub_questions",)},
@@ -54,7 +54,7 @@ def only_replied(dataset: Dataset, folder: Path) -> Dataset:
         ConfigurationError: as `read_replies`.
     """
     replies = read_replies(folder, dataset.name)
-    # A run is taken up again only with the same replies.
+    # A run is resumed only with the same replies.
     content = hashlib.sha256((folder / f"{dataset.name}.jsonl").read_bytes()).hexdigest()[:16]
     dataset = replace(dataset, questions_digest=f"{dataset.questions_digest} {content}")
     kept = tuple(question for question in dataset.questions if question.id in replies)
@@ -67,7 +67,7 @@ def only_replied(dataset: Dataset, folder: Path) -> Dataset:
 def replaying(replies: Mapping[ModelStep, Mapping[str, Any]], steps: frozenset[ModelStep]) -> dict[str, Any]:
     """Return the settings under which a question is answered with recorded replies.
 
-    Steps without a recorded reply go their local way, so that nothing else is asked of a model.
+    Steps without a recorded reply work locally, so that nothing else is asked of a model.
     """
     return {
         "model": ScriptedChatModel(script=dict(replies)),

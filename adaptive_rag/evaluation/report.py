@@ -1,6 +1,6 @@
 """Turns a finished run into its files: summary.json, details.json, report.html, and Markdown on demand.
 
-What the HTML and the Markdown page say stands in their templates; this file gathers what they show.
+The texts of the HTML and the Markdown page are in their templates; this file collects what they show.
 """
 
 from __future__ import annotations
@@ -20,35 +20,35 @@ from adaptive_rag.evaluation.summary import ALL, POOLED, DifferenceRow, SummaryR
 from adaptive_rag.evaluation.templates import render
 from adaptive_rag.private import replace_text
 
-# Below this many questions a type has no bars or line of its own: its intervals say nothing.
+# A type with fewer questions has no bars or line of its own, because its intervals say nothing.
 FEW = 10
-# Arms that a plot has room for, and groups of bars that stand side by side.
+# Arms that a plot has room for, and groups of bars side by side.
 ARMS_DRAWN, GROUPS_IN_A_ROW = 7, 4
-# The least difference that fills half a cell, so that noise does not look like much.
+# The least difference that fills half a cell, so that noise does not look large.
 LEAST_REACH = 0.05
 
 
 @dataclass(frozen=True)
 class Report:
-    """All that a run's files say."""
+    """The content of a run's reports."""
 
     run: FinishedRun
     k: int
     rows: Sequence[SummaryRow]
     pooled: Sequence[SummaryRow]
-    routing_by_dataset: Mapping[str, RoutingReport]  # and for all of them together
+    routing_by_dataset: Mapping[str, RoutingReport]  # and for all data sets together
     steps: Mapping[str, Mapping[str, float]]
     lost: Sequence[tuple[float, QuestionRecord]]
     judge: JudgeReport | None
 
     @property
     def routing(self) -> RoutingReport | None:
-        """Return the router's scores over all data sets; None where no question has a label."""
+        """Return the router's scores over all data sets; None if no question has a label."""
         return self.routing_by_dataset.get(POOLED)
 
     @property
     def metric(self) -> str:
-        """Return the metric that arms are compared by: that of answers where no ranking is judged."""
+        """Return the metric by which arms are compared: that of answers if no ranking is judged."""
         headline = metrics.headline(self.k)
         return headline if any(headline in row["metrics"] for row in self.rows) else "quality"
 
@@ -66,10 +66,10 @@ def write_reports(
     markdown: Path | None = None,
     command: str = "adaptive-rag eval",
 ) -> Report:
-    """Write every file of a run but its questions, and return what they say.
+    """Write every file of a run except its questions, and return the report.
 
     Raises:
-        MissingExtraError: a package that reports is not installed.
+        MissingExtraError: a package that the reports need is not installed.
     """
     k, seed = run.about["settings"]["k"], run.about["settings"]["seed"]
     report = Report(
@@ -100,7 +100,7 @@ def write_reports(
 
 
 def render_page(report: Report) -> str:
-    """Return the HTML page. It loads nothing from elsewhere, and text from data sets stays text."""
+    """Return the HTML page. It loads nothing from elsewhere, and text from data sets is never markup."""
     arms = list(dict.fromkeys(row["arm"] for row in report.rows))
     coverage = _compared(report.pooled, metrics.coverage_names(report.k))
     retrieval = [name for name in metrics.metric_names(report.k) if not name.startswith("precision")]
@@ -126,7 +126,7 @@ def render_page(report: Report) -> str:
 
 
 def render_markdown(report: Report, command: str) -> str:
-    """Return the Markdown page: where the figures come from, the verdict by type, the losses, every arm."""
+    """Return the Markdown page: the origin of the figures, the verdict by type, the losses, and every arm."""
     rows, names = report.rows, (*metrics.metric_names(report.k), *metrics.ANSWER_METRICS)
     # A type that occurs in one data set has nothing to pool.
     kinds = [kind for _, kind in {(row["dataset"], row["type"]) for row in rows}]
@@ -152,7 +152,7 @@ def _render(template: str, report: Report, **values: Any) -> str:
 def _compared(
     rows: Iterable[SummaryRow], names: Sequence[str]
 ) -> list[tuple[SummaryRow, SummaryRow, str, DifferenceRow]]:
-    """Return the baseline's row and the subject's with each of these metrics that tells them apart."""
+    """Return, for each compared metric: the baseline's row, the subject's row, its name, the difference."""
     of = {(row["arm"], row["dataset"], row["type"]): row for row in rows}
     return [
         (of[BASELINE, dataset, kind], row, name, row["against_standard"][name])
@@ -165,13 +165,13 @@ def _compared(
 def _table(
     rows: Sequence[SummaryRow], dataset: str, names: Sequence[str]
 ) -> tuple[list[str], list[SummaryRow]]:
-    """Return those of the metrics that a data set has, and its rows, type by type."""
+    """Return the metrics that a data set has, and its rows, type by type."""
     shown = [row for row in summary.without_repeats(rows) if row["dataset"] == dataset]
     return [name for name in names if any(name in row["metrics"] for row in shown)], shown
 
 
 def _draw(report: Report, arms: Sequence[str]) -> dict[str, Any]:
-    """Return what the page draws of single types, and which types have too few questions for that."""
+    """Return what the page draws for single types, and which types have too few questions for that."""
     metric = report.metric
     by_type: dict[tuple[str, str], list[SummaryRow]] = {}
     for row in report.rows:

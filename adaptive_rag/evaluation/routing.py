@@ -1,4 +1,4 @@
-"""Scores the router: how often it is right, how honest its probabilities are, what it should be unsure of."""
+"""Scores the router: its accuracy, its calibration, and the risk at each coverage."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ BINS = 10
 
 @dataclass(frozen=True)
 class Routed:
-    """One question's label and what the router made of it."""
+    """One question's label and the router's prediction."""
 
     label: QueryType
     predicted: str
-    probability: float  # that the router gave to what it predicted
+    probability: float  # the router's probability for its prediction
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Bin:
 
 @dataclass(frozen=True)
 class RoutingReport:
-    """All that is measured of a router over one set of questions."""
+    """All measures of a router over one set of questions."""
 
     n: int
     accuracy: float
@@ -45,13 +45,13 @@ class RoutingReport:
     confusion: dict[QueryType, dict[str, int]]  # label -> predicted -> questions
     calibration_error: float
     bins: list[Bin]
-    # (share of questions answered, share of those routed wrongly), the surest questions first
+    # (share of questions answered, share of those routed wrongly), the most confident questions first
     risk_coverage: list[tuple[float, float]]
     risk_area: float
 
 
 def score_routing(routed: Sequence[Routed]) -> RoutingReport | None:
-    """Score a router; None where no question has a label.
+    """Score a router; return None if no question has a label.
 
     Calibration is the expected calibration error over ten bins of equal width (Naeini et al., AAAI
     2015); the risk-coverage curve and its area follow Geifman and El-Yaniv (NeurIPS 2017). Macro-F1 is
@@ -95,9 +95,9 @@ def reliability(routed: Sequence[Routed]) -> list[Bin]:
 
 
 def risk_coverage(routed: Sequence[Routed]) -> list[tuple[float, float]]:
-    """Return the share of wrong routes among the surest questions, for every coverage.
+    """Return the share of wrong routes among the most confident questions, for every coverage.
 
-    Questions of one probability cannot be told apart, so they share the point at which all are in.
+    Questions of one probability cannot be ordered, so they share the point at which all are included.
     """
     by_sureness = sorted(routed, key=lambda one: -one.probability)
     doubt = np.array([-one.probability for one in by_sureness])

@@ -1,4 +1,4 @@
-"""Runs the arms over the questions of data sets; what was answered is kept, so that a run can go on."""
+"""Runs the arms over the questions of data sets, and stores the results so that a run can be resumed."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ from adaptive_rag.models.onnx import load_minilm
 from adaptive_rag.nodes import generate
 from adaptive_rag.state import State, TraceRecord
 
-# What scores and reports a run; whoever lacks one of them learns so before the first question.
+# The packages that score and report a run; a missing one is reported before the first question.
 NEEDED = ("ir_measures", "pyndeval", "scipy.stats", "matplotlib", "jinja2")
 # Characters of a chunk, and candidates of a step, that are kept for a reader of the report.
 BEGINNING, KEPT_CANDIDATES = 300, 10
 
 Advance = Callable[[], None]
-# Gives a bar for a description and a total, and closes it afterwards.
+# Opens a progress bar with a description and a total, and closes it afterwards.
 OpenBar = Callable[[str, int], AbstractContextManager[Advance]]
 
 
@@ -54,7 +54,7 @@ class FinishedRun:
 
 
 def no_bar(description: str, total: int) -> AbstractContextManager[Advance]:
-    """Show nothing."""
+    """Return a bar that shows nothing."""
     return nullcontext(lambda: None)
 
 
@@ -101,7 +101,7 @@ def run_arms(
     jobs: int = 1,
     fresh: bool = False,
 ) -> FinishedRun:
-    """Ask every question of every arm, skipping what `out` already holds.
+    """Ask every arm every question, skipping what `out` already holds.
 
     `open_bench` opens a data set's index when it is needed, and may complete the data set from it.
     `fresh` removes the files of an earlier run in `out` first, and nothing else.
@@ -160,13 +160,13 @@ def _check_names(names: Sequence[str]) -> None:
 def ask_arms(
     dataset: str, question: Question, arms: Mapping[str, Arm], bench: Bench, k: int
 ) -> QuestionRecord:
-    """Ask a question of every arm, and return what each made of it with its scores."""
-    # The first search of a question pays for what the others find warm, so the arms take turns at it.
+    """Ask every arm a question, and return the results with their scores."""
+    # The first search of a question warms the caches for the others, so the arms take turns in going first.
     names = list(arms)
     turn = zlib.crc32(question.id.encode()) % len(names)
     results: dict[str, Result] = {}
     for name in [*names[turn:], *names[:turn]]:
-        # An arm must not profit from what the arm before it has embedded.
+        # An arm must not profit from the embeddings of the arm before it.
         load_minilm().forget()
         results[name] = arms[name].run(question, bench)
     ranked = {name: ranked_ids(results[name].documents) for name in arms}
@@ -208,7 +208,7 @@ def _arm_record(question: Question, result: Result, ranked: list[str], k: int) -
 
 
 def _shorten(step: TraceRecord) -> TraceRecord:
-    """Keep of a step's candidates what a reader follows: which, in what order, with what scores."""
+    """Keep only the ids, the order and the scores of a step's first candidates."""
     if "candidates" not in step:
         return step
     kept: list[Any] = []
@@ -227,7 +227,7 @@ def _build_last_step() -> Runnable[Any, Any]:
 def _ask_each(
     waiting: Sequence[tuple[str, Question, Mapping[str, Arm], Bench, int]], jobs: int
 ) -> Iterator[QuestionRecord]:
-    """Yield the record of each question in turn, asking so many at once; an interruption drops the rest."""
+    """Yield the record of each question in turn, asking `jobs` at once; an interruption drops the rest."""
     pool = ThreadPoolExecutor(jobs)
     try:
         yield from (pool.map if jobs > 1 else map)(lambda one: ask_arms(*one), waiting)

@@ -1,6 +1,6 @@
-"""Says how sure a figure is: bootstrap intervals, and paired permutation tests against a baseline.
+"""The uncertainty of figures: bootstrap intervals, and paired permutation tests against a baseline.
 
-Both raise MissingExtraError where SciPy is not installed.
+Both raise MissingExtraError if SciPy is not installed.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Difference:
-    """What separates two systems over the same questions."""
+    """The difference between two systems over the same questions."""
 
     n: int
     mean: float
@@ -84,7 +84,7 @@ def compare_all(pairs: Sequence[tuple[ArrayLike, ArrayLike]], seed: int = 0) -> 
 def _by_length(
     measure: Callable[[Any, Floats, int], Floats], samples: Sequence[Floats], seed: int
 ) -> list[Any]:
-    """Measure samples, those of one length together, shape (samples, questions): they share resamples."""
+    """Measure samples; those of one length are stacked (samples, questions) and share their resamples."""
     stats = import_extra("scipy.stats", extra="eval", purpose="Measuring how sure a figure is")
     found: list[Any] = [None] * len(samples)
     for length in {sample.size for sample in samples}:
@@ -98,7 +98,7 @@ def _by_length(
 
 
 def _bootstrap(stats: Any, rows: Floats, seed: int) -> Floats:
-    """Return the bounds of each row's mean, shape (rows, 2)."""
+    """Return the bounds of the interval of each row's mean, shape (rows, 2)."""
     if rows.shape[1] == 1:
         return np.repeat(rows, 2, axis=1)
     found = stats.bootstrap(
@@ -115,7 +115,7 @@ def _bootstrap(stats: Any, rows: Floats, seed: int) -> Floats:
 
 
 def _sign_flip(stats: Any, rows: Floats, seed: int) -> Floats:
-    """Return the p of each row of differences."""
+    """Return the p-value of each row of differences."""
     if rows.shape[1] == 1:
         return np.ones(len(rows))
     # In whole multiples of TIE all sums are exact, so equal sums compare as equal.

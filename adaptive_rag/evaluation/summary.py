@@ -1,4 +1,4 @@
-"""Folds a run's questions into rows, every arm by data set and type, with the words that show them."""
+"""Aggregates a run's questions to rows, each arm by data set and type, and formats them for display."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SHORT_NAMES = {
 }
 
 
-# The fields of `statistics.Difference`: how far a metric lies from the baseline's on the same questions.
+# The fields of `statistics.Difference`: a metric's difference from the baseline on the same questions.
 DifferenceRow = dict[str, Any]
 
 
@@ -48,7 +48,7 @@ class SummaryRow(TypedDict):
 
 
 class _Sample(NamedTuple):
-    """What becomes a row: an arm's answers, and the baseline's to the same questions; none without one."""
+    """The data of a row: an arm's answers, and the baseline's to the same questions, empty without one."""
 
     dataset: str
     arm: str
@@ -78,7 +78,7 @@ def compare_arms(
 
 
 def score_routes(records: Sequence[QuestionRecord]) -> dict[str, RoutingReport]:
-    """Score the subject's routes over the questions with a label: of all data sets, and of each."""
+    """Score the subject's routes over the questions with a label: for all data sets, and for each."""
     routed: dict[str, list[Routed]] = {}
     for record in records:
         ours = record["arms"].get(SUBJECT)
@@ -113,7 +113,7 @@ def lost_questions(records: Iterable[QuestionRecord], *, k: int) -> list[tuple[f
 
 
 def without_repeats(rows: Sequence[SummaryRow]) -> list[SummaryRow]:
-    """Leave out the overall rows of a data set of one type, which say what that type's rows say."""
+    """Leave out the overall rows of a data set with one type, which repeat the rows of that type."""
     kinds: dict[str, set[str]] = {}
     for row in rows:
         kinds.setdefault(row["dataset"], set()).add(row["type"])
@@ -121,22 +121,22 @@ def without_repeats(rows: Sequence[SummaryRow]) -> list[SummaryRow]:
 
 
 def label_of(kind: str) -> str:
-    """Return a type as a reader sees it."""
+    """Return a type's name for display."""
     return "all types" if kind == ALL else kind
 
 
 def format_p(p: float) -> str:
-    """Return the p of a test as tables have room for it."""
+    """Format a p-value for a table."""
     return "<.001" if p < 0.001 else f"{p:.3f}".removeprefix("0")
 
 
 def tone(d: DifferenceRow) -> str:
-    """Return how a difference is marked: "good" or "bad" where its interval leaves out zero, else "flat"."""
+    """Return how a difference is marked: "good" or "bad" if its interval leaves out zero, else "flat"."""
     return "good" if d["low"] > 0 else "bad" if d["high"] < 0 else "flat"
 
 
 def short_name(name: str) -> str:
-    """Return a metric's name as a column has room for it."""
+    """Return a short name of a metric, for the heading of a column."""
     for long, short in SHORT_NAMES.items():
         name = name.replace(long, short)
     return name.replace("_", " ")
@@ -159,7 +159,7 @@ def _complete_arms(records: Sequence[QuestionRecord]) -> list[str]:
 
 
 def _measure(samples: Sequence[_Sample], k: int, seed: int) -> list[SummaryRow]:
-    """Return a row a sample; the statistics of all rows are drawn together, which shares their resamples."""
+    """Return a row for each sample; all statistics are computed together, so that they share resamples."""
     names = (*metric_names(k), *ANSWER_METRICS, *ABSTENTION)
     scored = [_values(names, sample.answers) for sample in samples]
     paired = [_values(names, sample.answers, sample.baseline) for sample in samples]

@@ -1,4 +1,4 @@
-"""Sweeps alpha over plain fusion: how much the meaning should weigh beside the words, type by type."""
+"""Sweeps alpha over plain fusion: how much vectors should weigh against words, for each question type."""
 
 from __future__ import annotations
 

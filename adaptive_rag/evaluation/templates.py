@@ -11,9 +11,9 @@ from adaptive_rag.text.visible import visible
 
 
 def render(template: str, **values: Any) -> str:
-    """Fill in a template. HTML is escaped, text is not; what a value holds is never read as a template.
+    """Fill in a template. HTML is escaped, text is not; a value is never read as a template.
 
-    Secrets and hidden characters of the values are left out.
+    Secrets and hidden characters of the values are removed.
 
     Raises:
         MissingExtraError: jinja2 is not installed.

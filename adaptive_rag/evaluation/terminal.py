@@ -30,7 +30,7 @@ CHANGES: tuple[tuple[str, int, Callable[[DifferenceRow], str | Text]], ...] = (
 
 
 class _Column(NamedTuple):
-    """One column of a table; those of the highest rank go first where the terminal is narrow."""
+    """One column of a table; columns of the highest rank are dropped first if the terminal is narrow."""
 
     heading: str
     rank: int
@@ -67,7 +67,7 @@ def print_report(
 
 
 def print_judge(console: Console, judged: JudgeReport) -> None:
-    """Print what a judge found: who was best on how many questions, the mean scores, and its analysis."""
+    """Print a judge's findings: how often each arm was best, the mean scores, and the analysis."""
     failed = f"No usable verdict came for {_questions(judged['failed'])}." if judged["failed"] else ""
     if not judged["n"]:
         nothing = failed or "found no question with a reference and all answers."
@@ -118,7 +118,7 @@ def _cell(text: str | Text) -> Text:
 def _table(
     title: str, rows: Sequence[SummaryRow], columns: list[_Column], width: int, *, bands: bool = False
 ) -> Table:
-    """Return the rows with the columns that fit; `bands` sets types apart and the subject in bold."""
+    """Return the rows with the columns that fit; `bands` separates types and shows the subject in bold."""
     while sum(column.width() for column in columns) > width + 2 and any(column.rank for column in columns):
         highest = max(column.rank for column in columns)
         columns.remove([column for column in columns if column.rank == highest][-1])

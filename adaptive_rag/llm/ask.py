@@ -1,4 +1,4 @@
-"""Asks a chat model for what steps request, while calls and time last; the one place that keeps calls few."""
+"""Sends the requests of steps to a chat model; the one place that limits the number of calls."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from adaptive_rag.llm.budget import Budget
 from adaptive_rag.llm.call import acall_all, call_all
 from adaptive_rag.llm.request import Reply, Request
 
-# Reasons for which the caller wants no model asked; every other one is a failure or a limit.
+# Reasons that the caller has chosen; every other reason is a failure or a limit.
 NO_MODEL = "no chat model is configured"
 LEFT_LOCAL = "models.steps leaves it to the local way"
 
@@ -43,7 +43,7 @@ def _in_order(reasons: list[str], replies: list[Reply[Any]]) -> list[Reply[Any]]
 
 
 def refusals(requests: Sequence[Request[Any]], context: Context, budget: Budget) -> list[str]:
-    """Return for each request why no model is asked; an empty text where one is."""
+    """Return, for each request, why no model is asked; an empty text if one is asked."""
     reasons: list[str] = []
     asked = budget.asked
     for request in requests:

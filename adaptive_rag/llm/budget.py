@@ -1,4 +1,4 @@
-"""What one question may spend on chat calls: how many, for how long, and who gets the last one."""
+"""The budget of a question for chat calls: their number, their time, and the one kept for the answer."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 
 from adaptive_rag.models.chat import Role
 
-# Share of the time left that a step before the answer may use: one that hangs leaves enough for the answer.
+# Share of the time left that a step before the answer may use, so that one that hangs leaves enough for it.
 FAST_SHARE = 0.5
 
 
 @dataclass(frozen=True)
 class Budget:
-    """What one question may still spend, and what it has asked for so far."""
+    """What one question may still spend, and how many requests it has made so far."""
 
     calls: int
     seconds: float
@@ -39,7 +39,7 @@ class Ledger:
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def take(self, role: Role) -> bool:
-        """Take one call out, or say that none is left for this role."""
+        """Take one call; return False if none is left for this role."""
         with self._lock:
             if self.calls - (self.reserved if role == "fast" else 0) <= 0:
                 return False

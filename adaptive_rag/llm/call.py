@@ -50,13 +50,13 @@ async def acall_all(requests: Sequence[Request[Any]], context: Context, budget: 
     try:
         return list(await asyncio.gather(*tasks))
     finally:
-        # One that failed, or a stream that was closed, ends the others.
+        # If one fails, or a stream is closed, the others end too.
         for task in tasks:
             task.cancel()
 
 
 def _start(work: Callable[[], ResultT]) -> Future[ResultT]:
-    """Start work in a daemon thread, which can be left behind, even at the end of the process."""
+    """Start work in a daemon thread, which can be abandoned, even at the end of the process."""
     future: Future[ResultT] = Future()
 
     def run() -> None:
@@ -72,7 +72,7 @@ def _start(work: Callable[[], ResultT]) -> Future[ResultT]:
 
 
 class _Conversation:
-    """One request on its way to a model, within its time."""
+    """One request's conversation with a model, within its time limit."""
 
     def __init__(self, request: Request[Any], context: Context, ledger: Ledger, budget: Budget) -> None:
         model = chat_model_of(context, request.role)
@@ -105,7 +105,7 @@ class _Conversation:
         return run.result()
 
     async def areply(self) -> Reply[Any]:
-        """Wait for the model on the event loop, and read it in a thread; a cancellation ends both."""
+        """Wait for the model on the event loop, and read its output in a thread; a cancellation ends both."""
         asking_step.set(self._request.step)
         try:
             async with asyncio.timeout(self._seconds_left()):
@@ -123,7 +123,7 @@ class _Conversation:
         return max(0.0, self._ends - time.monotonic())
 
     def _next(self, outcome: object) -> Action | Reply[Any]:
-        """Tell the exchange what came, and return what it wants done next or the reply it ended with."""
+        """Pass an outcome to the exchange; return its next action, or the reply that it ended with."""
         try:
             if outcome is None:
                 return self._exchange.send(None)
@@ -148,7 +148,7 @@ class _Conversation:
         return Reply(reason=reason, **self._spending.spent())
 
     def _do(self, action: Action) -> object:
-        """Return the model's message, its draft, the error that it raised, or None after a pause."""
+        """Do an action; return the model's message, its draft, the error it raised, or None after a pause."""
         try:
             if isinstance(action, Pause):
                 self.abandoned.wait(action.seconds)
@@ -161,7 +161,7 @@ class _Conversation:
                 if draft.add(chunk) or self.abandoned.is_set():
                     break
             return draft
-        except Exception as raised:  # every provider raises its own; the exchange classifies them
+        except Exception as raised:  # every provider raises its own errors; the exchange classifies them
             return raised
 
     async def _ado(self, action: Action) -> object:
@@ -182,26 +182,26 @@ class _Conversation:
         except Exception as raised:  # as in `_do`
             task = asyncio.current_task()
             if task is not None and task.cancelling():
-                # closing the connection failed, which must not hide that nobody waits
+                # closing the connection failed, which must not hide the cancellation
                 raise asyncio.CancelledError from raised
             return raised
 
     def _config(self) -> RunnableConfig:
-        # What the steps before the answer say is not part of it, so it stays out of the stream of messages.
+        # Replies to the steps before the answer are not part of it, so they stay out of the message stream.
         tags = [] if self._request.free_text else [TAG_NOSTREAM]
         step = self._request.step
-        # Who shows a draft while it is written can tell by the attempt where the model began anew.
+        # The attempt tells clients that show a draft where the model started again.
         metadata = {"skill": step, "attempt": self._spending.calls}
         return {"tags": tags, "run_name": step, "metadata": metadata}
 
 
 async def _in_thread(work: Callable[[], ResultT]) -> ResultT:
-    """Wait on the event loop for work in a daemon thread, which a cancellation leaves behind."""
+    """Wait on the event loop for work in a daemon thread; a cancellation abandons the thread."""
     return await asyncio.wrap_future(_start(work))
 
 
 def _is_asynchronous(kind: type[BaseChatModel], *, streamed: bool) -> bool:
-    """Tell whether a model waits on the event loop; LangChain gives the others threads that must end."""
+    """Tell whether a model waits on the event loop; LangChain runs the others in threads that must end."""
     if streamed and kind._stream is not BaseChatModel._stream:
         return kind._astream is not BaseChatModel._astream
     return kind._agenerate is not BaseChatModel._agenerate

@@ -1,7 +1,7 @@
-"""One request's exchange with a chat model: what is sent, what is tried again, when it is given up.
+"""One request's exchange with a chat model: what is sent, what is retried, and when it is given up.
 
-The exchange is a generator that never waits itself. It yields what shall be done (a call, a pause) and is
-sent what came of it, so that the same exchange runs in a thread or on an event loop.
+The exchange is a generator that never waits itself. It yields the next action (a call, a pause) and is sent
+the outcome, so that the same exchange runs in a thread or on an event loop.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ from adaptive_rag.llm.structured import METHODS, Method, forget_method, known_me
 from adaptive_rag.models.chat import Role
 from adaptive_rag.models.prices import price_of
 
-# How often one request is made again because the server failed, and because the reply was not usable.
+# Retries of one request after a failure of the server, and after a reply that was not usable.
 SERVER_RETRIES = 2
 REPLY_RETRIES = 1
-# Seconds before the first repetition; doubled each time.
+# Seconds before the first retry; doubled each time.
 BACKOFF = 0.5
 
 
@@ -58,7 +58,7 @@ Action: TypeAlias = Call | Pause
 
 
 class GivenUp(Exception):
-    """The model will not do it; the text says why."""
+    """The request is given up; the text says why."""
 
 
 @dataclass
@@ -88,7 +88,7 @@ def converse(
     """Ask the model until its reply is usable, at most as often as the ledger allows.
 
     Raises:
-        GivenUp: no usable reply could be had.
+        GivenUp: no usable reply was received.
         ConfigurationError: the server refuses the key or does not know the model.
     """
     prompts = context.models.prompts
@@ -102,7 +102,7 @@ def converse(
             reply: AIMessage = yield Call(messages, method, schema)
         except AdaptiveRAGError:
             raise
-        except Exception as error:  # every provider raises its own; `fault_of` knows what they mean
+        except Exception as error:  # every provider raises its own errors; `fault_of` classifies them
             fault = fault_of(error, model)
             if method not in (None, METHODS[-1]) and fault.refuses_form:
                 forget_method(model, method)
@@ -150,7 +150,7 @@ def read_reply(request: Request[Any], reply: AIMessage) -> BaseModel:
     """Turn a model's message into the request's result, leniently but without guessing.
 
     Raises:
-        ValueError: it cannot be read, or fails the request's check; the message is fit for the model.
+        ValueError: it cannot be read, or fails the request's check; the message can be shown to the model.
     """
     text = without_thoughts(reply.text)
     if request.free_text:
@@ -179,7 +179,7 @@ def read_reply(request: Request[Any], reply: AIMessage) -> BaseModel:
 
 
 def _refuse_echo(step: StepName, result: BaseModel, folder: str | None) -> None:
-    """Refuse texts that stand in the prompt itself: small models copy its examples and placeholders.
+    """Refuse texts that are part of the prompt: small models copy its examples and placeholders.
 
     Raises:
         ValueError: a text of the result was copied.
@@ -189,7 +189,7 @@ def _refuse_echo(step: StepName, result: BaseModel, folder: str | None) -> None:
     prompt = load_prompt(step, folder).casefold()
     written = _full_schema(type(result))["properties"]
     for name, value in result.model_dump().items():
-        # A name that the form offers, such as "for", is to be copied.
+        # A value that the form offers, such as "for", is meant to be copied.
         if "enum" in written[name].get("items", {}):
             continue
         for text in value if isinstance(value, list) else [value]:
@@ -198,7 +198,7 @@ def _refuse_echo(step: StepName, result: BaseModel, folder: str | None) -> None:
 
 
 def wire_schema(schema: type[BaseModel], bounds: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
-    """Return the JSON schema as providers take it: every key required, none besides, titles gone.
+    """Return the JSON schema that providers accept: all keys required, no others, no titles of fields.
 
     Lengths of texts are left out, since strict modes refuse them; the request's own schema checks them.
     """
@@ -231,7 +231,7 @@ def _checked(request: Request[Any], result: BaseModel) -> BaseModel:
 
 
 def _is_json_alone(text: str) -> bool:
-    """Tell whether a text is one JSON value, and not prose that holds brackets."""
+    """Tell whether a text is one JSON value, and not prose that contains brackets."""
     return text[:1] in "{[" and text[-1:] in "}]" and "\n[" not in text
 
 
@@ -258,11 +258,11 @@ def _pause(fault: Fault, failures: int, seconds_left: float) -> Pause:
     """Return how long to wait before the call is made again.
 
     Raises:
-        GivenUp: it would not help, was done often enough, or takes longer than is left.
+        GivenUp: a retry would not help, was made often enough, or would take longer than the time left.
     """
     if not fault.passing or failures == SERVER_RETRIES:
         raise GivenUp(fault.text)
-    # The jitter keeps questions that failed together from coming back together.
+    # The jitter keeps questions that failed together from retrying together.
     pause = BACKOFF * 2**failures * random.uniform(0.75, 1.25)
     if fault.retry_after is not None:
         pause = fault.retry_after

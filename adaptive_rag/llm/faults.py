@@ -1,4 +1,4 @@
-"""Tells the errors of chat models apart: what passes, what the user must mend, what cannot be helped."""
+"""Classifies the errors of chat models: temporary ones, ones that the user must fix, and all others."""
 
 from __future__ import annotations
 
@@ -72,18 +72,18 @@ class Fault:
 
     @property
     def passing(self) -> bool:
-        """Say whether the same call may succeed a little later."""
+        """Tell whether the same call may succeed a little later."""
         return self.kind in ("busy", "server", "connection")
 
     @property
     def refuses_form(self) -> bool:
-        """Say whether the server may take the request once its form is asked for in another way."""
+        """Tell whether the server may accept the request if its form is asked for in another way."""
         return self.kind == "unsupported" or (
             self.kind == "unknown model" and _FEATURE.search(self.text) is not None
         )
 
     def raise_if_misconfigured(self, error: Exception) -> None:
-        """Raise where only the user can mend it; from the error itself, unless it repeats a secret.
+        """Raise if only the user can fix the fault; chained to the error, unless that repeats a secret.
 
         Raises:
             ConfigurationError: the key is refused, or the model is not known to the server.
@@ -104,22 +104,22 @@ class Fault:
 
 
 def fault_of(error: Exception, model: BaseChatModel) -> Fault:
-    """Classify an error that a call raised; whatever it is, it is given a kind and a readable text."""
+    """Classify any error that a call raised, with a kind and a readable text."""
     status = _status(error)
     text = _text(error, status)
     kind = next((kind for type_, kind in _KINDS if isinstance(error, type_)), None) or _by_status(status)
-    # A server that sent more than a reply can be would only do it again.
+    # A server that sent more than a reply can be would only do so again.
     if isinstance(cause := _root(error), ReplyTooLong):
         return Fault("other", str(cause), model_name(model))
     if kind in (None, "unsupported", "other", "server") and _TOO_LONG.search(text):
         kind = "too long"
-    # An account without credit answers 429 as well, and waiting will not help it.
+    # An account without credit gets 429 as well, and waiting does not help.
     if kind == "busy" and "insufficient_quota" in text:
         kind = "other"
     # A client whose connections belong to an event loop that has ended; the next try opens new ones.
     if kind is None and "loop is closed" in text:
         kind = "connection"
-    # LangChain's word for a stream that ended before it began.
+    # LangChain's message for a stream that ended before it began.
     if kind is None and "No generation chunks" in text:
         kind = "server"
     if kind is None:
@@ -166,7 +166,7 @@ def _root(error: BaseException) -> BaseException:
 
 
 def _text(error: Exception, status: int | None) -> str:
-    # Redacted before it is cut, since half a key is not known as one.
+    # Redacted before it is cut, since half a key is not recognized as one.
     said = redact(" ".join(str(error).split()))[:240] or type(error).__name__
     cause = _root(error)
     # "Connection error." alone does not say whether the server is down or the name is wrong.

@@ -17,17 +17,17 @@ from adaptive_rag.state import Turn
 from adaptive_rag.text.visible import visible
 
 PROMPTS = Path(__file__).parent / "prompts"
-# What is read of a conversation, in prompts and in queries: its last turns, and characters of each.
+# Limits of a conversation in prompts and in queries: its last turns, and the characters of each.
 LAST_TURNS, TURN_CHARACTERS = 6, 500
 
-# A line of dashes parts what the model is told it is (above) from what it is asked (below).
+# A line of dashes separates the system message (above) from the request (below).
 _RULE = re.compile(r"^-{3,}\s*$", re.M)
 _PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
 
 
 @lru_cache(maxsize=128)
 def load_prompt(name: str, folder: str | None = None) -> str:
-    """Read a prompt, the user's own where the folder has one.
+    """Read a prompt, the user's own if the folder has one.
 
     Raises:
         ConfigurationError: the folder does not exist, or its file cannot be read.
@@ -47,10 +47,10 @@ def load_prompt(name: str, folder: str | None = None) -> str:
 
 
 def style_prompt(name: str, folder: str | None = None, instruction: str = "", sentences: int = 3) -> str:
-    """Return how an answer of one strategy is to be written.
+    """Return the prompt that says how an answer of one strategy is written.
 
     The user's own generate-NAME.md comes first, then the strategy's instruction, then the built-in prompt;
-    "{sentences}" in it is filled.
+    "{sentences}" in it is replaced.
     """
     own = folder is not None and (Path(folder) / f"generate-{name}.md").is_file()
     prompt = instruction if instruction and not own else load_prompt(f"generate-{name}", folder).strip()
@@ -60,9 +60,9 @@ def style_prompt(name: str, folder: str | None = None, instruction: str = "", se
 def format_messages(request: Request[Any], folder: str | None = None) -> list[BaseMessage]:
     """Fill a step's prompt with the values of its request.
 
-    Placeholders are filled in one pass, so that a question or a passage that holds "{passages}" stays
-    what it is. Unknown names in braces are left alone: a prompt may show JSON. What no reader sees of a
-    value is left out.
+    Placeholders are filled in one pass, so that a question or a passage that contains "{passages}" is not
+    changed. Unknown names in braces are left alone, since a prompt may show JSON. Invisible characters of a
+    value are left out.
     """
     values = {name: visible(value) for name, value in request.values().items()}
     parts = [
@@ -75,7 +75,7 @@ def format_messages(request: Request[Any], folder: str | None = None) -> list[Ba
 def format_history(history: Sequence[Turn]) -> str:
     """Return the last turns as lines, each cut to a length that leaves room for the question.
 
-    No line of a turn's text can pass for another's turn: an answer may quote what a document says.
+    No line of a text can pass for another turn: an answer may quote what a document says.
     """
     return "\n".join(
         f"{turn['role']}: {neutralize(turn['text'][:TURN_CHARACTERS])}" for turn in history[-LAST_TURNS:]

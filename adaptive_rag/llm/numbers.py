@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-# As in `replies`, no run of digits or blanks is given back one by one.
+# As in `replies`, runs of digits or blanks are bounded or matched without backtracking.
 _SOME = r"\d{1,9}(?:\.\d{1,9})?"
 _OUT_OF = re.compile(rf"(?<!\d)(-?{_SOME})\s*+(?:/|\bout of\b|\bof\b)\s*+({_SOME})", re.I)
 _PERCENT = re.compile(rf"(?<![\d.])(-?{_SOME})\s*+%")
@@ -55,11 +55,11 @@ def read_score(value: Any) -> float:
     """Return one score: 7, "7", "7/10", "70%", "8 out of 10".
 
     Raises:
-        ValueError: it is no number.
+        ValueError: it is not a number.
     """
     number = math.nan
     if isinstance(value, int | float):
-        # A whole number may be too large for a float; it is no score either way.
+        # A whole number may be too large for a float; it is not a score anyway.
         number = float(value) if abs(value) < 1e9 else math.nan
     elif out_of := _OUT_OF.search(str(value)):
         if whole := float(out_of[2]):
@@ -79,7 +79,7 @@ def read_numbers(value: Any, n: int) -> list[int]:
     A list that holds a 0 and nothing beyond n - 1 was counted from 0 and is moved up by one.
 
     Raises:
-        ValueError: an entry is no whole number, or there is none.
+        ValueError: an entry is not a whole number, or there is none.
     """
     if isinstance(value, str):
         named = [int(a or b) for a, b in _NAMED.findall(value)]
@@ -135,7 +135,7 @@ def _numbered(item: Any, position: int) -> tuple[Any, Any]:
 
 
 def _on_ten(scores: list[float]) -> list[float]:
-    """Bring scores that were plainly given on a scale of 0 to 1 to 0 to 10."""
+    """Rescale scores that were clearly given from 0 to 1 to the scale of 0 to 10."""
     if any(not score.is_integer() for score in scores) and all(0 <= score <= 1 for score in scores):
         return [10 * score for score in scores]
     return scores

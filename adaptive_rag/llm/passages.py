@@ -1,4 +1,4 @@
-"""The documents as a prompt shows them: numbered, fenced, and unable to speak for anybody but themselves."""
+"""The documents as a prompt shows them: numbered, fenced, and unable to pass for any other part of it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from adaptive_rag.text.visible import plain
 
 CUT = " …"
 
-# All that Python or a terminal takes for the end of a line.
+# Everything that Python or a terminal treats as the end of a line.
 _LINE_END = re.compile("\r\n|[\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 _ROLES = (
     r"system|user|assistant|agent|human|ai|developer|tool|function|instructions?|context|passages?|question|answer|"
@@ -22,7 +22,7 @@ _ROLE = re.compile(rf"(?im)^(?P<lead>[\s>#*_\-|\"'(\[]*)(?P<role>{_ROLES})(?P<ta
 _TEMPLATE = re.compile(
     r"\[(?P<inside>\s*/?\s*(?:INST|SYS|SYSTEM|USER|ASSISTANT|PASSAGE[^\]]{0,20})\s*)\]", re.I
 )
-# "a < b" is no tag; "<b", "</", "<|" and "< passage" are.
+# "a < b" is not a tag; "<b", "</", "<|" and "< passage" are.
 _OPENING = re.compile(r"<(?=[a-z/!?|<]|\s*/|\s*passage)", re.IGNORECASE)
 _CLOSING = re.compile(r"‹(?P<inside>[^<>‹›\n]{0,200})>")
 _LINK = re.compile(r"\]\((?=\s*(?:\w+:|//))")
@@ -39,10 +39,10 @@ def format_passages(documents: Sequence[Candidate], budget: int) -> str:
     """Write documents as numbered passages for a prompt, in at most about `budget` characters of text.
 
     [n] is `documents[n - 1]`. Every line of a document's text is quoted with "| ", and whatever could
-    close the fence, pass for a marker or open a role's turn is respelled; so what stands between the
-    fences is the document's and nobody else's. A passage that begins inside a table has the names of the
-    table's columns above it. Where the budget is short, the longest passages are
-    cut; none is left out, since the numbers must hold.
+    close the fence, pass for a marker or open a role's turn is respelled, so that everything between the
+    fences is the document's own text. A passage that begins inside a table has the names of the table's
+    columns above it. If the budget is short, the longest passages are cut; none is left out, since the
+    numbers must stay valid.
     """
     texts = [neutralize(_with_columns(document)) for document in documents]
     limit = _share(sorted(map(len, texts)), budget)
@@ -53,19 +53,19 @@ def format_passages(documents: Sequence[Candidate], budget: int) -> str:
 
 
 def cut_texts(documents: Sequence[Candidate], characters: int | None) -> list[Candidate]:
-    """Return the documents with so many characters of each text; None leaves them whole."""
+    """Return the documents with each text cut to a number of characters; None leaves them whole."""
     return [{**document, "text": document["text"][:characters]} for document in documents]
 
 
 def neutralize(text: str) -> str:
     """Respell what a model could take for a fence, a marker, a role or a template's token.
 
-    What no reader sees is dropped: a prompt says no more than the document shows.
+    Invisible characters are dropped, so that a prompt says no more than the document shows.
     """
     text = plain(_LINE_END.sub("\n", text)).translate(_LOOKALIKES)
     text = _CLOSING.sub(r"‹\g<inside>›", _OPENING.sub("‹", text))
     text = _LINK.sub("] (", text)
-    # While code still looks like code.
+    # Before the fences of code are replaced, while code still looks like code.
     text = respell_for_model(text)
     text = text.replace("```", "'''").replace("~~~", "---")
     text = _TEMPLATE.sub(r"(\g<inside>)", text)
@@ -73,7 +73,7 @@ def neutralize(text: str) -> str:
 
 
 def _end_roles(text: str) -> str:
-    """Take the colon from "System:" at the start of a line, also where letters of another script spell it."""
+    """Replace the colon of "System:" at the start of a line, even if letters of another script spell it."""
     colons = {match.end() - 1 for match in _ROLE.finditer(text.translate(_LOOKALIKE_LETTERS))}
     return (
         "".join(" –" if at in colons else character for at, character in enumerate(text)) if colons else text
@@ -99,7 +99,7 @@ def _attribute(name: str) -> str:
 
 
 def _share(lengths: Sequence[int], budget: int) -> int:
-    """Return the longest a passage may be so that all of them fit; the short ones leave room to the long."""
+    """Return the greatest length of a passage at which all fit; short ones leave their room to long ones."""
     left = budget
     for index, length in enumerate(lengths):
         share = left // (len(lengths) - index)
@@ -114,7 +114,7 @@ def _cut(text: str, limit: int) -> str:
         return text
     head = text[: max(0, limit - len(CUT))]
     ends = [match.end() for match in re.finditer(r"[.!?](?=\s)", head)]
-    # The last full sentence, unless that throws away half of what there is room for.
+    # Cut after the last full sentence, unless that wastes half of the room.
     if ends and ends[-1] > len(head) // 2:
         return head[: ends[-1]] + CUT
     return head.rpartition(" ")[0] + CUT if " " in head else head + CUT

@@ -1,4 +1,4 @@
-"""Takes over what a client gives for a reply: as much as is read, in plain text and numbers."""
+"""Converts what a client returns for a reply to a bounded message of plain text and numbers."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from langchain_core.messages.ai import UsageMetadata
 
 from adaptive_rag.text.redaction import redact_known_all
 
-# A token has about four characters; of a reply twice that is read, whatever its server sends.
+# A token has about four characters; at most twice that is read of a reply, whatever its server sends.
 MAX_CHARACTERS_A_TOKEN = 8
-# What is read of a form besides a model's thoughts; 50 sub-questions, the longest asked for, have half of it.
+# Characters read of a form, without a model's thoughts; 50 sub-questions, the longest form, have half of it.
 MAX_FORM = 20_000
-# Brackets within brackets that are read; no form asks for more than two.
+# Levels of nested brackets that are read; no form asks for more than two.
 DEEPEST = 8
-# Beyond this a number of tokens is no count.
+# A larger number of tokens is not believed.
 _MOST_TOKENS = 10**9
 
 _THOUGHT = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.S | re.I)
@@ -33,7 +33,7 @@ class Draft:
         self._room = max_tokens * MAX_CHARACTERS_A_TOKEN
 
     def add(self, chunk: BaseMessage) -> bool:
-        """Add a chunk; True where the answer has grown beyond all bounds."""
+        """Add a chunk; return True if the answer has grown beyond its limit."""
         self._chunks.append(chunk)
         # An empty chunk counts too: a stream of nothing else must end.
         self._room -= max(1, len(chunk.text))
@@ -60,14 +60,14 @@ class Draft:
 
 
 def receive(reply: object, max_tokens: int, *, form: bool = False) -> AIMessage:
-    """Return a message with what is read of a reply, without a model's thoughts.
+    """Return the part of a reply that is read as a message, without a model's thoughts.
 
-    A text is cut after `MAX_CHARACTERS_A_TOKEN` for each of `max_tokens`, and that of a form after
+    A text is cut after `MAX_CHARACTERS_A_TOKEN` characters for each of `max_tokens`, and that of a form after
     `MAX_FORM`; "cut" in the metadata then says so. Arguments of a tool call that are longer, or nested deeper
     than `DEEPEST`, are left out.
 
     Raises:
-        ValueError: it is no message of a chat model.
+        ValueError: it is not a message of a chat model.
     """
     if isinstance(reply, Draft):
         reply = reply.message()
@@ -86,7 +86,7 @@ def receive(reply: object, max_tokens: int, *, form: bool = False) -> AIMessage:
     said = redact_known_all(plain_text(text))
     return AIMessage(
         said,
-        # A text that is not the one that was streamed is another message.
+        # A text that differs from the one that was streamed is another message, without its id.
         id=reply.id if said == whole.strip() else None,
         tool_calls=redact_known_all(calls),
         usage_metadata=_usage(reply.usage_metadata),
@@ -98,12 +98,12 @@ def receive(reply: object, max_tokens: int, *, form: bool = False) -> AIMessage:
 
 
 def _whole_sentences(text: str) -> str:
-    """Drop the sentence in the middle of which a text was cut; keep a text that has no other."""
+    """Drop the incomplete sentence at the end of a cut text, unless it is the only one."""
     return text[: max(map(text.rfind, ".!?…。！？\n")) + 1] or text
 
 
 def without_thoughts(text: str) -> str:
-    """Drop what a reasoning model thought aloud, and code fences."""
+    """Drop the thoughts of a reasoning model, and code fences."""
     return _FENCE.sub("", _THOUGHT.sub("", text)).strip()
 
 
@@ -127,7 +127,7 @@ def _plain(value: Any) -> Any:
 
 
 def plain_text(text: str) -> str:
-    """Return a text that can be encoded and stored: without NUL, and "?" for half of a character."""
+    """Return a text that can be encoded and stored: without NUL, and with "?" for lone surrogates."""
     return text.replace("\0", "").encode("utf-8", "replace").decode("utf-8")
 
 
@@ -150,7 +150,7 @@ def _holds(item: object) -> bool:
 
 
 def _usage(*reported: object) -> UsageMetadata | None:
-    """Add up what a server says of tokens; None where it says nothing that can be a count."""
+    """Add up the token counts that a server reports; None if it reports none that can be right."""
     counts: Counter[str] = Counter()
     for usage in reported:
         for name in ("input_tokens", "output_tokens"):

@@ -11,10 +11,10 @@ from adaptive_rag.llm.receive import DEEPEST
 from adaptive_rag.text.markers import MARKER
 from adaptive_rag.text.visible import visible
 
-# In all patterns here a run of blanks, marks or digits is taken whole ("*+") or is bounded: a reply may hold
-# thousands of them, and a pattern that gives them back one by one takes their square.
+# In all patterns here a run of blanks, marks or digits is matched whole ("*+") or is bounded: a reply may
+# contain thousands of them, and backtracking over them takes quadratic time.
 
-# Brackets at which a reply may fail to hold JSON before the rest of it is given up.
+# Brackets that may fail to open JSON before the rest of a reply is given up.
 ATTEMPTS = 64
 
 _BRACKET = re.compile(r"[{\[]")
@@ -48,25 +48,25 @@ _SERVER_ERROR = re.compile(
 
 
 def answer_text(text: str) -> str:
-    """Return a text that may be an answer.
+    """Return a text if it can be an answer.
 
     Raises:
-        ValueError: it is a form, a page, an error, or holds no word.
+        ValueError: it is a form, a page or an error, or has no word.
     """
     if not re.search(r"[^\W\d_]", visible(text)):
         raise ValueError(f"expected an answer in sentences, got {text[:80]!r}")
     if _FORM_OR_PAGE.match(text):
         raise ValueError(f"expected an answer as plain text, got {text[:80]!r}")
-    # "Error 404 means that a page is missing [2]." cites a passage; what a server says of itself does not.
+    # "Error 404 means that a page is missing [2]." cites a passage; a server's error message does not.
     if _SERVER_ERROR.match(text) and not MARKER.search(text):
         raise ValueError(f"expected an answer, got an error: {text[:80]!r}")
     return text
 
 
 def json_values(text: str) -> Iterator[Any]:
-    """Yield every JSON object and list that stands in a text, the outermost ones, in order.
+    """Yield the outermost JSON objects and lists of a text, in order.
 
-    Single quotes, Python's None and True, and trailing commas are mended (json-repair). A list of one
+    Single quotes, Python's None and True, and trailing commas are repaired (json-repair). A list of one
     number amid other text is a citation marker, not an answer, and is left out.
     """
     closings = _closings(text)
@@ -109,7 +109,7 @@ def one_text(value: Any, what: str) -> str:
     """Return a text, without the quotes around it.
 
     Raises:
-        ValueError: it is no text, is empty, or is an excuse rather than an answer.
+        ValueError: it is not a text, is empty, or is an excuse rather than an answer.
     """
     if isinstance(value, Sequence) and not isinstance(value, str) and len(value) == 1:
         value = value[0]
@@ -135,7 +135,7 @@ def single_line(text: str, what: str) -> str:
     """Return a text that consists of one line.
 
     Raises:
-        ValueError: it has several, so that nobody can say which one was meant.
+        ValueError: it does not have exactly one line, so that it is unclear which one was meant.
     """
     lines = [line for line in text.splitlines() if line.strip()]
     if len(lines) != 1:
@@ -147,7 +147,7 @@ def text_in(value: Any, what: str, *names: str) -> str:
     """Return a text from a form that has it under one of the names, a labelled line, or a single line.
 
     Raises:
-        ValueError: there is none, or nobody can say which of several was meant.
+        ValueError: there is none, or it is unclear which of several was meant.
     """
     if isinstance(value, Mapping):
         return one_text(pick(value, *names), what)
@@ -184,7 +184,7 @@ def exactly(n: int, items: Sequence[str], what: str) -> list[str]:
     """Return the first n different items without their numbering.
 
     Raises:
-        ValueError: there are fewer than n; the message is fit to be shown to the model.
+        ValueError: there are fewer than n; the message can be shown to the model.
     """
     first: dict[str, str] = {}
     for item in items:
@@ -210,7 +210,7 @@ def _listed_lines(text: str, what: str) -> list[str]:
     inline = [part.strip(" ;,") for part in _INLINE_NUMBER.split(text) if part.strip()]
     if len(inline) > 1 and _INLINE_NUMBER.match(text.strip()):
         return inline
-    # Lines without marks are items only where every line can be one: a sentence of talk ends in a colon.
+    # Lines without marks are items, except those that end in a colon: such a line introduces the list.
     items = [line for line in lines if not line.rstrip().endswith(":")]
     if len(items) < 2:
         raise ValueError(f"expected a list of {what}, got {text[:80]!r}")
@@ -218,9 +218,9 @@ def _listed_lines(text: str, what: str) -> list[str]:
 
 
 def _closings(text: str) -> dict[int, int]:
-    """Return where each bracket of a text ends that is closed and holds few others; in one pass."""
+    """Return, in one pass, where each bracket ends that is closed and not nested too deeply."""
     ends: dict[int, int] = {}
-    stack: list[tuple[int, int]] = []  # where an open bracket stands, and how many lie within each other
+    stack: list[tuple[int, int]] = []  # the position of an open bracket, and the depth of its nesting
     quote, escaped = "", False
     for position, character in enumerate(text):
         if escaped:
@@ -245,7 +245,7 @@ def _closings(text: str) -> dict[int, int]:
 def _decode(text: str, start: int, closing: int | None) -> tuple[Any, int | None]:
     try:
         return json.JSONDecoder().raw_decode(text, start)
-    except (ValueError, RecursionError):  # no JSON, a number of thousands of digits, endless brackets
+    except (ValueError, RecursionError):  # not JSON, a number of thousands of digits, endless brackets
         pass
     if closing is None:
         return None, None
@@ -256,7 +256,7 @@ def _decode(text: str, start: int, closing: int | None) -> tuple[Any, int | None
         value = json_repair.loads(snippet, skip_json_loads=True)
     except (ValueError, TypeError, RecursionError):
         return None, None
-    # What stands in brackets without quotes ("[see the note]") is prose, and a mended form of it a guess.
+    # Unquoted text in brackets ("[see the note]") is prose, and a repaired form of it would be a guess.
     usable = isinstance(value, dict | list) and bool(value) and _was_quoted(value, snippet)
     return (value, closing) if usable else (None, None)
 

@@ -1,4 +1,4 @@
-"""Finds the way in which a chat model fills a form: by JSON schema, by a tool call, or by plain JSON."""
+"""Chooses how a chat model fills a form: by JSON schema, by a tool call, or by plain JSON."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def forget_method(model: BaseChatModel, method: Method) -> None:
 
 
 def bind_schema(model: BaseChatModel, schema: dict[str, Any], method: Method) -> Runnable[Any, Any]:
-    """Return a runnable that gives the model's message, whole and unread."""
-    # A form is of no use in pieces, and a streamed one is parsed by clients that raise on its errors.
+    """Return a runnable that returns the model's message, complete and unparsed."""
+    # A form is useless in pieces, and clients that parse a streamed form raise on its errors.
     whole = model.model_copy(update={"disable_streaming": True})
     if method == "plain":
         return whole
@@ -43,7 +43,7 @@ def bind_schema(model: BaseChatModel, schema: dict[str, Any], method: Method) ->
     if method == "json_schema" and _takes(model, "strict"):
         options["strict"] = True
     form = whole.with_structured_output(schema, **options)
-    # LangChain reads a form in a time that grows with the square of its length; we read it ourselves.
+    # LangChain parses a form in time quadratic in its length, so we parse it ourselves.
     return form.first if isinstance(form, RunnableSequence) and len(form.steps) == 2 else whole
 
 
@@ -58,7 +58,7 @@ def _offered(model: BaseChatModel) -> list[Method]:
 
 
 def _takes(model: BaseChatModel, parameter: str, value: str = "") -> bool:
-    """Say whether the model's with_structured_output has a parameter that can take a value."""
+    """Tell whether the model's with_structured_output has a parameter that accepts a value."""
     parameters = _parameters(type(model))
     return parameter in parameters and value in parameters[parameter]
 

@@ -1,1 +1,1 @@
-"""What is served to others: who is let in, and what they may do."""
+"""The web server with its APIs and its page, and the access control of LangGraph's server."""

@@ -1,4 +1,4 @@
-"""Who asks, and what they may do: the one place that turns a request into a caller and their collections."""
+"""Access control: the one place that turns a request into a caller and the collections open to them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _SAFE_METHODS = {"GET", "HEAD", "OPTIONS"}
 
 @dataclass(frozen=True)
 class Caller:
-    """Somebody who asks, as their token lets them."""
+    """The caller of a request, with the rights that their token gives."""
 
     id: str
     name: str
@@ -43,30 +43,30 @@ class Caller:
     token_id: str | None = None
 
     def role_in(self, collection_id: str) -> Role | None:
-        """Return the caller's role in a collection; None where it is not open to them."""
+        """Return the caller's role in a collection; None if it is not open to them."""
         role = Role.ADMIN if self.is_admin else self.roles.get(collection_id)
         return role.within(self.ceiling) if role else None
 
     def may_administer(self) -> bool:
-        """Tell whether the caller may make collections and users."""
+        """Tell whether the caller may create collections and users."""
         return self.is_admin and Action.SERVE in self.ceiling.actions
 
     def readable(self) -> ColumnElement[bool]:
-        """Return the condition on `Collection` that holds for what the caller may read."""
+        """Return the SQL condition on `Collection` that selects what the caller may read."""
         readable = (place for place, role in self.roles.items() if Action.READ in role.actions)
         return true() if self.is_admin else Collection.id.in_(list(readable))
 
 
 def identify(request: Request, db: Session) -> Caller:
-    """Name the caller of a request.
+    """Identify the caller of a request.
 
     Raises:
-        Problem: 401 without a valid token; 403 where a web page of another site sent the request.
+        Problem: 401 without a valid token; 403 if a web page of another site sent the request.
         Refused: the server has no users, and the request comes from another machine.
     """
     settings = request.app.state.services.settings
     if not has_users(db) and settings.oidc_issuer is None:
-        # `serving.origins`, where Studio is, are of the served graphs alone.
+        # `serving.origins`, which names Studio, applies to the graphs of LangGraph's server only.
         admit_this_machine(request.scope, (), "server users")
         user = this_machine(db)
         request.app.state.services.answering.shared_id = user.id
@@ -81,12 +81,12 @@ def identify(request: Request, db: Session) -> Caller:
 
 
 def cookie_name(name: str, settings: ServerSettings) -> str:
-    """Return a cookie's name; by https with the prefix that keeps other hosts from setting it."""
+    """Return a cookie's name; with https, it has the prefix that keeps other hosts from setting it."""
     return f"__Host-{name}" if settings.tls else name
 
 
 def unknown_caller() -> Problem:
-    """Return the refusal of whoever shows no valid token."""
+    """Return the refusal of a request without a valid token."""
     return Problem(
         401,
         "Sign in, or send the header 'Authorization: Bearer TOKEN' with a valid token.",
@@ -95,31 +95,31 @@ def unknown_caller() -> Problem:
 
 
 def has_users(db: Session) -> bool:
-    """Tell whether anybody but this machine's own user is known."""
+    """Tell whether there are users other than this machine's own."""
     return bool(db.scalar(select(exists().where(User.name != THIS_MACHINE))))
 
 
 def this_machine(db: Session) -> User:
-    """Return the user who stands for everybody at this machine, made at its first request."""
+    """Return the user that stands for everybody at this machine; create it at the first request."""
     user = db.scalar(select(User).where(User.name == THIS_MACHINE))
     if user is None:
         user = User(name=THIS_MACHINE, is_admin=True)
         db.add(user)
         try:
             db.commit()
-        except IntegrityError:  # another request has just made it
+        except IntegrityError:  # another request has just created it
             db.rollback()
             user = db.scalars(select(User).where(User.name == THIS_MACHINE)).one()
     return user
 
 
 def digest_of(secret: str) -> str:
-    """Return what is stored of a token. It is random, so a plain hash can not be guessed back."""
+    """Return the hash that is stored for a token. A plain hash is enough, since the token is random."""
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
 def caller_by_token(db: Session, secret: str, *, is_session: bool) -> Caller:
-    """Return the caller that a token stands for: known, not expired, and of a user who is not disabled."""
+    """Return the caller of a token, which must be known, not expired, and of a user who is not disabled."""
     token = db.scalar(select(Token).where(Token.digest == digest_of(secret), Token.is_session == is_session))
     user = db.get(User, token.user_id) if token else None
     if token is None or user is None or user.is_disabled or _is_over(token):
@@ -134,7 +134,7 @@ def _is_over(token: Token) -> bool:
 
 
 def may_still_read(db: Session, caller: Caller, collection_id: str) -> bool:
-    """Tell whether somebody who was let in a while ago would be today, and may read a collection."""
+    """Tell whether a caller who was identified earlier still has access and may read a collection."""
     user = db.get(User, caller.id)
     token = db.get(Token, caller.token_id) if caller.token_id else None
     if user is None or user.is_disabled or (user.name == THIS_MACHINE and has_users(db)):
@@ -148,22 +148,22 @@ def _note_use(db: Session, token: Token) -> None:
     token.used = now()
     try:
         db.commit()
-    except OperationalError as error:  # Nobody is signed out because a disk is full.
+    except OperationalError as error:  # A full disk must not sign anybody out.
         db.rollback()
         _log.warning("When a token was used could not be written: %s", redact(str(error.orig)))
 
 
 def caller_of(db: Session, user: User, ceiling: Role, token_id: str | None = None) -> Caller:
-    """Return a user as a caller, with their roles of this moment."""
+    """Return a user as a caller, with their current roles."""
     rows = db.execute(select(Membership.collection_id, Membership.role).where(Membership.user_id == user.id))
     roles = {collection: role for collection, role in rows}
     return Caller(user.id, user.name, user.is_admin, ceiling, roles, token_id)
 
 
 def refuse_other_sites(request: Request, *, is_strict: bool = True) -> None:
-    """Refuse (403) what another site's page lets a browser send, with our cookie or to get one.
+    """Refuse (403) what another site's page makes a browser send, with our cookie or to get one.
 
-    Where the check is strict, so is a request that changes something and does not say from where it comes.
+    If the check is strict, a request that changes something and does not name its origin is refused too.
     """
     if request.method in _SAFE_METHODS:
         return
@@ -181,10 +181,10 @@ def _is_own(origin: str, request: Request) -> bool:
 
 
 def collection_open_to(db: Session, caller: Caller, name: str, action: Action = Action.READ) -> Collection:
-    """Return a collection by name, for a caller whose role in it lets them do something.
+    """Return a collection by name, if the caller's role in it allows an action.
 
     Raises:
-        Problem: 404 where it is not open to them, whether it exists or not; 403 where their role is lower.
+        Problem: 404 if it is not open to them, whether it exists or not; 403 if their role is too low.
     """
     collection = db.scalar(select(Collection).where(Collection.name == name))
     own = caller.role_in(collection.id) if collection else None
@@ -198,6 +198,6 @@ def collection_open_to(db: Session, caller: Caller, name: str, action: Action = 
 
 
 def threads_of(caller: Caller) -> Select[Thread]:
-    """Return the query of the caller's own threads, over what they may read today."""
+    """Return a query for the caller's own threads in the collections that they may read now."""
     own = select(Thread).join(Collection, Collection.id == Thread.collection_id)
     return own.where(Thread.owner_id == caller.id, caller.readable())

@@ -1,4 +1,4 @@
-"""Users and what they sign in with, as the REST interface and the shell change them."""
+"""Users, passwords, sessions and tokens, as the REST API and the command line change them."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from adaptive_rag.server.problems import Problem
 from adaptive_rag.server.roles import Role
 from adaptive_rag.server.tables import Token, User, new_id, now
 
-# Small letters alone, so that no name looks like another one.
+# Lower-case letters only, so that no name looks like another one.
 USER_NAME = r"^[a-z0-9][a-z0-9_.@-]{0,99}$"
 # Makes a token that was left in a file easy to find.
 TOKEN_PREFIX = "arag_"
 
 
 class Conflict(Problem, InputError):
-    """What is asked does not fit what there is: 409 by REST, an error of the input in the shell."""
+    """A request that conflicts with the current state: 409 in the REST API, an input error in the CLI."""
 
     def __init__(self, detail: str) -> None:
         super().__init__(409, detail)
@@ -36,7 +36,7 @@ class Conflict(Problem, InputError):
 
 
 def add_user(db: Session, name: str, password: str | None = None, *, is_admin: bool = False) -> User:
-    """Make a user, within the caller's transaction, or say why there can be no such user (Conflict)."""
+    """Create a user within the caller's transaction; raise Conflict if there can be no such user."""
     if not re.fullmatch(USER_NAME, name):
         raise Conflict(
             f"{name!r} cannot be a user's name. It has small letters, digits and any of _ . @ - , and "
@@ -47,7 +47,7 @@ def add_user(db: Session, name: str, password: str | None = None, *, is_admin: b
         set_password(db, user, password)
     db.add(user)
     try:
-        # Nobody takes the name of this machine's own user, whether it was made already or not.
+        # Nobody may take the name of this machine's own user, even before that user is created.
         if name == THIS_MACHINE:
             raise Conflict(f"The name {name!r} is the server's own.")
         db.flush()
@@ -58,33 +58,33 @@ def add_user(db: Session, name: str, password: str | None = None, *, is_admin: b
 
 
 def find_user(db: Session, name: str) -> User | None:
-    """Return a user by name; the one who stands for this machine is nobody's to change."""
+    """Return a user by name; None for the user that stands for this machine, which nobody may change."""
     if name == THIS_MACHINE or not re.fullmatch(USER_NAME, name):
         return None
     return db.scalar(select(User).where(User.name == name))
 
 
 def set_password(db: Session, user: User, password: str) -> None:
-    """Give a user a new password. What lets them in without it is ended by the caller."""
+    """Set a user's password. Ending their sessions and tokens is left to the calling code."""
     if not SHORTEST <= len(password) <= LONGEST:
         raise Conflict(f"A password has {SHORTEST} to {LONGEST} characters.")
     user.password = hash_password(password)
 
 
 def end_sessions(db: Session, user: User, *, keep: str | None = None, with_tokens: bool = False) -> None:
-    """End the sessions of a user, and their API tokens too where asked for; but for one."""
+    """End a user's sessions except the one to `keep`; `with_tokens` also revokes their API tokens."""
     ended = true() if with_tokens else Token.is_session
     db.execute(delete(Token).where(Token.user_id == user.id, ended, Token.id != (keep or "")))
 
 
 def shut_out(db: Session, user: User) -> None:
-    """End a user's sessions, and revoke their tokens without an end: an admin took the account in hand."""
+    """End a user's sessions and revoke their tokens that never expire: an admin changed the account."""
     end_sessions(db, user)
     db.execute(delete(Token).where(Token.user_id == user.id, Token.expires.is_(None)))
 
 
 def tokens_of(user_id: str) -> Select[Token]:
-    """Return the query of a user's API tokens, the oldest first."""
+    """Return a query for a user's API tokens, oldest first."""
     return select(Token).where(Token.user_id == user_id, ~Token.is_session).order_by(Token.created, Token.id)
 
 
@@ -97,7 +97,7 @@ def issue_token(
     *,
     is_session: bool = False,
 ) -> tuple[Token, str]:
-    """Return a new token and its secret, which is nowhere stored."""
+    """Create a token; return it with its secret, which is not stored."""
     secret = TOKEN_PREFIX + secrets.token_urlsafe(32)
     facts = {"name": name, "role": role, "expires": expires, "is_session": is_session}
     token = Token(user_id=user.id, digest=digest_of(secret), **facts)
@@ -106,27 +106,27 @@ def issue_token(
 
 
 def begin_session(db: Session, user: User, hours: float) -> str:
-    """Sign a user in: return the secret of a new session. Their sessions that have ended are forgotten."""
+    """Sign a user in: return the secret of a new session, and delete their expired sessions."""
     db.execute(delete(Token).where(Token.user_id == user.id, Token.is_session, Token.expires < now()))
     _, secret = issue_token(db, user, "session", expires=now() + timedelta(hours=hours), is_session=True)
     return secret
 
 
 def keep_an_admin(db: Session) -> None:
-    """Undo what was changed and not committed yet where nobody could administer the server any more."""
+    """Roll back uncommitted changes and raise Conflict if they leave no admin who can sign in."""
     db.flush()
     admins = select(User.id).where(User.is_admin, ~User.is_disabled, User.name != THIS_MACHINE)
-    # Locked where the database can: two admins who remove each other at once do not both succeed.
+    # The rows are locked if the database can: two admins who remove each other at once cannot both succeed.
     if not db.scalars(admins.with_for_update()).all():
         db.rollback()
         raise Conflict("The server needs an admin who can sign in. Make somebody else an admin first.")
 
 
 def user_of_provider(db: Session, issuer: str, subject: str, claimed_name: str) -> User:
-    """Return the user whom a provider knows by a subject; they are made at their first sign-in.
+    """Return the user for a subject of a provider; create them at their first sign-in.
 
-    Only issuer and subject say who it is. The claimed name is shown to others, so it is made safe, and
-    where somebody has it, the newcomer's ends with random letters.
+    Only issuer and subject identify the user. The claimed name is shown to others, so unsafe characters are
+    replaced, and random characters are appended if the name is taken.
     """
     user = db.scalar(select(User).where(User.issuer == issuer, User.subject == subject))
     if user is not None:

@@ -1,4 +1,4 @@
-"""Answers a caller's question over one collection: with what they may set, within the server's bounds."""
+"""Answers a caller's question over one collection, with the settings and within the limits for callers."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class BareQuestion(BaseModel):
     )
 
     def as_input(self) -> InputState:
-        """Return what the graph is given."""
+        """Return the input of the graph."""
         return {"question": self.question, "user_context": self.user_context}
 
 
@@ -67,7 +67,7 @@ class Question(BareQuestion):
     history: list[Turn] = Field([], max_length=100, description="Earlier turns, where no thread keeps them.")
 
     def as_input(self) -> InputState:
-        """Return what the graph is given."""
+        """Return the input of the graph."""
         asked = super().as_input()
         if self.history:
             asked["history"] = [{"role": turn.role, "text": turn.text} for turn in self.history]
@@ -75,11 +75,11 @@ class Question(BareQuestion):
 
 
 class Answering:
-    """The graph, for callers. Its answers depend on the operator's settings and on what a caller may set.
+    """The graph for callers, with the operator's settings and those that a caller may set.
 
-    Its methods raise InputError where the question, or what is set beside it, cannot be used; Problem where
-    the collection is empty, the server has too much to do or it took too long; and ServedError where it
-    failed for a reason that is not the caller's and stands in the log.
+    Its methods raise InputError if the question or its settings cannot be used; Problem if the collection is
+    empty, the server is too busy or the answer took too long; and ServedError if it failed for a reason that
+    is not the caller's fault, which is in the log.
     """
 
     def __init__(
@@ -100,20 +100,20 @@ class Answering:
         self._alone = AdaptiveRAG(store=store, **operator)
         self._in_threads = AdaptiveRAG(checkpointer=saver, store=store, **operator)
         self.gate = Gate(settings.max_running, settings.max_waiting, settings.max_per_person)
-        # the user who stands for everybody at this machine, once they asked something
+        # id of the user that stands for everybody at this machine, set at their first request
         self.shared_id: str | None = None
         self._limits = set[asyncio.Timeout]()
         self._is_stopping = False
 
     def stop(self) -> None:
-        """Refuse the questions that are still being answered, and those that follow; the server ends."""
+        """Stop the questions that are being answered, and refuse new ones, because the server is stopping."""
         self._is_stopping = True
         for limit in self._limits:
             if not limit.expired():
                 limit.reschedule(asyncio.get_running_loop().time())
 
     def context_for(self, place: Searched | None, caller_id: str | None, given: Mapping[str, Any]) -> Context:
-        """Return the settings of one question over one index; None is the operator's own."""
+        """Return the settings of one question over one index; None means the operator's own index."""
         nested = _nested(given)
         check_settings(self._form, nested)
         allowed = self._form.model_validate(nested).model_dump(exclude_none=True)
@@ -141,7 +141,7 @@ class Answering:
         caller_id: str | None,
         thread_id: str | None = None,
     ) -> OutputState:
-        """Answer a question; in a thread where one is named."""
+        """Answer a question, in a thread if one is named."""
         async with self._running(asked, place, caller_id, thread_id) as (rag, call):
             started = time.perf_counter()
             output = await rag.ainvoke(**call)
@@ -159,10 +159,11 @@ class Answering:
     async def stream(
         self, asked: BareQuestion, place: Searched, caller_id: str, thread_id: str | None = None
     ) -> AsyncIterator[AsyncIterator[dict[str, Any]]]:
-        """Yield what `AdaptiveRAG.astream` does with drafts and steps, while the question is answered.
+        """Yield the chunks of `AdaptiveRAG.astream` with drafts and steps, while the question is answered.
 
-        It is answered in a task of its own, which does not wait for a slow reader, and is cancelled where
-        the block is left before the answer. What fails is raised before the first chunk, or in its turn.
+        A separate task answers it. The task does not wait for a slow reader, and is cancelled if the block
+        is left before the answer. An error before the first chunk is raised on entry, a later one when the
+        reader reaches it.
         """
         chunks: asyncio.Queue[dict[str, Any] | Exception | None] = asyncio.Queue()
 
@@ -176,7 +177,7 @@ class Answering:
                             count_answer(last, time.perf_counter() - started)
                         else:
                             chunks.put_nowait(chunk)
-                # Whoever has the answer may ask on: its place and its thread are free.
+                # Sent only here, so that the place and the thread are free for the caller's next question.
                 chunks.put_nowait(last)
             except Exception as error:
                 chunks.put_nowait(error)
@@ -202,7 +203,7 @@ class Answering:
     async def compare(
         self, asked: BareQuestion, routes: Sequence[str], place: Searched, caller_id: str
     ) -> Comparison:
-        """Answer a question by several routes, one after the other, and say in what they differ."""
+        """Answer a question by several routes, one after the other, and return their differences."""
         async with self._running(asked, place, caller_id) as (rag, call):
             comparison = await rag.acompare(
                 asked.question, routes=routes, user_context=asked.user_context, context=call["context"]
@@ -219,9 +220,9 @@ class Answering:
         caller_id: str | None,
         thread_id: str | None = None,
     ) -> AsyncIterator[tuple[AdaptiveRAG, dict[str, Any]]]:
-        """Hold a place for a question, and its thread; yield the graph and what it is called with.
+        """Hold a place and the thread for a question; yield the graph and the arguments of its call.
 
-        Errors within the block become what callers may read.
+        Errors within the block are converted to errors that callers may read.
         """
         check_input(asked.as_input(), self._serving)
         call: dict[str, Any] = {
@@ -229,7 +230,7 @@ class Answering:
             # It may open an index, which takes a while.
             "context": await run_in_threadpool(self.context_for, place, caller_id, asked.settings),
         }
-        # Everybody at this machine is one user, who is not one person.
+        # Everybody at this machine is one user but not one person, so the limit per person does not apply.
         person = None if caller_id == self.shared_id else caller_id
         rag = self._alone
         thread: AbstractAsyncContextManager[None] = nullcontext()
@@ -267,7 +268,7 @@ class Answering:
 
 
 def _nested(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return settings with "group.name" brought under its group."""
+    """Return settings with each "group.name" nested under its group."""
     nested: dict[str, Any] = {}
     for name, value in given.items():
         group, dot, part = name.partition(".")

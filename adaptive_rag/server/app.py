@@ -1,4 +1,4 @@
-"""The web app: its parts opened, its doors put together."""
+"""The web app: opens its services and assembles its routes."""
 
 from __future__ import annotations
 
@@ -52,10 +52,10 @@ from adaptive_rag.server.v1.errors import ERRORS, PREFIX
 from adaptive_rag.server.v1.forms import MOST_BYTES
 from adaptive_rag.server.workers import watching_workers
 
-# The nouns of the REST interface, in the order of its documentation.
+# The routers of the REST API, in the order of its documentation.
 NOUNS: tuple[APIRouter, ...] = (
     collections.router,
-    uploads.router,  # before the documents, whose ids stand where its own words do
+    uploads.router,  # before the documents, whose ids have the same place in the path as its fixed words
     documents.router,
     jobs.router,
     ask.router,
@@ -69,10 +69,10 @@ NOUNS: tuple[APIRouter, ...] = (
 
 
 def build_app(settings: ServerSettings, given: Mapping[str, Any]) -> FastAPI:
-    """Return the app. `given` are the operator's settings of questions, as for `make_context`.
+    """Build the app. `given` holds the operator's settings for questions, as for `make_context`.
 
     Raises:
-        ConfigurationError: a setting cannot be used; or others could reach the server, and it has no users.
+        ConfigurationError: a setting cannot be used; or the server has no users and others could reach it.
     """
     operator = make_context(given)
     engine = open_database(settings)
@@ -98,7 +98,7 @@ def build_app(settings: ServerSettings, given: Mapping[str, Any]) -> FastAPI:
     app.include_router(browser.router)
     app.router.routes.append(browser.page_files())
     app.router.routes.append(mcp_route(mcp))
-    # The last stands outermost: all parts see the caller's own address, and all answers have the headers.
+    # The last one added is outermost: the others see the caller's own address, all answers get the headers.
     app.add_middleware(Bounds)
     app.add_middleware(RequestLog)
     app.add_middleware(Sites, settings=settings)

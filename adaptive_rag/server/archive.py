@@ -1,8 +1,8 @@
-"""The file of a backup: a tar archive with a signed manifest. Nothing of it is believed before it is checked.
+"""The file of a backup: a tar archive with a signed manifest. Nothing in it is trusted before it is checked.
 
 `signature` is the HMAC-SHA256 of `manifest.jsonl` with the key of the server. The manifest has a line about
-the backup, then one for each other member with its size and SHA-256. Whatever an archive holds, reading it
-takes bounded memory.
+the backup, then one for each other member with its size and SHA-256. Reading takes bounded memory, whatever
+an archive contains.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from adaptive_rag.private import FILE_MODE, make_file, make_folder, replace_text
 FORMAT = 3
 MANIFEST, SIGNATURE = "manifest.jsonl", "signature"
 PROFILES = "profiles.jsonl"
-# All that a backup holds lies in these folders, or is one of these files.
+# Every member of a backup is in one of these folders, or is one of these files.
 _FOLDERS = ("data/collections/", "tables/", "conversations/")
 _FILES = {"data/router.json", PROFILES, MANIFEST, SIGNATURE}
 MOST_FILES = 2_000_000
@@ -34,7 +34,7 @@ LONGEST_LINE = 2**25
 _LONGEST_NAME = 65_536
 _KEY_BYTES = 32
 _BLOCK = 2**20
-# What reading a manifest, rows or conversations of another form raises.
+# Errors that are raised by reading a malformed manifest, row or conversation.
 ODD = (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError, NotImplementedError,
        tarfile.TarError, EOFError)  # fmt: skip
 BOTH_WAYS = (
@@ -49,16 +49,16 @@ class BackupError(AdaptiveRAGError):
 
 
 def make_key(file: Path) -> None:
-    """Make a key where there is none, in one step, for its owner alone."""
+    """Create the key file if it is missing, atomically and for its owner alone."""
     if not file.exists():
         replace_text(file, secrets.token_hex(_KEY_BYTES) + "\n")
 
 
 def read_key(file: Path) -> bytes:
-    """Return the key of a file.
+    """Read the key in a file.
 
     Raises:
-        ConfigurationError: it cannot be read, or holds something else.
+        ConfigurationError: the file cannot be read, or does not hold a key.
     """
     try:
         with file.open("rb") as source:
@@ -79,7 +79,7 @@ def read_key(file: Path) -> bytes:
 
 
 def pack(stage: Path, archive: Path, about: dict[str, Any], key: bytes) -> None:
-    """Write the files below a folder into an archive, with its manifest and the signature of that."""
+    """Write the files below a folder into an archive, with a manifest and the manifest's signature."""
     make_file(archive)
     files = sorted(path.relative_to(stage).as_posix() for path in stage.rglob("*") if path.is_file())
     if len(files) > MOST_FILES:
@@ -92,7 +92,7 @@ def pack(stage: Path, archive: Path, about: dict[str, Any], key: bytes) -> None:
     with (stage / MANIFEST).open("rb") as manifest:
         (stage / SIGNATURE).write_text(_sign(manifest, key))
     with archive.open("wb") as target:
-        # This form has no headers whose length is not bounded.
+        # This format has no headers of unbounded length.
         form: dict[str, Any] = {"format": tarfile.GNU_FORMAT, "encoding": "utf-8", "dereference": True}
         with tarfile.open(fileobj=target, mode="w", **form) as tar:
             for name in (SIGNATURE, MANIFEST, *files):
@@ -114,7 +114,7 @@ def _sign(manifest: IO[bytes], key: bytes) -> str:
 
 
 class Archive:
-    """An archive whose manifest names its members, and is signed where a key was given."""
+    """An archive whose manifest lists its members; the manifest's signature is checked if a key is given."""
 
     def __init__(self, path: Path, file: BinaryIO, key: bytes | None) -> None:
         self._path, self._file = path, file
@@ -123,10 +123,11 @@ class Archive:
     @classmethod
     @contextmanager
     def open(cls, path: Path, key: bytes | None) -> Iterator[Self]:
-        """Open an archive, and check its signature (unless no key is given) and every digest.
+        """Open an archive, and check every digest, and its signature if a key is given.
 
         Raises:
-            BackupError: it is no backup, damaged, or not signed with the key; the message names what failed.
+            BackupError: it is not a backup, is damaged, or is not signed with the key; the message says
+                what failed.
         """
         if not path.is_file():
             raise BackupError(f"The backup {path} is missing.")
@@ -141,7 +142,7 @@ class Archive:
             yield archive
 
     def unpack(self, folder: Path, *, without: str | None = None) -> None:
-        """Write the members below a new folder, but those whose names begin as named.
+        """Write the members into a new folder, except those whose names begin with `without`.
 
         Raises:
             BackupError: the archive was changed since it was checked.
@@ -154,7 +155,7 @@ class Archive:
                     file.writelines(blocks)
 
     def _files(self) -> Iterator[tuple[str, Iterator[bytes]]]:
-        """Yield the members with their content, which is held against the manifest as it is read."""
+        """Yield the members with their content, which is checked against the manifest as it is read."""
         left = dict(self.members)
         for name, content in self._scan():
             if name not in (SIGNATURE, MANIFEST):
@@ -203,12 +204,12 @@ class Archive:
         return about, named
 
     def _scan(self) -> Iterator[tuple[str, IO[bytes]]]:
-        """Yield each member; an archive that holds what no backup does, or a name twice, raises TarError."""
+        """Yield each member; raise TarError for a member that no backup has, and for a repeated name."""
         known = set[str]()
         self._file.seek(0)
         with tarfile.open(fileobj=self._file, mode="r:", tarinfo=_Header, encoding="utf-8") as tar:
             while (header := tar.next()) is not None:
-                tar.members.clear()  # type: ignore[attr-defined]  # otherwise it keeps every one
+                tar.members.clear()  # type: ignore[attr-defined]  # otherwise tarfile keeps every header
                 name = header.name
                 is_ours = name in _FILES or name.startswith(_FOLDERS)
                 if not is_ours or any(part in ("", ".", "..") for part in name.split("/")):
@@ -228,7 +229,7 @@ def _private(path: str, flags: int) -> int:
 
 
 class _Header(tarfile.TarInfo):
-    """A header as a backup has it. By itself, tarfile reads some others into memory whatever their size."""
+    """A header of the kinds that a backup has. By itself, tarfile reads others into memory at any size."""
 
     @classmethod
     def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
@@ -240,10 +241,10 @@ class _Header(tarfile.TarInfo):
 
 
 def read_lines(file: IO[bytes]) -> Iterator[dict[str, Any]]:
-    """Read lines of JSON, each an object.
+    """Yield the JSON objects of a file, one per line.
 
     Raises:
-        ValueError: a line is something else, or too long.
+        ValueError: a line is not an object, or is too long.
     """
     while line := file.readline(LONGEST_LINE + 1):
         if len(line) > LONGEST_LINE:

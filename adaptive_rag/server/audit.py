@@ -12,22 +12,22 @@ from adaptive_rag.server.machine import network_of
 from adaptive_rag.server.tables import Event, now
 
 SIGNED_IN = "sign-in"
-# So long a machine is known that somebody signed in from.
+# How long a machine counts as known after somebody signed in from it.
 KNOWN_PLACE = timedelta(days=90)
 
 
 def note(db: Session, request: Request, name: str | None, action: str, subject: str = "") -> None:
-    """Add a line to the audit log; it is kept where the route commits."""
+    """Add a line to the audit log; it is stored when the route commits."""
     db.add(Event(user=name, address=address_of(request)[:64], action=action, subject=subject[:1000]))
 
 
 def address_of(request: Request) -> str:
-    """Return from where a request comes; behind a trusted proxy, what that says."""
+    """Return the address that a request comes from; behind a trusted proxy, the one that it reports."""
     return request.client.host if request.client else ""
 
 
 def has_signed_in_from(db: Session, name: str, address: str) -> bool:
-    """Tell whether somebody of that name has signed in from there in the last months."""
+    """Tell whether a user signed in from the network of this address within `KNOWN_PLACE`."""
     sign_ins = select(Event.address).where(Event.user == name, Event.action == SIGNED_IN)
     recent = sign_ins.where(Event.at > now() - KNOWN_PLACE).distinct()
     return any(network_of(place or "") == network_of(address) for place in db.scalars(recent))

@@ -1,4 +1,4 @@
-"""What LangGraph's server lets an authenticated caller do: ask, in threads of their own, and little else."""
+"""Authorization for LangGraph's server: callers may ask, in threads of their own, and do little else."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from adaptive_rag.server.door import admit
 from adaptive_rag.server.machine import Refused
 
 auth = Auth()
-# What the server itself adds to a run's settings; it takes their values from the address of the request.
+# Settings that the server itself adds to a run; it takes their values from the URL of the request.
 _OF_THE_SERVER = {"thread_id", "checkpoint_id", "__event_streaming_v2"}
-# Settings by which the server's own parts are reached: its run loop, and the project that traces go to.
+# Prefixes of settings that reach the server's internals: its run loop, and the project of its traces.
 _INTERNAL = ("__pregel", "__langsmith")
 
 
 @auth.authenticate
 async def authenticate(scope: dict[str, Any]) -> Auth.types.MinimalUserDict:
-    """Name the user, as the door does."""
+    """Identify the user, as `Door` does."""
     try:
         return {"identity": admit(scope, operator.serving)}
     except Refused as refused:
@@ -31,19 +31,19 @@ async def authenticate(scope: dict[str, Any]) -> Auth.types.MinimalUserDict:
 
 @auth.on
 async def refuse_all_else(ctx: Auth.types.AuthContext, value: Any) -> None:
-    """Refuse what no other rule allows: assistants of one's own, crons, searching the store."""
+    """Refuse what no other rule allows, such as own assistants, crons and searching the store."""
     raise _refused(403, f"Callers of this server may not do that: {ctx.resource} {ctx.action}.")
 
 
 @auth.on(resources="assistants", actions=["read", "search"])
 async def see_assistants(ctx: Auth.types.AuthContext, value: Any) -> bool:
-    """Let everybody see the graphs that are served."""
+    """Let every caller see the graphs that are served."""
     return True
 
 
 @auth.on.threads
 async def own_threads(ctx: Auth.types.AuthContext, value: Any) -> dict[str, str]:
-    """Let a caller reach the threads and runs that are theirs. Their state is written by the graphs alone."""
+    """Let a caller use their own threads and runs. Only the graphs write their state."""
     if ctx.action == "update" and not value.keys() & {"metadata", "action"}:
         raise _refused(403, "The state of a thread is written by its runs alone.")
     return _own(ctx, value)
@@ -51,7 +51,7 @@ async def own_threads(ctx: Auth.types.AuthContext, value: Any) -> dict[str, str]
 
 @auth.on.threads.create_run
 async def start_run(ctx: Auth.types.AuthContext, value: Any) -> dict[str, str]:
-    """Let a caller ask, with what they may set and within the operator's bounds."""
+    """Let a caller start a run, with the settings they may choose and within the operator's limits."""
     kwargs = value["kwargs"]
     settings = kwargs.get("context") or {}
     given = {name: settings[name] for name in settings if name not in _OF_THE_SERVER}
@@ -75,7 +75,7 @@ async def start_run(ctx: Auth.types.AuthContext, value: Any) -> dict[str, str]:
 
 @auth.on.store(actions=["get", "put", "delete"])
 async def own_profile(ctx: Auth.types.AuthContext, value: Any) -> None:
-    """Let a caller read, write and delete what the store knows of them: one short text."""
+    """Let a caller read, write and delete their profile in the store: one short text."""
     if (tuple(value["namespace"]), value["key"]) != (NAMESPACE, ctx.user.identity):
         raise _refused(403, f"Of the store only {'.'.join(NAMESPACE)} under your own name is yours.")
     if ctx.action == "put":
@@ -85,10 +85,10 @@ async def own_profile(ctx: Auth.types.AuthContext, value: Any) -> None:
 
 
 def _own(ctx: Auth.types.AuthContext, value: Any) -> dict[str, str]:
-    """Mark what is made or changed as the caller's, and return the filter for what is theirs."""
+    """Mark what is created or changed as the caller's, and return the filter for what they own."""
     owner = {"owner": ctx.user.identity}
     if ctx.action in ("create", "update", "create_run") and "action" not in value:
-        # The server goes on with this very dict.
+        # Changed in place, because the server continues with this same dict.
         value.setdefault("metadata", {}).update(owner)
     return owner
 

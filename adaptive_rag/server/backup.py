@@ -1,7 +1,7 @@
-"""Everything that a server keeps, in one file: written while it runs, and restored into an empty place.
+"""Backup of everything that a server stores, in one file, written while it runs; and restoring it.
 
-`data/` lies as in the data folder; `tables/` has a file of JSON lines for each table, whatever the database;
-`conversations/` has the newest state of each thread, and `profiles.jsonl` what users tell of themselves.
+`data/` mirrors the data folder; `tables/` has a file of JSON lines for each table, whatever the database;
+`conversations/` has the newest state of each thread, and `profiles.jsonl` the profiles of users.
 """
 
 from __future__ import annotations
@@ -57,23 +57,23 @@ from adaptive_rag.server.tables import Base, Collection, Document, Installation,
 from adaptive_rag.text.redaction import redact
 
 _STAGE = ".backup"
-# What is deleted or indexed while we look sends us back to the start.
+# A deletion or an indexing run while the files are collected makes us start again.
 _ATTEMPTS = 5
 _CONVERSATIONS = "conversations"
 
 
 def back_up(settings: ServerSettings, file: Path) -> dict[str, int]:
-    """Write everything into a file, which takes its name when it is whole; return the number of each kind.
+    """Write everything into a file, which gets its name when it is complete; return the count of each kind.
 
-    Uploads and deletions wait for the moment in which the files are marked as belonging to the backup.
+    Uploads and deletions wait while the files are linked into the backup.
 
     Raises:
-        ConfigurationError: there is no data, or it or the key cannot be opened.
-        BackupError: a file is missing, another backup is at work, or this one cannot be written.
+        ConfigurationError: there is no data, or the data or the key cannot be opened.
+        BackupError: a file is missing, another backup is running, or this one cannot be written.
     """
     if not settings.data.is_dir():
         raise ConfigurationError(f"There is no server's data in {str(settings.data)!r}.")
-    most_files()  # the lock of each collection is one
+    most_files()  # raises the limit of open files: the lock of each collection is one
     engine = open_database(settings)
     stage, partial = settings.data / _STAGE, file.with_name(file.name + ".partial")
     try:
@@ -106,7 +106,7 @@ def back_up(settings: ServerSettings, file: Path) -> dict[str, int]:
 
 
 def _freeze(settings: ServerSettings, engine: Engine, stage: Path) -> dict[str, int]:
-    """Bring the state of one moment below `stage`: the rows, and links to the files, which never change."""
+    """Write a consistent snapshot below `stage`: the rows, and links to the files, which never change."""
     for attempts_left in reversed(range(_ATTEMPTS)):
         shutil.rmtree(stage, ignore_errors=True)
         try:
@@ -130,10 +130,10 @@ def _freeze(settings: ServerSettings, engine: Engine, stage: Path) -> dict[str, 
 
 @contextmanager
 def _moment(engine: Engine) -> Iterator[Connection]:
-    """Yield a connection that sees the database as it was at its first question."""
+    """Yield a connection that sees the database as it was at its first query."""
     is_sqlite = engine.dialect.name == "sqlite"
     with engine.connect() as connection:
-        if is_sqlite:  # its driver would begin with the first change alone
+        if is_sqlite:  # its driver would begin a transaction only at the first change
             connection.exec_driver_sql("BEGIN")
         else:
             connection.execution_options(isolation_level="REPEATABLE READ")
@@ -146,7 +146,7 @@ def _save_rows(connection: Connection, folder: Path) -> dict[str, int]:
     counts = {}
     for table in Base.metadata.sorted_tables:
         if table.name == Installation.__tablename__:
-            continue  # what is restored is another installation
+            continue  # a restored server is another installation
         place = folder / f"{table.name}.jsonl"
         make_file(place)
         with place.open("w", encoding="utf-8") as lines:
@@ -174,7 +174,7 @@ def _link_files(settings: ServerSettings, connection: Connection, stage: Path) -
     for collection_id in known:
         index = folder_of(data, collection_id).index
         place = stage / "data" / index.relative_to(data)
-        # The manifest names the files of one version, which stay for its readers while another is written.
+        # The manifest names the files of one version, which are kept for readers while another is written.
         manifest = read_manifest(open_location(index))
         for name in (*manifest.files, MANIFEST, COPY) if manifest else ():
             _link(index / name, place / name)
@@ -188,12 +188,12 @@ def _link(file: Path, place: Path) -> None:
         os.link(file, place)
     except FileNotFoundError:
         raise
-    except OSError:  # a file system without links
+    except OSError:  # a file system without hard links
         shutil.copyfile(file, place)
 
 
 async def _save_conversations(settings: ServerSettings, engine: Engine, stage: Path) -> int:
-    """Keep profiles and the newest state of each thread, without what only this kind of database knows."""
+    """Save profiles and the newest state of each thread, in a form that does not depend on the database."""
     folder, count = stage / _CONVERSATIONS, 0
     make_folder(folder)
     with Session(engine) as db:
@@ -214,15 +214,15 @@ async def _save_conversations(settings: ServerSettings, engine: Engine, stage: P
 
 
 def restore(settings: ServerSettings, file: Path, *, foreign: bool = False) -> dict[str, int]:
-    """Bring back all that a backup holds, or nothing, into an empty data folder and an empty database.
+    """Restore a backup, completely or not at all, into an empty data folder and an empty database.
 
-    What another server wrote (`foreign`) needs no signature and comes without conversations; `left_out` is
-    their number.
+    A backup of another server (`foreign`) needs no signature and is restored without its conversations;
+    `left_out` is their number.
 
     Raises:
-        ConfigurationError: the data folder or the database holds something, or cannot be written.
-        BackupError: the backup is not whole, damaged, of a newer version, or signed by another key than this
-            server's; the message names what failed.
+        ConfigurationError: the data folder or the database is not empty, or cannot be written.
+        BackupError: the backup is incomplete, damaged, of a newer version, or signed with another key than
+            this server's; the message says what failed.
     """
     if settings.data.exists() and any(settings.data.iterdir()):
         raise ConfigurationError(
@@ -257,7 +257,7 @@ def restore(settings: ServerSettings, file: Path, *, foreign: bool = False) -> d
 
 @contextmanager
 def _beside(data: Path) -> Iterator[Path]:
-    """Yield a new folder beside a data folder, on the same disk."""
+    """Yield a temporary folder beside a data folder, on the same disk."""
     make_folder(data.absolute().parent)
     stage = tempfile.mkdtemp(prefix=f"{data.absolute().name}.restoring-", dir=data.absolute().parent)
     try:
@@ -267,7 +267,7 @@ def _beside(data: Path) -> Iterator[Path]:
 
 
 def _leave_conversations_out(archive: Archive, stage: Path) -> int:
-    """Take the threads out of what was unpacked, and return how many there are with what was said in them."""
+    """Remove the threads from the unpacked backup, and return the number of conversations left out."""
     said = (name.split("/") for name in archive.members)
     threads = {parts[1].partition(".")[0] for parts in said if parts[0] == _CONVERSATIONS}
     table = stage / "tables" / f"{Thread.__tablename__}.jsonl"
@@ -279,7 +279,7 @@ def _leave_conversations_out(archive: Archive, stage: Path) -> int:
 
 
 def _fill(settings: ServerSettings, stage: Path, revision: str) -> dict[str, int]:
-    """Fill a new database from what was unpacked, and move the data folder to its place: all or nothing."""
+    """Fill a new database from the unpacked backup, and move the data folder into place: all or nothing."""
     data = stage / "data"
     placed, was_there = settings.model_copy(update={"data": data}), settings.data.exists()
     try:
@@ -289,9 +289,9 @@ def _fill(settings: ServerSettings, stage: Path, revision: str) -> dict[str, int
                 counts["conversations"] = _load_conversations(saver, store, stage)
             migrate(connection)
             pair_new(placed, connection)
-            if settings.database is not None:  # its transaction ends when the files are in their place
+            if settings.database is not None:  # its transaction is committed once the files are in place
                 _move(data, settings.data)
-        if settings.database is None:  # its files are among them, and are closed now
+        if settings.database is None:  # its files are in the data folder, and are closed now
             _move(data, settings.data)
     except BaseException:
         if not data.exists():
@@ -304,12 +304,12 @@ def _fill(settings: ServerSettings, stage: Path, revision: str) -> dict[str, int
 
 def _move(data: Path, place: Path) -> None:
     if place.exists():
-        place.rmdir()  # which fails where something was put into it meanwhile
+        place.rmdir()  # fails if something was put into it meanwhile
     os.replace(data, place)
 
 
 def _load_rows(connection: Connection, folder: Path, tables: set[str]) -> Counter[str]:
-    """Write the rows of a backup into tables as they were in its version; migrations come after."""
+    """Write the rows of a backup into the tables of the backup's version; migrations run afterwards."""
     names = {path.stem for path in folder.iterdir()}
     if unknown := sorted(names - tables):
         raise ValueError(f"its revision has no table {unknown[0][:200]!r}")
@@ -330,9 +330,9 @@ def _read_row(table: Table, names: set[str], row: dict[str, Any]) -> dict[str, A
         if isinstance(column.type, DateTime) and row.get(column.name) is not None:
             row[column.name] = datetime.fromisoformat(row[column.name]).astimezone(UTC)
     for key in table.foreign_keys:
-        if key.column.table.name not in names:  # it was left out
+        if key.column.table.name not in names:  # that table was left out
             row[key.parent.name] = None
-    # A database that counts such a column goes on from the last number that it gave itself.
+    # Not set: the database continues an autoincrement column from the last number that it assigned itself.
     if (numbered := table.autoincrement_column) is not None:
         del row[numbered.name]
     return row

@@ -1,4 +1,4 @@
-"""How much a request may bring, by its route: measured before any of it is parsed or its caller is named."""
+"""Size limits of requests by route, checked before anything is parsed or the caller is identified."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ SECONDS_TO_SEND = 30
 
 
 class Bound(NamedTuple):
-    """What a body may have."""
+    """The size limits of a body."""
 
     bytes: int
     # members of objects and items of lists together
     values: int
 
 
-# A character of JSON takes twelve bytes at most, as a pair of \uXXXX. A question has 20,000, a situation too.
+# A character takes up to twelve bytes in JSON, as a pair of \uXXXX. Question and context have 20,000 each.
 _QUESTION = Bound(MOST_BYTES, 20_000)
 _TEXTS = Bound(2 * 20_000 * 12 + 65_536, 1000)
 _SMALL = Bound(65_536, 1000)
-# The first that fits counts.
+# The first match applies.
 _ROUTES: tuple[tuple[re.Pattern[str], Bound | None], ...] = (
-    (re.compile(r"/api/v1/collections/[^/]+/documents/?"), None),  # bounds itself while it is read
+    (re.compile(r"/api/v1/collections/[^/]+/documents/?"), None),  # limited while it is read
     (re.compile(r"/api/v1/(session|tokens|users|me)(/.*)?"), Bound(16_384, 100)),
     (re.compile(r"/api/v1/.*/(ask|ask/events|compare)/?|/v1/chat/completions/?"), _QUESTION),
     (re.compile(r"/api/v1/.*/feedback/?|/mcp/?"), _TEXTS),
@@ -44,13 +44,13 @@ _BRACKET = re.compile(rb"[\[{]|[\]}]")
 
 
 class Bounds:
-    """ASGI middleware that refuses what is larger than anything its route could use."""
+    """ASGI middleware that refuses requests that are larger than anything their route could use."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on with its body read, or refuse it."""
+        """Read a request's body and pass the request on, or refuse it."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -59,7 +59,7 @@ class Bounds:
             bound = bound_of(scope["path"])
             passed = receive if bound is None else await _read(receive, bound)
         except Refused as refused:
-            # What is left of the body is not read: the connection ends with the answer.
+            # The rest of the body is not read: the connection is closed after the answer.
             refusal = answer(refused.status, str(refused), {"Connection": "close"})
             await refusal(scope, receive, send)
             return
@@ -67,7 +67,7 @@ class Bounds:
 
 
 def bound_of(path: str) -> Bound | None:
-    """Return the bound of a path's bodies; None where its route reads and bounds them itself."""
+    """Return the limits of a path's bodies; None if its route reads and limits them itself."""
     return next((bound for route, bound in _ROUTES if route.fullmatch(path)), _SMALL)
 
 
@@ -75,7 +75,7 @@ def _check_head(scope: Scope) -> None:
     if sum(len(name) + len(value) for name, value in scope["headers"]) > MOST_HEADERS:
         raise Refused(431, f"The headers have more than {MOST_HEADERS:,} bytes.")
     if {b"content-length", b"transfer-encoding"} <= {name for name, _ in scope["headers"]}:
-        # Whoever stands before the server may take another place for the end of the body.
+        # A proxy before the server may see the end of the body elsewhere.
         raise Refused(400, "A request has a Content-Length or a Transfer-Encoding, not both.")
     query: bytes = scope["query_string"]
     if "\0" in scope["path"] or b"%00" in query:
@@ -85,7 +85,7 @@ def _check_head(scope: Scope) -> None:
 
 
 async def _read(receive: Receive, bound: Bound) -> Receive:
-    """Read a body to its end, and return what hands it on."""
+    """Read a body to its end, and return a `receive` that replays it."""
     said = f"This request may have {bound.bytes:,} bytes at most."
     try:
         async with asyncio.timeout(SECONDS_TO_SEND):
@@ -97,11 +97,11 @@ async def _read(receive: Receive, bound: Bound) -> Receive:
 
 
 def check_json(body: bytes, bound: Bound) -> None:
-    """Count the parts of a body that may be JSON, in a time that grows with its length alone."""
-    if ESCAPED_NUL.search(body):  # no text has it, and PostgreSQL takes none that does
+    """Refuse a body with too many values or too deep nesting, in time linear in its length."""
+    if ESCAPED_NUL.search(body):  # no real text has it, and PostgreSQL accepts none that does
         raise Refused(422, "A text may not hold the character U+0000.")
     too_many = Refused(413, f"This request may have {bound.values:,} fields and items of lists at most.")
-    # What is no JSON may have any number of quotation marks and brackets, which are looked at one by one.
+    # A body that is not JSON may have any number of quotation marks and brackets, each of which takes time.
     if body.count(b'"') - body.count(b'\\"') > 4 * bound.values + 4:
         raise too_many
     bare = _STRING.sub(b"", body)

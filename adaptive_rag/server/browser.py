@@ -1,4 +1,4 @@
-"""The page for browsers: static files, and the policy that binds what runs in them."""
+"""The page for browsers: static files, and their content security policy."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from starlette.types import Message, Receive, Scope, Send
 
 PAGE = Path(__file__).parent / "page"
 router = APIRouter()
-# Browsers ask each time whether a file has changed, so that a new version is whole at once.
+# Browsers check each time whether a file has changed, so that they never mix files of two versions.
 _FRESH = {"Cache-Control": "no-cache"}
 
 
 def _policy() -> str:
-    """Return the content security policy: the page's own files alone, and HTML of the sanitizer alone."""
+    """Return the content security policy: only the page's own files, and only HTML from the sanitizer."""
     [imports] = re.findall(r'<script type="importmap">(.*?)</script>', _index(), re.DOTALL)
     digest = base64.b64encode(hashlib.sha256(imports.encode()).digest()).decode()
     rules = {
@@ -55,7 +55,7 @@ def show_page() -> FileResponse:
 
 
 class _Files(StaticFiles):
-    """The files of the page; each answers for itself under the page's policy, a worker's too."""
+    """The files of the page, each sent with the page's policy, which also covers workers."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async def send_bound(message: Message) -> None:
@@ -68,5 +68,5 @@ class _Files(StaticFiles):
 
 
 def page_files() -> Mount:
-    """Return the route of the page's files, compressed where a browser takes it."""
+    """Return the route of the page's files, compressed if the browser accepts it."""
     return Mount("/page", GZipMiddleware(_Files(directory=PAGE), minimum_size=1000), name="page")

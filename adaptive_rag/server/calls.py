@@ -1,4 +1,4 @@
-"""What a route is given: a request whose caller was let in, over what is open to them."""
+"""Dependencies of the routes: a request with its caller, and the collection or thread open to them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from adaptive_rag.server.tables import Collection, Thread
 
 @dataclass(frozen=True)
 class Call:
-    """A request whose caller was let in, and what its route works with."""
+    """A request with an identified caller, and the services that its route uses."""
 
     request: Request
     db: Session
@@ -29,7 +29,7 @@ class Call:
     caller: Caller
 
     def note(self, action: str, subject: str = "") -> None:
-        """Add a line to the audit log; it is kept where the route commits."""
+        """Add a line to the audit log; it is stored when the route commits."""
         note(self.db, self.request, self.caller.name, action, subject)
 
 
@@ -41,19 +41,19 @@ class CollectionCall(Call):
 
     @property
     def folder(self) -> CollectionFolder:
-        """Where the collection lies; its name has no part in the path."""
+        """The folder of the collection; its name is not part of the path."""
         return self.parts.folder_of(self.collection)
 
 
 @dataclass(frozen=True)
 class ThreadCall(Call):
-    """A request in a thread of the caller's own."""
+    """A request in one of the caller's own threads."""
 
     thread: Thread
 
 
 def let_in(request: Request, db: Db) -> Call:
-    """Name the caller of a request. Every other dependency builds on this one."""
+    """Identify the caller of a request. Every other dependency builds on this one."""
     caller = identify(request, db)
     let_go(db)
     return Call(request, db, request.app.state.services, caller)
@@ -77,7 +77,7 @@ def _may(action: Action) -> Callable[..., CollectionCall]:
 
 
 def in_own_thread(thread: Annotated[str, Path(max_length=32)], call: AnyCall) -> ThreadCall:
-    """Return the call in a thread of the caller's own, or refuse with 404."""
+    """Return the call for one of the caller's own threads, or refuse with 404."""
     own = call.db.scalar(threads_of(call.caller).where(Thread.id == thread))
     if own is None:
         raise not_found("thread")
@@ -95,9 +95,9 @@ async def _count_change(call: AnyCall) -> None:
 
 AdminCall = Annotated[Call, Depends(_for_admin)]
 OwnThreadCall = Annotated[ThreadCall, Depends(in_own_thread)]
-# Over the collection that a path names, where the caller's role lets them.
+# Calls over the collection that a path names, if the caller's role allows it.
 ReadCall = Annotated[CollectionCall, Depends(_may(Action.READ))]
 WriteCall = Annotated[CollectionCall, Depends(_may(Action.WRITE))]
 ManageCall = Annotated[CollectionCall, Depends(_may(Action.MANAGE))]
-# Beside these: whoever asks for an answer, or writes something of their own, has a place left in their rate.
+# In addition to these: rate limits for asking questions, and for changing what belongs to the caller.
 ASKING, CHANGING = Depends(_count_question), Depends(_count_change)

@@ -16,9 +16,9 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from adaptive_rag.server.machine import network_of
 from adaptive_rag.server.settings import ServerSettings
 
-# From the first byte of a request, or from when a connection was opened, to the end of its headers.
+# From the first byte of a request, or from the opening of a connection, to the end of the headers.
 SECONDS_TO_ASK = 15.0
-# A proxy brings the requests of many people.
+# A proxy forwards the requests of many people.
 PROXY_FACTOR = 10
 # Files that the server opens beside its connections: databases, indexes, documents.
 OTHER_FILES = 256
@@ -27,7 +27,7 @@ _REFUSAL = b"HTTP/1.1 %b\r\nConnection: close\r\nContent-Length: 0\r\n%b\r\n"
 
 
 class Places:
-    """Counts open connections: of each address, and all together."""
+    """Counts open connections, per address and in total."""
 
     def __init__(self, most_of_one: int, proxies: Collection[str], most: int) -> None:
         self._most_of_one, self._most = most_of_one, most
@@ -35,7 +35,7 @@ class Places:
         self._of = Counter[str]()
 
     def take(self, address: str) -> str | None:
-        """Take a place for a connection; return the status of the refusal where none is left."""
+        """Take a place for a connection; return the status of the refusal if none is left."""
         place = network_of(address)
         factor = PROXY_FACTOR if self._is_proxy(address) else 1
         if self._of[place] >= self._most_of_one * factor:
@@ -47,7 +47,7 @@ class Places:
 
     def leave(self, address: str) -> None:
         """Give back the place of a connection."""
-        self._of -= Counter([network_of(address)])  # which forgets who has none
+        self._of -= Counter([network_of(address)])  # drops addresses without connections
 
     def _is_proxy(self, address: str) -> bool:
         try:
@@ -57,7 +57,7 @@ class Places:
 
 
 class Connection(H11Protocol):
-    """A connection that is refused where its address holds too many, and ended where its request is late."""
+    """A connection that is refused if its address holds too many, and closed if its request is late."""
 
     places: ClassVar[Places]
     _place: str | None = None
@@ -75,7 +75,7 @@ class Connection(H11Protocol):
         self._watch()
 
     def data_received(self, data: bytes) -> None:
-        """Read on, and see whether a request is still on its way."""
+        """Read the data, and check whether a request is still arriving."""
         super().data_received(data)
         self._watch()
 
@@ -87,7 +87,7 @@ class Connection(H11Protocol):
             self.places.leave(self._place)
 
     def _watch(self) -> None:
-        """Bound the time of headers, and of what a body still brings after its answer."""
+        """Limit the time for headers, and for the rest of a body after its answer."""
         is_answered = self.conn.our_state in (h11.DONE, h11.MUST_CLOSE)
         if self.conn.their_state is h11.IDLE or (self.conn.their_state is h11.SEND_BODY and is_answered):
             self._late = self._late or self.loop.call_later(SECONDS_TO_ASK, self._give_up)
@@ -100,7 +100,7 @@ class Connection(H11Protocol):
             self._late = None
 
     def _give_up(self) -> None:
-        # A browser opens connections ahead of time: one that asked nothing is closed without a word.
+        # A browser opens connections in advance: one without a request is closed without a response.
         if self.conn.our_state is h11.IDLE and self.conn.trailing_data[0]:
             self._end("408 Request Timeout", b"")
         else:
@@ -113,14 +113,14 @@ class Connection(H11Protocol):
 
 
 def connection_of(settings: ServerSettings) -> type[Connection]:
-    """Return the kind of connection that a server with these settings makes."""
+    """Return the connection class for a server with these settings."""
     most = max(most_files() - OTHER_FILES, most_files() // 2)
     places = Places(settings.max_connections, settings.trusted_proxies, most)
     return type("ServerConnection", (Connection,), {"places": places})
 
 
 def most_files() -> int:
-    """Return how many files and connections the system lets this process open, once it was asked for more."""
+    """Raise this process's limit of open files and connections as far as the system allows, and return it."""
     if sys.platform == "win32":
         return _MOST_FILES
     import resource
@@ -128,7 +128,7 @@ def most_files() -> int:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = _MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, _MOST_FILES)
     if soft != resource.RLIM_INFINITY and soft < wanted:
-        # macOS says that there is no limit, and refuses what its kernel does not allow
+        # macOS reports no limit, and refuses more than its kernel allows
         for most in (wanted, max(10_240, soft)):
             with suppress(ValueError, OSError):
                 resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))

@@ -1,4 +1,4 @@
-"""Conversations and profiles as LangGraph keeps them: in SQLite files, or in the server's PostgreSQL."""
+"""Conversations and profiles in LangGraph's stores: in a SQLite file, or in the server's PostgreSQL."""
 
 from __future__ import annotations
 
@@ -49,12 +49,12 @@ class TurnShown(BaseModel):
 
 
 def place_of(thread_id: str) -> RunnableConfig:
-    """Return where the checkpointer keeps a thread."""
+    """Return the config under which the checkpointer stores a thread."""
     return {"configurable": {"thread_id": thread_id, "checkpoint_ns": ""}}
 
 
 class Conversations:
-    """What was said in each thread, by the thread's id; and what users told of themselves, by theirs."""
+    """The messages of each thread, by the thread's id, and the profiles of users, by theirs."""
 
     def __init__(
         self, saver: BaseCheckpointSaver[Any], store: BaseStore, engine: Engine, max_seconds: float
@@ -62,23 +62,23 @@ class Conversations:
         self.saver = saver
         self.store = store
         self._engine = engine
-        # What an interrupted server held is free once no question can still be running.
+        # A thread that an interrupted server held is free once no question can still be running.
         self._longest = timedelta(seconds=max_seconds + 10)
 
     def turns(self, thread_id: str) -> list[TurnShown]:
-        """Return what was asked and answered so far, oldest first."""
+        """Return the questions of a thread with their answers, oldest first."""
         kept = self.saver.get_tuple(place_of(thread_id))
         return _read_turns(kept.checkpoint["channel_values"].get("messages", ())) if kept else []
 
     def forget(self, thread_id: str) -> None:
-        """Delete what was said in a thread."""
+        """Delete the messages of a thread."""
         self.saver.delete_thread(thread_id)
 
     def copy(self, thread_id: str, turns: int, to: str) -> None:
-        """Let another thread begin with the first turns of this one.
+        """Copy the first turns of a thread into another one.
 
         Raises:
-            Problem: 422; it has fewer.
+            Problem: 422 if the thread has fewer turns.
         """
         kept = self.saver.get_tuple(place_of(thread_id))
         messages = kept.checkpoint["channel_values"].get("messages", ()) if kept else ()
@@ -93,11 +93,11 @@ class Conversations:
 
     @asynccontextmanager
     async def hold(self, thread_id: str, question: str) -> AsyncIterator[None]:
-        """Keep a thread for one question, which names it where nothing else has; 409 where another has it."""
+        """Reserve a thread for one question, which becomes its title if it has none; 409 if it is in use."""
         began = now()
         try:
             await run_in_threadpool(self._take, thread_id, question, began)
-            # Each checkpoint holds the whole conversation.
+            # Each checkpoint holds the whole conversation, so only the newest is kept.
             await self.saver.aprune([thread_id])
             yield
         finally:
@@ -127,7 +127,7 @@ class Conversations:
 
 @asynccontextmanager
 async def open_conversations(settings: ServerSettings, engine: Engine) -> AsyncIterator[Conversations]:
-    """Open the conversations; their tables are made where they are missing."""
+    """Open the conversations; create their tables if they are missing."""
     async with AsyncExitStack() as stack:
         if settings.database is None:
             file = settings.data / FILE
@@ -166,7 +166,7 @@ async def _open_postgres(address: str, stack: AsyncExitStack) -> tuple[BaseCheck
         raise ConfigurationError(f"server.database cannot be reached: {redact(str(error))}.") from error
     stack.push_async_callback(pool.close)
     saver, store = AsyncPostgresSaver(pool), AsyncPostgresStore(pool)
-    saver.lock = nullcontext()  # type: ignore[assignment]  # each call has a connection of its own
+    saver.lock = nullcontext()  # type: ignore[assignment]  # each call has its own connection
     with postgres.changing_tables():
         await saver.setup()
         await store.setup()
@@ -177,7 +177,7 @@ async def _open_postgres(address: str, stack: AsyncExitStack) -> tuple[BaseCheck
 def write_conversations(
     settings: ServerSettings, connection: Connection
 ) -> Iterator[tuple[BaseCheckpointSaver[Any], BaseStore]]:
-    """Make the tables of new conversations, and yield what writes them in the connection's transaction."""
+    """Create the conversation tables; yield the saver and store that write in the transaction."""
     if settings.database is None:
         with open_sqlite(settings.data / FILE) as conversations:
             yield conversations
@@ -190,7 +190,7 @@ def write_conversations(
     saver, store = PostgresSaver(driver, serde=strict_serializer()), PostgresStore(driver)
     try:
         for part in (saver, store):
-            # Nobody reads these tables yet; and what is made concurrently cannot be part of a transaction.
+            # What is built concurrently cannot be part of a transaction, and nobody reads these tables yet.
             part.MIGRATIONS = [step.replace(" CONCURRENTLY ", " ") for step in part.MIGRATIONS]
             part.setup()
         yield saver, store
@@ -199,10 +199,10 @@ def write_conversations(
 
 
 class _SqliteSaver(AsyncSqliteSaver):
-    """The saver for SQLite, which by itself cannot leave out what is older."""
+    """The saver for SQLite, with the pruning of old checkpoints that it lacks."""
 
     async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
-        """Keep the newest checkpoint of threads; those of interrupted strategies go with the older ones."""
+        """Delete all but the newest checkpoint of each thread, those of interrupted strategies included."""
         newest = "(SELECT max(checkpoint_id) FROM checkpoints WHERE thread_id = :thread AND checkpoint_ns='')"
         older = f"thread_id = :thread AND (checkpoint_ns <> '' OR checkpoint_id < {newest})"
         async with self.lock:
@@ -236,9 +236,9 @@ def _read_turns(messages: Iterable[AnyMessage]) -> list[TurnShown]:
 
 
 def format_markdown(title: str, turns: Sequence[TurnShown]) -> str:
-    """Return a thread as Markdown, each answer with what its marks stand for.
+    """Return a thread as Markdown, each answer with its citations.
 
-    The marks of an answer count from 1 in the order of its text, whatever passages they stand for.
+    The markers of an answer are numbered from 1 in the order of its text, whatever passages they stand for.
     """
     lines = [f"# {title}"]
     for turn in turns:

@@ -1,4 +1,4 @@
-"""The server's database: opened, and brought to the form that this version expects."""
+"""The server's database: opened, and migrated to the schema of this version."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ _BESIDE = {_REVISIONS, "checkpoints", "checkpoint_blobs", "checkpoint_writes", "
 
 
 def connect(settings: ServerSettings) -> Engine:
-    """Return the way to the database, which may be missing or not up to date.
+    """Return the engine of the database, which may be missing or not up to date.
 
     Raises:
-        MissingExtraError: it is PostgreSQL, whose packages are not installed.
+        MissingExtraError: the database is PostgreSQL, and its packages are not installed.
     """
     if settings.database is None:
         return create_engine(settings.database_address, pool_pre_ping=True)
@@ -53,16 +53,16 @@ def connect(settings: ServerSettings) -> Engine:
 
 
 def open_database(settings: ServerSettings, revision: str = "head") -> Engine:
-    """Open the database, made where it is missing, with the migrations done up to a revision.
+    """Open the database and migrate it to a revision; create it if it is missing.
 
     Raises:
-        ConfigurationError: the data folder cannot be written, the database not be reached, or it is of a
+        ConfigurationError: the data folder cannot be written, the database cannot be reached, or it is of a
             newer version of this program.
-        MissingExtraError: it is PostgreSQL, whose packages are not installed.
+        MissingExtraError: the database is PostgreSQL, and its packages are not installed.
     """
     try:
         engine = _open(settings)
-        # One of several servers that start at once migrates, the others wait.
+        # If several servers start at once, one migrates and the others wait.
         with FileLock(settings.data / "migration.lock"), _begin(engine) as connection:
             migrate(connection, revision)
     except CommandError as error:
@@ -100,7 +100,7 @@ def _begin(engine: Engine) -> Iterator[Connection]:
     with ExitStack() as stack:
         if engine.dialect.name == "sqlite":
             connection = stack.enter_context(engine.begin())
-            connection.exec_driver_sql("BEGIN")  # its driver would make each table by itself, however it ends
+            connection.exec_driver_sql("BEGIN")  # otherwise its driver creates tables outside of it
         else:
             from adaptive_rag.server.postgres import changing_tables
 
@@ -111,13 +111,13 @@ def _begin(engine: Engine) -> Iterator[Connection]:
 
 @contextmanager
 def open_new_database(settings: ServerSettings, revision: str) -> Iterator[tuple[Connection, set[str]]]:
-    """Make the tables of a revision in a database without any, and yield a connection and their names.
+    """Create the tables of a revision in a database without any; yield a connection and their names.
 
-    All is one transaction, which is undone when the block fails.
+    Everything is one transaction, which is rolled back if the block fails.
 
     Raises:
-        ConfigurationError: there are tables of a server.
-        SQLAlchemyError: the database cannot be reached, or does not take the tables.
+        ConfigurationError: the database already has tables of a server.
+        SQLAlchemyError: the database cannot be reached, or refuses the tables.
         CommandError: this version does not know the revision.
     """
     engine = _open(settings)
@@ -147,29 +147,29 @@ def _alembic() -> Config:
 
 
 def migrate(connection: Connection, revision: str = "head") -> None:
-    """Do the migrations up to a revision, within the transaction of a connection."""
+    """Run the migrations up to a revision, within the transaction of a connection."""
     config = _alembic()
     config.attributes["connection"] = connection
     command.upgrade(config, revision)
 
 
 def revision_of(engine: Engine) -> str | None:
-    """Return the last migration that was done; None before the first."""
+    """Return the last migration that was run; None before the first."""
     with engine.connect() as connection:
         return MigrationContext.configure(connection).get_current_revision()
 
 
 def open_session(request: Request) -> Iterator[Session]:
-    """Yield a session for one request. What a route does not commit is undone."""
+    """Yield a session for one request. Changes that the route does not commit are rolled back."""
     with Session(request.app.state.services.engine, expire_on_commit=False) as session:
         yield session
 
 
 def let_go(db: Session) -> None:
-    """Give a session's connection back to the pool; what was read stays.
+    """Return a session's connection to the pool; loaded objects stay usable.
 
-    A dependency does this at its end. Each part of a request waits for a thread of its own: where requests
-    held connections and waited for threads, and the threads waited for connections, nothing would go on.
+    A dependency does this at its end. Each part of a request waits for its own worker thread: if requests
+    held connections while they wait for threads, and the threads waited for connections, they would deadlock.
     """
     db.commit()
 

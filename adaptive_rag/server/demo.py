@@ -18,9 +18,9 @@ NAME = "samples"
 
 
 def add_samples(settings: ServerSettings, operator: Context) -> None:
-    """Add the sample documents as if they had been uploaded, and index them here and now.
+    """Add the sample documents as if they had been uploaded, and index them at once.
 
-    Where there is a collection of that name, it stays as it is.
+    An existing collection of that name is left as it is.
     """
     engine = open_database(settings)
     pair(settings, engine)

@@ -1,4 +1,4 @@
-"""The door of a server: who is let in, to what, and how much they may bring. It stands before every route."""
+"""Access control before every route of LangGraph's server: callers, paths and the size of requests."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from adaptive_rag.context.groups import ServingSettings
 from adaptive_rag.graph.studio import operator
 from adaptive_rag.server.machine import Refused, admit_this_machine, read_body
 
-# The first part of each path that is served. What the development server has beside them (/deploy starts a
-# deployment, /internal shows any thread, /mcp asks without the caller's name) is not for callers.
+# The first segment of each path that is served. The other paths of the development server (/deploy starts a
+# deployment, /internal shows any thread, /mcp asks without the caller's name) are not for callers.
 ROUTES = {"ok", "info", "docs", "openapi.json", "assistants", "threads", "runs", "store"}
-# Says only that the server runs.
+# Paths that only say that the server runs.
 HEALTH = {"/", "/ok"}
-# A character of JSON takes twelve bytes at most, as a pair of \uXXXX; the rest of a request is small.
+# A character takes up to twelve bytes in JSON, as a pair of \uXXXX; the rest of a request is small.
 BYTES_PER_CHARACTER, OTHER_BYTES = 12, 65_536
 
 
 def admit(scope: MutableMapping[str, Any], serving: ServingSettings) -> str:
-    """Return the name of whoever asks: a user by their token, or this machine where there are no users.
+    """Return the name of the caller: a user by their token, or this machine if there are no users.
 
     Raises:
-        Refused: the token is not one of a user; or there are no users, and the request comes from another
+        Refused: the token is not a user's; or there are no users, and the request comes from another
             machine, through a proxy, or from a web page that the operator has not named.
     """
     if serving.users:
@@ -42,7 +42,7 @@ def admit(scope: MutableMapping[str, Any], serving: ServingSettings) -> str:
 def _user(headers: Headers, serving: ServingSettings) -> str:
     scheme, _, token = headers.get("authorization", "").partition(" ")
     digest = hashlib.sha256(token.strip().encode()).hexdigest()
-    # Every user is compared, so that the time tells nothing.
+    # Every user is compared, so that the time reveals nothing.
     found = [name for name, known in serving.users.items() if hmac.compare_digest(digest, known)]
     if scheme.lower() != "bearer" or not found:
         raise Refused(401, "Send the header 'Authorization: Bearer TOKEN' with the token of a user.")
@@ -50,13 +50,13 @@ def _user(headers: Headers, serving: ServingSettings) -> str:
 
 
 def most_bytes(serving: ServingSettings) -> int:
-    """Return how many bytes a request may have that is within the bounds of its texts."""
+    """Return the size limit of a request in bytes, derived from the limits of its texts."""
     characters = serving.max_question + serving.max_user_context + serving.max_characters
     return characters * BYTES_PER_CHARACTER + OTHER_BYTES
 
 
 class Door:
-    """Middleware that refuses before any route is reached."""
+    """Middleware that refuses requests before any route is reached."""
 
     def __init__(self, app: ASGIApp, serving: ServingSettings) -> None:
         self._app = app
@@ -80,7 +80,7 @@ class Door:
         await self._app(scope, bounded, send)
 
     def _check(self, scope: Scope) -> None:
-        # Whoever runs the server may ask for its health, and a browser what it may send, without a token.
+        # Health checks and the preflight requests of browsers need no token.
         is_open = scope.get("method") == "OPTIONS" or scope["path"] in HEALTH
         if not (is_open and self._serving.users):
             admit(scope, self._serving)
@@ -88,7 +88,7 @@ class Door:
             raise Refused(404, "There is nothing here.")
 
     def _each(self, receive: Receive) -> Receive:
-        """Bound every message of a socket; a longer one ends it."""
+        """Limit the size of every message of a socket; a longer one closes it."""
 
         async def bounded() -> Message:
             message = await receive()
@@ -102,7 +102,7 @@ class Door:
 def _refusal(scope: Scope, refused: Refused) -> ASGIApp:
     if scope["type"] == "websocket":
         return WebSocketClose(code=1008, reason=str(refused))
-    # The line is no secret: a page that may not ask can show its user why.
+    # The message is not secret: a page that is refused can show its user why.
     headers = {"Access-Control-Allow-Origin": "*"}
     return JSONResponse({"detail": str(refused)}, status_code=refused.status, headers=headers)
 

@@ -1,4 +1,4 @@
-"""Where a collection lies on disk. Of a name that a caller gave, only its last part stands in a path."""
+"""The folders of collections on disk. Of a name that a caller gave, only the last part is used in a path."""
 
 from __future__ import annotations
 
@@ -30,21 +30,21 @@ log = logging.getLogger(__name__)
 LONGEST_NAME = 1000  # characters, folders included
 LONGEST_PART = 200  # bytes; file systems take 255
 LOCK_SECONDS = 60
-# Line ends, escapes and such.
+# Unicode categories that are not allowed in names: line ends, escapes and the like.
 _HOSTILE = {"Cc", "Cs", "Co", "Cn", "Zl", "Zp"}
 _PARTIAL, _DELETED = ".partial", ".deleted"
 
 
 @dataclass(frozen=True)
 class Searched:
-    """What a question over a collection searches: its index, without what was deleted a moment ago."""
+    """What a question over a collection searches: its index, without recently deleted documents."""
 
     index: Path
     hidden: frozenset[str] = frozenset()
 
 
 class Written(NamedTuple):
-    """A file that was written: the folder that holds it alone, its SHA-256 and its size."""
+    """A written file: its own folder, its SHA-256 and its size."""
 
     folder: Path
     digest: str
@@ -68,12 +68,12 @@ class CollectionFolder:
         return self.path / "documents"
 
     def file_of(self, document: Document) -> Path:
-        """Return the file of a document. Other content lies elsewhere, so that a row names its own file."""
+        """Return the file of a document. Other content has another folder, so a row names its own file."""
         return self.documents / version_of(document) / PurePosixPath(document.name).name
 
     @contextmanager
     def changing(self) -> Iterator[None]:
-        """Let nobody else add files or clear them away while the block lasts (503 after a minute)."""
+        """Prevent others from adding or removing files during the block (503 after a minute)."""
         lock = FileLock(self.path / "documents.lock", timeout=LOCK_SECONDS)
         try:
             make_folder(self.documents)
@@ -88,7 +88,7 @@ class CollectionFolder:
             lock.release()
 
     def write(self, content: IO[bytes], name: str) -> Written:
-        """Write a file under a name that no document has; 503 where the disk does not take it."""
+        """Write a file into a new folder that no document has; 503 if the disk does not accept it."""
         folder = self.documents / f"{new_id()}{_PARTIAL}"
         path, digest, size = folder / PurePosixPath(name).name, hashlib.sha256(), 0
         try:
@@ -111,7 +111,7 @@ class CollectionFolder:
         return Written(folder, digest.hexdigest(), size)
 
     def publish(self, written: Path, document: Document) -> None:
-        """Make what was written the file of a document, in one step; its row is committed afterwards."""
+        """Make a written file the file of a document, atomically; its row is committed afterwards."""
         place = self.documents / version_of(document)
         if place.exists():
             shutil.rmtree(written)
@@ -120,19 +120,19 @@ class CollectionFolder:
         _sync(self.documents)
 
     def clear_partial(self) -> None:
-        """Remove the files that were being written when the server ended: nobody was told of them."""
+        """Remove the files that were being written when the server ended; no caller was told of them."""
         _remove(self.documents, _PARTIAL)
 
     def remove(self) -> None:
-        """Remove the folder of a collection that somebody deleted; a start finishes what is interrupted."""
+        """Remove the folder of a deleted collection; if interrupted, the next start finishes it."""
         deleted = self.path.with_name(f"{self.path.name}{_DELETED}")
         with suppress(FileNotFoundError):  # nothing was ever added to it
             shutil.rmtree(self.path.rename(deleted), ignore_errors=True)
 
     def leftover_bytes(self, documents: AnyOf[tuple[str, str]]) -> int:
-        """Return the size of the files that are none of these documents', by id and digest.
+        """Return the size of the files that belong to none of these documents, given by id and digest.
 
-        They were replaced or deleted, and wait for a job that clears them away.
+        They were replaced or deleted, and wait for a job that removes them.
         """
         with suppress(FileNotFoundError):
             entries = [name for name in os.listdir(self.documents) if not name.endswith(_PARTIAL)]
@@ -142,17 +142,17 @@ class CollectionFolder:
         return 0
 
     def retire(self, version: str) -> None:
-        """Mark the files of a document that was replaced or deleted, once its row says so."""
+        """Mark a document's files for removal, once its row is replaced or deleted."""
         place = self.documents / version
-        with suppress(FileNotFoundError):  # a page of the web has no file
+        with suppress(FileNotFoundError):  # a web page has no file
             place.rename(place.with_name(f"{version}.{new_id()}{_DELETED}"))
 
     def clear(self) -> None:
-        """Remove the files of documents that were replaced or deleted, and of nothing else."""
+        """Remove only the files that were marked because their documents were replaced or deleted."""
         _remove(self.documents, _DELETED)
 
     def unknown(self, documents: AnyOf[Document]) -> list[Path]:
-        """Return the folders of no document, as where the database is an older copy than they are."""
+        """Return the folders that belong to no document, for example if the database is an older copy."""
         kept = {version_of(document) for document in documents}
         entries = sorted(os.listdir(self.documents)) if self.documents.is_dir() else ()
         return [
@@ -168,14 +168,14 @@ def folder_of(data: Path, collection_id: str) -> CollectionFolder:
 
 
 def collection_folders(data: Path) -> list[CollectionFolder]:
-    """Return the folders of all collections but those that somebody deleted."""
+    """Return the folders of all collections except deleted ones."""
     places = data.absolute() / "collections"
     names = sorted(os.listdir(places)) if places.is_dir() else []
     return [CollectionFolder(places / name) for name in names if not name.endswith(_DELETED)]
 
 
 def finish_deleting(data: Path) -> None:
-    """Remove what is left of collections that somebody deleted."""
+    """Remove what is left of deleted collections."""
     _remove(data.absolute() / "collections", _DELETED)
 
 
@@ -185,16 +185,16 @@ def _remove(places: Path, ending: str) -> None:
 
 
 def safe_name(given: str) -> str:
-    """Return the name of a document that is uploaded, such as "reports/2024.pdf".
+    """Check and normalize the name of an uploaded document, such as "reports/2024.pdf".
 
     Raises:
-        InputError: it leads elsewhere, cannot be shown, is too long, or is of a kind that is not read.
+        InputError: it leads elsewhere, cannot be shown, is too long, or is of a type that is not read.
     """
     name = unicodedata.normalize("NFC", given)
     parts = name.split("/")
     no_name = f"{given[:100]!r} cannot be the name of a document"
     is_hostile = any(unicodedata.category(letter) in _HOSTILE for letter in name) or "\\" in name
-    # And what is not seen, or turns the reading direction: "fdp.exe" for "exe.pdf".
+    # Also refused: invisible characters, and those that turn the reading direction: "fdp.exe" for "exe.pdf".
     if is_hostile or visible(name) != name or not all(part.strip() == part != "" for part in parts):
         raise InputError(f"{no_name}: expected one such as 'reports/2024.pdf'.")
     if any(part.startswith(".") for part in parts):
@@ -214,7 +214,7 @@ def safe_name(given: str) -> str:
 
 
 def version_of(document: Document) -> str:
-    """Return the name of the folder that holds a document as it is now."""
+    """Return the name of the folder of a document's current version."""
     return _version(document.id, document.digest)
 
 
@@ -223,7 +223,7 @@ def _version(document_id: str, digest: str) -> str:
 
 
 def _sync(folder: Path) -> None:
-    """Bring the names in a folder to the disk, where the system can."""
+    """Flush the entries of a folder to disk, if the system can."""
     if os.name != "nt":
         handle = os.open(folder, os.O_RDONLY)
         try:

@@ -1,4 +1,4 @@
-"""Who follows jobs: one look at the database serves all, and who may not read any more is told no more."""
+"""Following jobs: one query of the database serves all followers, and those who lose access get no news."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from adaptive_rag.server.problems import Problem
 from adaptive_rag.server.tables import Job
 
 SECONDS_PER_LOOK = 0.3
-# A page follows one job of each collection that it has something to do with.
+# Jobs that one person may follow at once; a page follows one job of each collection that it uses.
 MOST_OF_ONE = 20
 RETRY_AFTER_SECONDS = 10
 
 
 @dataclass(eq=False)
 class Follower:
-    """One who follows a job, and what of it they are to be told."""
+    """A caller who follows a job, and the news for them."""
 
     caller: Caller
     job: Job
@@ -32,7 +32,7 @@ class Follower:
     news: asyncio.Queue[Row[Any] | Exception | None] = field(default_factory=asyncio.Queue)
 
     async def next(self) -> Row[Any] | None:
-        """Wait for a change, and return the job; None where it is gone, or not theirs to read any more."""
+        """Wait for a change and return the job; None if it is gone or the caller may no longer read it."""
         news = await self.news.get()
         if isinstance(news, Exception):
             raise news
@@ -40,7 +40,7 @@ class Follower:
 
 
 class Followers:
-    """All who follow jobs of this server."""
+    """All followers of this server's jobs."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -49,7 +49,7 @@ class Followers:
 
     @contextmanager
     def join(self, caller: Caller, job: Job) -> Iterator[Follower]:
-        """Follow a job while the block lasts; one person follows so many, and one more is refused (429)."""
+        """Follow a job during the block; more than `MOST_OF_ONE` jobs of one person are refused (429)."""
         if sum(one.caller.id == caller.id for one in self._joined) >= MOST_OF_ONE:
             said = f"You follow {MOST_OF_ONE} jobs already. Close a stream, or ask for the job itself."
             raise Problem(429, said, {"Retry-After": str(RETRY_AFTER_SECONDS)}, type="busy")
@@ -76,7 +76,7 @@ class Followers:
             self._looking = None
 
     def _look(self, joined: list[Follower]) -> list[tuple[Follower, Row[Any] | None]]:
-        """Return the jobs that have changed, for each who follows one and may still read it."""
+        """Return the followers whose job changed, with the job; None if it is gone or they lost access."""
         shown = [column for column in Job.__table__.columns if column is not Job.__table__.c.details]
         with Session(self._engine) as db:
             query = select(*shown).where(Job.id.in_({one.job.id for one in joined}))

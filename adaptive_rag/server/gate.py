@@ -1,4 +1,4 @@
-"""How much is done at once: some questions run, some wait, and one more is told to come again."""
+"""The limit of concurrent questions: some run, some wait, and one more is asked to come again."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ RETRY_AFTER_SECONDS = 5
 
 
 class Gate:
-    """Lets a number of questions run at the same time, and another number wait; of one person only a few."""
+    """Lets a number of questions run at the same time and another number wait; only a few of one person."""
 
     def __init__(self, most_running: int, most_waiting: int, most_of_one: int) -> None:
         self._free = asyncio.Semaphore(most_running)
@@ -24,7 +24,7 @@ class Gate:
 
     @asynccontextmanager
     async def enter(self, person: str | None = None) -> AsyncIterator[None]:
-        """Wait for a place, and hold it while the block lasts; where there is none, refuse (429)."""
+        """Wait for a place, and hold it during the block; refuse (429) if there is none."""
         if person is not None and self._of[person] >= self._most_of_one:
             said = f"You have {self._most_of_one} questions under way. Ask again when one is answered."
             raise _busy(said)
@@ -37,7 +37,7 @@ class Gate:
                 yield
         finally:
             self.inside -= 1
-            self._of -= Counter([person or ""])  # which forgets who has none
+            self._of -= Counter([person or ""])  # drops persons without questions
 
 
 def _busy(said: str) -> Problem:

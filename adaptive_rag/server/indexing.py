@@ -1,7 +1,8 @@
-"""What a job does: brings the index of a collection in line with its documents, and says how it went.
+"""Runs jobs: brings the index of a collection in line with its documents, and records the result.
 
-The table of jobs is the truth. A job whose worker died is taken up again, and each step may be repeated. Who
-works on a collection holds a lock that the system takes away from a process that ends, however it ends.
+The table of jobs is the source of truth. A job whose worker died is started again, so each step can be
+repeated. A worker holds a lock on its collection, which the system releases when the process ends, for
+whatever reason.
 """
 
 from __future__ import annotations
@@ -39,23 +40,23 @@ log = logging.getLogger(__name__)
 MOST_ATTEMPTS = 5
 SECONDS_PER_NOTE = 1.0
 MOST_PROBLEMS = 1000
-# Of a job so many documents are read in one turn. Then it is another person's.
+# Documents of a job that are read in one turn; then it is another person's turn.
 DOCUMENTS_PER_TURN = 50
 _CANCELLED = "was not indexed: the job was cancelled"
 OPEN = (JobState.QUEUED, JobState.RUNNING)
 
 
 class Cancelled(KeyboardInterrupt):
-    """Somebody cancelled the job. As after Ctrl-C, what is complete is kept."""
+    """Somebody cancelled the job; as after Ctrl-C, what is complete is kept."""
 
 
 class Stopped(KeyboardInterrupt):
-    """The worker is told to end; another one goes on with the job."""
+    """The worker is told to end; another one continues the job."""
 
 
 @dataclass(frozen=True)
 class Workshop:
-    """What indexing needs. It can be sent to another process."""
+    """The settings that indexing needs; they can be sent to another process."""
 
     data: Path
     embeddings: str | Embeddings | None = None
@@ -63,24 +64,24 @@ class Workshop:
 
 
 def workshop_of(settings: ServerSettings, operator: Context) -> Workshop:
-    """Return what indexing needs of the operator's settings."""
+    """Return the part of the operator's settings that indexing needs."""
     return Workshop(settings.data, operator.embeddings, operator.web.model_dump())
 
 
 def work_off(workshop: Workshop, engine: Engine, stops: Callable[[], bool]) -> None:
-    """Do the jobs that wait and that no other worker is at, one of each person in turn."""
+    """Run the waiting jobs that no other worker runs, one of each person in turn."""
     turns = dict[str | None, int]()
     while not stops() and (begun := _begin_any(workshop, engine, turns, stops)):
-        if not _is_known(engine, begun):  # deleted while we were at it
+        if not _is_known(engine, begun):  # the collection was deleted meanwhile
             folder_of(workshop.data, begun).remove()
 
 
 def _begin_any(
     workshop: Workshop, engine: Engine, turns: dict[str | None, int], stops: Callable[[], bool]
 ) -> str | None:
-    """Do a job of whose turn it is; return its collection, or None where nothing is left to look at.
+    """Run a job of the person whose turn it is; return its collection, or None if there is nothing to run.
 
-    First comes who had a turn longest ago, then whose job is oldest.
+    The person whose last turn was longest ago comes first, then the one whose job is oldest.
     """
     query = select(Job.asked_by, Job.collection_id, func.min(Job.created)).where(Job.state.in_(OPEN))
     with Session(engine) as db:
@@ -95,7 +96,7 @@ def _begin_any(
                     _Run(workshop, engine, folder, job, stops).end()
                 return collection_id
         except Timeout:
-            continue  # who holds the lock looks once more after letting go of it
+            continue  # the holder of the lock looks once more after releasing it
     return None
 
 
@@ -105,17 +106,17 @@ def _is_known(engine: Engine, collection_id: str) -> bool:
 
 
 def clear_leftovers(data: Path, engine: Engine) -> None:
-    """Finish what an interruption has left: deleted collections, and files that were being written.
+    """Clean up after an interruption: deleted collections, and files that were being written.
 
-    Folders that this database knows no collection for stay as they are: it may be the wrong one, or empty.
+    Folders without a collection in this database are left alone: it may be the wrong database, or empty.
     """
     with Session(engine) as db:
-        if engine.dialect.name == "sqlite":  # one server alone uses it: what the last one answered has ended
+        if engine.dialect.name == "sqlite":  # only one server uses it: no earlier question is still running
             db.execute(update(Thread).values(asked=None))
             db.commit()
     unknown = []
     finish_deleting(data)
-    # listed before we ask which are known: a collection has its row before its folder
+    # listed before the database is asked which are known: a collection gets its row before its folder
     for folder in collection_folders(data):
         if _is_known(engine, folder.path.name):
             with folder.changing():
@@ -136,7 +137,7 @@ def _documents(db: Session, collection_id: str) -> Sequence[Document]:
 
 
 def _begin_next(engine: Engine, collection_id: str, person: str | None) -> str | None:
-    """Return a person's job to do now. One that is running has lost its worker, whose lock we hold."""
+    """Start a person's next job and return its id. A running job has lost its worker, whose lock we hold."""
     own = Job.asked_by.is_not_distinct_from(person)
     with Session(engine) as db:
         waiting = select(Job).where(Job.collection_id == collection_id, own, Job.state.in_(OPEN))
@@ -161,14 +162,14 @@ def _close(job: Job, state: JobState) -> None:
 
 
 def _give_up(db: Session, job: Job, why: str) -> None:
-    """Say of a job's documents that no job will read them."""
+    """Record for a job's unread documents that no job will read them."""
     for row in _documents(db, job.collection_id):
         if row.id in job.details["documents"] and row.chunks is None and row.problem is None:
             row.problem = f"{row.name} {why}. Index it again, or delete it."
 
 
 class _Run:
-    """One job, from its documents to what is said of each."""
+    """One run of a job, from its documents to the result of each."""
 
     def __init__(
         self,
@@ -185,7 +186,7 @@ class _Run:
         self._before, self._turns = 0, 1.0
 
     def end(self) -> None:
-        """Do the job, and bring it to an end whatever happens in it."""
+        """Run the job, and record how it ended whatever happens."""
         try:
             self._do()
         except Stopped:
@@ -194,10 +195,10 @@ class _Run:
                     job.state, job.attempts = JobState.QUEUED, job.attempts - 1
                     db.commit()
         except OperationalError:
-            raise  # the documents are not to blame: whoever takes up the job begins it again
+            raise  # not the fault of the documents: the next worker starts the job again
         except Cancelled:
             self._close(JobState.CANCELLED, None, _CANCELLED)
-        except Exception as error:  # whatever it is, the job says that it failed, and the next one is done
+        except Exception as error:  # any error: the job is marked as failed, and the next one runs
             self._close(JobState.FAILED, str(served_error(error)), "was not indexed: the job failed")
 
     def _do(self) -> None:
@@ -220,13 +221,13 @@ class _Run:
         self._say(asked, report, hidden, later)
 
     def _remove_unlisted(self, rows: Sequence[Document], hidden: set[str]) -> None:
-        """Take out of the index what is of no document, and what was of one that has been deleted."""
+        """Remove from the index what belongs to no document, or to one that has been deleted."""
         kept = {row.name for row in rows} - hidden
         records = indexed_sources(self._folder.index).items()
         self._remove([name for name, record in records if kept.isdisjoint(owners_of(name, record.start))])
 
     def _remove_replaced(self, asked: Sequence[Document]) -> None:
-        """Take out what a document held before it was replaced by one that could not be read."""
+        """Remove the old content of documents whose replacement could not be read."""
         records = indexed_sources(self._folder.index)
         files = {row.name: row.digest for row in asked if not is_address(row.name)}
         self._remove([name for name in files.keys() & records.keys() if records[name].hash != files[name]])
@@ -269,8 +270,8 @@ class _Run:
     def _say(
         self, asked: Sequence[Document], report: IndexReport, hidden: set[str], later: Sequence[str]
     ) -> None:
-        """Write what came of each document; end the job, or put off the documents that are left of it."""
-        # Of what has no text of its own: a page that its site no longer has, or an archive.
+        """Record the result of each document; end the job, or queue it again for its remaining documents."""
+        # Notes on sources without their own text: a page that its site no longer has, or an archive.
         notes = [note for note in report.notes if note.source not in report.sources]
         gone = [Failure(note.source, note.text) for note in notes if is_address(note.source)]
         failed = [*report.failed, *gone]
@@ -281,7 +282,7 @@ class _Run:
             for before in asked:
                 row = db.get(Document, before.id)
                 if row is None or row.digest != before.digest:
-                    continue  # deleted or replaced meanwhile, which has a job of its own
+                    continue  # deleted or replaced meanwhile, which has its own job
                 found = [records[source] for source in sources.get(row.name, [])]
                 reasons = [str(failure) for failure in failed if row.name in owners_of(failure.source)]
                 row.chunks = sum(record.chunks for record in found) if found else None
@@ -314,13 +315,13 @@ class _Run:
 
 
 def indexed_sources(index: Path) -> Mapping[str, SourceRecord]:
-    """Return what an index knows of its sources, by name; nothing where there is no index yet."""
+    """Return the source records of an index, by name; empty if there is no index yet."""
     manifest = read_manifest(open_location(index))
     return manifest.sources if manifest else {}
 
 
 def sources_by_document(records: Mapping[str, SourceRecord]) -> Mapping[str, list[str]]:
-    """Return, by document, the names under which it is cited: its own, its files', or its pages'."""
+    """Return, for each document, the names under which it is cited: its own, its files' or its pages'."""
     found: dict[str, list[str]] = {}
     for source, record in sorted(records.items()):
         for owner in dict.fromkeys(owners_of(source, record.start)):

@@ -1,4 +1,4 @@
-"""Whether a request comes from this machine, and how much of it is read: before anybody is named."""
+"""Checks before a caller is identified: whether a request comes from this machine, and how large it is."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from starlette.types import Message, Receive
 
 from adaptive_rag.text.addresses import host_of, is_loopback, page_host
 
-# The name of whoever asks a server without users: all of this machine is one user.
+# The user name of every caller of a server without users: everybody at this machine is one user.
 THIS_MACHINE = "this-machine"
-# What a proxy adds: behind one, everybody seems to ask from this machine.
+# Headers that a proxy adds: behind a proxy, every request seems to come from this machine.
 FORWARDED = ("forwarded", "via", "x-real-ip", "x-client-ip", "cf-connecting-ip", "true-client-ip")
 
 
 class Refused(Exception):
-    """Somebody is not let in; the line says what to do."""
+    """A request is refused; the message says what to do."""
 
     def __init__(self, status: int, line: str) -> None:
         super().__init__(line)
@@ -26,11 +26,11 @@ class Refused(Exception):
 
 
 def admit_this_machine(scope: MutableMapping[str, Any], origins: Collection[str], setting: str) -> str:
-    """Return the name of this machine's user; `setting` is what names users, as errors call it.
+    """Return the name of this machine's user; error messages name `setting` as the setting for users.
 
     Raises:
         Refused: the request comes from another machine, through a proxy, under a name that is not this
-            machine's (DNS rebinding), or from a web page that is not this machine's nor named.
+            machine's (DNS rebinding), or from a web page that is neither this machine's nor in `origins`.
     """
     headers = Headers(scope=scope)
     client = scope.get("client")
@@ -47,7 +47,7 @@ def admit_this_machine(scope: MutableMapping[str, Any], origins: Collection[str]
 
 
 async def read_body(receive: Receive, most: int, said: str) -> tuple[bytes, Receive]:
-    """Read a body to its end, and return it with what hands it on; a longer one is refused (413)."""
+    """Read a body to its end; return it with a `receive` that replays it. A longer one is refused (413)."""
     body = bytearray()
     message: Message = {"more_body": True}
     while message.get("more_body"):
@@ -66,7 +66,7 @@ async def read_body(receive: Receive, most: int, said: str) -> tuple[bytes, Rece
 
 
 def network_of(address: str) -> str:
-    """Return what one machine can ask from: an IPv4 address, or the 64 bits that an IPv6 network shares."""
+    """Return what counts as one machine: an IPv4 address, or the 64 bits that an IPv6 network shares."""
     try:
         known = ipaddress.ip_address(address)
     except ValueError:  # not an address, such as the name of a socket

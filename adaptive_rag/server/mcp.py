@@ -1,4 +1,4 @@
-"""The Model Context Protocol: the tools of agents, over HTTP at /mcp or over another carrier of messages."""
+"""The server of the Model Context Protocol: tools for agents, over HTTP at /mcp or another transport."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ Result = TypeVar("Result")
 
 
 def build_mcp(reader_of: Callable[[], Reader]) -> FastMCP:
-    """Return the server of the tools; `reader_of` names whoever calls, at each call.
+    """Build the server of the tools; `reader_of` returns the caller of each call.
 
     Raises:
         MissingExtraError: a package of the extra `server` is not installed.
@@ -56,7 +56,7 @@ def build_mcp(reader_of: Callable[[], Reader]) -> FastMCP:
     from mcp_types import ToolAnnotations
 
     tools = Tools(reader_of)
-    # It writes in colours on standard error, beside our log, and names what was read.
+    # fastmcp logs in colour to standard error, besides our log, and its lines name what was read.
     log = logging.getLogger("fastmcp")
     log.handlers.clear()
     log.propagate = True
@@ -71,8 +71,8 @@ def build_mcp(reader_of: Callable[[], Reader]) -> FastMCP:
     reading = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
     for tool in (tools.ask, tools.search, tools.read_document, tools.list_documents, tools.list_collections):
         server.tool(_in_words(tool), annotations=reading)
-    # The name of a document is looked up among those of the index, letter by letter: it is no path here, and
-    # an index on this machine may name documents by their whole paths.
+    # The name of a document is only compared with the names in the index, so it is not a path here; and an
+    # index on this machine may name documents by their full paths.
     server.resource(
         PASSAGES + "{collection}/{document}{?start,end}",
         name="passage",
@@ -84,7 +84,7 @@ def build_mcp(reader_of: Callable[[], Reader]) -> FastMCP:
 
 
 def _in_words(call: Callable[Arguments, Awaitable[Result]]) -> Callable[Arguments, Awaitable[Result]]:
-    """Let what goes wrong in a call be told in a sentence; what is not the caller's fault is logged here."""
+    """Turn the errors of a call into one sentence; errors that are not the caller's fault are logged."""
     from fastmcp.exceptions import ToolError
 
     @functools.wraps(call)
@@ -93,14 +93,14 @@ def _in_words(call: Callable[Arguments, Awaitable[Result]]) -> Callable[Argument
             return await call(*args, **kwargs)
         except Exception as error:
             said = problem_of(error).detail
-        # fastmcp's own line would hold the name of a document.
+        # fastmcp's own log line would contain the name of a document.
         raise ToolError(said, log_level=logging.DEBUG)
 
     return told
 
 
 def _plain_validation() -> Any:
-    """Return the middleware that says of arguments what is wrong, and nothing of the code behind them."""
+    """Return middleware that says what is wrong with arguments, without details of the code behind them."""
     from fastmcp.exceptions import ToolError, ValidationError
     from fastmcp.server.middleware import Middleware
     from pydantic import ValidationError as Invalid
@@ -151,7 +151,7 @@ class HttpReader:
         return Shelf(name, str(place.index), place)
 
     def count(self) -> None:
-        """Count a question or a search of theirs."""
+        """Count a question or a search against their rate limit."""
         self._services.rates.count_question(self._caller)
 
     def _db(self) -> Session:
@@ -159,23 +159,23 @@ class HttpReader:
 
 
 def build_mcp_app() -> StarletteWithLifespan:
-    """Return the app of the tools; it answers under its own lifespan alone.
+    """Build the app of the tools; it answers only within its own lifespan.
 
     Raises:
         MissingExtraError: a package of the extra `server` is not installed.
     """
-    # Stateless: a session would be a second name of its caller beside their token, and one to guess. Who may
-    # send a request at all is decided where it is for every other door.
+    # Stateless: a session id would identify the caller besides their token, and could be guessed. The checks
+    # of host and origin are those of all other routes.
     return build_mcp(_reader).http_app(PATH, stateless_http=True, host_origin_protection=False)
 
 
 def mcp_route(app: ASGIApp) -> Route:
-    """Return the route of that app: only what has a caller comes to it."""
+    """Return the route of that app: only requests with an identified caller reach it."""
     return Route(PATH, _Door(app))
 
 
 class _Door:
-    """Names the caller of each request before the protocol sees it."""
+    """Identifies the caller of each request before the protocol sees it."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

@@ -1,4 +1,4 @@
-"""What agents may call: ask, search and read, for whoever calls and in what is open to them."""
+"""The tools for agents: ask, search and read, in the collections that are open to the caller."""
 
 from __future__ import annotations
 
@@ -136,33 +136,33 @@ class TextPart(BaseModel):
 
 @dataclass(frozen=True)
 class Shelf:
-    """A collection that is open to whoever asks: where its documents are read and searched."""
+    """A collection that is open to the caller: where its documents are read and searched."""
 
     name: str
     uri: str
-    # none where it is the operator's own index
+    # None for the operator's own index
     searched: Searched | None = None
 
 
 class Reader(Protocol):
-    """Whoever's agent calls: who they are, and what is open to them."""
+    """The caller whose agent calls, and what is open to them."""
 
     answering: Answering
-    # by which the program knows their profile
+    # the id under which their profile is stored
     id: str | None
 
     def collections(self, limit: int, offset: int) -> Collections:
         """List the collections that are open to them."""
 
     def open(self, collection: str) -> Shelf:
-        """Return a collection by name; "" is the only one."""
+        """Return a collection by name; "" means the only one."""
 
     def count(self) -> None:
-        """Count a question or a search of theirs, as long as they may make one (429)."""
+        """Count a question or a search of theirs; refuse (429) if they may not make one now."""
 
 
 class Tools:
-    """What agents may call. The docstrings are what an agent decides by."""
+    """The tools for agents, which choose among them by their docstrings."""
 
     def __init__(self, reader_of: Callable[[], Reader]) -> None:
         self._reader_of = reader_of
@@ -301,7 +301,7 @@ def _sources(shelf: Shelf) -> Mapping[str, SourceRecord]:
 
 
 def _read(shelf: Shelf, document: str, start: int, end: int | None) -> TextPart:
-    # Looked up by its whole name: the end of one, or the path of its file, would tell what else there is.
+    # Looked up by its full name: part of a name, or the path of a file, would reveal what else there is.
     if document not in _sources(shelf):
         raise not_found("document")
     _, chunks = read_chunks(shelf.uri, document)

@@ -1,4 +1,4 @@
-"""Figures of a running server, for Prometheus. Their labels hold no name that a caller chose."""
+"""Prometheus metrics of a running server. Their labels contain no name that a caller chose."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def count_answer(output: OutputState, seconds: float) -> None:
 
 @contextmanager
 def counting_inside() -> Iterator[None]:
-    """Count a question while it is inside, and its failure."""
+    """Count a question as in progress during the block, and count its failure."""
     with INSIDE.track_inprogress():
         try:
             yield

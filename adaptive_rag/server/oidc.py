@@ -17,22 +17,22 @@ from adaptive_rag.server.problems import Problem
 from adaptive_rag.server.settings import ServerSettings
 
 SIGN_IN_COOKIE = "adaptive_rag_sign_in"
-# How long a person may take at the provider, and the provider for each answer.
+# How long a person may take at the provider, and how long the provider may take for each answer.
 SIGN_IN_SECONDS, TIMEOUT_SECONDS = 600, 10
-# What a provider may sign with, whatever it says of itself: "none" is no signature, and with HS256 the key
-# would be our own secret.
+# The signature algorithms that are accepted, whatever the provider advertises: "none" is no signature, and
+# with HS256 the key would be our own secret.
 ALGORITHMS = [f"{kind}{bits}" for kind in ("RS", "PS", "ES") for bits in (256, 384, 512)]
 ALGORITHMS += ["EdDSA", "Ed25519"]
 _CLOCK_SECONDS = 60
 
 
 class NotSignedIn(Exception):
-    """A sign-in at the provider that cannot be used; the line is for the audit log."""
+    """A sign-in at the provider that cannot be used; the message is for the audit log."""
 
 
 @dataclass(frozen=True)
 class Person:
-    """Whom the provider signed in. The subject says who it is; the name is what they call themselves."""
+    """A person whom the provider signed in. The subject identifies them; they choose the name themselves."""
 
     subject: str
     name: str
@@ -40,22 +40,22 @@ class Person:
 
 @dataclass(frozen=True)
 class SignIn:
-    """A sign-in that was begun in one browser, which alone has its secret, in a cookie."""
+    """A sign-in that was begun in one browser, the only one that has its secret, in a cookie."""
 
     secret: str
 
     @classmethod
     def begin(cls) -> SignIn:
-        """Return a new one."""
+        """Begin a new sign-in."""
         return cls(secrets.token_urlsafe(32))
 
     def part(self, name: str) -> str:
-        """Return the state, the nonce or the PKCE verifier; none of them tells another, or the secret."""
+        """Return the state, the nonce or the PKCE verifier; none of them reveals another, or the secret."""
         return hmac.new(self.secret.encode(), name.encode(), hashlib.sha256).hexdigest()
 
 
 class _Client(OAuth2Mixin, OpenIDMixin, BaseApp):  # type: ignore[misc]
-    """Authlib's client, whose metadata are those of the issuer that the operator named."""
+    """Authlib's client, which accepts metadata only from the issuer that the operator named."""
 
     client_cls = OAuth2Client
 
@@ -68,7 +68,7 @@ class _Client(OAuth2Mixin, OpenIDMixin, BaseApp):  # type: ignore[misc]
 
 
 class Provider:
-    """The provider of the settings."""
+    """The provider that the settings name."""
 
     def __init__(self, settings: ServerSettings) -> None:
         secret = settings.oidc_client_secret
@@ -88,7 +88,7 @@ class Provider:
         self._client.issuer = self.issuer
 
     def address_for(self, begun: SignIn, return_to: str) -> str:
-        """Return the address at the provider where a person signs in; 503 where it does not answer."""
+        """Return the provider's address where a person signs in; 503 if the provider does not answer."""
         parts = {"state": "state", "nonce": "nonce", "code_verifier": "verifier"}
         try:
             made = self._client.create_authorization_url(
@@ -101,7 +101,7 @@ class Provider:
         return str(made["url"])
 
     def person(self, begun: SignIn, code: str, state: str, return_to: str) -> Person:
-        """Return whom the provider signed in, after it has sent the browser back with a code.
+        """Return the person whom the provider signed in, after it sent the browser back with a code.
 
         Raises:
             NotSignedIn: the browser did not begin this sign-in; or the provider refuses the code, or its

@@ -1,4 +1,4 @@
-"""For whoever runs the server: is it alive, can it answer, and what does it do."""
+"""Endpoints for the operator: liveness, readiness and metrics."""
 
 from __future__ import annotations
 

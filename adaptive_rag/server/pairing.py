@@ -1,4 +1,4 @@
-"""The data folder and the database that belong together, and what a database does not know of its folder."""
+"""Pairing of a data folder with its database, and handling of files that the database does not know."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Aside:
 
 @dataclass(frozen=True)
 class PairState:
-    """The identifier that folder and database share or shall share, and why they do not belong together."""
+    """The identifier that folder and database share or will share, or why they do not belong together."""
 
     identifier: str
     fault: str | None = None
@@ -40,8 +40,8 @@ class PairState:
 def pair_state(settings: ServerSettings, engine: Engine) -> PairState:
     """Tell whether a data folder and a database belong together.
 
-    Both hold one identifier, which the first start gives them. Where one of them has none, they are a pair if
-    the database knows a collection that lies in the folder, or neither has documents.
+    Both hold one identifier, which the first start gives them. If one of them has none, they are a pair if
+    the database knows a collection that is in the folder, or if neither has documents.
     """
     with Session(engine) as db:
         at_folder, at_database = _read(settings), db.scalar(select(Installation.id))
@@ -62,15 +62,15 @@ def pair_state(settings: ServerSettings, engine: Engine) -> PairState:
 
 
 def pair(settings: ServerSettings, engine: Engine) -> None:
-    """Let a server begin only where its data folder and its database belong together.
+    """Check that the data folder and the database belong together, and give both one identifier.
 
     Raises:
-        ConfigurationError: they do not; the message has both, and the ways out.
+        ConfigurationError: they do not; the message names both, and what can be done.
     """
     with FileLock(settings.data / _LOCK):
         state = pair_state(settings, engine)
         if state.fault:
-            engine.dispose()  # SQLite's journal goes with it, so that the right file can be put in its place
+            engine.dispose()  # removes SQLite's journal too, so that the right file can be put in its place
             raise ConfigurationError(
                 f"{state.fault[0].upper()}{state.fault[1:]}. Name the database that the folder was made with "
                 "(server.database, or the file server.sqlite in it), or another folder (server.data). To go "
@@ -81,7 +81,7 @@ def pair(settings: ServerSettings, engine: Engine) -> None:
 
 
 def pair_new(settings: ServerSettings, connection: Connection) -> None:
-    """Make a folder and a database that were just filled a pair of their own."""
+    """Give a newly filled folder and database an identifier of their own."""
     identifier = new_id()
     connection.execute(delete(Installation))
     connection.execute(insert(Installation), {"id": identifier})
@@ -89,7 +89,7 @@ def pair_new(settings: ServerSettings, connection: Connection) -> None:
 
 
 def move_aside(settings: ServerSettings, engine: Engine) -> list[Aside]:
-    """Move what the database knows no collection or document for to the folder `aside`; delete nothing.
+    """Move folders without a collection or document in the database to the folder `aside`; delete nothing.
 
     Folder and database belong together afterwards. No server or worker may run meanwhile.
     """
@@ -100,7 +100,7 @@ def move_aside(settings: ServerSettings, engine: Engine) -> list[Aside]:
             if db.get(Collection, folder.path.name) is None:
                 moved.append(_move(folder.path, target, settings))
                 continue
-            with folder.changing():  # what is being uploaded has its row before this goes on
+            with folder.changing():  # an upload in progress has its row before this goes on
                 db.rollback()
                 rows = db.scalars(select(Document).where(Document.collection_id == folder.path.name)).all()
                 moved += [_move(path, target, settings) for path in folder.unknown(rows)]
@@ -109,7 +109,7 @@ def move_aside(settings: ServerSettings, engine: Engine) -> list[Aside]:
 
 
 def collections_without_files(settings: ServerSettings, engine: Engine) -> list[str]:
-    """Return the names of the collections that have documents in the database and no folder."""
+    """Return the names of the collections that have documents in the database but no folder."""
     with Session(engine) as db:
         filed = select(Collection).where(
             Collection.id.in_(select(Document.collection_id).where(Document.digest != ""))

@@ -1,6 +1,6 @@
-"""Connections to PostgreSQL that wait for a bounded time: a server that is frozen neither fails nor answers.
+"""PostgreSQL connections that wait for a bounded time, since a frozen server neither fails nor answers.
 
-Its system acknowledges what comes for it, so no time limit of TCP ends the wait.
+The frozen server's system still acknowledges what it receives, so no time limit of TCP ends the wait.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 from psycopg import AsyncConnection, Connection, OperationalError
 from psycopg.errors import ConnectionTimeout
 
-# So that a machine that has gone away is noticed: in seconds, the last in milliseconds (libpq's names).
+# Limits after which an unreachable machine is noticed: in seconds, the last in milliseconds (libpq's names).
 GIVE_UP = {
     "connect_timeout": 10,
     "keepalives_idle": 10,
@@ -22,11 +22,11 @@ GIVE_UP = {
     "keepalives_count": 3,
     "tcp_user_timeout": 20_000,
 }
-# How long a server may say nothing to one statement; and while tables are made or changed.
+# How long a server may be silent during one statement, and while tables are created or changed.
 SECONDS_OF_SILENCE, SECONDS_OF_CHANGES = 15.0, 600.0
-# After that, new connections fail at once for so long: what waits for them ends too.
+# After such a silence, new connections fail at once for this long, which also ends the waits for them.
 SECONDS_WITHOUT = 5.0
-# How long one of a pool's connections is waited for.
+# How long to wait for a connection of a pool.
 SECONDS_FOR_A_PLACE = 10.0
 _bound: ContextVar[float | None] = ContextVar("bound", default=None)
 _fell_silent = [float("-inf")]
@@ -34,7 +34,7 @@ _fell_silent = [float("-inf")]
 
 @contextmanager
 def changing_tables() -> Iterator[None]:
-    """Wait longer for each statement of the block, such as one that makes an index."""
+    """Wait longer for each statement of the block, such as one that creates an index."""
     token = _bound.set(SECONDS_OF_CHANGES)
     try:
         yield
@@ -43,18 +43,18 @@ def changing_tables() -> Iterator[None]:
 
 
 class PatientConnection(Connection[Any]):
-    """A connection that is closed where its server falls silent."""
+    """A connection that is closed if its server falls silent."""
 
     def wait(self, gen: Any, *args: Any, **given: Any) -> Any:
-        """Do what a generator does on the connection, unless the server says nothing for too long."""
+        """Run a generator on the connection; fail if the server is silent for too long."""
         return super().wait(_bounded(self, gen), *args, **given)
 
 
 class AsyncPatientConnection(AsyncConnection[Any]):
-    """The same for asyncio."""
+    """`PatientConnection` for asyncio."""
 
     async def wait(self, gen: Any, *args: Any, **given: Any) -> Any:
-        """Do what a generator does on the connection, unless the server says nothing for too long."""
+        """Run a generator on the connection; fail if the server is silent for too long."""
         return await super().wait(_bounded(self, gen), *args, **given)
 
 
@@ -70,7 +70,7 @@ def connect(*args: Any, **given: Any) -> PatientConnection:
 
 
 def _bounded(connection: Connection[Any] | AsyncConnection[Any], gen: Any) -> Generator[Any, Any, Any]:
-    """Pass on what a generator waits for, and what comes; it is asked anew a few times a second."""
+    """Wrap a generator of psycopg, which resumes it a few times a second, with a limit of silence."""
     seconds = _bound.get() or SECONDS_OF_SILENCE
     heard = time.monotonic()
     try:

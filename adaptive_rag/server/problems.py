@@ -1,4 +1,4 @@
-"""What went wrong, as a caller reads it: problem details by RFC 9457."""
+"""Errors as callers read them: problem details by RFC 9457."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from adaptive_rag.text.redaction import redact
 _log = logging.getLogger(__name__)
 RETRY_AFTER_SECONDS = 30
 MEDIA_TYPE = "application/problem+json"
-# Of a wrong request so many fields are listed.
+# Fields of an invalid request that are listed, at most.
 MOST_ERRORS = 10
-# What a program may want to tell apart, or to say in another language; all else has its status alone.
+# Problems that a program may want to distinguish or to translate; all others have only their status.
 ProblemType = Literal[
     "about:blank",
     "being_indexed",
@@ -58,7 +58,7 @@ class ProblemDetails(BaseModel):
 
 
 class Problem(HTTPException):
-    """A request that is refused, with the sentence that its caller reads."""
+    """A refused request, with the sentence that its caller reads."""
 
     def __init__(
         self,
@@ -73,11 +73,11 @@ class Problem(HTTPException):
 
 
 def not_found(what: str) -> Problem:
-    """Return the refusal of what is not there, or not for this caller: both read alike."""
+    """Return the refusal of something that does not exist or is not open to the caller: both read alike."""
     return Problem(404, f"There is no such {what}, or it is not open to you.", type="not_found")
 
 
-# What every route of the API may answer beside its own; FastAPI's own 422 has another form.
+# Responses that every route of the API may give besides its own; FastAPI's own 422 has another form.
 PROBLEMS: dict[int | str, dict[str, Any]] = {
     status: {
         "model": ProblemDetails,
@@ -88,12 +88,12 @@ PROBLEMS: dict[int | str, dict[str, Any]] = {
 }
 
 
-# How problems are answered below a path whose callers read another form.
+# Path prefix -> how problems are answered there, if the callers of the path expect another format.
 FORMS: dict[str, Callable[[ProblemDetails, dict[str, str]], Response]] = {}
 
 
 class ProblemResponse(JSONResponse):
-    """Problem details, in the form that the callers of a path read."""
+    """Problem details, in the format that the callers of a path expect."""
 
     media_type = MEDIA_TYPE
 
@@ -102,7 +102,7 @@ class ProblemResponse(JSONResponse):
         self._problem, self._given = problem, headers
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send it."""
+        """Send the response."""
         for prefix, form in FORMS.items():
             if f"{scope['path']}/".startswith(f"{prefix}/"):
                 await form(self._problem, self._given)(scope, receive, send)
@@ -120,23 +120,23 @@ def answer(
 
 
 def details_of(error: Exception) -> ProblemDetails:
-    """Return an error as problem details, for where the response has begun already."""
+    """Return an error as problem details, for responses that have already started."""
     problem = problem_of(error)
     title = HTTPStatus(problem.status_code).phrase
     return ProblemDetails(type=problem.type, title=title, status=problem.status_code, detail=problem.detail)
 
 
 def problem_of(error: Exception) -> Problem:
-    """Return what a caller reads of an error; what is not their fault is logged."""
+    """Convert an error to what a caller may read; errors that are not their fault are logged."""
     if isinstance(error, Problem):
         return error
-    if isinstance(error, HTTPException):  # of the framework: there is no such route or method
+    if isinstance(error, HTTPException):  # from the framework: there is no such route or method
         return Problem(error.status_code, error.detail, dict(error.headers or {}))
     if isinstance(error, Refused):
         return Problem(error.status, str(error))
     if isinstance(error, InputError):
         return Problem(422, str(error))
-    if isinstance(error, DataError):  # of PostgreSQL: the character NUL
+    if isinstance(error, DataError):  # from PostgreSQL: the character NUL
         return Problem(422, "The request holds a character that the database cannot keep.")
     if isinstance(error, database_faults()):
         return _not_stored(error)
@@ -144,26 +144,26 @@ def problem_of(error: Exception) -> Problem:
 
 
 def database_faults() -> tuple[type[Exception], ...]:
-    """Return what is raised where a database does not answer, or takes nothing in."""
+    """Return the errors that are raised if a database does not answer, or cannot store anything."""
     faults = (OperationalError, NoConnectionError, sqlite3.OperationalError)
-    psycopg = sys.modules.get("psycopg")  # of the conversations, where they are in PostgreSQL
+    psycopg = sys.modules.get("psycopg")  # of the conversations, if they are in PostgreSQL
     return (*faults, psycopg.OperationalError) if psycopg else faults
 
 
 def _not_stored(error: Exception) -> Problem:
-    # Without the statement, whose parameters are people's names and words.
+    # Logged without the statement, whose parameters are people's names and words.
     cause = error.orig if isinstance(error, OperationalError) else error
     _log.error("The database failed: %s", redact(str(cause)))
     what = "The server's database does not answer, or takes nothing in."
     code, state = getattr(cause, "sqlite_errorcode", None), getattr(cause, "sqlstate", None)
-    if code == sqlite3.SQLITE_FULL or state == "53100":  # of PostgreSQL: disk_full
+    if code == sqlite3.SQLITE_FULL or state == "53100":  # PostgreSQL's disk_full
         what = "The server's disk is full: it can keep nothing new."
     said = f"{what} What was kept stays. Its operator finds the reason in the log. Try again later."
     return Problem(503, said, {"Retry-After": str(RETRY_AFTER_SECONDS)})
 
 
 def answer_with_problems(app: FastAPI) -> None:
-    """Let what an app refuses be answered by problem details."""
+    """Make an app answer errors and refusals with problem details."""
 
     @app.exception_handler(IntegrityError)
     @app.exception_handler(ObjectDeletedError)

@@ -1,4 +1,4 @@
-"""The process of the web server: takes its data folder and its port, and ends as its operator asks."""
+"""The process of the web server: locks its data folder, opens its port, and stops as its operator asks."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from adaptive_rag.server.connections import connection_of
 from adaptive_rag.server.settings import ServerSettings
 
 LOCK = "server.lock"
-# For what is left after the answers: their last bytes, and whoever does not read them.
+# Time left after the answers, for their last bytes and for clients that do not read them.
 LAST_SECONDS = 5
 
 
 @contextmanager
 def owning(settings: ServerSettings) -> Iterator[None]:
-    """Keep the data folder for this server; several may share it where they share a PostgreSQL database.
+    """Lock the data folder for this server; servers that share a PostgreSQL database may share it.
 
     Raises:
         ConfigurationError: another server uses it, or it cannot be written.
@@ -53,7 +53,7 @@ def owning(settings: ServerSettings) -> Iterator[None]:
 
 
 def listen(settings: ServerSettings) -> socket.socket:
-    """Take the port. Who connects before the server is ready waits for it."""
+    """Open the port. Clients that connect before the server is ready wait for it."""
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     try:
         return socket.create_server((settings.host, settings.port), family=family, backlog=2048)
@@ -77,7 +77,7 @@ def run(app: FastAPI, settings: ServerSettings, place: socket.socket, on_ready: 
         h11_max_incomplete_event_size=65_536,
         timeout_graceful_shutdown=int(settings.stop_seconds) + LAST_SECONDS,
     )
-    # uvicorn sends itself the signal that stopped it once more, when all is done.
+    # uvicorn sends itself the signal that stopped it again when it is done.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         _Server(config, settings, on_ready).run(sockets=[place])
@@ -93,18 +93,18 @@ class _Server(uvicorn.Server):
         self._stop_seconds, self._on_ready = settings.stop_seconds, on_ready
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Say that the server answers, once it does."""
+        """Call `on_ready` once the server answers."""
         await super().startup(sockets)
         self._on_ready()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Let answers under way come to their end, or to the refusal that they must be asked for again."""
+        """Let running answers finish within `stop_seconds`; then refuse them, to be asked for again."""
         services = self.config.app.state.services  # type: ignore[union-attr]
         asyncio.get_running_loop().call_later(self._stop_seconds, services.answering.stop)
         await super().shutdown(sockets)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """End at once when asked twice: what is on disk bears it, and workers see that they are alone."""
+        """End at once on a second Ctrl-C: the data on disk stays valid, and workers notice the end."""
         if self.should_exit and sig == signal.SIGINT:
             os._exit(130)
         super().handle_exit(sig, frame)

@@ -1,4 +1,4 @@
-"""How much a person may keep here: what any reader may write has an end, and one more is refused (413)."""
+"""Quotas: everything that a reader may write is limited per person, and one more is refused (413)."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from adaptive_rag.server.problems import Problem
 from adaptive_rag.server.tables import Feedback, Thread, Token
 
 MOST_THREADS = 1000
-# Of one thread: each of its questions reads all that was said before.
+# Limits of one thread: each of its questions reads all earlier turns.
 MOST_TURNS, MOST_CHARACTERS_OF_TURNS = 500, 1_000_000
 MOST_OPINIONS = 5000
-# An opinion on a turn keeps what was said before it.
+# An opinion on a turn stores the turns before it.
 MOST_CHARACTERS_OF_OPINIONS = 20_000_000
 MOST_TOKENS = 100
 
@@ -60,6 +60,6 @@ def check_turns(turns: list[TurnShown]) -> None:
 
 
 def _check(db: Session, caller: Caller, query: Select[int], most: int, what: str) -> None:
-    # Everybody at a machine without users is one, whose disk it is.
+    # Without users, everybody at this machine is one user, and it is their disk.
     if caller.name != THIS_MACHINE and (db.scalar(query) or 0) > most:
         raise Problem(413, f"A person may keep {most:,} {what} here. Delete some, and try again.")

@@ -1,4 +1,4 @@
-"""How often something may be done: questions by one caller, and attempts to sign in."""
+"""Rate limits: questions by one caller, and attempts to sign in."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from adaptive_rag.server.problems import Problem
 if TYPE_CHECKING:
     from adaptive_rag.server.access import Caller
 
-# One person at one machine; one machine.
+# Attempts for one person from one machine, and from one machine in total.
 SIGN_IN = parse("10/5minutes")
 SIGN_IN_FROM_ADDRESS = parse("60/5minutes")
-# After so many wrong guesses at one name, from anywhere, a machine that the person never signed in from has
-# one guess at it: who guesses from many machines is slow, and the person is let in from a new one.
+# After this many wrong guesses at one name, from anywhere, a machine that the person never signed in from has
+# only one guess an hour: guessing from many machines is slow, and the person can still use a new one.
 WRONG_GUESSES = parse("100/hour")
 WRONG_GUESS_FROM_ADDRESS = parse("1/hour")
-# What one caller may write beside questions: titles, opinions, profiles, tokens.
+# What one caller may write besides questions: titles, opinions, profiles, tokens.
 CHANGES = parse("120/minute")
 
 
 class Rates:
-    """Counts in this process what was done; each count begins with its first request.
+    """Rate limits of this process; each window begins with its first request.
 
-    What is refused is a Problem: 429, with the seconds until it is allowed again.
+    A refusal is a Problem: 429, with the seconds until the action is allowed again.
     """
 
     def __init__(self, asking: str) -> None:
@@ -43,7 +43,7 @@ class Rates:
         self._count(self._asking, "question", caller.id)
 
     def count_change(self, caller: Caller) -> None:
-        """Count a request that keeps something of the caller's."""
+        """Count a request that stores something of the caller's."""
         if caller.name != THIS_MACHINE:
             self._count(CHANGES, "change", caller.id)
 
@@ -52,7 +52,7 @@ class Rates:
         self._count(SIGN_IN_FROM_ADDRESS, "address", network_of(address))
 
     def count_password(self, address: str, name: str, is_known_place: Callable[[], bool]) -> None:
-        """Count an attempt to sign in with a password, before it is looked at.
+        """Count an attempt to sign in with a password, before the password is checked.
 
         `is_known_place` tells whether the person has signed in from there before.
         """
@@ -70,7 +70,7 @@ class Rates:
         self._windows.hit(WRONG_GUESS_FROM_ADDRESS, "wrong from address", name, network_of(address))
 
     def forget_sign_in(self, address: str, name: str) -> None:
-        """Begin again for a person who signed in."""
+        """Reset the attempts of a person who signed in."""
         self._windows.clear(SIGN_IN, "name and address", name, network_of(address))
 
     def _count(self, rate: RateLimitItem, *of: str) -> None:
@@ -84,11 +84,11 @@ class Rates:
 
 
 class Windows:
-    """Fixed windows of rates, by a clock that only goes forward: whoever sets the machine's changes none."""
+    """Fixed windows of rates on a monotonic clock, so that setting the machine's clock changes none."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        # of each key the end of its window, and what was counted in it; none is dropped before its end
+        # key -> the end of its window, and the count in it; no window is dropped before its end
         self._windows: TLRUCache[str, tuple[float, int]] = TLRUCache(
             math.inf, lambda key, window, now: window[0], timer=lambda: time.monotonic()
         )
@@ -106,7 +106,7 @@ class Windows:
             return self._window(rate, *of)[1] < rate.amount
 
     def clear(self, rate: RateLimitItem, *of: str) -> None:
-        """Begin again."""
+        """Reset the window of a key."""
         with self._lock:
             self._windows.pop(rate.key_for(*of), None)
 

@@ -1,4 +1,4 @@
-"""Whether the server can answer and index: looked at once for all who ask within a few seconds."""
+"""Whether the server can answer and index; one check serves all requests of a few seconds."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from adaptive_rag.server.settings import ServerSettings
 from adaptive_rag.server.tables import Job, JobState, now
 from adaptive_rag.server.workers import SECONDS_OF_SILENCE, living_workers
 
-# Below this the server says that it is not ready: an upload or an index would soon fail halfway.
+# With less free space the server is not ready: an upload or an index would soon fail halfway.
 LEAST_FREE_MEGABYTES = 200
 SECONDS_KEPT = 3.0
 MODEL_SECONDS = 2
@@ -43,7 +43,7 @@ class Ready(BaseModel):
 
 
 class Readiness:
-    """Looks at the parts of a server, one look at a time, and remembers for a moment what it saw."""
+    """Checks the parts of a server, one check at a time, and caches the result for a moment."""
 
     def __init__(self, settings: ServerSettings, operator: Context, engine: Engine) -> None:
         self._settings, self._operator, self._engine = settings, operator, engine
@@ -53,7 +53,7 @@ class Readiness:
         self._next_check: dict[Path, float] = {}
 
     async def look(self) -> Ready:
-        """Return what is seen, or was seen a moment ago."""
+        """Return the result of a check, or of one made a moment ago."""
         async with self._looking:
             if self._seen is None or time.monotonic() - self._seen[0] > SECONDS_KEPT:
                 ready = await self._look()
@@ -86,7 +86,7 @@ class Readiness:
         return "ok"
 
     def _check_file(self, file: Path) -> str | None:
-        """Return what is wrong with a file of SQLite. A connection of its own has none of its pages kept."""
+        """Return what is wrong with a SQLite file. The separate connection has no cached pages of it."""
         try:
             address = f"{file.absolute().as_uri()}?mode=rw"
             with closing(sqlite3.connect(address, timeout=LOCK_SECONDS, uri=True)) as connection:
@@ -105,7 +105,7 @@ class Readiness:
         return None if is_whole else f"{file.name} is damaged: stop the server, and restore a backup"
 
     def _is_whole(self, connection: sqlite3.Connection, file: Path) -> bool:
-        """Compare all pages of a file now and then, as far as that goes within a few seconds."""
+        """Check all pages of a file from time to time, as far as possible within a few seconds."""
         began = time.monotonic()
         if began < self._next_check.get(file, 0):
             return True
@@ -129,7 +129,7 @@ class Readiness:
         return "ok" if free >= needed else f"{free} MB are free, of {needed} needed"
 
     def _check_workers(self) -> str:
-        """Tell whether all own workers live, and whether anybody does the jobs that wait."""
+        """Check that all of this server's workers are alive, and that waiting jobs have a worker."""
         if time.monotonic() - self._began < SECONDS_OF_SILENCE:
             return "ok"  # they may still be starting
         living, own = living_workers(self._settings.data), self._settings.workers
@@ -143,7 +143,7 @@ class Readiness:
         return "ok"
 
     async def _check_model(self) -> str:
-        """Tell whether the address of a model that is named by one can be connected to; nothing is asked."""
+        """Check that the model's base URL, if there is one, accepts connections; no request is sent."""
         context = self._operator
         if not context.has_model():
             return "none"

@@ -1,4 +1,4 @@
-"""What is said of each request: its id, a line in the log, a figure; never a text or a name of its own."""
+"""Records each request with an id, a log line and a metric, but without its texts and names."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from adaptive_rag.server.metrics import REQUESTS
 from adaptive_rag.server.problems import answer as problem_response
 
 HEADER = "X-Request-ID"
-# What a proxy may send as the id of a request: it stands in our log.
+# Request ids that are accepted from a proxy, since they are written to our log.
 _READABLE = re.compile(r"[A-Za-z0-9._-]{8,64}")
 request_id: ContextVar[str] = ContextVar("request_id", default="")
 _log = logging.getLogger("adaptive_rag.server.requests")
@@ -50,7 +50,7 @@ class RequestLog:
             await self._app(scope, receive, answer)
         except Exception as error:
             problem = served_error(error)
-            if status:  # The answer has begun: the connection is cut, so that nobody takes it for whole.
+            if status:  # The answer has begun: the connection is cut, so that nobody takes it for complete.
                 raise problem from None
             await problem_response(500, str(problem))(scope, receive, answer)
         finally:
@@ -69,19 +69,19 @@ class RequestLog:
 
 
 def pattern_of(scope: Scope) -> str:
-    """Return the path of a request without its values, which are names of collections and documents."""
+    """Return the path of a request with placeholders for its values, which name collections and documents."""
     if "endpoint" not in scope:
         return "unknown"
     path = str(scope["path"])
     for name, value in reversed(scope.get("path_params", {}).items()):
-        # Whole segments: a collection may be called as a part of another word.
+        # Only whole segments are replaced: the name of a collection may be part of another word.
         before, found, after = f"{path}/".rpartition(f"/{value}/")
         path = f"{before}/{{{name}}}/{after}".removesuffix("/") if found else path
     return path
 
 
 class WithRequestId(logging.Filter):
-    """Adds the id of the request under way to every line of the log."""
+    """Adds the id of the current request to every line of the log."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Let every line pass."""
@@ -104,9 +104,9 @@ def log_as_json(stream: TextIO | None = None) -> None:
     )
     handler.addFilter(WithRequestId())
     logging.basicConfig(handlers=[handler], level=logging.INFO, force=True)
-    # Its lines hold the paths of requests, with the names of collections and documents.
+    # Its lines contain the paths of requests, with the names of collections and documents.
     logging.getLogger("uvicorn.access").disabled = True
-    # Nor do the lines of the steps, which hold questions and queries, belong into a server's log.
+    # The steps' log lines contain questions and queries, which do not belong in a server's log.
     logging.getLogger("adaptive_rag").setLevel(logging.WARNING)
     logging.getLogger("adaptive_rag.server").setLevel(logging.INFO)
     for name in ("httpx", "httpx2", "alembic", "fastmcp", "mcp"):

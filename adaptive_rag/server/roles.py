@@ -7,12 +7,12 @@ from typing import Self
 
 
 class Action(StrEnum):
-    """What may be done. Each lets its holder see the fields of the forms that its routes answer with."""
+    """What may be done. Each action includes seeing the fields in the responses of its routes."""
 
     READ = "read"  # see a collection, its documents and jobs; ask it, keep threads, judge its answers
     WRITE = "write"  # add, read again and delete documents; cancel jobs
     MANAGE = "manage"  # describe it, rebuild its index, see everybody's feedback, set members, delete it
-    SERVE = "serve"  # users, collections, the router and the record of events: a server admin's, whoever asks
+    SERVE = "serve"  # users, collections, the router and the audit log; only for admins of the server
 
 
 class Role(StrEnum):
@@ -25,7 +25,7 @@ class Role(StrEnum):
     ADMIN = "admin", {Action.READ, Action.WRITE, Action.MANAGE, Action.SERVE}
 
     def __new__(cls, name: str, actions: set[Action] = frozenset()) -> Self:  # type: ignore[assignment]
-        """Make a row of the table."""
+        """Create a row of the table."""
         role = str.__new__(cls, name)
         role._value_ = name
         role.actions = frozenset(actions)
@@ -36,11 +36,11 @@ class Role(StrEnum):
         return self.actions >= other.actions
 
     def within(self, ceiling: Role) -> Role | None:
-        """Return the highest role that may do nothing but what both may."""
+        """Return the highest role whose actions are allowed by both roles."""
         both = self.actions & ceiling.actions
         return next((role for role in reversed(Role) if role.actions <= both), None)
 
 
 def lowest_with(action: Action) -> Role:
-    """Return the first role that may do something, as refusals name it."""
+    """Return the lowest role that allows an action, to be named in refusals."""
     return next(role for role in Role if action in role.actions)

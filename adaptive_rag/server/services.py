@@ -1,4 +1,4 @@
-"""What the routes work with, made once at the start."""
+"""The services that the routes use, created once at the start."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Services:
     """The open parts of a running server."""
 
     settings: ServerSettings
-    # the operator's settings of questions
+    # the operator's settings for questions
     operator: Context
     engine: Engine
     answering: Answering
@@ -33,11 +33,11 @@ class Services:
     rates: Rates
     readiness: Readiness
     followers: Followers
-    # who signs people in, beside their passwords here
+    # signs people in, besides the passwords stored here
     provider: Provider | None
 
     def folder_of(self, collection: Collection) -> CollectionFolder:
-        """Return the folder of a collection; its name has no part in the path."""
+        """Return the folder of a collection; its name is not part of the path."""
         return folder_of(self.settings.data, collection.id)
 
     def index_of(self, collection: Collection) -> Searched:
@@ -46,7 +46,7 @@ class Services:
 
 
 def services_of(request: Request) -> Services:
-    """Return the parts of the server that a request came to."""
+    """Return the services of the server that a request came to."""
     services: Services = request.app.state.services
     return services
 

@@ -42,7 +42,7 @@ def _of_postgresql(address: SecretStr) -> SecretStr:
     quoted = quote_user(said)
     try:
         _ = urlsplit(quoted).port
-    except ValueError:  # whose own words would hold a part of the password
+    except ValueError:  # its own message would contain a part of the password
         raise ValueError(
             "expected a port after the host. In a password / is %2F, ? is %3F and # is %23"
         ) from None
@@ -172,7 +172,7 @@ class ServerSettings(BaseSettings):
 
     @property
     def learned_router(self) -> Path:
-        """The file of what the votes taught the router; while it is there, questions are routed by it."""
+        """The file of what the router learned from votes; while it exists, questions are routed by it."""
         return self.data.absolute() / "router.json"
 
     @property

@@ -1,4 +1,4 @@
-"""The names that the server answers to, and what it tells browsers with every answer."""
+"""The host names that the server answers to, and the security headers of every answer."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
 }
-# What belongs to a caller stays in no cache between them and the server.
+# Paths whose answers belong to a caller and must not be cached between them and the server.
 PRIVATE = ("/api/", "/v1/", "/mcp")
 
 
 class Sites:
-    """Middleware that answers to the server's own names alone, with headers that bind a browser."""
+    """Middleware that answers only to the server's own names, and adds security headers."""
 
     def __init__(self, app: ASGIApp, settings: ServerSettings) -> None:
         self._app = app
         self._names = {name.lower() for name in settings.names or [socket.gethostname()]} | {"localhost"}
-        # Behind TLS a browser keeps to https for a year (RFC 6797).
+        # With TLS, browsers must use https for a year (RFC 6797).
         safe = {"Strict-Transport-Security": "max-age=31536000"} if settings.tls else {}
         self._headers = HEADERS | safe
         self._scheme = {"scheme": "https"} if settings.tls else {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, or refuse it where it was sent to another name."""
+        """Pass a request on, or refuse it if it was sent to another name."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -56,7 +56,7 @@ class Sites:
         await app({**scope, **self._scheme}, receive, send_bound)
 
     def _is_own(self, host: str | None) -> bool:
-        """Tell whether a name is the server's. An address always is: no other site's name leads to it."""
+        """Tell whether a name is the server's. An IP address always is: no other site has such a name."""
         if host in self._names:
             return True
         try:

@@ -1,4 +1,4 @@
-"""What the server keeps in its database; what was said in conversations is the checkpointer's."""
+"""The tables of the server's database; the messages of conversations are stored by the checkpointer."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class JobState(StrEnum):
 
 
 class Moment(TypeDecorator[datetime]):
-    """A time in UTC, with its zone also where the database keeps none."""
+    """A time in UTC, with its time zone even if the database stores none."""
 
     impl = DateTime(timezone=True)
     cache_ok = True
@@ -61,7 +61,7 @@ def new_id() -> str:
 Id = Annotated[str, mapped_column(String(32), primary_key=True, default=new_id)]
 CollectionId = Annotated[str, mapped_column(ForeignKey("collections.id", ondelete="CASCADE"), index=True)]
 UserId = Annotated[str, mapped_column(ForeignKey("users.id", ondelete="CASCADE"), index=True)]
-# Whoever did it; the row outlives them.
+# The user who did it; the row is kept after the user is deleted.
 PastUserId = Annotated[str | None, mapped_column(ForeignKey("users.id", ondelete="SET NULL"))]
 Now = Annotated[datetime, mapped_column(Moment, default=now)]
 
@@ -80,7 +80,7 @@ class Base(DeclarativeBase):
 
     @declared_attr.directive
     def __tablename__(cls) -> str:
-        """Return the name of a table: the plural of what a row is."""
+        """Return the name of a table: the plural of the class's name in lower case."""
         return f"{cls.__name__.lower()}s"
 
     type_annotation_map: ClassVar[dict[Any, Any]] = {
@@ -93,7 +93,7 @@ class Base(DeclarativeBase):
 
 
 class Installation(Base):
-    """What a database shares with the data folder that belongs to it; one row."""
+    """The identifier that a database shares with its data folder; one row."""
 
     __tablename__ = "installation"
 
@@ -105,11 +105,11 @@ class User(Base):
 
     id: Mapped[Id]
     name: Mapped[str] = mapped_column(NAME, unique=True)
-    # argon2's own form, with its parameters; none for those who come through a provider alone
+    # argon2's own format, with its parameters; None for users without a password here
     password: Mapped[str | None] = mapped_column(Text)
     issuer: Mapped[str | None] = mapped_column(Text)
     subject: Mapped[str | None] = mapped_column(String(255))
-    # May make collections and users, and is admin of every collection.
+    # May create collections and users, and is admin of every collection.
     is_admin: Mapped[bool] = mapped_column(default=False)
     is_disabled: Mapped[bool] = mapped_column(default=False)
     created: Mapped[Now]
@@ -118,15 +118,15 @@ class User(Base):
 
 
 class Token(Base):
-    """What a request shows instead of a password: an API token, or the session of a browser."""
+    """What a request sends instead of a password: an API token, or the session of a browser."""
 
     id: Mapped[Id]
     user_id: Mapped[UserId]
-    # SHA-256 of the token, which is 256 random bits and nowhere stored
+    # SHA-256 of the token, which is 256 random bits and is not stored
     digest: Mapped[str] = mapped_column(String(64), unique=True)
     name: Mapped[str] = mapped_column(NAME)
     is_session: Mapped[bool] = mapped_column(default=False)
-    # The highest role that it gives in any collection, whatever its user's is.
+    # The highest role that it gives in any collection, even if its user has a higher one.
     role: Mapped[Role]
     created: Mapped[Now]
     expires: Mapped[datetime | None]
@@ -139,9 +139,9 @@ class Collection(Base):
     id: Mapped[Id]
     name: Mapped[str] = mapped_column(NAME, unique=True)
     description: Mapped[str] = mapped_column(Text, default="")
-    # Questions that it answers, for whoever opens it: {"question": ..., "user_context": ..., "type": ...}
+    # Example questions for its readers: {"question": ..., "user_context": ..., "type": ...}
     examples: Mapped[list[dict[str, Any]]] = mapped_column(default=list)
-    # Sources of deleted documents: no answer uses them while a job has yet to take them out of the index.
+    # Sources of deleted documents: no answer uses them until a job has removed them from the index.
     hidden: Mapped[list[str]] = mapped_column(default=list)
     created: Mapped[Now]
 
@@ -161,13 +161,13 @@ class Document(Base):
 
     id: Mapped[Id]
     collection_id: Mapped[CollectionId]
-    # its name below the collection's folder, and as citations name it: "reports/2024.pdf"
+    # its name within the collection, also used in citations: "reports/2024.pdf"
     name: Mapped[str] = mapped_column(String(1024))
     size: Mapped[int] = mapped_column(BigInteger)
     digest: Mapped[str] = mapped_column(String(64))
-    # none until a job has read it
+    # None until a job has read it
     chunks: Mapped[int | None]
-    # why it could not be read, or what of it could not
+    # why it, or a part of it, could not be read
     problem: Mapped[str | None] = mapped_column(Text)
     notes: Mapped[list[str]] = mapped_column(default=list)
     added_by: Mapped[PastUserId]
@@ -177,7 +177,7 @@ class Document(Base):
 
 
 class Job(Base):
-    """Work on a collection that goes on after its request was answered."""
+    """Work on a collection that continues after its request was answered."""
 
     id: Mapped[Id]
     collection_id: Mapped[CollectionId]
@@ -188,10 +188,10 @@ class Job(Base):
     total: Mapped[int | None]
     # one for each file that could not be read: {"document": ..., "problem": ...}
     problems: Mapped[list[dict[str, Any]]] = mapped_column(default=list)
-    # why the whole job failed, in a sentence for whoever asked for it
+    # why the whole job failed, in a sentence for the user who asked for it
     error: Mapped[str | None] = mapped_column(Text)
     is_cancelled: Mapped[bool] = mapped_column(default=False)
-    # how often it was begun: what kills its worker each time is given up
+    # how often it was started: a job that kills its worker each time is given up
     attempts: Mapped[int] = mapped_column(default=0)
     asked_by: Mapped[PastUserId]
     created: Mapped[Now]
@@ -200,21 +200,21 @@ class Job(Base):
 
 
 class Thread(Base):
-    """A conversation of one user over one collection; the checkpointer keeps what was said, under its id."""
+    """A conversation of one user over one collection; the checkpointer stores its messages under its id."""
 
     id: Mapped[Id]
     owner_id: Mapped[UserId]
     collection_id: Mapped[CollectionId]
-    # its first question until it is given another
+    # the first question, until the thread is renamed
     title: Mapped[str] = mapped_column(NAME, default="")
     created: Mapped[Now]
     updated: Mapped[Now]
-    # since when a question of it is being answered
+    # when the question that is being answered was started
     asked: Mapped[datetime | None]
 
 
 class Feedback(Base):
-    """What a user thought of an answer."""
+    """A user's opinion of an answer."""
 
     __tablename__ = "feedback"
 
@@ -227,7 +227,7 @@ class Feedback(Base):
     # the turns before it, as {"role": ..., "text": ...}
     history: Mapped[list[dict[str, Any]]] = mapped_column(default=list)
     route: Mapped[str] = mapped_column(String(40))
-    # the way that the user found better, where two were compared
+    # the route that the user found better, if two were compared
     better_route: Mapped[str | None] = mapped_column(String(40))
     is_good: Mapped[bool | None]
     comment: Mapped[str] = mapped_column(Text, default="")
@@ -235,7 +235,7 @@ class Feedback(Base):
 
 
 class Event(Base):
-    """A line of the audit log: who did what, from where. It outlives whom and what it names."""
+    """A line of the audit log: who did what, from where. It outlives the user and the subject."""
 
     id: Mapped[int] = mapped_column(primary_key=True)
     at: Mapped[datetime] = mapped_column(default=now, index=True)
@@ -247,11 +247,11 @@ class Event(Base):
 
 
 class Upload(Base):
-    """The answer to a request that had an Idempotency-Key, for when it comes again."""
+    """The answer to a request with an Idempotency-Key, in case the request is repeated."""
 
     user_id: Mapped[str] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), primary_key=True)
     key: Mapped[str] = mapped_column(String(255), primary_key=True)
-    # of what was sent, so that a key that is used for something else is refused
+    # digest of what was sent, so that a key that is used for something else is refused
     digest: Mapped[str] = mapped_column(String(64))
     answer: Mapped[dict[str, Any]]
     created: Mapped[Now]

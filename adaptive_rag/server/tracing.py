@@ -1,4 +1,4 @@
-"""OpenTelemetry traces of the graph's steps; without the texts that they work on, unless asked for."""
+"""OpenTelemetry traces of the graph's steps, without the texts that they work on unless a setting says so."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from adaptive_rag.errors import import_extra
 from adaptive_rag.server.settings import ServerSettings
 from adaptive_rag.text.redaction import redact, redact_all
 
-# What an error is, as OpenTelemetry names it. Its message may hold what was asked.
+# OpenTelemetry's attribute for the type of an error. The message of the error may contain the question.
 _KIND = "exception.type"
 
 
 def trace_to_collector(settings: ServerSettings) -> Callable[[], object]:
-    """Send traces to the collector that OTEL_EXPORTER_OTLP_ENDPOINT names; return what ends that.
+    """Send traces to the collector that OTEL_EXPORTER_OTLP_ENDPOINT names; return a function that stops it.
 
     Raises:
         MissingExtraError: a package of the extra `tracing` is not installed.
@@ -54,7 +54,7 @@ def trace_to_collector(settings: ServerSettings) -> Callable[[], object]:
 
 
 def _shown(span: Any, sdk: Any, *, hidden: bool) -> Any:
-    """Return a span without the secrets that a server may repeat; where hidden, errors have no words."""
+    """Return a span without secrets that a server may repeat; if `hidden`, errors have only their type."""
     errors = [dict(event.attributes or {}) for event in span.events]
     if hidden:
         errors = [{_KIND: error[_KIND]} if _KIND in error else {} for error in errors]

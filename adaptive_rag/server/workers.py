@@ -1,4 +1,4 @@
-"""The workers that index: they look for jobs, are watched and replaced, and give signs of life."""
+"""The workers that index: they look for jobs, are watched and replaced, and write heartbeats."""
 
 from __future__ import annotations
 
@@ -29,23 +29,23 @@ _POLL_SECONDS = 0.5  # until a worker without work looks again
 _GRACE_SECONDS = 12.0  # for a job to reach a point where it can be handed back
 _WATCH_SECONDS, _LONGEST_PAUSE = 0.5, 5.0
 SECONDS_PER_BEAT = 5.0
-# Without a beat for so long, a worker counts as stopped: loading a model may hold it up for a while.
+# Without a heartbeat for this long a worker counts as stopped; loading a model may delay one for a while.
 SECONDS_OF_SILENCE = 60.0
 _FORGOTTEN_AFTER = 24 * 3600.0
 
 
 def work(settings: ServerSettings, workshop: Workshop) -> None:
-    """Do jobs until the process is told to end by SIGTERM or Ctrl-C; a job at hand is handed back.
+    """Run jobs until the process is told to end by SIGTERM or Ctrl-C; a running job is handed back.
 
     Raises:
-        ConfigurationError: the data folder or the database cannot be opened, or they are not of one server.
+        ConfigurationError: the data folder or the database cannot be opened, or they do not belong together.
     """
     engine, stop = open_database(settings), threading.Event()
     pair(settings, engine)
 
     def end(number: int, _: object) -> None:
         stop.set()
-        signal.signal(number, signal.SIG_DFL)  # the second one ends the process at once
+        signal.signal(number, signal.SIG_DFL)  # the second signal ends the process at once
 
     for number in (signal.SIGTERM, signal.SIGINT):
         if signal.getsignal(number) is not signal.SIG_IGN:
@@ -61,7 +61,7 @@ def work(settings: ServerSettings, workshop: Workshop) -> None:
                 pause = _LONGEST_PAUSE
             stop.wait(pause)
 
-    # In a thread of its own, so that this one hears a signal in the middle of a long call.
+    # In its own thread, so that this one can handle a signal during a long call.
     thread = threading.Thread(target=look_for_jobs, daemon=True)
     with beating(settings.data):
         thread.start()
@@ -71,7 +71,7 @@ def work(settings: ServerSettings, workshop: Workshop) -> None:
 
 
 def _work_for_parent(settings: ServerSettings, workshop: Workshop) -> None:
-    """Work as a child: Ctrl-C is for the parent to pass on, and its death ends this process too."""
+    """Work as a child process: ignore Ctrl-C, which the parent handles, and end when the parent ends."""
     parent = multiprocessing.parent_process()
     assert parent is not None
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -86,7 +86,7 @@ def _work_for_parent(settings: ServerSettings, workshop: Workshop) -> None:
 
 @asynccontextmanager
 async def watching_workers(settings: ServerSettings, workshop: Workshop) -> AsyncIterator[None]:
-    """Run the workers that the settings ask for while the block lasts, and replace those that die."""
+    """Run the workers that the settings ask for during the block, and replace those that die."""
     crew = [_start(settings, workshop) for _ in range(settings.workers)]
     watch = asyncio.create_task(_replace_the_dead(crew, settings, workshop))
     try:
@@ -111,7 +111,7 @@ async def _replace_the_dead(crew: list[SpawnProcess], settings: ServerSettings, 
     while True:
         await asyncio.sleep(pause)
         dead = [at for at, process in enumerate(crew) if not process.is_alive()]
-        # One that ends again and again is started ever more slowly.
+        # A worker that keeps ending is restarted at growing intervals.
         pause = min(2 * pause, _LONGEST_PAUSE) if dead else _WATCH_SECONDS
         for at in dead:
             log.warning("An indexing worker ended (exit code %s). Another is started.", crew[at].exitcode)
@@ -130,7 +130,7 @@ def _dismiss(crew: list[SpawnProcess]) -> None:
 
 @contextmanager
 def beating(data: Path) -> Iterator[None]:
-    """Touch a file of the data folder every few seconds while the block lasts."""
+    """Touch a heartbeat file in the data folder every few seconds during the block."""
     folder, end = _folder(data), threading.Event()
     make_folder(folder)
     for path in folder.iterdir():
@@ -158,7 +158,7 @@ def beating(data: Path) -> Iterator[None]:
 
 
 def living_workers(data: Path) -> int:
-    """Return how many workers have lately given a sign of life."""
+    """Return the number of workers with a recent heartbeat."""
     folder = _folder(data)
     paths = folder.iterdir() if folder.is_dir() else ()
     return sum(_age(path) < SECONDS_OF_SILENCE for path in paths)

@@ -1,1 +1,1 @@
-"""The REST interface: a file for each noun. A route parses, calls the core, and returns a typed model."""
+"""The REST API: one file per noun. A route parses, calls the core, and returns a typed model."""

@@ -1,4 +1,4 @@
-"""Ask a collection a question: for the answer alone, with all that happens on the way, or by two routes."""
+"""Endpoints to ask a collection a question: for the answer alone, with progress events, or by two routes."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ class ComparisonShown(BaseModel):
 
 
 def index_to_ask(call: ReadCall) -> Searched:
-    """Return the index of a collection, and free the database while its question is answered."""
+    """Return the index of a collection, and release the database connection before the answer."""
     call.db.close()
     return call.parts.index_of(call.collection)
 
@@ -155,7 +155,7 @@ async def compare(asked: ComparedQuestion, index: IndexToAsk, call: AnyCall) -> 
 
 
 async def unless_gone(request: Request, answer: Coroutine[Any, Any, Answered]) -> Answered:
-    """Return an answer; where its caller goes away, end the work on it: many ask again at once."""
+    """Return an answer; if its caller disconnects, cancel the work, since many callers ask again at once."""
     work, gone = asyncio.create_task(answer), asyncio.create_task(_wait_until_gone(request))
     try:
         await asyncio.wait({work, gone}, return_when=asyncio.FIRST_COMPLETED)
@@ -174,7 +174,7 @@ async def _wait_until_gone(request: Request) -> None:
 
 
 async def events_of(chunks: Chunks) -> AsyncIterator[ServerSentEvent]:
-    """Name what comes on the way to an answer as events."""
+    """Convert the chunks of a streamed answer to server-sent events."""
     try:
         async for chunk in chunks:
             if "answer" in chunk:
@@ -187,5 +187,5 @@ async def events_of(chunks: Chunks) -> AsyncIterator[ServerSentEvent]:
 
 
 def answer_of(output: OutputState | dict[str, Any]) -> Answer:
-    """Return the graph's output as it is sent."""
+    """Convert the graph's output to the response model."""
     return Answer.model_validate({name: output[name] for name in Answer.model_fields})  # type: ignore[literal-required]

@@ -1,4 +1,4 @@
-"""Collections: documents that are searched together, and who may do what in them."""
+"""Collections: documents that are searched together, and the roles of their members."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from adaptive_rag.server.roles import Role
 from adaptive_rag.server.tables import Collection, Document, Membership, Thread, User
 
 router = APIRouter(prefix="/collections", tags=["collections"])
-# A name stands in addresses and in the names of models; "." and ".." mean something else there.
+# A name is used in URLs and in the names of models, where "." and ".." mean something else.
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$", examples=["handbook"])]
 Member = Annotated[str, Path(max_length=100)]
 
@@ -89,7 +89,7 @@ def list_collections(call: AnyCall, window: WindowAsked) -> Page[CollectionShown
 
 
 def collections_of(db: Session, caller: Caller, window: Window) -> Page[CollectionShown]:
-    """Return the collections that somebody may read."""
+    """Return the collections that a caller may read."""
     query = select(Collection).where(caller.readable()).order_by(Collection.name)
     return page_of(db, query, window, lambda row: _shown(db, row, caller.role_in(row.id)))
 

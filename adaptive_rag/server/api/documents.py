@@ -1,4 +1,4 @@
-"""Documents: listed, shown as they are indexed, downloaded, read again, and removed."""
+"""Documents: list them, show their indexed text, download, reindex and delete them."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class DocumentShown(Form):
 
     @classmethod
     def of(cls, row: Document) -> Self:
-        """Show a row."""
+        """Build the model from a row."""
         indexed = DocumentState.INDEXED if row.chunks is not None else None
         state = indexed or (DocumentState.FAILED if row.problem else DocumentState.WAITING)
         facts = {name: getattr(row, name) for name in ("id", "name", "chunks", "problem", "notes", "added")}
@@ -144,7 +144,7 @@ ReadableDocument = Annotated[Document, Depends(_document_of)]
 
 
 def accept(call: CollectionCall, rows: Sequence[Document]) -> Accepted:
-    """Add the job that reads documents, which wait for it from now on."""
+    """Add the job that reads documents, and mark the documents as waiting for it."""
     for row in rows:
         row.chunks, row.problem, row.notes = None, None, []
     call.db.flush()
@@ -202,7 +202,7 @@ def show_text(
 
 
 def text_between(chunks: Sequence[Chunk], start: int, end: int) -> tuple[int, int, int, str]:
-    """Return where a part of a text begins and ends, how long the whole text is, and the part."""
+    """Return the start and end of a part of a text, the length of the whole text, and the part."""
     whole = chunks[-1]["end"] if chunks else 0
     start = min(start, whole)
     end = max(start, min(end, whole))
@@ -218,7 +218,7 @@ def show_outline(row: ReadableDocument, call: ReadCall, source: Source = None) -
 
 
 def _chunks_of(row: Document, index: Path, source: str | None) -> tuple[str, list[Chunk]]:
-    """Return the name of a document's source, and what the index holds of it."""
+    """Return the name of a document's source, and its chunks in the index."""
     sources = sources_by_document(indexed_sources(index)).get(row.name, [])
     if not sources or (source is not None and source not in sources):
         raise Problem(409 if not sources else 404, "This document has no such text in the index.")

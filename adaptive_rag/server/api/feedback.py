@@ -1,4 +1,4 @@
-"""What callers thought of answers: given, read by who manages the collection, and taught to the router."""
+"""Feedback on answers: given by callers, read by the collection's managers, and used to teach the router."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from adaptive_rag.server.tables import Feedback, User
 from adaptive_rag.state import QUERY_TYPES, Turn
 
 router = APIRouter(tags=["feedback"])
-# Of more votes the newest are learned from: time and memory grow with their square.
+# The newest votes to learn from, at most: time and memory grow with the square of their number.
 MOST_QUESTIONS = 2000
 _teaching = Lock()
 
@@ -197,7 +197,7 @@ def put_router_back(call: AdminCall) -> None:
 
 @contextmanager
 def _alone() -> Iterator[None]:
-    """Let one request at a time change the router: teaching takes minutes of every core."""
+    """Let only one request at a time change the router: teaching takes minutes of every core."""
     if not _teaching.acquire(blocking=False):
         raise Problem(409, "The router is being taught already. Try again when that is done.")
     try:
@@ -207,7 +207,7 @@ def _alone() -> Iterator[None]:
 
 
 def known_questions(db: Session) -> list[QuestionLine]:
-    """Return the questions whose right route is known; of several opinions on one the newest counts."""
+    """Return the questions whose right route is known; the newest of several opinions on one counts."""
     right = func.coalesce(Feedback.better_route, Feedback.route)
     known = Feedback.better_route.is_not(None) | Feedback.is_good.is_(True)
     rows = db.scalars(select(Feedback).where(known, right.in_(QUERY_TYPES)).order_by(Feedback.created))
@@ -221,12 +221,12 @@ def known_questions(db: Session) -> list[QuestionLine]:
 
 
 def feedback_in(thread: str, db: Session) -> dict[int, FeedbackShown]:
-    """Return what its owner thinks of the answers of a thread, by the number of the turn.
+    """Return the owner's feedback on the answers of a thread, by the number of the turn.
 
-    Of one answer's several opinions the newest counts.
+    The newest of several opinions on one answer counts.
     """
     rows = db.scalars(select(Feedback).where(Feedback.thread_id == thread).order_by(Feedback.created))
-    # Its history has a question and an answer of each turn before it.
+    # The history has a question and an answer for each earlier turn.
     return {len(row.history) // 2 + 1: _shown(db, row) for row in rows}
 
 

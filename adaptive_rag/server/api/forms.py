@@ -1,4 +1,4 @@
-"""What many routes take and answer: forms, the names of routes, and lists a page at a time."""
+"""Models that many routes share: forms, the names of strategies, and paged lists."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _known_route(name: str) -> str:
     return name
 
 
-# The name of a strategy, as its table has it.
+# The name of a strategy in the table of strategies.
 Route = Annotated[str, AfterValidator(_known_route), Field(json_schema_extra={"enum": list(NAMES)})]
 
 
@@ -54,7 +54,7 @@ class Page(BaseModel, Generic[Item]):
 
 
 class Window(NamedTuple):
-    """Which items of a list are asked for."""
+    """The requested range of a list."""
 
     limit: int
     offset: int
@@ -73,7 +73,7 @@ WindowAsked = Annotated[Window, Depends(_window)]
 def page_of(
     db: Session, query: Select[*tuple[Any, ...]], window: Window, show: Callable[..., Item]
 ) -> Page[Item]:
-    """Return a page of what a query finds; `show` is given what it selects, row by row."""
+    """Return a page of a query's results; `show` converts each row, given its columns."""
     total = db.scalar(select(func.count()).select_from(query.order_by(None).subquery())) or 0
     rows = db.execute(query.limit(window.limit).offset(window.offset))
     return Page(items=[show(*row) for row in rows], total=total)

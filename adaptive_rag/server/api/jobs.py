@@ -1,4 +1,4 @@
-"""Jobs: work on a collection that goes on after its request was answered."""
+"""Jobs: work on a collection that continues after its request was answered."""
 
 from __future__ import annotations
 

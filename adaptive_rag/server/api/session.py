@@ -1,4 +1,4 @@
-"""Sign in and out, and one's own account: name, password, and what you tell of yourself."""
+"""Signing in and out, and the caller's own account: name, password and profile."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Me(Form):
 class Profile(Form):
     """What answers should take into account of whoever asks."""
 
-    # PostgreSQL keeps no NUL in a profile.
+    # PostgreSQL cannot store the character NUL.
     text: str = Field(
         max_length=MAX_PROFILE, pattern=r"^[^\x00]*$", examples=["I use a wheelchair and live in Saltmere."]
     )
@@ -93,7 +93,7 @@ def sign_in(given: Credentials, db: Db, parts: Parts, request: Request, response
     is_right = is_password(user.password if user else None, given.password, network_of(address))
     if user is None or not is_right or user.is_disabled:
         parts.rates.count_wrong_password(address, name)
-        # A name that nobody has may be a password in the wrong field: it is not kept.
+        # An unknown name may be a password in the wrong field, so it is not recorded.
         note(db, request, user.name if user else None, "sign-in.refused")
         db.commit()
         raise Problem(401, "The name or the password is wrong.")
@@ -208,7 +208,7 @@ def _set_cookie(response: Response, name: str, value: str, seconds: int, setting
 
 
 def _delete_cookie(response: Response, name: str, settings: ServerSettings) -> None:
-    # A browser takes nothing for a name with that prefix, not its end either, that is not secure.
+    # For a name with that prefix a browser accepts only secure cookies, also when it deletes one.
     response.delete_cookie(cookie_name(name, settings), httponly=True, samesite="lax", secure=settings.tls)
 
 

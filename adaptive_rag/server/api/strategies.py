@@ -1,4 +1,4 @@
-"""The strategies that questions take, for whoever draws their way."""
+"""The strategies and their steps, for clients that draw the path of a question."""
 
 from __future__ import annotations
 

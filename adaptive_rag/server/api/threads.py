@@ -1,4 +1,4 @@
-"""Conversations that the server keeps: each is its owner's alone, while they may read its collection."""
+"""Conversations that the server stores: each is open to its owner while they may read its collection."""
 
 from __future__ import annotations
 
@@ -156,13 +156,13 @@ def export_thread(call: OwnThreadCall, form: Literal["markdown", "json"] = "mark
 
 
 def _file_name(title: str) -> str:
-    """Return what a title is called as a file: its words, without what file systems do not take."""
+    """Return a file name for a title: its words, without characters that file systems do not accept."""
     words = " ".join(re.sub(r'[\\/:*?"<>|\x00-\x1f]+', " ", title).split())
     return words[:80].strip(" .") or "thread"
 
 
 def index_of_thread(call: OwnThreadCall) -> Searched:
-    """Return the index that a thread is about, and free the database while its question is answered."""
+    """Return the index of a thread's collection, and release the database connection meanwhile."""
     check_turns(call.parts.conversations.turns(call.thread.id))
     collection = call.db.get_one(Collection, call.thread.collection_id)
     call.db.close()

@@ -1,4 +1,4 @@
-"""API tokens: what programs show instead of a password."""
+"""API tokens, which programs send instead of a password."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def revoke_token(token: Annotated[str, Path(max_length=32)], call: AnyCall) -> N
 
 
 def delete_token(call: Call, of: User | None, token: str) -> None:
-    """Revoke an API token: of a user where an admin does it, else of the caller's own."""
+    """Revoke an API token of the user `of`, or of the caller if `of` is None."""
     row = call.db.scalar(tokens_of(of.id if of else call.caller.id).where(Token.id == token))
     if row is None:
         raise not_found("token")

@@ -1,4 +1,4 @@
-"""Documents that come in: uploaded as files, or read from an address."""
+"""Adding documents: uploaded files, and pages read from an address."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ _log = logging.getLogger(__name__)
 router = APIRouter(prefix="/collections/{collection}/documents", tags=["documents"])
 MEGABYTE = 1_000_000
 MOST_FILES = 1000
-# An upload has so long, and then a second more for each so many bytes that came.
+# An upload may take SECONDS_TO_BEGIN, and one second more for each LEAST_BYTES_PER_SECOND received.
 SECONDS_TO_BEGIN = 30
 LEAST_BYTES_PER_SECOND = 10_000
 KEYS_KEPT = timedelta(days=1)
-# What a form may have around its files: their names and the lines between them.
+# Bytes that a form may have around its files, for their names and the lines between them.
 AROUND_FILES = MEGABYTE
 _FILES = {"type": "array", "items": {"type": "string", "format": "binary"}}
 _SCHEMA = {"type": "object", "required": ["files"], "properties": {"files": _FILES}}
@@ -65,11 +65,11 @@ class Uploadable(Form):
 
 
 async def _uploaded(call: WriteCall) -> AsyncIterator[list[UploadFile]]:
-    """Receive the files of a form, in files without a name that vanish with this process."""
+    """Receive the files of a form, in unnamed temporary files that vanish with this process."""
     request = call.request
     if not request.headers.get("content-type", "").lower().startswith("multipart/form-data"):
         raise Problem(415, "Send the documents as multipart/form-data.")
-    await run_in_threadpool(call.db.close)  # a slow upload holds no connection
+    await run_in_threadpool(call.db.close)  # a slow upload must not hold a database connection
     form = await _read_form(request, call.parts.settings.max_upload_megabytes * MEGABYTE)
     try:
         files = [file for _, file in form.multi_items() if not isinstance(file, str)]
@@ -121,7 +121,7 @@ def show_uploadable(call: ReadCall) -> Uploadable:
     return Uploadable(suffixes=list_suffixes().split(", "), megabytes=megabytes)
 
 
-# What is uploaded is counted as it comes, to the operator's bound.
+# The upload is counted as it arrives, against the operator's limit.
 @router.post("", status_code=202, openapi_extra=_UPLOAD_FORM, max_body_size=2**50)
 def upload_documents(
     files: Annotated[list[UploadFile], Depends(_uploaded)],
@@ -150,9 +150,9 @@ def upload_documents(
 
 
 def _answered(call: WriteCall, key: str | None, written: Mapping[str, Written]) -> Accepted | Upload | None:
-    """Return the answer that a key had before, or the row that will keep it; None without a key.
+    """Return the earlier answer for an idempotency key, or the row that will store it; None without a key.
 
-    Old keys are forgotten.
+    Expired keys are deleted.
     """
     if key is None:
         return None
@@ -168,7 +168,7 @@ def _answered(call: WriteCall, key: str | None, written: Mapping[str, Written]) 
 
 
 def _check_quota(call: WriteCall, written: Mapping[str, Written]) -> None:
-    """Refuse (413) what a collection may not hold beside what no worker has cleared away yet."""
+    """Refuse (413) an upload that exceeds the collection's quota, counting old files not yet removed."""
     megabytes = call.parts.settings.max_collection_megabytes
     facts = select(Document.id, Document.digest, Document.name, Document.size)
     rows = call.db.execute(facts.where(Document.collection_id == call.collection.id)).all()
@@ -182,7 +182,7 @@ def _check_quota(call: WriteCall, written: Mapping[str, Written]) -> None:
 
 
 def _keep(call: WriteCall, written: Mapping[str, Written], answered: Upload | None) -> Accepted:
-    """Make what was written the files of documents, new ones or those of the same name; all or nothing."""
+    """Publish the written files as documents, or as new versions of those of the same name; all or none."""
     folder, db, collection = call.folder, call.db, call.collection
     ours = select(Document).where(Document.collection_id == collection.id)
     known = {row.name: row for row in db.scalars(ours.where(Document.name.in_(written)))}
@@ -206,7 +206,7 @@ def _keep(call: WriteCall, written: Mapping[str, Written], answered: Upload | No
         db.commit()
     except (OSError, SQLAlchemyError):
         db.rollback()
-        # Asked anew, for a connection may break after the rows were kept.
+        # Read again, because the connection may have broken after the commit.
         kept = {version_of(row) for row in db.scalars(ours)}
         for version in versions - replaced - kept:
             folder.retire(version)

@@ -1,4 +1,4 @@
-"""Users and the record of what was done, for admins of the server."""
+"""Users and the audit log, for admins of the server."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class EventShown(Form):
 
 
 def user_named(db: Session, name: str) -> User:
-    """Return the user of a name, or refuse with 404."""
+    """Return a user by name, or refuse with 404."""
     user = find_user(db, name)
     if user is None:
         raise not_found("user")

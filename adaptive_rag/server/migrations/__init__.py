@@ -1,1 +1,1 @@
-"""The forms that the database had, each with the steps to the next."""
+"""The migrations of the database's schema."""

@@ -1,1 +1,1 @@
-"""The address that clients of OpenAI's API know: models, chat completions, errors in its form."""
+"""The API for clients of OpenAI: models, chat completions, and errors in OpenAI's format."""

@@ -1,4 +1,4 @@
-"""Chat completions: the question that a conversation ends with, answered over a collection."""
+"""Chat completions: answers the question that a conversation ends with, over a collection."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ _STREAM = (
     '"handbook", "choices": [{"index": 0, "delta": {"content": "In "}, "finish_reason": null}]}'
     "\n\ndata: [DONE]\n\n"
 )
-# What a citation tells beyond OpenAI's fields.
+# Fields of a citation beyond OpenAI's.
 _CITED = ("marker", "source", "page", "place", "start", "end", "quote")
 _WORD = re.compile(r"\S+\s*|\s+")
 
 
 @dataclass(frozen=True)
 class Task:
-    """A question under way, and what its answer needs beside it."""
+    """A question in progress, and what else its answer needs."""
 
     asked: ChatRequest
     model: AskedModel
@@ -60,7 +60,7 @@ class Task:
 
 
 def _find_index(asked: ChatRequest, call: AnyCall) -> tuple[AskedModel, Searched]:
-    """Return the model that is asked and the index to search; free the database meanwhile."""
+    """Return the model that is asked and the index to search; release the database connection."""
     model = find_model(call.db, call.caller, asked.model)
     call.db.close()
     return model, call.parts.index_of(model.collection)
@@ -117,7 +117,7 @@ async def _answer(task: Task) -> ChatCompletion:
 
 
 async def _events(task: Task) -> AsyncIterator[str]:
-    """Write the lines of a stream."""
+    """Yield the lines of a streamed completion."""
     frame = {
         "id": f"chatcmpl-{new_id()}",
         "object": "chat.completion.chunk",
@@ -135,7 +135,7 @@ async def _events(task: Task) -> AsyncIterator[str]:
     try:
         async for chunk in task.chunks:
             if "draft" in chunk:
-                # An empty piece says that the model begins anew.
+                # An empty piece means that the model starts again.
                 yield line({"reasoning_content": chunk["draft"] or "\n\n"})
             elif "answer" not in chunk:
                 yield ": working\n\n"
@@ -178,7 +178,7 @@ def _completion_of(task: Task, output: dict[str, Any]) -> ChatCompletion:
 
 
 def _annotations_of(task: Task, output: dict[str, Any]) -> list[Annotation]:
-    """Return a citation for each mark in the answer."""
+    """Return a citation for each marker in the answer."""
     citations = {citation["marker"]: citation for citation in output["citations"]}
     addresses = _addresses_of(task, {citation["source"] for citation in citations.values()})
     annotations = []
@@ -192,7 +192,7 @@ def _annotations_of(task: Task, output: dict[str, Any]) -> list[Annotation]:
 
 
 def _addresses_of(task: Task, sources: set[str]) -> dict[str, str]:
-    """Return where each source can be read; where it is no file of its own, the list of documents."""
+    """Return the URL of each source; if the source is not a file of its own, the list of documents."""
     collection = task.model.collection
     documents = f"{task.base}/api/v1/collections/{collection.name}/documents"
     ours = select(Document.name, Document.id).where(Document.collection_id == collection.id)
@@ -203,7 +203,7 @@ def _addresses_of(task: Task, sources: set[str]) -> dict[str, str]:
 
 
 def _usage_of(asked: ChatRequest, output: dict[str, Any]) -> CompletionUsage:
-    """Count tokens: those of a chat model as it told them, else what was asked and answered by our own."""
+    """Count tokens: as the chat model reported them, else messages and answer by the embedded tokenizer."""
     tokens: Counter[str] = Counter()
     for record in output["trace"]:
         tokens.update(record.get("tokens", {}))

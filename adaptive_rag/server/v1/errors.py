@@ -12,7 +12,7 @@ from starlette.responses import JSONResponse
 from adaptive_rag.server.problems import FORMS, ProblemDetails
 
 PREFIX = "/v1"
-# The status that such a client expects, and the code beside it.
+# The status, code and type of an error that such a client expects.
 _STATUSES = {409: 400, 415: 400, 422: 400}
 _CODES = {401: "invalid_api_key", 404: "model_not_found", 429: "rate_limit_exceeded"}
 _TYPES = {403: "permission_error", 429: "rate_limit_error", 500: "server_error", 503: "server_error",
@@ -25,7 +25,7 @@ class ErrorAnswer(BaseModel):
     error: ErrorObject
 
 
-# What every route of /v1 may answer beside its own.
+# Responses that every route of /v1 may give besides its own.
 ERRORS: dict[int | str, dict[str, Any]] = {
     status: {"model": ErrorAnswer, "description": HTTPStatus(status).phrase}
     for status in (400, 401, 403, 404, 413, 429, 500, 503, 504)
@@ -33,7 +33,7 @@ ERRORS: dict[int | str, dict[str, Any]] = {
 
 
 def error_of(problem: ProblemDetails) -> dict[str, Any]:
-    """Return problem details in that form; of a wrong request with its first wrong field."""
+    """Return problem details in OpenAI's format; an invalid request with its first invalid field."""
     message, field = problem.detail, None
     if problem.errors:
         field = str(problem.errors[0]["field"]).removeprefix("body.")
@@ -46,9 +46,9 @@ def error_of(problem: ProblemDetails) -> dict[str, Any]:
 
 
 def answer_error(problem: ProblemDetails, headers: dict[str, str]) -> JSONResponse:
-    """Answer what is refused at /v1 in that form, wherever it was refused."""
+    """Answer a refusal at /v1 in OpenAI's format, wherever it was refused."""
     if problem.status == 504:
-        # The same question would take as long again, and clients repeat it by themselves.
+        # The same question would take as long again, and clients retry by themselves.
         headers = headers | {"X-Should-Retry": "false"}
     return JSONResponse(error_of(problem), _STATUSES.get(problem.status, problem.status), headers)
 

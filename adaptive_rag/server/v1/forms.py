@@ -1,4 +1,4 @@
-"""What is asked at /v1, in the form of OpenAI's chat completions. The answers are of the types of openai."""
+"""Requests at /v1, in the format of OpenAI's chat completions. Responses have the types of openai."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from adaptive_rag.query.history import MAX_QUESTION
 from adaptive_rag.state import Turn
 
-# The last turns of a conversation that are read, at most.
+# Turns of a conversation that are read, from its end, at most.
 MOST_TURNS = 100
-# A long conversation; what is read of it the operator bounds by serving.max_turns and max_characters.
+# A long conversation; the operator limits what is read of it by serving.max_turns and max_characters.
 MOST_BYTES = 4_000_000
 EXAMPLE: dict[str, Any] = {
     "model": "handbook",
@@ -22,7 +22,7 @@ EXAMPLE: dict[str, Any] = {
 
 
 def _text_of(content: Any) -> Any:
-    """Join a message's parts of text; anything else is left for pydantic to refuse."""
+    """Join the text parts of a message; a value that is not a list is left to pydantic."""
     if not isinstance(content, list):
         return content or ""
     for part in content:
@@ -59,7 +59,7 @@ def _ends_with_a_question(messages: list[ChatMessage]) -> list[ChatMessage]:
 
 
 def _only(*values: Any) -> AfterValidator:
-    """Refuse a parameter, but for values that leave an answer as it is."""
+    """Refuse a parameter, except for values that do not change an answer."""
 
     def check(value: Any) -> Any:
         if value is not None and value not in values:
@@ -121,12 +121,12 @@ class ChatRequest(BaseModel):
 
     @property
     def question(self) -> str:
-        """What is asked."""
+        """The question: the text of the last message."""
         return self.messages[-1].content
 
     @property
     def history(self) -> list[Turn]:
-        """What was said before, oldest first."""
+        """The turns before the question, oldest first."""
         return [
             Turn(role="user" if message.role == "user" else "agent", text=message.content)
             for message in self.messages[:-1]

@@ -18,7 +18,7 @@ from adaptive_rag.server.problems import not_found
 from adaptive_rag.server.tables import Collection
 
 router = APIRouter(prefix="/models")
-# The name of the way that each question takes by itself, and that of the collection that needs no name.
+# The model name for the router's own choice, and the name of the collection that may be left out.
 BY_ITSELF, DEFAULT = "adaptive", "default"
 
 
@@ -31,7 +31,7 @@ class ModelList(BaseModel):
 
 @dataclass(frozen=True)
 class AskedModel:
-    """What a model's name stands for: a collection, and a route where one is named."""
+    """What a model's name stands for: a collection, and a route if one is named."""
 
     collection: Collection
     route: str | None = None
@@ -59,7 +59,7 @@ def show_model(model: str, call: AnyCall) -> Model:
 
 
 def find_model(db: Session, caller: Caller, model: str) -> AskedModel:
-    """Return what a model's name stands for, or refuse with 404; a collection's own name goes first."""
+    """Return what a model's name stands for, or refuse with 404; names of collections take precedence."""
     readable = select(Collection).where(caller.readable())
     name, colon, route = model.partition(":")
     found = db.scalar(readable.where(Collection.name == name))

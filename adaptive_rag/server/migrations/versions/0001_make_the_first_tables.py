@@ -1,4 +1,4 @@
-"""Make the first tables: those of the code, until a version was published whose data are to be kept."""
+"""Create the first tables: those of the code, until a version is published whose data must be kept."""
 
 from alembic import op
 
@@ -11,10 +11,10 @@ depends_on = None
 
 
 def upgrade() -> None:
-    """Make the first tables."""
+    """Create the first tables."""
     Base.metadata.create_all(op.get_bind())
 
 
 def downgrade() -> None:
-    """Undo it."""
+    """Drop the tables."""
     Base.metadata.drop_all(op.get_bind())
