@@ -182,7 +182,7 @@ def work_out(question: str, passages: Sequence[Candidate], source: ChunkSource) 
         narrowed = source.only({name})
         if not isinstance(narrowed, ListsChunks):
             return None
-        for table in read_tables(narrowed):
+        for table in collect_tables(narrowed):
             asked = _read_question(question, kind, by, table)
             if asked and (said := _SAY[asked.kind](asked)):
                 return _written(said, asked, passages)
@@ -220,7 +220,7 @@ def _rows_of(passage: Candidate) -> Iterator[NamedRow]:
             yield NamedRow(unit.cells, passage, unit.start, unit.end)
 
 
-def read_tables(source: ListsChunks) -> list[WholeTable]:
+def collect_tables(source: ListsChunks) -> list[WholeTable]:
     """Return a document's tables with several rows; a table is identified by its sheet and first column."""
     found = dict[tuple[str, ...], dict[int, NamedRow]]()
     for chunk in in_time(source.chunks()):

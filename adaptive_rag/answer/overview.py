@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import PurePath
 from typing import NamedTuple
 
-from adaptive_rag.answer.aggregate import WholeTable, read_tables
+from adaptive_rag.answer.aggregate import WholeTable, collect_tables
 from adaptive_rag.answer.passages import cite_span
 from adaptive_rag.answer.rows import say_row
 from adaptive_rag.answer.sentences import AnswerSentence, collect_sentences
@@ -108,7 +108,7 @@ def tell_section(heading: str, passages: Sequence[Candidate], source: ChunkSourc
 
 def _whole_tables(source: ListsChunks, chunks: Sequence[Candidate]) -> list[WholeTable]:
     """Return the tables of a document if they make up at least half of its text, else []."""
-    tables = read_tables(source)
+    tables = collect_tables(source)
     rows = sum(row.end - row.start for table in tables for row in table.rows)
     return tables if 2 * rows >= chunks[-1]["end"] - chunks[0]["start"] else []
 
