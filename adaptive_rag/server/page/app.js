@@ -1,4 +1,4 @@
-/** Starts the page: the frame, and the screen that the address names. */
+/** Start the page: show the frame and the screen that the URL names. */
 
 import { html, render } from "./core/html.js";
 import "./core/scroll.js";

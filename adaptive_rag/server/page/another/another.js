@@ -1,4 +1,4 @@
-/** The same question answered another way, side by side, and what a person thinks of it. */
+/** Compare the answer with that of another strategy, side by side, and take the user's vote. */
 import { MarkedText, shownNumbers } from "../ask/citations.js";
 import { settingsOf } from "../ask/conversation.js";
 import { pathOf, post, remove } from "../core/api.js";
@@ -11,10 +11,18 @@ import { laneStyle, useStrategies } from "../why/way.js";
 
 /** @typedef {{ found?: Comparison, kept?: Vote | null, doing?: "comparing" | "voting" }} Seen */
 
-/** What came of each turn, by its key, and outlasts the screen; `kept` is null where a vote was taken back. @type {{ value: Record<string, Seen> }} */
+/**
+ * The comparison and the vote of each turn, by its key. They survive a change of screen.
+ * `kept` is null if the vote was withdrawn.
+ * @type {{ value: Record<string, Seen> }}
+ */
 const seen = signal({});
 
-/** @param {{ turn: Turn, taken: string, children: any }} props `taken` is the strategy of the answer; the children are what else is done with it */
+/**
+ * Show the actions below an answer.
+ * @param {{ turn: Turn, taken: string, children: any }} props
+ *   `taken` is the strategy of the answer; `children` are further actions
+ */
 export function Another({ turn, taken, children }) {
   const ways = useStrategies().value?.strategies.filter((each) => each.name !== taken) ?? [];
   const { isOpen, toggle, close, button, onKeyDown } = useDisclosure();
@@ -23,7 +31,7 @@ export function Another({ turn, taken, children }) {
   const set = (changed) => {
     seen.value = { ...seen.value, [turn.key]: { ...seen.value[turn.key], ...changed } };
   };
-  /** Do one thing at a time. @param {Seen["doing"]} what @param {() => Promise<void>} work */
+  /** Run an action, unless one is running. @param {Seen["doing"]} what @param {() => Promise<void>} work */
   const act = async (what, work) => {
     if (seen.value[turn.key]?.doing) return;
     set({ doing: what });
@@ -45,7 +53,7 @@ export function Another({ turn, taken, children }) {
       }),
     ).then(() => button.current?.scrollIntoView({ block: "start" }));
   };
-  /** Keep what a person thinks in place of what they thought before. @param {Omit<Vote, "id">} [opinion] none takes it back */
+  /** Replace the user's vote. @param {Omit<Vote, "id">} [opinion] undefined withdraws it */
   const vote = (opinion) =>
     act("voting", async () => {
       if (kept) await remove(`/feedback/${kept.id}`);
@@ -92,7 +100,7 @@ function Compared({ turn, found: { columns, passages, sentences, places }, kept,
       ${[...listed].reverse().map(([words, place]) => html`<li key=${words}><button class="link" onClick=${() => openDocument(turn.collection, { ...place, quote: "" })}>${words}</button></li>`)}
     </ul></div>`;
   };
-  // In both columns the same is marked.
+  // Both columns mark the same kind: sentences of one answer only, or sentences of both.
   const areOwnFewer = Object.values(sentences.only).flat().length <= 2 * sentences.in_all.length;
   /** @param {Comparison["columns"][0]} column */
   const column = ({
@@ -117,8 +125,8 @@ function Compared({ turn, found: { columns, passages, sentences, places }, kept,
 }
 
 /**
- * Mark each sentence that the other answer lacks, or where those are the most, each that it has; and put a word
- * behind those that follow each other.
+ * Mark the sentences that only this answer has; if those are the majority, mark the ones that both answers have.
+ * Add a label after each run of marked sentences.
  * @param {DocumentFragment} drawn @param {boolean} isOwn @param {string[]} fewer
  */
 function markFewer(drawn, isOwn, fewer) {

@@ -1,4 +1,4 @@
-/** Keeps the address and the conversation together: a thread's address opens it, and the way back leads to the one before. */
+/** Keep the URL and the conversation in step: a thread's URL opens it, and the back button opens the previous thread. */
 import { useLayoutEffect, useRef, useSignal } from "../core/html.js";
 import { place, rename } from "../core/route.js";
 import { tell } from "../shell/notices.js";
@@ -16,7 +16,7 @@ export function useThreadAddress() {
     last.current = kept?.id;
     isNew.current = false;
     if (asked === (opening.value || kept?.id)) return;
-    // Who comes from another screen finds the conversation that they left.
+    // A user who comes from another screen finds the conversation that they left.
     if (hasMoved || (isFirst && !asked)) rename(["ask"], { thread: kept?.id }, hasMoved);
     else if (asked) open(asked).catch(tell);
     else beginConversation();

@@ -45,7 +45,7 @@ export function Answer({ turn }) {
   </article>`;
 }
 
-/** Below the last answer: what else its document may be asked. @param {{ turn: Turn }} props */
+/** Show further questions about the cited document below the last answer. @param {{ turn: Turn }} props */
 function Next({ turn }) {
   const shown = useSignal(turns);
   const [questions, setQuestions] = useState(/** @type {string[]} */ ([]));
@@ -54,7 +54,7 @@ function Next({ turn }) {
   useEffect(() => {
     if (!isLast || !source) return;
     const path = `${pathOf(turn.collection)}/questions?source=${encodeURIComponent(source)}`;
-    // Without them one asks all the same.
+    // The suggestions are optional, so an error is ignored.
     get(path).then(setQuestions, () => setQuestions([]));
   }, [isLast, source]);
   const next = questions.filter((question) => shown.every((each) => each.question !== question)).slice(0, 3);
@@ -64,7 +64,7 @@ function Next({ turn }) {
   </div>`;
 }
 
-/** What a refusal of the server adds to what the page says of it. @param {Turn} turn */
+/** Return what the server's refusal adds to the page's own text. @param {Turn} turn */
 function beyondRefusal({ answer, passages }) {
   const added = (answer?.answer ?? "")
     .replace(en.ask_refused, "")
@@ -72,7 +72,7 @@ function beyondRefusal({ answer, passages }) {
   return passages.length ? added.replace(/What came nearest stands in .*$/s, "") : added;
 }
 
-/** Ask once more; the next question is written below. @param {Turn} turn @param {Parameters<typeof askAgain>[1]} [changed] */
+/** Ask again, and focus the field for the next question. @param {Turn} turn @param {Parameters<typeof askAgain>[1]} [changed] */
 function again(turn, changed) {
   focusQuestion();
   askAgain(turn, changed);
@@ -84,7 +84,7 @@ async function copy(answer) {
     await navigator.clipboard.writeText(asMarkdown(answer));
     tell(t("ask_copied"));
   } catch {
-    tell(t("ask_not_copied")); // the browser allows it on https and on this machine alone, and may ask first
+    tell(t("ask_not_copied")); // browsers allow it only on https and localhost, and may ask the user first
   }
 }
 
@@ -95,7 +95,7 @@ function decisionsOf({ answer }, what) {
     .filter((each) => each.what === what);
 }
 
-/** The answer, or as much of it as was written. @param {{ turn: Turn }} props */
+/** Show the answer, or the part that has been written so far. @param {{ turn: Turn }} props */
 function Text({ turn }) {
   const [closest] = decisionsOf(turn, "closest");
   const text = (turn.answer?.answer ?? turn.draft).replace(closest ? `**${closest.chosen}**\n` : "", "");
@@ -128,7 +128,7 @@ function Text({ turn }) {
   `;
 }
 
-/** @param {Turn} turn @param {string} body @returns {string} how many views and sources it has */
+/** @param {Turn} turn @param {string} body @returns {string} the number of views and sources in it */
 function countsOf({ answer }, body) {
   const views = body.match(/^\s*(?:[-*+]|\d+\.)\s/gm)?.length ?? body.trim().split(/\n\s*\n/).length;
   const marks = new Set(Array.from(body.matchAll(/\[(\d+)\]/g), (mark) => Number(mark[1])));
@@ -148,11 +148,11 @@ function Markdown({ text, turn }) {
   return html`<${MarkedText} text=${text} collection=${turn.collection} citations=${citations} numbers=${shownNumbers({ answer, citations })} finish=${finish} />`;
 }
 
-/** The sentences that no passage holds, with the reasons. @param {{ turn: Turn }} props */
+/** Show the sentences that no passage supports, with the reasons. @param {{ turn: Turn }} props */
 function Unheld({ turn }) {
   const unheld = decisionsOf(turn, "unsupported");
   if (!unheld.length) return null;
-  // Of a thread that was kept it is not known how many sentences were weighed.
+  // For a stored thread, the number of checked sentences is not known.
   const { grounding } = turn.answer ?? {};
   const share = 1 - (grounding ?? 1);
   const all = share > 0 ? Math.round(unheld.length / share) : 0;
@@ -162,7 +162,7 @@ function Unheld({ turn }) {
   </details>`;
 }
 
-/** For whom the answer is, and a way to change that. @param {{ turn: Turn }} props */
+/** Show the situation that the answer is for, and a button to change it. @param {{ turn: Turn }} props */
 function Situation({ turn }) {
   const decisions = turn.answer?.trace?.find((record) => record.step === "rerank")?.decisions ?? [];
   const assumed = decisions.find((each) => each.what === "situation")?.chosen;
@@ -175,7 +175,7 @@ function Situation({ turn }) {
   </p>`;
 }
 
-/** What is being done, in words. @param {{ turn: Turn }} props */
+/** Show the current step in words. @param {{ turn: Turn }} props */
 function Working({ turn }) {
   const step = turn.steps.findLast((each) => each.state === "started") ?? turn.steps.at(-1);
   const key = `ask_step_${step?.name}`;
@@ -183,7 +183,7 @@ function Working({ turn }) {
   return html`<p class="working small soft">${t(words)}</p>`;
 }
 
-/** Ask again, as soon as the server allows it. @param {{ turn: Turn }} props */
+/** Show a button to ask again, enabled once the server allows it. @param {{ turn: Turn }} props */
 function Retry({ turn }) {
   const [seconds, setSeconds] = useState(turn.problem?.retryAfter ?? 0);
   useEffect(() => {

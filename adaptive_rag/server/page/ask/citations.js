@@ -1,4 +1,4 @@
-/** What an answer rests on: its marks, the card that shows a quote, and the list of sources. */
+/** The citations of an answer: marks, the card that shows a quote, and the list of sources. */
 import { html, signal, useEffect, useElement, useLayoutEffect, useSignal } from "../core/html.js";
 import { numbersOf, placeMarks, renderMarkdown, renumber } from "../core/markup.js";
 import { documentName, placeWords } from "../core/places.js";
@@ -14,14 +14,14 @@ const cited = new WeakMap();
 const shown = signal(null);
 let closing = 0;
 
-/** The numbers that an answer's marks are shown with. @param {Pick<Answer, "answer" | "citations">} answer */
+/** Return the numbers shown for an answer's marks. @param {Pick<Answer, "answer" | "citations">} answer */
 export const shownNumbers = ({ answer, citations }) =>
   numbersOf(
     answer,
     citations.map(({ marker }) => marker),
   );
 
-/** What an answer cites, each with its number, in their order. @param {Pick<Answer, "answer" | "citations">} answer */
+/** Return an answer's citations with their numbers, in order. @param {Pick<Answer, "answer" | "citations">} answer */
 function inOrder(answer) {
   const numbers = shownNumbers(answer);
   const numbered = answer.citations.map((each) => ({ ...each, number: numbers.get(each.marker) ?? 0 }));
@@ -29,7 +29,7 @@ function inOrder(answer) {
 }
 
 /**
- * A text with the marks of its citations; `finish` may change what was drawn.
+ * Show a text with its citation marks. `finish` may change the rendered nodes.
  * @param {{ text: string, collection: string, citations?: Citation[], numbers: Map<number, number>, finish: (drawn: DocumentFragment) => void }} props
  */
 export function MarkedText({ text, collection, citations = [], numbers, finish }) {
@@ -46,9 +46,9 @@ export function MarkedText({ text, collection, citations = [], numbers, finish }
 }
 
 /**
- * Return what stands for a mark: a button, once it is known what it cites; "[2024]", which cites nothing, as it is.
- * Of several quotes of a passage it cites the one that shares most words with its sentence.
- * @param {string} collection @param {Citation[]} all @param {number} marker @param {number} [number] shown @param {string} [sentence]
+ * Return the node for a mark: a button once its citation is known; plain text if it cites nothing, as in "[2024]".
+ * If the passage has several quotes, the mark cites the one that shares the most words with its sentence.
+ * @param {string} collection @param {Citation[]} all @param {number} marker @param {number} [number] as shown @param {string} [sentence]
  */
 function markOf(collection, all, marker, number = marker, sentence = "") {
   const said = wordsIn(sentence);
@@ -90,9 +90,9 @@ const hideSoon = () => {
   closing = setTimeout(hide, 200);
 };
 
-/** What is done with the marks inside an element. */
+/** Event handlers for the marks inside an element. */
 export const onMarks = {
-  // Not where an answer appears under a pointer that rests, or where a document that closes gives the focus back.
+  // Do not show the card if an answer appears under a resting pointer, or if a closing document returns the focus.
   onPointerMove: (/** @type {PointerEvent} */ event) => event.pointerType === "mouse" && show(event),
   onFocusIn: (/** @type {FocusEvent} */ event) =>
     event.target instanceof Element && event.target.matches(":focus-visible") && show(event),
@@ -106,7 +106,7 @@ export const onMarks = {
   },
 };
 
-/** The quote behind the mark that is pointed at or has the focus. */
+/** Show the quote of the mark that is hovered or focused. */
 export function CitationCard() {
   const now = useSignal(shown);
   useEffect(() => {
@@ -167,7 +167,7 @@ function Opener({ name, place, open }) {
   return html`<button class="quiet opener grow" onClick=${open}><span><b>${name}</b> <span class="small">${place}</span></span></button>`;
 }
 
-/** What came nearest to a question that has no answer. @param {{ turn: Turn }} props */
+/** Show the passages closest to a question that has no answer. @param {{ turn: Turn }} props */
 export function Nearest({ turn }) {
   const nearest = turn.passages.slice(0, 3);
   if (!nearest.length) return null;
@@ -181,7 +181,7 @@ export function Nearest({ turn }) {
     })}</ul>`;
 }
 
-/** @param {Answer} answer @returns {string} the answer as Markdown with its quotes below */
+/** @param {Answer} answer @returns {string} the answer as Markdown, followed by its quotes */
 export function asMarkdown(answer) {
   const quotes = inOrder(answer).map(
     (each) => `- [${each.number}] ${whereOf(each)}: “${each.quote.replace(/\s+/g, " ")}”`,

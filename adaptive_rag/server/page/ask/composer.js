@@ -1,4 +1,4 @@
-/** Where a question is written, and where a text is changed in its place. */
+/** The field for a question, and fields to edit a text in place. */
 import {
   classes,
   html,
@@ -19,7 +19,7 @@ import { ask, beginConversation, isAsking, opening, stop, thread, turns } from "
 import { Only } from "./only.js";
 
 const TYPED = "adaptive-rag.question";
-/** It outlasts the screen, and a provider that signs somebody in and takes the page away. */
+/** The question being typed. It survives a change of screen, and the redirect to a sign-in provider. */
 const typed = signal(sessionStorage.getItem(TYPED) ?? "");
 
 /** @param {string} text */
@@ -31,7 +31,7 @@ function setTyped(text) {
 export function Composer() {
   const question = useSignal(typed);
   const [userContext, setUserContext] = useState("");
-  // The thread that a question was sent to before it was there.
+  // The thread that a submitted question waits for, because it is still loading.
   const [awaited, setAwaited] = useState("");
   const asking = useSignal(isAsking);
   const isLoading = useSignal(opening) !== "";
@@ -86,7 +86,7 @@ export function Composer() {
   </form>`;
 }
 
-/** Do something, and let the next question be written. @param {() => void} act */
+/** Run an action, then focus the question field. @param {() => void} act */
 function focusAfter(act) {
   act();
   focusQuestion();
@@ -97,8 +97,8 @@ export function focusQuestion() {
 }
 
 /**
- * Return a button that turns a text into a field in its place, and the field while it is open.
- * Enter sends it, Escape gives up.
+ * Return a button that opens a field in place of a text, and the field while it is open.
+ * Enter submits it, Escape cancels.
  * @param {string} label @param {string} value @param {(text: string) => void} send
  */
 export function useInPlace(label, value, send) {
@@ -130,14 +130,17 @@ export function useInPlace(label, value, send) {
   };
 }
 
-/** A field as high as its text. @param {Record<string, any>} props */
+/** Show a text area that grows with its text. @param {Record<string, any>} props */
 function Growing({ id, label, value, onInput, onEnter, onEscape, focused }) {
   return html`<textarea id=${id} class="growing" ref=${focused && focusOnce} rows="2" maxlength="20000" aria-label=${label} placeholder=${label} value=${value}
     onInput=${onValue(onInput)}
     onKeyDown=${onKeys({ Enter: onEnter, Escape: onEscape })}></textarea>`;
 }
 
-/** Do something at a key, but not while an input method composes or Shift is held. @param {Record<string, (() => void) | undefined>} acts */
+/**
+ * Return a key handler. It does nothing while an input method is composing or Shift is held.
+ * @param {Record<string, (() => void) | undefined>} acts by key
+ */
 function onKeys(acts) {
   return (/** @type {KeyboardEvent} */ event) => {
     if (!acts[event.key] || event.isComposing || event.shiftKey) return;

@@ -1,4 +1,4 @@
-/** The conversation on the screen: its turns, and what the server streams of the running one. */
+/** The current conversation: its turns, and the events that the server streams for the running one. */
 import { events, get, Problem, pathOf, post, remove } from "../core/api.js";
 import { computed, signal } from "../core/html.js";
 import { chooseCollection } from "../core/session.js";
@@ -9,20 +9,20 @@ import { keepWay, keptWay } from "./ways.js";
 
 /** @type {{ value: Turn[] }} */
 export const turns = signal([]);
-/** The thread that the server keeps of it, once something was answered. @type {{ value: Thread | null }} */
+/** The thread in which the server stores it, once a question has been answered. @type {{ value: Thread | null }} */
 export const thread = signal(null);
-/** The id of the thread that is on its way; "" of none. */
+/** The id of the thread that is loading; "" if none is. */
 export const opening = signal("");
 
-/** Whether an answer is on its way; the next question waits for it. */
+/** Whether a question is being answered. The next one has to wait. */
 export const isAsking = computed(() => turns.value.some((turn) => turn.state === "running"));
 
 let running = new AbortController();
-/** What the draft will be with the next frame. @type {string | null} */
+/** The draft to show in the next frame. @type {string | null} */
 let waiting = null;
 let last = 0;
 
-/** Begin anew; what was said stays in its thread. */
+/** Start a new conversation. The old one stays in its thread. */
 export function beginConversation() {
   stop();
   opening.value = "";
@@ -32,7 +32,7 @@ export function beginConversation() {
 }
 
 /**
- * Show a thread that the server keeps, unless another is wanted before it is there.
+ * Load a thread and show it, unless the user opens another one first.
  * @param {string} id
  */
 export async function openThread(id) {
@@ -77,7 +77,7 @@ export async function openThread(id) {
 }
 
 /**
- * Ask, and follow what happens until the answer is there.
+ * Ask a question, and follow the events until the answer has arrived.
  * @param {string} collection @param {string} question @param {How} [how]
  */
 export async function ask(collection, question, { userContext = "", route, documents = only.value } = {}) {
@@ -100,17 +100,18 @@ export async function ask(collection, question, { userContext = "", route, docum
   } catch (error) {
     if (!abort.signal.aborted) fail(turn.key, error);
   }
-  // A thread that was made for a question without an answer is not kept.
+  // Delete a thread that was created for a question that got no answer.
   if (kept && kept.id !== thread.value?.id && find(turn.key)?.state !== "answered")
     remove(`/threads/${kept.id}`).catch(tell);
 }
 
-/** The turns that the server keeps of the thread. */
+/** Return the turns that the server stores in the thread. */
 const answered = () =>
   turns.value.filter((each) => each.thread === thread.value?.id && each.state === "answered");
 
 /**
- * Return the thread to ask in: the open one, or a new one, which begins as the open one where less of it is shown.
+ * Return the thread to ask in: the open one, or a new one. If only the first turns of the open one are shown, the
+ * new one is a branch with those turns.
  * @param {string} collection @param {number} length @returns {Promise<Thread>}
  */
 async function threadFor(collection, length) {
@@ -120,7 +121,7 @@ async function threadFor(collection, length) {
 }
 
 /**
- * Show an answer, in the thread that has it and what was said before it.
+ * Show an answer, and assign it and the turns before it to the thread that stores them.
  * @param {Thread} kept @param {Turn[]} before @param {string} key @param {Answer} answer
  */
 function enter(kept, before, key, answer) {
@@ -138,14 +139,14 @@ function enter(kept, before, key, answer) {
   });
 }
 
-/** Wait for no answer any more. */
+/** Stop waiting for the answer. */
 export function stop() {
   running.abort();
   turns.value = turns.value.map((turn) => (turn.state === "running" ? { ...turn, state: "stopped" } : turn));
 }
 
 /**
- * Ask a turn's question again, in its place where it brought no answer.
+ * Ask a turn's question again. A turn without an answer is replaced.
  * @param {Turn} turn @param {How} [changed]
  */
 export function askAgain(turn, changed = {}) {
@@ -154,7 +155,10 @@ export function askAgain(turn, changed = {}) {
   ask(turn.collection, turn.question, { ...howOf(turn), ...changed });
 }
 
-/** Ask another question in a turn's place; what followed stays in the thread that it was asked in. @param {Turn} turn @param {string} question */
+/**
+ * Replace a turn with another question. The turns from there on stay in their old thread.
+ * @param {Turn} turn @param {string} question
+ */
 export function askInstead(turn, question) {
   const at = turns.value.findIndex((each) => each.key === turn.key);
   if (turns.value.slice(at).some(({ state }) => state === "answered")) tell(t("ask_set_aside"));
@@ -165,7 +169,7 @@ export function askInstead(turn, question) {
 /** @param {Turn} turn @returns {How} */
 const howOf = ({ userContext, route, documents }) => ({ userContext, route, documents });
 
-/** Return what the server is told of how to answer. @param {Pick<Turn, "route" | "documents">} turn */
+/** Return the settings to send with a question. @param {Pick<Turn, "route" | "documents">} turn */
 export function settingsOf({ route, documents }) {
   const where = whereOf(documents);
   return { ...(route && { route }), ...(where && { where }) };
@@ -198,7 +202,7 @@ function receive(key, name, data) {
     fail(key, new Problem(data.status, data.detail ?? data.title, undefined, data.type));
 }
 
-/** Show what was written with the next frame; an empty piece begins anew. @param {Turn} turn @param {string} piece */
+/** Show the draft in the next frame. An empty piece starts it over. @param {Turn} turn @param {string} piece */
 function draft({ key, draft: shown }, piece) {
   if (waiting === null)
     requestAnimationFrame(() => {

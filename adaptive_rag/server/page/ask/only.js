@@ -1,28 +1,32 @@
-/** Which documents the next questions are asked of: all of the collection, or those that were chosen in its library. */
+/** The documents that the next questions search: the whole collection, or those chosen in the library. */
 import { computed, html, signal, useSignal } from "../core/html.js";
 import { documentName } from "../core/places.js";
 import { collection } from "../core/session.js";
 import { t } from "../core/texts.js";
 
-// Characters that a condition may have.
+// The maximum length of a condition, in characters.
 const LONGEST = 2000;
 const SHOWN = 3;
-// What is cited by longer names: the files of an archive, the pages of a site.
+// Archives and web sites: their files and pages are cited by longer names.
 const HOLDS_OTHERS = /\.(zip|tar|tgz|tar\.(gz|bz2|xz))$|^https?:/i;
 
 const chosen = signal({ of: "", names: /** @type {string[]} */ ([]) });
 
-/** The names of these documents; none where all are searched. @type {{ readonly value: string[] }} */
+/** The names of the chosen documents; empty if all are searched. @type {{ readonly value: string[] }} */
 export const only = computed(() => (chosen.value.of === collection.value?.name ? chosen.value.names : []));
 
-/** Ask these from now on, or without names all again. @param {string} of the collection @param {string[]} names @returns {boolean} whether they can be told apart */
+/**
+ * Search only these documents from now on; without names, search all.
+ * @param {string} of the collection @param {string[]} names
+ * @returns {boolean} false if the condition would be too long
+ */
 export function askOnly(of, names) {
   if (whereOf(names).length > LONGEST) return false;
   chosen.value = { of, names };
   return true;
 }
 
-/** Return the condition that a passage is of one of these documents; "" for all. @param {string[]} names */
+/** Return the condition that selects the passages of these documents; "" for all. @param {string[]} names */
 export function whereOf(names) {
   const exact = names.filter((name) => !name.includes('"')).map((name) => `"${name}"`);
   const like = names
@@ -34,7 +38,7 @@ export function whereOf(names) {
   return [...(exact.length ? [`source in (${exact.join(", ")})`] : []), ...like].join(" or ");
 }
 
-/** Above the question: which documents are searched, where not all are, and the way back to all. */
+/** Show which documents are searched, if not all, and a button to search all. */
 export function Only() {
   const names = useSignal(only);
   const back = () => askOnly("", []);
@@ -44,7 +48,7 @@ export function Only() {
   );
 }
 
-/** @param {string[]} names of at least one document */
+/** @param {string[]} names at least one */
 export function wordsOf(names) {
   const shown = names.slice(0, SHOWN).map(documentName).join(", ");
   return names.length > SHOWN

@@ -1,4 +1,4 @@
-/** The screen where questions are asked: the conversation, and beside it the document that is open. */
+/** The Ask screen: the conversation, and the open document beside it. */
 import { html, useEffect, useSignal } from "../core/html.js";
 import { t } from "../core/texts.js";
 import { opened } from "../document/opened.js";
@@ -25,7 +25,7 @@ export function AskScreen() {
   const isOpen = useSignal(opened) !== null;
   useThreadAddress();
   useEffect(() => {
-    // What an answer needs comes once the first screen is there.
+    // Load what an answer needs after the first screen is shown.
     setTimeout(Turns.load);
     window.addEventListener("keydown", stopAtEscape);
     return () => window.removeEventListener("keydown", stopAtEscape);
@@ -43,7 +43,7 @@ export function AskScreen() {
   </div>`;
 }
 
-/** Says to those who do not see it that an answer is on its way, or there. */
+/** Announce to screen readers that an answer is being written, or has arrived. */
 function Progress() {
   const asking = useSignal(isAsking);
   const last = useSignal(turns).at(-1);

@@ -1,11 +1,11 @@
-/** The conversation: its questions and answers, and the quote behind the mark that is pointed at. */
+/** The questions and answers of the conversation, and the quote of the hovered mark. */
 import { html, useEffect, useLayoutEffect, useRef, useSignal } from "../core/html.js";
 import { isReturning } from "../core/scroll.js";
 import { Answer } from "./answer.js";
 import { CitationCard, onMarks } from "./citations.js";
 import { turns } from "./conversation.js";
 
-// A turn that did not change keeps its node, so that of a long conversation only the last is drawn again.
+// A turn that has not changed keeps its node, so only the last one of a long conversation is rerendered.
 const drawn = new WeakMap();
 
 export function Turns() {
@@ -20,7 +20,7 @@ export function Turns() {
   </div>`;
 }
 
-/** Keep the end in view while an answer grows, as long as the person is there. @param {Turn[]} shown */
+/** Keep the end in view while an answer grows, unless the user has scrolled away from it. @param {Turn[]} shown */
 function useFollowing(shown) {
   const before = useRef({ turns: 0, isAtEnd: true });
   const page = document.documentElement;
@@ -37,7 +37,7 @@ function useFollowing(shown) {
     before.current.turns = shown.length;
     if (!last || isReturning() || !(isNew || before.current.isAtEnd)) return;
     const end = page.scrollHeight - innerHeight;
-    // An answer that comes at once is read from its question on.
+    // An answer that arrives in one piece is read from its question on.
     const question = document.querySelector(".turn:last-of-type")?.getBoundingClientRect().top ?? 0;
     const isRead = last.state === "answered" && !last.draft && !isNew;
     scrollTo({ top: isRead ? Math.min(end, scrollY + question - 64) : end, behavior: "instant" });

@@ -1,4 +1,4 @@
-/** Before the first question: what this is, and what can be asked; or what is missing for that. */
+/** Before the first question: an introduction and example questions, or what is still missing. */
 import { get, pathOf } from "../core/api.js";
 import { html, useEffect, useSignal, useState } from "../core/html.js";
 import { link, place } from "../core/route.js";
@@ -34,7 +34,7 @@ function Examples({ of }) {
   const [suggested, setSuggested] = useState(/** @type {string[]} */ ([]));
   useEffect(() => {
     if (of.examples.length > 0) return;
-    // Without them one asks all the same.
+    // The suggestions are optional, so an error is ignored.
     get(`${pathOf(of.name)}/questions`).then(setSuggested, () => setSuggested([]));
   }, [of.name, of.documents]);
   const examples = of.examples.length > 0 ? of.examples : suggested.map((question) => ({ question }));

@@ -1,14 +1,14 @@
-/** Requests to /api/v1: answers as data, errors as a Problem, streams as events. */
+/** Send requests to /api/v1. Responses become data, errors a `Problem`, streams events. */
 import { effect, signal } from "./html.js";
 
 export const API = "/api/v1";
 
 /** Whether the last request reached the server. */
 export const isOnline = signal(true);
-/** How many requests wait until somebody signs in; who sets it to 0 lets them go on. */
+/** The number of requests that wait for the user to sign in. Set it to 0 to resume them. */
 export const signInNeeded = signal(0);
 
-/** What the server refuses, in its own words (RFC 9457); status 0 where it was not reached. */
+/** An error response in the server's own words (RFC 9457). Status 0: the server was not reached. */
 export class Problem extends Error {
   /** @param {number} status @param {string} detail @param {number} [retryAfter] seconds @param {string} [type] */
   constructor(status, detail, retryAfter, type = "") {
@@ -20,7 +20,7 @@ export class Problem extends Error {
 }
 
 /**
- * Ask for data; null where the answer has none.
+ * Return the data of a response, or null if it has none.
  * @param {string} method @param {string} path below /api/v1
  * @param {{ body?: unknown, form?: FormData, signal?: AbortSignal, keepalive?: boolean, headers?: Record<string, string> }} [options]
  * @returns {Promise<any>}
@@ -33,17 +33,17 @@ export async function request(method, path, options = {}) {
   return isJson ? answer.json() : answer.text();
 }
 
-/** The path of a collection. @param {string} name */
+/** Return the path of a collection. @param {string} name */
 export const pathOf = (name) => `/collections/${encodeURIComponent(name)}`;
 
 /** @param {string} path */
 export const get = (path) => request("GET", path);
-/** Ask for a part of a list. @param {string} path @param {number} limit @param {number} [offset] */
+/** Return one page of a list. @param {string} path @param {number} limit @param {number} [offset] */
 export const getPart = (path, limit, offset = 0) =>
   get(
     `${path}${path.includes("?") ? "&" : "?"}${new URLSearchParams({ limit: `${limit}`, offset: `${offset}` })}`,
   );
-/** Ask for a whole list. @param {string} path @returns {Promise<any[]>} */
+/** Return all items of a list. @param {string} path @returns {Promise<any[]>} */
 export async function getAll(path) {
   const found = [];
   for (let total = 1; found.length < total; ) {
@@ -96,7 +96,7 @@ export async function* events(method, path, options = {}) {
 }
 
 /**
- * Send a request; where the session has ended, once more after somebody signed in.
+ * Send a request. If the session has ended, wait for a sign-in and send it again.
  * @param {string} method @param {string} path
  * @param {{ body?: unknown, form?: FormData, signal?: AbortSignal, keepalive?: boolean, headers?: Record<string, string> }} options
  * @returns {Promise<Response>}
@@ -124,18 +124,18 @@ function signedIn() {
   return until(() => !signInNeeded.value);
 }
 
-/** Wait until something holds. @param {() => boolean} holds reads signals @returns {Promise<void>} */
+/** Wait until a condition is true. @param {() => boolean} holds reads signals @returns {Promise<void>} */
 export function until(holds) {
   return new Promise((resolve) => {
     const stop = effect(() => {
       if (!holds()) return;
-      queueMicrotask(() => stop()); // it may hold at once, before there is anything to stop
+      queueMicrotask(() => stop()); // the first run may come before `stop` is assigned
       resolve();
     });
   });
 }
 
-/** Note that the server was not reached, and return what says so. */
+/** Record that the server was not reached, and return that problem. */
 export function lost() {
   isOnline.value = false;
   return new Problem(0, "");
@@ -150,7 +150,7 @@ async function problemOf(answer) {
     type = told.type;
     detail = typeof told.detail === "string" ? told.detail : (told.title ?? detail);
   } catch {
-    // Not of this server: a proxy answers in its own form, and its status has to do.
+    // The response is not JSON, so it is not from this server but from a proxy. Its status has to suffice.
   }
   return new Problem(answer.status, detail, wait, type);
 }

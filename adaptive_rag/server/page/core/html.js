@@ -1,4 +1,4 @@
-/** What draws: templates, hooks, and state that components follow. */
+/** Rendering: templates, hooks, and signals that components subscribe to. */
 import { computed, effect, signal } from "@preact/signals-core";
 import htm from "htm";
 import { Component, h, render } from "preact";
@@ -7,11 +7,11 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/ho
 export const html = htm.bind(h);
 export { Component, computed, effect, render, signal, useEffect, useLayoutEffect, useMemo, useRef, useState };
 
-/** Return what `ref` keeps an element in, null until it is drawn. @returns {{ current: any }} */
+/** Return a ref for an element; `current` is null until it is rendered. @returns {{ current: any }} */
 export const useElement = () => useRef(null);
 
 /**
- * Return a signal's value, and draw the component again whenever it changes.
+ * Return a signal's value, and rerender the component when it changes.
  * @template T
  * @param {{ readonly value: T }} followed @returns {T}
  */
@@ -21,16 +21,16 @@ export function useSignal(followed) {
   return value;
 }
 
-/** Return what counts how often something has changed, and what tells of one more time. @returns {[number, () => void]} */
+/** Return a count of changes, and a function that increments it. @returns {[number, () => void]} */
 export function useVersion() {
   const [version, setVersion] = useState(0);
   return [version, () => setVersion((before) => before + 1)];
 }
 
-/** Return what takes the value of a field at an event of it. @param {(value: string) => unknown} take */
+/** Return an event handler that passes the field's value to `take`. @param {(value: string) => unknown} take */
 export const onValue = (take) => (/** @type {any} */ event) => take(event.target.value);
 
-/** Return what opens and closes below a button: Escape closes it, and the button has the focus again. */
+/** Return the state of a panel that a button opens. Escape closes the panel and focuses the button. */
 export function useDisclosure() {
   const [isOpen, setOpen] = useState(false);
   const button = useElement();
@@ -47,7 +47,7 @@ export function useDisclosure() {
   return { isOpen, toggle: () => setOpen(!isOpen), close, button, onKeyDown };
 }
 
-/** Join the names of classes that hold. @param {...(string | false | null | undefined)} names */
+/** Join class names, leaving out those that are false or empty. @param {...(string | false | null | undefined)} names */
 export function classes(...names) {
   return names.filter(Boolean).join(" ");
 }

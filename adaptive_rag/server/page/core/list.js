@@ -1,13 +1,13 @@
-/** A long list of which only the parts near the window are drawn; it scrolls with the page, or in a box. */
+/** A virtual list: only the parts near the window are rendered. It scrolls with the page or in a box. */
 import { html, useEffect, useElement, useLayoutEffect, useRef, useState } from "./html.js";
 
 /**
- * Draw the parts in sight; `row` returns what stands in one, and `onSeen` learns which is in the middle.
- * The box shows first what `target` names, and again whenever that is another object, but for one that its part
- * has brought into view already.
+ * Render the parts in view. `row` returns the content of a part; `onSeen` gets the index of the middle one.
+ * The box scrolls to the part of `target` at first, and again for each new object. It does not scroll if `isShown`
+ * is set, because the part has then scrolled into view itself.
  * @param {{ count: number, height: (at: number) => number, measured?: Map<number, number>,
  *   target?: { index: number, isShown?: boolean }, row: (at: number, height: number) => any, onSeen?: (middle: number) => void }} props
- * `height` guesses the pixels of a part that was never drawn; `measured` keeps those of the others
+ * `height` estimates the pixels of a part that has not been rendered; `measured` keeps those of the others
  */
 export function VirtualList({ count, height, measured, target, row, onSeen }) {
   const list = useElement();
@@ -16,7 +16,7 @@ export function VirtualList({ count, height, measured, target, row, onSeen }) {
   const [[first, last, middle], setSeen] = useState([0, 0, 0]);
   /** @param {number} at */
   const high = (at) => known.get(at) ?? height(at);
-  /** Where each part begins, and at last the end of all. */
+  /** Return where each part begins, and last the end of the list. */
   const places = () => {
     const starts = [0];
     for (let at = 0; at < count; at++) starts.push(starts[at] + high(at));
@@ -30,7 +30,7 @@ export function VirtualList({ count, height, measured, target, row, onSeen }) {
       const { top, height: now } = part.getBoundingClientRect();
       const before = high(at);
       known.set(at, now);
-      // What grows or shrinks from above the window on must not move what is read below it.
+      // A part that starts above the window must not move the text below it when its height changes.
       if (now !== before && top < frame.top && top + Math.min(before, now) <= frame.bottom)
         (box ?? window).scrollBy({ top: now - before, behavior: "instant" });
     }
@@ -51,11 +51,11 @@ export function VirtualList({ count, height, measured, target, row, onSeen }) {
     if (target && !target.isShown) list.current.closest(".scroller").scrollTop = places()[target.index];
   }, [target]);
   useLayoutEffect(look, [target, count, height]);
-  // Before anything is painted: what shows a part in the middle counts on its measure.
+  // Measure before the first paint: `showInMiddle` needs the heights.
   useLayoutEffect(() => {
     const again = () => latest.current();
     const stop = new AbortController();
-    // Of whatever scrolls, and whatever above the list or in it grows.
+    // React to anything that scrolls, and to changes of height above the list or in it.
     const watched = new ResizeObserver(again);
     for (const each of [document.body, ...list.current.children]) watched.observe(each);
     window.addEventListener("scroll", again, { passive: true, capture: true, signal: stop.signal });
@@ -72,10 +72,10 @@ export function VirtualList({ count, height, measured, target, row, onSeen }) {
   </div>`;
 }
 
-/** Bring what was cited to the middle of its box, and give it the focus. @param {HTMLElement} element */
+/** Scroll a cited element to the middle of its box, and focus it. @param {HTMLElement} element */
 export function showInMiddle(element) {
   const box = /** @type {HTMLElement} */ (element.closest(".scroller"));
-  box.dispatchEvent(new Event("scroll")); // the list measures what has grown, before it moves
+  box.dispatchEvent(new Event("scroll")); // the list measures its parts before they move
   const { top, height } = element.getBoundingClientRect();
   box.scrollTop += top - box.getBoundingClientRect().top - Math.max(0, (box.clientHeight - height) / 2);
   element.focus({ preventScroll: true });

@@ -1,8 +1,8 @@
-/** Text of answers as HTML that was made safe: Markdown and math in, nothing that runs out. */
+/** Render the text of answers, Markdown and math, as sanitized HTML without scripts. */
 import DOMPurify from "dompurify";
 import { marked } from "marked";
 
-// Programs that a browser makes of text pass here alone: the page's own files, by name.
+// The page's Trusted Types policy: it admits only scripts in vendor/.
 const ownFiles = window.trustedTypes?.createPolicy("adaptive-rag", {
   createScriptURL(address) {
     if (!/^\/page\/vendor\/[\w.-]+$/.test(address)) throw new TypeError(`${address} is not of this page`);
@@ -11,7 +11,7 @@ const ownFiles = window.trustedTypes?.createPolicy("adaptive-rag", {
 });
 
 /**
- * Return the address of a vendored script as the browser wants to have it.
+ * Return the URL of a vendored script, as a `TrustedScriptURL` if the browser has that type.
  * @param {string} name @returns {string}
  */
 export function scriptAddress(name) {
@@ -20,11 +20,11 @@ export function scriptAddress(name) {
   return trusted ? trusted.createScriptURL(address) : address;
 }
 
-// HTML in a text is shown as text, but for these, which answers may hold.
+// HTML in a text is shown as text, except for these tags, which answers may contain.
 const OPENING = /<(?!\/?(?:b|i|em|strong|sub|sup|br) *\/?>)/gi;
 marked.use({ renderer: { html: ({ text }) => text.replace(OPENING, "&lt;") } });
 
-// What Markdown makes, without pictures: whoever wrote a document would learn who reads it.
+// The elements that Markdown produces. Images are left out: loading one would tell its host who reads it.
 const ALLOWED = {
   ALLOWED_TAGS: (
     "a b blockquote br code del em h1 h2 h3 h4 h5 h6 hr i li ol p pre strong sub sup " +
@@ -40,10 +40,10 @@ const ALLOWED_MATH = {
   ALLOW_DATA_ATTR: false,
   RETURN_TRUSTED_TYPE: true,
 };
-// Styles of its own, which the page's policy forbids.
+// Inline styles, which the page's content security policy forbids.
 const STYLES = / style="[^"]*"/g;
 
-/** Return Markdown as nodes. @param {string} text @returns {DocumentFragment} */
+/** Render Markdown as DOM nodes. @param {string} text @returns {DocumentFragment} */
 export function renderMarkdown(text) {
   const { held, plain } = holdMath(text);
   const made = purified(/** @type {string} */ (marked.parse(plain, { gfm: true, breaks: false })), ALLOWED);
@@ -60,7 +60,7 @@ export function renderMarkdown(text) {
   return made;
 }
 
-/** @param {string} text of HTML @param {import("dompurify").Config} allowed */
+/** Sanitize HTML. @param {string} text @param {import("dompurify").Config} allowed */
 function purified(text, allowed) {
   const template = document.createElement("template");
   template.innerHTML = /** @type {any} */ (DOMPurify.sanitize(text, allowed));
@@ -68,9 +68,9 @@ function purified(text, allowed) {
 }
 
 /**
- * Part a text at the lines that are headings, in bold or with "#"; code has none.
+ * Split a text at its headings: lines in bold or with "#". Code has no headings.
  * @param {string} text
- * @returns {{ heading: string, body: string }[]} the first without a heading, where something stands above them
+ * @returns {{ heading: string, body: string }[]} the first has no heading if text precedes the first heading
  */
 export function sectionsOf(text) {
   const sections = [{ heading: "", body: "" }];
@@ -84,7 +84,7 @@ export function sectionsOf(text) {
   return sections.filter((section) => section.heading || section.body.trim());
 }
 
-/** Do something to the prose of a text, and leave its code. @param {string} text @param {(prose: string) => string} act */
+/** Apply a function to the prose of a text, not to its code. @param {string} text @param {(prose: string) => string} act */
 const inProse = (text, act) =>
   text
     .split(CODE)
@@ -92,8 +92,8 @@ const inProse = (text, act) =>
     .join("");
 
 /**
- * Return the number that each mark of a text is shown with: 1, 2, 3 in the order in which they stand.
- * @param {string} text @param {number[]} cited the marks that cite something; of a draft they are not known yet
+ * Return the number shown for each mark of a text: 1, 2, 3 in order of appearance.
+ * @param {string} text @param {number[]} cited the marks that have a citation; empty for a draft, where they are not known yet
  */
 export function numbersOf(text, cited) {
   /** @type {number[]} */
@@ -106,16 +106,16 @@ export function numbersOf(text, cited) {
   return new Map([...new Set([...known, ...cited])].map((mark, at) => [mark, at + 1]));
 }
 
-/** Write the numbers that marks are shown with into a text. @param {string} text @param {Map<number, number>} numbers */
+/** Replace the marks in a text with the numbers shown for them. @param {string} text @param {Map<number, number>} numbers */
 export const renumber = (text, numbers) =>
   inProse(text, (prose) =>
     prose.replace(MARKS, (mark, number) => (numbers.has(+number) ? `[${numbers.get(+number)}]` : mark)),
   );
 
 /**
- * Put an element in the place of each mark "[1]" of drawn Markdown.
+ * Replace each mark "[1]" in rendered Markdown with an element.
  * @param {ParentNode} drawn
- * @param {(number: number, sentence: string) => Node} make from the mark's number and the words that lead to it
+ * @param {(number: number, sentence: string) => Node} make gets the mark's number and the words before it
  */
 export function placeMarks(drawn, make) {
   let [said, before] = ["", ""];
@@ -125,9 +125,9 @@ export function placeMarks(drawn, make) {
       const mark = node.splitText(match.index);
       const rest = mark.splitText(match[0].length);
       before += node.data;
-      if (/[\p{L}\p{N}]/u.test(before)) said = before; // the second of "[1][2]" marks the same words
+      if (/[\p{L}\p{N}]/u.test(before)) said = before; // both marks of "[1][2]" belong to the same words
       before = "";
-      // With the word before it, and the mark before it: no mark begins a line.
+      // Keep a mark on the line of the word or mark before it, so that no line begins with a mark.
       const word = node.splitText(node.data.search(/\S{0,30}\s*$/));
       const last = word.previousSibling?.previousSibling;
       const isSecond =
@@ -144,9 +144,9 @@ export function placeMarks(drawn, make) {
 }
 
 /**
- * Put elements around words of drawn Markdown, wherever its tags and marks part them.
+ * Wrap words of rendered Markdown in elements, one for each text node that the words span.
  * @param {ParentNode} drawn @param {string} words as Markdown @param {() => HTMLElement} make
- * @returns {HTMLElement | undefined} the last of them; undefined where the words do not stand there
+ * @returns {HTMLElement | undefined} the last of them; undefined if the words are not found
  */
 export function wrapWords(drawn, words, make) {
   /** @type {{ node: Text, at: number }[]} */
@@ -176,12 +176,12 @@ export function wrapWords(drawn, words, make) {
   return last;
 }
 
-/** @param {string} name of its class @param {string} [text] */
+/** Return a span. @param {string} name its class @param {string} [text] */
 export function made(name, text = "") {
   return Object.assign(document.createElement("span"), { className: name, textContent: text });
 }
 
-/** @param {ParentNode} drawn */
+/** Return the text nodes below a node. @param {ParentNode} drawn */
 export function textsOf(drawn) {
   const walker = document.createTreeWalker(/** @type {Node} */ (drawn), NodeFilter.SHOW_TEXT);
   /** @type {Text[]} */
@@ -193,10 +193,10 @@ export function textsOf(drawn) {
 const MATH = /\$\$([\s\S]{1,2000}?)\$\$|\\\[([\s\S]{1,2000}?)\\\]|\\\(([\s\S]{1,500}?)\\\)/g;
 const MARKS = /\[(\d+)\]/g;
 const CODE = /(```[\s\S]*?(?:```|$)|`[^`\n]*`)/;
-// Private-use characters that Markdown passes through; none of the text's own are left.
+// A placeholder of private-use characters, which Markdown passes through. The text's own ones are removed first.
 const HELD = /\uE000(\d+)\uE001/;
 
-/** Take math out of a text, where Markdown would misread it; code stays as it is. @param {string} text */
+/** Replace math with placeholders, because Markdown would misread it. Code is unchanged. @param {string} text */
 function holdMath(text) {
   /** @type {{ source: string, isBlock: boolean }[]} */
   const held = [];
@@ -229,7 +229,7 @@ function putBackMath(made, held) {
 let temml;
 
 /**
- * Draw a formula in place of its source; where it cannot be read, the source stays.
+ * Render a formula in place of its source. If it cannot be parsed, the source stays.
  * @param {{ source: string, isBlock: boolean }} formula @param {HTMLElement} place
  */
 async function drawMath({ source, isBlock }, place) {

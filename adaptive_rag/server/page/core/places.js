@@ -1,8 +1,8 @@
-/** Where a person finds a span of a document, in words. */
+/** Describe in words where a span is in its document. */
 import { t } from "./texts.js";
 
 /**
- * Return a place in words: "page 11, 4.2 How dredging affects the marsh"; "" where nothing is known.
+ * Return a place in words: "page 11, 4.2 How dredging affects the marsh"; "" if nothing is known.
  * @param {Place} place
  */
 export function placeWords(place) {
@@ -26,10 +26,10 @@ export function placeWords(place) {
     .join(", ");
 }
 
-// Characters that are not drawn or turn the reading direction, but for the joiners of scripts and emoji.
+// Characters that are invisible or change the text direction, except the joiners that scripts and emoji need.
 const HIDDEN = /(?![\u200c\u200d])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
-/** @param {string} source @returns {string} the file's name, or the whole of an address, with no hidden character */
+/** @param {string} source @returns {string} the file name, or the whole URL, with hidden characters escaped */
 export function documentName(source) {
   const name = (!source.includes("://") && source.split(/[\\/]/).pop()) || source;
   return name.replace(HIDDEN, (each) => `\\u{${each.codePointAt(0)?.toString(16)}}`);

@@ -1,8 +1,8 @@
-/** Which screen is shown, as the part of the address behind "#" says. */
+/** The current screen, which the part of the URL after "#" names. */
 import { signal } from "./html.js";
 
 /**
- * Where the page stands: "#/library/handbook?document=1" is ["library", "handbook"] with {document: "1"}.
+ * The current path and query: "#/library/handbook?document=1" is ["library", "handbook"] with {document: "1"}.
  * @type {{ value: { path: string[], query: Record<string, string> } }}
  */
 export const place = signal(read());
@@ -12,8 +12,8 @@ window.addEventListener("hashchange", () => {
 });
 
 /**
- * Return the address of a screen.
- * @param {string[]} path @param {Record<string, string | undefined>} [query] what is undefined is left out
+ * Return the URL of a screen.
+ * @param {string[]} path @param {Record<string, string | undefined>} [query] undefined values are left out
  */
 export function link(path, query = {}) {
   const given = Object.entries(query).filter((pair) => pair[1] !== undefined);
@@ -21,13 +21,13 @@ export function link(path, query = {}) {
   return `#/${path.map(encodeURIComponent).join("/")}${search && `?${search}`}`;
 }
 
-/** Show a screen. @param {string[]} path @param {Record<string, string | undefined>} [query] */
+/** Go to a screen. @param {string[]} path @param {Record<string, string | undefined>} [query] */
 export function go(path, query) {
   window.location.hash = link(path, query);
 }
 
 /**
- * Say in the address what is shown already; with `isNew`, the way back leads to what was shown before.
+ * Set the URL of what is already shown. With `isNew`, the back button leads to what was shown before.
  * @param {string[]} path @param {Record<string, string | undefined>} [query]
  */
 export function rename(path, query, isNew = false) {
@@ -49,6 +49,6 @@ function decode(part) {
   try {
     return decodeURIComponent(part);
   } catch {
-    return part; // typed by hand; it names nothing
+    return part; // typed by hand and invalid; it names nothing
   }
 }

@@ -1,13 +1,13 @@
-/** Where each screen was left: who goes back finds it scrolled as it was, once what was seen is there again. */
+/** Restore the scroll position when the user goes back, as soon as the content has loaded again. */
 
 const MS_OF_REST = 100;
 const MS_OF_GROWING = 5000;
 const page = document.documentElement;
 let resting = 0;
-/** Ends the way back. @type {AbortController | null} */
+/** Aborts the restoration in progress. @type {AbortController | null} */
 let coming = null;
 
-/** Whether the screen will be scrolled to where it was left. */
+/** Return whether a scroll position is being restored. */
 export const isReturning = () => coming !== null;
 
 history.scrollRestoration = "manual";
@@ -15,7 +15,7 @@ window.addEventListener("scroll", keep, { passive: true });
 window.addEventListener("hashchange", arrive);
 arrive();
 
-/** Write down in this entry of the history how far it is scrolled, once it rests, and which turn stands there. */
+/** Store the scroll position and the topmost turn in the history entry, once scrolling has stopped. */
 function keep() {
   clearTimeout(resting);
   resting = setTimeout(() => {
@@ -34,16 +34,16 @@ function arrive() {
   if (top === undefined) return scrollTo({ top: 0, behavior: "instant" });
   const stop = new AbortController();
   const grown = new ResizeObserver(() => {
-    // Turns out of sight have other heights than before: what counts is the one that was seen.
+    // The heights of turns out of view may have changed, so scroll to the turn that was in view.
     const seen = document.querySelectorAll("article.turn")[turn];
     if (turn < 0 ? page.scrollHeight - innerHeight < top : !seen) return;
     const moved = seen ? scrollY + seen.getBoundingClientRect().top - offset : top;
     scrollTo({ top: moved, behavior: "instant" });
     clearTimeout(given);
-    given = setTimeout(() => stop.abort(), MS_OF_REST); // what comes into sight there may still grow
+    given = setTimeout(() => stop.abort(), MS_OF_REST); // what comes into view there may still grow
   });
   let given = setTimeout(() => stop.abort(), MS_OF_GROWING);
-  // What a person does meanwhile counts more.
+  // Stop as soon as the user scrolls, clicks or types.
   for (const kind of ["wheel", "touchmove", "pointerdown", "keydown"])
     window.addEventListener(kind, () => stop.abort(), { signal: stop.signal, passive: true });
   stop.signal.addEventListener("abort", () => {

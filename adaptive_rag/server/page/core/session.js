@@ -1,4 +1,4 @@
-/** Who asks, and the collections that are open to them. */
+/** The current user, and the collections that they may read. */
 import { get, getAll, post, remove, signInNeeded } from "./api.js";
 import { computed, effect, signal } from "./html.js";
 import { place } from "./route.js";
@@ -14,7 +14,7 @@ const KEY = "adaptive-rag.collection";
 const ASKED = "adaptive-rag.asked";
 const chosen = signal(localStorage.getItem(KEY) ?? "");
 
-/** The collection that questions go to: the one that was chosen, or the first. */
+/** The collection that questions go to: the chosen one, or the first. */
 export const collection = computed(
   () => collections.value?.find((each) => each.name === chosen.value) ?? collections.value?.[0] ?? null,
 );
@@ -25,7 +25,7 @@ export function chooseCollection(name) {
   chosen.value = name;
 }
 
-/** Read who asks and what they may read. Who must sign in first is waited for. */
+/** Load the user, the sign-in methods and the collections. If the user must sign in first, wait for it. */
 export async function begin() {
   const ways = get("/session").then((found) => {
     waysIn.value = found;
@@ -37,7 +37,7 @@ export async function begin() {
   me.value = who;
 }
 
-/** Begin anew where somebody else has signed in meanwhile, in another tab. */
+/** Reload the page if another user has signed in, in another tab. */
 export async function checkWho() {
   if (document.hidden || !waysIn.value?.needed || !me.value || signInNeeded.value) return;
   const { name } = await get("/me");
@@ -45,7 +45,7 @@ export async function checkWho() {
 }
 
 /**
- * Sign in, and let what waits for it go on; somebody else than before begins anew.
+ * Sign in, and resume the requests that wait. If the user has changed, reload the page.
  * @param {Record<string, unknown>} credentials name and password
  */
 export async function signIn(credentials) {
@@ -54,25 +54,25 @@ export async function signIn(credentials) {
   else signInNeeded.value = 0;
 }
 
-/** Keep in mind what is asked for while a provider signs somebody in. */
+/** Store the current place while a provider signs the user in. */
 export function keepPlace() {
   sessionStorage.setItem(ASKED, window.location.hash);
 }
 
-/** Sign out, and begin anew. */
+/** Sign out, and reload the page. */
 export async function signOut() {
   await remove("/session");
   window.location.hash = "";
   beginAnew();
 }
 
-/** Load the page again without what was typed: somebody else may sit there. */
+/** Reload the page and discard what was typed, because the next user may be another person. */
 function beginAnew() {
   sessionStorage.clear();
   window.location.reload();
 }
 
-/** Read the collections again, after one was made, changed or deleted. */
+/** Read the collections again after one was created, changed or deleted. */
 export async function readCollections() {
   collections.value = await getAll("/collections");
 }

@@ -1,4 +1,4 @@
-/** The page's words in the language of who reads them. */
+/** The page's texts in the reader's language. */
 
 import { en } from "../texts/en.js";
 import { signal } from "./html.js";
@@ -7,13 +7,13 @@ const KEY = "adaptive-rag.language";
 
 /** @typedef {"en" | "de"} Language */
 
-/** The texts by language; those that nobody reads are not loaded. @type {{ en: Record<Words, string>, de?: Record<Words, string> }} */
+/** The texts by language. German is loaded on first use. @type {{ en: Record<Words, string>, de?: Record<Words, string> }} */
 const languages = { en };
-/** What the server says, by its pattern in English. @type {[RegExp, string][]} */
+/** The server's sentences: a pattern of the English one, and the German one. @type {[RegExp, string][]} */
 let sentences = [];
 /** @type {{ value: Language }} */
 export const language = signal(/** @type {Language} */ ("en"));
-/** Ends when the texts of who reads the page are there. */
+/** Resolves when the texts in the reader's language are loaded. */
 export const areThere = show(first());
 
 /** @param {Language} chosen */
@@ -33,19 +33,19 @@ async function show(chosen) {
   language.value = chosen;
 }
 
-/** @param {string} english with "{}" for what differs */
+/** @param {string} english with "{}" for each value */
 function patternOf(english) {
   const parts = english.split("{}").map((part) => part.replace(/[.*+?^$()|[\]\\]/g, "\\$&"));
   return new RegExp(`(?<![\\p{L}\\p{N}])${parts.join("(.+?)")}(?![\\p{L}\\p{N}])`, "gu");
 }
 
 /**
- * Say in the reader's language what the server says in English, as far as the page knows its sentences.
- * @param {string} text @returns {{ text: string, lang?: string }} its language, where that is another
+ * Translate a message of the server into the reader's language, if the page knows its sentences.
+ * @param {string} text @returns {{ text: string, lang?: string }} `lang` is set if the text is not in the reader's language
  */
 export function translated(text) {
   if (language.value === "en") return { text };
-  // What is quoted stays.
+  // Quotations are not translated.
   const found = text.split(/(“[^”]*”)/).map((part, at) => (at % 2 ? part : sentences.reduce(replaced, part)));
   return { text: found.join(""), lang: found.join("") === text ? "en" : undefined };
 }
@@ -57,12 +57,12 @@ const replaced = (text, [pattern, german]) =>
     return german.replace(/\{\}/g, () => values[at++]);
   });
 
-/** Translate the lines of an answer that are not of the documents: its headings, and who was read. @param {string} answer */
+/** Translate the lines of an answer that the server wrote: its headings, and how many speakers were read. @param {string} answer */
 export const withOwnLines = (answer) =>
   answer.replace(/^(?:\*\*.+\*\*|Of \d+ speakers that were read, .*)$/gm, (line) => translated(line).text);
 
 /**
- * Return a text; `{name}` in it stands for a value, and "{n|one|many}" for a word after a number.
+ * Return a text. A value replaces "{name}", and the singular or plural replaces "{n|one|many}".
  * @param {Words} key @param {Record<string, string | number>} [values]
  */
 export function t(key, values = {}) {
@@ -74,15 +74,15 @@ export function t(key, values = {}) {
 }
 
 /**
- * Return the word for something that the server names, such as a step; without one, the name itself.
- * @param {string} kind what the texts' keys begin with; "" for strategies @param {string} name
+ * Return the word for a name that the server uses, such as a step; the name itself if there is none.
+ * @param {string} kind the prefix of the text's key; "" for strategies @param {string} name
  */
 export function named(kind, name) {
   const key = kind ? `${kind}_${name.replaceAll(" ", "_")}` : name;
   return key in en ? t(/** @type {Words} */ (key)) : name.replaceAll("_", " ");
 }
 
-/** Where the browser speaks the chosen language, its own kind of it: a British one writes "22 Nov 2026". */
+/** Return the browser's variant of the chosen language, if it has one: en-GB writes "22 Nov 2026". */
 const locale = () => (navigator.language.startsWith(language.value) ? navigator.language : language.value);
 
 /** @param {number} share from 0 to 1 */

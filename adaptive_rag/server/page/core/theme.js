@@ -1,4 +1,4 @@
-/** The light theme or the dark one: as the system has it, until somebody chooses. */
+/** The light or dark theme: the system's, until the user chooses one. */
 import { signal } from "./html.js";
 
 const KEY = "adaptive-rag.theme";

@@ -1,10 +1,10 @@
-/** What /api/v1 sends, as far as the page reads it; /api/openapi.json describes all of it. And what the page's own parts share. */
+/** The parts of /api/v1 that the page reads (/api/openapi.json describes all of it), and types that its modules share. */
 
 /** The keys of the page's texts. */
 type Words = keyof typeof import("../texts/en.js").en;
-/** What is shown of an error; the server's own words are English. */
+/** The message of an error. `lang` is set if it is not in the reader's language. */
 type Said = { text: string; lang?: string };
-/** What the fields of a form hold, by their names. */
+/** The values of a form's fields, by name. */
 type Given = Record<string, any>;
 
 type Role = "reader" | "writer" | "admin";
@@ -17,7 +17,7 @@ type Thread = {
   collection: string;
   created: string;
   updated: string;
-  /** how many questions it has, where it is open */
+  /** the number of its questions; set for the open thread */
   length?: number;
 };
 type Decision = { what: string; chosen: unknown; why: string };
@@ -46,7 +46,7 @@ interface DocumentRow {
   sources?: string[];
 }
 
-/** Where a span stands in its document; what its kind of file has. */
+/** Where a span is in its document. Which fields are set depends on the kind of file. */
 interface Place {
   mail?: string;
   attachment?: string;
@@ -108,7 +108,7 @@ interface Answer {
   trace: TraceRecord[];
 }
 
-/** What every question goes through: the first step, one strategy or two that are joined, the last step. */
+/** The steps of every question: the first step, one strategy or two that are joined, the last step. */
 interface Strategies {
   first: string;
   strategies: { name: Strategy; purpose: string; colour: string; steps: string[] }[];
@@ -126,10 +126,10 @@ interface Comparison {
   places: Record<string, Span>;
 }
 
-/** What a person thinks of an answer. */
+/** The user's opinion of an answer. */
 type Vote = { id: string; is_good?: boolean | null; better_route?: Strategy | null };
 
-/** What chooses the strategy, and what votes have taught it. */
+/** The router, which chooses the strategy, and what it has learned from votes. */
 interface Router {
   is_learned: boolean;
   votes: number;
@@ -150,24 +150,24 @@ interface Router {
 interface StepEvent {
   id: string;
   name: string;
-  /** "hedge" of the step that joins two strategies */
+  /** "hedge" for the step that joins two strategies */
   strategy: Strategy | "hedge" | null;
   state: "started" | "finished";
   record?: TraceRecord;
 }
 
-/** How a question is asked; without a route its kind is found out. */
+/** How a question is asked. Without a route, the router chooses one. */
 type How = { userContext?: string; route?: Strategy; documents?: string[] };
 
-/** A question on the page, with what has come of it so far. */
+/** A question on the page, with its results so far. */
 interface Turn {
-  /** a name of the page's own */
+  /** an id that only the page uses */
   key: string;
   collection: string;
   question: string;
   userContext: string;
   route?: Strategy;
-  /** the names of those that are searched; none where all are */
+  /** the names of the documents to search; empty for all */
   documents: string[];
   state: "running" | "answered" | "stopped" | "failed";
   steps: StepEvent[];
@@ -176,9 +176,9 @@ interface Turn {
   draft: string;
   answer?: Pick<Answer, "answer" | "citations" | "query_type" | "abstained"> & Partial<Answer>;
   problem?: { status: number; message: string; retryAfter?: number };
-  /** its place in a thread that the server keeps, from 1 */
+  /** its position in a stored thread, from 1 */
   number?: number;
   thread?: string;
-  /** what was thought of it when the thread was opened */
+  /** the user's vote when the thread was opened */
   vote?: Vote | null;
 }

@@ -1,17 +1,17 @@
-/** A part of a document that is Markdown, drawn, with its cited words and its passages marked. */
+/** Render a part of a Markdown document, with its cited words and passages marked. */
 import { html, useElement, useLayoutEffect } from "../core/html.js";
 import { made, renderMarkdown, textsOf } from "../core/markup.js";
 
-// Private characters that Markdown passes through: where the cited words begin and end, and a passage by its number.
+// Signs of private-use characters, which Markdown passes through: start and end of the cited words, and a passage.
 const [BEGIN, END, PASSAGE] = ["\uE002", "\uE003", "\uE004"];
 const SIGNS = /([\uE002\uE003]|\uE004\d+\uE004)/;
-// What a line or its words begin and end with, which a sign would hide.
+// Markdown syntax at the start of a line and at the end of words. A sign in the wrong place would break it.
 const OPENING = /^(?:[ \t]*(?:#{1,6} |>|[-*+] |\d+[.)] |\||[`~]{3,}[^\n]*\n))*[ \t]*[*_~]*/;
 const CLOSING = /[\s|*_~]*$/;
 
 /**
  * @param {{ all: string[], low: number, high: number, begin: number, end: number, passages: Map<number, number> }} props
- *   the part is `all` from `low` to `high`; in the part count `begin` and `end` of what is cited, and the passages
+ *   the part is `all` from `low` to `high`; `begin` and `end` of the citation and the passages count from `low`
  */
 export function MarkdownText({ all, low, high, begin, end, passages }) {
   const place = useElement();
@@ -31,7 +31,7 @@ export function MarkdownText({ all, low, high, begin, end, passages }) {
 /** @param {string[]} chars @param {number} begin @param {number} end @param {Map<number, number>} passages */
 function signed(chars, begin, end, passages) {
   const signs = [...passages].map(([at, number]) => ({ at, sign: PASSAGE + number + PASSAGE }));
-  const first = begin < 0 && end > 0 ? 0 : begin; // what began before this part goes on in it
+  const first = begin < 0 && end > 0 ? 0 : begin; // the citation began before this part
   if (first >= 0 && first < chars.length) signs.push({ at: first, sign: BEGIN });
   let text = "";
   let from = 0;

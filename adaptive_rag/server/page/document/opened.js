@@ -1,11 +1,11 @@
-/** Which document is open beside the conversation or in the library, and at which words. */
+/** The document that is open beside the conversation or in the library, and its cited words. */
 import { signal } from "../core/html.js";
 
 /** @typedef {Pick<Citation, "source" | "start" | "end" | "quote" | "page"> & Partial<Citation>} Cited */
 /** @typedef {Cited & { collection: string, quotes: Cited[] }} Opened */
 
 /**
- * The document that is open: where, which characters of its text are marked, and all that the answer cites of it.
+ * The open document: its collection and source, the span to mark, and all quotes that the answer takes from it.
  * @type {{ value: Opened | null }}
  */
 export const opened = signal(null);
@@ -15,7 +15,7 @@ let opener = null;
 /**
  * Open a document at cited words.
  * @param {string} collection @param {Cited} cited
- * @param {Cited[]} [all] what the answer cites, for the way from one quote to the next
+ * @param {Cited[]} [all] the citations of the answer, to step from one quote to the next
  */
 export function openDocument(collection, cited, all = [cited]) {
   if (!opened.value) opener = document.activeElement;
@@ -26,7 +26,7 @@ export function openDocument(collection, cited, all = [cited]) {
   opened.value = { ...cited, collection, quotes };
 }
 
-/** Close the document, and give the focus back to what opened it. */
+/** Close the document, and return the focus to the element that opened it. */
 export function closeDocument() {
   opened.value = null;
   /** @type {HTMLElement | null} */ (opener)?.focus();

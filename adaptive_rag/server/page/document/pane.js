@@ -1,4 +1,4 @@
-/** The document beside the answer, open at the words that were cited. */
+/** The document beside the answer, open at the cited words. */
 import { API, get, pathOf } from "../core/api.js";
 import { html, signal, useEffect, useElement, useLayoutEffect, useSignal, useState } from "../core/html.js";
 import { documentName, placeWords } from "../core/places.js";
@@ -9,7 +9,7 @@ import { PdfView, pdfjs } from "./pdf.js";
 import { DocumentText } from "./text.js";
 
 const PDF = /\.pdf$/i;
-/** Load what draws a PDF before it is opened. @param {string} source */
+/** Load pdf.js before a PDF is opened. @param {string} source */
 export const preparePdf = (source) => PDF.test(source) && pdfjs();
 const narrowly = window.matchMedia("(max-width: 62.49rem)");
 const isNarrow = signal(narrowly.matches);
@@ -36,7 +36,7 @@ function closeByKey(event) {
 /** @param {{ label: string, children: unknown }} props */
 function Sheet({ label, children }) {
   const sheet = useElement();
-  // The way back closes it: it fills the window as a screen of its own does.
+  // The back button closes the sheet, because it fills the window like a screen.
   useLayoutEffect(() => {
     sheet.current?.showModal();
     history.pushState({ ...history.state, isSheet: true }, "");

@@ -1,4 +1,4 @@
-/** A PDF as its pages look, drawn by pdf.js, with rectangles over the words that were cited. */
+/** The pages of a PDF, rendered by pdf.js, with rectangles over the cited words. */
 import { API, get } from "../core/api.js";
 import { html, onValue, useEffect, useElement, useLayoutEffect, useState } from "../core/html.js";
 import { showInMiddle, VirtualList } from "../core/list.js";
@@ -7,18 +7,18 @@ import { placeWords } from "../core/places.js";
 import { t } from "../core/texts.js";
 
 const ZOOMS = [0.5, 0.75, 1, 1.25, 1.5, 2, 3, 4];
-const EDGE = 24; // pixels beside a page, in both together
-const MOST_PIXELS = 2 ** 24; // of one canvas: what every browser can hold
-const BEFORE = 80; // characters before the quote that tell it from its repetitions
+const EDGE = 24; // pixels left and right of a page, together
+const MOST_PIXELS = 2 ** 24; // of one canvas: the most that every browser supports
+const BEFORE = 80; // characters before the quote that distinguish it from its repetitions
 
-/** @typedef {{ before: string, words: string, isNew: boolean }} Quote the first page of a new one is brought into view */
+/** @typedef {{ before: string, words: string, isNew: boolean }} Quote `isNew`: the page is still to be scrolled to it */
 /** @typedef {{ left: string, top: string, width: string, height: string }} Box */
 /** @typedef {{ start: number, end: number, page: number | null }} Span */
 
 /** @type {Promise<typeof import("pdfjs-dist")> | undefined} */
 let library;
 
-/** Load pdf.js, and beside it its worker, once. */
+/** Load pdf.js and, in parallel, its worker; only once. */
 export function pdfjs() {
   library ??= startLibrary();
   return library;
@@ -34,7 +34,7 @@ async function startLibrary() {
 /**
  * Show a PDF at the page of a citation, with its words marked.
  * @param {{ path: string, source: string, cited: Span, onBroken: () => void }} props
- *   `path` is the document's below /api/v1; `onBroken` is called where the file cannot be read
+ *   `path` is the document's path below /api/v1; `onBroken` is called if the file cannot be read
  */
 export function PdfView({ path, source, cited, onBroken }) {
   const [pdf, setPdf] = useState(/** @type {import("pdfjs-dist").PDFDocumentProxy | null} */ (null));
@@ -166,7 +166,7 @@ function PdfPage({ pdf, number, wide, height, quote, onMissing, onBroken }) {
       };
       await Promise.all([drawing.promise, write()]);
     };
-    // A page that has left the window meanwhile has no canvas: nothing is wrong with the file.
+    // A page that has left the window has no canvas. The file itself is fine.
     draw().catch(() => isWanted && canvas.current && onBroken());
     return () => {
       isWanted = false;
@@ -197,7 +197,7 @@ function PdfPage({ pdf, number, wide, height, quote, onMissing, onBroken }) {
 }
 
 /**
- * Return the cited words by page, as the server's text has them.
+ * Return the cited words by page, as they are in the server's text.
  * @param {string} path @param {string} source @param {Span} cited
  */
 async function quoteByPage(path, source, { start, end }) {
@@ -221,7 +221,7 @@ async function quoteByPage(path, source, { start, end }) {
   return new Map([...found].filter(([, { words }]) => letters(words)));
 }
 
-/** Return letters and digits alone: line ends, hyphens, ligatures and accents differ between texts of a page. @param {string} text */
+/** Return only letters and digits: hyphens, ligatures and accents differ between texts of a page. @param {string} text */
 const letters = (text) =>
   text
     .normalize("NFKD")
@@ -229,7 +229,7 @@ const letters = (text) =>
     .replace(/[^\p{L}\p{N}]/gu, "");
 
 /**
- * Find a quote in the pieces of a page's text, as [piece, from, to]; nothing where the page lacks it.
+ * Find a quote in the pieces of a page's text. Return [piece, from, to] per character; empty if not found.
  * @param {string[]} pieces @param {Quote} quote
  */
 function locate(pieces, { before, words }) {
@@ -254,7 +254,7 @@ function locate(pieces, { before, words }) {
     const found = search(lead, letters(words));
     if (found.length) return found;
   }
-  // Cells of a table stand in another order on the page than in the text.
+  // The cells of a table may be in another order on the page than in the text.
   return words
     .split(/\n|[|:;]\s/)
     .map(letters)
@@ -263,7 +263,7 @@ function locate(pieces, { before, words }) {
 }
 
 /**
- * Return a rectangle for each piece that holds a part of the quote, in shares of the page.
+ * Return a rectangle for each piece that contains part of the quote, in percent of the page.
  * @param {[number, number, number][]} found @param {HTMLElement[]} elements @param {HTMLElement} page
  * @returns {Box[]}
  */

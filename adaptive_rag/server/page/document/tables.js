@@ -1,22 +1,22 @@
-/** Tables in the text of a document: lines of cells with bars between them, and the rows of sheets as "Name: value". */
+/** Tables in the text of a document: lines of cells separated by bars, and rows of sheets as "Name: value". */
 import { html } from "../core/html.js";
 import { t } from "../core/texts.js";
 
-/** @typedef {{ low: number, high: number, text: string }} Line where it stands, without its end */
-/** @typedef {{ lead: number, low: number, high: number }} Cell where it stands, from `lead` on with its name */
+/** @typedef {{ low: number, high: number, text: string }} Line its span, without the line end */
+/** @typedef {{ lead: number, low: number, high: number }} Cell its span; with its column name it begins at `lead` */
 /** @typedef {{ low: number, high: number, head: (string | Cell)[], rows: (Cell | undefined)[][] }} Table */
-/** @typedef {(low: number, high: number, lead?: number) => any} Draw draws a part of the text */
+/** @typedef {(low: number, high: number, lead?: number) => any} Draw renders a part of the text */
 
 const SHEET = /\.(xls[xmb]?|ods|csv|tsv)$/i;
 const BAR = /\s\|(?:\s|$)/g;
 const RULE = /^[\s|:-]+$/;
 const NAMED = /^([^:]{1,80}): ?(.*)$/s;
 
-/** @param {string} text @returns {number} its characters as the server counts them */
+/** @param {string} text @returns {number} the number of code points, as the server counts them */
 const lengthOf = (text) => Array.from(text).length;
 
 /**
- * Draw a part of a text, its tables as tables.
+ * Render a part of a text, with its tables as tables.
  * @param {string} source @param {string[]} chars @param {number} low @param {number} high @param {Draw} draw
  */
 export function withTables(source, chars, low, high, draw) {
@@ -46,7 +46,10 @@ function linesOf(chars, low, high) {
   return lines;
 }
 
-/** Lines with bars, of which the first is the head. @param {Line[]} lines @param {number} at @returns {[Table, number] | null} */
+/**
+ * Read a table from lines with bars, the first of which is the header.
+ * @param {Line[]} lines @param {number} at @returns {[Table, number] | null} the table, and the number of its lines
+ */
 function barred(lines, at) {
   const after = lines.findIndex(({ text }, index) => index >= at && text.search(BAR) < 0);
   const found = lines.slice(at, after < 0 ? lines.length : after);
@@ -63,7 +66,10 @@ function cellsOf({ low, high, text }) {
   return starts.map((start, at) => ({ lead: start, low: start, high: ends[at] }));
 }
 
-/** Rows of a sheet, each a few lines with an empty one behind. @param {Line[]} lines @param {number} at @returns {[Table, number] | null} */
+/**
+ * Read a table from the rows of a sheet: each is a few lines, followed by an empty one.
+ * @param {Line[]} lines @param {number} at @returns {[Table, number] | null} the table, and the number of its lines
+ */
 function records(lines, at) {
   /** @type {string[]} */
   const head = [];
@@ -74,7 +80,7 @@ function records(lines, at) {
   for (let line = lines[next]; line && (!line.text || NAMED.test(line.text)); line = lines[++next]) {
     if (!line.text || !rows.length || !lines[next - 1].text) rows.push([]);
     const [, name, value] = NAMED.exec(line.text) ?? [];
-    if (!name || name === "Sheet") continue; // it stands above
+    if (!name || name === "Sheet") continue; // it is shown above the table
     const column = head.includes(name) ? head.indexOf(name) : head.push(name) - 1;
     rows[rows.length - 1][column] = { lead: line.low, low: line.high - lengthOf(value), high: line.high };
     high = line.high;

@@ -1,4 +1,4 @@
-/** A document as the text that the server keeps of it, in which the spans of citations count. */
+/** The text that the server stores for a document. The spans of citations are positions in it. */
 import { get } from "../core/api.js";
 import { classes, html, useEffect, useElement, useLayoutEffect, useMemo, useState } from "../core/html.js";
 import { showInMiddle, VirtualList } from "../core/list.js";
@@ -9,10 +9,10 @@ import { wordsOf } from "../shell/notices.js";
 import { MarkdownText } from "./markdown.js";
 import { withTables } from "./tables.js";
 
-// Characters of one part, and how much further its last line may end.
+// Characters per part, and how many more its last line may have.
 const STEP = 20_000;
 const SLACK = 2_000;
-// Pixels of a character's share of the height: what a part measures that was never drawn.
+// Pixels of height per character, to estimate a part that has not been rendered.
 const HIGH = 0.5;
 const CODE = /\.(py|jsx?|tsx?|java|c|h|cpp|cs|go|rs|rb|php|sh|sql|css|jsonl?|ya?ml|toml|xml|ini|log)$/i;
 const MARKDOWN = /\.(md|markdown)$/i;
@@ -25,7 +25,7 @@ const MARKDOWN = /\.(md|markdown)$/i;
 /**
  * Show a document's text, its outline and its passages, with the characters from `start` to `end` marked.
  * @param {{ path: string, source: string, start?: number, end?: number }} props
- *   `path` is the document's below /api/v1; both count Unicode code points of the whole text
+ *   `path` is the document's path below /api/v1; `start` and `end` count Unicode code points of the whole text
  */
 export function DocumentText({ path, source, start, end = start }) {
   const read = useMemo(() => readOnce((index) => readBlock(path, source, index)), [path, source]);
@@ -36,7 +36,7 @@ export function DocumentText({ path, source, start, end = start }) {
   const show = (from = 0, to = from, isShown = false) =>
     read(Math.floor(from / STEP)).then(
       ({ start: begin, length }) => {
-        // A line that began before it belongs to the part before.
+        // A line that began in the previous part belongs to that part.
         const index = Math.floor(from / STEP) - (begin > from ? 1 : 0);
         setProblem("");
         setTarget({ index: from < length ? index : 0, length, start: from, end: to, isShown });
@@ -76,7 +76,7 @@ async function readBlock(path, source, index) {
 }
 
 /**
- * Return where the next line begins, or the next word where the line is long.
+ * Return where the next line begins, or the next word if the line is long.
  * @param {string[]} chars @param {number} at
  */
 function lineAfter(chars, at) {
@@ -111,7 +111,7 @@ function StretchText({ block, stretch, target, hasPassages }) {
   const line = chars.indexOf("\n", low);
   const first = line < 0 || line > high ? high : line;
   const sections = stretch.section?.split(" > ") ?? [];
-  // The heading stands in most texts itself: "## Storms" or "Storms".
+  // Most texts contain the heading themselves: "## Storms" or "Storms".
   const isTitle =
     sections.at(-1) ===
     chars
@@ -137,8 +137,8 @@ function StretchText({ block, stretch, target, hasPassages }) {
 }
 
 /**
- * Return where passages begin in a part of a block, with their numbers.
- * @param {Block} block @param {number} low @param {number} high @param {number} from where their places count from
+ * Return where passages begin in a part of a block: position to number.
+ * @param {Block} block @param {number} low @param {number} high @param {number} from the position to count from
  */
 const numbersIn = ({ start, passages }, low, high, from = 0) =>
   new Map(
@@ -149,10 +149,10 @@ const numbersIn = ({ start, passages }, low, high, from = 0) =>
   );
 
 /**
- * Return a part of a block with its marks.
+ * Render a part of a block with its marks.
  * @param {Block} block @param {Target} target @param {boolean} hasPassages
  * @param {number} low @param {number} high @param {number} lead
- *   counted in the block; what begins from `lead` on, which is not shown, begins at `low`
+ *   positions in the block; the text from `lead` to `low` is not shown, and marks in it move to `low`
  */
 function pieces(block, target, hasPassages, low, high, lead = low) {
   const { chars, start } = block;

@@ -1,4 +1,4 @@
-/** One collection: what it holds, what is added to it, and its documents. */
+/** One collection: its size, a form to add documents, and the list of documents. */
 import { get, patch, pathOf, post, remove } from "../core/api.js";
 import { html, useEffect, useElement, useSignal } from "../core/html.js";
 import { go, link } from "../core/route.js";
@@ -50,7 +50,7 @@ function describe({ name, description, examples }) {
       const lines = /** @type {string[]} */ (
         questions.split("\n").map((/** @type {string} */ line) => line.trim())
       );
-      // What is known of a question beside its words stays.
+      // Keep the other fields of a known question.
       const examples = lines.filter(Boolean).map((question) => known.get(question) ?? { question });
       await patch(pathOf(name), { description, examples });
       await readCollections();
@@ -87,7 +87,7 @@ function addPage(name) {
   });
 }
 
-/** Files, a folder or a web page for a collection. @param {{ name: string, isEmpty: boolean }} props */
+/** Show buttons that add files, a folder or a web page to a collection. @param {{ name: string, isEmpty: boolean }} props */
 function Add({ name, isEmpty }) {
   const [files, folder] = [useElement(), useElement()];
   const take = (/** @type {any} */ { target }) => {
@@ -108,7 +108,7 @@ function Add({ name, isEmpty }) {
   </div>`;
 }
 
-/** Which files are read. @param {{ name: string }} props of the collection */
+/** Show which kinds of files can be read. @param {{ name: string }} props of the collection */
 function Kinds({ name }) {
   const uploadable = useLoaded(() => get(`${pathOf(name)}/documents/uploadable`));
   return html`<details class="small soft"><summary>${t("library_kinds")}</summary>

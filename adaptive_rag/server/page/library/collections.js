@@ -1,4 +1,4 @@
-/** All collections as cards, and the making of a new one. */
+/** All collections as cards, and a form for a new one. */
 import { html } from "../core/html.js";
 import { go, link } from "../core/route.js";
 import { formatBytes, t } from "../core/texts.js";
@@ -25,7 +25,7 @@ export function Collections({ all }) {
   </div>`;
 }
 
-/** @param {{ collection: Collection }} props how much a collection holds, and what you are in it */
+/** Show the size of a collection, and the user's role in it. @param {{ collection: Collection }} props */
 export function Size({ collection: { documents, chunks, bytes, role } }) {
   const sizes = documents > 0 && [t("library_passages", { n: chunks }), formatBytes(bytes)];
   return html`<p class="small soft grow">

@@ -1,4 +1,4 @@
-/** The documents of a collection: a long list that is searched, filtered, and thinned out. */
+/** The documents of a collection: a long list to search, to filter, and to remove documents from. */
 import { askOnly } from "../ask/only.js";
 import { getAll, getPart, pathOf, request } from "../core/api.js";
 import { html, signal, useEffect, useRef, useSignal, useState } from "../core/html.js";
@@ -14,7 +14,7 @@ const MOST_DELETED = 1000;
 const STATES = /** @type {const} */ (["all", "indexed", "waiting", "failed"]);
 const ICONS = { indexed: "✓", waiting: "…", failed: "!" };
 
-/** The documents that are removed, or will be when their notice ends. @type {{ value: Set<string> }} */
+/** The documents that are removed, or will be when their notice times out. @type {{ value: Set<string> }} */
 const gone = signal(new Set());
 
 /** @param {{ collection: Collection }} props */
@@ -28,7 +28,7 @@ export function Documents({ collection: { name, role } }) {
   const removed = useSignal(gone);
   const pathIn = (/** @type {string} */ of) =>
     `${pathOf(name)}/documents?${new URLSearchParams({ search, ...(of !== "all" && { state: of }) })}`;
-  /** Keep it in the address: whoever comes back finds it again. @param {Record<string, string | undefined>} part */
+  /** Store it in the URL, so that a user who returns finds it again. @param {Record<string, string | undefined>} part */
   const show = (part) => rename(place.value.path, { ...place.value.query, ...part });
   const counted = useLoaded(
     () => Promise.all(STATES.map(async (each) => (await getPart(pathIn(each), 1)).total)),
@@ -43,7 +43,7 @@ export function Documents({ collection: { name, role } }) {
     const others = chosen.filter((each) => !span.some(({ id }) => id === each.id));
     setChosen(chosen.some(({ id }) => id === row.id) ? others : [...others, ...span]);
   };
-  /** Select what is listed, beyond what was read. */
+  /** Select all listed documents, including those not loaded yet. */
   const chooseAll = async () => {
     const all = await getAll(pathIn(state));
     setChosen(all.filter((each) => !removed.has(each.id)));
@@ -95,7 +95,7 @@ export function Documents({ collection: { name, role } }) {
   </section>`;
 }
 
-/** Go and ask these documents alone. @param {string} name of the collection @param {DocumentRow[]} rows */
+/** Go to the Ask screen and search only these documents. @param {string} name of the collection @param {DocumentRow[]} rows */
 function askThese(name, rows) {
   if (
     askOnly(

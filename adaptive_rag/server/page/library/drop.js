@@ -1,4 +1,4 @@
-/** Files and folders that are dropped anywhere on the page, or pasted in the library: they go to the collection at hand. */
+/** Add files and folders that are dropped on the page, or pasted in the library, to the current collection. */
 import { html, useLayoutEffect, useSignal, useState } from "../core/html.js";
 import { go, place } from "../core/route.js";
 import { collection } from "../core/session.js";
@@ -13,7 +13,7 @@ export function Drop() {
   const chosen = useSignal(collection);
   const isHere = screen === "ask" || (screen === "library" && name === chosen?.name);
   const target = isHere && chosen?.role !== "reader" && chosen?.name;
-  // With the screen that is drawn: what is dropped on it goes where it says.
+  // Renew the listeners on each render, so that they use the collection that is shown.
   useLayoutEffect(() => {
     const stop = new AbortController();
     for (const kind of ["dragover", "dragleave", "drop", "paste"]) window.addEventListener(kind, take, stop);
@@ -24,7 +24,7 @@ export function Drop() {
     const data = event.dataTransfer ?? event.clipboardData;
     const isPaste = event.type === "paste";
     if (!data?.types.includes("Files") || (isPaste && screen !== "library")) return;
-    // A browser would leave the page for the file.
+    // Otherwise the browser would leave the page and open the file.
     if (event.type !== "dragleave") event.preventDefault();
     setOver(event.type === "dragover" || (event.type === "dragleave" && event.relatedTarget !== null));
     if (event.type !== "drop" && !isPaste) return;
@@ -47,12 +47,12 @@ export function Drop() {
 }
 
 /**
- * Return what was dropped or pasted: its files, and those of its folders.
+ * Return the dropped or pasted files, and those in folders.
  * @param {DataTransfer} data
  * @returns {Promise<{ file: File, name: string }[]>}
  */
 async function readDropped(data) {
-  // Asked for at once: after the first wait the browser has taken them back.
+  // Read all items before the first `await`: afterwards the browser has cleared the list.
   const found = [...data.items].map((item) => {
     const [entry, file] = [item.webkitGetAsEntry(), item.getAsFile()];
     return entry ? filesOf(entry) : file ? [{ file, name: file.name }] : [];
@@ -60,7 +60,7 @@ async function readDropped(data) {
   return (await Promise.all(found)).flat();
 }
 
-/** @param {any} entry of the file system @returns {Promise<{ file: File, name: string }[]>} */
+/** @param {any} entry a file system entry @returns {Promise<{ file: File, name: string }[]>} */
 async function filesOf(entry) {
   if (entry.isFile) {
     const file = await new Promise((done, fail) => entry.file(done, fail));

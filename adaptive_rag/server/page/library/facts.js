@@ -1,4 +1,4 @@
-/** A document of the library: what is known of it, and its text with outline and passages. */
+/** A document in the library: its details, and its text with outline and passages. */
 import { ask, beginConversation } from "../ask/conversation.js";
 import { askOnly } from "../ask/only.js";
 import { API, get, pathOf, post } from "../core/api.js";
@@ -32,7 +32,7 @@ export function Facts({ collection: { name, role }, id }) {
   if (!row) return html`<${Page} title="…" back=${name}><${Loading} of=${loaded} /><//>`;
   const { sources = [] } = row;
   const source = chosen || sources[0];
-  // What is open of an answer may be of another document.
+  // The document that an answer has opened may be another one.
   const isOpen = shown?.collection === name && sources.includes(shown.source);
   const facts = [t(`library_${row.state}`), ...factsOf(row)];
   const asPdf = () => openDocument(name, { source, start: 0, end: 0, quote: "", page: null });
@@ -54,7 +54,7 @@ export function Facts({ collection: { name, role }, id }) {
   <//>${isOpen && html`<${DocumentPane} />`}</div>`;
 }
 
-/** Begin a conversation with what a document holds. @param {string} collection @param {string} document */
+/** Start a conversation that asks for a summary of a document. @param {string} collection @param {string} document */
 function sumUp(collection, document) {
   beginConversation();
   askOnly(collection, [document]);
@@ -69,10 +69,10 @@ export const factsOf = ({ chunks, bytes, added }) => [
   formatDate(added),
 ];
 
-/** @param {DocumentRow} row @returns {string} what the server says of it, in English */
+/** @param {DocumentRow} row @returns {string} the server's message about it, in English */
 export const saidOf = ({ problem, notes }) => problem ?? notes.join(" · ");
 
-/** @param {{ name: string, id: string }} props of its collection and its own */
+/** Show a button to re-index a document. @param {{ name: string, id: string }} props `name` of its collection */
 export function ReadAgain({ name, id }) {
   const act = () => post(`${pathOf(name)}/documents/${id}/reindex`).then(() => watch(name), tell);
   return html`<button onClick=${act}>${t("library_read_again")}</button>`;

@@ -1,4 +1,4 @@
-/** Who may do what in a collection. */
+/** The members of a collection and their roles. */
 import { Problem, pathOf, put, remove } from "../core/api.js";
 import { html, useVersion } from "../core/html.js";
 import { t } from "../core/texts.js";

@@ -1,4 +1,4 @@
-/** The making of a collection: in the library, or for files that are dropped where there is none for them. */
+/** The form for a new collection: in the library, or for dropped files when there is no collection for them. */
 import { post } from "../core/api.js";
 import { html } from "../core/html.js";
 import { me, readCollections } from "../core/session.js";
@@ -7,7 +7,7 @@ import { Field } from "../shell/form.js";
 
 export const mayMake = () => me.value?.is_admin === true && me.value.role === "admin";
 
-/** Return the form that makes a collection. @param {(name: string) => void} then @param {string} [proposed] its name */
+/** Return the form for a new collection. @param {(name: string) => void} then @param {string} [proposed] a name */
 export const newCollection = (then, proposed) => ({
   title: t("library_new"),
   action: t("library_make"),

@@ -1,4 +1,4 @@
-/** The library: all collections, one of them, its members, or one of its documents, as the address says. */
+/** The library: all collections, one of them, its members, or one of its documents, depending on the URL. */
 import { html, useEffect, useElement, useSignal } from "../core/html.js";
 import { link, place } from "../core/route.js";
 import { collections } from "../core/session.js";
@@ -22,8 +22,8 @@ export function LibraryScreen() {
 }
 
 /**
- * A screen of the library: the way back, its title, which takes the focus, and what it shows.
- * @param {{ title: string, back?: string, children: any }} props `back` names the collection it belongs to
+ * Show a screen of the library: breadcrumbs, the title, which gets the focus, and the content.
+ * @param {{ title: string, back?: string, children: any }} props `back` is the collection that it belongs to
  */
 export function Page({ title, back, children }) {
   const head = useElement();

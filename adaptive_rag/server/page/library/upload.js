@@ -1,27 +1,30 @@
-/** Files on their way to the server, and the jobs that index them. They go on while other screens are shown. */
+/** Upload files, and follow the jobs that index them. Both continue while other screens are shown. */
 import { events, get, isOnline, Problem, pathOf, post, request, until } from "../core/api.js";
 import { signal } from "../core/html.js";
 import { readCollections } from "../core/session.js";
 import { t, translated } from "../core/texts.js";
 import { said, tell } from "../shell/notices.js";
 
-// Small enough that the progress moves; the server takes more at once.
+// Small batches, so that the progress bar moves. The server accepts larger ones.
 const BATCH_FILES = 20;
 const BATCH_BYTES = 10_000_000;
 const ATTEMPTS = 6;
 
-/** @typedef {{ file: File, name: string }} Named a file with its folders, as in "reports/2024.pdf" */
+/** @typedef {{ file: File, name: string }} Named a file with its path, as in "reports/2024.pdf" */
 /** @typedef {{ bytes: number, sent: number, files: number, uploaded: number, job: any, left: number, problems: Said[] }} Work */
 
-/** What is done for each collection: bytes and files to send and sent, the job under way, and how many wait. @type {{ value: Record<string, Work> }} */
+/**
+ * The work on each collection: bytes and files to send and sent, the current job, and the number of waiting jobs.
+ * @type {{ value: Record<string, Work> }}
+ */
 export const work = signal({});
-/** Counts the changes of documents; lists read themselves again. */
+/** A count of changes to documents. Lists are read again when it changes. */
 export const changes = signal(0);
 
 const NOTHING = { bytes: 0, sent: 0, files: 0, uploaded: 0, job: null, left: 0, problems: [] };
-/** @type {Map<string, { files: Named[], abort: AbortController }>} the files that wait */
+/** @type {Map<string, { files: Named[], abort: AbortController }>} the files to send, by collection */
 const uploads = new Map();
-/** @type {Map<string, boolean>} whether to look for jobs once more, of the collections that are watched */
+/** @type {Map<string, boolean>} the watched collections, and whether to look for jobs again */
 const watched = new Map();
 
 window.addEventListener("beforeunload", (event) => {
@@ -40,19 +43,19 @@ function complain(collection, told) {
 }
 
 /**
- * Send files, and follow their indexing. What cannot be sent is named, and the others go on.
+ * Upload files, and follow their indexing. Files that cannot be sent are reported; the others continue.
  * @param {string} collection
  * @param {Named[]} files
  */
 export async function addFiles(collection, files) {
   /** @type {{ suffixes: string[], megabytes: number }} */
   const { suffixes, megabytes } = await get(`${pathOf(collection)}/documents/uploadable`);
-  // Beside a document that is open, Office keeps such as "~$report.docx".
+  // Office creates files such as "~$report.docx" beside an open document.
   const meant = files.filter(({ name }) => !/(^|\/)~\$[^/]*$/.test(name));
   const skipped = files.length - meant.length;
   if (skipped) tell(t("library_skipped", { n: skipped }));
   const good = meant.filter(({ file, name }) => {
-    // Files such as .DS_Store are the system's own: nobody meant to add them.
+    // Files such as .DS_Store belong to the system. The user did not mean to add them.
     if (name.split("/").some((part) => part.startsWith("."))) return false;
     const isRead = suffixes.some((suffix) => name.toLowerCase().endsWith(suffix));
     if (isRead && file.size <= megabytes * 1e6) return true;
@@ -93,13 +96,13 @@ export async function addFiles(collection, files) {
   }
 }
 
-/** Let lists and sizes be read again. */
+/** Read lists and sizes again. */
 function announce() {
   changes.value += 1;
   return readCollections();
 }
 
-/** @param {Named[]} files loses the batch */
+/** Remove the next batch from `files` and return it. @param {Named[]} files */
 function takeBatch(files) {
   let bytes = 0;
   const over = files.findIndex(({ file }, at) => {
@@ -110,7 +113,7 @@ function takeBatch(files) {
 }
 
 /**
- * Send a batch. The server refuses it whole for one bad file: each is then sent alone, and the bad ones are named.
+ * Send a batch. If one file is bad, the server rejects the whole batch. Then send each file alone, and report bad ones.
  * @param {string} collection @param {Named[]} batch @param {AbortSignal} abort @returns {Promise<void>}
  */
 async function send(collection, batch, abort) {
@@ -137,7 +140,7 @@ async function send(collection, batch, abort) {
 /** @param {Named[]} files */
 const sizeOf = (files) => files.reduce((sum, { file }) => sum + file.size, 0);
 
-/** Follow the jobs of a collection, one after the other, until none is left. @param {string} collection */
+/** Follow the jobs of a collection, one after another, until none is left. @param {string} collection */
 export async function watch(collection) {
   const isWatched = watched.has(collection);
   watched.set(collection, true);
@@ -155,7 +158,7 @@ export async function watch(collection) {
       }
     }
   } catch (error) {
-    // A collection that was deleted has no jobs any more.
+    // A deleted collection has no jobs.
     if (!(error instanceof Problem && error.status === 404)) tell(error);
   } finally {
     watched.delete(collection);
@@ -180,7 +183,7 @@ const problemsOf = ({ problems = [], error }) =>
     .filter(Boolean)
     .map((text) => translated(text));
 
-/** @param {string} collection @returns {Promise<any[]>} the job under way, then those that wait, the oldest first */
+/** @param {string} collection @returns {Promise<any[]>} the running job, then the queued ones, oldest first */
 async function openJobs(collection) {
   const pages = ["running", "queued"].map((state) =>
     get(`${pathOf(collection)}/jobs?state=${state}&limit=500`),
@@ -188,7 +191,7 @@ async function openJobs(collection) {
   return (await Promise.all(pages)).flatMap((page) => page.items.reverse());
 }
 
-/** Stop what is sent and indexed. What is indexed already stays. @param {string} collection */
+/** Stop the upload and the indexing. What is already indexed stays. @param {string} collection */
 export async function cancel(collection) {
   uploads.get(collection)?.abort.abort();
   for (const { id, kind } of await openJobs(collection))

@@ -1,4 +1,4 @@
-/** My account: who I am here, my password, and what the program knows of me. */
+/** The user's account: name and roles, password, and profile. */
 import { get, put, remove } from "../core/api.js";
 import { html, useSignal } from "../core/html.js";
 import { collections, me, signOut, waysIn } from "../core/session.js";

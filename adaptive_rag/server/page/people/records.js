@@ -1,4 +1,4 @@
-/** What was done on this server, and what people thought of answers, the newest first. */
+/** The log of the server, and feedback on answers, newest first. */
 import { API, pathOf } from "../core/api.js";
 import { html, useSignal, useState } from "../core/html.js";
 import { collections, me } from "../core/session.js";

@@ -1,4 +1,4 @@
-/** What chooses the strategy, for admins of the server: whether votes have taught it, and what that brought. */
+/** The router, for admins of the server: whether it has learned from votes, and how much that has helped. */
 import { get, post, remove } from "../core/api.js";
 import { html, useState } from "../core/html.js";
 import { formatDate, formatPercent, t } from "../core/texts.js";

@@ -1,4 +1,4 @@
-/** People: my account and tokens; for admins users, what was done, and what people think of answers. */
+/** The People screen: account and tokens; for admins also users, the log, and feedback. */
 import { html, useSignal } from "../core/html.js";
 import { link, place } from "../core/route.js";
 import { collections, me, waysIn } from "../core/session.js";

@@ -1,4 +1,4 @@
-/** A password or a token that was made, and is shown once. */
+/** A new password or token, which is shown once. */
 import { html, useElement, useLayoutEffect } from "../core/html.js";
 import { t } from "../core/texts.js";
 import { tell } from "../shell/notices.js";
@@ -9,7 +9,7 @@ export function Secret({ label, secret }) {
   useLayoutEffect(() => field.current?.select(), [secret]);
   const copy = async () => {
     field.current?.select();
-    // Without https a browser lets nobody write there; the text is selected, for the keyboard.
+    // Without https, the browser denies access to the clipboard. Select the text, to copy it with the keyboard.
     await navigator.clipboard?.writeText(secret);
     tell(t(navigator.clipboard ? "copied" : "copy_selected"));
   };

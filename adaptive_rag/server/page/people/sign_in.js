@@ -1,4 +1,4 @@
-/** The way in: a name and a password, or the provider that knows you. */
+/** Sign in with a name and a password, or through an identity provider. */
 import { Problem } from "../core/api.js";
 import { html, useEffect, useElement, useSignal } from "../core/html.js";
 import { keepPlace, signIn, waysIn } from "../core/session.js";

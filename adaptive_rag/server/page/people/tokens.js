@@ -1,4 +1,4 @@
-/** My tokens: what programs show instead of my password. */
+/** The user's tokens, which programs send instead of the password. */
 import { post, remove } from "../core/api.js";
 import { html, useState, useVersion } from "../core/html.js";
 import { formatDate, t } from "../core/texts.js";
@@ -28,7 +28,7 @@ export function Tokens() {
 }
 
 /**
- * The tokens at a path, each with what revokes it.
+ * Show the tokens at a path, each with a button to revoke it.
  * @param {{ path: string, version?: number, label: string, empty: string }} given
  */
 export function TokenList({ path, version = 0, label, empty }) {

@@ -1,4 +1,4 @@
-/** Who may sign in, for admins of the server. */
+/** The users of the server, for its admins. */
 import { patch, post, remove } from "../core/api.js";
 import { html, useSignal, useState, useVersion } from "../core/html.js";
 import { me } from "../core/session.js";
@@ -9,7 +9,7 @@ import { tell } from "../shell/notices.js";
 import { Secret } from "./secret.js";
 import { TokenList } from "./tokens.js";
 
-// Without those that are taken for one another; 20 of 32 are 100 random bits.
+// Without characters that look alike. 20 characters out of 32 are 100 random bits.
 const LETTERS = "abcdefghijkmnpqrstuvwxyz23456789";
 const makePassword = () =>
   Array.from(crypto.getRandomValues(new Uint8Array(20)), (byte) => LETTERS[byte % 32]).join("");

@@ -1,4 +1,4 @@
-/** Forms, in the page or in a window above it: fields by their names, a button, and what went wrong. */
+/** Forms in the page or in a dialog: named fields, a button, and an error message. */
 import { html, onValue, signal, useElement, useLayoutEffect, useSignal, useState } from "../core/html.js";
 import { t } from "../core/texts.js";
 import { said, Trouble } from "./notices.js";
@@ -8,12 +8,12 @@ import { said, Trouble } from "./notices.js";
 /** @type {{ value: Asked | null }} */
 const asked = signal(null);
 
-/** Ask in a window for what something needs, or whether it is meant. @param {Asked} what */
+/** Open a dialog that asks for input or for confirmation. @param {Asked} what */
 export function openForm(what) {
   asked.value = what;
 }
 
-/** The window that asks; Shell draws it. */
+/** Show the dialog that `openForm` has opened. */
 export function OpenForm() {
   const what = useSignal(asked);
   if (!what) return null;
@@ -31,9 +31,9 @@ export function OpenForm() {
 }
 
 /**
- * A form that is emptied when what it asks for is done.
+ * Show a form. It is cleared after `act` has succeeded.
  * @param {{ action: string, act: (given: Given) => unknown, say?: typeof said, close?: () => void, isDanger?: boolean, isCard?: boolean, children?: any }} props
- *   `say` puts an error into words
+ *   `say` turns an error into a message
  */
 export function Form({ action, act, say = said, close, isDanger, isCard, children }) {
   const [problem, setProblem] = useState(/** @type {Said | null} */ (null));
@@ -59,7 +59,7 @@ export function Form({ action, act, say = said, close, isDanger, isCard, childre
 }
 
 /**
- * A field with its label: a choice where it has options, several lines where it has rows.
+ * Show a field with its label: a select if it has options, a text area if it has rows.
  * @param {{ label: string, options?: [value: string, words: string][], rows?: number } & Record<string, any>} props
  */
 export function Field({ label, options, ...rest }) {
@@ -68,7 +68,7 @@ export function Field({ label, options, ...rest }) {
 }
 
 /**
- * A choice of one among several.
+ * Show a select.
  * @param {{ options: [value: string, words: string][], onChoose?: (value: string) => unknown } & Record<string, any>} props
  */
 export const Choice = ({
@@ -80,7 +80,7 @@ export const Choice = ({
 </select>`;
 
 /**
- * A window above the page; closed, it gives the focus back.
+ * Show a modal dialog. Closing it returns the focus.
  * @param {{ title: string, close?: () => void, children: any }} props without `close`, Escape does nothing
  */
 export function Dialog({ title, close, children }) {

@@ -1,4 +1,4 @@
-/** Long lists of what the server gives in parts: those near the window are read and drawn. */
+/** Long lists that the server returns in pages. Only the parts near the window are read and rendered. */
 import { getPart } from "../core/api.js";
 import { html, useEffect, useMemo, useRef } from "../core/html.js";
 import { VirtualList } from "../core/list.js";
@@ -6,16 +6,16 @@ import { Loading, readOnce, useLoaded } from "./loaded.js";
 
 const PART = 50;
 const MS_OF_TYPING = 250;
-// Pixels of a row that was never drawn.
+// The estimated height, in pixels, of a row that has not been rendered.
 const HEIGHT = 68;
 
-/** How high the parts of each list were, for who goes back to it. @type {Map<string, Map<number, number>>} */
+/** The measured heights of each list's parts, for a user who returns to it. @type {Map<string, Map<number, number>>} */
 const heights = new Map();
 
 /**
- * Show a list below /api/v1; it is read again when its path or version changes, and stays until that is there.
+ * Show a list at a path below /api/v1. It is read again when `path` or `version` changes; the old rows stay until then.
  * @param {{ path: string, version?: unknown, label: string, empty: string, row: (item: any, index: number, rows: any[]) => any }} props
- *   `row` draws an item, or nothing; `rows` are those that were read, each at its index
+ *   `row` renders an item, or nothing; `rows` has the items read so far, each at its index
  */
 export function PagedList({ path, version, label, empty, row }) {
   const rows = useMemo(() => /** @type {any[]} */ ([]), [path]);
@@ -41,7 +41,7 @@ export function PagedList({ path, version, label, empty, row }) {
   `;
 }
 
-/** Return what reads the parts of a list, and puts their rows into `rows`. @param {string} path @param {any[]} rows */
+/** Return a function that reads a part of a list into `rows`. @param {string} path @param {any[]} rows */
 const partsOf = (path, rows) =>
   readOnce(async (part) => {
     const offset = part * PART;
@@ -66,14 +66,17 @@ function Part({ part, total, height, read, draw }) {
 }
 
 /**
- * A row of a list: what it is called above what is known of it, between what comes before and what can be done.
+ * Show a row of a list: `before`, then the title above the details, then the actions.
  * @param {{ title: any, soft: any, before?: any, children?: any }} props
  */
 export const Row = ({ title, soft, before, children }) => html`<div class="row line">
   ${before}<div class="grow">${title}<span class="soft small">${soft}</span></div><div class="row">${children}</div>
 </div>`;
 
-/** A field that searches a list, once nothing was typed for a moment. @param {{ label: string, value?: string, set: (search: string) => void }} props */
+/**
+ * Show a search field. It calls `set` after a short pause in typing.
+ * @param {{ label: string, value?: string, set: (search: string) => void }} props
+ */
 export function Search({ label, value, set }) {
   const timer = useRef(0);
   useEffect(() => () => clearTimeout(timer.current), []);

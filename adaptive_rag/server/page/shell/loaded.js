@@ -1,4 +1,4 @@
-/** What a part of the screen reads from the server: it is loading, it is there, or why it is not. */
+/** Data that a part of the screen reads from the server: loading, loaded, or failed. */
 import { isOnline, lost, Problem } from "../core/api.js";
 import { html, useEffect, useSignal, useState } from "../core/html.js";
 import { t } from "../core/texts.js";
@@ -7,9 +7,9 @@ import { said, Trouble } from "./notices.js";
 /** @template T @typedef {{ value: T | null, problem: Said | null, again: () => void, set: (value: T) => void }} Loaded */
 
 /**
- * Read something, and read it again when what it depends on changes or the server is back. What was read stays meanwhile.
+ * Read data, and read it again when a dependency changes or the server is back. The old data stays meanwhile.
  * @template T
- * @param {() => Promise<T>} read @param {unknown[]} [on] what it depends on
+ * @param {() => Promise<T>} read @param {unknown[]} [on] the dependencies
  * @returns {Loaded<T>}
  */
 export function useLoaded(read, on = []) {
@@ -23,7 +23,7 @@ export function useLoaded(read, on = []) {
     setProblem(null);
     read().then(
       (found) => isWanted && setValue(() => found),
-      // That the server is not reached stands above the page.
+      // If the server was not reached, the banner above the page says so.
       (error) => isWanted && !(error instanceof Problem && !error.status) && setProblem(said(error)),
     );
     return () => {
@@ -33,7 +33,7 @@ export function useLoaded(read, on = []) {
   return { value, problem, again: () => setTries(tries + 1), set: (found) => setValue(() => found) };
 }
 
-/** What stands in place of what is not there. @param {{ of: Loaded<any> }} props */
+/** Show that data is loading, or why it could not be loaded. @param {{ of: Loaded<any> }} props */
 export function Loading({ of: { value, problem, again } }) {
   if (problem)
     return html`<div class="row"><${Trouble} of=${problem} /><button onClick=${again}>${t("try_again")}</button></div>`;
@@ -41,8 +41,8 @@ export function Loading({ of: { value, problem, again } }) {
 }
 
 /**
- * Return a component that comes with its styles when it is first drawn, or asked for by its `load`.
- * @param {() => Promise<any>} find the component @param {...string} styles files
+ * Return a component that is loaded with its styles on first render, or by its `load`.
+ * @param {() => Promise<any>} find loads the component @param {...string} styles CSS files
  */
 export function lazily(find, ...styles) {
   /** @type {any} */
@@ -58,7 +58,7 @@ export function lazily(find, ...styles) {
     const loaded = useLoaded(() => read(0));
     return component ? html`<${component} ...${props} />` : html`<${Loading} of=${loaded} />`;
   };
-  // Who draws it tells of what goes wrong.
+  // Ignore errors here: rendering the component reports them.
   return Object.assign(Lazy, { load: () => void read(0).catch(() => {}) });
 }
 
@@ -72,7 +72,7 @@ const addStyles = (file) =>
   });
 
 /**
- * Return what reads the parts of something, each once; one that failed is read again.
+ * Return a function that reads each part once. A part that failed is read again.
  * @template T
  * @param {(at: number) => Promise<T>} read
  */

@@ -1,4 +1,4 @@
-/** Short notices at the edge of the page: what went wrong, and what can be undone. */
+/** Short notices at the edge of the page: errors, and actions that can be undone. */
 import { Problem } from "../core/api.js";
 import { classes, html, signal, useEffect, useSignal, useState } from "../core/html.js";
 import { t, translated } from "../core/texts.js";
@@ -6,13 +6,13 @@ import { en } from "../texts/en.js";
 
 const MS_SHOWN = 8000;
 
-/** @typedef {Said & { key: number, end: () => unknown, isBad?: boolean, undo?: () => void }} Shown `end` is what its time brings */
+/** @typedef {Said & { key: number, end: () => unknown, isBad?: boolean, undo?: () => void }} Shown `end` runs when the notice times out or is closed */
 
 /** @type {{ value: Shown[] }} */
 const shown = signal([]);
 let last = 0;
 
-/** @param {unknown} error @returns {Said} what to show of an error; the server's own words are English */
+/** @param {unknown} error @returns {Said} the message to show for an error, translated if the page knows its sentences */
 export function said(error) {
   if (!(error instanceof Problem))
     return { text: t("broken", { what: error instanceof Error ? error.message : `${error}` }) };
@@ -26,29 +26,29 @@ export function said(error) {
 /** @param {unknown} error */
 export const wordsOf = (error) => said(error).text;
 
-/** Words of the server, in the reader's language where the page knows them. @param {{ of: string, class?: string }} props */
+/** Show a message of the server, translated if the page knows its sentences. @param {{ of: string, class?: string }} props */
 export function Said({ of, ...rest }) {
   const { text, lang } = translated(of);
   return html`<span ...${rest} lang=${lang}>${text}</span>`;
 }
 
-/** What went wrong, in its place. @param {{ of: Said | null }} props */
+/** Show an error where it occurred. @param {{ of: Said | null }} props */
 export const Trouble = ({ of }) => of && html`<p class="bad" role="alert" lang=${of.lang}>${of.text}</p>`;
 
-/** Show a text, or what an error says; that the server is not reached stands above the page. @param {unknown} told */
+/** Show a text or an error. If the server was not reached, the banner above the page says so. @param {unknown} told */
 export function tell(told) {
   if (told instanceof Problem && told.status === 0) return;
   show(told instanceof Error ? { ...said(told), isBad: true } : { text: String(told) });
 }
 
 /**
- * Let rows of a list vanish, say so, and delete them after a few seconds, unless that is undone before.
- * Who leaves the page has not undone it.
- * @param {{ value: Set<string> }} gone the rows that are not shown @param {string[]} ids
+ * Hide rows of a list, show a notice, and delete them after a few seconds unless the user undoes it.
+ * Leaving the page deletes them at once.
+ * @param {{ value: Set<string> }} gone the hidden rows @param {string[]} ids
  * @param {string} text @param {() => Promise<unknown>} act deletes them
  */
 export function removeWithUndo(gone, ids, text, act) {
-  document.getElementById("main")?.focus({ preventScroll: true }); // what had the focus vanishes
+  document.getElementById("main")?.focus({ preventScroll: true }); // the focused element disappears
   gone.value = gone.value.union(new Set(ids));
   const undo = () => {
     gone.value = gone.value.difference(new Set(ids));
@@ -69,11 +69,11 @@ export function removeWithUndo(gone, ids, text, act) {
   });
 }
 
-/** Do now what could still be undone. */
+/** Carry out now the deletions that could still be undone. */
 export const finishAll = () => Promise.all(shown.value.map(({ undo, end }) => undo && end()));
 window.addEventListener("pagehide", finishAll);
 
-/** @param {Partial<Shown> & Said} notice @returns {() => void} what takes it away */
+/** Show a notice. @param {Partial<Shown> & Said} notice @returns {() => void} removes the notice */
 function show(notice) {
   const key = ++last;
   const drop = () => {
@@ -94,7 +94,7 @@ export function Notices() {
   </div>`;
 }
 
-/** A notice that ends after a while, but not while somebody is at it; an error stays. @param {Shown} props */
+/** Show a notice. It times out, but not while it is hovered or focused. An error stays. @param {Shown} props */
 function Notice({ text, lang, isBad, undo, end }) {
   const [isHeld, setHeld] = useState(false);
   useEffect(() => {

@@ -1,4 +1,4 @@
-/** The frame: where you are, where you can go, and the screen between. */
+/** The frame: the header with the navigation, and the current screen. */
 
 import { thread } from "../ask/conversation.js";
 import { AskScreen } from "../ask/screen.js";
@@ -14,7 +14,7 @@ import { Dialog, OpenForm } from "./form.js";
 import { Loading, lazily, useLoaded } from "./loaded.js";
 import { Notices, said, tell } from "./notices.js";
 
-/** The screens by the first part of the address, in the order of the navigation. */
+/** The screens by the first part of the path, in the order of the navigation. */
 const SCREENS = /** @type {const} */ ({
   ask: AskScreen,
   threads: lazily(async () => (await import("../threads/screen.js")).ThreadsScreen),
@@ -39,7 +39,7 @@ export function Shell() {
     document.title = `${t(`nav_${name}`)} · Adaptive RAG`;
   });
   useEffect(() => {
-    // The other screens come once the first is there, so that they are there when the server is not.
+    // Load the other screens after the first one, so that they open even if the server is down.
     setTimeout(() => {
       for (const each of [SCREENS.threads, SCREENS.library, SCREENS.people]) each.load();
     }, MS_OF_FIRST_SCREEN);
@@ -60,7 +60,7 @@ export function Shell() {
   `;
 }
 
-/** Go past the navigation: the address names the screen, so that it cannot name an element too. @param {Event} event */
+/** Skip the navigation. The URL's fragment names the screen, so it cannot name an element too. @param {Event} event */
 function skip(event) {
   event.preventDefault();
   document.getElementById("main")?.focus();
@@ -103,7 +103,7 @@ function Offline() {
   return isThere ? null : html`<p class="offline" role="status">${t("offline")}</p>`;
 }
 
-/** A screen, and what is shown when it broke: the page never turns white. */
+/** Show a screen, or an error message if it fails to render, so that the page is never blank. */
 class Boundary extends Component {
   /** @type {{ error?: unknown }} */
   state = {};
@@ -124,7 +124,7 @@ class Boundary extends Component {
   }
 }
 
-/** Before it is known who asks. @param {{ isWaiting: boolean }} props */
+/** Show the page until the user is known. @param {{ isWaiting: boolean }} props */
 function Starting({ isWaiting }) {
   const started = useLoaded(begin);
   return html`<main class="starting stack">

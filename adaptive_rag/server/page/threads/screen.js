@@ -1,4 +1,4 @@
-/** Threads: what was asked before, by day; found, renamed, taken along and deleted. */
+/** The Threads screen: earlier conversations by day, to search, rename, export and delete. */
 import { beginConversation, thread } from "../ask/conversation.js";
 import { API, patch, remove } from "../core/api.js";
 import { html, signal, useSignal, useState, useVersion } from "../core/html.js";
@@ -8,7 +8,7 @@ import { Field, openForm } from "../shell/form.js";
 import { PagedList, Row, Search } from "../shell/list.js";
 import { removeWithUndo } from "../shell/notices.js";
 
-/** The threads that are deleted, or will be when their notice ends. @type {{ value: Set<string> }} */
+/** The threads that are deleted, or will be when their notice times out. @type {{ value: Set<string> }} */
 const gone = signal(new Set());
 
 export function ThreadsScreen() {

@@ -1,4 +1,4 @@
-/** What each step did: its time, its queries, what it decided, and which passages it kept. */
+/** What each step did: its duration, queries and decisions, and the passages that it kept. */
 import { html, useState } from "../core/html.js";
 import { formatDuration, formatPercent, language, named, t } from "../core/texts.js";
 import { openDocument } from "../document/opened.js";
@@ -7,11 +7,11 @@ import { laneStyle, lanesOf } from "./way.js";
 
 const FEW = 5;
 const DIGITS = { minimumFractionDigits: 2, maximumFractionDigits: 2 };
-/** Scores in the order in which a candidate gets them; the last is what it is kept by. */
+/** Scores in the order in which a candidate gets them. It is kept or left out by the last one. */
 const SCORES = ["dense", "sparse", "words", "fused", "relevance", "judged"];
 
 /**
- * Return how long the steps took, in milliseconds: strategies and branches run side by side.
+ * Return the duration of the steps in milliseconds. Strategies and branches run in parallel.
  * @param {StepEvent[]} steps
  */
 export function timeOf(steps) {
@@ -45,7 +45,7 @@ function Step({ turn, step, longest }) {
   const record = /** @type {TraceRecord} */ (step.record);
   const { ms = 0, queries = [], decisions = [], stand_ins = [], candidates = [] } = record;
   const isBare = (/** @type {Decision} */ { why }) => /\d\.\d/.test(why);
-  // "factual at 0.96" stands with the bars above.
+  // The bars above already show "factual at 0.96".
   const figures = decisions.filter((each) => each.what !== "type" && isBare(each));
   const lane = step.strategy && step.strategy !== "hedge" ? step.strategy : null;
   const isFinal = step === turn.steps.filter((each) => each.record?.candidates).at(-1);
@@ -75,7 +75,7 @@ function spent({ calls, tokens = {}, cost }) {
   return calls ? [t("model_calls", { n: calls }), ...counts, ...price].join(" · ") : "";
 }
 
-/** What a step chose, without the figures that only "Details" has. @param {Decision} decision @returns {string} */
+/** Return what a step chose, without the figures that only "Details" shows. @param {Decision} decision @returns {string} */
 function inWords({ what, chosen }) {
   const meaning = what === "fusion" ? Number(String(chosen).split("alpha ")[1]) : Number.NaN;
   if (meaning >= 0)
@@ -101,7 +101,7 @@ function shown(chosen) {
   return typeof chosen === "number" ? chosen.toLocaleString(language.value) : named("chosen", String(chosen));
 }
 
-/** @param {{ turn: Turn, step: StepEvent }} props the last step of a strategy that orders candidates */
+/** @param {{ turn: Turn, step: StepEvent }} props a step that has candidates */
 function Candidates({ turn, step }) {
   const [isWhole, setWhole] = useState(false);
   const { candidates = [], decisions = [] } = /** @type {TraceRecord} */ (step.record);

@@ -1,4 +1,4 @@
-/** The graph of the strategies, and on it the way that a question takes. */
+/** The graph of the strategies, with the path of a question. */
 import { get } from "../core/api.js";
 import { classes, html } from "../core/html.js";
 import { named, t } from "../core/texts.js";
@@ -8,15 +8,15 @@ import { Loading, readOnce, useLoaded } from "../shell/loaded.js";
 
 const readStrategies = readOnce(/** @returns {Promise<Strategies>} */ () => get("/strategies"));
 
-/** Return the strategies that the server has, which are read once for all. */
+/** Return the server's strategies. They are read only once. */
 export const useStrategies = () => useLoaded(() => readStrategies(0));
 
-/** @param {Turn} turn @returns {string[]} the strategies that its question takes, once that is known */
+/** @param {Turn} turn @returns {string[]} the strategies of its question; empty until they are known */
 export function lanesOf({ analysis }) {
   return analysis ? [analysis.type, ...analysis.alternatives] : [];
 }
 
-/** @param {string} lane @param {string} colour of a strategy that the page has no colour for */
+/** @param {string} lane @param {string} colour for a strategy that has none in the page's style */
 export function laneStyle(lane, colour = "var(--accent)") {
   return { "--lane": `var(--${lane}, ${colour})` };
 }
@@ -64,7 +64,7 @@ export function Way({ turn }) {
     </ol>`;
 }
 
-/** @param {Strategies} graph @param {Turn} turn @returns {[string, string | null][]} its steps, with their strategies */
+/** @param {Strategies} graph @param {Turn} turn @returns {[string, string | null][]} the steps of the question, with their strategies */
 function stops({ first, strategies, join, last }, turn) {
   const lanes = strategies.filter((lane) => lanesOf(turn).includes(lane.name));
   const steps = lanes.flatMap((lane) => lane.steps.map((step) => [step, lane.name]));

@@ -1,4 +1,4 @@
-/** Why an answer came out as it did: the way that its question took, step by step. */
+/** Explain an answer: the path of its question, step by step. */
 import { askAgain } from "../ask/conversation.js";
 import { html, useDisclosure, useEffect } from "../core/html.js";
 import { formatDuration, formatPercent, named, t } from "../core/texts.js";
@@ -66,7 +66,7 @@ function Reasons({ turn }) {
   </div>`;
 }
 
-/** @param {Analysis} analysis in which the reason may be "factual at 0.96" */
+/** @param {Analysis} analysis its reason may be "factual at 0.96" */
 function reasonOf({ type, reason, probabilities }) {
   return reason.startsWith(`${type} at `)
     ? `${named("", type)}, ${formatPercent(probabilities[type])}.`
