@@ -229,7 +229,7 @@ def test_documents_chosen_in_the_library_are_asked_alone_and_kept_with_the_conve
         page = somebody.open("#/ask")
         page.get_by_role("link", name="Choose documents").click()
         page.get_by_label("Select guidance_households.md").click()
-        page.get_by_role("button", name="Ask these 1").click()
+        page.get_by_role("button", name="Ask about these 1").click()
         expect(page.get_by_text("Only in guidance_households.md")).to_be_visible()
         turn = ask(page, LEVEL)
         assert "4.83" not in turn.inner_text()

@@ -410,7 +410,7 @@ export const de = {
   library_drop_here: "Dateien oder Ordner hier ablegen",
   library_drop_now: "Zum Hinzufügen loslassen",
   library_kinds: "Welche Dateitypen werden unterstützt?",
-  library_stays: "Ihre Dateien werden nur auf diesem Server gespeichert und gelesen.",
+  library_stays: "Ihre Dateien werden auf diesem Server gespeichert.",
   library_add_files: "Dateien hinzufügen",
   library_add_folder: "Ordner hinzufügen",
   library_add_page: "Webseite hinzufügen",
