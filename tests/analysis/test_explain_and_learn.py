@@ -73,16 +73,18 @@ def _write(path: Path, rows: list[dict[str, object]]) -> Path:
     return path
 
 
-PARTS = ["pump", "valve", "rotor", "gasket", "sensor", "relay", "filter", "nozzle", "piston", "bearing"]
+PARTS = (
+    "pump valve rotor gasket sensor relay filter nozzle piston bearing "
+    "boiler crane lathe mixer oven press roller saw tank winch"
+).split()
 
 
 def house_style() -> list[dict[str, object]]:
     # In this house "Status of the pump?" asks for views.
     rows: list[dict[str, object]] = [
-        {"text": f"Status of the {part} project?", "type": "opinion"} for part in PARTS * 2
+        {"text": f"Status of the {part} project?", "type": "opinion"} for part in PARTS
     ]
-    rows = [{**row, "text": f"{row['text']} ({i})"} for i, row in enumerate(rows)]
-    return rows + [{"text": f"Who invented the {part}?", "type": "factual"} for part in PARTS]
+    return rows + [{"text": f"Who invented the {part}?", "type": "factual"} for part in PARTS[:10]]
 
 
 def test_learning_shifts_the_router_and_forgetting_undoes_it(tmp_path: Path) -> None:

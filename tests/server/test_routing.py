@@ -10,12 +10,13 @@ from adaptive_rag.analysis.router import learned_file
 from adaptive_rag.errors import InputError
 from adaptive_rag.server.backup import back_up, restore
 from adaptive_rag.server.settings import read_server_settings
-from tests.analysis.test_explain_and_learn import PARTS
+from tests.analysis.test_explain_and_learn import PARTS as ALL_PARTS
 from tests.server.conftest import Serve, add_samples, add_user
 
 API = "/api/v1"
 FEEDBACK, ASK = f"{API}/collections/samples/feedback", f"{API}/collections/samples/ask"
 ROUTER = f"{API}/router"
+PARTS = ALL_PARTS[:10]
 QUESTION = {"question": "Status of the turbine project?"}
 
 
