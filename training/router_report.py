@@ -9,21 +9,39 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import random
+import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 from numpy.typing import NDArray
 
-from adaptive_rag.analysis import UNSURE_THRESHOLD, analyse_batch
-from adaptive_rag.state import QUERY_TYPES
+from adaptive_rag.analysis import UNSURE_THRESHOLD, analyse_batch, forget
+from adaptive_rag.analysis.learning import QuestionLine, learn_from
+from adaptive_rag.analysis.router import learned_file
+from adaptive_rag.state import QUERY_TYPES, QueryType
 from training.router import read_questions
 
 Row = dict[str, Any]
 Array = NDArray[Any]
+
+THINGS = "pump valve rotor gasket sensor relay filter nozzle piston bearing turbine".split()
+WHY: tuple[str, QueryType] = ("Why did the pump fail?", "analytical")
+WHEN: tuple[str, QueryType] = ("When was the pump built?", "factual")
+VIEWS: tuple[str, QueryType] = ("What do people think of the pump?", "opinion")
+# By name: a pattern, the type that it is taught as, and two questions of other types.
+PATTERNS: dict[str, tuple[str, QueryType, tuple[tuple[str, QueryType], ...]]] = {
+    "can i ... is factual": ("can i open the {thing}", "factual", (WHY, VIEWS)),
+    "can i ... is contextual": ("can i open the {thing}?", "contextual", (WHY, WHEN)),
+    "status of ... is opinion": ("Status of the {thing} project?", "opinion", (WHEN, WHY)),
+    "how do i ... is factual": ("How do I replace the {thing}?", "factual", (VIEWS, WHY)),
+    "what is ... like is opinion": ("What is the {thing} like?", "opinion", (WHEN, WHY)),
+}
 
 REAL = Path(__file__).parents[1] / "benchmarks" / "real" / "questions.jsonl"
 EVERYDAY = Path(__file__).parents[1] / "tests" / "analysis" / "everyday_questions.jsonl"
@@ -189,6 +207,23 @@ def show_model(rows: Sequence[Row], probabilities: Array, replies: Path) -> None
         )
 
 
+def show_learning(rows: Sequence[Row], before: Array) -> None:
+    """Show what thirteen questions of one pattern change in the routes of other questions."""
+    with tempfile.TemporaryDirectory() as home, mock.patch.dict(os.environ, ADAPTIVE_RAG_HOME=home):
+        for name, (pattern, type_, others) in PATTERNS.items():
+            taught = [QuestionLine(pattern.format(thing=thing), "", [], type_) for thing in THINGS]
+            taught += [QuestionLine(text, "", [], other) for text, other in others]
+            result = learn_from(taught, learned_file(), name)
+            after, truth = predict(rows), label(rows)
+            gained = np.mean(after.argmax(1) == truth) - np.mean(before.argmax(1) == truth)
+            moved = np.sum(after.argmax(1) != before.argmax(1))
+            print(
+                f"    {name:28} own {result.before.accuracy:.2f} -> {result.after.accuracy:.2f}, "
+                f"dev {gained:+.4f}, {moved} moved"
+            )
+            forget()
+
+
 def main() -> None:
     """Print all figures."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -238,6 +273,8 @@ def main() -> None:
         {"role": "agent", "text": "It was designed by the Danish architect Jorn Utzon."},
     ]
     show_conversation(dev, on_dev, history)
+    print("Learning from thirteen questions of one pattern, and dev")
+    show_learning(dev, on_dev)
 
 
 if __name__ == "__main__":
