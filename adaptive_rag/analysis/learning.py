@@ -168,24 +168,18 @@ def learn_from(questions: Sequence[QuestionLine], target: Path, source: str) -> 
     best = min(PENALTIES, key=lambda penalty: _cross_validate(examples, train, beside, penalty))
     for penalty in (each for each in PENALTIES if each >= best):
         dual = examples.fit(learned, penalty)
-        own, built_in = (
-            [
-                _measure(scores, examples.labels[rows])
-                for scores in (examples.scores[rows], examples.predict(rows, learned, dual))
-            ]
-            for rows in (test, unseen)
-        )
-        counted = BuiltInQuality(len(unseen), *(quality.accuracy for quality in built_in))
-        result = LearningResult(len(train), len(test), *own, counted, penalty, None)
+        before, after = examples.compare(test, learned, dual)
+        others_before, others_after = examples.compare(unseen, learned, dual)
+        built_in = BuiltInQuality(len(unseen), others_before.accuracy, others_after.accuracy)
+        result = LearningResult(len(train), len(test), before, after, built_in, penalty, None)
         if not result.harms:
             break
-    before, after = own
     if result.harms or after.accuracy < before.accuracy or after.log_loss >= before.log_loss:
         return result
     facts: dict[str, Any] = {"learned_from": len(train), "kept_aside": len(test), "penalty": penalty}
     for name in ("accuracy", "log_loss"):
         facts[name] = {"before": round(getattr(before, name), 4), "after": round(getattr(after, name), 4)}
-    facts["built_in"] = asdict(counted)
+    facts["built_in"] = asdict(built_in)
     return replace(result, file=_save(examples.weigh(learned, dual), facts, target))
 
 
@@ -227,6 +221,11 @@ class _Examples:
     def predict(self, rows: Rows, train: Rows, dual: Array) -> Array:
         """Return the scores of the questions in `rows` with the weights learned from those in `train`."""
         return self.scores[rows] + self.kernel[np.ix_(rows, train)] @ dual
+
+    def compare(self, rows: Rows, train: Rows, dual: Array) -> tuple[RouterQuality, RouterQuality]:
+        """Measure the routes of the questions in `rows` as shipped, and with what those in `train` taught."""
+        labels = self.labels[rows]
+        return _measure(self.scores[rows], labels), _measure(self.predict(rows, train, dual), labels)
 
     def weigh(self, rows: Rows, dual: Array) -> router.LearnedWeights:
         """Convert the weights of the examples (n, 4) into weights of the features."""
