@@ -10,6 +10,7 @@ import httpx
 import pytest
 from playwright.sync_api import Page, Route, expect
 
+from adaptive_rag.where import read_where
 from tests.page.conftest import Visit
 from tests.page.test_ask import FOOTBALL, LEVEL, VIEWS, ask
 
@@ -241,3 +242,17 @@ def test_documents_chosen_in_the_library_are_asked_alone_and_kept_with_the_conve
         expect(ask(page, LEVEL)).to_contain_text("4.83 metres")
         page.get_by_role("button", name="New conversation").click()
         expect(page.get_by_text("Only in")).to_have_count(0)
+
+
+def test_the_condition_on_chosen_documents_can_be_read(demo: str, visit: Visit) -> None:
+    names = ["a b.md", 'the "best" of.md', "letters.zip", "https://example.org/", 'x" or kind = "pdf']
+    with visit(demo) as somebody:
+        page = somebody.open("#/ask")
+        read = "async (names) => (await import('/page/ask/only.js')).whereOf(names)"
+        condition = page.evaluate(read, names)
+    assert condition == (
+        'source in ("a b.md", "letters.zip", "https://example.org/") or source like "the ?best? of.md" '
+        'or source like "letters.zip/*" or source like "https://example.org/*" '
+        'or source like "x? or kind = ?pdf"'
+    )
+    assert read_where(condition).text == condition

@@ -32,7 +32,7 @@ export function whereOf(names) {
   const like = names
     .flatMap((name) => [
       ...(name.includes('"') ? [name] : []),
-      ...(HOLDS_OTHERS.test(name) ? [`${name}/*`] : []),
+      ...(HOLDS_OTHERS.test(name) ? [`${name.replace(/\/$/, "")}/*`] : []),
     ])
     .map((name) => `source like "${name.replaceAll('"', "?")}"`);
   return [...(exact.length ? [`source in (${exact.join(", ")})`] : []), ...like].join(" or ");
