@@ -56,6 +56,8 @@ def outline_document(name: str, source: ChunkSource) -> Overview | None:
     chunks = sorted(
         (to_candidate(chunk, {}) for chunk in narrowed.chunks()), key=lambda chunk: chunk["start"]
     )
+    if not chunks:
+        return None
     places = _sections(chunks)
     headed = len(places) >= FEW
     if not headed and (tables := _whole_tables(narrowed, chunks)):

@@ -8,6 +8,7 @@ from adaptive_rag.answer.overview import SECTIONS, STRETCHES, outline_document
 from adaptive_rag.context import Context
 from adaptive_rag.graph.builder import build_graph
 from adaptive_rag.index import Index
+from adaptive_rag.index.memory import MemoryIndex
 from adaptive_rag.query.whole_document import document_asked_for, heading_asked_for
 
 STAFF = """# Staff handbook
@@ -136,6 +137,14 @@ def test_markers_count_what_is_given_however_little_a_model_may_read(tmp_path: P
 def test_what_people_say_is_no_heading() -> None:
     assert heading_asked_for("What do the documents say about “Sick pay”?") == "sick pay"
     assert heading_asked_for("What do the residents say about sick pay?") is None
+
+
+def test_a_document_without_text_has_no_overview() -> None:
+    class Nothing(MemoryIndex):
+        def sources(self) -> dict[str, int]:
+            return {"empty.txt": 0}
+
+    assert outline_document("empty.txt", Nothing.from_texts(["Boats leave."])) is None
 
 
 def test_of_a_table_its_size_and_columns_are_told(tmp_path: Path) -> None:
