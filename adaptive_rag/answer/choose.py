@@ -21,8 +21,8 @@ from adaptive_rag.text.vectors import Scores
 PREDECESSORS = 2
 # "No." may be the answer, but tells nothing beside another one.
 FEWEST_WORDS = 3
-# Minimum share of the best sentence's score at which the next one is quoted before others, and at which a
-# side that is missing from an answer on views is added (`python -m benchmarks.real`).
+# Minimum share of the best sentence's score at which the next one is quoted before others
+# (`python -m benchmarks.real`).
 GOES_ON = 0.05
 # Words of a list that is quoted whole where its lead-in or one of its items answers.
 LONGEST_LIST = 150

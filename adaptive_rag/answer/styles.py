@@ -16,7 +16,7 @@ from adaptive_rag.answer.views import by_side
 # stops at three quarters, which finds a twentieth less, so that a sure answer stands alone.
 FACTUAL_STYLE = AnswerStyle(arrange=answer_first, splits=True)
 ANALYTICAL_STYLE = AnswerStyle(arrange=answer_first, sentences=4, quotes=6, mass=0.9, words=100)
-OPINION_STYLE = AnswerStyle(arrange=by_side, quotes=8, mass=0.9, words=100, views=True)
+OPINION_STYLE = AnswerStyle(arrange=by_side, quotes=8, mass=1.0, words=100, views=True)
 CONTEXTUAL_STYLE = AnswerStyle(arrange=answer_first, sentences=4, quotes=5, mass=0.9, words=70)
 
 STYLES: Mapping[str, AnswerStyle] = MappingProxyType(

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from adaptive_rag.answer.choose import GOES_ON, answer_first, choose
+from adaptive_rag.answer.choose import answer_first, choose
 from adaptive_rag.answer.request import AGAINST, FOR, NEITHER, SEVERAL, AnswerRequest, Block
 from adaptive_rag.answer.score import ScoredSentences
 from adaptive_rag.answer.sentences import AnswerSentence
@@ -39,20 +39,18 @@ def by_side(request: AnswerRequest, judged: ScoredSentences) -> list[Block]:
     if not np.isin(side_of, [COLUMNS[asked]] if asked else [FOR, AGAINST]).any():
         # Who asks for the side that no passage takes is not given the other.
         return [] if asked and asked == request.missing else answer_first(request, judged)
-    speakers, style = request.speakers, request.style
+    speakers = request.speakers
     said = np.array([name is not None for name in speakers], dtype=bool)
     wanted = side_of == COLUMNS[asked] if asked else side_of != NEITHER
     if request.is_debate and (said & wanted).any():
         # Of each speaker the clearest view: none answers the question by itself.
         worth = _best_of_each(np.where(said & wanted, np.abs(request.leans), -np.inf), speakers)
-        chosen = choose(judged, worth, style.quotes, words=style.words)
     else:
         worth = np.where(wanted if asked else ~(said & (side_of == NEITHER)), judged.scores, -np.inf)
-        chosen = choose(judged, worth, style.quotes, mass=style.mass, words=style.words)
-    near = worth >= GOES_ON * worth.max()
+    chosen = choose(judged, worth, request.style.quotes, words=request.style.words)
     for side in () if asked else (FOR, AGAINST):
         if side not in _sides_of(chosen, judged, side_of):
-            others = np.where(near & (side_of == side), worth, -np.inf)
+            others = np.where(side_of == side, worth, -np.inf)
             chosen += choose(judged, others, 1, words=OTHER_SIDE_WORDS, used=chosen)
     taken = _sides_of(chosen, judged, side_of)
 
