@@ -13,13 +13,13 @@ const languages = { en };
 let sentences = [];
 /** @type {{ value: Language }} */
 export const language = signal(/** @type {Language} */ ("en"));
-/** Resolves when the texts in the reader's language are loaded. */
-export const areThere = show(first());
+/** Resolves when the texts in the reader's language are loaded; in English if they cannot be. */
+export const areThere = show(first()).catch(() => show("en"));
 
-/** @param {Language} chosen */
-export async function setLanguage(chosen) {
-  await show(chosen);
+/** @param {Language} chosen kept at once, so that it holds even if the page is reloaded before the texts are there */
+export function setLanguage(chosen) {
   localStorage.setItem(KEY, chosen);
+  return show(chosen);
 }
 
 /** @param {Language} chosen */
