@@ -28,6 +28,7 @@ from adaptive_rag.text.redaction import redact
 if TYPE_CHECKING:
     from langgraph.runtime import Runtime
 
+# A recipe may be named where the operator lists it in `serving.recipes`, as it may need more model calls.
 ALLOWED = ("route", "k", "profile", "where", "retrieval.alpha", "budget.deadline_s")
 # The keys that a call may pass: those of a question, and `paths` for indexing.
 INPUTS = ("question", "user_context", "history", "messages", "paths")
@@ -47,10 +48,11 @@ def caller_settings(operator: Context, routes: Sequence[str]) -> type[CallerSett
     """Return the form of the settings that a caller may change, bounded by the operator's limits."""
     ceilings = {"k": operator.serving.max_k, "budget.deadline_s": operator.budget.deadline_s}
     groups: dict[str, dict[str, Any]] = {}
-    for name in ALLOWED:
+    names = {"route": tuple(routes), "recipe": tuple(sorted(operator.serving.recipes))}
+    for name in (*ALLOWED, *(["recipe"] if names["recipe"] else [])):
         group, _, part = name.rpartition(".")
         known = (GROUPS[group] if group else Context).model_fields[part]
-        kind = Literal[tuple(routes)] if name == "route" else known.annotation
+        kind = Literal[names[name]] if name in names else known.annotation
         bounds = [*known.metadata, *([Le(ceilings[name])] if name in ceilings else [])]
         bounded: Any = Annotated[(kind, *bounds)] if bounds else kind
         # A value that is left out or null keeps the operator's setting.
@@ -93,7 +95,8 @@ def check_settings(form: type[CallerSettings], given: Mapping[str, Any]) -> None
     try:
         form.model_validate(given)
     except ValidationError as error:
-        raise InputError(explain(error, ALLOWED)) from error
+        names = (*ALLOWED, "recipe") if "recipe" in form.model_fields else ALLOWED
+        raise InputError(explain(error, names)) from error
 
 
 def check_input(given: Any, serving: ServingSettings) -> None:

@@ -11,6 +11,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, InstanceOf
 from pydantic.json_schema import SkipJsonSchema
 from pydantic_settings import NoDecode
 
+from adaptive_rag.recipes import RecipeName
 from adaptive_rag.state import Intent, QueryType
 from adaptive_rag.text.redaction import redact
 
@@ -339,6 +340,10 @@ class ServingSettings(Group):
     )
     roots: Annotated[frozenset[str], NoDecode, BeforeValidator(listed)] = Field(
         frozenset(), description="Folders that callers may have indexed, with all they hold. By default none."
+    )
+    recipes: Annotated[frozenset[RecipeName], NoDecode, BeforeValidator(listed)] = Field(
+        frozenset(),
+        description="Recipes that callers may name. Most need more model calls. By default none.",
     )
     max_documents: int = Field(1000, ge=1, description="Files that one call may have indexed, at most.")
     max_k: int = Field(50, ge=1, le=1000, description="Highest `k` that a caller may set.")

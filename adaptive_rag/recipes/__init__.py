@@ -6,12 +6,15 @@ import tomllib
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
 from adaptive_rag.errors import ConfigurationError
 
 # Each is a file here, NAME.toml.
-NAMES = ("adaptive-retrieval", "bounded-selection", "schema-routing", "faq-hybrid", "vector-bm25-fusion")
+RecipeName = Literal[
+    "adaptive-retrieval", "bounded-selection", "schema-routing", "faq-hybrid", "vector-bm25-fusion"
+]
+NAMES: tuple[RecipeName, ...] = get_args(RecipeName)
 
 
 @dataclass(frozen=True)

@@ -53,7 +53,9 @@ class BareQuestion(BaseModel):
     question: str = Field(max_length=20_000, pattern=r"\S", description="What is asked.")
     user_context: str = Field("", max_length=20_000, description="Who asks, or in what situation.")
     settings: dict[str, Any] = Field(
-        {}, description="Any of route, k, profile, where, retrieval.alpha and budget.deadline_s."
+        {},
+        description="Any of route, k, profile, where, retrieval.alpha and budget.deadline_s, and recipe "
+        "where the operator allows it.",
     )
 
     def as_input(self) -> InputState:

@@ -179,8 +179,8 @@ class Tools:
             Field(
                 description=f"Any of route ({', '.join(NAMES)}), k (passages that reach the answer), "
                 "profile (conservative, balanced, aggressive), where (a condition such as "
-                "'kind = pdf and page < 10'), retrieval.alpha (0 by words, 1 by meaning) and "
-                "budget.deadline_s."
+                "'kind = pdf and page < 10'), retrieval.alpha (0 by words, 1 by meaning), "
+                "budget.deadline_s, and recipe where the operator allows it."
             ),
         ] = None,
     ) -> Answered:

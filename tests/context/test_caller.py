@@ -107,6 +107,17 @@ def test_the_operators_own_settings_are_the_ceilings() -> None:
             check_settings(strict, given)
 
 
+def test_a_recipe_is_taken_only_where_the_operator_lists_it() -> None:
+    Path(CONFIG_FILE).write_text("[serving]\nrecipes = ['faq-hybrid']\n[budget]\nmax_llm_calls = 2\n")
+    given = {"recipe": "faq-hybrid"}
+    check_settings(form(), given)
+    context = context_of(served(**given))
+    assert context == make_context(recipe="faq-hybrid") and context.retrieval.qa_views
+    assert context.budget.max_llm_calls == 2
+    with pytest.raises(InputError, match="'faq-hybrid'"):
+        check_settings(form(), {"recipe": "bounded-selection"})
+
+
 def test_a_long_value_is_not_repeated_whole() -> None:
     with pytest.raises(InputError) as refused:
         check_settings(form(), {"k": "9" * 100_000, "x" * 100_000: 1})

@@ -105,7 +105,8 @@ class ChatRequest(BaseModel):
     stream_options: StreamOptions | None = None
     adaptive_rag: CallerOptions = Field(
         default_factory=CallerOptions,
-        description="Any of route, k, profile, where, retrieval.alpha, budget.deadline_s and user_context.",
+        description="Any of route, k, profile, where, retrieval.alpha, budget.deadline_s, user_context, and "
+        "recipe where the operator allows it.",
     )
     n: Annotated[int | None, _only(1)] = None
     stop: Annotated[Any, _only([])] = None
