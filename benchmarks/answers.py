@@ -33,6 +33,7 @@ from adaptive_rag.evaluation.provenance import RunSettings
 from adaptive_rag.evaluation.run import open_bench
 from adaptive_rag.evaluation.statistics import intervals
 from adaptive_rag.models.onnx import load_minilm
+from adaptive_rag.rank.stances import LABELS
 from adaptive_rag.source import ChunkSource, Sentences, Vectors
 from adaptive_rag.state import Candidate
 from adaptive_rag.text.markers import strip_markers
@@ -51,6 +52,8 @@ OTHER = dict(zip(SETS, SETS[1:] + SETS[:1], strict=True))
 
 # A line of an answer that heads others.
 HEADING = re.compile(r"^(?:\*\*(?P<head>[^*]+)\*\*|#+ (?P<title>.+))$")
+# The side of aspects whose views stand under a heading.
+SIDE_OF_HEADING = {LABELS["for"]: "support", LABELS["against"]: "undermine"}
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
 
 
@@ -185,6 +188,27 @@ def measure(question: Question, result: Result) -> Iterator[tuple[str, float]]:
             quoted_sides = {side_of_aspect(a) for name in names for a in question.aspects.get(name, ())}
             if len(held) == 2:
                 yield "both sides quoted", float(not result.abstained and len(quoted_sides) == 2)
+            shown = list(sides_shown(answer, result.citations))
+            judged = [
+                (head, side_of_aspect(aspects[0]))
+                for head, citation in shown
+                if (aspects := question.aspects.get(ranked_name(citation, result.documents)))
+            ]
+            if judged:
+                yield "under a side", sum(head is not None for head, _ in judged) / len(judged)
+            if heads := [head == side for head, side in judged if head]:
+                yield "of these under the right one", sum(heads) / len(heads)
+
+
+def sides_shown(
+    answer: str, citations: Sequence[Mapping[str, Any]]
+) -> Iterator[tuple[str | None, Mapping[str, Any]]]:
+    """Yield each citation with the side under whose heading an answer quotes it; None where under none."""
+    side: str | None = None
+    for line in answer.splitlines():
+        if found := HEADING.match(line):
+            side = SIDE_OF_HEADING.get((found["head"] or "").lower())
+        yield from ((side, citation) for citation in citations if citation["quote"] in line)
 
 
 def ranked_name(citation: Mapping[str, Any], documents: Sequence[Candidate]) -> str:

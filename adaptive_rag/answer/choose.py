@@ -68,7 +68,7 @@ def choose(
         led = _list_after(sentences, best) if sentence.leads else []
         if (sentence.quality == 0 and not led) or sentence in chosen:
             continue
-        if chosen and len(sentence.text.split()) < FEWEST_WORDS:
+        if (chosen or used) and len(sentence.text.split()) < FEWEST_WORDS:
             continue
         group = [*_referred_to(sentences, best), sentence, *led]
         if any(s is o or s.repeats(o) for s in group for o in used):

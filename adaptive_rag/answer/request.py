@@ -9,7 +9,7 @@ from functools import cached_property, partial
 import numpy as np
 
 from adaptive_rag.answer.contributions import Contributions
-from adaptive_rag.answer.score import ScoredSentences, judge, read_sides
+from adaptive_rag.answer.score import ScoredSentences, blend_sides, judge, read_sides
 from adaptive_rag.answer.sentences import AnswerSentence, collect_sentences
 from adaptive_rag.answer.speakers import bare_name, message_speaker
 from adaptive_rag.deadline import in_time
@@ -24,9 +24,8 @@ from adaptive_rag.text.vectors import Scores
 
 # The columns of `AnswerRequest.sides`.
 AGAINST, FOR, NEITHER = range(3)
-# Minimum tone of a sentence, positive or negative, for the tone to count, and minimum probability from the
-# reader where it does not; measured once on Perspectrum (docs/answer-quality.md).
-LEANS, SURE = 0.1, 0.65
+# The probability from which a sentence takes a side (training/sides.py).
+SURE = 0.65
 # Minimum number of speakers in a debate.
 SEVERAL = 2
 
@@ -110,29 +109,23 @@ class AnswerRequest:
 
     @cached_property
     def sides(self) -> Scores:
-        """Return the side of each sentence as one-hot scores for against, for, and neither.
+        """Return how likely each sentence is against the proposal, for it, or neither; shape (sentences, 3).
 
-        Shape (sentences, 3). Without a reader, all sentences are neither.
+        Without a reader, all sentences are neither.
         """
         none = np.tile(np.array([0.0, 0.0, 1.0]), (len(self.answer_sentences), 1))
         return attempt("sides", self._read_sides, none) if self.reader else none
 
     def _read_sides(self) -> Scores:
         assert self.reader is not None
-        sides = read_sides(self.question, self.documents, self.answer_sentences, self.reader)
-        leans = self.leans
-        favours, clear = sides[:, FOR] > sides[:, AGAINST], np.abs(leans) >= LEANS
-        if self.is_debate:
-            # Most sentences in a debate take a side, and their tone tells which one better than the reader
-            # does.
-            favours = np.where(clear, leans > 0, favours)
-        # A clear tone counts where it agrees with that side. Without one, the reader must be sure that the
-        # sentence takes a side.
-        agreed = favours == (leans > 0)
-        taken = np.where(clear, agreed, sides[:, :NEITHER].max(axis=1) >= SURE)
-        sides[favours], sides[~favours] = (0.0, 1.0, 0.0), (1.0, 0.0, 0.0)
-        sides[~taken] = 0.0, 0.0, 1.0
-        return sides
+        read = read_sides(self.question, self.documents, self.answer_sentences, self.reader)
+        return blend_sides(read, self.leans)
+
+    @cached_property
+    def taken(self) -> list[int]:
+        """Return the side that each sentence surely takes, as a column of `sides`; else neither."""
+        sure = self.sides[:, :NEITHER].max(axis=1, initial=0.0) >= SURE
+        return [int(side) for side in np.where(sure, self.sides[:, :NEITHER].argmax(axis=1), NEITHER)]
 
     @cached_property
     def leans(self) -> Scores:

@@ -10,6 +10,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,6 +24,26 @@ from adaptive_rag.text.vectors import Scores, cosines
 # Maximum number of characters that are read, from the first chunks in the ranking: eight full chunks, which
 # take about .1 s on two cores (`python -m benchmarks.warm_question`).
 MOST_READ = 8_000
+
+
+# The tone at which a sentence praises or blames clearly.
+CLEAR_TONE = 0.1
+
+
+class SideWeights(NamedTuple):
+    """What makes the probability of a side of the reader's and the tone; fitted by training/sides.py."""
+
+    reader: float = 0.78
+    """The factor of the logarithm of the reader's probabilities."""
+    tone: float = 0.24
+    """What a clear tone adds to for and takes from against, or the reverse."""
+    favour: float = -0.14
+    """What is added to for."""
+    neither: float = -0.12
+    """What is added to neither."""
+
+
+FITTED = SideWeights()
 
 
 @dataclass(frozen=True)
@@ -95,6 +116,21 @@ def read_sides(
             if place is not None and side.neither < sides[place, 2]:
                 sides[place] = side
     return sides
+
+
+def blend_sides(read: Scores, leans: Scores, weights: SideWeights = FITTED) -> Scores:
+    """Return the probability of each side by the reader and the tone together; shape (sentences, 3).
+
+    Args:
+        read: what the reader says of each sentence: against, for, neither; shape (sentences, 3).
+        leans: the tone of each sentence towards the matter, shape (sentences,).
+        weights: how much each counts.
+    """
+    tone = weights.tone * np.tanh(leans / CLEAR_TONE)
+    added = np.stack([-tone, tone + weights.favour, np.full_like(tone, weights.neither)], axis=1)
+    logits = weights.reader * np.log(np.maximum(read, 1e-6)) + added
+    chances = np.exp(logits - logits.max(axis=1, keepdims=True))
+    return np.asarray(chances / chances.sum(axis=1, keepdims=True))
 
 
 def _first_chunks(documents: Sequence[Candidate]) -> list[tuple[int, Candidate]]:

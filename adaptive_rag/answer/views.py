@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from adaptive_rag.answer.choose import answer_first, choose
-from adaptive_rag.answer.request import AGAINST, FOR, NEITHER, SEVERAL, AnswerRequest, Block
+from adaptive_rag.answer.request import AGAINST, FOR, NEITHER, SEVERAL, SURE, AnswerRequest, Block
 from adaptive_rag.answer.score import ScoredSentences
 from adaptive_rag.answer.sentences import AnswerSentence
 from adaptive_rag.answer.speakers import bare_name, in_words
@@ -27,30 +27,36 @@ ONE_SIDED: Mapping[Side, str] = {
 
 
 def by_side(request: AnswerRequest, judged: ScoredSentences) -> list[Block]:
-    """Show what answers best, with the sentences that argue under the heading of their side.
+    """Show what answers best, with the sentences that surely argue under the heading of their side.
 
-    Of a debate the views of its speakers are shown, one of each. Where the question asks for one side, only
-    that one is shown; where no sentence takes one, what answers.
+    Of a debate the views of its speakers are shown, of each the sentence that answers best. Where the
+    question asks for one side, only that one is shown; where no sentence takes one, what answers.
     """
     asked = asked_side(request.question)
     on_matter = judged.relevance >= ON_MATTER * judged.relevance.max(initial=0.0)
     quotable = np.array([s.quality > 0 for s in judged.sentences], dtype=bool)
-    side_of = np.where(on_matter & quotable, request.sides.argmax(axis=1), NEITHER)
-    if not np.isin(side_of, [COLUMNS[asked]] if asked else [FOR, AGAINST]).any():
+    side_of = np.where(on_matter & quotable, np.array(request.taken, dtype=int), NEITHER)
+    said = np.array([name is not None for name in request.speakers], dtype=bool)
+    spoken = request.is_debate and (said & on_matter).sum() >= SEVERAL
+    stands = _stands(request, on_matter)
+    if spoken:
+        # What a speaker says stands on the side that they clearly take.
+        of_speaker = [
+            stands.get(bare_name(name or ""), side)
+            for name, side in zip(request.speakers, side_of, strict=True)
+        ]
+        side_of = np.where(on_matter & quotable, np.array(of_speaker, dtype=int), NEITHER)
+    if not spoken and not np.isin(side_of, [COLUMNS[asked]] if asked else [FOR, AGAINST]).any():
         # Who asks for the side that no passage takes is not given the other.
         return [] if asked and asked == request.missing else answer_first(request, judged)
-    speakers = request.speakers
-    said = np.array([name is not None for name in speakers], dtype=bool)
-    wanted = side_of == COLUMNS[asked] if asked else side_of != NEITHER
-    if request.is_debate and (said & wanted).any():
-        # Of each speaker the clearest view: none answers the question by itself.
-        worth = _best_of_each(np.where(said & wanted, np.abs(request.leans), -np.inf), speakers)
-    else:
-        worth = np.where(wanted if asked else ~(said & (side_of == NEITHER)), judged.scores, -np.inf)
+    wanted = side_of == COLUMNS[asked] if asked else on_matter
+    answers = np.where(said, judged.scores, -np.inf) if spoken and (said & wanted).any() else judged.scores
+    worth = _best_of_each(np.where(wanted, answers, -np.inf), request.speakers if spoken else [])
     chosen = choose(judged, worth, request.style.quotes, words=request.style.words)
+    likelier = np.where(on_matter & quotable, request.sides.argmax(axis=1), NEITHER)
     for side in () if asked else (FOR, AGAINST):
-        if side not in _sides_of(chosen, judged, side_of):
-            others = np.where(side_of == side, worth, -np.inf)
+        if side not in _sides_of(chosen, judged, likelier):
+            others = np.where(likelier == side, answers * request.sides[:, side], -np.inf)
             chosen += choose(judged, others, 1, words=OTHER_SIDE_WORDS, used=chosen)
     taken = _sides_of(chosen, judged, side_of)
 
@@ -62,7 +68,7 @@ def by_side(request: AnswerRequest, judged: ScoredSentences) -> list[Block]:
     blocks = [block(NEITHER), *(block(COLUMNS[side], head) for side, head in heads.items())]
     shown = [block for block in blocks if block.sentences]
     missing = [side for side, column in COLUMNS.items() if column not in taken]
-    opening = _count(request, judged, speakers, on_matter)
+    opening = _count(list(stands.values()))
     if not asked and missing and request.missing == missing[0]:
         opening = ONE_SIDED[request.missing]
     return [replace(block, opening=opening if block is shown[0] else "") for block in shown]
@@ -84,7 +90,7 @@ def _sides_of(chosen: Sequence[AnswerSentence], judged: ScoredSentences, side_of
 def _best_of_each(scores: Scores, speakers: Sequence[str | None]) -> Scores:
     """Return the scores; of a speaker who is named only the best sentence keeps its own, others have -inf."""
     kept, heard = scores.copy(), set[str]()
-    for at in np.argsort(-scores, kind="stable"):
+    for at in np.argsort(-scores, kind="stable") if speakers else ():
         if name := speakers[at]:
             if bare_name(name) in heard:
                 kept[at] = -np.inf
@@ -92,29 +98,29 @@ def _best_of_each(scores: Scores, speakers: Sequence[str | None]) -> Scores:
     return kept
 
 
-def _count(
-    request: AnswerRequest, judged: ScoredSentences, speakers: Sequence[str | None], on_matter: np.ndarray
-) -> str:
-    """Say how many speakers were read and on which side each stands, where the text names several."""
-    stands = dict[str, Scores]()
-    for name, side, counts in zip(speakers, request.sides, on_matter, strict=True):
+def _stands(request: AnswerRequest, on_matter: np.ndarray) -> dict[str, int]:
+    """Return the side on which each speaker clearly stands, by the clearest of their sentences."""
+    clearest = dict[str, Scores]()
+    for name, side, counts in zip(request.speakers, request.sides, on_matter, strict=True):
         if name and counts:
-            stands[bare_name(name)] = stands.get(bare_name(name), np.zeros(3)) + side
+            clearest[bare_name(name)] = np.maximum(clearest.get(bare_name(name), np.zeros(3)), side)
+    return {
+        name: int(sides[:NEITHER].argmax()) if sides[:NEITHER].max() >= SURE else NEITHER
+        for name, sides in clearest.items()
+    }
+
+
+def _count(stands: Sequence[int]) -> str:
+    """Say how many speakers were read and on which side each stands, where the text names several."""
     if len(stands) < SEVERAL:
         return ""
-    leans = [_lean(total) for total in stands.values()]
-    counts = [
-        (leans.count(FOR), "for it"),
-        (leans.count(AGAINST), "against it"),
-        (leans.count(NEITHER), "undecided"),
+    told = [
+        f"{count} {'are' if count > 1 else 'is'} {where}"
+        for side, where in ((FOR, "for it"), (AGAINST, "against it"))
+        if (count := stands.count(side))
     ]
-    told = [f"{count} {'are' if count > 1 else 'is'} {where}" for count, where in counts if count]
+    if not told:
+        told = ["none takes a clear side"]
+    elif unclear := stands.count(NEITHER):
+        told.append(f"{unclear} {'take' if unclear > 1 else 'takes'} no clear side")
     return f"Of {len(stands)} speakers that were read, {in_words(told)}."
-
-
-def _lean(total: Scores) -> int:
-    """Return where somebody stands by all that they say: for, against, or neither where it is about even."""
-    against, favour, _ = map(float, total)
-    if max(against, favour) < 0.5 or abs(favour - against) < 0.25 * (favour + against):
-        return NEITHER
-    return FOR if favour > against else AGAINST

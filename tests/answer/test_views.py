@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 from adaptive_rag.answer.compose import extract_answer
+from adaptive_rag.answer.request import AGAINST, FOR
+from adaptive_rag.answer.score import blend_sides
 from adaptive_rag.answer.styles import OPINION_STYLE
 from adaptive_rag.answer.views import ONE_SIDED
 from tests.answer.made import ScriptedReader, candidate, request
@@ -35,11 +37,30 @@ def answer(question: str, document=DEBATE, sides=SIDES, **more):
 
 def test_each_side_has_its_views_and_all_speakers_are_counted() -> None:
     text = answer(FERRY)
-    opening, supporting, opposing = text.split("\n\n")
-    assert opening == "Of 3 speakers that were read, 1 is for it, 1 is against it and 1 is undecided."
+    opening, neither, supporting, opposing = text.split("\n\n")
+    assert opening == "Of 3 speakers that were read, 1 is for it, 1 is against it and 1 takes no clear side."
     assert supporting.startswith("**Benefits and arguments for**\n- Ann Reed: “I am glad")
     assert opposing.startswith("**Risks and arguments against**\n- Bo Lund: “The night ferry wakes")
-    assert "no opinion" not in text
+    assert neither.startswith("- Cy Marsh: “I have no opinion")
+
+
+def test_what_a_speaker_says_stands_on_the_side_that_they_clearly_take() -> None:
+    text = answer(FERRY, sides={"stop it": "against"})
+    assert text.startswith("Of 3 speakers that were read, 1 is against it and 2 take no clear side.")
+    assert text.index("Cy Marsh") < text.index("**Risks") < text.index("Bo Lund: “The night ferry wakes")
+
+
+def test_where_nobody_takes_a_clear_side_their_views_stand_under_no_head() -> None:
+    text = answer(FERRY, sides={})
+    assert text.startswith("Of 3 speakers that were read, none takes a clear side.")
+    assert "**" not in text and "Ann Reed" in text and "Bo Lund" in text
+
+
+def test_the_reader_and_the_tone_tell_a_side_together() -> None:
+    read = np.array([[0.1, 0.7, 0.2]])
+    praised, plain, blamed = (blend_sides(read, np.array([lean]))[0] for lean in (0.3, 0.0, -0.3))
+    assert praised[FOR] > plain[FOR] > blamed[FOR] > blamed[AGAINST]
+    assert praised.sum() == pytest.approx(1.0)
 
 
 def test_who_asks_for_one_side_gets_that_one() -> None:
@@ -48,7 +69,8 @@ def test_who_asks_for_one_side_gets_that_one() -> None:
 
 
 def test_where_no_sentence_takes_a_side_what_answers_is_quoted_without_heads() -> None:
-    text = answer(FERRY, sides={})
+    plain = candidate("The night ferry runs at ten. The night ferry makes people glad.")
+    text = answer(FERRY, plain, sides={})
     assert "**" not in text and "glad" in text
 
 

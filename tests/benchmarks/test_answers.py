@@ -77,7 +77,20 @@ def test_both_sides_are_quoted_where_a_passage_of_each_is(names, both):
     aspects = {"rule": ("support/c1",), "other": ("undermine/c2",)}
     question = Question("1", "Should I?", type="opinion", aspects=aspects)
     quotes = [citation(name, "It") for name in names]
-    assert dict(measure(question, result("It. [1]", quotes))) == {"both sides quoted": both}
+    assert dict(measure(question, result("It. [1]", quotes)))["both sides quoted"] == both
+
+
+def test_views_are_counted_by_the_side_under_whose_heading_they_stand():
+    aspects = {"rule": ("support/c1",), "other": ("undermine/c2",)}
+    question = Question("1", "Should I?", type="opinion", aspects=aspects)
+    quotes = [citation("rule", "It helps."), citation("other", "It harms.")]
+    head = "**Benefits and arguments for**"
+    for answer, under, right in [
+        (f"- It harms. [2]\n\n{head}\n- It helps. [1]", 0.5, 1.0),
+        (f"{head}\n- It helps. [1]\n- It harms. [2]", 1.0, 0.5),
+    ]:
+        figures = dict(measure(question, result(answer, quotes)))
+        assert (figures["under a side"], figures["of these under the right one"]) == (under, right)
 
 
 def test_hidden_passages_are_not_found():
