@@ -13,7 +13,7 @@ from tests.page.test_ask import VIEWS
 
 
 def test_the_policy_allows_nothing_unsafe_and_nothing_of_another_host(demo: str) -> None:
-    for path in ("/", "/page/app.js", "/page/vendor/pdf.worker.min.mjs"):
+    for path in ("/", "/page/icon.svg", "/page/vendor/pdf.worker.min.mjs"):
         policy = httpx.get(demo + path).headers["content-security-policy"]
         assert "unsafe" not in policy and "http" not in policy and "*" not in policy
         assert "default-src 'none'" in policy and "require-trusted-types-for 'script'" in policy
@@ -119,7 +119,7 @@ def test_what_the_server_says_is_german_on_a_german_page(demo: str, visit: Visit
         page = somebody.open("#/ask")
         call(page, "ask/conversation.js", "ask", "samples", VIEWS)
         turn = page.get_by_role("article")
-        expect(turn.get_by_role("heading", name="Vorteile und Argumente dafür")).to_be_visible()
+        expect(turn.get_by_role("heading", name="Risiken und Argumente dagegen")).to_be_visible()
         turn.get_by_role("button", name=re.compile("^Warum")).click()
         page.locator(".timeline").wait_for()
         english = [text for text in page.locator("article [lang=en]").all_inner_texts() if text.strip()]
