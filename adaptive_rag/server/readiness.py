@@ -17,7 +17,7 @@ from sqlalchemy import Engine, exists, select, text
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
-from adaptive_rag.context import Context
+from adaptive_rag.server.model import ServerModel
 from adaptive_rag.server.settings import ServerSettings
 from adaptive_rag.server.tables import Job, JobState, now
 from adaptive_rag.server.workers import SECONDS_OF_SILENCE, living_workers
@@ -45,8 +45,8 @@ class Ready(BaseModel):
 class Readiness:
     """Checks the parts of a server, one check at a time, and caches the result for a moment."""
 
-    def __init__(self, settings: ServerSettings, operator: Context, engine: Engine) -> None:
-        self._settings, self._operator, self._engine = settings, operator, engine
+    def __init__(self, settings: ServerSettings, model: ServerModel, engine: Engine) -> None:
+        self._settings, self._model, self._engine = settings, model, engine
         self._looking = asyncio.Lock()
         self._seen: tuple[float, Ready] | None = None
         self._began = time.monotonic()
@@ -144,18 +144,19 @@ class Readiness:
 
     async def _check_model(self) -> str:
         """Check that the model's base URL, if there is one, accepts connections; no request is sent."""
-        context = self._operator
-        if not context.has_model():
+        try:
+            address = await run_in_threadpool(self._model.address)
+        except SQLAlchemyError:  # reported as the store
             return "none"
-        if context.models.base_url is None:
-            return "ok"
+        if not address:
+            return "none" if address is None else "ok"
         from httpx import URL
 
-        address = URL(context.models.base_url)
-        port = address.port or (443 if address.scheme == "https" else 80)
+        url = URL(address)
+        port = url.port or (443 if url.scheme == "https" else 80)
         try:
             async with asyncio.timeout(MODEL_SECONDS):
-                _, writer = await asyncio.open_connection(address.host, port)
+                _, writer = await asyncio.open_connection(url.host, port)
         except (OSError, TimeoutError):
             return "unreachable"
         writer.close()
