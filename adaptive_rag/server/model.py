@@ -32,6 +32,7 @@ WITH_ADDRESS = "openai"
 NO_KEY = "none"
 # Seconds and tokens of the call that tries a model.
 TRIAL_SECONDS, TRIAL_TOKENS = 10.0, 64
+_NOT_ALLOWED = "This address is not allowed. Plain http only to this machine or a private network."
 _ANYWHERE = Reach(frozenset(), private_networks=True)
 _PUBLIC = Reach(frozenset())
 # Where clouds tell their machines secrets, besides the link-local addresses: Alibaba, Azure, Oracle, AWS and
@@ -67,7 +68,7 @@ def check_address(address: str, settings: ServerSettings) -> str | None:
         is_allowed = may_connect(url.scheme, host)
     except ValueError:  # it is a name, which is looked up when it is connected to
         return None
-    return None if is_allowed else "This address is not allowed."
+    return None if is_allowed else _NOT_ALLOWED
 
 
 @dataclass(frozen=True)
@@ -181,14 +182,16 @@ class ServerModel:
     def _reached(self, chosen: Chosen) -> tuple[str | None, ModelAccess]:
         """Return where a model is reached and how. The operator's address goes before an admin's.
 
-        The key in the environment goes to no address that an admin has set, and only to the provider's own or
-        the operator's.
+        The key in the environment goes to no address that an admin has set, and a stored key to no address
+        but its own.
         """
         remember(chosen.key)
         if chosen.provider != WITH_ADDRESS:
             return None, ModelAccess(chosen.key)
-        if chosen.address is None or self.operators_address is not None:
+        if chosen.address is None:
             return self.operators_address, ModelAccess(chosen.key)
+        if self.operators_address is not None:
+            return self.operators_address, ModelAccess()
         return chosen.address, ModelAccess(chosen.key or NO_KEY, may_connect)
 
     def _warn(self, text: str) -> None:

@@ -246,6 +246,7 @@ def test_what_the_operator_sets_goes_before_and_cannot_be_changed(
             assert client.get(MODEL).json()["has_operators_address"]
             assert client.put(MODEL, json=given(other)).status_code == 422
             assert asked_of(client)[0] == len(chat.calls) - before > 0
+            assert chat.calls[-1].headers["authorization"] == "Bearer none"
         assert other.requests == []
 
 

@@ -30,7 +30,7 @@ _TOLD: dict[Outcome, str] = {
     "works": "The model answers.",
     "key_refused": "The server refused the key, or it takes one.",
     "unknown_model": "The server knows no model of this name. An address usually ends in /v1.",
-    "unreachable": f"The server did not answer within {TRIAL_SECONDS:g} seconds.",
+    "unreachable": f"The server cannot be reached, or did not answer within {TRIAL_SECONDS:g} seconds.",
     "address_refused": "The address leads to a place that is not allowed: plain http only to this machine or "
     "a private network, and never to where a cloud tells its machines secrets.",
     "failed": "The server answered, but not as a chat model does. It may be busy, or the account has no "
@@ -88,6 +88,7 @@ class ProviderShown(Form):
     name: str
     install: str | None = Field(description="How the operator installs what it needs; null if it is there.")
     takes_key: bool
+    has_operators_key: bool = Field(description="The operator has set its key in the environment.")
     takes_address: bool
 
 
@@ -239,6 +240,7 @@ def _shown(call: Call) -> ModelShown:
                 name=each,
                 install=_install_line(each),
                 takes_key=bool(variable),
+                has_operators_key=_key_of(each, None) == "environment",
                 takes_address=each == WITH_ADDRESS,
             )
             for each, (_, variable) in PROVIDERS.items()
