@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import ipaddress
 import json
 import logging
 import os
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import urlsplit
 
-from langchain_core.language_models import BaseChatModel
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
 from adaptive_rag.context import Context, ModelAccess
 from adaptive_rag.errors import ConfigurationError
-from adaptive_rag.ingest.web_fetch import Reach, read_place
-from adaptive_rag.models.chat import limit_length, load_chat_model
+from adaptive_rag.server.model_address import may_connect
 from adaptive_rag.server.sealing import seal, unseal
 from adaptive_rag.server.settings import ServerSettings
 from adaptive_rag.server.tables import ModelChoice
-from adaptive_rag.text.addresses import is_loopback
 from adaptive_rag.text.redaction import remember
 
 _log = logging.getLogger(__name__)
@@ -30,45 +25,6 @@ _ID = "chat"
 WITH_ADDRESS = "openai"
 # Sent to a server that asks for no key, so that the key in the environment is never sent there.
 NO_KEY = "none"
-# Seconds and tokens of the call that tries a model.
-TRIAL_SECONDS, TRIAL_TOKENS = 10.0, 64
-_NOT_ALLOWED = "This address is not allowed. Plain http only to this machine or a private network."
-_ANYWHERE = Reach(frozenset(), private_networks=True)
-_PUBLIC = Reach(frozenset())
-# Where clouds tell their machines secrets, besides the link-local addresses: Alibaba, Azure, Oracle, AWS and
-# Google over IPv6.
-_METADATA = frozenset(
-    map(
-        ipaddress.ip_address,
-        ("100.100.100.200", "168.63.129.16", "192.0.0.192", "fd00:ec2::254", "fd20:ce::254"),
-    )
-)
-
-
-def may_connect(scheme: str, place: str) -> bool:
-    """Tell whether a model's server may be at an IP address; in plain text only this side of the Internet."""
-    is_allowed = _ANYWHERE.holds(place) and read_place(place) not in _METADATA
-    return is_allowed and (scheme == "https" or not _PUBLIC.holds(place))
-
-
-def check_address(address: str, settings: ServerSettings) -> str | None:
-    """Return why an address cannot be that of a model's server; None if it can, as far as it says itself."""
-    try:
-        url = urlsplit(address)
-        host, port = url.hostname, url.port
-    except ValueError:
-        host = None
-    if not host or url.scheme not in ("http", "https") or not address.isascii():
-        return "The address must be like https://HOST/v1 or http://localhost:11434/v1."
-    if "@" in url.netloc or url.query or url.fragment:
-        return "The address may hold no name, no password, no question mark and no #."
-    if is_loopback(host) and port == settings.port:
-        return "This is the address of this server itself."
-    try:
-        is_allowed = may_connect(url.scheme, host)
-    except ValueError:  # it is a name, which is looked up when it is connected to
-        return None
-    return None if is_allowed else _NOT_ALLOWED
 
 
 @dataclass(frozen=True)
@@ -161,7 +117,7 @@ class ServerModel:
             chosen = self.read(db)
         if chosen is None:
             return {}, None
-        address, access = self._reached(chosen)
+        address, access = self.reached(chosen)
         return {"model": chosen.spec, "models": {"base_url": address}}, access
 
     def address(self) -> str | None:
@@ -171,15 +127,7 @@ class ServerModel:
         model, _ = self.for_questions()
         return (model["models"]["base_url"] or "") if model else None
 
-    def open(self, chosen: Chosen) -> BaseChatModel:
-        """Open a chat model for one short call; raise as `load_chat_model` does."""
-        address, access = self._reached(chosen)
-        model = load_chat_model(
-            chosen.spec, base_url=address, timeout=TRIAL_SECONDS, max_tokens=TRIAL_TOKENS, access=access
-        )
-        return limit_length(model, TRIAL_TOKENS)
-
-    def _reached(self, chosen: Chosen) -> tuple[str | None, ModelAccess]:
+    def reached(self, chosen: Chosen) -> tuple[str | None, ModelAccess]:
         """Return where a model is reached and how. The operator's address goes before an admin's.
 
         The key in the environment goes to no address that an admin has set, and a stored key to no address

@@ -15,9 +15,9 @@ from sqlalchemy import update
 from sqlalchemy.orm import Session
 
 from adaptive_rag.server.access import digest_of
-from adaptive_rag.server.api.model import _TOLD
 from adaptive_rag.server.backup import back_up, restore
-from adaptive_rag.server.model import check_address, may_connect
+from adaptive_rag.server.model_address import check_address, may_connect
+from adaptive_rag.server.model_trial import TOLD
 from adaptive_rag.server.requests import log_as_json
 from adaptive_rag.server.roles import Role
 from adaptive_rag.server.settings import read_server_settings
@@ -134,7 +134,7 @@ def test_a_trial_says_in_plain_words_what_came_of_it_and_keeps_nothing(
         for behaviour, outcome in OUTCOMES.items():
             chat.behave = lambda number, body, now=behaviour: now  # type: ignore[misc]
             tried = client.post(f"{MODEL}/try", json=given(chat)).json()
-            assert (behaviour, tried) == (behaviour, {"outcome": outcome, "detail": _TOLD[outcome]})  # type: ignore[index]
+            assert (behaviour, tried) == (behaviour, {"outcome": outcome, "detail": TOLD[outcome]})  # type: ignore[index]
         assert len(chat.calls) == len(OUTCOMES)  # no call is repeated
         limits = {call.body.get("max_tokens") or call.body["max_completion_tokens"] for call in chat.calls}
         assert max(limits) <= 64
@@ -146,7 +146,7 @@ def test_a_trial_says_in_plain_words_what_came_of_it_and_keeps_nothing(
 def test_a_model_that_hangs_is_waited_for_no_longer_than_a_trial_may_take(
     serve: Serve, chat: ChatServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("adaptive_rag.server.api.model.TRIAL_SECONDS", 0.5)
+    monkeypatch.setattr("adaptive_rag.server.model_trial.SECONDS", 0.5)
     chat.behave = lambda number, body: "hang"
     with serve() as client:
         assert client.post(f"{MODEL}/try", json=given(chat)).json()["outcome"] == "unreachable"

@@ -2,45 +2,25 @@
 
 from __future__ import annotations
 
-import asyncio
-import importlib
 import os
 from importlib.util import find_spec
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends
-from fastapi.concurrency import run_in_threadpool
 from pydantic import AfterValidator, Field, SecretStr
 
 from adaptive_rag.context.caller import served_error
 from adaptive_rag.errors import ConfigurationError, install_line
-from adaptive_rag.llm.faults import Kind, fault_of
 from adaptive_rag.models.chat import PROVIDERS
 from adaptive_rag.server.api.forms import Form
 from adaptive_rag.server.calls import ASKING, AdminCall, Call
 from adaptive_rag.server.database import let_go
-from adaptive_rag.server.model import TRIAL_SECONDS, WITH_ADDRESS, Chosen, check_address
+from adaptive_rag.server.model import WITH_ADDRESS, Chosen
+from adaptive_rag.server.model_address import check_address
+from adaptive_rag.server.model_trial import TOLD, Outcome, try_out
 from adaptive_rag.server.problems import Problem
 
 router = APIRouter(prefix="/model", tags=["model"])
-
-Outcome = Literal["works", "key_refused", "unknown_model", "unreachable", "address_refused", "failed"]
-# What a trial says for each way that a call fails; the provider's own words are never passed on.
-_TOLD: dict[Outcome, str] = {
-    "works": "The model answers.",
-    "key_refused": "The server refused the key, or it takes one.",
-    "unknown_model": "The server knows no model of this name. An address usually ends in /v1.",
-    "unreachable": f"The server cannot be reached, or did not answer within {TRIAL_SECONDS:g} seconds.",
-    "address_refused": "The address leads to a place that is not allowed: plain http only to this machine or "
-    "a private network, and never to where a cloud tells its machines secrets.",
-    "failed": "The server answered, but not as a chat model does. It may be busy, or the account has no "
-    "credit left.",
-}
-_OUTCOMES: dict[Kind, Outcome] = {
-    "key": "key_refused",
-    "unknown model": "unknown_model",
-    "connection": "unreachable",
-}
 
 
 def _known_provider(name: str) -> str:
@@ -156,33 +136,8 @@ def _to_try(given: ModelGiven, call: AdminCall) -> Chosen:
 @router.post("/try", dependencies=[ASKING])
 async def try_model(chosen: Annotated[Chosen, Depends(_to_try)], call: AdminCall) -> ModelTried:
     """Ask a chat model for one word, and say what came of it; nothing is kept."""
-    model = None
-    try:
-        async with asyncio.timeout(TRIAL_SECONDS):
-            # Importing takes seconds, and the model has to be opened in the event loop that it is used in.
-            await run_in_threadpool(importlib.import_module, f"langchain_{chosen.provider}")
-            model = call.parts.model.open(chosen)
-            await model.ainvoke("Reply with the word: ready")
-    except TimeoutError:
-        outcome: Outcome = "unreachable"
-    except Exception as error:  # each provider's client has its own errors
-        if model is None:
-            raise served_error(error) from None
-        outcome = _outcome_of(error, _OUTCOMES.get(fault_of(error, model).kind, "failed"))
-    else:
-        outcome = "works"
-    return ModelTried(outcome=outcome, detail=_TOLD[outcome])
-
-
-def _outcome_of(error: BaseException, otherwise: Outcome) -> Outcome:
-    from adaptive_rag.models.guarded import AddressRefused
-
-    cause: BaseException | None = error
-    while cause is not None:
-        if isinstance(cause, AddressRefused):
-            return "address_refused"
-        cause = cause.__cause__
-    return otherwise
+    outcome = await try_out(chosen, *call.parts.model.reached(chosen))
+    return ModelTried(outcome=outcome, detail=TOLD[outcome])
 
 
 def _chosen(given: ModelGiven, call: Call) -> Chosen:

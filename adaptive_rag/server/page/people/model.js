@@ -34,6 +34,7 @@ export function Model() {
   /** @param {Promise<unknown>} changing @param {Words} done */
   const change = async (changing, done) => {
     await changing;
+    document.getElementById("main")?.focus({ preventScroll: true }); // the form is made anew
     model.set(await get("/model"));
     me.value = await get("/me");
     tell(t(done));
@@ -52,10 +53,10 @@ export function Model() {
 function Editor({ of, change }) {
   const { set_by, provider, name, address, key, providers, has_operators_address } = of;
   const usable = providers.filter((each) => !each.install);
-  const [chosen, setChosen] = useState(provider ?? usable[0].name);
+  const [asked, setChosen] = useState(provider);
   const [tried, setTried] = useState(/** @type {Said | null} */ (null));
-  const { takes_key, takes_address, has_operators_key } =
-    usable.find((each) => each.name === chosen) ?? usable[0];
+  const now = usable.find((each) => each.name === asked) ?? usable[0];
+  const { name: chosen, takes_key, takes_address, has_operators_key } = now;
   const isStored = chosen === provider && (key === "stored" || key === "unreadable");
   const about = isStored ? key : has_operators_key ? "environment" : "none";
   /** @param {Event} event */
