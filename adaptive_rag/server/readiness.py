@@ -61,15 +61,17 @@ class Readiness:
             return self._seen[1]
 
     async def _look(self) -> Ready:
-        (store, disk, indexing), model = await asyncio.gather(
-            run_in_threadpool(self._look_here), self._check_model()
-        )
+        store, disk, indexing, address = await run_in_threadpool(self._look_here)
+        model = await self._check_model(address)
         status: Literal["ready", "not ready"] = "ready" if store == disk == indexing == "ok" else "not ready"
         return Ready(status=status, store=store, disk=disk, indexing=indexing, model=model)
 
-    def _look_here(self) -> tuple[str, str, str]:
+    def _look_here(self) -> tuple[str, str, str, str | None]:
         store = self._check_store()
-        return store, self._check_disk(), self._check_workers() if store == "ok" else "ok"
+        workers = self._check_workers() if store == "ok" else "ok"
+        # What an admin has set is in the database.
+        address = self._model.address() if store == "ok" or self._model.operators else None
+        return store, self._check_disk(), workers, address
 
     def _check_store(self) -> str:
         if self._engine.dialect.name == "sqlite":
@@ -142,12 +144,8 @@ class Readiness:
                 return "jobs wait, and no worker runs: start one with adaptive-rag worker"
         return "ok"
 
-    async def _check_model(self) -> str:
+    async def _check_model(self, address: str | None) -> str:
         """Check that the model's base URL, if there is one, accepts connections; no request is sent."""
-        try:
-            address = await run_in_threadpool(self._model.address)
-        except SQLAlchemyError:  # reported as the store
-            return "none"
         if not address:
             return "none" if address is None else "ok"
         from httpx import URL
