@@ -8,7 +8,8 @@ import json
 import os
 import time
 import tomllib
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from operator import attrgetter
 from pathlib import Path
@@ -78,6 +79,16 @@ def _readable_condition(text: str) -> str:
         return read_where(text).text if text.strip() else ""
     except InputError as error:
         raise PydanticCustomError("condition", "a condition. {why}", {"why": str(error)}) from error
+
+
+@dataclass(frozen=True)
+class ModelAccess:
+    """How the chat model is reached that the admin of a server has set."""
+
+    # Empty: the key in the environment, which is sent only to the provider or the operator's own address.
+    key: str = field(default="", repr=False)
+    # Tells of a scheme and an IP address whether a connection may be made; None: any may.
+    may_connect: Callable[[str, str], bool] | None = None
 
 
 class Context(BaseSettings):
@@ -204,20 +215,27 @@ class Context(BaseSettings):
 
     _is_served: bool = PrivateAttr(False)
     _learned: Path | None = PrivateAttr(None)
+    _access: ModelAccess | None = PrivateAttr(None)
 
-    def for_caller(self, learned: Path | None = None) -> Context:
+    def for_caller(self, learned: Path | None = None, access: ModelAccess | None = None) -> Context:
         """Return a copy of the settings for a server's caller, who is shown no details of errors.
 
-        `learned` is the file with the learned weights of the server's router.
+        `learned` is the file with the learned weights of the server's router; `access` says how the chat
+        model is reached if an admin of the server has set it.
         """
         served = self.model_copy()
-        served._is_served, served._learned = True, learned
+        served._is_served, served._learned, served._access = True, learned, access
         return served
 
     @property
     def learned(self) -> Path | None:
         """The file with the router's learned weights; None means the user's own file."""
         return self._learned
+
+    @property
+    def access(self) -> ModelAccess | None:
+        """How the chat model is reached; None means by what the environment and the settings say."""
+        return self._access
 
     def uses(self, mechanism: Mechanism) -> bool:
         """Tell whether a mechanism is on."""

@@ -37,18 +37,19 @@ class Reach:
     """Also allow this machine and private networks; never link-local addresses, where clouds keep secrets."""
 
     def holds(self, place: str) -> bool:
-        """Tell whether an IP address may be connected to.
-
-        An IPv6 address that represents an IPv4 address (`::ffff:127.0.0.1`) is checked as the IPv4 address.
-        """
-        address = ip_address(place)
-        if isinstance(address, IPv6Address):
-            address = _carried(address) or address
+        """Tell whether an IP address may be connected to."""
+        address = read_place(place)
         never = address.is_multicast or address.is_unspecified or address.is_link_local
         if never or (address.is_reserved and not address.is_loopback):
             return False
         site_local = isinstance(address, IPv6Address) and address.is_site_local
         return self.private_networks or (address.is_global and not site_local)
+
+
+def read_place(place: str) -> IPv4Address | IPv6Address:
+    """Read an IP address; an IPv6 address that represents an IPv4 address (`::ffff:127.0.0.1`) as that."""
+    address = ip_address(place)
+    return (_carried(address) or address) if isinstance(address, IPv6Address) else address
 
 
 @dataclass(frozen=True, slots=True)

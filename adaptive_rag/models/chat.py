@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary
 from cachetools import LRUCache
 from langchain_core.language_models import BaseChatModel
 
-from adaptive_rag.context import Context
+from adaptive_rag.context import Context, ModelAccess
 from adaptive_rag.errors import ConfigurationError, MissingExtraError, import_extra
 from adaptive_rag.models.transport import async_response_hook, response_hook
 from adaptive_rag.text.redaction import cause_of, redact, remember_address, remember_fields
@@ -63,7 +63,11 @@ def chat_model_of(context: Context, role: Role) -> BaseChatModel | None:
     # Rounded up to a power of two, so that questions with different deadlines can share a client.
     timeout = 2.0 ** math.ceil(math.log2(min(budget.deadline_s, LONGEST_WAIT)))
     model = load_chat_model(
-        spec, base_url=context.models.base_url, timeout=timeout, max_tokens=budget.max_tokens
+        spec,
+        base_url=context.models.base_url,
+        timeout=timeout,
+        max_tokens=budget.max_tokens,
+        access=context.access,
     )
     return limit_length(model, budget.max_tokens)
 
@@ -74,6 +78,7 @@ def load_chat_model(
     base_url: str | None = None,
     timeout: float | None = None,
     max_tokens: int = MAX_TOKENS,
+    access: ModelAccess | None = None,
 ) -> BaseChatModel:
     """Open a chat model by "provider:name", or return a live object as it is; open models are reused.
 
@@ -82,6 +87,7 @@ def load_chat_model(
         base_url: address of an OpenAI-compatible server, for "openai:..."; by default OPENAI_BASE_URL.
         timeout: seconds after which one HTTP request is given up.
         max_tokens: limits the bytes that are read of one reply, for "openai:...".
+        access: a key in place of the environment's, and which addresses may be connected to.
 
     Raises:
         ConfigurationError: the spec names no known provider, or the key is missing.
@@ -91,14 +97,14 @@ def load_chat_model(
         remember_fields(vars(spec))
         return spec
     remember_address(base_url)
-    key = (spec, base_url, timeout, max_tokens, *map(os.environ.get, _ENVIRONMENT))
+    key = (spec, base_url, timeout, max_tokens, access, *map(os.environ.get, _ENVIRONMENT))
     with _lock:
         try:
             opened = _open_on.setdefault(asyncio.get_running_loop(), LRUCache(MAX_OPEN))
         except RuntimeError:  # no event loop runs here
             opened = _open_elsewhere
         if (model := opened.get(key)) is None:
-            model = opened[key] = _load(spec, base_url, timeout, max_tokens)
+            model = opened[key] = _load(spec, base_url, timeout, max_tokens, access or ModelAccess())
             remember_fields(vars(model))
         return model
 
@@ -127,12 +133,14 @@ def model_name(model: BaseChatModel) -> str:
     return next((value for value in kept if isinstance(value, str) and value), type(model).__name__)
 
 
-def _load(spec: str, base_url: str | None, timeout: float | None, max_tokens: int) -> BaseChatModel:
+def _load(
+    spec: str, base_url: str | None, timeout: float | None, max_tokens: int, access: ModelAccess
+) -> BaseChatModel:
     provider, colon, name = spec.partition(":")
     if not spec.strip() or (colon and not name.strip()):
         raise ConfigurationError(f"model = {spec!r} is not usable: expected 'provider:name'.")
     if provider == "openai" and colon:
-        return _load_openai(name, base_url, timeout, max_tokens)
+        return _load_openai(name, base_url, timeout, max_tokens, access)
     if base_url is not None:
         raise ConfigurationError(
             f"models.base_url = {redact(base_url)!r} goes with a model of an OpenAI-compatible server, "
@@ -144,7 +152,7 @@ def _load(spec: str, base_url: str | None, timeout: float | None, max_tokens: in
     from langchain.chat_models import init_chat_model
 
     try:
-        return init_chat_model(spec)
+        return init_chat_model(spec, api_key=access.key) if access.key else init_chat_model(spec)
     except ImportError as error:
         # LangChain's message names the package.
         named = str(error).partition("pip install ")[2].split()
@@ -163,10 +171,12 @@ def _load(spec: str, base_url: str | None, timeout: float | None, max_tokens: in
         ) from cause_of(error)
 
 
-def _load_openai(name: str, base_url: str | None, timeout: float | None, max_tokens: int) -> BaseChatModel:
+def _load_openai(
+    name: str, base_url: str | None, timeout: float | None, max_tokens: int, access: ModelAccess
+) -> BaseChatModel:
     """Open a model of OpenAI, or of any server with the same protocol."""
     address = base_url or os.environ.get("OPENAI_BASE_URL") or os.environ.get("OPENAI_API_BASE")
-    key = os.environ.get("OPENAI_API_KEY")
+    key = access.key or os.environ.get("OPENAI_API_KEY")
     if not key and not address:
         raise ConfigurationError(
             f"The chat model 'openai:{name}' needs a key: set OPENAI_API_KEY. For a server of your own "
@@ -184,6 +194,13 @@ def _load_openai(name: str, base_url: str | None, timeout: float | None, max_tok
     sync, asynchronous = response_hook(max_tokens, timeout), async_response_hook(max_tokens, timeout)
     # Request only the encodings for which `response_hook` can bound the size.
     common: dict[str, Any] = {"timeout": timeout, "headers": {"Accept-Encoding": "gzip, deflate"}}
+    sync_only, async_only = dict[str, Any](), dict[str, Any]()
+    if access.may_connect is not None:
+        from adaptive_rag.models.guarded import AsyncGuardedTransport, GuardedTransport
+
+        common["follow_redirects"] = False
+        sync_only["transport"] = GuardedTransport(access.may_connect)
+        async_only["transport"] = AsyncGuardedTransport(access.may_connect)
     settings: dict[str, Any] = {
         **({"base_url": address} if address else {}),
         "model": name,
@@ -194,8 +211,10 @@ def _load_openai(name: str, base_url: str | None, timeout: float | None, max_tok
         "max_retries": 0,
         "stream_usage": True,
         # Use our own clients: LangChain's are shared by all models and event loops, and read without a limit.
-        "http_client": DefaultHttpxClient(**common, event_hooks={"response": [sync]}),
-        "http_async_client": DefaultAsyncHttpxClient(**common, event_hooks={"response": [asynchronous]}),
+        "http_client": DefaultHttpxClient(**common, **sync_only, event_hooks={"response": [sync]}),
+        "http_async_client": DefaultAsyncHttpxClient(
+            **common, **async_only, event_hooks={"response": [asynchronous]}
+        ),
     }
     model: BaseChatModel = OpenAIModel(**settings)
     # Reasoning models refuse a temperature; models that accept one follow instructions best at 0.

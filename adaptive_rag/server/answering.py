@@ -26,6 +26,7 @@ from adaptive_rag.server.conversations import Conversations
 from adaptive_rag.server.folders import Searched
 from adaptive_rag.server.gate import Gate
 from adaptive_rag.server.metrics import count_answer, counting_inside
+from adaptive_rag.server.model import ServerModel
 from adaptive_rag.server.problems import Problem
 from adaptive_rag.server.settings import ServerSettings
 from adaptive_rag.state import InputState, OutputState, RetrievalState
@@ -89,8 +90,10 @@ class Answering:
         settings: ServerSettings,
         operator: Mapping[str, Any],
         conversations: Conversations | None = None,
+        model: ServerModel | None = None,
     ) -> None:
         self._settings = settings
+        self._model = model
         self._operator = operator
         known = make_context(operator)
         self._serving, self._embeddings = known.serving, known.embeddings
@@ -121,8 +124,9 @@ class Answering:
         allowed = self._form.model_validate(nested).model_dump(exclude_none=True)
         index = {"index": self._index_of(place)} if place else {}
         learned = self._settings.learned_router
-        context = make_context(self._operator, allowed, index, user_id=caller_id)
-        return context.for_caller(learned if learned.exists() else None)
+        model, access = self._model.for_questions() if self._model else ({}, None)
+        context = make_context(self._operator, model, allowed, index, user_id=caller_id)
+        return context.for_caller(learned if learned.exists() else None, access)
 
     def _index_of(self, place: Searched) -> str | Index:
         if not (place.index / MANIFEST).exists():

@@ -25,6 +25,7 @@ from adaptive_rag.server.api import (
     documents,
     feedback,
     jobs,
+    model,
     session,
     strategies,
     threads,
@@ -38,6 +39,7 @@ from adaptive_rag.server.database import open_database
 from adaptive_rag.server.following import Followers
 from adaptive_rag.server.indexing import clear_leftovers, workshop_of
 from adaptive_rag.server.mcp import build_mcp_app, mcp_route
+from adaptive_rag.server.model import ServerModel
 from adaptive_rag.server.oidc import Provider
 from adaptive_rag.server.pairing import pair
 from adaptive_rag.server.problems import PROBLEMS, answer_with_problems
@@ -65,6 +67,7 @@ NOUNS: tuple[APIRouter, ...] = (
     session.router,
     tokens.router,
     users.router,
+    model.router,
 )
 
 
@@ -119,16 +122,18 @@ async def _running(
         conversations = await stack.enter_async_context(open_conversations(settings, engine))
         stack.callback(engine.dispose)
         provider = Provider(settings) if settings.oidc_issuer else None
+        chosen = ServerModel(settings, operator, engine)
         app.state.services = Services(
             settings=settings,
             operator=operator,
             engine=engine,
-            answering=Answering(settings, given, conversations),
+            answering=Answering(settings, given, conversations, chosen),
             conversations=conversations,
             rates=Rates(settings.rate),
-            readiness=Readiness(settings, operator, engine),
+            readiness=Readiness(settings, chosen, engine),
             followers=Followers(engine),
             provider=provider,
+            model=chosen,
         )
         keep_failures()
         await run_in_threadpool(clear_leftovers, settings.data, engine)

@@ -53,7 +53,7 @@ from adaptive_rag.server.folders import folder_of
 from adaptive_rag.server.pairing import pair_new
 from adaptive_rag.server.problems import Problem
 from adaptive_rag.server.settings import BACKUP_KEY, ServerSettings
-from adaptive_rag.server.tables import Base, Collection, Document, Installation, Thread, User
+from adaptive_rag.server.tables import Base, Collection, Document, Installation, ModelChoice, Thread, User
 from adaptive_rag.text.redaction import redact
 
 _STAGE = ".backup"
@@ -267,9 +267,11 @@ def _beside(data: Path) -> Iterator[Path]:
 
 
 def _leave_conversations_out(archive: Archive, stage: Path) -> int:
-    """Remove the threads from the unpacked backup, and return the number of conversations left out."""
+    """Remove the threads and the chat model from the unpacked backup; return how many conversations."""
     said = (name.split("/") for name in archive.members)
     threads = {parts[1].partition(".")[0] for parts in said if parts[0] == _CONVERSATIONS}
+    # The questions asked here would go to where that server's admin said.
+    (stage / "tables" / f"{ModelChoice.__tablename__}.jsonl").unlink(missing_ok=True)
     table = stage / "tables" / f"{Thread.__tablename__}.jsonl"
     if table.exists():
         with table.open("rb") as lines:

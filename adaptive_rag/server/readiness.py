@@ -17,7 +17,7 @@ from sqlalchemy import Engine, exists, select, text
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
-from adaptive_rag.context import Context
+from adaptive_rag.server.model import ServerModel
 from adaptive_rag.server.settings import ServerSettings
 from adaptive_rag.server.tables import Job, JobState, now
 from adaptive_rag.server.workers import SECONDS_OF_SILENCE, living_workers
@@ -45,8 +45,8 @@ class Ready(BaseModel):
 class Readiness:
     """Checks the parts of a server, one check at a time, and caches the result for a moment."""
 
-    def __init__(self, settings: ServerSettings, operator: Context, engine: Engine) -> None:
-        self._settings, self._operator, self._engine = settings, operator, engine
+    def __init__(self, settings: ServerSettings, model: ServerModel, engine: Engine) -> None:
+        self._settings, self._model, self._engine = settings, model, engine
         self._looking = asyncio.Lock()
         self._seen: tuple[float, Ready] | None = None
         self._began = time.monotonic()
@@ -61,15 +61,17 @@ class Readiness:
             return self._seen[1]
 
     async def _look(self) -> Ready:
-        (store, disk, indexing), model = await asyncio.gather(
-            run_in_threadpool(self._look_here), self._check_model()
-        )
+        store, disk, indexing, address = await run_in_threadpool(self._look_here)
+        model = await self._check_model(address)
         status: Literal["ready", "not ready"] = "ready" if store == disk == indexing == "ok" else "not ready"
         return Ready(status=status, store=store, disk=disk, indexing=indexing, model=model)
 
-    def _look_here(self) -> tuple[str, str, str]:
+    def _look_here(self) -> tuple[str, str, str, str | None]:
         store = self._check_store()
-        return store, self._check_disk(), self._check_workers() if store == "ok" else "ok"
+        workers = self._check_workers() if store == "ok" else "ok"
+        # What an admin has set is in the database.
+        address = self._model.address() if store == "ok" or self._model.operators else None
+        return store, self._check_disk(), workers, address
 
     def _check_store(self) -> str:
         if self._engine.dialect.name == "sqlite":
@@ -142,20 +144,17 @@ class Readiness:
                 return "jobs wait, and no worker runs: start one with adaptive-rag worker"
         return "ok"
 
-    async def _check_model(self) -> str:
+    async def _check_model(self, address: str | None) -> str:
         """Check that the model's base URL, if there is one, accepts connections; no request is sent."""
-        context = self._operator
-        if not context.has_model():
-            return "none"
-        if context.models.base_url is None:
-            return "ok"
+        if not address:
+            return "none" if address is None else "ok"
         from httpx import URL
 
-        address = URL(context.models.base_url)
-        port = address.port or (443 if address.scheme == "https" else 80)
+        url = URL(address)
+        port = url.port or (443 if url.scheme == "https" else 80)
         try:
             async with asyncio.timeout(MODEL_SECONDS):
-                _, writer = await asyncio.open_connection(address.host, port)
+                _, writer = await asyncio.open_connection(url.host, port)
         except (OSError, TimeoutError):
             return "unreachable"
         writer.close()

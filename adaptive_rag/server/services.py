@@ -13,6 +13,7 @@ from adaptive_rag.server.answering import Answering
 from adaptive_rag.server.conversations import Conversations
 from adaptive_rag.server.folders import CollectionFolder, Searched, folder_of
 from adaptive_rag.server.following import Followers
+from adaptive_rag.server.model import ServerModel
 from adaptive_rag.server.oidc import Provider
 from adaptive_rag.server.rates import Rates
 from adaptive_rag.server.readiness import Readiness
@@ -35,6 +36,8 @@ class Services:
     followers: Followers
     # signs people in, besides the passwords stored here
     provider: Provider | None
+    # the chat model that an admin has set, where the operator has set none
+    model: ServerModel
 
     def folder_of(self, collection: Collection) -> CollectionFolder:
         """Return the folder of a collection; its name is not part of the path."""

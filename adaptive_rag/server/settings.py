@@ -24,7 +24,7 @@ from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.text.addresses import is_loopback
 from adaptive_rag.text.redaction import quote_user, remember_address
 
-BACKUP_KEY = "backup.key"
+BACKUP_KEY, SECRETS_KEY = "backup.key", "secrets.key"
 Names = Annotated[frozenset[str], NoDecode, BeforeValidator(listed)]
 
 
@@ -84,6 +84,11 @@ class ServerSettings(BaseSettings):
         None,
         description="File of the key that signs backups. By default backup.key in the data folder, made with "
         "the first backup.",
+    )
+    secrets_key: Path | None = Field(
+        None,
+        description="File of the key that encrypts the API key of a chat model that is set on the page. By "
+        "default secrets.key in the data folder, made when the first one is stored.",
     )
     names: Names = Field(
         frozenset(),
@@ -179,6 +184,11 @@ class ServerSettings(BaseSettings):
     def signing_key(self) -> Path:
         """The file of the key that signs backups."""
         return self.backup_key or self.data.absolute() / BACKUP_KEY
+
+    @property
+    def sealing_key(self) -> Path:
+        """The file of the key that encrypts the API keys that the database holds."""
+        return self.secrets_key or self.data.absolute() / SECRETS_KEY
 
     @property
     def database_address(self) -> str:

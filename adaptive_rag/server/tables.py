@@ -100,6 +100,20 @@ class Installation(Base):
     id: Mapped[Id]
 
 
+class ModelChoice(Base):
+    """The chat model that an admin of the server has set; one row at most."""
+
+    __tablename__ = "model_choice"
+
+    id: Mapped[str] = mapped_column(String(32), primary_key=True)
+    provider: Mapped[str] = mapped_column(String(40))
+    name: Mapped[str] = mapped_column(NAME)
+    # of a server that speaks OpenAI's protocol
+    address: Mapped[str | None] = mapped_column(Text)
+    # its API key, encrypted together with the provider and the address that it is for
+    sealed_key: Mapped[str | None] = mapped_column(Text)
+
+
 class User(Base):
     """Somebody who may sign in, by a password or through a provider."""
 

@@ -64,7 +64,7 @@ def states_of_one_person(somebody: Person) -> Iterator[str]:
             yield "why"
     yield from _states_of_answers(page)
     yield from _states_of_the_library(somebody)
-    for screen in ("threads", "people", "people/events", "people/opinions"):
+    for screen in ("threads", "people", "people/model", "people/events", "people/opinions"):
         somebody.open(f"#/{screen}")
         page.locator("main h1").wait_for()
         page.wait_for_load_state("networkidle")

@@ -78,7 +78,7 @@ def test_who_comes_back_from_another_screen_finds_the_conversation(demo: str, vi
     with visit(demo) as somebody:
         page = somebody.open("#/ask")
         ask(page, LEVEL)
-        page.get_by_role("link", name="People").click()
+        page.get_by_role("link", name="Settings").click()
         page.get_by_role("link", name="Ask", exact=True).click()
         expect(page.get_by_role("heading", name=LEVEL)).to_be_visible()
         page.get_by_role("link", name="Ask", exact=True).click()

@@ -390,9 +390,15 @@ def test_hostile_names_comments_and_events(watched: Watched, modelled: str) -> N
     watched.page.route(
         "**/api/v1/session", lambda route: route.fulfill(json={"needed": True, "provider": False})
     )
+    provider = {"takes_key": True, "takes_address": True, "has_operators_key": False}
+    providers = [{**provider, "name": name, "install": name} for name in PAYLOADS]
+    model = {"set_by": "admin", "provider": "openai", "name": PAYLOADS[0], "address": PAYLOADS[1]}
+    model |= {"key": "stored", "has_operators_address": False}
+    model |= {"providers": [{**provider, "name": "openai", "install": None}, *providers]}
+    watched.page.route("**/api/v1/model", lambda route: route.fulfill(json=model))
     watched.open("#/people")
-    tabs = watched.page.get_by_role("navigation", name="People").get_by_role("link")
-    assert tabs.count() == 6
+    tabs = watched.page.get_by_role("navigation", name="Settings").get_by_role("link")
+    assert tabs.count() == 7
     for tab in tabs.all():
         tab.click()
         watched.page.wait_for_load_state("networkidle")

@@ -8,6 +8,7 @@ import httpx
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from benchmarks.chat_server import ChatServer
 from tests.page.browser import Person
 from tests.page.conftest import Visit, sign_in
 from tests.page.states import QUESTIONS
@@ -75,7 +76,7 @@ def test_the_content_is_reached_past_the_navigation(demo: str, visit: Visit) -> 
 def test_every_screen_is_reached_from_the_navigation(demo: str, visit: Visit) -> None:
     with visit(demo) as somebody:
         page = somebody.open("#/ask")
-        for name in ("Threads", "Library", "People", "Ask"):
+        for name in ("Threads", "Library", "Settings", "Ask"):
             link = page.get_by_role("navigation", name="Main").get_by_role("link", name=name)
             press(page, link)
             expect(link).to_have_attribute("aria-current", "page")
@@ -166,6 +167,39 @@ def test_a_thread_is_renamed_and_deleted_with_undo(demo: str, visit: Visit, api:
         expect(thread).to_have_count(0)
         press(page, page.get_by_role("button", name="Undo"))
         expect(thread).to_be_visible()
+
+
+def test_a_chat_model_is_tested_saved_asked_and_removed(demo: str, visit: Visit, api: httpx.Client) -> None:
+    with ChatServer() as server, visit(demo) as somebody:
+        page = somebody.open("#/ask")
+        expect(page.get_by_text("answers are quotations from the documents")).to_be_visible()
+        press(page, page.get_by_role("link", name="Set one up"))
+        write(page, page.get_by_label("Name of the model"), "scripted")
+        write(page, page.get_by_label("Address"), server.url)
+        write(page, page.get_by_label("API key"), "planted-key-4711-x")
+        press(page, page.get_by_role("button", name="Test"))
+        expect(page.get_by_text("The model answers.")).to_be_visible()
+        try:
+            press(page, page.get_by_role("button", name="Save"))
+            expect(page.get_by_text("A key is stored")).to_be_visible()
+            expect(page.get_by_label("API key")).to_have_value("")
+            assert "planted" not in page.content()
+            before = len(server.calls)
+            press(page, page.get_by_role("navigation", name="Main").get_by_role("link", name="Ask"))
+            expect(page.get_by_text("answers are quotations")).to_have_count(0)
+            write(page, page.get_by_label("Ask a question"), QUESTIONS["factual"])
+            page.keyboard.press("Enter")
+            expect(page.get_by_role("article")).to_contain_text(re.compile(r"\d model call"))
+            assert {call.headers["authorization"] for call in server.calls[before:]} == {
+                "Bearer planted-key-4711-x"
+            }
+            page = somebody.open("#/people/model")
+            press(page, page.get_by_role("button", name="Remove"))
+            dialog = page.get_by_role("dialog", name="Remove the model?")
+            press(page, dialog.get_by_role("button", name="Remove"))
+            expect(page.get_by_text("quotations from the documents again")).to_be_visible()
+        finally:
+            api.delete("/model").raise_for_status()
 
 
 @pytest.mark.nightly

@@ -64,7 +64,7 @@ def test_a_notice_waits_for_who_is_at_it_and_its_row_stays_away(demo: str, visit
         page.get_by_role("link", name="Ask", exact=True).hover()
         page.clock.run_for(20_000)
         page.evaluate("location.hash = '#/people'")
-        expect(page.get_by_role("heading", name="People")).to_be_visible()
+        expect(page.get_by_role("heading", name="Settings")).to_be_visible()
         with page.expect_response("**/threads?**"):
             page.evaluate("location.hash = '#/threads'")
         expect(page.locator("[aria-busy=true]")).to_have_count(0)
@@ -157,8 +157,8 @@ def test_who_goes_back_finds_a_long_list_where_it_was(demo: str, visit: Visit) -
         seen.scroll_into_view_if_needed()
         page.wait_for_timeout(300)  # it is written down once the scrolling rests
         before = height_of(seen)
-        page.get_by_role("link", name="People").click()
-        expect(page.get_by_role("heading", name="People")).to_be_in_viewport()
+        page.get_by_role("link", name="Settings").click()
+        expect(page.get_by_role("heading", name="Settings")).to_be_in_viewport()
         assert page.evaluate("scrollY") == 0
         page.go_back()
         expect(seen).to_be_in_viewport()

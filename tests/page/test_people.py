@@ -157,9 +157,9 @@ def test_people_of_this_machine_learn_how_to_add_users(demo: str, visit: Visit) 
     with visit(demo) as somebody:
         page = somebody.open("#/people")
         expect(page.get_by_text("adaptive-rag users add")).to_be_visible()
-        tabs = page.get_by_role("navigation", name="People").get_by_role("link")
-        expect(tabs).to_have_text(["Account", "Log", "The router", "Feedback"])
-        tabs.nth(3).click()
+        tabs = page.get_by_role("navigation", name="Settings").get_by_role("link")
+        expect(tabs).to_have_text(["Account", "Model", "Log", "The router", "Feedback"])
+        tabs.nth(4).click()
         page.get_by_label("Collection").select_option("samples")
         expect(page.get_by_role("link", name="Export as questions")).to_have_attribute(
             "href", "/api/v1/feedback/export"
@@ -240,7 +240,7 @@ def test_who_signs_in_again_through_a_provider_finds_what_was_typed(
             field = page.get_by_role("textbox", name="Ask a question")
             field.fill("When does the ferry run?")
             end_session(page.context)
-            page.get_by_role("link", name="People").click()
+            page.get_by_role("link", name="Settings").click()
             expect(page.get_by_role("dialog")).to_contain_text("Your session has ended")
             way_in.click()
             expect(page.get_by_role("heading", name="ada")).to_be_visible()
@@ -288,6 +288,25 @@ def test_a_token_is_shown_once_and_revoked_after_a_question(
         forgive(somebody, 401)
 
 
+def test_the_model_is_shown_to_admins_alone_and_the_operators_is_not_changed(
+    team: str, modelled: str, visit: Visit
+) -> None:
+    with visit(team) as somebody:
+        page = somebody.open("#/people/model")
+        sign_in(page, "ben")
+        tabs = page.get_by_role("navigation", name="Settings").get_by_role("link")
+        expect(tabs).to_have_text(["Account", "Tokens"])
+        expect(page.get_by_label("About you")).to_be_visible()
+        page.get_by_role("link", name="Ask", exact=True).click()
+        expect(page.get_by_text("answers are quotations from the documents")).to_be_visible()
+        expect(page.get_by_role("link", name="Set one up")).to_have_count(0)
+        forgive(somebody, 401)
+    with visit(modelled, language="de") as somebody:
+        page = somebody.open("#/people/model")
+        expect(page.get_by_text("Der Betreiber dieses Servers hat das Modell scripted")).to_be_visible()
+        expect(page.get_by_label("API-Schlüssel")).to_have_count(0)
+
+
 def test_an_admin_adds_a_user_who_signs_in_and_is_disabled(
     team: str, visit: Visit, screenshots: Path
 ) -> None:
@@ -333,8 +352,8 @@ def test_a_screen_that_breaks_leaves_the_rest_of_the_page(demo: str, visit: Visi
         page = somebody.open("#/threads")
         expect(page.get_by_role("alert")).to_contain_text("This screen cannot be shown")
         expect(page.get_by_role("button", name="Reload the page")).to_be_visible()
-        page.get_by_role("link", name="People").click()
-        expect(page.get_by_role("heading", name="People")).to_be_visible()
+        page.get_by_role("link", name="Settings").click()
+        expect(page.get_by_role("heading", name="Settings")).to_be_visible()
         assert somebody.errors
         somebody.errors.clear()
 

@@ -28,6 +28,8 @@ NAMES = {
     "{number}": "1",
     **dict.fromkeys(("{document}", "{feedback}", "{job}", "{thread}", "{token}"), "0" * 32),
 }
+# Where no model's server listens.
+CLOSED = "http://127.0.0.1:9/v1"
 # By route: its door, what is sent, and what the first who may pass gets. What deletes comes last.
 ROUTES: dict[str, tuple[str, Any, int]] = {
     "GET /healthz": ("everybody", None, 200),
@@ -46,6 +48,10 @@ ROUTES: dict[str, tuple[str, Any, int]] = {
     "PATCH /api/v1/users/{user}": ("root", {"is_admin": False}, 200),
     "GET /api/v1/users/{user}/tokens": ("root", None, 200),
     "DELETE /api/v1/users/{user}/tokens/{token}": ("root", None, 404),
+    "GET /api/v1/model": ("root", None, 200),
+    "POST /api/v1/model/try": ("root", {"provider": "openai", "name": "m", "address": CLOSED}, 200),
+    "PUT /api/v1/model": ("root", {"provider": "openai", "name": "m", "address": CLOSED}, 200),
+    "DELETE /api/v1/model": ("root", None, 204),
     "GET /api/v1/events": ("root", None, 200),
     "GET /api/v1/strategies": ("signed in", None, 200),
     "GET /api/v1/collections": ("signed in", None, 200),

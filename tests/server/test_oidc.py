@@ -149,7 +149,8 @@ def test_a_person_signs_in_as_a_plain_user_and_is_known_again(serve: Serve, prov
         answer = come_back(browser, provider)
         assert (answer.status_code, answer.headers["location"]) == (302, "/")
         me = browser.get("/api/v1/me").json()
-        assert me == {"name": "ada", "is_admin": False, "role": "admin", "has_password": False}
+        who = {"name": "ada", "is_admin": False, "role": "admin", "has_password": False}
+        assert me == {**who, "has_model": False}
         assert browser.get("/api/v1/collections").json()["total"] == 0
         assert browser.get("/api/v1/users").status_code == 403
         provider.claims["preferred_username"] = "renamed"

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from io import StringIO
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import pytest
@@ -144,6 +145,7 @@ def knock(client: TestClient) -> dict[str, str]:
     [
         "500",
         "reply",
+        "reply to a stored key",
         *(pytest.param(of, marks=pytest.mark.nightly) for of in ("401", "no JSON", "hang", "gone")),
     ],
 )
@@ -160,20 +162,22 @@ def test_no_door_shows_a_secret_whatever_the_models_server_does(
     address = (
         f"http://planted:{quote(PASSWORD, safe='')}@127.0.0.1:{9 if fault == 'gone' else echo.server_port}"
     )
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector)
-    echo.fault = fault  # type: ignore[attr-defined]
-    given = {
-        "model": "openai:scripted",
-        "models": {"base_url": f"{address}/v1"},
-        "budget": {"deadline_s": 0.5 if fault == "hang" else 5},
-    }
+    echo.fault = fault.partition(" to ")[0]  # type: ignore[attr-defined]
+    given: dict[str, Any] = {"budget": {"deadline_s": 0.5 if fault == "hang" else 5}}
+    is_stored = "stored" in fault
+    if not is_stored:
+        monkeypatch.setenv("OPENAI_API_KEY", KEY)
+        given |= {"model": "openai:scripted", "models": {"base_url": f"{address}/v1"}}
     data = tmp_path / PLACE / "data"
     hidden = fault == "401"
     end = trace_to_collector(read_server_settings(trace=True, trace_contents=not hidden))
     try:
         with serve(given, data=data) as client:
             add_samples(client, sample_index)
+            if is_stored:
+                model = {"provider": "openai", "name": "scripted", "address": f"{collector}/v1", "key": KEY}
+                client.put("/api/v1/model", json=model).raise_for_status()
             said = knock(client)
     finally:
         end()

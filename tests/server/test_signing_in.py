@@ -67,7 +67,7 @@ def test_a_session_begins_and_ends(serve: Serve) -> None:
         assert client.get(f"{API}/me").status_code == 401
         browser = signed_in(client, "Ada")
         assert browser.get(f"{API}/me").json() == {
-            "name": "ada", "is_admin": True, "role": "admin", "has_password": True,
+            "name": "ada", "is_admin": True, "role": "admin", "has_password": True, "has_model": False,
         }  # fmt: skip
         secret = browser.cookies[SESSION_COOKIE]
         assert browser.delete(f"{API}/session", headers=OURS).status_code == 204

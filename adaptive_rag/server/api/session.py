@@ -27,7 +27,7 @@ from adaptive_rag.server.oidc import SIGN_IN_COOKIE, SIGN_IN_SECONDS, NotSignedI
 from adaptive_rag.server.passwords import LONGEST, hash_password, is_outdated, is_password
 from adaptive_rag.server.problems import Problem, not_found
 from adaptive_rag.server.roles import Role
-from adaptive_rag.server.services import Parts
+from adaptive_rag.server.services import Parts, Services
 from adaptive_rag.server.settings import ServerSettings
 from adaptive_rag.server.tables import Token, User
 
@@ -64,6 +64,9 @@ class Me(Form):
     is_admin: bool = Field(description="Admin of the server, and so of every collection.")
     role: Role = Field(description="The highest role that the session or token gives.")
     has_password: bool = Field(description="Whether a password is kept here; else a provider has it.")
+    has_model: bool = Field(
+        description="Whether a chat model writes the answers; without one they quote the documents."
+    )
 
 
 class Profile(Form):
@@ -101,7 +104,7 @@ def sign_in(given: Credentials, db: Db, parts: Parts, request: Request, response
     if user.password and is_outdated(user.password):
         user.password = hash_password(given.password, network_of(address))
     _begin(user, db, parts.settings, request, response)
-    return Me(name=user.name, is_admin=user.is_admin, role=Role.ADMIN, has_password=True)
+    return _me(user, Role.ADMIN, db, parts)
 
 
 @router.delete("/session", status_code=204)
@@ -153,9 +156,7 @@ def return_from_provider(
 @router.get("/me")
 def show_me(call: AnyCall) -> Me:
     """Show who you are here."""
-    caller = call.caller
-    has_password = call.db.get_one(User, caller.id).password is not None
-    return Me(name=caller.name, is_admin=caller.is_admin, role=caller.ceiling, has_password=has_password)
+    return _me(call.db.get_one(User, call.caller.id), call.caller.ceiling, call.db, call.parts)
 
 
 @router.put("/me/password", status_code=204)
@@ -193,6 +194,16 @@ def replace_profile(profile: Profile, call: AnyCall) -> Profile:
 def delete_profile(call: AnyCall) -> None:
     """Delete your profile."""
     forget_profile(call.parts.conversations.store, call.caller.id)
+
+
+def _me(user: User, role: Role, db: Session, parts: Services) -> Me:
+    return Me(
+        name=user.name,
+        is_admin=user.is_admin,
+        role=role,
+        has_password=user.password is not None,
+        has_model=parts.model.is_there(db),
+    )
 
 
 def _begin(user: User, db: Session, settings: ServerSettings, request: Request, response: Response) -> None:

@@ -13,8 +13,17 @@ export function Welcome() {
   return html`<div class="welcome stack">
     <h2>${t("welcome_title")}</h2>
     <p>${t("welcome")}</p>
+    <${Quotes} />
     ${searched?.documents ? html`<${Examples} of=${searched} />` : html`<${Missing} of=${searched} />`}
   </div>`;
+}
+
+/** Without a chat model, say what answers are; an admin can set one. */
+function Quotes() {
+  const who = useSignal(me);
+  if (who?.has_model !== false) return null;
+  return html`<p class="soft">${t("welcome_quotes")}${" "}
+    ${who.is_admin && html`<a href=${link(["people", "model"])}>${t("welcome_to_model")}</a>`}</p>`;
 }
 
 /** @param {{ of: Collection | null }} props */

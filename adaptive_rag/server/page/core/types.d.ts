@@ -9,7 +9,7 @@ type Given = Record<string, any>;
 
 type Role = "reader" | "writer" | "admin";
 type Strategy = "factual" | "analytical" | "opinion" | "contextual";
-type Me = { name: string; is_admin: boolean; role: Role; has_password: boolean };
+type Me = { name: string; is_admin: boolean; role: Role; has_password: boolean; has_model: boolean };
 type WaysIn = { needed: boolean; provider: boolean };
 type Thread = {
   id: string;
@@ -128,6 +128,23 @@ interface Comparison {
 
 /** The user's opinion of an answer. */
 type Vote = { id: string; is_good?: boolean | null; better_route?: Strategy | null };
+
+/** The chat model, without its key. */
+interface ModelSettings {
+  set_by: "operator" | "admin" | null;
+  provider: string | null;
+  name: string | null;
+  address: string | null;
+  key: "stored" | "environment" | "none" | "unreadable";
+  has_operators_address: boolean;
+  providers: {
+    name: string;
+    install: string | null;
+    takes_key: boolean;
+    has_operators_key: boolean;
+    takes_address: boolean;
+  }[];
+}
 
 /** The router, which chooses the strategy, and what it has learned from votes. */
 interface Router {

@@ -1,9 +1,10 @@
-/** The People screen: account and tokens; for admins also users, the log, and feedback. */
+/** The Settings screen: account and tokens; for admins also users, the chat model, the log, and feedback. */
 import { html, useSignal } from "../core/html.js";
 import { link, place } from "../core/route.js";
 import { collections, me, waysIn } from "../core/session.js";
 import { t } from "../core/texts.js";
 import { Account } from "./account.js";
+import { Model } from "./model.js";
 import { Events, Opinions } from "./records.js";
 import { RouterCard } from "./router.js";
 import { Tokens } from "./tokens.js";
@@ -18,7 +19,7 @@ export function PeopleScreen() {
     account: Account,
     ...(hasUsers && { tokens: Tokens }),
     ...(hasUsers && isAdmin && { users: Users }),
-    ...(isAdmin && { events: Events, router: RouterCard }),
+    ...(isAdmin && { model: Model, events: Events, router: RouterCard }),
     ...(isOwner && { opinions: Opinions }),
   };
   const now = /** @type {keyof typeof tabs} */ (Object.hasOwn(tabs, asked) ? asked : "account");

@@ -32,10 +32,10 @@ export function OpenForm() {
 
 /**
  * Show a form. It is cleared after `act` has succeeded.
- * @param {{ action: string, act: (given: Given) => unknown, say?: typeof said, close?: () => void, isDanger?: boolean, isCard?: boolean, children?: any }} props
- *   `say` turns an error into a message
+ * @param {{ action: string, act: (given: Given) => unknown, say?: typeof said, close?: () => void, isDanger?: boolean, isCard?: boolean, beside?: any, children?: any }} props
+ *   `say` turns an error into a message; `beside` are further buttons
  */
-export function Form({ action, act, say = said, close, isDanger, isCard, children }) {
+export function Form({ action, act, say = said, close, isDanger, isCard, beside, children }) {
   const [problem, setProblem] = useState(/** @type {Said | null} */ (null));
   /** @param {SubmitEvent} event */
   const send = async (event) => {
@@ -54,6 +54,7 @@ export function Form({ action, act, say = said, close, isDanger, isCard, childre
     ${children}
     <${Trouble} of=${problem} />
     <div class="row"><button class=${isDanger ? "danger" : "primary"}>${action}</button>
+      ${beside}
       ${close && html`<button type="button" onClick=${close}>${t("cancel")}</button>`}</div>
   </form>`;
 }

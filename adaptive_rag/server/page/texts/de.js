@@ -6,7 +6,7 @@ export const de = {
   nav_ask: "Fragen",
   nav_threads: "Verläufe",
   nav_library: "Bibliothek",
-  nav_people: "Personen",
+  nav_people: "Einstellungen",
   skip: "Zum Inhalt springen",
   other_language: "English",
   light_theme: "Helles Design",
@@ -154,6 +154,9 @@ export const de = {
   welcome:
     "Sie erhalten eine Antwort mit den Textstellen, auf denen sie beruht, und sehen, wie sie gefunden wurde.",
   welcome_documents: "{n} {n|Dokument|Dokumente}",
+  welcome_quotes:
+    "Hier ist kein Sprachmodell eingerichtet. Antworten sind deshalb Zitate aus den Dokumenten.",
+  welcome_to_model: "Eines einrichten",
   welcome_examples: "Zum Ausprobieren",
   welcome_make: "Noch gibt es nichts zu fragen: Legen Sie eine Sammlung an und fügen Sie Dokumente hinzu.",
   welcome_to_library: "Zur Bibliothek",
@@ -223,6 +226,34 @@ export const de = {
   user_new_password: "Neues Passwort",
   user_delete_sure:
     "Alle Gespräche und Tokens dieser Person werden gelöscht. Hinzugefügte Dokumente bleiben.",
+  model: "Modell",
+  model_use:
+    "Ein Sprachmodell schreibt die Antworten, für alle, die diesen Server benutzen. Es erhält die Fragen, die dazu gefundenen Textstellen und was die Fragenden über sich angeben. Ohne Modell sind Antworten Zitate aus den Dokumenten.",
+  model_operators:
+    "Der Betreiber dieses Servers hat das Modell {name} festgelegt. Hier lässt es sich nicht ändern.",
+  model_operators_address: "Die Adresse hat der Betreiber dieses Servers festgelegt.",
+  model_provider: "Anbieter",
+  model_openai: "OpenAI oder ähnlicher Server",
+  model_name: "Name des Modells",
+  model_address: "Adresse",
+  model_address_rule:
+    "Für OpenAI selbst bleibt die Adresse leer. Bei einem eigenen Server, etwa Ollama, vLLM oder LM Studio, endet sie meist mit /v1.",
+  model_key: "API-Schlüssel",
+  model_key_stored:
+    "Ein Schlüssel ist gespeichert und wird nicht mehr angezeigt. Lassen Sie das Feld leer, um ihn zu behalten. Für einen anderen Anbieter oder eine andere Adresse geben Sie ihn neu ein.",
+  model_key_environment:
+    "Lassen Sie das Feld leer, um den Schlüssel des Betreibers zu verwenden. An eine hier angegebene Adresse wird er nicht gesendet.",
+  model_key_none:
+    "Der Schlüssel wird verschlüsselt gespeichert und nicht mehr angezeigt. Ein eigener Server braucht oft keinen.",
+  model_key_unreadable:
+    "Der gespeicherte Schlüssel ist nicht mehr lesbar, deshalb wird das Modell nicht verwendet. Geben Sie den Schlüssel noch einmal ein.",
+  model_others: "Auf diesem Server nicht installiert: {names}.",
+  model_try: "Testen",
+  model_trying: "Das Modell wird gefragt …",
+  model_saved: "Gespeichert. Es wird ab der nächsten Frage verwendet.",
+  model_removed: "Entfernt. Antworten sind wieder Zitate aus den Dokumenten.",
+  model_remove_title: "Modell entfernen?",
+  model_remove_sure: "Auch der Schlüssel wird gelöscht. Antworten werden Zitate aus den Dokumenten sein.",
   events_none: "Noch keine Einträge.",
   opinions_of: "Sammlung",
   opinions_export: "Als Testfragen exportieren",
@@ -241,6 +272,9 @@ export const de = {
   event_job_cancel: "Auftrag abgebrochen",
   event_member_remove: "Person aus einer Sammlung entfernt",
   event_member_set: "Rolle vergeben",
+  event_model_remove: "Sprachmodell entfernt",
+  event_model_set: "Sprachmodell festgelegt",
+  event_model_try: "Sprachmodell getestet",
   event_password_change: "Eigenes Passwort geändert",
   event_password_refused: "Falsches aktuelles Passwort angegeben",
   event_router_forget: "Router zurückgesetzt",

@@ -242,4 +242,44 @@ export const said = [
     "Inzwischen hat eine andere Anfrage das geändert. Senden Sie Ihre noch einmal.",
   ],
   ["The request does not have the form that is expected.", "Die Anfrage hat nicht die erwartete Form."],
+  // The chat model
+  ["The model answers.", "Das Modell antwortet."],
+  [
+    "The server refused the key, or it takes one.",
+    "Der Server hat den Schlüssel abgelehnt, oder er verlangt einen.",
+  ],
+  [
+    "The server knows no model of this name. An address usually ends in /v1.",
+    "Der Server kennt kein Modell mit diesem Namen. Eine Adresse endet meist mit /v1.",
+  ],
+  [
+    "The server cannot be reached, or did not answer within {} seconds.",
+    "Der Server ist nicht erreichbar oder hat nicht binnen {} Sekunden geantwortet.",
+  ],
+  [
+    "The address leads to a place that is not allowed: plain http only to this machine or a private network, and never to where a cloud tells its machines secrets.",
+    "Die Adresse führt an einen Ort, der nicht erlaubt ist: unverschlüsselt (http) nur auf diesen Rechner oder in ein privates Netz, und nie dorthin, wo eine Cloud ihren Rechnern Geheimnisse mitteilt.",
+  ],
+  [
+    "The server answered, but not as a chat model does. It may be busy, or the account has no credit left.",
+    "Der Server hat geantwortet, aber nicht wie ein Sprachmodell. Vielleicht ist er überlastet, oder das Guthaben ist verbraucht.",
+  ],
+  ["The provider {} takes an API key.", "Der Anbieter {} verlangt einen API-Schlüssel."],
+  [
+    "The address must be like https://HOST/v1 or http://localhost:11434/v1.",
+    "Die Adresse muss aussehen wie https://HOST/v1 oder http://localhost:11434/v1.",
+  ],
+  [
+    "The address may hold no name, no password, no question mark and no #.",
+    "Die Adresse darf keinen Namen, kein Passwort, kein Fragezeichen und kein # enthalten.",
+  ],
+  ["This is the address of this server itself.", "Das ist die Adresse dieses Servers selbst."],
+  [
+    "This address is not allowed. Plain http only to this machine or a private network.",
+    "Diese Adresse ist nicht erlaubt. Unverschlüsselt (http) nur auf diesen Rechner oder in ein privates Netz.",
+  ],
+  [
+    "The operator of this server has set its chat model. It cannot be changed here.",
+    "Der Betreiber dieses Servers hat das Sprachmodell festgelegt. Hier lässt es sich nicht ändern.",
+  ],
 ];
