@@ -45,8 +45,7 @@ class Team:
             "expired": add_user(client, "expired", vault=Role.ADMIN),
             "nobody": client_of(client.app),  # type: ignore[arg-type]
         }
-        for person in self.people.values():
-            person.portal = client.portal  # all ask in the server's own event loop
+        self.people["nobody"].portal = client.portal  # all ask in the server's own event loop
         self.ids: dict[str, str] = {"vault": "vault"}
         self._fill()
         for name, role in (("ada", Role.READER), ("root", Role.READER), ("eve", Role.READER)):

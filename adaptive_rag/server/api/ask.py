@@ -60,6 +60,7 @@ class Answer(Quality):
 
     model_config = ConfigDict(json_schema_extra={"examples": [EXAMPLE]})
 
+    turn: str | None = Field(None, description="The id of its turn, if it was asked in a thread.")
     answer: str
     citations: list[Citation] = Field(description="What the marks [1], [2] ... in the answer stand for.")
     analysis: QueryAnalysis
@@ -188,4 +189,5 @@ async def events_of(chunks: Chunks) -> AsyncIterator[ServerSentEvent]:
 
 def answer_of(output: OutputState | dict[str, Any]) -> Answer:
     """Convert the graph's output to the response model."""
-    return Answer.model_validate({name: output[name] for name in Answer.model_fields})  # type: ignore[literal-required]
+    facts = {name: output[name] for name in Answer.model_fields.keys() - {"turn"}}  # type: ignore[literal-required]
+    return Answer.model_validate(facts | {"turn": output["messages"][-1].id})
