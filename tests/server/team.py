@@ -66,6 +66,7 @@ class Team:
             self.ids[name] = person.post(f"{API}/collections/vault/threads", json={}).json()["id"]
             asked = person.post(f"{API}/threads/{self.ids[name]}/ask", json={"question": QUESTION})
             assert CODE in asked.json()["answer"]
+        self.ids["turn"] = ada.get(f"{API}/threads/{self.ids['thread']}").json()["turns"][0]["id"]
         liked = ada.post(f"{API}/threads/{self.ids['thread']}/turns/1/feedback", json={"is_good": True})
         self.ids["feedback"] = liked.json()["id"]
         self.ids["token"] = ada.post(f"{API}/tokens", json={"name": "report"}).json()["id"]
