@@ -241,7 +241,7 @@ async def _open_stream(
 async def ask_in_thread(asked: BareQuestion, index: IndexOfThread, call: OwnThreadCall) -> Answer:
     """Answer a question in the light of what was said before it; one at a time."""
     work = call.parts.answering.answer(asked, index, call.caller.id, call.thread.id)
-    return answer_of(await unless_gone(call.request, work))
+    return answer_of(await unless_gone(call.request, work), in_thread=True)
 
 
 @router.post(
@@ -254,7 +254,7 @@ async def ask_in_thread_with_events(
     chunks: Annotated[Chunks, Depends(_open_stream)],
 ) -> AsyncIterator[ServerSentEvent]:
     """Answer a question in a thread with the events of a collection's /ask/events."""
-    async for event in events_of(chunks):
+    async for event in events_of(chunks, in_thread=True):
         yield event
 
 
