@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from functools import cache, partial
 from html import escape
 from io import BytesIO
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from adaptive_rag.server.conversations import TurnShown
+from adaptive_rag.server.problems import Problem
 from adaptive_rag.server.tables import now
 from adaptive_rag.text.markdown import is_maze, sub_in_prose
 from adaptive_rag.text.markers import MARKER, find_markers, number_of, write_marker
@@ -29,10 +31,15 @@ _STYLE = """
     pre { background-color: #eee; padding: 4px } ul.sources { color: #444; font-size: 9pt }
 """
 _MARGIN = 56  # points
+MOST_PAGES = 2000
+# Characters of a cell by its columns; a page has about 5,000.
+MOST_OF_A_ROW = 2500
+# A word that may be longer than a line of a heading, and the letters that fit into every line.
+_LONG_WORD, _PIECE = re.compile(r"\S{60,}"), re.compile(r"\S{30}")
 
 
 @dataclass(frozen=True)
-class Form:
+class FileKind:
     """A kind of file."""
 
     ending: str
@@ -72,11 +79,11 @@ def _renumber(numbers: Mapping[int, int], mark: re.Match[str]) -> str:
 
 
 @cache
-def _parser() -> MarkdownIt:
+def _parser(*, tables: bool = True) -> MarkdownIt:
     """Return a parser of Markdown that takes tags for text."""
     from markdown_it import MarkdownIt
 
-    return MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
+    return MarkdownIt("commonmark", {"html": False}).enable(["table"] * tables + ["strikethrough"])
 
 
 def _parse(text: str) -> list[Token]:
@@ -84,9 +91,24 @@ def _parse(text: str) -> list[Token]:
     if is_maze(text):
         return _parser().parse("    " + text.replace("\n", "\n    "))  # as it is written
     tokens = _parser().parse(text)
+    if _has_long_row(tokens):
+        tokens = _parser(tables=False).parse(text)
     for token in tokens:
         token.children = list(_without_links(token.children or ()))
     return tokens
+
+
+def _has_long_row(tokens: Sequence[Token]) -> bool:
+    """Tell whether a row of a table may be higher than a page, at whose end MuPDF would cut it off."""
+    cells: list[int] = []
+    for token in tokens:
+        if token.type == "tr_open":
+            cells = []
+        elif token.type == "inline":
+            cells.append(len(token.content))
+        elif token.type == "tr_close" and max(cells, default=0) * len(cells) > MOST_OF_A_ROW:
+            return True
+    return False
 
 
 def _without_links(tokens: Sequence[Token]) -> Iterator[Token]:
@@ -111,32 +133,52 @@ def _text(content: str) -> Token:
 
 
 def write_pdf(title: str, turns: Sequence[TurnShown]) -> bytes:
-    """Return a thread as a PDF. It is set by MuPDF, which must not run in two threads at a time."""
+    """Return a thread as a PDF. It is set by MuPDF, which must not run in two threads at a time.
+
+    Raises:
+        Problem: 413 if it has too many pages.
+    """
     import pymupdf
 
-    parts = [f"<h1>{escape(visible(title))}</h1>"]
+    parts = [f"<h1>{_escape(title)}</h1>"]
     for turn in turns:
         answer, sources = _numbered(turn)
-        parts.append(f"<h2>{escape(visible(turn.question))}</h2>")
-        parts.append(_parser().renderer.render(_parse(visible(answer)), _parser().options, {}))
-        items = "".join(f"<li>{escape(visible(source))}</li>" for source in sources)
+        tokens = _parse(visible(answer))
+        for token in chain(tokens, *(token.children or () for token in tokens)):
+            token.content = _breakable(token.content)
+        items = "".join(f"<li>{_escape(source)}</li>" for source in sources)
+        parts.append(f"<h2>{_escape(turn.question)}</h2>")
+        parts.append(_parser().renderer.render(tokens, _parser().options, {}))
         parts.append(f'<ul class="sources">{items}</ul>' if items else "")
     written = BytesIO()
     writer = pymupdf.DocumentWriter(written)
     story = pymupdf.Story("".join(parts), user_css=_STYLE)
-    sheet, is_more = pymupdf.paper_rect("a4"), 1
+    sheet = pymupdf.paper_rect("a4")
     frame = pymupdf.Rect(_MARGIN, _MARGIN, sheet.width - _MARGIN, sheet.height - _MARGIN)
-    while is_more:
+    for _ in range(MOST_PAGES):
         device = writer.begin_page(sheet)
         is_more, _ = story.place(frame)
         story.draw(device)
         writer.end_page()
+        if not is_more:
+            break
+    else:
+        raise Problem(413, f"A PDF may have {MOST_PAGES:,} pages here. Download this thread as Markdown.")
     writer.close()
     with pymupdf.open("pdf", written.getvalue()) as document:
         document.set_metadata({"title": visible(title)})
         document.subset_fonts()
         made: bytes = document.tobytes(garbage=3, deflate=True)
     return made
+
+
+def _escape(text: str) -> str:
+    return escape(_breakable(visible(text)))
+
+
+def _breakable(text: str) -> str:
+    """Let a long word break. MuPDF would cut it off, in a time that grows with the square of its length."""
+    return _LONG_WORD.sub(lambda word: _PIECE.sub("\\g<0>\u200b", word[0]), text)
 
 
 def write_docx(title: str, turns: Sequence[TurnShown]) -> bytes:
@@ -220,10 +262,10 @@ def _add_runs(paragraph: Paragraph, tokens: Sequence[Token]) -> None:
                 run.font.name = "Courier New"
 
 
-FORMS: Mapping[str, Form] = {
-    "markdown": Form("md", "text/markdown", lambda *thread: format_markdown(*thread).encode()),
-    "docx": Form(
+FILE_KINDS: Mapping[str, FileKind] = {
+    "markdown": FileKind("md", "text/markdown", lambda *thread: format_markdown(*thread).encode()),
+    "docx": FileKind(
         "docx", "application/vnd.openxmlformats-officedocument.wordprocessingml.document", write_docx
     ),
-    "pdf": Form("pdf", "application/pdf", write_pdf),
+    "pdf": FileKind("pdf", "application/pdf", write_pdf),
 }

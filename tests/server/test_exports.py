@@ -9,8 +9,10 @@ import docx
 import pymupdf
 import pytest
 
+from adaptive_rag.server import exports
 from adaptive_rag.server.conversations import TurnShown
 from adaptive_rag.server.exports import write_docx, write_pdf
+from adaptive_rag.server.problems import Problem
 from adaptive_rag.server.tables import now
 from tests.page.payloads import payloads
 from tests.server.conftest import Serve, add_samples
@@ -57,7 +59,7 @@ The **wall** is *high* [7], `x < 1`:
 4. four
 
 | a | b |
-|---|---|
+|----------------------------------------|----------------------------------------|
 | cell | 5.10 m |
 
 ```
@@ -93,6 +95,23 @@ def test_hostile_texts_stay_texts_and_break_no_file(write: Any, read: Read) -> N
     assert text.count("alert(1)") >= 3 * sum("alert(1)" in each for each in hostile)
     assert "\u202e" not in text
     assert read(write("", [])).strip() == ""
+
+
+@BOTH
+def test_long_words_cells_and_code_are_set_in_time(write: Any, read: Read) -> None:
+    cell = "| a | b |\n|---|---|\n| " + "word " * 5000 + " | x |"
+    cells = "|".join(["a"] * 8) + "\n" + "|".join(["-"] * 8) + "\n" + "|".join(["sent " * 60] * 8)
+    code = "```\n" + "x = 1\n" * 2000 + "```"
+    text = read(write("t", [turn_of("z" * 20_000, each) for each in ("y" * 60_000, cell, cells, code)]))
+    assert text.count("word") == 5000 and text.count("x = 1") == 2000
+    assert text.count("y") >= 60_000 and text.count("z") == 80_000
+    assert text.count("sent") == 480
+
+
+def test_a_thread_of_too_many_pages_makes_no_pdf(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exports, "MOST_PAGES", 1)
+    with pytest.raises(Problem, match="may have 1 pages"):
+        write_pdf("t", [turn_of("q", "word " * 5000)])
 
 
 def test_a_thread_is_downloaded_in_every_form_under_its_name(serve: Serve, sample_index: Path) -> None:

@@ -35,7 +35,7 @@ from adaptive_rag.server.calls import (
 )
 from adaptive_rag.server.conversations import TurnShown, marked, title_of
 from adaptive_rag.server.database import let_go
-from adaptive_rag.server.exports import FORMS
+from adaptive_rag.server.exports import FILE_KINDS
 from adaptive_rag.server.folders import Searched
 from adaptive_rag.server.problems import not_found
 from adaptive_rag.server.quotas import check_threads, check_turns
@@ -194,7 +194,9 @@ def _leave_out(call: ThreadCall, removed: TurnShown) -> None:
 @router.get(
     "/threads/{thread}/export",
     response_class=Response,
-    responses={200: {"content": {form.media_type: {} for form in FORMS.values()} | {"application/json": {}}}},
+    responses={
+        200: {"content": {kind.media_type: {} for kind in FILE_KINDS.values()} | {"application/json": {}}}
+    },
     dependencies=[CHANGING],
 )
 async def export_thread(
@@ -206,7 +208,7 @@ async def export_thread(
     if form == "json":
         ending, kind, content = "json", "application/json", shown.model_dump_json().encode()
     else:
-        ending, kind, write = (chosen := FORMS[form]).ending, chosen.media_type, chosen.write
+        ending, kind, write = (chosen := FILE_KINDS[form]).ending, chosen.media_type, chosen.write
         content = await to_thread.run_sync(write, shown.title, shown.turns, limiter=_one_file_at_a_time)
     name = quote(f"{_file_name(shown.title)}.{ending}")
     headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{name}"}

@@ -182,12 +182,12 @@ export function dropTurn(turn) {
   removeWithUndo(gone, [at], t("turn_deleted", { question: turn.question }), async () => {
     await remove(`/threads/${turn.thread}/turns/${encodeURIComponent(turn.id ?? "")}`);
     const now = thread.value;
-    if (!now || now.id !== turn.thread) return;
-    thread.value = { ...now, length: (now.length ?? 1) - 1 };
+    if (now && now.id === turn.thread) thread.value = { ...now, length: (now.length ?? 1) - 1 };
     const number = turns.value.find((each) => placeOf(each) === at)?.number ?? Infinity;
     turns.value = turns.value
       .filter((each) => placeOf(each) !== at)
       .map((each) => ((each.number ?? 0) > number ? { ...each, number: (each.number ?? 0) - 1 } : each));
+    gone.value = gone.value.difference(new Set([at]));
   });
 }
 

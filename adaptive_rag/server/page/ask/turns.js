@@ -31,7 +31,7 @@ export function Turns() {
  * @param {Turn[]} shown
  */
 function useFollowing(shown) {
-  const before = useRef({ turns: 0, isAtEnd: true });
+  const before = useRef({ turns: 0, last: "", isAtEnd: true });
   const page = document.documentElement;
   useEffect(() => {
     const look = () => {
@@ -42,8 +42,9 @@ function useFollowing(shown) {
   }, []);
   useLayoutEffect(() => {
     const last = shown.at(-1);
-    const isNew = shown.length > before.current.turns;
-    before.current.turns = shown.length;
+    // A turn whose deletion was undone is not new.
+    const isNew = shown.length > before.current.turns && last?.key !== before.current.last;
+    Object.assign(before.current, { turns: shown.length, last: last?.key });
     const { thread: id, turn } = place.value.query;
     if (turn && isNew) {
       rename(["ask"], { thread: id });
