@@ -146,6 +146,8 @@ def write_pdf(title: str, turns: Sequence[TurnShown]) -> bytes:
         tokens = _parse(visible(answer))
         for token in chain(tokens, *(token.children or () for token in tokens)):
             token.content = _breakable(token.content)
+            if token.type.startswith("heading"):  # below the question
+                token.tag = f"h{min(6, int(token.tag[1]) + 2)}"
         items = "".join(f"<li>{_escape(source)}</li>" for source in sources)
         parts.append(f"<h2>{_escape(turn.question)}</h2>")
         parts.append(_parser().renderer.render(tokens, _parser().options, {}))

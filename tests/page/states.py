@@ -152,7 +152,14 @@ def states_of_a_team(somebody: Person) -> Iterator[str]:
     somebody.open(f"#/threads/{made.json()['id']}")
     page.locator("main li").wait_for()
     yield "team-sharing"
-    for screen in ("people", "people/tokens", "people/users", "people/events", "library/tides/members"):
+    for screen in (
+        "threads",
+        "people",
+        "people/tokens",
+        "people/users",
+        "people/events",
+        "library/tides/members",
+    ):
         somebody.open(f"#/{screen}")
         page.locator("main h1").wait_for()
         page.wait_for_load_state("networkidle")
