@@ -12,7 +12,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from adaptive_rag.server.conversations import TurnShown
-from adaptive_rag.server.problems import Problem
+from adaptive_rag.server.pdf import set_pages
 from adaptive_rag.server.tables import now
 from adaptive_rag.text.markdown import is_maze, sub_in_prose
 from adaptive_rag.text.markers import MARKER, find_markers, number_of, write_marker
@@ -24,14 +24,6 @@ if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
-_STYLE = """
-    body { font-family: sans-serif; font-size: 10pt; line-height: 1.4 }
-    h1 { font-size: 18pt } h2 { font-size: 13pt; margin-top: 20pt } h3, h4, h5, h6 { font-size: 11pt }
-    table { border-collapse: collapse } th, td { border: 1px solid #999; padding: 3px }
-    pre { background-color: #eee; padding: 4px } ul.sources { color: #444; font-size: 9pt }
-"""
-_MARGIN = 56  # points
-MOST_PAGES = 2000
 # Characters of a cell by its columns; a page has about 5,000.
 MOST_OF_A_ROW = 2500
 # A word that may be longer than a line of a heading, and the letters that fit into every line.
@@ -133,13 +125,7 @@ def _text(content: str) -> Token:
 
 
 def write_pdf(title: str, turns: Sequence[TurnShown]) -> bytes:
-    """Return a thread as a PDF. It is set by MuPDF, which must not run in two threads at a time.
-
-    Raises:
-        Problem: 413 if it has too many pages.
-    """
-    import pymupdf
-
+    """Return a thread as a PDF; not in two threads at a time."""
     parts = [f"<h1>{_escape(title)}</h1>"]
     for turn in turns:
         answer, sources = _numbered(turn)
@@ -152,26 +138,7 @@ def write_pdf(title: str, turns: Sequence[TurnShown]) -> bytes:
         parts.append(f"<h2>{_escape(turn.question)}</h2>")
         parts.append(_parser().renderer.render(tokens, _parser().options, {}))
         parts.append(f'<ul class="sources">{items}</ul>' if items else "")
-    written = BytesIO()
-    writer = pymupdf.DocumentWriter(written)
-    story = pymupdf.Story("".join(parts), user_css=_STYLE)
-    sheet = pymupdf.paper_rect("a4")
-    frame = pymupdf.Rect(_MARGIN, _MARGIN, sheet.width - _MARGIN, sheet.height - _MARGIN)
-    for _ in range(MOST_PAGES):
-        device = writer.begin_page(sheet)
-        is_more, _ = story.place(frame)
-        story.draw(device)
-        writer.end_page()
-        if not is_more:
-            break
-    else:
-        raise Problem(413, f"A PDF may have {MOST_PAGES:,} pages here. Download this thread as Markdown.")
-    writer.close()
-    with pymupdf.open("pdf", written.getvalue()) as document:
-        document.set_metadata({"title": visible(title)})
-        document.subset_fonts()
-        made: bytes = document.tobytes(garbage=3, deflate=True)
-    return made
+    return set_pages(visible(title), "".join(parts))
 
 
 def _escape(text: str) -> str:

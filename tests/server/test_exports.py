@@ -9,7 +9,7 @@ import docx
 import pymupdf
 import pytest
 
-from adaptive_rag.server import exports
+from adaptive_rag.server import pdf
 from adaptive_rag.server.conversations import TurnShown
 from adaptive_rag.server.exports import write_docx, write_pdf
 from adaptive_rag.server.problems import Problem
@@ -109,7 +109,7 @@ def test_long_words_cells_and_code_are_set_in_time(write: Any, read: Read) -> No
 
 
 def test_a_thread_of_too_many_pages_makes_no_pdf(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exports, "MOST_PAGES", 1)
+    monkeypatch.setattr(pdf, "MOST_PAGES", 1)
     with pytest.raises(Problem, match="may have 1 pages"):
         write_pdf("t", [turn_of("q", "word " * 5000)])
 
