@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 
 from fastapi import Request
-from sqlalchemy import ColumnElement, Select, exists, select, true
+from sqlalchemy import ColumnElement, Select, exists, or_, select, true
 from sqlalchemy.exc import IntegrityError, OperationalError
 from sqlalchemy.orm import Session
 
@@ -18,7 +18,7 @@ from adaptive_rag.server.machine import THIS_MACHINE, admit_this_machine
 from adaptive_rag.server.problems import Problem, not_found
 from adaptive_rag.server.roles import Action, Role, lowest_with
 from adaptive_rag.server.settings import ServerSettings
-from adaptive_rag.server.tables import Collection, Membership, Thread, Token, User, now
+from adaptive_rag.server.tables import Collection, Membership, OpenTo, Share, Thread, Token, User, now
 from adaptive_rag.text.addresses import page_host
 from adaptive_rag.text.redaction import redact
 
@@ -199,5 +199,24 @@ def collection_open_to(db: Session, caller: Caller, name: str, action: Action = 
 
 def threads_of(caller: Caller) -> Select[Thread]:
     """Return a query for the caller's own threads in the collections that they may read now."""
-    own = select(Thread).join(Collection, Collection.id == Thread.collection_id)
-    return own.where(Thread.owner_id == caller.id, caller.readable())
+    return _readable_threads(caller).where(Thread.owner_id == caller.id)
+
+
+def threads_open_to(caller: Caller, *reach: OpenTo) -> Select[Thread]:
+    """Return a query for the caller's own threads, and those that are shared with them.
+
+    These are shared with them by name, or are open to everybody in one of the ways named. Sharing widens no
+    right: the caller may read the collection, and so may the owner.
+    """
+    by_name = exists().where(Share.thread_id == Thread.id, Share.user_id == caller.id)
+    reads = exists().where(Membership.user_id == User.id, Membership.collection_id == Thread.collection_id)
+    owner_reads = exists().where(
+        User.id == Thread.owner_id, ~User.is_disabled, User.name != THIS_MACHINE, or_(User.is_admin, reads)
+    )
+    shared = or_(by_name, Thread.open_to.in_(reach)) & owner_reads
+    return _readable_threads(caller).where(or_(Thread.owner_id == caller.id, shared))
+
+
+def _readable_threads(caller: Caller) -> Select[Thread]:
+    joined = select(Thread).join(Collection, Collection.id == Thread.collection_id)
+    return joined.where(caller.readable())

@@ -53,7 +53,17 @@ from adaptive_rag.server.folders import folder_of
 from adaptive_rag.server.pairing import pair_new
 from adaptive_rag.server.problems import Problem
 from adaptive_rag.server.settings import BACKUP_KEY, ServerSettings
-from adaptive_rag.server.tables import Base, Collection, Document, Installation, ModelChoice, Thread, User
+from adaptive_rag.server.tables import (
+    Base,
+    Collection,
+    Document,
+    Installation,
+    ModelChoice,
+    Share,
+    Thread,
+    TurnText,
+    User,
+)
 from adaptive_rag.text.redaction import redact
 
 _STAGE = ".backup"
@@ -276,7 +286,8 @@ def _leave_conversations_out(archive: Archive, stage: Path) -> int:
     if table.exists():
         with table.open("rb") as lines:
             threads.update(str(row["id"]) for row in read_lines(lines))
-        table.unlink()
+    for of_threads in (Thread, Share, TurnText):
+        (stage / "tables" / f"{of_threads.__tablename__}.jsonl").unlink(missing_ok=True)
     return len(threads)
 
 

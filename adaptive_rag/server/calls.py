@@ -7,16 +7,17 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from fastapi import Depends, Path, Request
+from sqlalchemy import Select
 from sqlalchemy.orm import Session
 
-from adaptive_rag.server.access import Caller, collection_open_to, identify, threads_of
+from adaptive_rag.server.access import Caller, collection_open_to, identify, threads_of, threads_open_to
 from adaptive_rag.server.audit import note
 from adaptive_rag.server.database import Db, let_go
 from adaptive_rag.server.folders import CollectionFolder
 from adaptive_rag.server.problems import Problem, not_found
 from adaptive_rag.server.roles import Action
 from adaptive_rag.server.services import Services
-from adaptive_rag.server.tables import Collection, Thread
+from adaptive_rag.server.tables import Collection, OpenTo, Thread
 
 
 @dataclass(frozen=True)
@@ -47,9 +48,14 @@ class CollectionCall(Call):
 
 @dataclass(frozen=True)
 class ThreadCall(Call):
-    """A request in one of the caller's own threads."""
+    """A request in one of the caller's own threads, or in one that is shared with them."""
 
     thread: Thread
+
+    @property
+    def is_own(self) -> bool:
+        """Whether the thread is the caller's own."""
+        return self.thread.owner_id == self.caller.id
 
 
 def let_in(request: Request, db: Db) -> Call:
@@ -78,11 +84,20 @@ def _may(action: Action) -> Callable[..., CollectionCall]:
 
 def in_own_thread(thread: Annotated[str, Path(max_length=32)], call: AnyCall) -> ThreadCall:
     """Return the call for one of the caller's own threads, or refuse with 404."""
-    own = call.db.scalar(threads_of(call.caller).where(Thread.id == thread))
-    if own is None:
+    return _in_thread(call, threads_of(call.caller), thread)
+
+
+def in_readable_thread(thread: Annotated[str, Path(max_length=32)], call: AnyCall) -> ThreadCall:
+    """Return the call for a thread that the caller may read, or refuse with 404."""
+    return _in_thread(call, threads_open_to(call.caller, OpenTo.LINK, OpenTo.COLLECTION), thread)
+
+
+def _in_thread(call: Call, threads: Select[Thread], thread_id: str) -> ThreadCall:
+    found = call.db.scalar(threads.where(Thread.id == thread_id))
+    if found is None:
         raise not_found("thread")
     let_go(call.db)
-    return ThreadCall(call.request, call.db, call.parts, call.caller, own)
+    return ThreadCall(call.request, call.db, call.parts, call.caller, found)
 
 
 async def _count_question(call: AnyCall) -> None:
@@ -95,6 +110,7 @@ async def _count_change(call: AnyCall) -> None:
 
 AdminCall = Annotated[Call, Depends(_for_admin)]
 OwnThreadCall = Annotated[ThreadCall, Depends(in_own_thread)]
+ReadableThreadCall = Annotated[ThreadCall, Depends(in_readable_thread)]
 # Calls over the collection that a path names, if the caller's role allows it.
 ReadCall = Annotated[CollectionCall, Depends(_may(Action.READ))]
 WriteCall = Annotated[CollectionCall, Depends(_may(Action.WRITE))]

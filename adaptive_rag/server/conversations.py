@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+import logging
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, nullcontext
 from datetime import UTC, datetime, timedelta
-from functools import partial
 from typing import Any
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 from langchain_core.runnables import RunnableConfig
-from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple, empty_checkpoint
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.store.base import BaseStore
 from langgraph.store.sqlite.aio import AsyncSqliteStore
 from pydantic import BaseModel, Field
-from sqlalchemy import Connection, Engine, case, or_, update
+from sqlalchemy import Connection, Engine, case, delete, or_, select, update
+from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 from starlette.concurrency import run_in_threadpool
 
@@ -25,18 +25,23 @@ from adaptive_rag.errors import ConfigurationError, import_extra
 from adaptive_rag.private import make_file
 from adaptive_rag.server.problems import Problem
 from adaptive_rag.server.settings import ServerSettings
-from adaptive_rag.server.tables import Thread, now
+from adaptive_rag.server.tables import Thread, TurnText, now
 from adaptive_rag.state import Citation, Decision
-from adaptive_rag.text.markdown import sub_in_prose
-from adaptive_rag.text.markers import MARKER, find_markers, number_of, write_marker
 from adaptive_rag.text.redaction import redact
+from adaptive_rag.text.visible import visible
 
+_log = logging.getLogger(__name__)
 FILE = "conversations.sqlite"
+# What is searched of an answer; questions are shorter.
+MOST_CHARACTERS_SEARCHED = 50_000
+# The decisions about an answer that are marked in its text, and so are seen by everybody who may read it.
+MARKED = ("unsupported", "closest")
 
 
 class TurnShown(BaseModel):
     """A question of a thread with its answer."""
 
+    id: str = Field(description="It stays while other turns are deleted.")
     number: int = Field(description="Its place in the thread, from 1.")
     question: str
     answer: str
@@ -46,6 +51,11 @@ class TurnShown(BaseModel):
     abstained: bool
     decisions: list[Decision] = Field(description="What was decided about the answer, as its trace had it.")
     asked: datetime
+
+
+def title_of(question: str) -> str:
+    """Return the title of a thread that begins with a question."""
+    return question.strip()[:200]
 
 
 def place_of(thread_id: str) -> RunnableConfig:
@@ -74,8 +84,8 @@ class Conversations:
         """Delete the messages of a thread."""
         self.saver.delete_thread(thread_id)
 
-    def copy(self, thread_id: str, turns: int, to: str) -> None:
-        """Copy the first turns of a thread into another one.
+    def copy(self, thread_id: str, turns: int, to: str, *, is_own: bool = True) -> None:
+        """Copy the first turns of a thread into another one; of another's thread, what they may see of it.
 
         Raises:
             Problem: 422 if the thread has fewer turns.
@@ -85,31 +95,83 @@ class Conversations:
         ends = [at for at, message in enumerate(messages, 1) if isinstance(message, AIMessage)]
         if turns > len(ends):
             raise Problem(422, f"This thread has {len(ends)} answered questions, not {turns}.")
-        if not kept or not turns:
-            return
-        checkpoint = kept.checkpoint
-        checkpoint["channel_values"] = {"messages": messages[: ends[turns - 1]]}
-        self.saver.put(place_of(to), checkpoint, kept.metadata, checkpoint["channel_versions"])
+        if kept and turns:
+            copied = messages[: ends[turns - 1]]
+            self._put(kept, to, copied if is_own else [_without_private(message) for message in copied])
+
+    async def remove_turn(self, thread_id: str, turn_id: str) -> TurnShown | None:
+        """Remove a question with its answer from a thread, and return them; None if they are not there.
+
+        Raises:
+            Problem: 409 if a question of the thread is being answered.
+        """
+        async with self.hold(thread_id):
+            removed = await run_in_threadpool(self._remove_turn, thread_id, turn_id)
+            await self.saver.aprune([thread_id])  # the checkpoints before it still have the turn
+        return removed
+
+    def _remove_turn(self, thread_id: str, turn_id: str) -> TurnShown | None:
+        kept = self.saver.get_tuple(place_of(thread_id))
+        messages = list(kept.checkpoint["channel_values"].get("messages", ())) if kept else []
+        removed = next((turn for turn in _read_turns(messages) if turn.id == turn_id), None)
+        if kept and removed:
+            ends = [0, *(at for at, message in enumerate(messages, 1) if isinstance(message, AIMessage))]
+            del messages[ends[removed.number - 1] : ends[removed.number]]
+            self._put(kept, thread_id, messages)
+        return removed
+
+    def _put(self, kept: CheckpointTuple, thread_id: str, messages: Sequence[AnyMessage]) -> None:
+        """Store a checkpoint that holds messages and nothing else of the one that they come from."""
+        versions = kept.checkpoint["channel_versions"]
+        newer = {"messages": self.saver.get_next_version(max(versions.values()), None)}
+        checkpoint = empty_checkpoint()
+        checkpoint["channel_values"], checkpoint["channel_versions"] = {"messages": list(messages)}, newer
+        self.saver.put(place_of(thread_id), checkpoint, kept.metadata, newer)
+
+    def write_texts(self, db: Session, thread_id: str) -> None:
+        """Make the texts of a thread that are searched those of its turns now."""
+        turns = {turn.id: turn for turn in self.turns(thread_id)}
+        written = set(db.scalars(select(TurnText.id).where(TurnText.thread_id == thread_id)))
+        gone = written - turns.keys()
+        db.execute(delete(TurnText).where(TurnText.thread_id == thread_id, TurnText.id.in_(gone)))
+        for turn in turns.values():
+            if turn.id not in written:
+                question, answer = visible(turn.question), visible(turn.answer[:MOST_CHARACTERS_SEARCHED])
+                texts = {"question": question, "answer": answer, "folded": f"{question}\n{answer}".casefold()}
+                db.add(TurnText(thread_id=thread_id, id=turn.id, asked=turn.asked, **texts))
 
     @asynccontextmanager
-    async def hold(self, thread_id: str, question: str) -> AsyncIterator[None]:
-        """Reserve a thread for one question, which becomes its title if it has none; 409 if it is in use."""
+    async def hold(self, thread_id: str, question: str = "") -> AsyncIterator[None]:
+        """Reserve a thread for one question, which becomes its title if it has none; 409 if it is in use.
+
+        Without a question, the thread does not count as continued.
+        """
         began = now()
         try:
             await run_in_threadpool(self._take, thread_id, question, began)
             # Each checkpoint holds the whole conversation, so only the newest is kept.
             await self.saver.aprune([thread_id])
             yield
+            await run_in_threadpool(self._write_texts, thread_id)
         finally:
             await run_in_threadpool(self._free, thread_id, began)
+
+    def _write_texts(self, thread_id: str) -> None:
+        try:
+            with Session(self._engine) as db:
+                if db.get(Thread, thread_id) is not None:
+                    self.write_texts(db, thread_id)
+                    db.commit()
+        except SQLAlchemyError as error:  # The answer is kept. The next question makes up for it.
+            _log.warning("What is searched of a thread could not be written: %s", redact(str(error))[:300])
 
     def _take(self, thread_id: str, question: str, began: datetime) -> None:
         earliest, latest = began - self._longest, began + self._longest  # the clock may have been set back
         is_free = or_(Thread.asked.is_(None), Thread.asked < earliest, Thread.asked > latest)
-        title = case((Thread.title == "", question.strip()[:200]), else_=Thread.title)
+        title = case((Thread.title == "", title_of(question)), else_=Thread.title)
         with Session(self._engine) as db:
             taken = update(Thread).where(Thread.id == thread_id, is_free)
-            values = taken.values(asked=began, updated=began, title=title)
+            values = taken.values(asked=began, **({"updated": began, "title": title} if question else {}))
             is_taken = db.scalar(values.returning(Thread.id)) is not None
             db.commit()
         if not is_taken:
@@ -221,6 +283,7 @@ def _read_turns(messages: Iterable[AnyMessage]) -> list[TurnShown]:
         elif isinstance(message, AIMessage):
             facts = message.response_metadata
             turn = TurnShown(
+                id=message.id or "",
                 number=len(turns) + 1,
                 question=question,
                 answer=message.text,
@@ -235,25 +298,14 @@ def _read_turns(messages: Iterable[AnyMessage]) -> list[TurnShown]:
     return turns
 
 
-def format_markdown(title: str, turns: Sequence[TurnShown]) -> str:
-    """Return a thread as Markdown, each answer with its citations.
-
-    The markers of an answer are numbered from 1 in the order of its text, whatever passages they stand for.
-    """
-    lines = [f"# {title}"]
-    for turn in turns:
-        cited = [citation["marker"] for citation in turn.citations]
-        written = [marker for marker in find_markers(turn.answer) if marker in cited]
-        numbers = {marker: number for number, marker in enumerate(dict.fromkeys(written + cited), 1)}
-        answer = sub_in_prose(MARKER, partial(_renumber, numbers), turn.answer)
-        lines += ["", f"## {turn.question}", "", answer, ""]
-        for citation in sorted(turn.citations, key=lambda each: numbers[each["marker"]]):
-            page = f", page {citation['page']}" if citation["page"] is not None else ""
-            number = write_marker(numbers[citation["marker"]])
-            lines.append(f"- {number} {citation['source']}{page}: “{citation['quote']}”")
-    return "\n".join(lines) + "\n"
+def _without_private(message: AnyMessage) -> AnyMessage:
+    """Return a message of a turn without what its owner alone may see."""
+    facts = dict(message.response_metadata)
+    if "decisions" in facts:
+        facts |= {"user_context": "", "decisions": marked(facts["decisions"])}
+    return message.model_copy(update={"response_metadata": facts})
 
 
-def _renumber(numbers: Mapping[int, int], mark: re.Match[str]) -> str:
-    number = number_of(mark[0])
-    return write_marker(numbers.get(number, number))
+def marked(decisions: Iterable[Decision]) -> list[Decision]:
+    """Return the decisions about an answer that its text is marked by."""
+    return [decision for decision in decisions if decision["what"] in MARKED]

@@ -12,7 +12,7 @@ from adaptive_rag.server.access import Caller
 from adaptive_rag.server.conversations import TurnShown
 from adaptive_rag.server.machine import THIS_MACHINE
 from adaptive_rag.server.problems import Problem
-from adaptive_rag.server.tables import Feedback, Thread, Token
+from adaptive_rag.server.tables import Feedback, Share, Thread, Token
 
 MOST_THREADS = 1000
 # Limits of one thread: each of its questions reads all earlier turns.
@@ -21,6 +21,8 @@ MOST_OPINIONS = 5000
 # An opinion on a turn stores the turns before it.
 MOST_CHARACTERS_OF_OPINIONS = 20_000_000
 MOST_TOKENS = 100
+# People that one thread is shared with by name.
+MOST_SHARES = 100
 
 
 def check_threads(db: Session, caller: Caller) -> None:
@@ -46,6 +48,13 @@ def check_opinions(db: Session, caller: Caller, new: Feedback) -> None:
     added += sum(len(turn["text"]) for turn in new.history or ())
     total = select(reduce(add, lengths) + added).where(own)
     _check(db, caller, total, MOST_CHARACTERS_OF_OPINIONS, "characters of opinions on answers")
+
+
+def check_shares(db: Session, thread: Thread) -> None:
+    """Check that a thread may be shared with one more person."""
+    query = select(func.count() + 1).select_from(Share).where(Share.thread_id == thread.id)
+    if (db.scalar(query) or 0) > MOST_SHARES:
+        raise Problem(413, f"A thread may be shared with {MOST_SHARES:,} people. Open it to its collection.")
 
 
 def check_turns(turns: list[TurnShown]) -> None:

@@ -37,6 +37,17 @@ class JobState(StrEnum):
     CANCELLED = "cancelled"
 
 
+class OpenTo(StrEnum):
+    """Who may read a thread besides its owner and those it is shared with by name.
+
+    All of them must be allowed to read its collection.
+    """
+
+    PEOPLE = "people"  # nobody else
+    LINK = "link"  # who has its address; it is in nobody's list
+    COLLECTION = "collection"  # everybody; it is in their lists
+
+
 class Moment(TypeDecorator[datetime]):
     """A time in UTC, with its time zone even if the database stores none."""
 
@@ -66,6 +77,11 @@ PastUserId = Annotated[str | None, mapped_column(ForeignKey("users.id", ondelete
 Now = Annotated[datetime, mapped_column(Moment, default=now)]
 
 
+def _stored(kind: type[StrEnum]) -> Enum:
+    """Return the type of a column with the values of an enumeration."""
+    return Enum(kind, native_enum=False, length=10, values_callable=lambda members: [str(m) for m in members])
+
+
 class Base(DeclarativeBase):
     """The tables of the server."""
 
@@ -85,7 +101,8 @@ class Base(DeclarativeBase):
 
     type_annotation_map: ClassVar[dict[Any, Any]] = {
         datetime: Moment,
-        Role: Enum(Role, native_enum=False, length=10, values_callable=lambda roles: [str(r) for r in roles]),
+        Role: _stored(Role),
+        OpenTo: _stored(OpenTo),
         dict[str, Any]: JSON,
         list[str]: JSON,
         list[dict[str, Any]]: JSON,
@@ -225,6 +242,32 @@ class Thread(Base):
     updated: Mapped[Now]
     # when the question that is being answered was started
     asked: Mapped[datetime | None]
+    open_to: Mapped[OpenTo] = mapped_column(default=OpenTo.PEOPLE)
+
+
+class Share(Base):
+    """A thread that its owner shares with a user."""
+
+    thread_id: Mapped[str] = mapped_column(ForeignKey("threads.id", ondelete="CASCADE"), primary_key=True)
+    user_id: Mapped[str] = mapped_column(
+        ForeignKey("users.id", ondelete="CASCADE"), primary_key=True, index=True
+    )
+    created: Mapped[Now]
+
+
+class TurnText(Base):
+    """The texts of a question and its answer, to be searched; the checkpointer stores the turn itself."""
+
+    __tablename__ = "turns"
+
+    thread_id: Mapped[str] = mapped_column(ForeignKey("threads.id", ondelete="CASCADE"), primary_key=True)
+    # of the answer's message
+    id: Mapped[str] = mapped_column(String(100), primary_key=True)
+    asked: Mapped[datetime]
+    question: Mapped[str] = mapped_column(Text)
+    answer: Mapped[str] = mapped_column(Text)
+    # both without capitals, since SQLite knows those of English alone
+    folded: Mapped[str] = mapped_column(Text)
 
 
 class Feedback(Base):

@@ -62,8 +62,19 @@ def states_of_one_person(somebody: Person) -> Iterator[str]:
             page.locator(".why .opener").last.click()
             page.locator(".timeline").wait_for()
             yield "why"
+    page.evaluate(
+        "import('/page/ask/conversation.js').then(({ thread }) => {"
+        " thread.value = { ...thread.value, shared_by: 'ada' }; })"
+    )
+    page.get_by_text("Shared by ada").or_(page.get_by_text("Geteilt von ada")).wait_for()
+    yield "ask-shared"
     yield from _states_of_answers(page)
     yield from _states_of_the_library(somebody)
+    page = somebody.open("#/threads")
+    page.get_by_role("searchbox").fill("crest metres")
+    page.locator(".excerpt").first.wait_for()
+    page.locator(".rows [aria-expanded]").first.click()
+    yield "threads-found"
     for screen in ("threads", "people", "people/model", "people/events", "people/opinions"):
         somebody.open(f"#/{screen}")
         page.locator("main h1").wait_for()
@@ -135,7 +146,20 @@ def _states_of_the_library(somebody: Person) -> Iterator[str]:
 def states_of_a_team(somebody: Person) -> Iterator[str]:
     """Lead an admin of the team, signed in, through what only teams have."""
     page = somebody.page
-    for screen in ("people", "people/tokens", "people/users", "people/events", "library/tides/members"):
+    api, headers = f"{somebody.address}/api/v1", {"Origin": somebody.address}
+    made = page.context.request.post(f"{api}/collections/tides/threads", data={}, headers=headers)
+    page.context.request.put(f"{api}/threads/{made.json()['id']}/sharing/wim", data={}, headers=headers)
+    somebody.open(f"#/threads/{made.json()['id']}")
+    page.locator("main li").wait_for()
+    yield "team-sharing"
+    for screen in (
+        "threads",
+        "people",
+        "people/tokens",
+        "people/users",
+        "people/events",
+        "library/tides/members",
+    ):
         somebody.open(f"#/{screen}")
         page.locator("main h1").wait_for()
         page.wait_for_load_state("networkidle")

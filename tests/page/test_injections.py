@@ -368,6 +368,26 @@ def test_hostile_titles_of_threads(watched: Watched, modelled: str, collection: 
 
 
 @pytest.mark.nightly
+def test_hostile_excerpts_of_threads_and_names_of_who_shares_them(watched: Watched) -> None:
+    moment = dict.fromkeys(("created", "updated"), "2026-05-04T10:00:00Z")
+    shown = [
+        {"id": f"{number}", "title": text, "collection": OPEN, "shared_by": text, "is_shared": True, **moment}
+        | {"found": {"turn": text, "excerpt": [{"text": text, "is_match": True}]}}
+        for number, text in enumerate(PAYLOADS)
+    ]
+    _list_instead(watched.page, "threads", shown)
+    thread = shown[0] | {"turns": [], "collection": PAYLOADS[1]}
+    watched.page.route("**/api/v1/threads/0", lambda route: route.fulfill(json=thread))
+    people = [{"name": text, "since": moment["created"]} for text in PAYLOADS]
+    sharing = {"open_to": "people", "people": people}
+    watched.page.route("**/api/v1/threads/0/sharing", lambda route: route.fulfill(json=sharing))
+    for place in ("#/threads", "#/threads/0"):
+        watched.open(place)
+        assert PAYLOADS[3] in watched.page.inner_text("main")
+        watched.check()
+
+
+@pytest.mark.nightly
 def test_hostile_names_comments_and_events(watched: Watched, modelled: str) -> None:
     named = [send(modelled, "POST", "/users", json={"name": payload}) for payload in PAYLOADS]
     assert count(named) == (0, len(PAYLOADS))

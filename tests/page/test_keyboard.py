@@ -12,6 +12,7 @@ from benchmarks.chat_server import ChatServer
 from tests.page.browser import Person
 from tests.page.conftest import Visit, sign_in
 from tests.page.states import QUESTIONS
+from tests.page.test_mended import add_thread
 
 pytestmark = pytest.mark.slow
 # A ring around what has the focus, or around the form that it is a part of.
@@ -200,6 +201,38 @@ def test_a_chat_model_is_tested_saved_asked_and_removed(demo: str, visit: Visit,
             expect(page.get_by_text("quotations from the documents again")).to_be_visible()
         finally:
             api.delete("/model").raise_for_status()
+
+
+def test_a_thread_is_shared_read_by_another_and_no_longer_shared(team: str, visit: Visit) -> None:
+    with visit(team) as wim, visit(team) as ben:
+        sign_in(wim.page, team, "wim")
+        sign_in(ben.page, team, "ben")
+        thread = add_thread(wim.page, team, "tides", "When is high water?")
+        page = wim.open("#/threads")
+        press(page, page.get_by_role("link", name="Share: When is high water?"))
+        name = page.get_by_label("Share with (name)")
+        write(page, name, "otto")
+        page.keyboard.press("Enter")
+        expect(page.get_by_text("No reader of the collection has this name.")).to_be_visible()
+        write(page, name, "ben")
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("listitem")).to_contain_text("ben")
+        theirs = ben.open("#/threads").get_by_role("listitem")
+        expect(theirs).to_contain_text("Shared by wim")
+        expect(theirs.get_by_role("button")).to_have_count(1)  # to export it
+        press(ben.page, theirs.get_by_role("link"))
+        expect(ben.page).to_have_url(re.compile(thread))
+        press(page, page.get_by_role("button", name="Remove ben"))
+        expect(page.get_by_text("It is shared with nobody by name.")).to_be_visible()
+        reach(page, page.get_by_label("Who may read it"))
+        with page.expect_response("**/sharing"):
+            page.keyboard.press("ArrowDown")
+        ben.page.reload()
+        expect(ben.page.get_by_label("Ask a question")).to_be_visible()
+        ben.open("#/threads")
+        expect(ben.page.get_by_text("No conversations yet.")).to_be_visible()
+        for somebody in (wim, ben):
+            somebody.errors = [error for error in somebody.errors if "status of 404" not in error]
 
 
 @pytest.mark.nightly

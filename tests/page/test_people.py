@@ -93,7 +93,7 @@ def test_threads_are_found_renamed_exported_and_deleted_with_undo(
         page = somebody.open("#/threads")
         expect(page.get_by_role("heading", name="Today")).to_be_visible()
         page.screenshot(path=screenshots / "threads-of-today.png")
-        page.get_by_label("Search the titles").fill("storm")
+        page.get_by_label("Search conversations").fill("storm")
         expect(page.get_by_role("link", name="Ferries", exact=True)).to_have_count(0)
         rename = page.get_by_role("button", name="Rename: Storm of 1953")
         rename.press("Enter")
@@ -105,8 +105,9 @@ def test_threads_are_found_renamed_exported_and_deleted_with_undo(
         page.keyboard.press("Enter")
         expect(page.get_by_role("link", name="The great storm", exact=True)).to_be_visible()
         with page.expect_download() as download:
-            page.get_by_role("link", name="Export: The great storm").click()
-        assert download.value.suggested_filename.endswith(".md")
+            page.get_by_role("button", name="Export: The great storm").click()
+            page.get_by_role("link", name="Export: The great storm (Word)").click()
+        assert download.value.suggested_filename == "The great storm.docx"
         great = page.get_by_role("link", name="The great storm", exact=True)
         page.get_by_role("button", name="Delete: The great storm").click()
         expect(great).to_have_count(0)
@@ -118,7 +119,7 @@ def test_threads_are_found_renamed_exported_and_deleted_with_undo(
         expect(page.get_by_role("link", name="The great storm", exact=True)).to_be_visible()
         expect(page.get_by_role("link", name="Storm of 1962", exact=True)).to_have_count(0)
         for words in ("storm of nobody", "storm"):
-            page.get_by_label("Search the titles").fill(words)
+            page.get_by_label("Search conversations").fill(words)
         expect(page.get_by_role("link", name="The great storm", exact=True)).to_be_visible()
 
 

@@ -100,4 +100,5 @@ def add_user(client: TestClient, name: str, *, is_admin: bool = False, **roles: 
         db.commit()
     other = client_of(client.app)  # type: ignore[arg-type]
     other.headers["Authorization"] = f"Bearer {name}"
+    other.portal = client.portal  # all ask in the server's own event loop
     return other

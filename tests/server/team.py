@@ -45,8 +45,7 @@ class Team:
             "expired": add_user(client, "expired", vault=Role.ADMIN),
             "nobody": client_of(client.app),  # type: ignore[arg-type]
         }
-        for person in self.people.values():
-            person.portal = client.portal  # all ask in the server's own event loop
+        self.people["nobody"].portal = client.portal  # all ask in the server's own event loop
         self.ids: dict[str, str] = {"vault": "vault"}
         self._fill()
         for name, role in (("ada", Role.READER), ("root", Role.READER), ("eve", Role.READER)):
@@ -67,6 +66,7 @@ class Team:
             self.ids[name] = person.post(f"{API}/collections/vault/threads", json={}).json()["id"]
             asked = person.post(f"{API}/threads/{self.ids[name]}/ask", json={"question": QUESTION})
             assert CODE in asked.json()["answer"]
+        self.ids["turn"] = ada.get(f"{API}/threads/{self.ids['thread']}").json()["turns"][0]["id"]
         liked = ada.post(f"{API}/threads/{self.ids['thread']}/turns/1/feedback", json={"is_good": True})
         self.ids["feedback"] = liked.json()["id"]
         self.ids["token"] = ada.post(f"{API}/tokens", json={"name": "report"}).json()["id"]

@@ -26,7 +26,7 @@ NAMES = {
     "{user}": "guest",
     "{model}": "none",
     "{number}": "1",
-    **dict.fromkeys(("{document}", "{feedback}", "{job}", "{thread}", "{token}"), "0" * 32),
+    **dict.fromkeys(("{document}", "{feedback}", "{job}", "{thread}", "{token}", "{turn}"), "0" * 32),
 }
 # Where no model's server listens.
 CLOSED = "http://127.0.0.1:9/v1"
@@ -87,6 +87,11 @@ ROUTES: dict[str, tuple[str, Any, int]] = {
     "POST /api/v1/threads/{thread}/ask": ("signed in", {"question": "When?"}, 404),
     "POST /api/v1/threads/{thread}/ask/events": ("signed in", {"question": "When?"}, 404),
     "POST /api/v1/threads/{thread}/turns/{number}/feedback": ("signed in", {"is_good": True}, 404),
+    "GET /api/v1/threads/{thread}/sharing": ("signed in", None, 404),
+    "PUT /api/v1/threads/{thread}/sharing": ("signed in", {"open_to": "link"}, 404),
+    "PUT /api/v1/threads/{thread}/sharing/{user}": ("signed in", None, 404),
+    "DELETE /api/v1/threads/{thread}/sharing/{user}": ("signed in", None, 404),
+    "DELETE /api/v1/threads/{thread}/turns/{turn}": ("signed in", None, 404),
     "DELETE /api/v1/threads/{thread}": ("signed in", None, 404),
     "POST /api/v1/collections/{collection}/feedback": (
         "reader",

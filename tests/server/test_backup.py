@@ -19,6 +19,7 @@ from adaptive_rag.errors import AdaptiveRAGError, ConfigurationError
 from adaptive_rag.server import archive, backup
 from adaptive_rag.server.backup import BackupError, back_up, restore
 from adaptive_rag.server.database import open_database
+from adaptive_rag.server.roles import Role
 from adaptive_rag.server.settings import read_server_settings
 from adaptive_rag.server.tables import Collection
 from tests.postgres_server import empty_database, serving_postgres
@@ -52,7 +53,7 @@ def postgres() -> Iterator[Any]:
 
 @pytest.fixture
 def full(serve: Serve) -> Iterator[tuple[TestClient, str]]:
-    """Serve a collection with a document and a thread with an answer; give the client of its owner."""
+    """Serve a collection with a document and a shared thread with an answer; give the client of its owner."""
     with serve() as here:
         here.post("/api/v1/collections", json={"name": "tides"})
         client = add_user(here, "ann", is_admin=True)
@@ -62,6 +63,8 @@ def full(serve: Serve) -> Iterator[tuple[TestClient, str]]:
         answer = client.post(f"/api/v1/threads/{thread}/ask", json={"question": QUESTION})
         assert "7:45" in answer.json()["answer"], answer.text
         client.put("/api/v1/me/profile", json={"text": "I live at the quay."})
+        add_user(here, "ben", tides=Role.READER)
+        client.put(f"/api/v1/threads/{thread}/sharing/ben").raise_for_status()
         yield client, thread
 
 
@@ -93,7 +96,7 @@ def test_a_backup_during_uploads_and_questions_holds_what_was_acknowledged(
         counts = back_up(settings_of(client), tmp_path / "all.tar")
         assert len(acknowledged) < 21, "the backup was made while nothing else went on"
         others.shutdown(cancel_futures=True)
-    assert (counts["users"], counts["conversations"]) == (2, 1)
+    assert [counts[kind] for kind in ("users", "conversations", "turns", "shares")] == [3, 1, 1, 1]
 
     elsewhere = empty(client, tmp_path / "elsewhere")
     assert restore(elsewhere, tmp_path / "all.tar") == counts
@@ -105,6 +108,7 @@ def test_a_backup_during_uploads_and_questions_holds_what_was_acknowledged(
             there_is = there.get(f"{URL}/documents/{row['id']}/file").content
             assert there_is == client.get(f"{URL}/documents/{row['id']}/file").content, name
         assert turns(there, thread) == turns(client, thread)
+        assert [row["id"] for row in there.get("/api/v1/threads?search=7:45").json()["items"]] == [thread]
         assert there.get("/api/v1/me/profile").json() == {"text": "I live at the quay."}
         assert "7:45" in there.post(f"{URL}/ask", json={"question": QUESTION}).json()["answer"]
         work(there)  # what waited for its job when the backup was made
@@ -215,7 +219,7 @@ def test_another_servers_backup_comes_without_its_conversations(
         restore(elsewhere, tmp_path / "all.tar")
     counts = restore(elsewhere, tmp_path / "all.tar", foreign=True)
     kinds = ("users", "documents", "feedback", "threads", "conversations", "left_out")
-    assert [counts[kind] for kind in kinds] == [2, 1, 1, 0, 0, 1]
+    assert [counts[kind] for kind in kinds] == [3, 1, 1, 0, 0, 1]
     assert not (elsewhere.data / "backup.key").exists()
     with serve(data=elsewhere.data) as there:
         there.headers["Authorization"] = client.headers["Authorization"]

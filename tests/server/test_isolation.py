@@ -218,6 +218,13 @@ ATTEMPTS = (
         for what, request, sent in (
             ("read it", f"GET {API}/threads/{{{name}}}", {}),
             ("export it", f"GET {API}/threads/{{{name}}}/export?form=json", {}),
+            ("export it as a PDF", f"GET {API}/threads/{{{name}}}/export?form=pdf", {}),
+            ("copy it", f"POST {API}/threads/{{{name}}}/branches", {"json": {"turns": 1}}),
+            ("see with whom it is shared", f"GET {API}/threads/{{{name}}}/sharing", {}),
+            ("open it", f"PUT {API}/threads/{{{name}}}/sharing", {"json": {"open_to": "collection"}}),
+            ("share it with oneself", f"PUT {API}/threads/{{{name}}}/sharing/{who}", {}),
+            ("end its sharing", f"DELETE {API}/threads/{{{name}}}/sharing/ada", {}),
+            ("delete a turn of it", f"DELETE {API}/threads/{{{name}}}/turns/{{turn}}", {}),
             ("rename it", f"PATCH {API}/threads/{{{name}}}", {"json": {"title": "Mine"}}),
             ("continue it", f"POST {API}/threads/{{{name}}}/ask", {"json": ASKED}),
             ("continue it with events", f"POST {API}/threads/{{{name}}}/ask/events", {"json": ASKED}),
@@ -225,6 +232,7 @@ ATTEMPTS = (
         )
     ),
     Attempt("threads", "list them", f"GET {API}/threads?collection=vault", 200),
+    Attempt("threads", "search them", f"GET {API}/threads?search=Kestrelmoor", 200),
     Attempt("threads", "list those of a lost right", f"GET {API}/threads", 200, who="gone"),
     Attempt("threads", "begin one there", f"POST {VAULT}/threads", sent={"json": {}}),
     Attempt("feedback", "list it", f"GET {VAULT}/feedback"),

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from adaptive_rag.server.conversations import TurnShown, format_markdown
+from adaptive_rag.server.conversations import TurnShown
+from adaptive_rag.server.exports import format_markdown
 from adaptive_rag.server.tables import Role, now
 from tests.server.conftest import Serve, add_samples, add_user
 from tests.server.test_threads import API, ASKED, begin
@@ -54,7 +55,7 @@ def test_an_export_bears_the_name_of_its_thread(
 def test_the_marks_of_an_export_count_from_1_in_the_order_of_the_text() -> None:
     place = {"source": "wall.md", "page": None, "place": {}, "start": 0, "end": 4}
     citations = [{**place, "marker": marker, "quote": f"quote {marker}"} for marker in (3, 7)]
-    turn = {"number": 1, "question": "Why?", "answer": "One [7]. Two [3][7]. `rows[3]` [2024]"}
+    turn = {"id": "1", "number": 1, "question": "Why?", "answer": "One [7]. Two [3][7]. `rows[3]` [2024]"}
     turn |= {"route": "factual", "user_context": "", "abstained": False, "decisions": [], "asked": now()}
     text = format_markdown("Wall", [TurnShown.model_validate({**turn, "citations": citations})])
     assert (

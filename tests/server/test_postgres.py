@@ -19,7 +19,9 @@ from tests.server import test_isolation as isolation
 from tests.server.conftest import Serve, add_samples
 from tests.server.processes import wait_for
 from tests.server.team import API, CODE, QUESTION, VAULT, open_team
+from tests.server.test_sharing import EVERYBODY, Friends
 from tests.server.test_threads import ASKED, begin
+from tests.server.test_turns import check_search_and_deletion
 
 # The first attempt at each door.
 ATTEMPTS = {attempt.door: attempt for attempt in reversed(isolation.ATTEMPTS)}
@@ -61,6 +63,27 @@ def test_threads_are_kept_in_postgresql_and_forgotten_with_their_checkpoints(
         assert client.delete(thread).status_code == 204
         tables = ("threads", "checkpoints", "checkpoint_blobs", "checkpoint_writes")
         assert [rows(table) for table in tables] == [0, 0, 0, 0]
+
+
+def test_turns_are_searched_shared_and_deleted_in_postgresql(
+    serve: Serve, sample_index: Path, database: str
+) -> None:
+    with serve(database=database) as client:
+        add_samples(client, sample_index)
+        check_search_and_deletion(client)
+        thread = begin(client)
+        for question in ASKED:
+            client.post(f"{thread}/ask", json={"question": f"{question} (omega)"}).raise_for_status()
+        for turn in client.get(thread).json()["turns"]:
+            assert client.delete(f"{thread}/turns/{turn['id']}").status_code == 204
+        with client.app.state.services.engine.connect() as connection:  # type: ignore[attr-defined]
+            for table in ("checkpoint_blobs", "checkpoint_writes"):
+                blobs = connection.execute(text(f"SELECT blob FROM {table}")).scalars()
+                assert not [blob for blob in blobs if blob and b"omega" in blob]
+        assert client.delete(thread).status_code == 204
+        friends = Friends(client)
+        friends.share("bob", "collection")
+        assert friends.readers() == EVERYBODY
 
 
 def test_a_worker_finds_an_upload_in_postgresql_and_it_is_answered_from(serve: Serve, database: str) -> None:

@@ -60,6 +60,7 @@ class Answer(Quality):
 
     model_config = ConfigDict(json_schema_extra={"examples": [EXAMPLE]})
 
+    turn: str | None = Field(None, description="The id of its turn, if it was asked in a thread.")
     answer: str
     citations: list[Citation] = Field(description="What the marks [1], [2] ... in the answer stand for.")
     analysis: QueryAnalysis
@@ -173,12 +174,12 @@ async def _wait_until_gone(request: Request) -> None:
         pass
 
 
-async def events_of(chunks: Chunks) -> AsyncIterator[ServerSentEvent]:
+async def events_of(chunks: Chunks, *, in_thread: bool = False) -> AsyncIterator[ServerSentEvent]:
     """Convert the chunks of a streamed answer to server-sent events."""
     try:
         async for chunk in chunks:
             if "answer" in chunk:
-                yield ServerSentEvent(event="answer", data=answer_of(chunk))
+                yield ServerSentEvent(event="answer", data=answer_of(chunk, in_thread=in_thread))
             else:
                 for name, data in chunk.items():
                     yield ServerSentEvent(event=name, data=data)
@@ -186,6 +187,7 @@ async def events_of(chunks: Chunks) -> AsyncIterator[ServerSentEvent]:
         yield ServerSentEvent(event="problem", data=details_of(error))
 
 
-def answer_of(output: OutputState | dict[str, Any]) -> Answer:
+def answer_of(output: OutputState | dict[str, Any], *, in_thread: bool = False) -> Answer:
     """Convert the graph's output to the response model."""
-    return Answer.model_validate({name: output[name] for name in Answer.model_fields})  # type: ignore[literal-required]
+    facts = {name: output[name] for name in Answer.model_fields.keys() - {"turn"}}  # type: ignore[literal-required]
+    return Answer.model_validate(facts | {"turn": output["messages"][-1].id if in_thread else None})

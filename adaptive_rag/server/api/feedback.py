@@ -230,6 +230,15 @@ def feedback_in(thread: str, db: Session) -> dict[int, FeedbackShown]:
     return {len(row.history) // 2 + 1: _shown(db, row) for row in rows}
 
 
+def leave_turn_out(db: Session, thread: str, number: int) -> None:
+    """Leave a deleted turn of a thread out of opinions on later turns; those on itself leave the thread."""
+    for row in db.scalars(select(Feedback).where(Feedback.thread_id == thread)):
+        place = 2 * (number - 1)
+        if len(row.history) == place:
+            row.thread_id = None
+        row.history = row.history[:place] + row.history[place + 2 :]
+
+
 def _keep(call: Call, row: Feedback) -> FeedbackShown:
     row.owner_id = call.caller.id
     check_opinions(call.db, call.caller, row)

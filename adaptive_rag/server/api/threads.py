@@ -1,4 +1,7 @@
-"""Conversations that the server stores: each is open to its owner while they may read its collection."""
+"""Conversations that the server stores: open to their owner, and to whom they are shared with.
+
+All of them must be allowed to read the collection.
+"""
 
 from __future__ import annotations
 
@@ -8,25 +11,41 @@ from datetime import datetime
 from typing import Annotated, Literal
 from urllib.parse import quote
 
-from fastapi import APIRouter, Depends, Response
-from fastapi.responses import JSONResponse, PlainTextResponse
+from anyio import CapacityLimiter, to_thread
+from fastapi import APIRouter, Depends, Path, Response
+from fastapi.concurrency import run_in_threadpool
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 from pydantic import AfterValidator, Field
-from sqlalchemy.orm import Session
+from sqlalchemy import exists, select
 
-from adaptive_rag.server.access import threads_of
+from adaptive_rag.server.access import threads_open_to
 from adaptive_rag.server.answering import BareQuestion
 from adaptive_rag.server.api.ask import EVENTS, Answer, Chunks, answer_of, events_of, unless_gone
-from adaptive_rag.server.api.feedback import FeedbackShown, feedback_in
+from adaptive_rag.server.api.feedback import FeedbackShown, feedback_in, leave_turn_out
 from adaptive_rag.server.api.forms import Form, Page, WindowAsked, page_of
-from adaptive_rag.server.calls import ASKING, CHANGING, AnyCall, OwnThreadCall, ReadCall
-from adaptive_rag.server.conversations import TurnShown, format_markdown
+from adaptive_rag.server.calls import (
+    ASKING,
+    CHANGING,
+    AnyCall,
+    Call,
+    OwnThreadCall,
+    ReadableThreadCall,
+    ReadCall,
+    ThreadCall,
+)
+from adaptive_rag.server.conversations import TurnShown, marked, title_of
+from adaptive_rag.server.database import let_go
+from adaptive_rag.server.exports import FILE_KINDS
 from adaptive_rag.server.folders import Searched
+from adaptive_rag.server.problems import not_found
 from adaptive_rag.server.quotas import check_threads, check_turns
-from adaptive_rag.server.tables import Collection, Thread
+from adaptive_rag.server.search import Found, find_turn, with_words, words_of
+from adaptive_rag.server.tables import Collection, OpenTo, Share, Thread, User
 from adaptive_rag.text.visible import visible
 
 router = APIRouter(tags=["threads"])
+# MuPDF must not run in two threads at a time; who waits for it holds no thread.
+_one_file_at_a_time = CapacityLimiter(1)
 
 Title = Annotated[
     str,
@@ -54,13 +73,21 @@ class Branch(Form):
 
 
 class ThreadShown(Form):
-    """A thread as its owner sees it."""
+    """A thread as its readers see it."""
 
     id: str
     title: str
     collection: str
     created: datetime
     updated: datetime
+    shared_by: str | None = Field(description="Its owner, if it is another's; then you can only read it.")
+    is_shared: bool = Field(description="Whether others may read it too.")
+
+
+class ThreadFound(ThreadShown):
+    """A thread in a list."""
+
+    found: Found | None = Field(description="Where it has the words of a search, if not in its title alone.")
 
 
 class TurnWithFeedback(TurnShown):
@@ -82,19 +109,20 @@ def create_thread(new: NewThread, call: ReadCall) -> ThreadShown:
     row = Thread(owner_id=call.caller.id, collection_id=call.collection.id, title=new.title)
     call.db.add(row)
     call.db.commit()
-    return _shown(call.db, row)
+    return _shown(call, row)
 
 
 @router.post("/threads/{thread}/branches", status_code=201, dependencies=[CHANGING])
-def branch_thread(branch: Branch, call: OwnThreadCall) -> ThreadShown:
-    """Begin a thread with the first questions and answers of another, which stays as it is."""
+def branch_thread(branch: Branch, call: ReadableThreadCall) -> ThreadShown:
+    """Begin a thread of your own with the first questions and answers of another, which stays as it is."""
     check_threads(call.db, call.caller)
     row = Thread(owner_id=call.caller.id, collection_id=call.thread.collection_id, title="")
     call.db.add(row)
     call.db.flush()
-    call.parts.conversations.copy(call.thread.id, branch.turns, row.id)
+    call.parts.conversations.copy(call.thread.id, branch.turns, row.id, is_own=call.is_own)
+    call.parts.conversations.write_texts(call.db, row.id)
     call.db.commit()
-    return _shown(call.db, row)
+    return _shown(call, row)
 
 
 @router.get("/threads")
@@ -102,25 +130,30 @@ def list_threads(
     call: AnyCall,
     window: WindowAsked,
     collection: str | None = None,
-    search: Annotated[str, Field(max_length=200, description="A part of the title.")] = "",
-) -> Page[ThreadShown]:
-    """List your threads, the one that was continued last first."""
-    query = threads_of(call.caller).where(Thread.title.icontains(search, autoescape=True))
+    search: Annotated[
+        str, Field(max_length=200, description="Words that the title, or a question with its answer, has.")
+    ] = "",
+) -> Page[ThreadFound]:
+    """List your threads and those that are shared with you, the one that was continued last first."""
+    words = words_of(search)
+    query = with_words(threads_open_to(call.caller, OpenTo.COLLECTION), words)
     if collection is not None:
         query = query.where(Collection.name == collection)
     query = query.order_by(Thread.updated.desc(), Thread.id)
-    return page_of(call.db, query, window, lambda row: _shown(call.db, row))
+    return page_of(call.db, query, window, lambda row: _found(call, row, words))
 
 
 @router.get("/threads/{thread}")
-def show_thread(call: OwnThreadCall) -> ThreadWithTurns:
-    """Show a thread with its questions and answers."""
-    given = feedback_in(call.thread.id, call.db)
+def show_thread(call: ReadableThreadCall) -> ThreadWithTurns:
+    """Show a thread with its questions and answers; of another's, without their situation and feedback."""
+    given = feedback_in(call.thread.id, call.db) if call.is_own else {}
     turns = [
         TurnWithFeedback(**dict(turn), feedback=given.get(turn.number))
         for turn in call.parts.conversations.turns(call.thread.id)
     ]
-    return ThreadWithTurns(**_shown(call.db, call.thread).model_dump(), turns=turns)
+    for turn in turns if not call.is_own else ():
+        turn.user_context, turn.decisions = "", marked(turn.decisions)
+    return ThreadWithTurns(**_shown(call, call.thread).model_dump(), turns=turns)
 
 
 @router.patch("/threads/{thread}", dependencies=[CHANGING])
@@ -128,7 +161,7 @@ def rename_thread(renamed: Renamed, call: OwnThreadCall) -> ThreadShown:
     """Give a thread another title."""
     call.thread.title = renamed.title
     call.db.commit()
-    return _shown(call.db, call.thread)
+    return _shown(call, call.thread)
 
 
 @router.delete("/threads/{thread}", status_code=204)
@@ -139,20 +172,47 @@ def delete_thread(call: OwnThreadCall) -> None:
     call.parts.conversations.forget(call.thread.id)
 
 
+@router.delete("/threads/{thread}/turns/{turn}", status_code=204)
+async def delete_turn(turn: Annotated[str, Path(max_length=100)], call: OwnThreadCall) -> None:
+    """Delete a question with its answer from a thread. Later questions do not know of it."""
+    removed = await call.parts.conversations.remove_turn(call.thread.id, turn)
+    if removed is None:
+        raise not_found("turn")
+    await run_in_threadpool(_leave_out, call, removed)
+
+
+def _leave_out(call: ThreadCall, removed: TurnShown) -> None:
+    """Leave a deleted turn out of what else is kept of its thread: its title, and opinions on later turns."""
+    leave_turn_out(call.db, call.thread.id, removed.number)
+    call.db.refresh(call.thread)
+    if call.thread.title == title_of(removed.question):
+        turns = call.parts.conversations.turns(call.thread.id)
+        call.thread.title = title_of(turns[0].question) if turns else ""
+    call.db.commit()
+
+
 @router.get(
     "/threads/{thread}/export",
     response_class=Response,
-    responses={200: {"content": {"text/markdown": {}, "application/json": {}}}},
+    responses={
+        200: {"content": {kind.media_type: {} for kind in FILE_KINDS.values()} | {"application/json": {}}}
+    },
+    dependencies=[CHANGING],
 )
-def export_thread(call: OwnThreadCall, form: Literal["markdown", "json"] = "markdown") -> Response:
-    """Download a thread as a text or as data."""
-    shown = show_thread(call)
-    name = quote(f"{_file_name(shown.title)}.{'json' if form == 'json' else 'md'}")
-    headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{name}"}
+async def export_thread(
+    call: ReadableThreadCall, form: Literal["markdown", "json", "docx", "pdf"] = "markdown"
+) -> Response:
+    """Download a thread: as Markdown, as data, as a document of Word or as a PDF."""
+    shown = await run_in_threadpool(show_thread, call)
+    await run_in_threadpool(let_go, call.db)
     if form == "json":
-        return JSONResponse(shown.model_dump(mode="json"), headers=headers)
-    text = format_markdown(shown.title, shown.turns)
-    return PlainTextResponse(text, headers=headers, media_type="text/markdown")
+        ending, kind, content = "json", "application/json", shown.model_dump_json().encode()
+    else:
+        ending, kind, write = (chosen := FILE_KINDS[form]).ending, chosen.media_type, chosen.write
+        content = await to_thread.run_sync(write, shown.title, shown.turns, limiter=_one_file_at_a_time)
+    name = quote(f"{_file_name(shown.title)}.{ending}")
+    headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{name}"}
+    return Response(content, headers=headers, media_type=kind)
 
 
 def _file_name(title: str) -> str:
@@ -183,7 +243,7 @@ async def _open_stream(
 async def ask_in_thread(asked: BareQuestion, index: IndexOfThread, call: OwnThreadCall) -> Answer:
     """Answer a question in the light of what was said before it; one at a time."""
     work = call.parts.answering.answer(asked, index, call.caller.id, call.thread.id)
-    return answer_of(await unless_gone(call.request, work))
+    return answer_of(await unless_gone(call.request, work), in_thread=True)
 
 
 @router.post(
@@ -196,12 +256,23 @@ async def ask_in_thread_with_events(
     chunks: Annotated[Chunks, Depends(_open_stream)],
 ) -> AsyncIterator[ServerSentEvent]:
     """Answer a question in a thread with the events of a collection's /ask/events."""
-    async for event in events_of(chunks):
+    async for event in events_of(chunks, in_thread=True):
         yield event
 
 
-def _shown(db: Session, row: Thread) -> ThreadShown:
-    collection = db.get_one(Collection, row.collection_id).name
+def _shown(call: Call, row: Thread) -> ThreadShown:
+    is_own = row.owner_id == call.caller.id
+    by_name = call.db.scalar(select(exists().where(Share.thread_id == row.id)))
     return ThreadShown(
-        id=row.id, title=row.title, collection=collection, created=row.created, updated=row.updated
+        id=row.id,
+        title=row.title,
+        collection=call.db.get_one(Collection, row.collection_id).name,
+        created=row.created,
+        updated=row.updated,
+        shared_by=None if is_own else call.db.get_one(User, row.owner_id).name,
+        is_shared=row.open_to is not OpenTo.PEOPLE or bool(by_name),
     )
+
+
+def _found(call: Call, row: Thread, words: list[str]) -> ThreadFound:
+    return ThreadFound(**_shown(call, row).model_dump(), found=find_turn(call.db, row.id, words))

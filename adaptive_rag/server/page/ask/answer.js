@@ -9,7 +9,7 @@ import { en } from "../texts/en.js";
 import { Why } from "../why/why.js";
 import { asMarkdown, MarkedText, Nearest, Sources, shownNumbers } from "./citations.js";
 import { focusQuestion, useInPlace } from "./composer.js";
-import { ask, askAgain, askInstead, turns } from "./conversation.js";
+import { ask, askAgain, askInstead, dropTurn, turns } from "./conversation.js";
 import { wordsOf } from "./only.js";
 
 /** @param {{ turn: Turn }} props */
@@ -25,8 +25,9 @@ export function Answer({ turn }) {
     html`
       ${answer && html`<button class="quiet small" onClick=${() => copy(answer)}>${t("ask_copy")}</button>`}
       ${answer && html`<button class="quiet small again" onClick=${() => again(turn)}>${t("ask_again")}</button>`}
-      ${edited.button(t("ask_edit"))}`;
-  return html`<article class="turn" aria-busy=${state === "running"}>
+      ${edited.button(t("ask_edit"))}
+      ${state === "answered" && turn.id && turn.number && html`<button class="quiet small" aria-label=${t("turn_delete_of", { question: turn.question })} onClick=${() => dropTurn(turn)}>${t("delete")}</button>`}`;
+  return html`<article class="turn" tabindex="-1" aria-busy=${state === "running"}>
     ${edited.field || html`<h2 class="question">${turn.question}</h2>`}
     ${turn.documents.length > 0 && html`<p class="small soft">${wordsOf(turn.documents)}</p>`}
     ${answer?.query_type === "contextual" && !answer.abstained && html`<${Situation} turn=${turn} />`}

@@ -3,7 +3,7 @@ import { events, get, Problem, pathOf, post, remove } from "../core/api.js";
 import { computed, signal } from "../core/html.js";
 import { chooseCollection } from "../core/session.js";
 import { t } from "../core/texts.js";
-import { tell, wordsOf } from "../shell/notices.js";
+import { finishAll, removeWithUndo, tell, wordsOf } from "../shell/notices.js";
 import { askOnly, only, whereOf } from "./only.js";
 import { keepWay, keptWay } from "./ways.js";
 
@@ -11,6 +11,10 @@ import { keepWay, keptWay } from "./ways.js";
 export const turns = signal([]);
 /** The thread in which the server stores it, once a question has been answered. @type {{ value: Thread | null }} */
 export const thread = signal(null);
+/** The turns that are deleted, or will be when their notice times out. @type {{ value: Set<string> }} */
+export const gone = signal(new Set());
+/** @param {Turn} turn @returns {string} its name in `gone` */
+export const placeOf = ({ thread, id }) => `${thread}/${id}`;
 /** The id of the thread that is loading; "" if none is. */
 export const opening = signal("");
 
@@ -49,7 +53,7 @@ export async function openThread(id) {
   opening.value = "";
   thread.value = { ...kept, length: kept.turns.length };
   turns.value = kept.turns.map((/** @type {any} */ turn) => {
-    const { steps = [], analysis, passages = [], documents = [], ...facts } = keptWay(id, turn.number);
+    const { steps = [], analysis, passages = [], documents = [], ...facts } = keptWay(id, turn.id);
     return {
       ...started(kept.collection, turn.question),
       userContext: turn.user_context,
@@ -68,7 +72,8 @@ export async function openThread(id) {
           ? steps.map(({ record }) => record ?? {})
           : [{ step: "generate", decisions: turn.decisions }],
       },
-      number: turn.number,
+      id: turn.id,
+      number: kept.shared_by ? undefined : turn.number,
       thread: id,
       vote: turn.feedback,
     };
@@ -89,6 +94,8 @@ export async function ask(collection, question, { userContext = "", route, docum
   /** @type {Thread | null} */
   let kept = null;
   try {
+    // What is deleted is not remembered.
+    if (gone.value.size) await finishAll();
     kept = await threadFor(collection, before.length);
     abort.signal.throwIfAborted();
     const body = { question, user_context: userContext, settings: settingsOf(turn) };
@@ -107,17 +114,20 @@ export async function ask(collection, question, { userContext = "", route, docum
 
 /** Return the turns that the server stores in the thread. */
 const answered = () =>
-  turns.value.filter((each) => each.thread === thread.value?.id && each.state === "answered");
+  turns.value.filter(
+    (each) => each.thread === thread.value?.id && each.state === "answered" && !gone.value.has(placeOf(each)),
+  );
 
 /**
- * Return the thread to ask in: the open one, or a new one. If only the first turns of the open one are shown, the
- * new one is a branch with those turns.
+ * Return the thread to ask in: the open one, or a new one. If only the first turns of the open one are shown, or if
+ * somebody else shares it, the new one is a branch with those turns.
  * @param {string} collection @param {number} length @returns {Promise<Thread>}
  */
 async function threadFor(collection, length) {
   const now = thread.value;
   if (now?.collection !== collection || !length) return post(`${pathOf(collection)}/threads`, {});
-  return now.length === length ? now : post(`/threads/${now.id}/branches`, { turns: length });
+  const isWhole = now.length === length && !now.shared_by;
+  return isWhole ? now : post(`/threads/${now.id}/branches`, { turns: length });
 }
 
 /**
@@ -132,7 +142,7 @@ function enter(kept, before, key, answer) {
     const number = keys.indexOf(turn.key) + 1;
     if (!number || turn.thread === kept.id) return turn;
     /** @type {Partial<Turn>} */
-    const come = turn.key === key ? { state: "answered", answer, analysis, passages } : {};
+    const come = turn.key === key ? { state: "answered", answer, analysis, passages, id: answer.turn } : {};
     const entered = { ...turn, ...come, thread: kept.id, number };
     keepWay(entered);
     return entered;
@@ -164,6 +174,21 @@ export function askInstead(turn, question) {
   if (turns.value.slice(at).some(({ state }) => state === "answered")) tell(t("ask_set_aside"));
   turns.value = turns.value.slice(0, at);
   ask(turn.collection, question, howOf(turn));
+}
+
+/** Delete a turn of the user's own thread, unless it is undone. @param {Turn} turn */
+export function dropTurn(turn) {
+  const at = placeOf(turn);
+  removeWithUndo(gone, [at], t("turn_deleted", { question: turn.question }), async () => {
+    await remove(`/threads/${turn.thread}/turns/${encodeURIComponent(turn.id ?? "")}`);
+    const now = thread.value;
+    if (now && now.id === turn.thread) thread.value = { ...now, length: (now.length ?? 1) - 1 };
+    const number = turns.value.find((each) => placeOf(each) === at)?.number ?? Infinity;
+    turns.value = turns.value
+      .filter((each) => placeOf(each) !== at)
+      .map((each) => ((each.number ?? 0) > number ? { ...each, number: (each.number ?? 0) - 1 } : each));
+    gone.value = gone.value.difference(new Set([at]));
+  });
 }
 
 /** @param {Turn} turn @returns {How} */

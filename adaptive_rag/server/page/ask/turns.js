@@ -1,17 +1,22 @@
 /** The questions and answers of the conversation, and the quote of the hovered mark. */
 import { html, useEffect, useLayoutEffect, useRef, useSignal } from "../core/html.js";
+import { place, rename } from "../core/route.js";
 import { isReturning } from "../core/scroll.js";
+import { t } from "../core/texts.js";
 import { Answer } from "./answer.js";
 import { CitationCard, onMarks } from "./citations.js";
-import { turns } from "./conversation.js";
+import { gone, placeOf, thread, turns } from "./conversation.js";
 
 // A turn that has not changed keeps its node, so only the last one of a long conversation is rerendered.
 const drawn = new WeakMap();
 
 export function Turns() {
-  const shown = useSignal(turns);
+  const hidden = useSignal(gone);
+  const shown = useSignal(turns).filter((turn) => !hidden.has(placeOf(turn)));
+  const name = useSignal(thread)?.shared_by;
   useFollowing(shown);
   return html`<div ...${onMarks}>
+    ${name && html`<p class="turn soft small">${t("shared_note", { name })}</p>`}
     ${shown.map((turn) => {
       if (!drawn.has(turn)) drawn.set(turn, html`<${Answer} key=${turn.key} turn=${turn} />`);
       return drawn.get(turn);
@@ -20,9 +25,13 @@ export function Turns() {
   </div>`;
 }
 
-/** Keep the end in view while an answer grows, unless the user has scrolled away from it. @param {Turn[]} shown */
+/**
+ * Show the turn that the URL names. Otherwise keep the end in view while an answer grows, unless the user has
+ * scrolled away from it.
+ * @param {Turn[]} shown
+ */
 function useFollowing(shown) {
-  const before = useRef({ turns: 0, isAtEnd: true });
+  const before = useRef({ turns: 0, last: "", isAtEnd: true });
   const page = document.documentElement;
   useEffect(() => {
     const look = () => {
@@ -33,13 +42,24 @@ function useFollowing(shown) {
   }, []);
   useLayoutEffect(() => {
     const last = shown.at(-1);
-    const isNew = shown.length > before.current.turns;
-    before.current.turns = shown.length;
+    // A turn whose deletion was undone is not new.
+    const isNew = shown.length > before.current.turns && last?.key !== before.current.last;
+    Object.assign(before.current, { turns: shown.length, last: last?.key });
+    const { thread: id, turn } = place.value.query;
+    if (turn && isNew) {
+      rename(["ask"], { thread: id });
+      const found = document.querySelectorAll("article.turn")[shown.findIndex((each) => each.id === turn)];
+      if (found instanceof HTMLElement) {
+        scrollTo({ top: scrollY + found.getBoundingClientRect().top - 64, behavior: "instant" });
+        found.focus({ preventScroll: true });
+        return;
+      }
+    }
     if (!last || isReturning() || !(isNew || before.current.isAtEnd)) return;
     const end = page.scrollHeight - innerHeight;
     // An answer that arrives in one piece is read from its question on.
     const question = document.querySelector(".turn:last-of-type")?.getBoundingClientRect().top ?? 0;
     const isRead = last.state === "answered" && !last.draft && !isNew;
     scrollTo({ top: isRead ? Math.min(end, scrollY + question - 64) : end, behavior: "instant" });
-  }, [shown]);
+  }, [shown.at(-1), shown.length]);
 }

@@ -4,18 +4,18 @@ const KEY = "adaptive-rag.way";
 /** @typedef {Partial<Pick<Turn, "steps" | "analysis" | "passages" | "documents"> & Pick<Answer, "confidence" | "grounding">>} Kept */
 
 /** Store how a turn was answered. @param {Turn} turn of a stored thread */
-export function keepWay({ thread, number, steps, analysis, passages, documents, answer }) {
+export function keepWay({ thread, id, steps, analysis, passages, documents, answer }) {
   const { confidence, grounding } = answer ?? {};
   const kept = JSON.stringify({ steps, analysis, passages, documents, confidence, grounding });
   try {
-    sessionStorage.setItem(`${KEY}.${thread}.${number}`, kept);
+    sessionStorage.setItem(`${KEY}.${thread}.${id}`, kept);
   } catch {
     // The storage is full: delete the older entries.
     for (const name of Object.keys(sessionStorage)) if (name.startsWith(KEY)) sessionStorage.removeItem(name);
   }
 }
 
-/** @param {string} thread @param {number} number @returns {Kept} empty if it was not stored */
-export function keptWay(thread, number) {
-  return JSON.parse(sessionStorage.getItem(`${KEY}.${thread}.${number}`) ?? "{}");
+/** @param {string} thread @param {string} id of the turn @returns {Kept} empty if it was not stored */
+export function keptWay(thread, id) {
+  return JSON.parse(sessionStorage.getItem(`${KEY}.${thread}.${id}`) ?? "{}");
 }

@@ -17,6 +17,11 @@ type Thread = {
   collection: string;
   created: string;
   updated: string;
+  /** its owner, if somebody else shares it */
+  shared_by?: string | null;
+  is_shared?: boolean;
+  /** where a search has found it */
+  found?: { turn: string; excerpt: { text: string; is_match: boolean }[] } | null;
   /** the number of its questions; set for the open thread */
   length?: number;
 };
@@ -97,6 +102,7 @@ interface TraceRecord {
 }
 
 interface Answer {
+  turn?: string;
   answer: string;
   citations: Citation[];
   query_type: Strategy;
@@ -193,7 +199,8 @@ interface Turn {
   draft: string;
   answer?: Pick<Answer, "answer" | "citations" | "query_type" | "abstained"> & Partial<Answer>;
   problem?: { status: number; message: string; retryAfter?: number };
-  /** its position in a stored thread, from 1 */
+  /** its id in the thread that stores it, and its position, from 1, if the thread is the user's own */
+  id?: string;
   number?: number;
   thread?: string;
   /** the user's vote when the thread was opened */

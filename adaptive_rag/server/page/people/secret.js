@@ -1,10 +1,10 @@
-/** A new password or token, which is shown once. */
+/** A text to be copied: a new password or token, which is shown once, or an address. */
 import { html, useElement, useLayoutEffect } from "../core/html.js";
 import { t } from "../core/texts.js";
 import { tell } from "../shell/notices.js";
 
-/** @param {{ label: string, secret: string }} props */
-export function Secret({ label, secret }) {
+/** @param {{ label: string, secret: string, note?: string }} props */
+export function Secret({ label, secret, note = t("secret_once") }) {
   const field = useElement();
   useLayoutEffect(() => field.current?.select(), [secret]);
   const copy = async () => {
@@ -14,7 +14,7 @@ export function Secret({ label, secret }) {
     tell(t(navigator.clipboard ? "copied" : "copy_selected"));
   };
   return html`<div class="card row told">
-    <p><strong>${label}</strong> ${t("secret_once")}</p>
+    <p><strong>${label}</strong> ${note}</p>
     <input class="grow" ref=${field} readonly aria-label=${label} value=${secret} />
     <button class="primary" onClick=${copy}>${t("copy")}</button>
   </div>`;

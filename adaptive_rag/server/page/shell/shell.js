@@ -17,7 +17,7 @@ import { Notices, said, tell } from "./notices.js";
 /** The screens by the first part of the path, in the order of the navigation. */
 const SCREENS = /** @type {const} */ ({
   ask: AskScreen,
-  threads: lazily(async () => (await import("../threads/screen.js")).ThreadsScreen),
+  threads: lazily(async () => (await import("../threads/screen.js")).ThreadsScreen, "people/people.css"),
   library: lazily(
     async () => (await import("../library/screen.js")).LibraryScreen,
     "library/library.css",

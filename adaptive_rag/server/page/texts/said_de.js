@@ -199,6 +199,14 @@ export const said = [
     "Eine Person darf hier {} Gespräche aufheben. Löschen Sie einige und versuchen Sie es noch einmal.",
   ],
   [
+    "A PDF may have {} pages here. Download this thread as Markdown.",
+    "Ein PDF darf hier {} Seiten haben. Laden Sie dieses Gespräch als Markdown herunter.",
+  ],
+  [
+    "A thread may be shared with {} people. Open it to its collection.",
+    "Ein Gespräch darf mit {} Personen geteilt werden. Öffnen Sie es für alle Leser der Sammlung.",
+  ],
+  [
     "A person may keep {} tokens here. Delete some, and try again.",
     "Eine Person darf hier {} Tokens haben. Löschen Sie einige und versuchen Sie es noch einmal.",
   ],

@@ -1,17 +1,28 @@
-/** The Threads screen: earlier conversations by day, to search, rename, export and delete. */
+/** The Threads screen: earlier conversations by day, to search, rename, share, export and delete. */
 import { beginConversation, thread } from "../ask/conversation.js";
 import { API, patch, remove } from "../core/api.js";
-import { html, signal, useSignal, useState, useVersion } from "../core/html.js";
-import { link } from "../core/route.js";
+import { html, signal, useDisclosure, useSignal, useState, useVersion } from "../core/html.js";
+import { link, place } from "../core/route.js";
+import { waysIn } from "../core/session.js";
 import { formatDay, formatTime, t } from "../core/texts.js";
 import { Field, openForm } from "../shell/form.js";
 import { PagedList, Row, Search } from "../shell/list.js";
 import { removeWithUndo } from "../shell/notices.js";
+import { Sharing } from "./sharing.js";
 
 /** The threads that are deleted, or will be when their notice times out. @type {{ value: Set<string> }} */
 const gone = signal(new Set());
 
+/** The kinds of files, by their names in the API. */
+const FILES = Object.entries({ markdown: "Markdown", docx: "Word", pdf: "PDF" });
+
 export function ThreadsScreen() {
+  const id = useSignal(place).path[1];
+  return id ? html`<${Sharing} key=${id} id=${id} />` : html`<${Threads} />`;
+}
+
+function Threads() {
+  const isTeam = useSignal(waysIn)?.needed;
   const [search, setSearch] = useState("");
   const hidden = useSignal(gone);
   const [version, again] = useVersion();
@@ -39,10 +50,11 @@ export function ThreadsScreen() {
       !hidden.has(row.id) &&
       html`
       ${day !== (before && formatDay(before.updated)) && html`<h2 class="soft small">${day}</h2>`}
-      <${Row} title=${html`<a href=${link(["ask"], { thread: row.id })}>${title}</a>`} soft=${`${row.collection} · ${formatTime(row.updated)}`}>
-        <button class="quiet" aria-label=${t("thread_rename_of", { title })} onClick=${() => rename(row)}>${t("rename")}</button>
-        <a class="button quiet" download href=${`${API}/threads/${row.id}/export`} aria-label=${t("thread_export_of", { title })}>${t("export")}</a>
-        <button class="quiet" aria-label=${t("thread_delete_of", { title })} onClick=${() => drop(row, title)}>${t("delete")}</button>
+      <${Row} title=${html`<${Title} row=${row} title=${title} />`} soft=${`${row.collection} · ${formatTime(row.updated)}`}>
+        ${!row.shared_by && html`<button class="quiet" aria-label=${t("thread_rename_of", { title })} onClick=${() => rename(row)}>${t("rename")}</button>`}
+        ${!row.shared_by && isTeam && html`<a class="button quiet" href=${link(["threads", row.id])} aria-label=${t("share_of", { title })}>${t("share")}</a>`}
+        <${Export} id=${row.id} title=${title} />
+        ${!row.shared_by && html`<button class="quiet" aria-label=${t("thread_delete_of", { title })} onClick=${() => drop(row, title)}>${t("delete")}</button>`}
       <//>`
     );
   };
@@ -51,5 +63,24 @@ export function ThreadsScreen() {
     <${Search} label=${t("threads_search")} set=${setSearch} />
     <${PagedList} path=${`/threads?search=${encodeURIComponent(search)}`} version=${version} label=${t("nav_threads")}
       empty=${t(search ? "threads_not_found" : "threads_none")} row=${draw} />
+  </div>`;
+}
+
+/** Show a thread's title, whether it is shared, and where a search has found it. @param {{ row: Thread, title: string }} props */
+function Title({ row: { id, shared_by, is_shared, found }, title }) {
+  const words = shared_by ? t("shared_by", { name: shared_by }) : is_shared && t("shared");
+  return html`<span><a href=${link(["ask"], { thread: id, turn: found?.turn })}>${title}${
+    found &&
+    html`<br /><span class="small excerpt">${found.excerpt.map(({ text, is_match }) => (is_match ? html`<mark>${text}</mark>` : text))}</span>`
+  }</a> ${words && html`<span class="badge">${words}</span>`}</span>`;
+}
+
+/** Show a button that opens the files to download a thread as. @param {{ id: string, title: string }} props */
+function Export({ id, title }) {
+  const { isOpen, toggle, button, onKeyDown } = useDisclosure();
+  const label = t("thread_export_of", { title });
+  return html`<div class="row" onKeyDown=${onKeyDown}>
+    <button class="quiet" ref=${button} aria-expanded=${isOpen} aria-label=${label} onClick=${toggle}>${t("export")}</button>
+    ${isOpen && FILES.map(([form, name]) => html`<a class="button" download href=${`${API}/threads/${id}/export?form=${form}`} aria-label=${`${label} (${name})`}>${name}</a>`)}
   </div>`;
 }

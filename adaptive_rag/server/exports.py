@@ -1,0 +1,240 @@
+"""Threads as files: Markdown, Word and PDF. Every text in them is shown as text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, partial
+from html import escape
+from io import BytesIO
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+from adaptive_rag.server.conversations import TurnShown
+from adaptive_rag.server.pdf import set_pages
+from adaptive_rag.server.tables import now
+from adaptive_rag.text.markdown import is_maze, sub_in_prose
+from adaptive_rag.text.markers import MARKER, find_markers, number_of, write_marker
+from adaptive_rag.text.visible import visible
+
+if TYPE_CHECKING:
+    from docx.document import Document
+    from docx.text.paragraph import Paragraph
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
+
+# Characters of a cell by its columns; a page has about 5,000.
+MOST_OF_A_ROW = 2500
+# A word that may be longer than a line of a heading, and the letters that fit into every line.
+_LONG_WORD, _PIECE = re.compile(r"\S{60,}"), re.compile(r"\S{30}")
+
+
+@dataclass(frozen=True)
+class FileKind:
+    """A kind of file."""
+
+    ending: str
+    media_type: str
+    write: Callable[[str, Sequence[TurnShown]], bytes]
+
+
+def format_markdown(title: str, turns: Sequence[TurnShown]) -> str:
+    """Return a thread as Markdown, each answer with its citations.
+
+    The markers of an answer are numbered from 1 in the order of its text, whatever passages they stand for.
+    """
+    lines = [f"# {title}"]
+    for turn in turns:
+        answer, sources = _numbered(turn)
+        lines += ["", f"## {turn.question}", "", answer, "", *(f"- {source}" for source in sources)]
+    return "\n".join(lines) + "\n"
+
+
+def _numbered(turn: TurnShown) -> tuple[str, list[str]]:
+    """Return an answer whose markers count from 1, and its sources with their quotes, in that order."""
+    cited = [citation["marker"] for citation in turn.citations]
+    written = [marker for marker in find_markers(turn.answer) if marker in cited]
+    numbers = {marker: number for number, marker in enumerate(dict.fromkeys(written + cited), 1)}
+    answer = sub_in_prose(MARKER, partial(_renumber, numbers), turn.answer)
+    sources = []
+    for citation in sorted(turn.citations, key=lambda each: numbers[each["marker"]]):
+        page = f", page {citation['page']}" if citation["page"] is not None else ""
+        number = write_marker(numbers[citation["marker"]])
+        sources.append(f"{number} {citation['source']}{page}: “{citation['quote']}”")
+    return answer, sources
+
+
+def _renumber(numbers: Mapping[int, int], mark: re.Match[str]) -> str:
+    number = number_of(mark[0])
+    return write_marker(numbers.get(number, number))
+
+
+@cache
+def _parser(*, tables: bool = True) -> MarkdownIt:
+    """Return a parser of Markdown that takes tags for text."""
+    from markdown_it import MarkdownIt
+
+    return MarkdownIt("commonmark", {"html": False}).enable(["table"] * tables + ["strikethrough"])
+
+
+def _parse(text: str) -> list[Token]:
+    """Parse an answer; links and images become their text, with the address of a link in brackets."""
+    if is_maze(text):
+        return _parser().parse("    " + text.replace("\n", "\n    "))  # as it is written
+    tokens = _parser().parse(text)
+    if _has_long_row(tokens):
+        tokens = _parser(tables=False).parse(text)
+    for token in tokens:
+        token.children = list(_without_links(token.children or ()))
+    return tokens
+
+
+def _has_long_row(tokens: Sequence[Token]) -> bool:
+    """Tell whether a row of a table may be higher than a page, at whose end MuPDF would cut it off."""
+    cells: list[int] = []
+    for token in tokens:
+        if token.type == "tr_open":
+            cells = []
+        elif token.type == "inline":
+            cells.append(len(token.content))
+        elif token.type == "tr_close" and max(cells, default=0) * len(cells) > MOST_OF_A_ROW:
+            return True
+    return False
+
+
+def _without_links(tokens: Sequence[Token]) -> Iterator[Token]:
+    address, text = "", ""
+    for token in tokens:
+        if token.type == "link_open":
+            address, text = str(token.attrs.get("href", "")), ""
+        elif token.type == "link_close":
+            if address and address != text:
+                yield _text(f" ({address})")
+        elif token.type == "image":
+            yield _text(token.content)
+        else:
+            text += token.content
+            yield token
+
+
+def _text(content: str) -> Token:
+    from markdown_it.token import Token
+
+    return Token("text", "", 0, content=content)
+
+
+def write_pdf(title: str, turns: Sequence[TurnShown]) -> bytes:
+    """Return a thread as a PDF; not in two threads at a time."""
+    parts = [f"<h1>{_escape(title)}</h1>"]
+    for turn in turns:
+        answer, sources = _numbered(turn)
+        tokens = _parse(visible(answer))
+        for token in chain(tokens, *(token.children or () for token in tokens)):
+            token.content = _breakable(token.content)
+            if token.type.startswith("heading"):  # below the question
+                token.tag = f"h{min(6, int(token.tag[1]) + 2)}"
+        items = "".join(f"<li>{_escape(source)}</li>" for source in sources)
+        parts.append(f"<h2>{_escape(turn.question)}</h2>")
+        parts.append(_parser().renderer.render(tokens, _parser().options, {}))
+        parts.append(f'<ul class="sources">{items}</ul>' if items else "")
+    return set_pages(visible(title), "".join(parts))
+
+
+def _escape(text: str) -> str:
+    return escape(_breakable(visible(text)))
+
+
+def _breakable(text: str) -> str:
+    """Let a long word break. MuPDF would cut it off, in a time that grows with the square of its length."""
+    return _LONG_WORD.sub(lambda word: _PIECE.sub("\\g<0>\u200b", word[0]), text)
+
+
+def write_docx(title: str, turns: Sequence[TurnShown]) -> bytes:
+    """Return a thread as a document of Word."""
+    from docx import Document
+
+    document = Document()
+    document.core_properties.title, document.core_properties.author = visible(title)[:255], ""
+    document.core_properties.comments, document.core_properties.created = "", now()
+    document.add_heading(visible(title), 0)
+    for turn in turns:
+        answer, sources = _numbered(turn)
+        document.add_heading(visible(turn.question), 1)
+        _add_markdown(document, _parse(visible(answer)))
+        for source in sources:
+            document.add_paragraph(visible(source), "List Bullet")
+    written = BytesIO()
+    document.save(written)
+    return written.getvalue()
+
+
+def _add_markdown(document: Document, tokens: Sequence[Token]) -> None:
+    """Add the blocks of a Markdown text: headings, paragraphs, lists, code and tables."""
+    from docx.shared import Pt
+
+    # The numbers of the next items of the open lists; None in a list without numbers.
+    lists: list[int | None] = []
+    sign, level = "", 0
+    rows: list[list[Sequence[Token]]] | None = None
+    for token in tokens:
+        if token.type in ("bullet_list_open", "ordered_list_open"):
+            first = int(token.attrs.get("start", 1)) if token.type == "ordered_list_open" else None
+            lists.append(first)
+        elif token.type in ("bullet_list_close", "ordered_list_close"):
+            lists.pop()
+        elif token.type == "list_item_open":
+            number = lists[-1]
+            sign = "•\t" if number is None else f"{number}.\t"
+            lists[-1] = None if number is None else number + 1
+        elif token.type == "heading_open":
+            level = min(9, int(token.tag[1]) + 1)
+        elif token.type == "table_open":
+            rows = []
+        elif token.type == "tr_open" and rows is not None:
+            rows.append([])
+        elif token.type == "table_close" and rows is not None:
+            _add_table(document, rows)
+            rows = None
+        elif token.type == "inline" and rows is not None:
+            rows[-1].append(token.children or ())
+        elif token.type == "inline":
+            paragraph = document.add_heading("", level) if level else document.add_paragraph(sign)
+            if lists:
+                paragraph.paragraph_format.left_indent = Pt(18 * len(lists))
+                paragraph.paragraph_format.first_line_indent = Pt(-18) if sign else None
+            _add_runs(paragraph, token.children or ())
+            sign, level = "", 0
+        elif token.type in ("fence", "code_block"):
+            document.add_paragraph().add_run(token.content.rstrip("\n")).font.name = "Courier New"
+
+
+def _add_table(document: Document, rows: Sequence[Sequence[Sequence[Token]]]) -> None:
+    table = document.add_table(0, max(map(len, rows), default=1) or 1, "Table Grid")
+    for row in rows:
+        for cell, tokens in zip(table.add_row().cells, row, strict=False):
+            _add_runs(cell.paragraphs[0], tokens)
+
+
+def _add_runs(paragraph: Paragraph, tokens: Sequence[Token]) -> None:
+    is_on: dict[str, Any] = {}
+    for token in tokens:
+        kind, _, side = token.type.rpartition("_")
+        if side in ("open", "close"):
+            is_on[kind] = side == "open"
+        elif token.type in ("softbreak", "hardbreak"):
+            paragraph.add_run("\n" if token.type == "hardbreak" else " ")
+        else:
+            run = paragraph.add_run(token.content)
+            run.bold, run.italic, run.font.strike = (is_on.get(kind) for kind in ("strong", "em", "s"))
+            if token.type == "code_inline":
+                run.font.name = "Courier New"
+
+
+FILE_KINDS: Mapping[str, FileKind] = {
+    "markdown": FileKind("md", "text/markdown", lambda *thread: format_markdown(*thread).encode()),
+    "docx": FileKind(
+        "docx", "application/vnd.openxmlformats-officedocument.wordprocessingml.document", write_docx
+    ),
+    "pdf": FileKind("pdf", "application/pdf", write_pdf),
+}

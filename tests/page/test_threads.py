@@ -1,0 +1,49 @@
+"""Threads: found by what was answered, opened at that turn, and taken apart."""
+
+from __future__ import annotations
+
+import re
+
+import httpx
+from playwright.sync_api import expect
+
+from tests.page.conftest import Visit
+from tests.page.test_ask import LEVEL, VIEWS, ask
+from tests.page.test_conversation import WALL, questions_of
+
+
+def test_a_thread_is_found_by_its_words_opens_at_that_turn_and_loses_one_with_undo(
+    demo: str, visit: Visit
+) -> None:
+    with visit(demo, width="phone") as somebody:
+        page = somebody.open("#/ask")
+        for question in (VIEWS, WALL, LEVEL):
+            ask(page, question)
+        thread = page.url.rpartition("=")[2]
+        page.get_by_role("link", name="Threads").click()
+        page.get_by_label("Search conversations").fill("crest LONG wall")
+        found = page.locator(f"a[href*='{thread}']")
+        expect(found.locator("mark").first).to_be_visible()
+        marked = {mark.lower() for mark in found.locator("mark").all_text_contents()}
+        assert marked == {"crest", "long", "wall"}
+        found.locator(".excerpt").click()
+        turn = page.get_by_role("article").nth(1)
+        expect(turn).to_be_focused()
+        expect(turn.get_by_role("heading", name=WALL)).to_be_in_viewport()
+        expect(page).to_have_url(re.compile(f"thread={thread}$"))
+        delete = page.get_by_role("button", name=f"Delete: {WALL}")
+        delete.click()
+        expect(page.get_by_role("article")).to_have_count(2)
+        page.get_by_role("button", name="Undo").click()
+        expect(page.get_by_role("article")).to_have_count(3)
+        delete.click()
+        # A further question is asked without it, although it could still be undone.
+        ask(page, WALL)
+        assert questions_of(page) == [VIEWS, LEVEL, WALL]
+        kept = httpx.get(f"{demo}/api/v1/threads/{thread}").json()["turns"]
+        assert [turn["question"] for turn in kept] == [VIEWS, LEVEL, WALL]
+        good = page.get_by_role("article").nth(1).get_by_role("button", name="Good answer")
+        good.click()
+        expect(good).to_have_attribute("aria-pressed", "true")
+        voted = httpx.get(f"{demo}/api/v1/threads/{thread}").json()["turns"]
+        assert [bool(turn["feedback"]) for turn in voted] == [False, True, False]

@@ -1,0 +1,135 @@
+"""Threads as files of Word and PDF: whole, named after the thread, and with every text as text."""
+
+from collections.abc import Callable
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import docx
+import pymupdf
+import pytest
+
+from adaptive_rag.server import pdf
+from adaptive_rag.server.conversations import TurnShown
+from adaptive_rag.server.exports import write_docx, write_pdf
+from adaptive_rag.server.problems import Problem
+from adaptive_rag.server.tables import now
+from tests.page.payloads import payloads
+from tests.server.conftest import Serve, add_samples
+from tests.server.test_threads import ASKED, begin
+
+Read = Callable[[bytes], str]
+
+
+def turn_of(question: str, answer: str, quote: str = "It is so.", source: str = "wall.pdf") -> TurnShown:
+    cited = {"source": source, "page": 3, "place": {}, "start": 0, "end": 4, "marker": 7, "quote": quote}
+    facts: dict[str, Any] = {"id": "1", "number": 1, "route": "factual", "user_context": "", "decisions": []}
+    facts |= {
+        "question": question,
+        "answer": answer,
+        "citations": [cited],
+        "abstained": False,
+        "asked": now(),
+    }
+    return TurnShown.model_validate(facts)
+
+
+def read_pdf(content: bytes) -> str:
+    with pymupdf.open("pdf", content) as document:
+        assert not [link for page in document for link in page.get_links()]
+        assert not [image for page in document for image in page.get_images()]
+        return "\n".join(page.get_text() for page in document)
+
+
+def read_docx(content: bytes) -> str:
+    document = docx.Document(BytesIO(content))
+    assert not [part for part in document.part.rels.values() if part.is_external]
+    cells = [cell.text for table in document.tables for row in table.rows for cell in row.cells]
+    return "\n".join([*(paragraph.text for paragraph in document.paragraphs), *cells])
+
+
+BOTH = pytest.mark.parametrize(("write", "read"), [(write_pdf, read_pdf), (write_docx, read_docx)])
+ANSWER = """# Walls
+The **wall** is *high* [7], `x < 1`:
+
+- one
+- two
+
+3. three
+4. four
+
+| a | b |
+|----------------------------------------|----------------------------------------|
+| cell | 5.10 m |
+
+```
+code & <more>
+```
+See [the plan](https://example.org/plan) ![map](https://example.org/map.png)."""
+
+
+@BOTH
+def test_an_export_has_the_words_the_tables_and_the_sources_with_their_pages(write: Any, read: Read) -> None:
+    text = read(write("Höhe & <Wall>", [turn_of("How <b>high</b>?", ANSWER, "5 < 6 & “so”")]))
+    words = " ".join(text.split())
+    for part in (
+        "Höhe & <Wall>", "How <b>high</b>?", "Walls", "The wall is high [1], x < 1:", "two", "4.", "cell",
+        "5.10 m", "code & <more>", "See the plan (https://example.org/plan) map.",
+        "[1] wall.pdf, page 3: “5 < 6 & “so””",
+    ):  # fmt: skip
+        assert part in words, part
+    assert "**" not in text and "|" not in text
+
+
+@BOTH
+def test_hostile_texts_stay_texts_and_break_no_file(write: Any, read: Read) -> None:
+    hostile = [
+        *payloads(),
+        "\x00\x07\ud800 \u202egnp.exe",
+        "[" * 3000,
+        "> " * 300,
+        "\n".join(["|a|b|", "|-|-|"]),
+    ]
+    turns = [turn_of(each, each, each, each) for each in hostile]
+    text = read(write(hostile[0], turns))
+    assert text.count("alert(1)") >= 3 * sum("alert(1)" in each for each in hostile)
+    assert "\u202e" not in text
+    assert read(write("", [])).strip() == ""
+
+
+@BOTH
+def test_long_words_cells_and_code_are_set_in_time(write: Any, read: Read) -> None:
+    cell = "| a | b |\n|---|---|\n| " + "word " * 5000 + " | x |"
+    cells = "|".join(["a"] * 8) + "\n" + "|".join(["-"] * 8) + "\n" + "|".join(["sent " * 60] * 8)
+    code = "```\n" + "x = 1\n" * 2000 + "```"
+    text = read(write("t", [turn_of("z" * 20_000, each) for each in ("y" * 60_000, cell, cells, code)]))
+    assert text.count("word") == 5000 and text.count("x = 1") == 2000
+    assert text.count("y") >= 60_000 and text.count("z") == 80_000
+    assert text.count("sent") == 480
+
+
+def test_a_thread_of_too_many_pages_makes_no_pdf(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pdf, "MOST_PAGES", 1)
+    with pytest.raises(Problem, match="may have 1 pages"):
+        write_pdf("t", [turn_of("q", "word " * 5000)])
+
+
+def test_a_thread_is_downloaded_in_every_form_under_its_name(serve: Serve, sample_index: Path) -> None:
+    with serve() as client:
+        add_samples(client, sample_index)
+        thread = begin(client, title="Höhe: 4/5?")
+        client.post(f"{thread}/ask", json={"question": ASKED[0]}).raise_for_status()
+        for form, kind, start in (
+            ("markdown", "text/markdown; charset=utf-8", b"# H"), ("json", "application/json", b"{"),
+            ("pdf", "application/pdf", b"%PDF-"),
+            ("docx", "application/vnd.openxmlformats-officedocument.wordprocessingml.document", b"PK"),
+        ):  # fmt: skip
+            sent = client.get(f"{thread}/export?form={form}")
+            ending = "md" if form == "markdown" else form
+            name = f"attachment; filename*=UTF-8''H%C3%B6he%204%205.{ending}"
+            assert (sent.headers["content-type"], sent.headers["content-disposition"]) == (kind, name)
+            assert sent.content.startswith(start)
+            if form in ("pdf", "docx"):
+                text = (read_pdf if form == "pdf" else read_docx)(sent.content)
+                assert "4.83 metres" in text and "climate_handbook.pdf, page " in text
+        assert client.get(f"{thread}/export?form=exe").status_code == 422
