@@ -204,15 +204,22 @@ class Context(BaseSettings):
 
     _is_served: bool = PrivateAttr(False)
     _learned: Path | None = PrivateAttr(None)
+    _kept: Mapping[str, Any] = PrivateAttr(default_factory=dict)
 
-    def for_caller(self, learned: Path | None = None) -> Context:
+    def for_caller(self, learned: Path | None = None, kept: Mapping[str, Any] | None = None) -> Context:
         """Return a copy of the settings for a server's caller, who is shown no details of errors.
 
-        `learned` is the file with the learned weights of the server's router.
+        `learned` is the file with the learned weights of the server's router; `kept` is plain data that the
+        server stores with the answer in its conversation.
         """
         served = self.model_copy()
-        served._is_served, served._learned = True, learned
+        served._is_served, served._learned, served._kept = True, learned, kept or {}
         return served
+
+    @property
+    def kept(self) -> Mapping[str, Any]:
+        """Plain data for the answer's `response_metadata["kept"]`."""
+        return self._kept
 
     @property
     def learned(self) -> Path | None:

@@ -18,7 +18,7 @@ from adaptive_rag.server.machine import THIS_MACHINE, admit_this_machine
 from adaptive_rag.server.problems import Problem, not_found
 from adaptive_rag.server.roles import Action, Role, lowest_with
 from adaptive_rag.server.settings import ServerSettings
-from adaptive_rag.server.tables import Collection, Membership, Thread, Token, User, now
+from adaptive_rag.server.tables import Collection, Membership, Thread, ThreadCollection, Token, User, now
 from adaptive_rag.text.addresses import page_host
 from adaptive_rag.text.redaction import redact
 
@@ -198,6 +198,21 @@ def collection_open_to(db: Session, caller: Caller, name: str, action: Action = 
 
 
 def threads_of(caller: Caller) -> Select[Thread]:
-    """Return a query for the caller's own threads in the collections that they may read now."""
+    """Return a query for the caller's own threads, if they may read all collections of a thread now."""
     own = select(Thread).join(Collection, Collection.id == Thread.collection_id)
-    return own.where(Thread.owner_id == caller.id, caller.readable())
+    others = select(ThreadCollection).join(Collection, Collection.id == ThreadCollection.collection_id)
+    closed = others.where(ThreadCollection.thread_id == Thread.id, ~caller.readable()).correlate(Thread)
+    return own.where(Thread.owner_id == caller.id, caller.readable(), ~closed.exists())
+
+
+def is_over(collection_id: str) -> ColumnElement[bool]:
+    """Return the SQL condition on `Thread` that selects what asks a collection, alone or among others."""
+    others = select(ThreadCollection.thread_id).where(ThreadCollection.collection_id == collection_id)
+    return (Thread.collection_id == collection_id) | Thread.id.in_(others)
+
+
+def collections_of_thread(db: Session, thread: Thread) -> list[Collection]:
+    """Return the collections that a thread asks; those after the first by name."""
+    others = select(ThreadCollection.collection_id).where(ThreadCollection.thread_id == thread.id)
+    further = db.scalars(select(Collection).where(Collection.id.in_(others)).order_by(Collection.name))
+    return [db.get_one(Collection, thread.collection_id), *further]

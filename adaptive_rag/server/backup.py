@@ -53,7 +53,15 @@ from adaptive_rag.server.folders import folder_of
 from adaptive_rag.server.pairing import pair_new
 from adaptive_rag.server.problems import Problem
 from adaptive_rag.server.settings import BACKUP_KEY, ServerSettings
-from adaptive_rag.server.tables import Base, Collection, Document, Installation, Thread, User
+from adaptive_rag.server.tables import (
+    Base,
+    Collection,
+    Document,
+    Installation,
+    Thread,
+    ThreadCollection,
+    User,
+)
 from adaptive_rag.text.redaction import redact
 
 _STAGE = ".backup"
@@ -275,6 +283,7 @@ def _leave_conversations_out(archive: Archive, stage: Path) -> int:
         with table.open("rb") as lines:
             threads.update(str(row["id"]) for row in read_lines(lines))
         table.unlink()
+    (stage / "tables" / f"{ThreadCollection.__tablename__}.jsonl").unlink(missing_ok=True)
     return len(threads)
 
 

@@ -200,10 +200,11 @@ class Job(Base):
 
 
 class Thread(Base):
-    """A conversation of one user over one collection; the checkpointer stores its messages under its id."""
+    """A conversation of one user over one collection or several; the checkpointer stores its messages."""
 
     id: Mapped[Id]
     owner_id: Mapped[UserId]
+    # the first of its collections; for the others see ThreadCollection
     collection_id: Mapped[CollectionId]
     # the first question, until the thread is renamed
     title: Mapped[str] = mapped_column(NAME, default="")
@@ -211,6 +212,17 @@ class Thread(Base):
     updated: Mapped[Now]
     # when the question that is being answered was started
     asked: Mapped[datetime | None]
+
+
+class ThreadCollection(Base):
+    """A further collection that a thread asks. Whoever deletes the collection deletes the thread."""
+
+    __tablename__ = "thread_collections"
+
+    thread_id: Mapped[str] = mapped_column(ForeignKey("threads.id", ondelete="CASCADE"), primary_key=True)
+    collection_id: Mapped[str] = mapped_column(
+        ForeignKey("collections.id", ondelete="CASCADE"), primary_key=True, index=True
+    )
 
 
 class Feedback(Base):

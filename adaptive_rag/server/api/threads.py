@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from datetime import datetime
 from typing import Annotated, Literal
 from urllib.parse import quote
@@ -12,18 +12,20 @@ from fastapi import APIRouter, Depends, Response
 from fastapi.responses import JSONResponse, PlainTextResponse
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 from pydantic import AfterValidator, Field
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from adaptive_rag.server.access import threads_of
+from adaptive_rag.server.access import collections_of_thread, is_over, threads_of
 from adaptive_rag.server.answering import BareQuestion
 from adaptive_rag.server.api.ask import EVENTS, Answer, Chunks, answer_of, events_of, unless_gone
 from adaptive_rag.server.api.feedback import FeedbackShown, feedback_in
 from adaptive_rag.server.api.forms import Form, Page, WindowAsked, page_of
-from adaptive_rag.server.calls import ASKING, CHANGING, AnyCall, OwnThreadCall, ReadCall
+from adaptive_rag.server.api.several import OfSeveral, collections_open_to
+from adaptive_rag.server.calls import ASKING, CHANGING, AnyCall, Call, OwnThreadCall, ReadCall
 from adaptive_rag.server.conversations import TurnShown, format_markdown
 from adaptive_rag.server.folders import Searched
 from adaptive_rag.server.quotas import check_threads, check_turns
-from adaptive_rag.server.tables import Collection, Thread
+from adaptive_rag.server.tables import Collection, Thread, ThreadCollection
 from adaptive_rag.text.visible import visible
 
 router = APIRouter(tags=["threads"])
@@ -39,6 +41,10 @@ class NewThread(Form):
     """A thread that is begun."""
 
     title: Title = Field("", description="By default its first question.")
+
+
+class NewThreadOfSeveral(NewThread, OfSeveral):
+    """A thread that is begun over several collections."""
 
 
 class Renamed(Form):
@@ -58,7 +64,8 @@ class ThreadShown(Form):
 
     id: str
     title: str
-    collection: str
+    collection: str = Field(description="The first of its collections.")
+    collections: list[str]
     created: datetime
     updated: datetime
 
@@ -78,20 +85,33 @@ class ThreadWithTurns(ThreadShown):
 @router.post("/collections/{collection}/threads", status_code=201, dependencies=[CHANGING])
 def create_thread(new: NewThread, call: ReadCall) -> ThreadShown:
     """Begin a thread over a collection."""
-    check_threads(call.db, call.caller)
-    row = Thread(owner_id=call.caller.id, collection_id=call.collection.id, title=new.title)
-    call.db.add(row)
+    row = _begin(call, [call.collection], new.title)
     call.db.commit()
     return _shown(call.db, row)
+
+
+@router.post("/threads", status_code=201, dependencies=[CHANGING])
+def create_thread_of_several(new: NewThreadOfSeveral, call: AnyCall) -> ThreadShown:
+    """Begin a thread over several collections. Who loses one of them can no longer open it."""
+    row = _begin(call, collections_open_to(call.db, call.caller, new.collections), new.title)
+    call.db.commit()
+    return _shown(call.db, row)
+
+
+def _begin(call: Call, collections: Sequence[Collection], title: str = "") -> Thread:
+    check_threads(call.db, call.caller)
+    first, *others = (each.id for each in collections)
+    row = Thread(owner_id=call.caller.id, collection_id=first, title=title)
+    call.db.add(row)
+    call.db.flush()
+    call.db.add_all(ThreadCollection(thread_id=row.id, collection_id=other) for other in others)
+    return row
 
 
 @router.post("/threads/{thread}/branches", status_code=201, dependencies=[CHANGING])
 def branch_thread(branch: Branch, call: OwnThreadCall) -> ThreadShown:
     """Begin a thread with the first questions and answers of another, which stays as it is."""
-    check_threads(call.db, call.caller)
-    row = Thread(owner_id=call.caller.id, collection_id=call.thread.collection_id, title="")
-    call.db.add(row)
-    call.db.flush()
+    row = _begin(call, collections_of_thread(call.db, call.thread))
     call.parts.conversations.copy(call.thread.id, branch.turns, row.id)
     call.db.commit()
     return _shown(call.db, row)
@@ -107,7 +127,7 @@ def list_threads(
     """List your threads, the one that was continued last first."""
     query = threads_of(call.caller).where(Thread.title.icontains(search, autoescape=True))
     if collection is not None:
-        query = query.where(Collection.name == collection)
+        query = query.where(is_over(call.db.scalar(select(Collection.id).filter_by(name=collection)) or ""))
     query = query.order_by(Thread.updated.desc(), Thread.id)
     return page_of(call.db, query, window, lambda row: _shown(call.db, row))
 
@@ -162,11 +182,11 @@ def _file_name(title: str) -> str:
 
 
 def index_of_thread(call: OwnThreadCall) -> Searched:
-    """Return the index of a thread's collection, and release the database connection meanwhile."""
+    """Return the index of a thread's collections, and release the database connection meanwhile."""
     check_turns(call.parts.conversations.turns(call.thread.id))
-    collection = call.db.get_one(Collection, call.thread.collection_id)
+    collections = collections_of_thread(call.db, call.thread)
     call.db.close()
-    return call.parts.index_of(collection)
+    return call.parts.index_of(*collections)
 
 
 IndexOfThread = Annotated[Searched, Depends(index_of_thread)]
@@ -201,7 +221,12 @@ async def ask_in_thread_with_events(
 
 
 def _shown(db: Session, row: Thread) -> ThreadShown:
-    collection = db.get_one(Collection, row.collection_id).name
+    names = [each.name for each in collections_of_thread(db, row)]
     return ThreadShown(
-        id=row.id, title=row.title, collection=collection, created=row.created, updated=row.updated
+        id=row.id,
+        title=row.title,
+        collection=names[0],
+        collections=names,
+        created=row.created,
+        updated=row.updated,
     )
