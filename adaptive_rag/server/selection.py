@@ -11,7 +11,6 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from adaptive_rag.errors import InputError
 from adaptive_rag.ingest.archives import is_archive
-from adaptive_rag.ingest.web import is_address
 from adaptive_rag.server.folders import LONGEST_NAME
 from adaptive_rag.where import LONGEST, read_where
 
@@ -66,7 +65,7 @@ class Selection(BaseModel):
         for name in self.documents:
             if name not in exact:
                 yield f"source like {_quoted(_as_pattern(name))}"
-            if is_archive(Path(name)) or is_address(name):  # its files and pages have longer names
+            if is_archive(Path(name)) or "://" in name:  # its files and pages have longer names
                 yield _below(name)
         yield from map(_below, self.folders)
 

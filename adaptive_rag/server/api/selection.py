@@ -9,6 +9,7 @@ from fastapi import APIRouter, Query
 from pydantic import Field
 from sqlalchemy import select
 
+from adaptive_rag.errors import InputError
 from adaptive_rag.index import Index
 from adaptive_rag.ingest.web import is_address
 from adaptive_rag.server.api.forms import Form
@@ -50,6 +51,7 @@ class SelectionShown(Form):
 
     documents: int
     passages: int
+    problem: str | None = Field(None, description="Why its condition cannot be used.")
 
 
 @router.get("/collections/{collection}/folders")
@@ -95,13 +97,15 @@ def _shown(counts: Counter[bool | int | float | str]) -> list[bool | int | float
 
 @router.post("/selection")
 def measure_selection(asked: SelectionOfSeveral, call: AnyCall) -> SelectionShown:
-    """Count what a selection holds, before it is asked; 422 says what is wrong with its condition."""
-    condition = asked.only.condition()
+    """Count what a selection holds, or say what is wrong with its condition, before it is asked."""
     found = collections_open_to(call.db, call.caller, asked.collections)
     call.db.close()
     source = call.parts.answering.index_of(call.parts.index_of(*found))
-    if condition:
-        assert isinstance(source, FiltersChunks)
-        source = source.where(read_where(condition))
-    assert isinstance(source, ListsSources) and isinstance(source, ListsChunks)
-    return SelectionShown(documents=len(source.sources()), passages=len(source))
+    try:
+        if condition := asked.only.condition():
+            assert isinstance(source, FiltersChunks)
+            source = source.where(read_where(condition))
+        assert isinstance(source, ListsSources) and isinstance(source, ListsChunks)
+        return SelectionShown(documents=len(source.sources()), passages=len(source))
+    except InputError as error:
+        return SelectionShown(documents=0, passages=0, problem=str(error))

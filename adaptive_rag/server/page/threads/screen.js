@@ -39,7 +39,7 @@ export function ThreadsScreen() {
       !hidden.has(row.id) &&
       html`
       ${day !== (before && formatDay(before.updated)) && html`<h2 class="soft small">${day}</h2>`}
-      <${Row} title=${html`<a href=${link(["ask"], { thread: row.id })}>${title}</a>`} soft=${`${row.collection} · ${formatTime(row.updated)}`}>
+      <${Row} title=${html`<a href=${link(["ask"], { thread: row.id })}>${title}</a>`} soft=${`${row.collections.join(", ")} · ${formatTime(row.updated)}`}>
         <button class="quiet" aria-label=${t("thread_rename_of", { title })} onClick=${() => rename(row)}>${t("rename")}</button>
         <a class="button quiet" download href=${`${API}/threads/${row.id}/export`} aria-label=${t("thread_export_of", { title })}>${t("export")}</a>
         <button class="quiet" aria-label=${t("thread_delete_of", { title })} onClick=${() => drop(row, title)}>${t("delete")}</button>
