@@ -10,8 +10,8 @@ const IS_PLAIN = /^(?:[\p{L}_][\p{L}\p{N}_.-]*|-?\d+(?:\.\d+)?|\d{4}-\d{2}(?:-\d
 const SHOWN = 20;
 
 /**
- * Return whole texts that a condition can continue as: what is typed, with its last word completed.
- * @param {string} typed @param {FieldOf[]} fields
+ * Return what the last word of a condition can become, each with the whole text that it makes.
+ * @param {string} typed @param {FieldOf[]} fields @returns {[word: string, whole: string][]}
  */
 export function completionsOf(typed, fields) {
   const before = typed.slice(0, WORD.exec(typed.replace(QUOTED, (text) => "_".repeat(text.length)))?.index);
@@ -27,7 +27,10 @@ export function completionsOf(typed, fields) {
     const found = fields.filter(({ name }) => name.toLowerCase().includes(begun));
     next = found.map(({ name }) => `${IS_PLAIN.test(name) ? name : `\`${name}\``} = `);
   } else if (!/\s$/.test(before) || begun) return [];
-  return next.slice(0, SHOWN).map((each) => before + each);
+  return next
+    .slice(0, SHOWN)
+    .map((each) => /** @type {[string, string]} */ ([each, before + each]))
+    .filter(([, whole]) => whole !== typed);
 }
 
 /** @param {FieldOf["values"][0]} value */

@@ -64,13 +64,59 @@ function Condition({ names }) {
     };
   }, [part]);
   return html`<div>
-    <label class="small">${t("only_condition")}
-      <input id="condition" list="completions" maxlength="2000" autocomplete="off" spellcheck=${false} autocapitalize="none" placeholder=${exampleOf(fields.value ?? [])}
-        aria-invalid=${problem !== ""} aria-describedby="condition-said" value=${part.where}
-        onInput=${onValue((where) => askOnly({ ...part, where }))} /></label>
-    <datalist id="completions">${completionsOf(part.where, fields.value ?? []).map((each) => html`<option key=${each} value=${each} />`)}</datalist>
+    <label class="small" for="condition">${t("only_condition")}</label>
+    <${Completed} value=${part.where} fields=${fields.value ?? []} isWrong=${problem !== ""} set=${(/** @type {string} */ where) => askOnly({ ...part, where })} />
     <p id="condition-said" class=${problem ? "small bad" : "small soft"} role="status">${problem ? html`<${Said} of=${problem} />` : held >= 0 && t("only_holds", { n: held })}</p>
   </div>`;
+}
+
+/**
+ * Show the field with a list of what its last word can become: a combobox of the ARIA practices.
+ * @param {{ value: string, fields: FieldOf[], isWrong: boolean, set: (value: string) => void }} props
+ */
+function Completed({ value, fields, isWrong, set }) {
+  // The option that the arrow keys have reached; null while the list is closed, -1 for none.
+  const [at, setAt] = useState(/** @type {number | null} */ (null));
+  const all = completionsOf(value, fields);
+  const isOpen = at !== null && all.length > 0;
+  useEffect(() => document.getElementById(`completion-${at}`)?.scrollIntoView({ block: "nearest" }), [at]);
+  /** @param {string} text */
+  const write = (text) => {
+    set(text);
+    setAt(-1);
+  };
+  /** @param {number} step */
+  const move = (step) => setAt(at === null ? 0 : (at + step + all.length) % all.length);
+  /** @param {KeyboardEvent} event */
+  const onKeyDown = (event) => {
+    const { key } = event;
+    if (
+      key === "Escape"
+        ? !isOpen
+        : key === "Enter"
+          ? !isOpen || !all[at]
+          : !all.length || !/^Arrow(Up|Down)$/.test(key)
+    )
+      return;
+    event.preventDefault();
+    event.stopPropagation();
+    if (key === "Escape") setAt(null);
+    else if (key === "Enter") write(all[at ?? 0][1]);
+    else move(key === "ArrowDown" ? 1 : at === -1 ? 0 : -1);
+  };
+  return html`<input id="condition" role="combobox" maxlength="2000" autocomplete="off" autocapitalize="none" spellcheck=${false} placeholder=${exampleOf(fields)} value=${value}
+      aria-autocomplete="list" aria-expanded=${isOpen} aria-controls=${isOpen ? "completions" : undefined} aria-activedescendant=${isOpen && at >= 0 ? `completion-${at}` : undefined}
+      aria-invalid=${isWrong} aria-describedby="condition-said" onInput=${onValue(write)} onKeyDown=${onKeyDown} onFocus=${() => setAt(-1)} onBlur=${() => setAt(null)} />
+    ${
+      isOpen &&
+      html`<ul id="completions" class="plain completions" role="listbox" aria-label=${t("only_completions")}>${all.map(
+        (
+          [word, whole],
+          index,
+        ) => html`<li key=${whole} id=${`completion-${index}`} role="option" aria-selected=${index === at}
+          onPointerDown=${(/** @type {Event} */ event) => event.preventDefault()} onClick=${() => write(whole)}>${word}</li>`,
+      )}</ul>`
+    }`;
 }
 
 /** Return a condition on a field that there is. @param {FieldOf[]} fields */
@@ -78,5 +124,5 @@ const exampleOf = (fields) => {
   const field =
     fields.find(({ name }) => name === "author" || name === "date") ??
     fields.find(({ name }) => name === "kind");
-  return field?.values.length ? (completionsOf(`${field.name} = `, fields)[0] ?? "") : "";
+  return (field && completionsOf(`${field.name} = `, fields)[0]?.[1]) ?? "";
 };

@@ -277,6 +277,7 @@ export const de = {
   only_choose_in: "Dokumente und Ordner in {name}",
   only_also: "Auch fragen",
   only_condition: "Nur wenn gilt",
+  only_completions: "Ergänzungen",
   only_holds: "{n} {n|Dokument|Dokumente}",
   only_in: "In {names}",
   only_where: "wo gilt: {where}",

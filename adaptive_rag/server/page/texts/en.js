@@ -268,6 +268,7 @@ export const en = {
   only_choose_in: "Documents and folders in {name}",
   only_also: "Also ask",
   only_condition: "Only where",
+  only_completions: "Completions",
   only_holds: "{n} {n|document|documents}",
   only_in: "In {names}",
   only_where: "where {where}",
