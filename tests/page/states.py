@@ -138,7 +138,7 @@ def _states_of_the_library(somebody: Person) -> Iterator[str]:
     page.wait_for_load_state("networkidle")
     yield "library"
     folders = [{"name": f"reports/{name}", "documents": 3} for name in ("2023", "2024")]
-    page.route("**/folders*", lambda route: route.fulfill(json=folders), times=1)
+    page.route("**/samples/folders?*", lambda route: route.fulfill(json=folders), times=1)
     somebody.open("#/library/samples?folder=reports")
     page.get_by_text("2024/").wait_for()
     yield "library-folder"

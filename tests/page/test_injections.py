@@ -284,7 +284,7 @@ def test_hostile_example_questions(watched: Watched) -> None:
 def test_hostile_folders_fields_and_what_is_asked(watched: Watched) -> None:
     page = watched.page
     folders = [{"name": text, "documents": 1} for text in PAYLOADS]
-    page.route("**/folders*", lambda route: route.fulfill(json=folders))
+    page.route("**/samples/folders?*", lambda route: route.fulfill(json=folders))
     fields = [{"name": text, "kind": "text", "values": PAYLOADS[:20]} for text in PAYLOADS]
     page.route("**/fields*", lambda route: route.fulfill(json=fields))
     coming = iter(PAYLOADS)
@@ -313,7 +313,8 @@ def test_a_hostile_comparison(watched: Watched) -> None:
         text = next(coming)
         place = {"source": text, "page": 1, "start": 0, "end": 9}
         columns = [
-            {"name": name, "answer": {"answer": text}, "calls": 0, "ms": 1} for name in ("factual", "opinion")
+            {"name": name, "answer": {"answer": text, "citations": []}, "calls": 0, "ms": 1}
+            for name in ("factual", "opinion")
         ]
         only = {"factual": [text], "opinion": []}
         overlap = {"in_all": ["b"], "only": {"factual": ["a"], "opinion": []}}

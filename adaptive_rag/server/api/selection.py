@@ -14,7 +14,7 @@ from adaptive_rag.index import Index
 from adaptive_rag.ingest.web import is_address
 from adaptive_rag.server.api.forms import Form
 from adaptive_rag.server.api.several import Names, OfSeveral, collections_open_to
-from adaptive_rag.server.calls import AnyCall, ReadCall
+from adaptive_rag.server.calls import LOOKING, AnyCall, ReadCall
 from adaptive_rag.server.folders import LONGEST_NAME
 from adaptive_rag.server.selection import Selection
 from adaptive_rag.server.tables import Document
@@ -68,7 +68,7 @@ def list_folders(
     return [FolderShown(name=start + name, documents=held[name]) for name in sorted(held)[:MOST_FOLDERS]]
 
 
-@router.get("/fields")
+@router.get("/fields", dependencies=[LOOKING])
 def list_fields(collection: Annotated[Names, Query()], call: AnyCall) -> list[FieldShown]:
     """List the fields that a condition on these collections can name, with their most frequent values."""
     found = collections_open_to(call.db, call.caller, collection)
@@ -95,7 +95,7 @@ def _shown(counts: Counter[bool | int | float | str]) -> list[bool | int | float
     return [value for value in common if not isinstance(value, str) or len(value) <= LONGEST_VALUE]
 
 
-@router.post("/selection")
+@router.post("/selection", dependencies=[LOOKING])
 def measure_selection(asked: SelectionOfSeveral, call: AnyCall) -> SelectionShown:
     """Count what a selection holds, or say what is wrong with its condition, before it is asked."""
     found = collections_open_to(call.db, call.caller, asked.collections)
