@@ -41,6 +41,13 @@ from adaptive_rag.text.words import is_german
 def generate(state: State, runtime: Runtime[Context], styles: Mapping[str, AnswerStyle] = STYLES) -> Steps:
     """Answer from the documents with citations, or abstain where they do not hold the answer."""
     context = context_of(runtime)
+    update = yield from _generate(state, context, styles)
+    if context.kept:
+        update["messages"][-1].response_metadata["kept"] = dict(context.kept)
+    return update
+
+
+def _generate(state: State, context: Context, styles: Mapping[str, AnswerStyle]) -> Steps:
     if said := state.get("reply"):
         why = "it asks nothing of the documents, so nothing was searched"
         decision = Decision(what="answer", chosen="small talk", why=why)

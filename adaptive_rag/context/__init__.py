@@ -216,16 +216,29 @@ class Context(BaseSettings):
     _is_served: bool = PrivateAttr(False)
     _learned: Path | None = PrivateAttr(None)
     _access: ModelAccess | None = PrivateAttr(None)
+    _kept: Mapping[str, Any] = PrivateAttr(default_factory=dict)
 
-    def for_caller(self, learned: Path | None = None, access: ModelAccess | None = None) -> Context:
+    def for_caller(
+        self,
+        learned: Path | None = None,
+        access: ModelAccess | None = None,
+        kept: Mapping[str, Any] | None = None,
+    ) -> Context:
         """Return a copy of the settings for a server's caller, who is shown no details of errors.
 
         `learned` is the file with the learned weights of the server's router; `access` says how the chat
-        model is reached if an admin of the server has set it.
+        model is reached if an admin of the server has set it; `kept` is plain data that the server stores
+        with the answer in its conversation.
         """
         served = self.model_copy()
         served._is_served, served._learned, served._access = True, learned, access
+        served._kept = kept or {}
         return served
+
+    @property
+    def kept(self) -> Mapping[str, Any]:
+        """Plain data for the answer's `response_metadata["kept"]`."""
+        return self._kept
 
     @property
     def learned(self) -> Path | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import textwrap
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import PurePath
@@ -12,8 +13,10 @@ from types import MappingProxyType
 from typing import Any
 from urllib.parse import urlsplit
 
+import numpy as np
+
 from adaptive_rag.state import Chunk
-from adaptive_rag.where import Kind, kind_of
+from adaptive_rag.where import Kind, Mask, kind_of
 
 # Fields that every chunk has; they come before those of its document's metadata.
 OWN_FIELDS = ("source", "file", "kind", "page", "section")
@@ -100,6 +103,29 @@ class Fields:
     def values(self, field: str) -> list[Any]:
         """Return the value of a field for each chunk; None if it has none."""
         return self._columns[field]
+
+    def sources_below(self, prefix: str) -> list[Any]:
+        """Return the names of each chunk's document, each after a prefix."""
+        named = self._columns["source"]
+        return [
+            [prefix + one for one in names] if isinstance(names, list) else prefix + names for names in named
+        ]
+
+    def common(self, most: int, kept: Mask | None = None) -> dict[str, tuple[Kind, dict[Any, int]]]:
+        """Return the kind of each field and its most frequent values, with how many chunks have each.
+
+        `kept` masks the chunks that count.
+        """
+        chosen = range(len(self)) if kept is None else np.flatnonzero(kept).tolist()
+        counted = {}
+        for name, kind in self._kinds.items():
+            column = self._columns[name]
+            held = (column[at] for at in chosen)
+            values = (part for v in held for part in (v if isinstance(v, list) else [v]))
+            counts = Counter(value for value in values if value is not None)
+            if counts:
+                counted[name] = kind, dict(counts.most_common(most))
+        return counted
 
     def describe(self) -> dict[str, str]:
         """Return each field with its kind and its range or some of its values, for a person to read."""

@@ -43,7 +43,7 @@ from adaptive_rag.models.onnx import OnnxEmbeddings
 from adaptive_rag.source import ChoosesSources, ChunkSource, FiltersChunks, KeepsVersions, Sentences
 from adaptive_rag.state import Candidate, Chunk
 from adaptive_rag.text.vectors import Vectors
-from adaptive_rag.where import Where, read_where
+from adaptive_rag.where import Kind, Where, read_where
 
 MAX_OPEN = 16
 # Limits on earlier states that running questions may still read: time in seconds, and chunks in total. Each
@@ -184,6 +184,10 @@ class Index(OpenedIndex):
         view._left_out |= frozenset(documents)
         return view
 
+    def whole(self) -> tuple[Index, frozenset[str]]:
+        """Return the index that this view restricts, and the documents that the view leaves out."""
+        return self._whole or self, self._left_out
+
     def _narrowed_by(self, *chosen: Choice) -> Self:
         view = super()._narrowed_by(*chosen)
         view._whole, view._rows = self._whole or self, WeakKeyDictionary()
@@ -249,6 +253,20 @@ class Index(OpenedIndex):
     def fields(self) -> dict[str, str]:
         """Return the fields that a condition can use, each with its kind and its range or examples."""
         return self.reader().fields[1].describe()
+
+    def common_values(self, most: int) -> dict[str, tuple[Kind, dict[Any, int]]]:
+        """Return the kind of each field that a condition can use, and its most frequent values, counted.
+
+        The values are those of the selected chunks. A document that is left out is not named, even where
+        another has the same content.
+        """
+        reader = self.reader()
+        (rows, fields), among = reader.fields, self._among(reader)
+        found = fields.common(most, None if among is None else np.isin(rows, among))
+        if self._left_out:
+            for name in found.keys() & {"source", "file"}:
+                found[name] = found[name][0], {}
+        return found
 
     def __repr__(self) -> str:
         return f"{super().__repr__()[:-1]}, {sorted(self._left_out)!r})"

@@ -18,7 +18,17 @@ from adaptive_rag.server.machine import THIS_MACHINE, admit_this_machine
 from adaptive_rag.server.problems import Problem, not_found
 from adaptive_rag.server.roles import Action, Role, lowest_with
 from adaptive_rag.server.settings import ServerSettings
-from adaptive_rag.server.tables import Collection, Membership, OpenTo, Share, Thread, Token, User, now
+from adaptive_rag.server.tables import (
+    Collection,
+    Membership,
+    OpenTo,
+    Share,
+    Thread,
+    ThreadCollection,
+    Token,
+    User,
+    now,
+)
 from adaptive_rag.text.addresses import page_host
 from adaptive_rag.text.redaction import redact
 
@@ -198,7 +208,7 @@ def collection_open_to(db: Session, caller: Caller, name: str, action: Action = 
 
 
 def threads_of(caller: Caller) -> Select[Thread]:
-    """Return a query for the caller's own threads in the collections that they may read now."""
+    """Return a query for the caller's own threads, if they may read all collections of a thread now."""
     return _readable_threads(caller).where(Thread.owner_id == caller.id)
 
 
@@ -206,12 +216,22 @@ def threads_open_to(caller: Caller, *reach: OpenTo) -> Select[Thread]:
     """Return a query for the caller's own threads, and those that are shared with them.
 
     These are shared with them by name, or are open to everybody in one of the ways named. Sharing widens no
-    right: the caller may read the collection, and so may the owner.
+    right: the caller may read all collections of the thread, and so may the owner.
     """
     by_name = exists().where(Share.thread_id == Thread.id, Share.user_id == caller.id)
     reads = exists().where(Membership.user_id == User.id, Membership.collection_id == Thread.collection_id)
+    reads_other = exists().where(
+        Membership.user_id == Thread.owner_id,
+        Membership.collection_id == ThreadCollection.collection_id,
+    )
+    closed = select(ThreadCollection.thread_id).where(
+        ThreadCollection.thread_id == Thread.id, ~reads_other.correlate(Thread, ThreadCollection)
+    )
     owner_reads = exists().where(
-        User.id == Thread.owner_id, ~User.is_disabled, User.name != THIS_MACHINE, or_(User.is_admin, reads)
+        User.id == Thread.owner_id,
+        ~User.is_disabled,
+        User.name != THIS_MACHINE,
+        or_(User.is_admin, reads & ~closed.correlate(Thread).exists()),
     )
     shared = or_(by_name, Thread.open_to.in_(reach)) & owner_reads
     return _readable_threads(caller).where(or_(Thread.owner_id == caller.id, shared))
@@ -219,4 +239,19 @@ def threads_open_to(caller: Caller, *reach: OpenTo) -> Select[Thread]:
 
 def _readable_threads(caller: Caller) -> Select[Thread]:
     joined = select(Thread).join(Collection, Collection.id == Thread.collection_id)
-    return joined.where(caller.readable())
+    others = select(ThreadCollection).join(Collection, Collection.id == ThreadCollection.collection_id)
+    closed = others.where(ThreadCollection.thread_id == Thread.id, ~caller.readable()).correlate(Thread)
+    return joined.where(caller.readable(), ~closed.exists())
+
+
+def is_over(collection_id: str) -> ColumnElement[bool]:
+    """Return the SQL condition on `Thread` that selects what asks a collection, alone or among others."""
+    others = select(ThreadCollection.thread_id).where(ThreadCollection.collection_id == collection_id)
+    return (Thread.collection_id == collection_id) | Thread.id.in_(others)
+
+
+def collections_of_thread(db: Session, thread: Thread) -> list[Collection]:
+    """Return the collections that a thread asks; those after the first by name."""
+    others = select(ThreadCollection.collection_id).where(ThreadCollection.thread_id == thread.id)
+    further = db.scalars(select(Collection).where(Collection.id.in_(others)).order_by(Collection.name))
+    return [db.get_one(Collection, thread.collection_id), *further]

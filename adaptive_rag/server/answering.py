@@ -15,12 +15,20 @@ from adaptive_rag.compare import Comparison
 from adaptive_rag.context import Context, make_context
 from adaptive_rag.context.caller import caller_settings, check_input, check_settings, served_error
 from adaptive_rag.deadline import deadline
-from adaptive_rag.errors import AdaptiveRAGError, DeadlineError, IndexUnfinishedError, InputError, ServedError
+from adaptive_rag.errors import (
+    AdaptiveRAGError,
+    DeadlineError,
+    IndexMismatchError,
+    IndexUnfinishedError,
+    InputError,
+    ServedError,
+)
 from adaptive_rag.graph.builder import build_retrieval_graph
 from adaptive_rag.graph.strategies import STRATEGIES
 from adaptive_rag.index import Index
 from adaptive_rag.index.index import open_source
 from adaptive_rag.index.manifest import MANIFEST
+from adaptive_rag.index.sharding.united import UnitedIndex
 from adaptive_rag.runnable import AdaptiveRAG
 from adaptive_rag.server.conversations import Conversations
 from adaptive_rag.server.folders import Searched
@@ -28,7 +36,9 @@ from adaptive_rag.server.gate import Gate
 from adaptive_rag.server.metrics import count_answer, counting_inside
 from adaptive_rag.server.model import ServerModel
 from adaptive_rag.server.problems import Problem
+from adaptive_rag.server.selection import Selection
 from adaptive_rag.server.settings import ServerSettings
+from adaptive_rag.source import ChunkSource
 from adaptive_rag.state import InputState, OutputState, RetrievalState
 
 EXAMPLE: dict[str, Any] = {
@@ -57,6 +67,9 @@ class BareQuestion(BaseModel):
         {},
         description="Any of route, k, profile, where, retrieval.alpha and budget.deadline_s, and recipe "
         "where the operator allows it.",
+    )
+    only: Selection = Field(
+        default_factory=Selection, description="The documents that are asked; by default all."
     )
 
     def as_input(self) -> InputState:
@@ -117,28 +130,54 @@ class Answering:
             if not limit.expired():
                 limit.reschedule(asyncio.get_running_loop().time())
 
-    def context_for(self, place: Searched | None, caller_id: str | None, given: Mapping[str, Any]) -> Context:
-        """Return the settings of one question over one index; None means the operator's own index."""
-        nested = _nested(given)
+    def context_for(self, asked: BareQuestion, place: Searched | None, caller_id: str | None) -> Context:
+        """Return the settings of one question; the place None means the operator's own index."""
+        nested = _nested(asked.settings)
         check_settings(self._form, nested)
         allowed = self._form.model_validate(nested).model_dump(exclude_none=True)
-        index = {"index": self._index_of(place)} if place else {}
+        if where := asked.only.condition(allowed.get("where", "")):
+            allowed["where"] = where
+        index: dict[str, Any] = {}
+        if place:
+            source = self.index_of(place)
+            # Where the name is enough, it keeps the settings plain data.
+            index["index"] = source if place.hidden or place.others else str(place.index)
         learned = self._settings.learned_router
         model, access = self._model.for_questions() if self._model else ({}, None)
         context = make_context(self._operator, model, allowed, index, user_id=caller_id)
-        return context.for_caller(learned if learned.exists() else None, access)
+        return context.for_caller(learned if learned.exists() else None, access, asked.only.kept())
 
-    def _index_of(self, place: Searched) -> str | Index:
+    def index_of(self, place: Searched) -> ChunkSource:
+        """Open what is searched: the index of a collection, or those of several as one.
+
+        Raises:
+            Problem: 409 if a collection has nothing to search yet, or several have different models.
+        """
+        if not place.others:
+            return self._open(place)
+        indexes = {each.name: self._open(each) for each in (place, *place.others)}
+        try:
+            return UnitedIndex(indexes)
+        except IndexMismatchError:
+            detail = (
+                "These collections were indexed with different embedding models, so what is found in them "
+                "cannot be compared. Ask them one at a time."
+            )
+            raise Problem(409, detail, type="models_differ") from None
+
+    def _open(self, place: Searched) -> Index:
         if not (place.index / MANIFEST).exists():
+            if place.name:
+                raise Problem(409, f"{place.name} has no documents to search yet. Leave it out.")
             detail = "This collection has no documents to search yet. Add some, and ask again."
             raise Problem(409, detail, type="no_documents")
-        uri = str(place.index)
         try:
-            whole = open_source(uri, self._embeddings)
+            whole = open_source(str(place.index), self._embeddings)
         except IndexUnfinishedError:
             detail = "The first documents of this collection are being indexed. Ask again in a minute."
             raise Problem(409, detail, type="being_indexed") from None
-        return whole.without(place.hidden) if place.hidden and isinstance(whole, Index) else uri
+        assert isinstance(whole, Index), "the server makes indexes without shards"
+        return whole.without(place.hidden) if place.hidden else whole
 
     async def answer(
         self,
@@ -234,7 +273,7 @@ class Answering:
         call: dict[str, Any] = {
             "input": asked.as_input(),
             # It may open an index, which takes a while.
-            "context": await run_in_threadpool(self.context_for, place, caller_id, asked.settings),
+            "context": await run_in_threadpool(self.context_for, asked, place, caller_id),
         }
         # Everybody at this machine is one user but not one person, so the limit per person does not apply.
         person = None if caller_id == self.shared_id else caller_id

@@ -61,6 +61,7 @@ from adaptive_rag.server.tables import (
     ModelChoice,
     Share,
     Thread,
+    ThreadCollection,
     TurnText,
     User,
 )
@@ -286,7 +287,7 @@ def _leave_conversations_out(archive: Archive, stage: Path) -> int:
     if table.exists():
         with table.open("rb") as lines:
             threads.update(str(row["id"]) for row in read_lines(lines))
-    for of_threads in (Thread, Share, TurnText):
+    for of_threads in (Thread, ThreadCollection, Share, TurnText):
         (stage / "tables" / f"{of_threads.__tablename__}.jsonl").unlink(missing_ok=True)
     return len(threads)
 

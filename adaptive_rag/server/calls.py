@@ -108,6 +108,10 @@ async def _count_change(call: AnyCall) -> None:
     call.parts.rates.count_change(call.caller)
 
 
+async def _count_look(call: AnyCall) -> None:
+    call.parts.rates.count_look(call.caller)
+
+
 AdminCall = Annotated[Call, Depends(_for_admin)]
 OwnThreadCall = Annotated[ThreadCall, Depends(in_own_thread)]
 ReadableThreadCall = Annotated[ThreadCall, Depends(in_readable_thread)]
@@ -115,5 +119,6 @@ ReadableThreadCall = Annotated[ThreadCall, Depends(in_readable_thread)]
 ReadCall = Annotated[CollectionCall, Depends(_may(Action.READ))]
 WriteCall = Annotated[CollectionCall, Depends(_may(Action.WRITE))]
 ManageCall = Annotated[CollectionCall, Depends(_may(Action.MANAGE))]
-# In addition to these: rate limits for asking questions, and for changing what belongs to the caller.
-ASKING, CHANGING = Depends(_count_question), Depends(_count_change)
+# In addition to these: rate limits for asking questions, for changing what belongs to the caller, and for
+# measuring or completing conditions.
+ASKING, CHANGING, LOOKING = Depends(_count_question), Depends(_count_change), Depends(_count_look)

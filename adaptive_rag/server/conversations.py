@@ -24,6 +24,7 @@ from adaptive_rag.conversation import open_sqlite, strict_serializer
 from adaptive_rag.errors import ConfigurationError, import_extra
 from adaptive_rag.private import make_file
 from adaptive_rag.server.problems import Problem
+from adaptive_rag.server.selection import Selection
 from adaptive_rag.server.settings import ServerSettings
 from adaptive_rag.server.tables import Thread, TurnText, now
 from adaptive_rag.state import Citation, Decision
@@ -50,6 +51,7 @@ class TurnShown(BaseModel):
     user_context: str = Field(description="Who asked, or in what situation.")
     abstained: bool
     decisions: list[Decision] = Field(description="What was decided about the answer, as its trace had it.")
+    only: Selection = Field(description="The documents that were asked.")
     asked: datetime
 
 
@@ -292,6 +294,7 @@ def _read_turns(messages: Iterable[AnyMessage]) -> list[TurnShown]:
                 user_context=facts.get("user_context", ""),
                 abstained=facts["abstained"],
                 decisions=facts.get("decisions", []),
+                only=Selection.model_validate(facts.get("kept", {}).get("only", {})),
                 asked=datetime.fromtimestamp(facts["asked_at"], UTC),
             )
             turns.append(turn)

@@ -37,10 +37,13 @@ _PARTIAL, _DELETED = ".partial", ".deleted"
 
 @dataclass(frozen=True)
 class Searched:
-    """What a question over a collection searches: its index, without recently deleted documents."""
+    """What a question searches: the index of a collection, without recently deleted documents."""
 
     index: Path
     hidden: frozenset[str] = frozenset()
+    name: str = ""
+    # further collections that are searched together with it
+    others: tuple[Searched, ...] = ()
 
 
 class Written(NamedTuple):

@@ -34,6 +34,7 @@ ProblemType = Literal[
     "about:blank",
     "being_indexed",
     "busy",
+    "models_differ",
     "name_taken",
     "no_documents",
     "not_found",

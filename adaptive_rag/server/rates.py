@@ -24,7 +24,8 @@ SIGN_IN_FROM_ADDRESS = parse("60/5minutes")
 # only one guess an hour: guessing from many machines is slow, and the person can still use a new one.
 WRONG_GUESSES = parse("100/hour")
 WRONG_GUESS_FROM_ADDRESS = parse("1/hour")
-# What one caller may write besides questions: titles, opinions, profiles, tokens.
+# What one caller may write besides questions: titles, opinions, profiles, tokens. And how often they may
+# have conditions counted or completed, which reads the fields of all passages.
 CHANGES = parse("120/minute")
 
 
@@ -46,6 +47,11 @@ class Rates:
         """Count a request that stores something of the caller's."""
         if caller.name != THIS_MACHINE:
             self._count(CHANGES, "change", caller.id)
+
+    def count_look(self, caller: Caller) -> None:
+        """Count a request to measure or complete a condition."""
+        if caller.name != THIS_MACHINE:
+            self._count(CHANGES, "look", caller.id)
 
     def count_sign_in(self, address: str) -> None:
         """Count an attempt to sign in, before a provider is asked."""

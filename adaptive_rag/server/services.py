@@ -43,9 +43,16 @@ class Services:
         """Return the folder of a collection; its name is not part of the path."""
         return folder_of(self.settings.data, collection.id)
 
-    def index_of(self, collection: Collection) -> Searched:
-        """Return what a question over a collection searches."""
-        return Searched(self.folder_of(collection).index, frozenset(collection.hidden))
+    def index_of(self, collection: Collection, *others: Collection) -> Searched:
+        """Return what a question over a collection searches, or over several."""
+        return Searched(
+            self.folder_of(collection).index,
+            frozenset(collection.hidden),
+            collection.name if others else "",
+            tuple(
+                Searched(self.folder_of(other).index, frozenset(other.hidden), other.name) for other in others
+            ),
+        )
 
 
 def services_of(request: Request) -> Services:

@@ -231,10 +231,11 @@ class Job(Base):
 
 
 class Thread(Base):
-    """A conversation of one user over one collection; the checkpointer stores its messages under its id."""
+    """A conversation of one user over one collection or several; the checkpointer stores its messages."""
 
     id: Mapped[Id]
     owner_id: Mapped[UserId]
+    # the first of its collections; for the others see ThreadCollection
     collection_id: Mapped[CollectionId]
     # the first question, until the thread is renamed
     title: Mapped[str] = mapped_column(NAME, default="")
@@ -268,6 +269,17 @@ class TurnText(Base):
     answer: Mapped[str] = mapped_column(Text)
     # both without capitals, since SQLite knows those of English alone
     folded: Mapped[str] = mapped_column(Text)
+
+
+class ThreadCollection(Base):
+    """A further collection that a thread asks. Whoever deletes the collection deletes the thread."""
+
+    __tablename__ = "thread_collections"
+
+    thread_id: Mapped[str] = mapped_column(ForeignKey("threads.id", ondelete="CASCADE"), primary_key=True)
+    collection_id: Mapped[str] = mapped_column(
+        ForeignKey("collections.id", ondelete="CASCADE"), primary_key=True, index=True
+    )
 
 
 class Feedback(Base):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -40,6 +41,7 @@ def states_of_one_person(somebody: Person) -> Iterator[str]:
     page = somebody.open("#/ask")
     page.get_by_role("textbox").wait_for()
     yield "ask-empty"
+    yield from _states_of_what_is_asked(page)
     for name, question in QUESTIONS.items():
         ask(page, question)
         yield f"ask-{name}"
@@ -91,6 +93,22 @@ def states_of_one_person(somebody: Person) -> Iterator[str]:
     yield "offline"
 
 
+def _states_of_what_is_asked(page: Page) -> Iterator[str]:
+    options = page.locator(".composer .more")
+    if options.is_visible():
+        options.click()
+    page.locator("#options [aria-expanded]").first.click()
+    for name, condition, said in (
+        ("condition", "kind = md", "Do[ck]"),
+        ("wrong-condition", "kind =", "'kind ='"),
+    ):
+        page.locator("#condition").fill(condition)
+        page.locator("#condition-said").get_by_text(re.compile(said, re.I)).wait_for()
+        yield f"ask-{name}"
+    call(page, "ask/only.js", "askOnly")
+    page.locator("#options [aria-expanded]").first.click()
+
+
 def _states_of_answers(page: Page) -> Iterator[str]:
     """What answers seldom are: weak, not held, on their way, refused by the server."""
     closest = {"what": "closest", "chosen": "The closest passage says:", "why": "few of its words"}
@@ -130,6 +148,11 @@ def _states_of_the_library(somebody: Person) -> Iterator[str]:
     page = somebody.open("#/library")
     page.wait_for_load_state("networkidle")
     yield "library"
+    folders = [{"name": f"reports/{name}", "documents": 3} for name in ("2023", "2024")]
+    page.route("**/samples/folders?*", lambda route: route.fulfill(json=folders), times=1)
+    somebody.open("#/library/samples?folder=reports")
+    page.get_by_text("2024/").wait_for()
+    yield "library-folder"
     somebody.open("#/library/samples")
     page.get_by_role("article").first.wait_for()
     yield "library-samples"

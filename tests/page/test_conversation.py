@@ -10,12 +10,14 @@ import httpx
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from adaptive_rag.where import read_where
 from tests.page.conftest import Visit
 from tests.page.test_ask import FOOTBALL, LEVEL, VIEWS, ask
 
 WALL = "How long is the Long Wall and how high is its crest?"
 WELCOME = "Ask your documents"
+SAILING = (
+    "---\nserial: {number}\n---\n# Ferry {number}\n\nFerry {number} to Grauholm leaves at {number}:{year}.\n"
+)
 
 
 def threads(address: str) -> list[dict[str, Any]]:
@@ -90,7 +92,7 @@ def test_stop_ends_a_first_question_at_once_and_leaves_no_thread(demo: str, visi
     before = len(threads(demo))
     with visit(demo) as somebody:
         page = somebody.open("#/ask")
-        page.route("**/collections/samples/threads", lambda route: waiting.append(route), times=1)
+        page.route("**/api/v1/threads", lambda route: waiting.append(route), times=1)
         page.get_by_label("Ask a question").fill(LEVEL)
         page.keyboard.press("Enter")
         with page.expect_response(lambda answer: answer.request.method == "DELETE"):
@@ -228,7 +230,8 @@ def test_documents_chosen_in_the_library_are_asked_alone_and_kept_with_the_conve
 ) -> None:
     with visit(demo) as somebody:
         page = somebody.open("#/ask")
-        page.get_by_role("link", name="Choose documents").click()
+        page.get_by_role("button", name="Which documents").click()
+        page.get_by_role("link", name="Choose documents and folders").click()
         page.get_by_label("Select guidance_households.md").click()
         page.get_by_role("button", name="Ask about these 1").click()
         expect(page.get_by_text("Only in guidance_households.md")).to_be_visible()
@@ -244,15 +247,89 @@ def test_documents_chosen_in_the_library_are_asked_alone_and_kept_with_the_conve
         expect(page.get_by_text("Only in")).to_have_count(0)
 
 
-def test_the_condition_on_chosen_documents_can_be_read(demo: str, visit: Visit) -> None:
-    names = ["a b.md", 'the "best" of.md', "letters.zip", "https://example.org/", 'x" or kind = "pdf']
+@pytest.fixture(scope="module")
+def pier(demo: str) -> Iterator[str]:
+    """Make a collection with folders and fields, whose sailings differ by year."""
+    with httpx.Client(base_url=f"{demo}/api/v1", timeout=30) as api:
+        api.post("/collections", json={"name": "pier"}).raise_for_status()
+        files = [
+            ("files", (f"sailings/20{year}/ferry-{number}.md", SAILING.format(year=year, number=number)))
+            for year in (23, 24)
+            for number in range(3)
+        ]
+        api.post("/collections/pier/documents", files=files).raise_for_status()
+        while api.get("/collections/pier/documents?state=waiting").json()["total"]:
+            pass
+        yield "pier"
+        api.delete("/collections/pier").raise_for_status()
+
+
+def test_a_folder_a_condition_and_a_second_collection_are_asked_and_found_again_elsewhere(
+    demo: str, pier: str, visit: Visit
+) -> None:
+    question = "When does ferry 2 to Grauholm leave?"
+    with visit(demo) as somebody:
+        page = somebody.open(f"#/library/{pier}")
+        page.get_by_role("link", name="sailings/", exact=True).click()
+        page.get_by_label("Select sailings/2024", exact=True).check()
+        page.get_by_role("button", name="Ask about these 1").click()
+        expect(page.get_by_text("Only in sailings/2024/")).to_be_visible()
+        assert "2:24" in ask(page, question).inner_text()
+        page.get_by_role("button", name="Which documents").click()
+        condition = page.get_by_label("Only where")
+        expect(page.get_by_text("3 documents", exact=True)).to_be_visible()
+        condition.fill("ser")
+        page.get_by_role("listbox").get_by_role("option", name="serial =").click()
+        expect(condition).to_have_value("serial = ")
+        expect(page.get_by_role("listbox").get_by_role("option")).to_have_text(["0", "1", "2"])
+        expect(page.get_by_text("cannot be read at its end")).to_be_visible()
+        expect(page.get_by_role("button", name="Ask", exact=True)).to_be_disabled()
+        condition.fill("serial = 1")
+        expect(page.get_by_text("1 document", exact=True)).to_be_visible()
+        page.get_by_role("checkbox", name="samples").check()
+        expect(page.get_by_text("A new conversation about pier, samples.")).to_be_visible()
+        turn = ask(page, "When does the ferry to Grauholm leave?")
+        shown = "In pier, samples · Only in pier/sailings/2024/, samples/ · where serial = 1"
+        assert "1:24" in turn.inner_text() and shown in turn.inner_text()
+        turn.locator("button.mark").first.hover()
+        expect(page.get_by_role("tooltip")).to_contain_text("ferry-1.md (pier)")
+        turn.locator("button.mark").first.click()
+        expect(page.get_by_role("complementary").locator("mark").first).to_contain_text("1:24")
+        address = page.url
+    with visit(demo, width="phone") as elsewhere:
+        page = elsewhere.page
+        page.goto(address)
+        expect(page.get_by_text(shown)).to_have_count(2)
+        page.get_by_role("button", name="Search all").click()
+        expect(page.get_by_text("In pier, samples", exact=True)).to_be_visible()
+
+
+def test_a_condition_is_completed_word_by_word(demo: str, visit: Visit) -> None:
+    fields = [
+        {"name": "author", "kind": "text", "values": ["Ann Lee", "or", 'the "best"', "Ray"]},
+        {"name": "in force", "kind": "yes or no", "values": [True]},
+        {"name": "date", "kind": "date", "values": ["2024-03"]},
+    ]
+    expected = {
+        "": ["author = ", "`in force` = ", "date = "],
+        "A": ["author = ", "date = "],
+        "author = ": [f"author = {value}" for value in ('"Ann Lee"', '"or"', "'the \"best\"'", "Ray")],
+        "author = an": ['author = "Ann Lee"'],
+        'author = "Ann': ['author = "Ann Lee"'],
+        'author = "Ann Lee" ': ['author = "Ann Lee" and ', 'author = "Ann Lee" or '],
+        'author = "Ann Lee" and (d': ['author = "Ann Lee" and (date = '],
+        "`in force` = ": ["`in force` = yes"],
+        "author not in (Ray, ": [
+            f"author not in (Ray, {value}" for value in ('"Ann Lee"', '"or"', "'the \"best\"'", "Ray")
+        ],
+        "nothing = ": [],
+        "author = Ray": [],
+        "author": ["author = "],
+    }
     with visit(demo) as somebody:
         page = somebody.open("#/ask")
-        read = "async (names) => (await import('/page/ask/only.js')).whereOf(names)"
-        condition = page.evaluate(read, names)
-    assert condition == (
-        'source in ("a b.md", "letters.zip", "https://example.org/") or source like "the ?best? of.md" '
-        'or source like "letters.zip/*" or source like "https://example.org/*" '
-        'or source like "x? or kind = ?pdf"'
-    )
-    assert read_where(condition).text == condition
+        complete = "async (given) => (await import('/page/ask/completion.js')).completionsOf(...given)"
+        found = {
+            typed: [whole for _, whole in page.evaluate(complete, [typed, fields])] for typed in expected
+        }
+    assert found == expected

@@ -281,6 +281,31 @@ def test_hostile_example_questions(watched: Watched) -> None:
 
 
 @pytest.mark.nightly
+def test_hostile_folders_fields_and_what_is_asked(watched: Watched) -> None:
+    page = watched.page
+    folders = [{"name": text, "documents": 1} for text in PAYLOADS]
+    page.route("**/samples/folders?*", lambda route: route.fulfill(json=folders))
+    fields = [{"name": text, "kind": "text", "values": PAYLOADS[:20]} for text in PAYLOADS]
+    page.route("**/fields*", lambda route: route.fulfill(json=fields))
+    coming = iter(PAYLOADS)
+    page.route(
+        "**/selection",
+        lambda route: route.fulfill(json={"documents": 0, "problem": next(coming, PAYLOADS[0])}),
+    )
+    watched.open(f"#/library/{OPEN}")
+    expect(page.locator(".folders li")).to_have_count(len(PAYLOADS))
+    watched.check()
+    watched.open("#/ask")
+    page.get_by_role("button", name="Which documents").click()
+    for text in PAYLOADS:
+        with page.expect_response("**/selection"):
+            asked = {"documents": [text], "folders": [text], "where": text}
+            call(page, "ask/only.js", "askOnly", asked)
+        assert text[:40].split("\n")[0].strip() in page.locator(".composer").inner_text()
+        watched.check()
+
+
+@pytest.mark.nightly
 def test_a_hostile_comparison(watched: Watched) -> None:
     coming = iter(PAYLOADS)
 
@@ -288,7 +313,8 @@ def test_a_hostile_comparison(watched: Watched) -> None:
         text = next(coming)
         place = {"source": text, "page": 1, "start": 0, "end": 9}
         columns = [
-            {"name": name, "answer": {"answer": text}, "calls": 0, "ms": 1} for name in ("factual", "opinion")
+            {"name": name, "answer": {"answer": text, "citations": []}, "calls": 0, "ms": 1}
+            for name in ("factual", "opinion")
         ]
         only = {"factual": [text], "opinion": []}
         overlap = {"in_all": ["b"], "only": {"factual": ["a"], "opinion": []}}

@@ -95,6 +95,40 @@ def test_a_citation_is_opened_and_closed(demo: str, visit: Visit) -> None:
         expect(mark).to_be_focused()
 
 
+def test_a_folder_and_a_condition_are_chosen(demo: str, api: httpx.Client, visit: Visit) -> None:
+    files = [
+        ("files", (f"notes/{number}.md", f"---\nserial: {number}\n---\n# Wall {number}\n\nIt is long.\n"))
+        for number in range(3)
+    ]
+    api.post("/collections/walls/documents", files=files).raise_for_status()
+    while api.get("/collections/walls/documents?state=waiting").json()["total"]:
+        pass
+    with visit(demo) as somebody:
+        page = somebody.open("#/library/walls")
+        reach(page, page.get_by_label("Select notes", exact=True))
+        page.keyboard.press("Space")
+        press(page, page.get_by_role("button", name="Ask about these 1"))
+        which = page.get_by_role("button", name="Which documents")
+        press(page, which)
+        expect(page.get_by_text("3 documents", exact=True)).to_be_visible()
+        write(page, page.get_by_label("Only where"), "serial = ")
+        expect(page.get_by_role("listbox").get_by_role("option")).to_have_count(3)
+        page.keyboard.press("ArrowDown")
+        page.keyboard.press("ArrowDown")
+        page.keyboard.press("Enter")
+        expect(page.get_by_label("Only where")).to_have_value(re.compile("^serial = [012]$"))
+        expect(page.get_by_text("1 document", exact=True)).to_be_visible()
+        expect(page.get_by_role("listbox").get_by_role("option")).to_have_count(0)
+        page.keyboard.type(" ")
+        expect(page.get_by_role("listbox").get_by_role("option", name="and", exact=True)).to_be_visible()
+        page.keyboard.press("Escape")
+        expect(page.get_by_role("listbox").get_by_role("option")).to_have_count(0)
+        page.keyboard.press("Escape")
+        expect(which).to_be_focused()
+        press(page, page.get_by_role("button", name="Search all"))
+        expect(page.get_by_text("Only in")).to_have_count(0)
+
+
 def test_an_answer_is_stopped(demo: str, visit: Visit) -> None:
     with visit(demo) as somebody:
         page = somebody.open("#/ask")

@@ -30,6 +30,7 @@ NAMES = {
 }
 # Where no model's server listens.
 CLOSED = "http://127.0.0.1:9/v1"
+IN_SAMPLES = {"collections": [SAMPLES]}
 # By route: its door, what is sent, and what the first who may pass gets. What deletes comes last.
 ROUTES: dict[str, tuple[str, Any, int]] = {
     "GET /healthz": ("everybody", None, 200),
@@ -62,6 +63,12 @@ ROUTES: dict[str, tuple[str, Any, int]] = {
     "POST /api/v1/collections/{collection}/ask": ("reader", {"question": "When?"}, 409),  # it is empty
     "POST /api/v1/collections/{collection}/ask/events": ("reader", {"question": "When?"}, 409),
     "POST /api/v1/collections/{collection}/compare": ("reader", {"question": "When?"}, 409),
+    "GET /api/v1/collections/{collection}/folders": ("reader", None, 200),
+    "GET /api/v1/fields": ("signed in", None, 422),  # of no collection
+    "POST /api/v1/selection": ("reader", IN_SAMPLES, 409),
+    "POST /api/v1/ask": ("reader", {"question": "When?", **IN_SAMPLES}, 409),
+    "POST /api/v1/ask/events": ("reader", {"question": "When?", **IN_SAMPLES}, 409),
+    "POST /api/v1/compare": ("reader", {"question": "When?", **IN_SAMPLES}, 409),
     "GET /api/v1/collections/{collection}/documents": ("reader", None, 200),
     "POST /api/v1/collections/{collection}/documents": ("writer", None, 415),  # without a file
     "POST /api/v1/collections/{collection}/documents/address": ("writer", {"address": "no address"}, 422),
@@ -79,6 +86,7 @@ ROUTES: dict[str, tuple[str, Any, int]] = {
     "GET /api/v1/collections/{collection}/jobs/{job}/events": ("reader", None, 404),
     "POST /api/v1/collections/{collection}/jobs/{job}/cancel": ("writer of nothing", None, 404),
     "POST /api/v1/collections/{collection}/threads": ("reader", {}, 201),
+    "POST /api/v1/threads": ("reader", IN_SAMPLES, 201),
     "GET /api/v1/threads": ("signed in", None, 200),
     "GET /api/v1/threads/{thread}": ("signed in", None, 404),
     "PATCH /api/v1/threads/{thread}": ("signed in", {"title": "New"}, 404),

@@ -213,13 +213,17 @@ def test_another_servers_backup_comes_without_its_conversations(
     client, thread = full
     told = client.post(f"/api/v1/threads/{thread}/turns/1/feedback", json={"is_good": True})
     assert told.status_code == 201, told.text
+    client.post("/api/v1/collections", json={"name": "quays"})
+    both = client.post("/api/v1/threads", json={"collections": ["tides", "quays"]})
+    assert both.status_code == 201, both.text
     back_up(settings_of(client), tmp_path / "all.tar")
+    assert restore(empty(client, tmp_path / "own"), tmp_path / "all.tar")["thread_collections"] == 1
     elsewhere = read_server_settings(data=tmp_path / "elsewhere")
     with pytest.raises(BackupError, match=r"no key is named.*--key FILE.*--foreign"):
         restore(elsewhere, tmp_path / "all.tar")
     counts = restore(elsewhere, tmp_path / "all.tar", foreign=True)
     kinds = ("users", "documents", "feedback", "threads", "conversations", "left_out")
-    assert [counts[kind] for kind in kinds] == [3, 1, 1, 0, 0, 1]
+    assert [counts[kind] for kind in kinds] == [3, 1, 1, 0, 0, 2]
     assert not (elsewhere.data / "backup.key").exists()
     with serve(data=elsewhere.data) as there:
         there.headers["Authorization"] = client.headers["Authorization"]

@@ -24,6 +24,7 @@ from tests.server.team import API, CODE, FILE, QUESTION, Team, open_team
 PAGE = Path(__file__).parents[2] / "docs" / "security.md"
 VAULT, PIER = f"{API}/collections/{{vault}}", f"{API}/collections/pier"
 ASKED = {"question": QUESTION}
+BOTH = {"collections": ["pier", "{vault}"]}
 UPLOAD = {"files": [("files", ("a.md", "# A\n"))]}
 
 
@@ -174,6 +175,25 @@ ATTEMPTS = (
     Attempt("questions", "ask it", f"POST {VAULT}/ask", sent={"json": ASKED}),
     Attempt("questions", "ask it for the steps", f"POST {VAULT}/ask/events", sent={"json": ASKED}),
     Attempt("questions", "compare two routes", f"POST {VAULT}/compare", sent={"json": ASKED}),
+    *(
+        Attempt("several collections", what, f"POST {API}/{path}", sent={"json": {**body, **BOTH}})
+        for what, path, body in (
+            ("ask it beside one's own", "ask", ASKED),
+            ("ask it for the steps", "ask/events", ASKED),
+            ("compare two routes", "compare", ASKED),
+            ("count it", "selection", {}),
+            ("begin a thread", "threads", {}),
+        )
+    ),
+    Attempt("several collections", "see fields", f"GET {API}/fields?collection=pier&collection={{vault}}"),
+    Attempt("several collections", "see its folders", f"GET {VAULT}/folders"),
+    Attempt(
+        "several collections",
+        "name all documents in one's own",
+        f"POST {PIER}/ask",
+        200,
+        sent={"json": {**ASKED, "only": {"documents": ["../*", "*"], "folders": ["..", "*"]}}},
+    ),
     Attempt("questions", "ask it after a reader did", f"POST {PIER}/ask", 200, sent={"json": ASKED}),
     Attempt(
         "questions",

@@ -88,9 +88,18 @@ class Condition:
 
     text: str
     kinds: tuple[tuple[str, Kind], ...]
+    prefix: str = ""
+    """What the names of this shard's documents begin with, as the condition knows them."""
 
 
-Chosen = tuple[frozenset[str] | Condition, ...]
+@dataclass(frozen=True, slots=True)
+class Without:
+    """A restriction to what does not belong to some documents."""
+
+    documents: frozenset[str]
+
+
+Chosen = tuple[frozenset[str] | Condition | Without, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +108,7 @@ class _Columns:
 
     fields: Fields
     of_all: tuple[tuple[str, Kind], ...]
+    prefix: str
 
     def __len__(self) -> int:
         return len(self.fields)
@@ -107,6 +117,8 @@ class _Columns:
         return dict(self.of_all)
 
     def values(self, field: str) -> list[Any]:
+        if field == "source" and self.prefix:
+            return self.fields.sources_below(self.prefix)
         return self.fields.values(field) if field in self.fields.kinds() else [None] * len(self)
 
 
@@ -125,9 +137,9 @@ class _State:
 class Shard:
     """One shard that is open for searching, in this process or in a Ray actor."""
 
-    def __init__(self, uri: str, copies: DiskCache | None = None) -> None:
+    def __init__(self, uri: str, copies: DiskCache | None = None, index: Index | None = None) -> None:
         self._uri, self._copies = uri, copies
-        self._index: Index | None = None
+        self._index = index
         self._lock = threading.Lock()
         self._states: WeakKeyDictionary[TableReader, _State] = WeakKeyDictionary()
         self._counted: LRUCache[str, int] = LRUCache(CHUNKS_KEPT)
@@ -138,13 +150,17 @@ class Shard:
         Raises:
             IndexMismatchError: the shard cannot be opened.
         """
-        with self._lock:
-            if self._index is None:
-                self._index = Index.open_rows(self._uri, self._copies)
-        reader = (self._index if version is None else self._index.at(version)).reader()
+        reader = self.reader(version)
         if method in OF_CHUNKS:
             return getattr(reader, method)(*args)
         return getattr(self, method)(reader, self._among(reader, chosen), *args)
+
+    def reader(self, version: str | None) -> TableReader:
+        """Return the reader of the named state or the current one; open the index at first."""
+        with self._lock:
+            if self._index is None:
+                self._index = Index.open_rows(self._uri, self._copies)
+        return (self._index if version is None else self._index.at(version)).reader()
 
     # The following methods are called by name.
 
@@ -257,7 +273,9 @@ class Shard:
             kept = np.ones(len(every), dtype=bool)
             for one in chosen:
                 if isinstance(one, Condition):
-                    kept &= read_where(one.text).keep(_Columns(fields, one.kinds))
+                    kept &= read_where(one.text).keep(_Columns(fields, one.kinds, one.prefix))
+                elif isinstance(one, Without):
+                    kept &= np.isin(every, reader.rows_without(one.documents))
                 else:
                     kept &= np.isin(every, reader.rows_of(one))
             rows = every[kept]

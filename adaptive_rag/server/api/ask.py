@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from adaptive_rag.compare import Overlap
 from adaptive_rag.server.answering import BareQuestion, Question
 from adaptive_rag.server.api.forms import Confidence, Grounding, Route
-from adaptive_rag.server.calls import ASKING, AnyCall, ReadCall
+from adaptive_rag.server.calls import ASKING, AnyCall, Call, ReadCall
 from adaptive_rag.server.folders import Searched
 from adaptive_rag.server.problems import Problem, details_of
 from adaptive_rag.state import Candidate, Citation, OutputState, QueryAnalysis, TraceRecord
@@ -140,6 +140,11 @@ async def ask_with_events(
 @router.post("/compare")
 async def compare(asked: ComparedQuestion, index: IndexToAsk, call: AnyCall) -> ComparisonShown:
     """Answer a question by two routes, and say what their answers and passages share."""
+    return await compared(asked, index, call)
+
+
+async def compared(asked: ComparedQuestion, index: Searched, call: Call) -> ComparisonShown:
+    """Compare two routes of a question over what is searched."""
     work = call.parts.answering.compare(asked, asked.routes, index, call.caller.id)
     comparison = await unless_gone(call.request, work)
     columns = [

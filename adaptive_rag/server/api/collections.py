@@ -7,20 +7,20 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path, Query
 from pydantic import Field
-from sqlalchemy import func, select
+from sqlalchemy import delete, func, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from adaptive_rag.index import Index
 from adaptive_rag.query.suggestions import suggest_questions
-from adaptive_rag.server.access import Caller
+from adaptive_rag.server.access import Caller, is_over
 from adaptive_rag.server.api.forms import Form, Page, Route, Window, WindowAsked, page_of
 from adaptive_rag.server.api.users import user_named
 from adaptive_rag.server.calls import AdminCall, AnyCall, ManageCall, ReadCall
 from adaptive_rag.server.indexing import indexed_sources
 from adaptive_rag.server.problems import Problem, not_found
 from adaptive_rag.server.roles import Role
-from adaptive_rag.server.tables import Collection, Document, Membership, Thread, User
+from adaptive_rag.server.tables import Collection, Document, Feedback, Membership, Thread, User
 
 router = APIRouter(prefix="/collections", tags=["collections"])
 # A name is used in URLs and in the names of models, where "." and ".." mean something else.
@@ -142,8 +142,11 @@ def change_collection(change: CollectionChange, call: ManageCall) -> CollectionS
 def delete_collection(call: ManageCall) -> None:
     """Delete a collection with its documents, its index, and the conversations over it."""
     folder = call.folder
-    threads = call.db.scalars(select(Thread.id).where(Thread.collection_id == call.collection.id)).all()
+    threads = call.db.scalars(select(Thread.id).where(is_over(call.collection.id))).all()
     call.note("collection.delete", call.collection.name)
+    # The feedback on a thread holds its questions and answers, which are also those of this collection.
+    call.db.execute(delete(Feedback).where(Feedback.thread_id.in_(threads)))
+    call.db.execute(delete(Thread).where(Thread.id.in_(threads)))
     call.db.delete(call.collection)
     call.db.commit()
     for thread_id in threads:

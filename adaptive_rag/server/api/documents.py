@@ -21,7 +21,7 @@ from adaptive_rag.server.api.forms import Form, Page, WindowAsked, page_of
 from adaptive_rag.server.api.jobs import JobShown, add_job
 from adaptive_rag.server.calls import CollectionCall, ManageCall, ReadCall, WriteCall
 from adaptive_rag.server.database import let_go
-from adaptive_rag.server.folders import version_of
+from adaptive_rag.server.folders import LONGEST_NAME, version_of
 from adaptive_rag.server.indexing import indexed_sources, sources_by_document
 from adaptive_rag.server.problems import Problem, not_found
 from adaptive_rag.server.tables import Document
@@ -158,12 +158,15 @@ def list_documents(
     window: WindowAsked,
     search: Annotated[str, Query(max_length=200, description="Part of the name.")] = "",
     state: DocumentState | None = None,
+    folder: Annotated[str, Query(max_length=LONGEST_NAME, description="Those below this folder.")] = "",
     source: Annotated[str | None, Query(max_length=2000, description="A name that answers cite.")] = None,
 ) -> Page[DocumentShown]:
     """List the documents of a collection by name."""
     query: Select[Any] = select(Document).where(Document.collection_id == call.collection.id)
     if search:
         query = query.where(Document.name.icontains(search, autoescape=True))
+    if folder:
+        query = query.where(Document.name.startswith(f"{folder}/", autoescape=True))
     if source is not None:
         record = indexed_sources(call.folder.index).get(source)
         query = query.where(Document.name.in_(owners_of(source, record.start if record else None)))

@@ -10,7 +10,7 @@ from pydantic import Field
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from adaptive_rag.server.access import caller_of
+from adaptive_rag.server.access import caller_of, collections_of_thread
 from adaptive_rag.server.accounts import find_user
 from adaptive_rag.server.api.forms import Form
 from adaptive_rag.server.calls import CHANGING, OwnThreadCall, ThreadCall
@@ -72,10 +72,11 @@ def set_reach(reach: Reach, call: OwnThreadCall) -> Sharing:
 
 @router.put("/{user}", dependencies=[CHANGING])
 def share_with(user: Person, call: OwnThreadCall) -> Sharing:
-    """Share a thread of yours with a user who may read its collection."""
+    """Share a thread of yours with a user who may read its collections."""
     person = find_user(call.db, user)
-    # Who may not read the collection reads like nobody: readers do not learn who has an account.
-    if person is None or not _may_read(call.db, person, call.thread.collection_id):
+    # Who may not read a collection reads like nobody: readers do not learn who has an account.
+    asked = collections_of_thread(call.db, call.thread)
+    if person is None or not all(_may_read(call.db, person, each.id) for each in asked):
         raise not_found("user")
     if person.id != call.caller.id and call.db.get(Share, (call.thread.id, person.id)) is None:
         check_shares(call.db, call.thread)

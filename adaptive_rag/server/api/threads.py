@@ -6,7 +6,7 @@ All of them must be allowed to read the collection.
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from datetime import datetime
 from typing import Annotated, Literal
 from urllib.parse import quote
@@ -18,11 +18,12 @@ from fastapi.sse import EventSourceResponse, ServerSentEvent
 from pydantic import AfterValidator, Field
 from sqlalchemy import exists, select
 
-from adaptive_rag.server.access import threads_open_to
+from adaptive_rag.server.access import collections_of_thread, is_over, threads_open_to
 from adaptive_rag.server.answering import BareQuestion
 from adaptive_rag.server.api.ask import EVENTS, Answer, Chunks, answer_of, events_of, unless_gone
 from adaptive_rag.server.api.feedback import FeedbackShown, feedback_in, leave_turn_out
 from adaptive_rag.server.api.forms import Form, Page, WindowAsked, page_of
+from adaptive_rag.server.api.several import OfSeveral, collections_open_to
 from adaptive_rag.server.calls import (
     ASKING,
     CHANGING,
@@ -40,7 +41,7 @@ from adaptive_rag.server.folders import Searched
 from adaptive_rag.server.problems import not_found
 from adaptive_rag.server.quotas import check_threads, check_turns
 from adaptive_rag.server.search import Found, find_turn, with_words, words_of
-from adaptive_rag.server.tables import Collection, OpenTo, Share, Thread, User
+from adaptive_rag.server.tables import Collection, OpenTo, Share, Thread, ThreadCollection, User
 from adaptive_rag.text.visible import visible
 
 router = APIRouter(tags=["threads"])
@@ -60,6 +61,10 @@ class NewThread(Form):
     title: Title = Field("", description="By default its first question.")
 
 
+class NewThreadOfSeveral(NewThread, OfSeveral):
+    """A thread that is begun over several collections."""
+
+
 class Renamed(Form):
     """A thread's new title."""
 
@@ -77,7 +82,8 @@ class ThreadShown(Form):
 
     id: str
     title: str
-    collection: str
+    collection: str = Field(description="The first of its collections.")
+    collections: list[str]
     created: datetime
     updated: datetime
     shared_by: str | None = Field(description="Its owner, if it is another's; then you can only read it.")
@@ -105,20 +111,33 @@ class ThreadWithTurns(ThreadShown):
 @router.post("/collections/{collection}/threads", status_code=201, dependencies=[CHANGING])
 def create_thread(new: NewThread, call: ReadCall) -> ThreadShown:
     """Begin a thread over a collection."""
-    check_threads(call.db, call.caller)
-    row = Thread(owner_id=call.caller.id, collection_id=call.collection.id, title=new.title)
-    call.db.add(row)
+    row = _begin(call, [call.collection], new.title)
     call.db.commit()
     return _shown(call, row)
+
+
+@router.post("/threads", status_code=201, dependencies=[CHANGING])
+def create_thread_of_several(new: NewThreadOfSeveral, call: AnyCall) -> ThreadShown:
+    """Begin a thread over several collections. Who loses one of them can no longer open it."""
+    row = _begin(call, collections_open_to(call.db, call.caller, new.collections), new.title)
+    call.db.commit()
+    return _shown(call, row)
+
+
+def _begin(call: Call, collections: Sequence[Collection], title: str = "") -> Thread:
+    check_threads(call.db, call.caller)
+    first, *others = (each.id for each in collections)
+    row = Thread(owner_id=call.caller.id, collection_id=first, title=title)
+    call.db.add(row)
+    call.db.flush()
+    call.db.add_all(ThreadCollection(thread_id=row.id, collection_id=other) for other in others)
+    return row
 
 
 @router.post("/threads/{thread}/branches", status_code=201, dependencies=[CHANGING])
 def branch_thread(branch: Branch, call: ReadableThreadCall) -> ThreadShown:
     """Begin a thread of your own with the first questions and answers of another, which stays as it is."""
-    check_threads(call.db, call.caller)
-    row = Thread(owner_id=call.caller.id, collection_id=call.thread.collection_id, title="")
-    call.db.add(row)
-    call.db.flush()
+    row = _begin(call, collections_of_thread(call.db, call.thread))
     call.parts.conversations.copy(call.thread.id, branch.turns, row.id, is_own=call.is_own)
     call.parts.conversations.write_texts(call.db, row.id)
     call.db.commit()
@@ -138,7 +157,7 @@ def list_threads(
     words = words_of(search)
     query = with_words(threads_open_to(call.caller, OpenTo.COLLECTION), words)
     if collection is not None:
-        query = query.where(Collection.name == collection)
+        query = query.where(is_over(call.db.scalar(select(Collection.id).filter_by(name=collection)) or ""))
     query = query.order_by(Thread.updated.desc(), Thread.id)
     return page_of(call.db, query, window, lambda row: _found(call, row, words))
 
@@ -222,11 +241,11 @@ def _file_name(title: str) -> str:
 
 
 def index_of_thread(call: OwnThreadCall) -> Searched:
-    """Return the index of a thread's collection, and release the database connection meanwhile."""
+    """Return the index of a thread's collections, and release the database connection meanwhile."""
     check_turns(call.parts.conversations.turns(call.thread.id))
-    collection = call.db.get_one(Collection, call.thread.collection_id)
+    collections = collections_of_thread(call.db, call.thread)
     call.db.close()
-    return call.parts.index_of(collection)
+    return call.parts.index_of(*collections)
 
 
 IndexOfThread = Annotated[Searched, Depends(index_of_thread)]
@@ -263,10 +282,12 @@ async def ask_in_thread_with_events(
 def _shown(call: Call, row: Thread) -> ThreadShown:
     is_own = row.owner_id == call.caller.id
     by_name = call.db.scalar(select(exists().where(Share.thread_id == row.id)))
+    names = [each.name for each in collections_of_thread(call.db, row)]
     return ThreadShown(
         id=row.id,
         title=row.title,
-        collection=call.db.get_one(Collection, row.collection_id).name,
+        collection=names[0],
+        collections=names,
         created=row.created,
         updated=row.updated,
         shared_by=None if is_own else call.db.get_one(User, row.owner_id).name,

@@ -1,6 +1,5 @@
 /** Compare the answer with that of another strategy, side by side, and take the user's vote. */
 import { MarkedText, shownNumbers } from "../ask/citations.js";
-import { settingsOf } from "../ask/conversation.js";
 import { pathOf, post, remove } from "../core/api.js";
 import { html, signal, useDisclosure, useSignal } from "../core/html.js";
 import { made, wrapWords } from "../core/markup.js";
@@ -38,18 +37,14 @@ export function Another({ turn, taken, children }) {
     await work().catch(tell);
     set({ doing: undefined });
   };
-  const inCollection = pathOf(turn.collection);
+  const { collections, only } = turn;
   const asked = { question: turn.question, user_context: turn.userContext };
   /** @param {string} way */
   const compare = (way) => {
     close();
     act("comparing", async () =>
       set({
-        found: await post(`${inCollection}/compare`, {
-          ...asked,
-          settings: settingsOf({ documents: turn.documents }),
-          routes: [taken, way],
-        }),
+        found: await post("/compare", { ...asked, collections, only, routes: [taken, way] }),
       }),
     ).then(() => button.current?.scrollIntoView({ block: "start" }));
   };
@@ -61,7 +56,7 @@ export function Another({ turn, taken, children }) {
       if (!opinion) return;
       const inThread = turn.number && `/threads/${turn.thread}/turns/${turn.number}/feedback`;
       const told = inThread ? opinion : { ...asked, route: taken, ...opinion };
-      set({ kept: await post(inThread || `${inCollection}/feedback`, told) });
+      set({ kept: await post(inThread || `${pathOf(collections[0])}/feedback`, told) });
       tell(t("vote_kept"));
     });
   /** @param {boolean} isGood */
@@ -97,7 +92,7 @@ function Compared({ turn, found: { columns, passages, sentences, places }, kept,
     const listed = new Map(ids.toReversed().map((id) => [name(places[id]), places[id]]));
     if (!listed.size) return null;
     return html`<div class="small"><h4>${t(title)}</h4><ul class="plain">
-      ${[...listed].reverse().map(([words, place]) => html`<li key=${words}><button class="link" onClick=${() => openDocument(turn.collection, { ...place, quote: "" })}>${words}</button></li>`)}
+      ${[...listed].reverse().map(([words, place]) => html`<li key=${words}><button class="link" onClick=${() => openDocument(turn.collections, { ...place, quote: "" })}>${words}</button></li>`)}
     </ul></div>`;
   };
   // Both columns mark the same kind: sentences of one answer only, or sentences of both.
@@ -111,7 +106,7 @@ function Compared({ turn, found: { columns, passages, sentences, places }, kept,
   }) => html`<article key=${name} class="card stack" style=${laneStyle(name)}>
     <header class="row"><h3 class="grow">${named("", name)}</h3>
       <span class="soft small">${formatDuration(ms)}, ${calls ? t("model_calls", { n: calls }) : t("no_model_calls")}</span></header>
-    <${MarkedText} text=${withOwnLines(answer.answer)} collection=${turn.collection} citations=${answer.citations} numbers=${shownNumbers(answer)}
+    <${MarkedText} text=${withOwnLines(answer.answer)} collections=${turn.collections} citations=${answer.citations} numbers=${shownNumbers(answer)}
       finish=${(/** @type {DocumentFragment} */ drawn) => markFewer(drawn, areOwnFewer, areOwnFewer ? sentences.only[name] : sentences.in_all)} />
     ${sources(passages.only[name], "sources_only")}
     <button class="better" aria-pressed=${kept?.better_route === name} onClick=${() => vote(kept?.better_route === name ? undefined : { better_route: name })}>${t("this_better")}</button>

@@ -3,6 +3,7 @@ import { Another } from "../another/another.js";
 import { get, pathOf } from "../core/api.js";
 import { html, useEffect, useSignal, useState } from "../core/html.js";
 import { made, sectionsOf, wrapWords } from "../core/markup.js";
+import { placedIn } from "../core/places.js";
 import { formatPercent, language, t, translated, withOwnLines } from "../core/texts.js";
 import { Said, tell } from "../shell/notices.js";
 import { en } from "../texts/en.js";
@@ -20,16 +21,17 @@ export function Answer({ turn }) {
     askInstead(turn, question);
   });
   const { answer, state } = turn;
+  const which = wordsOf(turn.collections, turn.only);
   const actions =
     !edited.field &&
     html`
-      ${answer && html`<button class="quiet small" onClick=${() => copy(answer)}>${t("ask_copy")}</button>`}
+      ${answer && html`<button class="quiet small" onClick=${() => copy(turn.collections, answer)}>${t("ask_copy")}</button>`}
       ${answer && html`<button class="quiet small again" onClick=${() => again(turn)}>${t("ask_again")}</button>`}
       ${edited.button(t("ask_edit"))}
       ${state === "answered" && turn.id && turn.number && html`<button class="quiet small" aria-label=${t("turn_delete_of", { question: turn.question })} onClick=${() => dropTurn(turn)}>${t("delete")}</button>`}`;
   return html`<article class="turn" tabindex="-1" aria-busy=${state === "running"}>
     ${edited.field || html`<h2 class="question">${turn.question}</h2>`}
-    ${turn.documents.length > 0 && html`<p class="small soft">${wordsOf(turn.documents)}</p>`}
+    ${which && html`<p class="small soft">${which}</p>`}
     ${answer?.query_type === "contextual" && !answer.abstained && html`<${Situation} turn=${turn} />`}
     ${
       answer?.abstained
@@ -50,18 +52,18 @@ export function Answer({ turn }) {
 function Next({ turn }) {
   const shown = useSignal(turns);
   const [questions, setQuestions] = useState(/** @type {string[]} */ ([]));
-  const source = turn.answer?.citations?.[0]?.source;
+  const [collection, source] = placedIn(turn.collections, turn.answer?.citations?.[0]?.source ?? "");
   const isLast = shown.at(-1) === turn && turn.state === "answered";
   useEffect(() => {
     if (!isLast || !source) return;
-    const path = `${pathOf(turn.collection)}/questions?source=${encodeURIComponent(source)}`;
+    const path = `${pathOf(collection)}/questions?source=${encodeURIComponent(source)}`;
     // The suggestions are optional, so an error is ignored.
     get(path).then(setQuestions, () => setQuestions([]));
   }, [isLast, source]);
   const next = questions.filter((question) => shown.every((each) => each.question !== question)).slice(0, 3);
   if (!isLast || !next.length) return null;
   return html`<div class="row next" role="group" aria-label=${t("ask_next")}>
-    ${next.map((question) => html`<button class="quiet small" onClick=${() => ask(turn.collection, question)}>${question}</button>`)}
+    ${next.map((question) => html`<button class="quiet small" onClick=${() => ask(turn.collections, question)}>${question}</button>`)}
   </div>`;
 }
 
@@ -79,10 +81,10 @@ function again(turn, changed) {
   askAgain(turn, changed);
 }
 
-/** @param {any} answer */
-async function copy(answer) {
+/** @param {string[]} collections @param {any} answer */
+async function copy(collections, answer) {
   try {
-    await navigator.clipboard.writeText(asMarkdown(answer));
+    await navigator.clipboard.writeText(asMarkdown(collections, answer));
     tell(t("ask_copied"));
   } catch {
     tell(t("ask_not_copied")); // browsers allow it only on https and localhost, and may ask the user first
@@ -146,7 +148,7 @@ function Markdown({ text, turn }) {
       wrapWords(drawn, String(chosen), () => made("unheld"))?.after(made("unheld-note", t("ask_unheld")));
   };
   const { answer = turn.draft, citations = [] } = turn.answer ?? {};
-  return html`<${MarkedText} text=${text} collection=${turn.collection} citations=${citations} numbers=${shownNumbers({ answer, citations })} finish=${finish} />`;
+  return html`<${MarkedText} text=${text} collections=${turn.collections} citations=${citations} numbers=${shownNumbers({ answer, citations })} finish=${finish} />`;
 }
 
 /** Show the sentences that no passage supports, with the reasons. @param {{ turn: Turn }} props */

@@ -1,12 +1,12 @@
 /** The citations of an answer: marks, the card that shows a quote, and the list of sources. */
 import { html, signal, useEffect, useElement, useLayoutEffect, useSignal } from "../core/html.js";
 import { numbersOf, placeMarks, renderMarkdown, renumber } from "../core/markup.js";
-import { documentName, placeWords } from "../core/places.js";
+import { nameIn, placeWords } from "../core/places.js";
 import { language, t } from "../core/texts.js";
 import { openDocument } from "../document/opened.js";
 import { preparePdf } from "../document/pane.js";
 
-/** @typedef {{ collection: string, citation: Citation, all: Citation[] }} Cited */
+/** @typedef {{ collections: string[], citation: Citation, all: Citation[] }} Cited */
 
 /** @type {WeakMap<Element, Cited>} */
 const cited = new WeakMap();
@@ -30,14 +30,14 @@ function inOrder(answer) {
 
 /**
  * Show a text with its citation marks. `finish` may change the rendered nodes.
- * @param {{ text: string, collection: string, citations?: Citation[], numbers: Map<number, number>, finish: (drawn: DocumentFragment) => void }} props
+ * @param {{ text: string, collections: string[], citations?: Citation[], numbers: Map<number, number>, finish: (drawn: DocumentFragment) => void }} props
  */
-export function MarkedText({ text, collection, citations = [], numbers, finish }) {
+export function MarkedText({ text, collections, citations = [], numbers, finish }) {
   const place = useElement();
   useLayoutEffect(() => {
     const drawn = renderMarkdown(text);
     placeMarks(drawn, (marker, sentence) =>
-      markOf(collection, citations, marker, numbers.get(marker), sentence),
+      markOf(collections, citations, marker, numbers.get(marker), sentence),
     );
     finish(drawn);
     place.current?.replaceChildren(drawn);
@@ -48,9 +48,9 @@ export function MarkedText({ text, collection, citations = [], numbers, finish }
 /**
  * Return the node for a mark: a button once its citation is known; plain text if it cites nothing, as in "[2024]".
  * If the passage has several quotes, the mark cites the one that shares the most words with its sentence.
- * @param {string} collection @param {Citation[]} all @param {number} marker @param {number} [number] as shown @param {string} [sentence]
+ * @param {string[]} collections @param {Citation[]} all @param {number} marker @param {number} [number] as shown @param {string} [sentence]
  */
-function markOf(collection, all, marker, number = marker, sentence = "") {
+function markOf(collections, all, marker, number = marker, sentence = "") {
   const said = wordsIn(sentence);
   const found = all.filter((each) => each.marker === marker);
   const shared = found.map(({ quote }) => [...wordsIn(quote)].filter((word) => said.has(word)).length);
@@ -60,17 +60,18 @@ function markOf(collection, all, marker, number = marker, sentence = "") {
   mark.className = "mark";
   mark.textContent = String(number);
   if (citation) {
-    mark.setAttribute("aria-label", t("ask_mark", { number, where: whereOf(citation) }));
+    mark.setAttribute("aria-label", t("ask_mark", { number, where: whereOf(collections, citation) }));
     mark.setAttribute("aria-describedby", "citation");
-    cited.set(mark, { collection, citation, all });
+    cited.set(mark, { collections, citation, all });
   }
   return mark;
 }
 
 /** @param {string} text */
 const wordsIn = (text) => new Set(text.toLowerCase().match(/[\p{L}\p{N}]+/gu));
-/** @param {{ source: string, place: Place }} citation */
-const whereOf = ({ source, place }) => [documentName(source), placeWords(place)].filter(Boolean).join(", ");
+/** @param {string[]} collections @param {{ source: string, place: Place }} citation */
+const whereOf = (collections, { source, place }) =>
+  [nameIn(collections, source), placeWords(place)].filter(Boolean).join(", ");
 
 /** @param {Event} event */
 function show(event) {
@@ -101,7 +102,7 @@ export const onMarks = {
   onClick: (/** @type {Event} */ event) => {
     show(event);
     if (shown.value?.mark !== event.target) return;
-    openDocument(shown.value.collection, shown.value.citation, shown.value.all);
+    openDocument(shown.value.collections, shown.value.citation, shown.value.all);
     hide();
   },
 };
@@ -134,7 +135,7 @@ export function CitationCard() {
   return html`<div id="citation" role="tooltip" class="card citation" style=${place}
     onMouseEnter=${() => clearTimeout(closing)} onMouseLeave=${hideSoon}>
     <blockquote>${citation.quote}</blockquote>
-    <p class="small"><b>${documentName(citation.source)}</b> · ${placeWords(citation.place)}</p>
+    <p class="small"><b>${nameIn(now.collections, citation.source)}</b> · ${placeWords(citation.place)}</p>
     ${names.length > 0 && html`<p class="small soft">${t("ask_also_as", { names: names.join(", ") })}</p>`}
     ${sure !== undefined && sure < 0.9 && html`<p class="small soft">${t("ask_scanned", { percent: Math.round(100 * sure) })}</p>`}
   </div>`;
@@ -154,8 +155,8 @@ export function Sources({ turn }) {
     <ul class="plain">${groups.map((group = []) => {
       const { number, source, place } = group[0];
       return html`<li class="row"><span class="mark">${number}</span>
-        <${Opener} name=${documentName(source)} place=${placeWords({ ...place, lines: undefined })}
-          open=${() => openDocument(turn.collection, group[0], citations)} />
+        <${Opener} name=${nameIn(turn.collections, source)} place=${placeWords({ ...place, lines: undefined })}
+          open=${() => openDocument(turn.collections, group[0], citations)} />
         <span class="small soft">${t("ask_quotes", { n: group.length })}</span>
         ${group.map(({ quote }) => html`<p class="printed small">“${quote}”</p>`)}</li>`;
     })}</ul>
@@ -175,16 +176,16 @@ export function Nearest({ turn }) {
     <ul class="plain">${nearest.map(({ source, page, section, start, end, text }) => {
       const place = { page: page ?? undefined, section: section ?? undefined };
       return html`<li>
-        <${Opener} name=${documentName(source)} place=${placeWords(place)}
-          open=${() => openDocument(turn.collection, { source, page, start, end, quote: text })} />
+        <${Opener} name=${nameIn(turn.collections, source)} place=${placeWords(place)}
+          open=${() => openDocument(turn.collections, { source, page, start, end, quote: text })} />
         <p class="small soft beginning">${text.replace(/^#+ /gm, "")}</p></li>`;
     })}</ul>`;
 }
 
-/** @param {Answer} answer @returns {string} the answer as Markdown, followed by its quotes */
-export function asMarkdown(answer) {
+/** @param {string[]} collections @param {Pick<Answer, "answer" | "citations">} answer @returns {string} the answer as Markdown, followed by its quotes */
+export function asMarkdown(collections, answer) {
   const quotes = inOrder(answer).map(
-    (each) => `- [${each.number}] ${whereOf(each)}: “${each.quote.replace(/\s+/g, " ")}”`,
+    (each) => `- [${each.number}] ${whereOf(collections, each)}: “${each.quote.replace(/\s+/g, " ")}”`,
   );
   return [renumber(answer.answer, shownNumbers(answer)), quotes.join("\n")].filter(Boolean).join("\n\n");
 }

@@ -10,13 +10,15 @@ import {
   useSignal,
   useState,
 } from "../core/html.js";
-import { link } from "../core/route.js";
-import { chooseCollection, collection, collections } from "../core/session.js";
+import { asked, collection, collections } from "../core/session.js";
 import { t } from "../core/texts.js";
 import { Choice } from "../shell/form.js";
+import { lazily } from "../shell/loaded.js";
 import { tell } from "../shell/notices.js";
 import { ask, beginConversation, isAsking, opening, stop, thread, turns } from "./conversation.js";
-import { Only } from "./only.js";
+import { askIn, OnlyThese, wrong } from "./only.js";
+
+const Which = lazily(async () => (await import("./which.js")).Which);
 
 const TYPED = "adaptive-rag.question";
 /** The question being typed. It survives a change of screen, and the redirect to a sign-in provider. */
@@ -38,14 +40,17 @@ export function Composer() {
   const searched = useSignal(collection);
   const all = useSignal(collections) ?? [];
   const hasTurns = useSignal(turns).length > 0;
-  const [options, situation] = [useDisclosure(), useDisclosure()];
+  const [options, situation, which] = [useDisclosure(), useDisclosure(), useDisclosure()];
+  const hasWrong = useSignal(wrong) !== "";
   /** @param {Event} [event] */
   const send = (event) => {
     event?.preventDefault();
     const text = typed.value.trim();
     if (!text || !collection.value || isAsking.value) return;
+    if (wrong.value) return document.getElementById("condition")?.focus();
     if (opening.value) return setAwaited(opening.value);
-    ask(collection.value.name, text, { userContext: situation.isOpen ? userContext.trim() : "" });
+    const names = asked.value.map(({ name }) => name);
+    ask(names, text, { userContext: situation.isOpen ? userContext.trim() : "" });
     setTyped("");
   };
   useEffect(() => {
@@ -53,14 +58,15 @@ export function Composer() {
     setAwaited("");
     if (thread.value?.id === awaited) send();
   }, [awaited, isLoading]);
-  /** @param {string} name */
-  const choose = (name) => {
-    if (hasTurns) tell(t("ask_new_in", { name }));
-    beginConversation();
-    chooseCollection(name);
+  /** @param {string[]} names */
+  const choose = (names) => {
+    if (hasTurns) tell(t("ask_new_in", { name: names.join(", ") }));
+    beginConversation({ isKept: true });
+    askIn(names);
   };
   return html`<form class=${classes("composer", options.isOpen && "opened")} onSubmit=${send}>
-    <${Only} />
+    <${OnlyThese} />
+    ${which.isOpen && searched && html`<div class="which" onKeyDown=${which.onKeyDown}><${Which} choose=${choose} /></div>`}
     ${
       situation.isOpen &&
       html`<label class="small">${t("ask_for")}
@@ -72,8 +78,12 @@ export function Composer() {
     <button type="button" class="quiet more" ref=${options.button} aria-label=${t("ask_options")} aria-expanded=${options.isOpen}
       aria-controls="options" onClick=${options.toggle}>⋯</button>
     <div id="options" class="row" onKeyDown=${options.onKeyDown}>
-      ${searched && html`<a class="button quiet" href=${link(["library", searched.name])}>${t("only_choose")}</a>`}
-      ${all.length > 1 && html`<${Choice} aria-label=${t("ask_collection")} value=${searched?.name} options=${all.map(({ name }) => [name])} onChoose=${choose} />`}
+      ${
+        searched &&
+        html`<button type="button" class="quiet" ref=${which.button} aria-expanded=${which.isOpen} aria-controls=${which.isOpen ? "which" : undefined}
+        onClick=${which.toggle}>${t("only_which")}</button>`
+      }
+      ${all.length > 1 && html`<${Choice} aria-label=${t("ask_collection")} value=${searched?.name} options=${all.map(({ name }) => [name])} onChoose=${(/** @type {string} */ name) => choose([name])} />`}
       <button type="button" class="quiet" ref=${situation.button} aria-expanded=${situation.isOpen}
         aria-controls=${situation.isOpen ? "situation" : undefined} onClick=${situation.toggle}>${t("ask_for_whom")}</button>
       ${hasTurns && html`<button type="button" class="quiet" onClick=${() => focusAfter(beginConversation)}>${t("ask_new")}</button>`}
@@ -81,7 +91,7 @@ export function Composer() {
     ${
       asking
         ? html`<button key="stop" type="button" onClick=${() => focusAfter(stop)}>${t("ask_stop")}</button>`
-        : html`<button key="send" class="primary" disabled=${!question.trim() || !searched || awaited !== ""}>${t(awaited ? "loading" : "nav_ask")}</button>`
+        : html`<button key="send" class="primary" disabled=${!question.trim() || !searched || hasWrong || awaited !== ""}>${t(awaited ? "loading" : "nav_ask")}</button>`
     }
   </form>`;
 }

@@ -1,10 +1,9 @@
 /** The current conversation: its turns, and the events that the server streams for the running one. */
-import { events, get, Problem, pathOf, post, remove } from "../core/api.js";
+import { events, get, Problem, post, remove } from "../core/api.js";
 import { computed, signal } from "../core/html.js";
-import { chooseCollection } from "../core/session.js";
 import { t } from "../core/texts.js";
 import { finishAll, removeWithUndo, tell, wordsOf } from "../shell/notices.js";
-import { askOnly, only, whereOf } from "./only.js";
+import { askOnly, EVERYTHING, only } from "./only.js";
 import { keepWay, keptWay } from "./ways.js";
 
 /** @type {{ value: Turn[] }} */
@@ -26,13 +25,13 @@ let running = new AbortController();
 let waiting = null;
 let last = 0;
 
-/** Start a new conversation. The old one stays in its thread. */
-export function beginConversation() {
+/** Start a new conversation; the old one stays in its thread. `isKept`: of the same documents. */
+export function beginConversation({ isKept = false } = {}) {
   stop();
   opening.value = "";
   turns.value = [];
   thread.value = null;
-  askOnly("", []);
+  if (!isKept) askOnly();
 }
 
 /**
@@ -49,15 +48,15 @@ export async function openThread(id) {
     throw error;
   });
   if (opening.value !== id) return;
-  chooseCollection(kept.collection);
+  askOnly(kept.turns.at(-1)?.only, kept.collections);
   opening.value = "";
   thread.value = { ...kept, length: kept.turns.length };
   turns.value = kept.turns.map((/** @type {any} */ turn) => {
-    const { steps = [], analysis, passages = [], documents = [], ...facts } = keptWay(id, turn.id);
+    const { steps = [], analysis, passages = [], ...facts } = keptWay(id, turn.id);
     return {
-      ...started(kept.collection, turn.question),
+      ...started(kept.collections, turn.question),
       userContext: turn.user_context,
-      documents,
+      only: turn.only,
       state: "answered",
       steps,
       analysis,
@@ -78,15 +77,14 @@ export async function openThread(id) {
       vote: turn.feedback,
     };
   });
-  askOnly(kept.collection, turns.value.at(-1)?.documents ?? []);
 }
 
 /**
  * Ask a question, and follow the events until the answer has arrived.
- * @param {string} collection @param {string} question @param {How} [how]
+ * @param {string | string[]} of the collections @param {string} question @param {How} [how]
  */
-export async function ask(collection, question, { userContext = "", route, documents = only.value } = {}) {
-  const turn = { ...started(collection, question), userContext, route, documents };
+export async function ask(of, question, { userContext = "", route, only: part = only.value } = {}) {
+  const turn = { ...started([of].flat(), question), userContext, route, only: part };
   const abort = new AbortController();
   running = abort;
   const before = answered();
@@ -96,9 +94,9 @@ export async function ask(collection, question, { userContext = "", route, docum
   try {
     // What is deleted is not remembered.
     if (gone.value.size) await finishAll();
-    kept = await threadFor(collection, before.length);
+    kept = await threadFor(turn.collections, before.length);
     abort.signal.throwIfAborted();
-    const body = { question, user_context: userContext, settings: settingsOf(turn) };
+    const body = bodyOf(turn);
     const path = `/threads/${kept.id}/ask/events`;
     for await (const [name, data] of events("POST", path, { body, signal: abort.signal }))
       if (name === "answer") enter({ ...kept, length: before.length + 1 }, before, turn.key, data);
@@ -121,11 +119,11 @@ const answered = () =>
 /**
  * Return the thread to ask in: the open one, or a new one. If only the first turns of the open one are shown, or if
  * somebody else shares it, the new one is a branch with those turns.
- * @param {string} collection @param {number} length @returns {Promise<Thread>}
+ * @param {string[]} collections @param {number} length @returns {Promise<Thread>}
  */
-async function threadFor(collection, length) {
+async function threadFor(collections, length) {
   const now = thread.value;
-  if (now?.collection !== collection || !length) return post(`${pathOf(collection)}/threads`, {});
+  if (`${now?.collections}` !== `${collections}` || !now || !length) return post("/threads", { collections });
   const isWhole = now.length === length && !now.shared_by;
   return isWhole ? now : post(`/threads/${now.id}/branches`, { turns: length });
 }
@@ -162,7 +160,7 @@ export function stop() {
 export function askAgain(turn, changed = {}) {
   if (isAsking.value) return;
   if (turn.state !== "answered") turns.value = turns.value.filter((each) => each.key !== turn.key);
-  ask(turn.collection, turn.question, { ...howOf(turn), ...changed });
+  ask(turn.collections, turn.question, { ...howOf(turn), ...changed });
 }
 
 /**
@@ -173,7 +171,7 @@ export function askInstead(turn, question) {
   const at = turns.value.findIndex((each) => each.key === turn.key);
   if (turns.value.slice(at).some(({ state }) => state === "answered")) tell(t("ask_set_aside"));
   turns.value = turns.value.slice(0, at);
-  ask(turn.collection, question, howOf(turn));
+  ask(turn.collections, question, howOf(turn));
 }
 
 /** Delete a turn of the user's own thread, unless it is undone. @param {Turn} turn */
@@ -192,22 +190,24 @@ export function dropTurn(turn) {
 }
 
 /** @param {Turn} turn @returns {How} */
-const howOf = ({ userContext, route, documents }) => ({ userContext, route, documents });
+const howOf = ({ userContext, route, only }) => ({ userContext, route, only });
 
-/** Return the settings to send with a question. @param {Pick<Turn, "route" | "documents">} turn */
-export function settingsOf({ route, documents }) {
-  const where = whereOf(documents);
-  return { ...(route && { route }), ...(where && { where }) };
-}
+/** Return what is sent to ask a turn's question. @param {Turn} turn */
+const bodyOf = ({ question, userContext, route, only }) => ({
+  question,
+  user_context: userContext,
+  only,
+  settings: route ? { route } : {},
+});
 
-/** @param {string} collection @param {string} question @returns {Turn} */
-function started(collection, question) {
+/** @param {string[]} collections @param {string} question @returns {Turn} */
+function started(collections, question) {
   return {
     key: `turn-${++last}`,
-    collection,
+    collections,
     question,
     userContext: "",
-    documents: [],
+    only: EVERYTHING,
     state: "running",
     steps: [],
     passages: [],

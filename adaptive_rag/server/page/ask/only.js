@@ -1,57 +1,80 @@
-/** The documents that the next questions search: the whole collection, or those chosen in the library. */
+/** What the next questions ask: collections, and in them all documents, or some by name, folders and a condition. */
+import { post } from "../core/api.js";
 import { computed, html, signal, useSignal } from "../core/html.js";
-import { documentName } from "../core/places.js";
-import { collection } from "../core/session.js";
+import { nameIn } from "../core/places.js";
+import { asked, chooseCollections } from "../core/session.js";
 import { t } from "../core/texts.js";
 
-// The maximum length of a condition, in characters.
-const LONGEST = 2000;
 const SHOWN = 3;
-// Archives and web sites: their files and pages are cited by longer names.
-const HOLDS_OTHERS = /\.(zip|tar|tgz|tar\.(gz|bz2|xz))$|^https?:/i;
+/** The most names that the server takes. */
+export const MOST_NAMES = 100;
+export const MOST_COLLECTIONS = 8;
+/** @type {Only} */
+export const EVERYTHING = { documents: [], folders: [], where: "" };
 
-const chosen = signal({ of: "", names: /** @type {string[]} */ ([]) });
+const chosen = signal({ of: "", only: EVERYTHING });
+/** Why the server cannot use the condition; "" if it can. */
+export const wrong = signal("");
+const names = computed(() => asked.value.map(({ name }) => name));
 
-/** The names of the chosen documents; empty if all are searched. @type {{ readonly value: string[] }} */
-export const only = computed(() => (chosen.value.of === collection.value?.name ? chosen.value.names : []));
+/** What is asked of the collections. @type {{ readonly value: Only }} */
+export const only = computed(() =>
+  chosen.value.of === names.value.join("/") ? chosen.value.only : EVERYTHING,
+);
 
-/**
- * Search only these documents from now on; without names, search all.
- * @param {string} of the collection @param {string[]} names
- * @returns {boolean} false if the condition would be too long
- */
-export function askOnly(of, names) {
-  if (whereOf(names).length > LONGEST) return false;
-  chosen.value = { of, names };
-  return true;
+/** Ask only this from now on; by default everything in the same collections. @param {Partial<Only>} [part] @param {string[]} [of] */
+export function askOnly(part = {}, of) {
+  if (of) chooseCollections(of);
+  chosen.value = { of: (of ?? names.value).join("/"), only: { ...EVERYTHING, ...part } };
+  wrong.value = "";
 }
 
-/** Return the condition that selects the passages of these documents; "" for all. @param {string[]} names */
-export function whereOf(names) {
-  const exact = names.filter((name) => !name.includes('"')).map((name) => `"${name}"`);
-  const like = names
-    .flatMap((name) => [
-      ...(name.includes('"') ? [name] : []),
-      ...(HOLDS_OTHERS.test(name) ? [`${name.replace(/\/$/, "")}/*`] : []),
-    ])
-    .map((name) => `source like "${name.replaceAll('"', "?")}"`);
-  return [...(exact.length ? [`source in (${exact.join(", ")})`] : []), ...like].join(" or ");
-}
-
-/** Show which documents are searched, if not all, and a button to search all. */
-export function Only() {
-  const names = useSignal(only);
-  const back = () => askOnly("", []);
-  return (
-    names.length > 0 &&
-    html`<p class="small soft">${wordsOf(names)} <button type="button" class="link" onClick=${back}>${t("only_all")}</button></p>`
+/** Ask these collections, and in those that stay what was asked before. @param {string[]} of */
+export function askIn(of) {
+  const before = names.value;
+  const full = (/** @type {string} */ name) => (before.length > 1 ? name : `${before[0]}/${name}`);
+  const stays = (/** @type {string} */ name) => of.some((each) => `${name}/`.startsWith(`${each}/`));
+  const documents = only.value.documents.map(full).filter(stays);
+  const folders = only.value.folders.map(full).filter(stays);
+  const added = documents.length || folders.length ? of.filter((each) => !before.includes(each)) : [];
+  const part = { documents, folders: [...folders, ...added], where: only.value.where };
+  if (of.length > 1) return askOnly(part, of);
+  const own = (/** @type {string} */ name) => name.slice(of[0].length + 1);
+  const isWhole = part.folders.includes(of[0]);
+  askOnly(
+    isWhole
+      ? { where: part.where }
+      : { ...part, documents: documents.map(own), folders: part.folders.map(own) },
+    of,
   );
 }
 
-/** @param {string[]} names at least one */
-export function wordsOf(names) {
-  const shown = names.slice(0, SHOWN).map(documentName).join(", ");
-  return names.length > SHOWN
-    ? t("only_these_and", { names: shown, n: names.length - SHOWN })
-    : t("only_these", { names: shown });
+/**
+ * Return how many documents this holds, or why its condition cannot be used.
+ * @param {string[]} collections @param {Only} part @returns {Promise<{ documents: number, problem: string | null }>}
+ */
+export const measure = (collections, part) => post("/selection", { collections, only: part });
+
+/** Show what is asked, if not everything in one collection, and a button to ask everything. */
+export function OnlyThese() {
+  const part = useSignal(only);
+  const words = wordsOf(useSignal(names), part);
+  const isAll = !part.documents.length && !part.folders.length && !part.where;
+  return (
+    words &&
+    html`<p class="small soft">${words} ${!isAll && html`<button type="button" class="link" onClick=${() => askOnly()}>${t("only_all")}</button>`}</p>`
+  );
+}
+
+/** Return in words what is asked; "" for everything in one collection. @param {string[]} collections @param {Only} part */
+export function wordsOf(collections, { documents, folders, where }) {
+  const all = [...folders.map((name) => `${name}/`), ...documents.map((name) => nameIn(collections, name))];
+  const [shown, n] = [all.slice(0, SHOWN).join(", "), all.length - SHOWN];
+  return [
+    collections.length > 1 && t("only_in", { names: collections.join(", ") }),
+    all.length > 0 && t(n > 0 ? "only_these_and" : "only_these", { names: shown, n }),
+    where && t("only_where", { where }),
+  ]
+    .filter(Boolean)
+    .join(" · ");
 }

@@ -1,12 +1,12 @@
 /** How answers were found. Kept while the tab is open, for a thread that is reopened or a page that is reloaded. */
 const KEY = "adaptive-rag.way";
 
-/** @typedef {Partial<Pick<Turn, "steps" | "analysis" | "passages" | "documents"> & Pick<Answer, "confidence" | "grounding">>} Kept */
+/** @typedef {Partial<Pick<Turn, "steps" | "analysis" | "passages"> & Pick<Answer, "confidence" | "grounding">>} Kept */
 
 /** Store how a turn was answered. @param {Turn} turn of a stored thread */
-export function keepWay({ thread, id, steps, analysis, passages, documents, answer }) {
+export function keepWay({ thread, id, steps, analysis, passages, answer }) {
   const { confidence, grounding } = answer ?? {};
-  const kept = JSON.stringify({ steps, analysis, passages, documents, confidence, grounding });
+  const kept = JSON.stringify({ steps, analysis, passages, confidence, grounding });
   try {
     sessionStorage.setItem(`${KEY}.${thread}.${id}`, kept);
   } catch {

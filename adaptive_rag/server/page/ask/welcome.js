@@ -2,19 +2,20 @@
 import { get, pathOf } from "../core/api.js";
 import { html, useEffect, useSignal, useState } from "../core/html.js";
 import { link, place } from "../core/route.js";
-import { collection, collections, me } from "../core/session.js";
+import { asked, collection, collections, me } from "../core/session.js";
 import { t } from "../core/texts.js";
 import { ask } from "./conversation.js";
 
 export function Welcome() {
   const isRead = useSignal(collections) !== null;
   const searched = useSignal(collection);
+  const names = useSignal(asked).map(({ name }) => name);
   if (useSignal(place).query.thread || !isRead) return null;
   return html`<div class="welcome stack">
     <h2>${t("welcome_title")}</h2>
     <p>${t("welcome")}</p>
     <${Quotes} />
-    ${searched?.documents ? html`<${Examples} of=${searched} />` : html`<${Missing} of=${searched} />`}
+    ${searched?.documents ? html`<${Examples} of=${searched} names=${names} />` : html`<${Missing} of=${searched} />`}
   </div>`;
 }
 
@@ -38,8 +39,8 @@ function Missing({ of }) {
   </p>`;
 }
 
-/** @param {{ of: Collection }} props */
-function Examples({ of }) {
+/** @param {{ of: Collection, names: string[] }} props `names` of all that are asked */
+function Examples({ of, names }) {
   const [suggested, setSuggested] = useState(/** @type {string[]} */ ([]));
   useEffect(() => {
     if (of.examples.length > 0) return;
@@ -51,12 +52,12 @@ function Examples({ of }) {
     <p class="soft"><strong>${of.name}</strong> · ${of.description || t("welcome_documents", { n: of.documents })}</p>
     ${examples.length > 0 && html`<h3 class="soft small" id="examples">${t("welcome_examples")}</h3>`}
     <div class="examples" role="group" aria-labelledby="examples">
-      ${examples.map((each) => html`<${Example} of=${of.name} ...${each} />`)}
+      ${examples.map((each) => html`<${Example} of=${names} ...${each} />`)}
     </div>
   `;
 }
 
-/** @param {{ of: string, question: string, user_context?: string, type?: string | null }} props */
+/** @param {{ of: string[], question: string, user_context?: string, type?: string | null }} props */
 function Example({ of, question, user_context, type }) {
   return html`<button onClick=${() => ask(of, question, { userContext: user_context })}>
     ${type && html`<strong class="small" style=${{ color: `var(--${type})` }}>${t(/** @type {Words} */ (type))}</strong>`}

@@ -26,6 +26,22 @@ export function placeWords(place) {
     .join(", ");
 }
 
+/**
+ * Return the collection and the name of a document: of several collections, a name begins with its collection.
+ * @param {string[]} collections @param {string} source @returns {[collection: string, name: string]}
+ */
+export function placedIn(collections, source) {
+  if (collections.length < 2) return [collections[0], source];
+  const [collection] = source.split("/", 1);
+  return [collection, source.slice(collection.length + 1)];
+}
+
+/** Return a document's name for a reader, with its collection if it is one of several. @param {string[]} collections @param {string} source */
+export function nameIn(collections, source) {
+  const [collection, name] = placedIn(collections, source);
+  return collections.length > 1 ? `${documentName(name)} (${collection})` : documentName(name);
+}
+
 // Characters that are invisible or change the text direction, except the joiners that scripts and emoji need.
 const HIDDEN = /(?![\u200c\u200d])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 

@@ -12,17 +12,21 @@ export const collections = signal(null);
 
 const KEY = "adaptive-rag.collection";
 const ASKED = "adaptive-rag.asked";
-const chosen = signal(localStorage.getItem(KEY) ?? "");
+const chosen = signal((localStorage.getItem(KEY) ?? "").split("/"));
 
-/** The collection that questions go to: the chosen one, or the first. */
-export const collection = computed(
-  () => collections.value?.find((each) => each.name === chosen.value) ?? collections.value?.[0] ?? null,
-);
+/** The collections that questions go to: those chosen, or the first of all. */
+export const asked = computed(() => {
+  const all = collections.value ?? [];
+  const found = chosen.value.flatMap((name) => all.filter((each) => each.name === name));
+  return found.length ? found : all.slice(0, 1);
+});
+/** The first of them. */
+export const collection = computed(() => asked.value[0] ?? null);
 
-/** @param {string} name */
-export function chooseCollection(name) {
-  localStorage.setItem(KEY, name);
-  chosen.value = name;
+/** @param {string[]} names */
+export function chooseCollections(names) {
+  localStorage.setItem(KEY, names.join("/"));
+  chosen.value = names;
 }
 
 /** Load the user, the sign-in methods and the collections. If the user must sign in first, wait for it. */
@@ -79,5 +83,5 @@ export async function readCollections() {
 
 effect(() => {
   const { path } = place.value;
-  if (path[0] === "library" && path[1]) chooseCollection(path[1]);
+  if (path[0] === "library" && path[1] && !chosen.value.includes(path[1])) chooseCollections([path[1]]);
 });

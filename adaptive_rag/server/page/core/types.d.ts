@@ -14,7 +14,7 @@ type WaysIn = { needed: boolean; provider: boolean };
 type Thread = {
   id: string;
   title: string;
-  collection: string;
+  collections: string[];
   created: string;
   updated: string;
   /** its owner, if somebody else shares it */
@@ -180,18 +180,22 @@ interface StepEvent {
 }
 
 /** How a question is asked. Without a route, the router chooses one. */
-type How = { userContext?: string; route?: Strategy; documents?: string[] };
+type How = { userContext?: string; route?: Strategy; only?: Only };
+
+/** The documents that are asked: by name, below folders, and those for which a condition holds. All if nothing is given. */
+type Only = { documents: string[]; folders: string[]; where: string };
+/** A field that a condition can name, with its most frequent values. */
+type FieldOf = { name: string; kind: string; values: (string | number | boolean)[] };
 
 /** A question on the page, with its results so far. */
 interface Turn {
   /** an id that only the page uses */
   key: string;
-  collection: string;
+  collections: string[];
   question: string;
   userContext: string;
   route?: Strategy;
-  /** the names of the documents to search; empty for all */
-  documents: string[];
+  only: Only;
   state: "running" | "answered" | "stopped" | "failed";
   steps: StepEvent[];
   analysis?: Analysis;

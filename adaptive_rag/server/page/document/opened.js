@@ -1,5 +1,6 @@
 /** The document that is open beside the conversation or in the library, and its cited words. */
 import { signal } from "../core/html.js";
+import { placedIn } from "../core/places.js";
 
 /** @typedef {Pick<Citation, "source" | "start" | "end" | "quote" | "page"> & Partial<Citation>} Cited */
 /** @typedef {Cited & { collection: string, quotes: Cited[] }} Opened */
@@ -14,16 +15,19 @@ let opener = null;
 
 /**
  * Open a document at cited words.
- * @param {string} collection @param {Cited} cited
+ * @param {string | string[]} collections that were asked @param {Cited} cited
  * @param {Cited[]} [all] the citations of the answer, to step from one quote to the next
  */
-export function openDocument(collection, cited, all = [cited]) {
+export function openDocument(collections, cited, all = [cited]) {
+  const [collection, source] = placedIn([collections].flat(), cited.source);
   if (!opened.value) opener = document.activeElement;
   const spans = new Map(
-    all.filter((each) => each.source === cited.source).map((each) => [`${each.start}-${each.end}`, each]),
+    all
+      .filter((each) => each.source === cited.source)
+      .map((each) => [`${each.start}-${each.end}`, { ...each, source }]),
   );
   const quotes = [...spans.values()].sort((a, b) => a.start - b.start);
-  opened.value = { ...cited, collection, quotes };
+  opened.value = { ...cited, source, collection, quotes };
 }
 
 /** Close the document, and return the focus to the element that opened it. */

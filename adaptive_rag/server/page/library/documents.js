@@ -1,13 +1,14 @@
 /** The documents of a collection: a long list to search, to filter, and to remove documents from. */
-import { askOnly } from "../ask/only.js";
+import { askOnly, MOST_NAMES, measure, only } from "../ask/only.js";
 import { getAll, getPart, pathOf, request } from "../core/api.js";
 import { html, signal, useEffect, useRef, useSignal, useState } from "../core/html.js";
 import { go, link, place, rename } from "../core/route.js";
-import { language, t } from "../core/texts.js";
+import { language, t, translated } from "../core/texts.js";
 import { PagedList, Row, Search } from "../shell/list.js";
 import { Loading, useLoaded } from "../shell/loaded.js";
 import { removeWithUndo, Said, tell } from "../shell/notices.js";
 import { factsOf, ReadAgain, saidOf } from "./facts.js";
+import { Folders } from "./folders.js";
 import { changes, watch } from "./upload.js";
 
 const MOST_DELETED = 1000;
@@ -20,21 +21,22 @@ const gone = signal(new Set());
 /** @param {{ collection: Collection }} props */
 export function Documents({ collection: { name, role } }) {
   const { query } = useSignal(place);
-  const { search = "" } = query;
+  const { search = "", folder = "" } = query;
   const state = STATES.find((each) => each === query.state) ?? "all";
   const [chosen, setChosen] = useState(/** @type {DocumentRow[]} */ ([]));
+  const [folders, setFolders] = useState(/** @type {string[]} */ ([]));
   const last = useRef(0);
   const changed = useSignal(changes);
   const removed = useSignal(gone);
   const pathIn = (/** @type {string} */ of) =>
-    `${pathOf(name)}/documents?${new URLSearchParams({ search, ...(of !== "all" && { state: of }) })}`;
+    `${pathOf(name)}/documents?${new URLSearchParams({ search, folder, ...(of !== "all" && { state: of }) })}`;
   /** Store it in the URL, so that a user who returns finds it again. @param {Record<string, string | undefined>} part */
   const show = (part) => rename(place.value.path, { ...place.value.query, ...part });
   const counted = useLoaded(
     () => Promise.all(STATES.map(async (each) => (await getPart(pathIn(each), 1)).total)),
-    [search, changed],
+    [search, folder, changed],
   );
-  useEffect(() => setChosen([]), [search, state]);
+  useEffect(() => setChosen([]), [search, state, folder]);
   /** @param {DocumentRow} row @param {number} at @param {DocumentRow[]} rows @param {MouseEvent} event */
   const choose = (row, at, rows, { shiftKey }) => {
     const [from, to] = shiftKey ? [Math.min(at, last.current), Math.max(at, last.current)] : [at, at];
@@ -47,6 +49,10 @@ export function Documents({ collection: { name, role } }) {
   const chooseAll = async () => {
     const all = await getAll(pathIn(state));
     setChosen(all.filter((each) => !removed.has(each.id)));
+  };
+  const chooseNone = () => {
+    setChosen([]);
+    setFolders([]);
   };
   /** @param {DocumentRow[]} rows */
   const drop = (rows) => {
@@ -75,8 +81,10 @@ export function Documents({ collection: { name, role } }) {
     <//></article>`;
   const counts = counted.value;
   if (!counts) return html`<${Loading} of=${counted} />`;
-  if (!counts[0] && !search) return null;
+  if (!counts[0] && !search && !folder) return null;
+  const picked = chosen.length + folders.length;
   return html`<section class="stack" aria-label=${t("library_list")}>
+    <${Folders} collection=${name} folder=${folder} version=${changed} chosen=${folders} choose=${setFolders} />
     <div class="row list-tools">
       <${Search} label=${t("library_search")} value=${search} set=${(/** @type {string} */ typed) => show({ search: typed || undefined })} />
       <div class="tabs" role="group" aria-label=${t("library_filter")}>${STATES.map(
@@ -85,24 +93,22 @@ export function Documents({ collection: { name, role } }) {
       )}</div>
       ${counts[0] > 0 && html`<button class="quiet" onClick=${() => chooseAll().catch(tell)}>${t("library_choose_all")}</button>`}
       ${
-        chosen.length > 0 &&
-        html`<button class="primary" onClick=${() => askThese(name, chosen)}>${t("only_ask_n", { n: chosen.length })}</button>
-        ${role !== "reader" && html`<button class="danger" onClick=${() => drop(chosen)}>${t("library_remove_n", { n: chosen.length })}</button>`}
-        <button class="quiet" onClick=${() => setChosen([])}>${t("library_choose_none")}</button>`
+        picked > 0 &&
+        html`<button class="primary" onClick=${() => askThese(name, chosen, folders).catch(tell)}>${t("only_ask_n", { n: picked })}</button>
+        ${role !== "reader" && chosen.length > 0 && html`<button class="danger" onClick=${() => drop(chosen)}>${t("library_remove_n", { n: chosen.length })}</button>`}
+        <button class="quiet" onClick=${chooseNone}>${t("library_choose_none")}</button>`
       }
     </div>
     <${PagedList} path=${pathIn(state)} version=${changed} label=${t("library_list")} empty=${t("library_none_found")} row=${draw} />
   </section>`;
 }
 
-/** Go to the Ask screen and search only these documents. @param {string} name of the collection @param {DocumentRow[]} rows */
-function askThese(name, rows) {
-  if (
-    askOnly(
-      name,
-      rows.map((row) => row.name),
-    )
-  )
-    go(["ask"]);
-  else tell(t("only_too_many"));
+/** Go to the Ask screen and ask only these. @param {string} name of the collection @param {DocumentRow[]} rows @param {string[]} folders */
+async function askThese(name, rows, folders) {
+  const part = { ...only.value, documents: rows.map((row) => row.name), folders };
+  if (rows.length > MOST_NAMES || folders.length > MOST_NAMES) return tell(t("only_too_many"));
+  const { problem } = await measure([name], part);
+  if (problem) return tell(translated(problem).text);
+  askOnly(part, [name]);
+  go(["ask"]);
 }

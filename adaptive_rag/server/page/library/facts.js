@@ -43,7 +43,7 @@ export function Facts({ collection: { name, role }, id }) {
       ${
         source &&
         html`<button class="primary" onClick=${() => sumUp(name, row.name)}>${t("library_sum_up")}</button>
-        <button onClick=${() => askOnly(name, [row.name]) && go(["ask"])}>${t("only_ask_this")}</button>`
+        <button onClick=${() => askThese(name, [row.name])}>${t("only_ask_this")}</button>`
       }
       ${sources.length > 1 && html`<${Choice} aria-label=${t("library_source")} options=${sources.map((each) => [each])} onChoose=${setChosen} />`}
       ${source === row.name && /\.pdf$/i.test(source) && html`<button onClick=${asPdf}>${t("document_as_pdf")}</button>`}
@@ -54,11 +54,16 @@ export function Facts({ collection: { name, role }, id }) {
   <//>${isOpen && html`<${DocumentPane} />`}</div>`;
 }
 
+/** @param {string} collection @param {string[]} documents */
+function askThese(collection, documents) {
+  askOnly({ documents }, [collection]);
+  go(["ask"]);
+}
+
 /** Start a conversation that asks for a summary of a document. @param {string} collection @param {string} document */
 function sumUp(collection, document) {
   beginConversation();
-  askOnly(collection, [document]);
-  go(["ask"]);
+  askThese(collection, [document]);
   ask(collection, t("library_sum_up_question", { name: documentName(document) }));
 }
 

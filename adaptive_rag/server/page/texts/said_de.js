@@ -157,6 +157,38 @@ export const said = [
   ["no passage is close", "keine Textstelle kommt nahe"],
   ["nothing found", "nichts gefunden"],
   ["it failed:", "es schlug fehl:"],
+  // Conditions
+  ["cannot be read at its end.", "lässt sich am Ende nicht lesen."],
+  ["cannot be read at", "lässt sich nicht lesen ab"],
+  ["A condition is made of fields,", "Eine Bedingung besteht aus Feldern,"],
+  ["No passage has the field {}.", "Keine Textstelle hat das Feld {}."],
+  ["Did you mean", "Meinten Sie"],
+  ["The fields are:", "Die Felder sind:"],
+  ["The field {} holds numbers: expected one, got", "Das Feld {} enthält Zahlen. Erwartet wird eine, nicht"],
+  [
+    "The field {} holds dates: expected one such as 2024-03-01, 2024-03 or 2024, got",
+    "Das Feld {} enthält Daten. Erwartet wird eines wie 2024-03-01, 2024-03 oder 2024, nicht",
+  ],
+  [
+    "The field {} is yes or no: expected one of them, got",
+    "Das Feld {} enthält yes oder no. Erwartet wird eines davon, nicht",
+  ],
+  [
+    "The field {} is yes or no: compare it with = or !=, not with {}.",
+    "Das Feld {} enthält yes oder no: Vergleichen Sie es mit = oder !=, nicht mit {}.",
+  ],
+  [
+    "These documents and the condition are too many to be searched by name: {} characters, at most {} are taken. Choose fewer, or their folder.",
+    "Diese Dokumente und die Bedingung sind zu viele, um sie einzeln zu durchsuchen: {} Zeichen, höchstens {} sind erlaubt. Wählen Sie weniger, oder ihren Ordner.",
+  ],
+  [
+    "One of these collections does not exist, or is not open to you. Nothing was asked.",
+    "Eine dieser Sammlungen gibt es nicht, oder sie ist für Sie nicht freigegeben. Es wurde nichts gefragt.",
+  ],
+  [
+    "has no documents to search yet. Leave it out.",
+    "enthält noch keine Dokumente, die durchsucht werden können. Lassen Sie die Sammlung weg.",
+  ],
   // Documents that could not be read, or not wholly
   ["asks for a password. Save it without one", "verlangt ein Passwort. Speichern Sie es ohne"],
   ["asks for a password. Unpack it yourself", "verlangt ein Passwort. Entpacken Sie es selbst"],

@@ -50,7 +50,7 @@ function Threads() {
       !hidden.has(row.id) &&
       html`
       ${day !== (before && formatDay(before.updated)) && html`<h2 class="soft small">${day}</h2>`}
-      <${Row} title=${html`<${Title} row=${row} title=${title} />`} soft=${`${row.collection} · ${formatTime(row.updated)}`}>
+      <${Row} title=${html`<${Title} row=${row} title=${title} />`} soft=${`${row.collections.join(", ")} · ${formatTime(row.updated)}`}>
         ${!row.shared_by && html`<button class="quiet" aria-label=${t("thread_rename_of", { title })} onClick=${() => rename(row)}>${t("rename")}</button>`}
         ${!row.shared_by && isTeam && html`<a class="button quiet" href=${link(["threads", row.id])} aria-label=${t("share_of", { title })}>${t("share")}</a>`}
         <${Export} id=${row.id} title=${title} />
