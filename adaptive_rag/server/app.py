@@ -25,6 +25,7 @@ from adaptive_rag.server.api import (
     documents,
     feedback,
     jobs,
+    notes,
     session,
     strategies,
     threads,
@@ -57,6 +58,7 @@ NOUNS: tuple[APIRouter, ...] = (
     collections.router,
     uploads.router,  # before the documents, whose ids have the same place in the path as its fixed words
     documents.router,
+    notes.router,
     jobs.router,
     ask.router,
     strategies.router,

@@ -26,7 +26,7 @@ NAMES = {
     "{user}": "guest",
     "{model}": "none",
     "{number}": "1",
-    **dict.fromkeys(("{document}", "{feedback}", "{job}", "{thread}", "{token}"), "0" * 32),
+    **dict.fromkeys(("{document}", "{feedback}", "{job}", "{note}", "{thread}", "{token}"), "0" * 32),
 }
 # By route: its door, what is sent, and what the first who may pass gets. What deletes comes last.
 ROUTES: dict[str, tuple[str, Any, int]] = {
@@ -66,6 +66,18 @@ ROUTES: dict[str, tuple[str, Any, int]] = {
     "GET /api/v1/collections/{collection}/documents/{document}/text": ("reader", None, 404),
     "GET /api/v1/collections/{collection}/documents/{document}/outline": ("reader", None, 404),
     "GET /api/v1/collections/{collection}/documents/{document}/file": ("reader", None, 404),
+    "GET /api/v1/collections/{collection}/documents/{document}/notes": ("reader", None, 404),
+    "POST /api/v1/collections/{collection}/documents/{document}/notes": (
+        "reader",
+        {"source": "a.md", "start": 0, "end": 1, "text": "Ask Ada."},
+        404,
+    ),
+    "PATCH /api/v1/collections/{collection}/documents/{document}/notes/{note}": (
+        "reader",
+        {"text": "Ask Ben."},
+        404,
+    ),
+    "DELETE /api/v1/collections/{collection}/documents/{document}/notes/{note}": ("reader", None, 404),
     "POST /api/v1/collections/{collection}/documents/{document}/reindex": ("writer of nothing", None, 404),
     "DELETE /api/v1/collections/{collection}/documents/{document}": ("writer of nothing", None, 404),
     "GET /api/v1/collections/{collection}/jobs": ("reader", None, 200),
