@@ -146,7 +146,7 @@ def test_a_document_is_added_found_and_removed_with_undo(
         chosen.value.set_files(file)
         row = page.get_by_role("article", name="harbour.md")
         expect(row).to_contain_text("Ready")
-        write(page, page.get_by_label("Search by name"), "harb")
+        write(page, page.get_by_label("Search names and your notes"), "harb")
         press(page, page.get_by_role("button", name="Remove harbour.md"))
         expect(row).to_have_count(0)
         press(page, page.get_by_role("button", name="Undo"))

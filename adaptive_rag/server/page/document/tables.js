@@ -1,6 +1,7 @@
 /** Tables in the text of a document: lines of cells separated by bars, and rows of sheets as "Name: value". */
 import { html } from "../core/html.js";
 import { t } from "../core/texts.js";
+import { lengthOf } from "./selection.js";
 
 /** @typedef {{ low: number, high: number, text: string }} Line its span, without the line end */
 /** @typedef {{ lead: number, low: number, high: number }} Cell its span; with its column name it begins at `lead` */
@@ -11,9 +12,6 @@ const SHEET = /\.(xls[xmb]?|ods|csv|tsv)$/i;
 const BAR = /\s\|(?:\s|$)/g;
 const RULE = /^[\s|:-]+$/;
 const NAMED = /^([^:]{1,80}): ?(.*)$/s;
-
-/** @param {string} text @returns {number} the number of code points, as the server counts them */
-const lengthOf = (text) => Array.from(text).length;
 
 /**
  * Render a part of a text, with its tables as tables.

@@ -7,6 +7,7 @@ import { t } from "../core/texts.js";
 import { Loading, readOnce, useLoaded } from "../shell/loaded.js";
 import { wordsOf } from "../shell/notices.js";
 import { MarkdownText } from "./markdown.js";
+import { AddNote, editNote, NoteSign, Notes, useNotes, writeNote } from "./notes.js";
 import { withTables } from "./tables.js";
 
 // Characters per part, and how many more its last line may have.
@@ -18,9 +19,10 @@ const CODE = /\.(py|jsx?|tsx?|java|c|h|cpp|cs|go|rs|rb|php|sh|sql|css|jsonl?|ya?
 const MARKDOWN = /\.(md|markdown)$/i;
 
 /** @typedef {{ start: number, end: number, section: string | null, page: number | null }} Stretch */
-/** @typedef {{ number: number, start: number }} Passage */
+/** @typedef {{ number: number, start: number, end: number }} Passage */
 /** @typedef {{ source: string, start: number, length: number, chars: string[], stretches: Stretch[], passages: Passage[] }} Block */
 /** @typedef {{ index: number, length: number, start: number, end: number, isShown: boolean }} Target */
+/** @typedef {{ target: Target, hasPassages: boolean, notes: Note[] }} View what is marked in the text; the notes have a place in it */
 
 /**
  * Show a document's text, its outline and its passages, with the characters from `start` to `end` marked.
@@ -32,6 +34,12 @@ export function DocumentText({ path, source, start, end = start }) {
   const [target, setTarget] = useState(/** @type {Target | null} */ (null));
   const [problem, setProblem] = useState("");
   const [hasPassages, setHasPassages] = useState(false);
+  const noted = useNotes(path);
+  const notes = useMemo(
+    () => noted.notes.filter((note) => note.source === source && note.start !== null),
+    [noted.notes, source],
+  );
+  const place = useElement();
   /** @param {number} [from] @param {number} [to] */
   const show = (from = 0, to = from, isShown = false) =>
     read(Math.floor(from / STEP)).then(
@@ -47,21 +55,37 @@ export function DocumentText({ path, source, start, end = start }) {
     show(start, end, start === undefined);
   }, [read, start, end]);
 
+  const cited = () =>
+    target && target.end > target.start ? { ...target, shown: citedIn(place.current) } : null;
+  /** Write a note at the passage, or open the note, that was pressed. @param {any} event */
+  const press = ({ target: pressed }) => {
+    const { number, start, end } = pressed.closest("button.passage")?.dataset ?? {};
+    const shown = t("document_passage", { n: number });
+    if (number) writeNote(path, source, { start: Number(start), end: Number(end), shown });
+    const note = notes.find(({ id }) => id === pressed.closest("button.note-sign")?.dataset.note);
+    if (note) editNote(path, note);
+  };
+
   if (problem) return html`<p class="pane-note" role="alert">${problem}</p>`;
   if (!target) return html`<p class="pane-note soft" aria-busy="true">${t("loading")}</p>`;
   return html`<div class=${classes("document-text", CODE.test(source) && "code", hasPassages && "passages")}>
     <div class="row pane-tools">
       <${Outline} key=${path + source} path=${path} source=${source} onChoose=${(/** @type {number} */ at) => show(at)} />
+      <${Notes} path=${path} source=${source} noted=${noted} onChoose=${(/** @type {any} */ note) => show(note.start, note.end)} />
       <button class="quiet small" aria-pressed=${hasPassages} onClick=${() => setHasPassages(!hasPassages)}>${t("document_passages")}</button>
+      <${AddNote} path=${path} source=${source} box=${() => place.current} cited=${cited} otherwise=${() => setHasPassages(true)} />
     </div>
-    <div class="scroller" role="group" tabindex="0" aria-label=${t("document_text")}>
+    <div class="scroller" role="group" tabindex="0" aria-label=${t("document_text")} ref=${place} onClick=${press}>
       <${VirtualList} key=${source} count=${Math.max(1, Math.ceil(target.length / STEP))} target=${target}
         height=${(/** @type {number} */ index) => Math.min(STEP, target.length - index * STEP) * HIGH}
         row=${(/** @type {number} */ index, /** @type {number} */ height) =>
-          html`<${TextBlock} read=${read} index=${index} height=${height} target=${target} hasPassages=${hasPassages} />`} />
+          html`<${TextBlock} read=${read} index=${index} height=${height} view=${{ target, hasPassages, notes }} />`} />
     </div>
   </div>`;
 }
+
+/** @param {HTMLElement} box */
+const citedIn = (box) => [...box.querySelectorAll("mark")].map((mark) => mark.textContent).join("");
 
 /** @param {string} path @param {string} source @param {number} index @returns {Promise<Block>} */
 async function readBlock(path, source, index) {
@@ -84,8 +108,9 @@ function lineAfter(chars, at) {
   return at + 1 + (next.includes("\n") ? next.indexOf("\n") : next.indexOf(" "));
 }
 
-/** @param {{ read: (index: number) => Promise<Block>, index: number, height: number, target: Target, hasPassages: boolean }} props */
-function TextBlock({ read, index, height, target, hasPassages }) {
+/** @param {{ read: (index: number) => Promise<Block>, index: number, height: number, view: View }} props */
+function TextBlock({ read, index, height, view }) {
+  const { target } = view;
   const loaded = useLoaded(() => read(index), [read, index]);
   const block = loaded.value;
   const place = useElement();
@@ -99,12 +124,12 @@ function TextBlock({ read, index, height, target, hasPassages }) {
   const end = block.start + block.chars.length;
   const shown = block.stretches.filter((each) => each.end > block.start && each.start < end);
   return html`<div class="text-block" ref=${place}>
-    ${shown.map((each) => html`<${StretchText} block=${block} stretch=${each} target=${target} hasPassages=${hasPassages} />`)}
+    ${shown.map((each) => html`<${StretchText} block=${block} stretch=${each} view=${view} />`)}
   </div>`;
 }
 
-/** @param {{ block: Block, stretch: Stretch, target: Target, hasPassages: boolean }} props */
-function StretchText({ block, stretch, target, hasPassages }) {
+/** @param {{ block: Block, stretch: Stretch, view: View }} props */
+function StretchText({ block, stretch, view }) {
   const { chars, start } = block;
   const low = Math.max(stretch.start, start) - start;
   const high = Math.min(stretch.end - start, chars.length);
@@ -122,56 +147,53 @@ function StretchText({ block, stretch, target, hasPassages }) {
   const place = [stretch.page && placeWords({ page: stretch.page }), ...sections].filter(Boolean);
   const label =
     stretch.start >= start && place.length > 0 && html`<p class="text-place">${place.join(" › ")}</p>`;
-  /** @param {number} at */
-  const within = (at) => at - start - low;
   if (MARKDOWN.test(block.source)) {
-    const passages = hasPassages ? numbersIn(block, low, high, low) : new Map();
-    return html`${!isTitle && label}<${MarkdownText} all=${chars} low=${low} high=${high}
-      begin=${within(target.start)} end=${within(target.end)} passages=${passages} />`;
+    const passages = view.hasPassages ? passagesIn(block, low, high) : [];
+    return html`${!isTitle && label}<${MarkdownText} all=${chars} low=${low} high=${high} start=${start} view=${view} passages=${passages} />`;
   }
   /** @param {number} from @param {number} to */
   const draw = (from, to) =>
-    withTables(block.source, chars, from, to, (...part) => pieces(block, target, hasPassages, ...part));
+    withTables(block.source, chars, from, to, (...part) => pieces(block, view, ...part));
   if (isTitle) return html`<h3>${draw(low, first)}</h3>${draw(Math.min(first + 1, high), high)}`;
   return html`${label}${draw(low, high)}`;
 }
 
 /**
- * Return where passages begin in a part of a block: position to number.
- * @param {Block} block @param {number} low @param {number} high @param {number} from the position to count from
+ * Return the passages that begin in a part of a block.
+ * @param {Block} block @param {number} low @param {number} high
  */
-const numbersIn = ({ start, passages }, low, high, from = 0) =>
-  new Map(
-    passages
-      .map(({ start: at, number }) => /** @type {[number, number]} */ ([at - start, number]))
-      .filter(([at]) => at >= low && at < high)
-      .map(([at, number]) => [at - from, number]),
-  );
+const passagesIn = ({ start, passages }, low, high) =>
+  passages.filter(({ start: at }) => at - start >= low && at - start < high);
 
 /**
  * Render a part of a block with its marks.
- * @param {Block} block @param {Target} target @param {boolean} hasPassages
+ * @param {Block} block @param {View} view
  * @param {number} low @param {number} high @param {number} lead
  *   positions in the block; the text from `lead` to `low` is not shown, and marks in it move to `low`
  */
-function pieces(block, target, hasPassages, low, high, lead = low) {
-  const { chars, start } = block;
-  /** @param {number} at */
-  const shown = (at) => (at >= lead && at < low ? low : at);
-  const found = hasPassages ? [...numbersIn(block, lead, high)] : [];
-  const numbers = new Map(found.map(([at, number]) => [shown(at), number]));
-  const [from, to] = [shown(target.start - start), target.end - start];
-  const cuts = [low, from, to, ...numbers.keys()].filter((at) => at >= low && at < high);
-  const begins = [...new Set(cuts)].sort((a, b) => a - b);
+function pieces({ start, chars, ...block }, { target, hasPassages, notes }, low, high, lead = low) {
+  /** @param {number | null} place */
+  const shown = (place) => {
+    const at = Number(place) - start;
+    return at >= lead && at < low ? low : at;
+  };
+  const found = hasPassages ? passagesIn({ start, chars, ...block }, lead, high) : [];
+  const passages = new Map(found.map((passage) => [shown(passage.start), passage]));
+  const noted = notes.map((note) => ({ note, from: shown(note.start), to: Number(note.end) - start }));
+  const [from, to] = [shown(target.start), target.end - start];
+  const cuts = [low, from, to, ...passages.keys(), ...noted.flatMap((each) => [each.from, each.to])];
+  const begins = [...new Set(cuts.filter((at) => at >= low && at < high))].sort((a, b) => a - b);
   return begins.map((at, index) => {
-    const words = chars.slice(at, begins[index + 1] ?? high).join("");
-    const number = numbers.get(at);
+    const passage = passages.get(at);
     const begin = at === from || undefined;
-    return html`${number && html`<span class="passage" data-number=${number}></span>`}${
-      at >= from && at < to
-        ? html`<mark tabindex="-1" data-target=${begin}>${words}</mark>`
-        : html`<span tabindex=${begin && -1} data-target=${begin}>${words}</span>`
-    }`;
+    const isCited = at >= from && at < to;
+    const isNoted = noted.some((each) => at >= each.from && at < each.to);
+    return html`${
+      passage &&
+      html`<button class="passage" data-number=${passage.number} data-start=${passage.start} data-end=${passage.end}
+        aria-label=${t("note_passage", { n: passage.number })}></button>`
+    }${noted.map(({ note, from }) => from === at && html`<${NoteSign} note=${note} />`)}<${isCited ? "mark" : "span"}
+      class=${isNoted && "noted"} tabindex=${(begin || isCited) && -1} data-target=${begin} data-at=${start + at}>${chars.slice(at, begins[index + 1] ?? high).join("")}<//>`;
   });
 }
 

@@ -242,5 +242,6 @@ export const said = [
     "Another request changed this meanwhile. Send yours again.",
     "Inzwischen hat eine andere Anfrage das geändert. Senden Sie Ihre noch einmal.",
   ],
+  ["These words are not in the document's text.", "Diese Wörter stehen nicht im Text des Dokuments."],
   ["The request does not have the form that is expected.", "Die Anfrage hat nicht die erwartete Form."],
 ];
