@@ -59,7 +59,7 @@ def states_of_one_person(somebody: Person) -> Iterator[str]:
             page.locator(".another section").wait_for()
             yield "another-way"
         if name == "opinion":
-            page.locator(".why .opener").last.click()
+            page.locator(".why-opener").last.click()
             page.locator(".timeline").wait_for()
             yield "why"
     yield from _states_of_answers(page)
