@@ -61,7 +61,7 @@ function cellsOf({ low, high, text }) {
   const bars = Array.from(text.matchAll(BAR), (bar) => [bar.index, bar.index + bar[0].length]);
   const starts = [0, ...bars.map(([, end]) => end)].map((at) => low + lengthOf(text.slice(0, at)));
   const ends = [...bars.map(([begin]) => low + lengthOf(text.slice(0, begin))), high];
-  return starts.map((start, at) => ({ lead: start, low: start, high: ends[at] }));
+  return starts.map((start, at) => ({ lead: ends[at - 1] ?? start, low: start, high: ends[at] }));
 }
 
 /**
@@ -78,7 +78,8 @@ function records(lines, at) {
   for (let line = lines[next]; line && (!line.text || NAMED.test(line.text)); line = lines[++next]) {
     if (!line.text || !rows.length || !lines[next - 1].text) rows.push([]);
     const [, name, value] = NAMED.exec(line.text) ?? [];
-    if (!name || name === "Sheet") continue; // it is shown above the table
+    if (name === "Sheet") high = line.high; // it is shown above the table
+    if (!name || name === "Sheet") continue;
     const column = head.includes(name) ? head.indexOf(name) : head.push(name) - 1;
     rows[rows.length - 1][column] = { lead: line.low, low: line.high - lengthOf(value), high: line.high };
     high = line.high;

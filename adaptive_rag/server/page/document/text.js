@@ -2,13 +2,11 @@
 import { get } from "../core/api.js";
 import { classes, html, useEffect, useElement, useLayoutEffect, useMemo, useState } from "../core/html.js";
 import { showInMiddle, VirtualList } from "../core/list.js";
-import { placeWords } from "../core/places.js";
 import { t } from "../core/texts.js";
 import { Loading, readOnce, useLoaded } from "../shell/loaded.js";
 import { wordsOf } from "../shell/notices.js";
-import { MarkdownText } from "./markdown.js";
-import { AddNote, editNote, NoteSign, Notes, useNotes, writeNote } from "./notes.js";
-import { withTables } from "./tables.js";
+import { AddNote, editNote, Notes, useNotes, writeNote } from "./notes.js";
+import { SHEETS, Stretches } from "./stretches.js";
 
 // Characters per part, and how many more its last line may have.
 const STEP = 20_000;
@@ -16,7 +14,6 @@ const SLACK = 2_000;
 // Pixels of height per character, to estimate a part that has not been rendered.
 const HIGH = 0.5;
 const CODE = /\.(py|jsx?|tsx?|java|c|h|cpp|cs|go|rs|rb|php|sh|sql|css|jsonl?|ya?ml|toml|xml|ini|log)$/i;
-const MARKDOWN = /\.(md|markdown)$/i;
 
 /** @typedef {{ start: number, end: number, section: string | null, page: number | null }} Stretch */
 /** @typedef {{ number: number, start: number, end: number }} Passage */
@@ -123,103 +120,42 @@ function TextBlock({ read, index, height, view }) {
   if (!block) return html`<div style=${{ minHeight: `${height}px` }}><${Loading} of=${loaded} /></div>`;
   const end = block.start + block.chars.length;
   const shown = block.stretches.filter((each) => each.end > block.start && each.start < end);
-  return html`<div class="text-block" ref=${place}>
-    ${shown.map((each) => html`<${StretchText} block=${block} stretch=${each} view=${view} />`)}
-  </div>`;
-}
-
-/** @param {{ block: Block, stretch: Stretch, view: View }} props */
-function StretchText({ block, stretch, view }) {
-  const { chars, start } = block;
-  const low = Math.max(stretch.start, start) - start;
-  const high = Math.min(stretch.end - start, chars.length);
-  const line = chars.indexOf("\n", low);
-  const first = line < 0 || line > high ? high : line;
-  const sections = stretch.section?.split(" > ") ?? [];
-  // Most texts contain the heading themselves: "## Storms" or "Storms".
-  const isTitle =
-    sections.at(-1) ===
-    chars
-      .slice(low, first)
-      .join("")
-      .replace(/^#+\s*/, "")
-      .trim();
-  const place = [stretch.page && placeWords({ page: stretch.page }), ...sections].filter(Boolean);
-  const label =
-    stretch.start >= start && place.length > 0 && html`<p class="text-place">${place.join(" › ")}</p>`;
-  if (MARKDOWN.test(block.source)) {
-    const passages = view.hasPassages ? passagesIn(block, low, high) : [];
-    return html`${!isTitle && label}<${MarkdownText} all=${chars} low=${low} high=${high} start=${start} view=${view} passages=${passages} />`;
-  }
-  /** @param {number} from @param {number} to */
-  const draw = (from, to) =>
-    withTables(block.source, chars, from, to, (...part) => pieces(block, view, ...part));
-  if (isTitle) return html`<h3>${draw(low, first)}</h3>${draw(Math.min(first + 1, high), high)}`;
-  return html`${label}${draw(low, high)}`;
+  return html`<div class="text-block" ref=${place}><${Stretches} block=${block} stretches=${shown} view=${view} /></div>`;
 }
 
 /**
- * Return the passages that begin in a part of a block.
- * @param {Block} block @param {number} low @param {number} high
+ * Show the sections of a document to choose from: folded, or the sheets of a workbook as tabs.
+ * @param {{ path: string, source: string, onChoose: (at: number) => void }} props
  */
-const passagesIn = ({ start, passages }, low, high) =>
-  passages.filter(({ start: at }) => at - start >= low && at - start < high);
-
-/**
- * Render a part of a block with its marks.
- * @param {Block} block @param {View} view
- * @param {number} low @param {number} high @param {number} lead
- *   positions in the block; the text from `lead` to `low` is not shown, and marks in it move to `low`
- */
-function pieces({ start, chars, ...block }, { target, hasPassages, notes }, low, high, lead = low) {
-  /** @param {number | null} place */
-  const shown = (place) => {
-    const at = Number(place) - start;
-    return at >= lead && at < low ? low : at;
-  };
-  const found = hasPassages ? passagesIn({ start, chars, ...block }, lead, high) : [];
-  const passages = new Map(found.map((passage) => [shown(passage.start), passage]));
-  const noted = notes.map((note) => ({ note, from: shown(note.start), to: Number(note.end) - start }));
-  const [from, to] = [shown(target.start), target.end - start];
-  const cuts = [low, from, to, ...passages.keys(), ...noted.flatMap((each) => [each.from, each.to])];
-  const begins = [...new Set(cuts.filter((at) => at >= low && at < high))].sort((a, b) => a - b);
-  return begins.map((at, index) => {
-    const passage = passages.get(at);
-    const begin = at === from || undefined;
-    const isCited = at >= from && at < to;
-    const isNoted = noted.some((each) => at >= each.from && at < each.to);
-    return html`${
-      passage &&
-      html`<button class="passage" data-number=${passage.number} data-start=${passage.start} data-end=${passage.end}
-        aria-label=${t("note_passage", { n: passage.number })}></button>`
-    }${noted.map(({ note, from }) => from === at && html`<${NoteSign} note=${note} />`)}<${isCited ? "mark" : "span"}
-      class=${isNoted && "noted"} tabindex=${(begin || isCited) && -1} data-target=${begin} data-at=${start + at}>${chars.slice(at, begins[index + 1] ?? high).join("")}<//>`;
-  });
-}
-
-/** @param {{ path: string, source: string, onChoose: (at: number) => void }} props */
-function Outline({ path, source, onChoose }) {
+function Outline(props) {
   const [isWanted, setWanted] = useState(false);
+  if (SHEETS.test(props.source)) return html`<${Sections} ...${props} areTabs />`;
   return html`<details class="contents grow small" onToggle=${() => setWanted(true)}>
     <summary>${t("document_outline")}</summary>
-    ${isWanted && html`<${Sections} path=${path} source=${source} onChoose=${onChoose} />`}
+    ${isWanted && html`<${Sections} ...${props} />`}
   </details>`;
 }
 
-/** @param {{ path: string, source: string, onChoose: (at: number) => void }} props */
-function Sections({ path, source, onChoose }) {
+/** @param {{ path: string, source: string, onChoose: (at: number) => void, areTabs?: boolean }} props */
+function Sections({ path, source, onChoose, areTabs }) {
   const outline = useLoaded(() => get(`${path}/outline?${new URLSearchParams({ source })}`));
   if (!outline.value) return html`<${Loading} of=${outline} />`;
-  /** @type {Stretch[]} */
-  const stretches = outline.value.stretches;
-  const sections = stretches.filter(
-    (each, at) => each.section && each.section !== stretches[at - 1]?.section,
-  );
+  /** @type {{ start: number, names: string[] }[]} */
+  const all = outline.value.stretches.map((/** @type {Stretch} */ { start, section }) => ({
+    start,
+    names: (section ?? "").split(" > ").slice(0, areTabs ? 1 : undefined),
+  }));
+  const sections = all.filter(({ names }, at) => names[0] && `${names}` !== `${all[at - 1]?.names}`);
+  if (areTabs && sections.length < 2) return null;
+  if (areTabs)
+    return html`<div class="row sheets" role="group" aria-label=${t("document_sheets")}>${sections.map(
+      ({ start, names: [name] }) =>
+        html`<button class="quiet small" onClick=${() => onChoose(start)}>${name}</button>`,
+    )}</div>`;
   if (!sections.length) return html`<p class="soft">${t("document_no_outline")}</p>`;
-  return html`<ol class="plain">${sections.map(({ start, section }) => {
-    const names = /** @type {string} */ (section).split(" > ");
-    return html`<li style=${{ paddingInlineStart: `${names.length - 1}rem` }}>
+  return html`<ol class="plain">${sections.map(
+    ({ start, names }) => html`<li style=${{ paddingInlineStart: `${names.length - 1}rem` }}>
       <button class="quiet small" onClick=${() => onChoose(start)}>${names.at(-1)}</button>
-    </li>`;
-  })}</ol>`;
+    </li>`,
+  )}</ol>`;
 }

@@ -43,6 +43,8 @@ export const de = {
   document_table: "Tabelle",
   document_passages: "Textstellen zeigen",
   document_passage: "Textstelle {n}",
+  document_slide: "Folie {n}",
+  document_sheets: "Tabellenblätter",
   document_page_field: "Seite",
   document_of_pages: "von {n}",
   document_smaller: "Kleiner",

@@ -39,6 +39,8 @@ export const en = {
   document_table: "Table",
   document_passages: "Show passages",
   document_passage: "Passage {n}",
+  document_slide: "Slide {n}",
+  document_sheets: "Sheets",
   document_page_field: "Page",
   document_of_pages: "of {n}",
   document_smaller: "Smaller",
