@@ -54,12 +54,15 @@ export function Facts({ collection: { name, role }, id }) {
   <//>${isOpen && html`<${DocumentPane} />`}</div>`;
 }
 
-/** Start a conversation that asks for a summary of a document. @param {string} collection @param {string} document */
-function sumUp(collection, document) {
+/** Start a conversation that asks for a summary of a document, or of all. @param {string} collection @param {string} [document] */
+export function sumUp(collection, document) {
   beginConversation();
-  askOnly(collection, [document]);
+  askOnly(collection, document ? [document] : []);
   go(["ask"]);
-  ask(collection, t("library_sum_up_question", { name: documentName(document) }));
+  const question = document
+    ? t("library_sum_up_question", { name: documentName(document) })
+    : t("library_sum_up_all");
+  ask(collection, question);
 }
 
 /** @param {DocumentRow} row */

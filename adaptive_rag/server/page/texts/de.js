@@ -456,6 +456,7 @@ export const de = {
   library_none_found: "Kein passendes Dokument gefunden.",
   library_choose: "{name} auswählen",
   library_sum_up: "Zusammenfassen",
+  library_sum_up_all: "Fasse alle Dokumente zusammen",
   library_sum_up_question: "Fasse {name} zusammen",
   library_choose_all: "Alle auswählen",
   library_choose_none: "Auswahl aufheben",

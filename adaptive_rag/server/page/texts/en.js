@@ -444,6 +444,7 @@ export const en = {
   library_none_found: "No document matches.",
   library_choose: "Select {name}",
   library_sum_up: "Sum up",
+  library_sum_up_all: "Summarise all documents",
   library_sum_up_question: "Summarise {name}",
   library_choose_all: "Select all",
   library_choose_none: "Clear selection",

@@ -22,6 +22,7 @@ export const said = [
   ["I searched {} documents, also for", "Durchsucht wurden {} Dokumente, auch nach"],
   ["I searched the documents, also for", "Durchsucht wurden die Dokumente, auch nach"],
   ["I searched one document, also for", "Durchsucht wurde ein Dokument, auch nach"],
+  ["{} of {} documents, by how they begin:", "{} von {} Dokumenten, mit ihrem Anfang:"],
   ["Of {} speakers that were read,", "Von {} Stimmen, die gelesen wurden:"],
   ["and {} are undecided", "und {} unentschieden"],
   ["and {} is undecided", "und {} unentschieden"],
