@@ -43,7 +43,7 @@ _ALL = re.compile(
 def asks_for_all(question: str, source: ChunkSource) -> bool:
     """Tell whether a question asks for a summary of all documents: "summarise everything"."""
     plain = " ".join(question.lower().split()).strip(" .!?")
-    return isinstance(source, ChoosesSources) and _ALL.fullmatch(plain) is not None
+    return bool(_ALL.fullmatch(plain)) and isinstance(source, ChoosesSources) and bool(source.sources())
 
 
 def heading_asked_for(question: str) -> str | None:

@@ -19,6 +19,12 @@ class Quote(NamedTuple):
 
     words: str
     start: int
+    # a place at or after the start is better than any before it, as where only the page is known
+    is_after: bool = False
+
+    def distance(self, span: Span) -> tuple[bool, int]:
+        """Return how far a place is from the one where the words are likely to be."""
+        return self.is_after and span.start < self.start, abs(span.start - self.start)
 
 
 class Span(NamedTuple):
@@ -45,7 +51,7 @@ def find_quotes(chunks: Sequence[Chunk], quotes: Sequence[Quote]) -> list[Span |
             while at >= 0:
                 span = Span(begin + places[at], begin + places[at + len(words) - 1] + 1)
                 known = found[number]
-                if known is None or abs(span.start - quote.start) < abs(known.start - quote.start):
+                if known is None or quote.distance(span) < quote.distance(known):
                     found[number] = span
                 at = letters.find(words, at + len(words))
     return found

@@ -93,6 +93,26 @@ def test_a_citation_is_opened_and_closed(demo: str, visit: Visit) -> None:
         expect(mark).to_be_focused()
 
 
+def test_a_note_is_written_at_a_passage_and_deleted_with_undo(demo: str, visit: Visit) -> None:
+    with visit(demo) as somebody:
+        page = somebody.open("#/library/samples")
+        press(page, page.get_by_role("link", name="guidance_households.md"))
+        press(page, page.get_by_role("button", name="Show passages"))
+        press(page, page.get_by_role("button", name="Write a note on passage 2", exact=True))
+        write(page, page.get_by_role("dialog").get_by_label("Note"), "Who?")
+        press(page, page.get_by_role("button", name="Save"))
+        sign = page.get_by_role("button", name="Note: Who?", exact=True)
+        press(page, sign)
+        page.keyboard.press("Escape")
+        expect(sign).to_be_focused()
+        press(page, page.locator("summary", has_text="1 note"))
+        for _ in range(2):
+            press(page, page.get_by_role("button", name="Delete the note: Who?"))
+            expect(sign).to_have_count(0)
+            press(page, page.get_by_role("button", name="Undo"))
+            press(page, page.locator("summary", has_text="1 note"))
+
+
 def test_an_answer_is_stopped(demo: str, visit: Visit) -> None:
     with visit(demo) as somebody:
         page = somebody.open("#/ask")

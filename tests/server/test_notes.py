@@ -134,5 +134,5 @@ def chunk(start: int, text: str) -> Chunk:
 def test_of_several_places_the_nearest_is_found() -> None:
     chunks = [chunk(0, "The İ mark. The ma-\nrk."), chunk(30, "THE MARK!")]
     quotes = [Quote("the mark", near) for near in (0, 20, 40)] + [Quote("…", 0), Quote("the marks", 0)]
-    spans = find_quotes(chunks, quotes)
-    assert spans == [(12, 22), (12, 22), (30, 38), None, None]
+    spans = find_quotes(chunks, [*quotes, Quote("the mark", 14, is_after=True)])
+    assert spans == [(12, 22), (12, 22), (30, 38), None, None, (30, 38)]

@@ -48,8 +48,8 @@ class NewNote(NoteText):
     quote: str = Field(
         "",
         max_length=LONGEST_QUOTE,
-        description="The words as they are shown, where their place is not known exactly: the place nearest "
-        "to `start` is taken, whatever stands between their letters.",
+        description="The words as they are shown, where their place is not known exactly: the first place "
+        "from `start` on is taken, whatever stands between their letters.",
     )
 
 
@@ -129,7 +129,7 @@ def _span_of(new: NewNote, chunks: Sequence[Chunk]) -> Span:
     whole = chunks[-1]["end"] if chunks else 0
     span: Span | None = Span(new.start, min(new.end, whole, new.start + LONGEST_QUOTE))
     if new.quote:
-        [span] = find_quotes(chunks, [Quote(new.quote, new.start)])
+        [span] = find_quotes(chunks, [Quote(new.quote, new.start, is_after=True)])
     text = join_chunks(chunks, *span) if span and span.start < span.end else ""
     if span is None or not text.strip():
         raise Problem(422, "These words are not in the document's text.")

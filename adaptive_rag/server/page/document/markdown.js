@@ -40,7 +40,7 @@ export function MarkdownText({ all, low, high, start, view, passages }) {
     drawSigns(drawn, target.start === target.end, passages, notes);
     place.current.replaceChildren(drawn);
   }, [all, low, high, target.start, target.end, passages.length, notes]);
-  return html`<div class="markdown" ref=${place} data-at=${from} data-about="true"></div>`;
+  return html`<div class="markdown" ref=${place} data-from=${from} data-about="true"></div>`;
 }
 
 /** @param {number} begin @param {number} end @param {string} first @param {string} last @returns {Sign[]} */

@@ -9,7 +9,7 @@
 export const lengthOf = (text) => Array.from(text).length;
 
 /**
- * Return the selected words in an element, or null. Parts of the text are marked with `data-at`, the place where they
+ * Return the selected words in an element, or null. Parts of the text are marked with `data-from`, the place where they
  * begin; with `data-page`, if only their page is known; and with `data-about`, if they read otherwise than the text.
  * @param {HTMLElement | null} box @returns {Words | null}
  */
@@ -17,17 +17,19 @@ export function selectedIn(box) {
   const selection = document.getSelection();
   if (!box || !selection?.rangeCount || selection.isCollapsed) return null;
   const range = selection.getRangeAt(0);
-  const parts = [.../** @type {NodeListOf<HTMLElement>} */ (box.querySelectorAll("[data-at], [data-page]"))];
+  const parts = [
+    .../** @type {NodeListOf<HTMLElement>} */ (box.querySelectorAll("[data-from], [data-page]")),
+  ];
   const found = parts.filter((part) => range.intersectsNode(part));
   const quote = selection.toString().trim();
   const [first, last] = [found[0], found[found.length - 1]];
   if (!first || !quote) return null;
   if (first.dataset.page) return { page: Number(first.dataset.page), quote };
-  const start = Number(first.dataset.at);
+  const start = Number(first.dataset.from);
   if (first.dataset.about) return { start, quote };
   return {
     start: start + before(first, range.startContainer, range.startOffset, 0),
-    end: Number(last.dataset.at) + before(last, range.endContainer, range.endOffset, Infinity),
+    end: Number(last.dataset.from) + before(last, range.endContainer, range.endOffset, Infinity),
     shown: quote,
   };
 }

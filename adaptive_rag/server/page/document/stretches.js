@@ -123,6 +123,6 @@ function pieces({ start, chars, ...block }, { target, hasPassages, notes }, low,
       html`<button class="passage" data-number=${passage.number} data-start=${passage.start} data-end=${passage.end}
         aria-label=${t("note_passage", { n: passage.number })}></button>`
     }${noted.map(({ note, from }) => from === at && html`<${NoteSign} note=${note} />`)}<${isCited ? "mark" : "span"}
-      class=${isNoted && "noted"} tabindex=${(begin || isCited) && -1} data-target=${begin} data-at=${start + at}>${chars.slice(at, begins[index + 1] ?? high).join("")}<//>`;
+      class=${isNoted && "noted"} tabindex=${(begin || isCited) && -1} data-target=${begin} data-from=${start + at}>${chars.slice(at, begins[index + 1] ?? high).join("")}<//>`;
   });
 }
