@@ -56,7 +56,7 @@ def states_of_one_person(somebody: Person) -> Iterator[str]:
             page.locator("button.mark").first.hover()
             page.get_by_role("tooltip").wait_for()
             yield "citation"
-            page.locator(".another [aria-expanded]").click()
+            page.locator(".another [aria-controls^=ways]").click()
             page.locator(".another [role=group] button").nth(1).click()
             page.locator(".another section").wait_for()
             yield "another-way"
