@@ -17,7 +17,7 @@ from adaptive_rag.answer.compose import CLOSEST_HEADING, answer_locally, quote_p
 from adaptive_rag.answer.draft import DraftAnswer, DraftQuestion, ask_to_draft
 from adaptive_rag.answer.evidence import Evidence, format_abstention, judge_evidence, nearest_quote
 from adaptive_rag.answer.message import answer_message
-from adaptive_rag.answer.overview import Overview, outline_document, tell_section
+from adaptive_rag.answer.overview import Overview, outline_document, outline_documents, tell_section
 from adaptive_rag.answer.passages import read_passages, read_sentences
 from adaptive_rag.answer.request import AnswerRequest, AnswerStyle
 from adaptive_rag.answer.styles import STYLES
@@ -29,7 +29,7 @@ from adaptive_rag.nodes.step import Steps, Update, step
 from adaptive_rag.optional import attempt
 from adaptive_rag.query.history import full_question, spelt_question
 from adaptive_rag.query.parts import full_parts
-from adaptive_rag.query.whole_document import document_asked_for, heading_asked_for
+from adaptive_rag.query.whole_document import asks_for_all, document_asked_for, heading_asked_for
 from adaptive_rag.rank.stances import Side, asked_side
 from adaptive_rag.source import ChunkSource, KnowsNotes, ListsSources
 from adaptive_rag.state import Candidate, Citation, Decision, State
@@ -159,6 +159,8 @@ def _overview(state: State, context: Context) -> Overview | None:
     question = spelt_question(state)
     if name := document_asked_for(question, source, titles):
         return outline_document(name, source)
+    if asks_for_all(state["question"], source):
+        return outline_documents(source)
     heading = heading_asked_for(question)
     return tell_section(heading, found, source) if heading else None
 

@@ -1,11 +1,12 @@
-"""An overview of a document: its sections, each with its first sentence."""
+"""An overview of a document by its sections, or of all documents, each with its first sentences."""
 
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import PurePath
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from adaptive_rag.answer.aggregate import WholeTable, collect_tables
 from adaptive_rag.answer.passages import cite_span
@@ -25,8 +26,13 @@ SECTIONS, FEW, STRETCHES = 12, 2, 6
 DEEPEST, MOST_CHUNKS = 6, 5_000
 # Maximum number of sentences from a section that is asked for by its heading.
 TOLD = 4
+# Maximum number of documents in an overview of all, and of sections of each.
+DOCUMENTS, BEGINNING = 12, 2
 # Minimum quality of a sentence that represents its section.
 READABLE = 0.6
+
+
+Item = TypeVar("Item")
 
 
 class Overview(NamedTuple):
@@ -82,6 +88,33 @@ def outline_document(name: str, source: ChunkSource) -> Overview | None:
     of = f"{len(told)} of its {len(places)} sections" if len(told) < len(places) else "its sections"
     lead = f"{PurePath(name).name}, {of if headed else 'from its beginning to its end'}:"
     return Overview(name, "\n".join([lead, *lines]), citations, passages)
+
+
+def outline_documents(source: ChunkSource) -> Overview | None:
+    """Write an overview of all documents, by how each begins; None where nothing can be listed or read."""
+    if not isinstance(source, ChoosesSources):
+        return None
+    held = list(source.sources())
+    same = Counter(PurePath(name).name for name in held)
+    lines, citations, passages = list[str](), list[Citation](), list[Candidate]()
+    told = _spread(held, DOCUMENTS)
+    for name in told:
+        overview = outline_document(name, source)
+        if overview is None:
+            continue
+        short = PurePath(name).name
+        lines.append(f"\n**{respell_markers(short if same[short] == 1 else name)}**")
+        said = zip(overview.text.split("\n")[1:], overview.citations, strict=True)
+        for line, citation in list(said)[:BEGINNING]:
+            passage = overview.passages[citation["marker"] - 1]
+            if passage not in passages:
+                passages.append(passage)
+            marker = passages.index(passage) + 1
+            lines.append(f"{line.removesuffix(write_marker(citation['marker']))}{write_marker(marker)}")
+            citations.append({**citation, "marker": marker})
+    lead = [f"{len(told)} of {len(held)} documents, by how they begin:"] if len(told) < len(held) else []
+    text = "\n".join([*lead, *lines]).strip()
+    return Overview("all documents", text, citations, passages) if citations else None
 
 
 def tell_section(heading: str, passages: Sequence[Candidate], source: ChunkSource) -> Overview | None:
@@ -149,8 +182,8 @@ def _upper(sections: Iterable[str], depth: int) -> list[str]:
     return [name for name in sections if name.count(" > ") < depth]
 
 
-def _spread(places: Sequence[_Place], most: int) -> list[_Place]:
-    """Return at most `most` of the places, evenly spread."""
+def _spread(places: Sequence[Item], most: int) -> list[Item]:
+    """Return at most `most` of the places or documents, evenly spread."""
     step = max(1.0, len(places) / most)
     return [places[int(at * step)] for at in range(min(most, len(places)))]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import PurePath
 
-from adaptive_rag.query.whole_document import document_asked_for
+from adaptive_rag.query.whole_document import asks_for_all, document_asked_for
 from adaptive_rag.source import ChunkSource, ListsSources
 
 # Maximum number of documents that an outline lists.
@@ -58,7 +58,7 @@ def reply_to_small_talk(text: str, source: ChunkSource, *, situated: bool = Fals
     do?" where the user is `situated`, that is, has described their situation.
     """
     plain = " ".join(text.lower().replace("’", "'").split()).strip(" .!?,;:)(")
-    if document_asked_for(text, source):
+    if document_asked_for(text, source) or asks_for_all(text, source):
         return None  # "What is this about?" asks about the only document
     for kind, (pattern, reply) in _KINDS.items():
         if pattern.fullmatch(plain) and not (situated and _FOR_ME.fullmatch(plain)):

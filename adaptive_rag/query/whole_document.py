@@ -30,6 +30,22 @@ _ABOUT = re.compile(
 )
 
 
+_ALL = re.compile(
+    r"(?:(?:please|can you|could you|would you|give me|show me|write) )*"
+    r"(?:summari[sz]e|sum up|outline|(?:a |an )?(?:short |brief )?(?:summary|overview|outline) of) "
+    r"(?:everything|(?:all )?(?:of )?(?:these|the|my|your|our) (?:documents|files)|all (?:documents|files))"
+    r"(?: for me)?(?: please)?"
+    r"|fasse? (?:alles|alle|die|diese|meine|unsere)(?: (?:diese |meine |unsere )?(?:dokumente|dateien))?"
+    r"(?: bitte)? zusammen"
+)
+
+
+def asks_for_all(question: str, source: ChunkSource) -> bool:
+    """Tell whether a question asks for a summary of all documents: "summarise everything"."""
+    plain = " ".join(question.lower().split()).strip(" .!?")
+    return bool(_ALL.fullmatch(plain)) and isinstance(source, ChoosesSources) and bool(source.sources())
+
+
 def heading_asked_for(question: str) -> str | None:
     """Return the topic that a question asks about: "fares" for "what do the documents say about fares?"."""
     asked = _ABOUT.fullmatch(" ".join(question.lower().split()).strip(" .!?"))

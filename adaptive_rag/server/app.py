@@ -26,6 +26,7 @@ from adaptive_rag.server.api import (
     feedback,
     jobs,
     model,
+    notes,
     selection,
     session,
     several,
@@ -62,6 +63,7 @@ NOUNS: tuple[APIRouter, ...] = (
     collections.router,
     uploads.router,  # before the documents, whose ids have the same place in the path as its fixed words
     documents.router,
+    notes.router,
     jobs.router,
     ask.router,
     several.router,

@@ -36,7 +36,7 @@ _ROUTES: tuple[tuple[re.Pattern[str], Bound | None], ...] = (
     (re.compile(r"/api/v1/collections/[^/]+/documents/?"), None),  # limited while it is read
     (re.compile(r"/api/v1/(session|tokens|users|me|model)(/.*)?"), Bound(16_384, 100)),
     (re.compile(r"/api/v1/(.*/)?(ask|ask/events|compare)/?|/v1/chat/completions/?"), _QUESTION),
-    (re.compile(r"/api/v1/.*/feedback/?|/mcp/?"), _TEXTS),
+    (re.compile(r"/api/v1/.*/(feedback|notes(/[^/]+)?)/?|/mcp/?"), _TEXTS),
     (re.compile(r"/api/v1/(profile|collections(/[^/]+)?)/?"), _TEXTS),
 )
 _STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)

@@ -12,7 +12,7 @@ from adaptive_rag.server.access import Caller
 from adaptive_rag.server.conversations import TurnShown
 from adaptive_rag.server.machine import THIS_MACHINE
 from adaptive_rag.server.problems import Problem
-from adaptive_rag.server.tables import Feedback, Share, Thread, Token
+from adaptive_rag.server.tables import Feedback, Note, Share, Thread, Token
 
 MOST_THREADS = 1000
 # Limits of one thread: each of its questions reads all earlier turns.
@@ -23,6 +23,7 @@ MOST_CHARACTERS_OF_OPINIONS = 20_000_000
 MOST_TOKENS = 100
 # People that one thread is shared with by name.
 MOST_SHARES = 100
+MOST_NOTES = 2000
 
 
 def check_threads(db: Session, caller: Caller) -> None:
@@ -35,6 +36,12 @@ def check_tokens(db: Session, caller: Caller) -> None:
     """Check that a caller may make one more API token."""
     own = select(func.count() + 1).select_from(Token).where(Token.user_id == caller.id, ~Token.is_session)
     _check(db, caller, own, MOST_TOKENS, "tokens")
+
+
+def check_notes(db: Session, caller: Caller) -> None:
+    """Check that a caller may write one more note."""
+    own = select(func.count() + 1).select_from(Note).where(Note.owner_id == caller.id)
+    _check(db, caller, own, MOST_NOTES, "notes")
 
 
 def check_opinions(db: Session, caller: Caller, new: Feedback) -> None:

@@ -207,6 +207,23 @@ class Document(Base):
     __table_args__ = (UniqueConstraint("collection_id", "name"),)
 
 
+class Note(Base):
+    """What a user wrote about words of a document; only they see it."""
+
+    id: Mapped[Id]
+    owner_id: Mapped[UserId]
+    document_id: Mapped[str] = mapped_column(ForeignKey("documents.id", ondelete="CASCADE"), index=True)
+    # the name by which answers cite the text: a file of an archive has its own
+    source: Mapped[str] = mapped_column(String(2000))
+    # where the words were in the text when the note was written, and the words
+    start: Mapped[int]
+    end: Mapped[int]
+    quote: Mapped[str] = mapped_column(Text)
+    text: Mapped[str] = mapped_column(Text)
+    created: Mapped[Now]
+    changed: Mapped[Now]
+
+
 class Job(Base):
     """Work on a collection that continues after its request was answered."""
 

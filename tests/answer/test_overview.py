@@ -4,7 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from adaptive_rag.answer.overview import SECTIONS, STRETCHES, outline_document
+from adaptive_rag.answer.overview import (
+    DOCUMENTS,
+    SECTIONS,
+    STRETCHES,
+    outline_document,
+    outline_documents,
+)
 from adaptive_rag.context import Context
 from adaptive_rag.graph.builder import build_graph
 from adaptive_rag.index import Index
@@ -157,3 +163,30 @@ def test_of_a_table_its_size_and_columns_are_told(tmp_path: Path) -> None:
         "- 8 rows with name, crew and length. The first: Boat A: crew 1, length 5 m [1]"
     )
     assert told.citations[0]["marker"] == 1 and "Boat A" in told.citations[0]["quote"]
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["Summarise all documents", "please sum up these documents.", "Fasse alle Dokumente zusammen"],
+)
+def test_all_documents_are_told_by_how_each_begins(index: Index, question: str) -> None:
+    answer = build_graph().compile().invoke({"question": question}, context=Context(index=index))
+    assert answer["answer"] == (
+        "**ferry_times.txt**\n"
+        "- Boats of kind 1 leave at 1 o'clock. [1]\n"
+        f"- {answer['citations'][1]['quote']} [1]\n\n"
+        "**staff.md**\n"
+        "- **Leave**: You get 25 days of leave a year. [2]\n"
+        "- **Sick pay**: Sick pay is paid for six weeks. [2]"
+    )
+    names = [citation["source"].rpartition("/")[2] for citation in answer["citations"]]
+    assert names == ["ferry_times.txt"] * 2 + ["staff.md"] * 2
+
+
+def test_of_many_documents_some_are_told_and_their_number_is_said(tmp_path: Path) -> None:
+    many = {f"n{number:02}__md": f"# Letter {number}\n\nThe boats leave at noon.\n" for number in range(30)}
+    overview = outline_documents(build(tmp_path, **many))
+    assert overview is not None
+    assert overview.text.startswith(f"{DOCUMENTS} of 30 documents, by how they begin:\n\n**n00.md**\n- ")
+    assert overview.text.count("**n") == DOCUMENTS and "**n29.md**" not in overview.text
+    assert outline_documents(MemoryIndex([])) is None

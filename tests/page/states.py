@@ -52,16 +52,17 @@ def states_of_one_person(somebody: Person) -> Iterator[str]:
             call(page, "document/opened.js", "openDocument", "samples", _TEXT)
             page.locator(".document mark").first.wait_for()
             yield "document-text"
+            yield from _states_of_notes(page)
             call(page, "document/opened.js", "closeDocument")
             page.locator("button.mark").first.hover()
             page.get_by_role("tooltip").wait_for()
             yield "citation"
-            page.locator(".another [aria-expanded]").click()
+            page.locator(".another [aria-controls^=ways]").click()
             page.locator(".another [role=group] button").nth(1).click()
             page.locator(".another section").wait_for()
             yield "another-way"
         if name == "opinion":
-            page.locator(".why .opener").last.click()
+            page.locator(".why-opener").last.click()
             page.locator(".timeline").wait_for()
             yield "why"
     page.evaluate(
@@ -107,6 +108,25 @@ def _states_of_what_is_asked(page: Page) -> Iterator[str]:
         yield f"ask-{name}"
     call(page, "ask/only.js", "askOnly")
     page.locator("#options [aria-expanded]").first.click()
+
+
+def _states_of_notes(page: Page) -> Iterator[str]:
+    """Notes that have a place in the open text, and one whose words are gone."""
+    note = {"source": _TEXT["source"], "quote": "to eat that needs no cooking", "text": "Ask Ada."}
+    placed = {"id": "1", "start": 20, "end": 60, "place": {"section": "Advice"}}
+    notes = [note | placed, note | {"id": "2", "start": None, "end": None, "place": None}]
+    page.route("**/notes?*", lambda route: route.fulfill(json={"items": notes, "total": 2}))
+    call(page, "document/opened.js", "closeDocument")
+    call(page, "document/opened.js", "openDocument", "samples", _TEXT)
+    page.locator(".notes summary").click()
+    page.locator(".note-sign").first.wait_for()
+    page.get_by_role("button", name=re.compile("Show passages|Textstellen zeigen")).click()
+    yield "document-notes"
+    page.locator(".note-sign").first.click()
+    page.get_by_role("dialog").last.wait_for()
+    yield "note"
+    page.locator("dialog.stack button").last.click()
+    page.unroute("**/notes?*")
 
 
 def _states_of_answers(page: Page) -> Iterator[str]:

@@ -9,6 +9,8 @@ from typing import Any
 
 import docx
 import httpx
+import openpyxl
+import pptx
 import pymupdf
 import pytest
 from playwright.sync_api import Page, expect
@@ -49,6 +51,34 @@ def letter() -> bytes:
     return written.getvalue()
 
 
+def slides() -> bytes:
+    """Return a presentation: a slide with a title and a table, and one without."""
+    made = pptx.Presentation()
+    first, second = (made.slides.add_slide(made.slide_layouts[1]) for _ in range(2))
+    first.shapes.title.text, first.placeholders[1].text = "Quay", "The quay is raised in May."
+    cells = first.shapes.add_table(2, 2, 0, 3_000_000, 5_000_000, 900_000).table
+    for row, texts in enumerate((("Part", "Price"), ("Stone", "3.1"))):
+        for column, text in enumerate(texts):
+            cells.cell(row, column).text = text
+    second.placeholders[1].text = "Nobody named this slide."
+    written = io.BytesIO()
+    made.save(written)
+    return written.getvalue()
+
+
+def sheets() -> bytes:
+    made = openpyxl.Workbook()
+    for name, rows in (("Hinges", [("Item", "Price"), ("Brass", 4.2), ("Steel", 3.1)]),
+                       ("Keepers", [("Name", "Tower"), ("Ada", "North"), ("Wim", "South")])):  # fmt: skip
+        sheet = made.create_sheet(name)
+        for row in rows:
+            sheet.append(row)
+    made.remove(made.worksheets[0])
+    written = io.BytesIO()
+    made.save(written)
+    return written.getvalue()
+
+
 def scan() -> bytes:
     """Return a PDF whose page is a picture."""
     made = pymupdf.open()
@@ -67,6 +97,8 @@ FILES: dict[str, bytes] = {
     "book.pdf": BOOK,
     "broken.pdf": b"%PDF-1.4\nnothing of it can be read",
     "scan.pdf": scan(),
+    "plan.pptx": slides(),
+    "prices.xlsx": sheets(),
     "long.txt": "".join(f"Line {n} of the long log of the lighthouse.\n\n" for n in range(LINES)).encode(),
 }
 
@@ -140,6 +172,26 @@ def test_the_very_words_are_marked_and_have_the_focus(demo: str, visit: Visit, p
             shown = quote.removeprefix("Price: ")  # that stands above the column
             expect(page.locator(".document mark").filter(has_text=shown[:4]).first).to_be_focused()
             assert marked(page) == shown
+
+
+def test_slides_are_cards_and_sheets_are_tables_to_choose_from(
+    demo: str, visit: Visit, papers: httpx.Client
+) -> None:
+    with visit(demo) as somebody:
+        page = show(somebody, cite(papers, "plan.pptx", "raised in May"))
+        assert marked(page) == "raised in May"
+        first, second = (page.get_by_role("region", name=f"slide {number}") for number in (1, 2))
+        expect(first).to_contain_text("Slide 1")
+        expect(first.get_by_role("heading")).to_have_text("Quay")
+        expect(first.get_by_role("row")).to_have_text(["PartPrice", "Stone3.1"])
+        expect(second).to_have_text("Slide 2Nobody named this slide.")
+        page = show(somebody, cite(papers, "prices.xlsx", "Wim | South"))
+        expect(page.locator(".document td:has(mark)")).to_have_text(["Wim", "South"])
+        tabs = page.get_by_role("group", name="Sheets").get_by_role("button")
+        expect(tabs).to_have_text(["Hinges", "Keepers"])
+        expect(page.locator(".document h3")).to_have_text(["Hinges", "Keepers"])
+        tabs.first.press("Enter")
+        expect(page.locator("[data-target]")).to_have_text("Brass")
 
 
 @pytest.mark.nightly

@@ -269,6 +269,31 @@ def test_hostile_problems_and_notes_of_documents(watched: Watched) -> None:
         watched.page.mouse.wheel(0, 700)
 
 
+def test_hostile_notes_of_people(watched: Watched) -> None:
+    opened = {"source": "guidance_households.md", "start": 0, "end": 9, "quote": "", "page": None}
+    place = {"source": opened["source"], "place": {"section": PAYLOADS[0]}}
+    notes = [
+        place | {"id": f"{n:032x}", "start": 9 * n, "end": 9 * n + 8, "quote": text, "text": text}
+        for n, text in enumerate(PAYLOADS)
+    ]
+    _list_instead(watched.page, "collections/samples/documents/*/notes", notes)
+    watched.open("#/ask")
+    call(watched.page, "document/opened.js", "openDocument", OPEN, opened)
+    expect(watched.page.locator(".document .note-sign").nth(80)).to_be_attached()
+    expect(watched.page.locator(".notes li")).to_have_count(len(PAYLOADS))
+    watched.check()
+    watched.page.locator(".document .note-sign").last.click()
+    watched.page.get_by_role("dialog", name="Note").wait_for()
+    watched.check()
+    row = {"bytes": 9, "chunks": 1, "added": "2026-05-04T10:00:00Z", "state": "indexed", "problem": None}
+    rows = [row | {"id": f"{n:032x}", "name": f"{n}.md", "notes": [], "found_note": text}
+            for n, text in enumerate(PAYLOADS)]  # fmt: skip
+    _list_instead(watched.page, "collections/samples/documents?", rows)
+    watched.open("#/library/samples?search=a")
+    expect(watched.page.locator(".found-note").first).to_be_visible()
+    watched.check()
+
+
 def test_hostile_example_questions(watched: Watched) -> None:
     shown = [{"question": text, "user_context": text, "type": "factual"} for text in PAYLOADS]
     collection = {"name": OPEN, "description": PAYLOADS[0], "examples": shown, "role": "admin"}

@@ -129,6 +129,26 @@ def test_a_folder_and_a_condition_are_chosen(demo: str, api: httpx.Client, visit
         expect(page.get_by_text("Only in")).to_have_count(0)
 
 
+def test_a_note_is_written_at_a_passage_and_deleted_with_undo(demo: str, visit: Visit) -> None:
+    with visit(demo) as somebody:
+        page = somebody.open("#/library/samples")
+        press(page, page.get_by_role("link", name="guidance_households.md"))
+        press(page, page.get_by_role("button", name="Show passages"))
+        press(page, page.get_by_role("button", name="Write a note on passage 2", exact=True))
+        write(page, page.get_by_role("dialog").get_by_label("Note"), "Who?")
+        press(page, page.get_by_role("button", name="Save"))
+        sign = page.get_by_role("button", name="Note: Who?", exact=True)
+        press(page, sign)
+        page.keyboard.press("Escape")
+        expect(sign).to_be_focused()
+        press(page, page.locator("summary", has_text="1 note"))
+        for _ in range(2):
+            press(page, page.get_by_role("button", name="Delete the note: Who?"))
+            expect(sign).to_have_count(0)
+            press(page, page.get_by_role("button", name="Undo"))
+            press(page, page.locator("summary", has_text="1 note"))
+
+
 def test_an_answer_is_stopped(demo: str, visit: Visit) -> None:
     with visit(demo) as somebody:
         page = somebody.open("#/ask")
@@ -182,7 +202,7 @@ def test_a_document_is_added_found_and_removed_with_undo(
         chosen.value.set_files(file)
         row = page.get_by_role("article", name="harbour.md")
         expect(row).to_contain_text("Ready")
-        write(page, page.get_by_label("Search by name"), "harb")
+        write(page, page.get_by_label("Search names and your notes"), "harb")
         press(page, page.get_by_role("button", name="Remove harbour.md"))
         expect(row).to_have_count(0)
         press(page, page.get_by_role("button", name="Undo"))

@@ -69,6 +69,9 @@ class Team:
         self.ids["turn"] = ada.get(f"{API}/threads/{self.ids['thread']}").json()["turns"][0]["id"]
         liked = ada.post(f"{API}/threads/{self.ids['thread']}/turns/1/feedback", json={"is_good": True})
         self.ids["feedback"] = liked.json()["id"]
+        note = {"source": FILE, "start": 2, "end": 13, "text": f"Remember {CODE}."}
+        noted = ada.post(f"{API}/collections/vault/documents/{self.ids['document']}/notes", json=note)
+        self.ids["note"] = noted.json()["id"]
         self.ids["token"] = ada.post(f"{API}/tokens", json={"name": "report"}).json()["id"]
         with Session(self.engine) as db:
             users = {user.name: user for user in db.scalars(select(User))}

@@ -26,7 +26,9 @@ NAMES = {
     "{user}": "guest",
     "{model}": "none",
     "{number}": "1",
-    **dict.fromkeys(("{document}", "{feedback}", "{job}", "{thread}", "{token}", "{turn}"), "0" * 32),
+    **dict.fromkeys(
+        ("{document}", "{feedback}", "{job}", "{note}", "{thread}", "{token}", "{turn}"), "0" * 32
+    ),
 }
 # Where no model's server listens.
 CLOSED = "http://127.0.0.1:9/v1"
@@ -79,6 +81,18 @@ ROUTES: dict[str, tuple[str, Any, int]] = {
     "GET /api/v1/collections/{collection}/documents/{document}/text": ("reader", None, 404),
     "GET /api/v1/collections/{collection}/documents/{document}/outline": ("reader", None, 404),
     "GET /api/v1/collections/{collection}/documents/{document}/file": ("reader", None, 404),
+    "GET /api/v1/collections/{collection}/documents/{document}/notes": ("reader", None, 404),
+    "POST /api/v1/collections/{collection}/documents/{document}/notes": (
+        "reader",
+        {"source": "a.md", "start": 0, "end": 1, "text": "Ask Ada."},
+        404,
+    ),
+    "PATCH /api/v1/collections/{collection}/documents/{document}/notes/{note}": (
+        "reader",
+        {"text": "Ask Ben."},
+        404,
+    ),
+    "DELETE /api/v1/collections/{collection}/documents/{document}/notes/{note}": ("reader", None, 404),
     "POST /api/v1/collections/{collection}/documents/{document}/reindex": ("writer of nothing", None, 404),
     "DELETE /api/v1/collections/{collection}/documents/{document}": ("writer of nothing", None, 404),
     "GET /api/v1/collections/{collection}/jobs": ("reader", None, 200),

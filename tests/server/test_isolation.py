@@ -25,6 +25,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "security.md"
 VAULT, PIER = f"{API}/collections/{{vault}}", f"{API}/collections/pier"
 ASKED = {"question": QUESTION}
 BOTH = {"collections": ["pier", "{vault}"]}
+NOTE = {"source": "ferry.md", "start": 2, "end": 7, "text": "Mine"}
 UPLOAD = {"files": [("files", ("a.md", "# A\n"))]}
 
 
@@ -139,6 +140,30 @@ ATTEMPTS = (
             "documents", what, f"POST {at}/documents/delete", sent={"json": {"documents": ["{document}"]}}
         )
         for what, at in (("delete several", VAULT), ("delete several beside one's own", PIER))
+    ),
+    *(
+        Attempt("notes", what, request, who=who, sent={"json": sent} if sent else {})
+        for what, request, who, sent in (
+            ("list them", f"GET {VAULT}/documents/{{document}}/notes", "eve", None),
+            ("list them beside one's own", f"GET {PIER}/documents/{{document}}/notes", "eve", None),
+            ("list those of a lost right", f"GET {VAULT}/documents/{{document}}/notes", "gone", None),
+            ("write one there", f"POST {VAULT}/documents/{{document}}/notes", "eve", NOTE),
+            ("write one beside one's own", f"POST {PIER}/documents/{{document}}/notes", "eve", NOTE),
+            ("change it", f"PATCH {VAULT}/documents/{{document}}/notes/{{note}}", "eve", {"text": "Mine"}),
+            (
+                "change it at one's own document",
+                f"PATCH {PIER}/documents/{{own_document}}/notes/{{note}}",
+                "eve",
+                {"text": "Mine"},
+            ),
+            ("delete it", f"DELETE {VAULT}/documents/{{document}}/notes/{{note}}", "eve", None),
+            (
+                "delete it at one's own document",
+                f"DELETE {PIER}/documents/{{own_document}}/notes/{{note}}",
+                "eve",
+                None,
+            ),
+        )
     ),
     Attempt("uploads", "add a document", f"POST {VAULT}/documents", sent=UPLOAD),
     Attempt(

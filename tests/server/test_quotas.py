@@ -15,6 +15,7 @@ from tests.server.test_access import NAMES, ROUTES
 API = "/api/v1"
 URL = f"{API}/collections/{SAMPLES}"
 OPINION = {"question": "When?", "route": "factual", "is_good": True}
+NOTE = {"source": "a.md", "start": 0, "end": 1, "text": "a"}
 # Whatever a reader may send that could keep something.
 WRITES = [
     route
@@ -51,6 +52,8 @@ LONG: list[tuple[str, dict[str, Any]]] = [
     ("feedback", OPINION | {"question": "a" * 20_001}),
     ("feedback", OPINION | {"user_context": "a" * 20_001}),
     ("threads", {"title": "a" * 201}),
+    (f"documents/{'0' * 32}/notes", NOTE | {"text": "a" * 4001}),
+    (f"documents/{'0' * 32}/notes", NOTE | {"quote": "a" * 4001}),
 ]
 
 

@@ -24,7 +24,7 @@ from adaptive_rag.server.database import let_go
 from adaptive_rag.server.folders import LONGEST_NAME, version_of
 from adaptive_rag.server.indexing import indexed_sources, sources_by_document
 from adaptive_rag.server.problems import Problem, not_found
-from adaptive_rag.server.tables import Document
+from adaptive_rag.server.tables import Document, Note
 from adaptive_rag.state import Chunk
 from adaptive_rag.text.places import outline_of
 
@@ -64,6 +64,7 @@ class DocumentShown(Form):
     problem: str | None = Field(description="Why it could not be read, or what of it could not.")
     notes: list[str] = Field(description="What to know of its text, such as pages without any.")
     added: datetime
+    found_note: str | None = Field(None, description="A note of yours that holds what was searched for.")
 
     @classmethod
     def of(cls, row: Document) -> Self:
@@ -156,15 +157,19 @@ def accept(call: CollectionCall, rows: Sequence[Document]) -> Accepted:
 def list_documents(
     call: ReadCall,
     window: WindowAsked,
-    search: Annotated[str, Query(max_length=200, description="Part of the name.")] = "",
+    search: Annotated[
+        str, Query(max_length=200, description="Part of the name, or of a note of yours in the document.")
+    ] = "",
     state: DocumentState | None = None,
     folder: Annotated[str, Query(max_length=LONGEST_NAME, description="Those below this folder.")] = "",
     source: Annotated[str | None, Query(max_length=2000, description="A name that answers cite.")] = None,
 ) -> Page[DocumentShown]:
     """List the documents of a collection by name."""
     query: Select[Any] = select(Document).where(Document.collection_id == call.collection.id)
+    noted = select(Note).where(Note.owner_id == call.caller.id, Note.text.icontains(search, autoescape=True))
     if search:
-        query = query.where(Document.name.icontains(search, autoescape=True))
+        in_name = Document.name.icontains(search, autoescape=True)
+        query = query.where(in_name | Document.id.in_(noted.with_only_columns(Note.document_id)))
     if folder:
         query = query.where(Document.name.startswith(f"{folder}/", autoescape=True))
     if source is not None:
@@ -172,7 +177,14 @@ def list_documents(
         query = query.where(Document.name.in_(owners_of(source, record.start if record else None)))
     if state is not None:
         query = query.where(_CONDITIONS[state])
-    return page_of(call.db, query.order_by(Document.name), window, DocumentShown.of)
+    page = page_of(call.db, query.order_by(Document.name), window, DocumentShown.of)
+    if search:
+        ids = [row.id for row in page.items]
+        notes = call.db.scalars(noted.where(Note.document_id.in_(ids)).order_by(Note.changed))
+        found = {note.document_id: note.text for note in notes}
+        for row in page.items:
+            row.found_note = found.get(row.id)
+    return page
 
 
 @router.get("/{document}")
@@ -191,7 +203,7 @@ def show_text(
     length: Annotated[int, Query(ge=1, le=LONGEST_TEXT)] = LONGEST_TEXT,
 ) -> Text:
     """Show the text of a document as it is indexed, in which the spans of citations count."""
-    name, chunks = _chunks_of(row, call.folder.index, source)
+    name, chunks = chunks_of(row, call.folder.index, source)
     start, end, whole, text = text_between(chunks, start, start + length)
     passages = [
         PassageSpan(id=chunk["id"], number=number, start=chunk["start"], end=chunk["end"])
@@ -215,12 +227,12 @@ def text_between(chunks: Sequence[Chunk], start: int, end: int) -> tuple[int, in
 @router.get("/{document}/outline")
 def show_outline(row: ReadableDocument, call: ReadCall, source: Source = None) -> Outline:
     """Show where the sections and pages of a document begin in its text."""
-    name, chunks = _chunks_of(row, call.folder.index, source)
+    name, chunks = chunks_of(row, call.folder.index, source)
     whole = chunks[-1]["end"] if chunks else 0
     return Outline(source=name, length=whole, stretches=_stretches(chunks, 0, whole))
 
 
-def _chunks_of(row: Document, index: Path, source: str | None) -> tuple[str, list[Chunk]]:
+def chunks_of(row: Document, index: Path, source: str | None) -> tuple[str, list[Chunk]]:
     """Return the name of a document's source, and its chunks in the index."""
     sources = sources_by_document(indexed_sources(index)).get(row.name, [])
     if not sources or (source is not None and source not in sources):

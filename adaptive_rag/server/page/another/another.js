@@ -5,6 +5,7 @@ import { html, signal, useDisclosure, useSignal } from "../core/html.js";
 import { made, wrapWords } from "../core/markup.js";
 import { formatDuration, named, t, withOwnLines } from "../core/texts.js";
 import { openDocument } from "../document/opened.js";
+import { IconButton } from "../shell/icon.js";
 import { tell } from "../shell/notices.js";
 import { laneStyle, useStrategies } from "../why/way.js";
 
@@ -19,10 +20,10 @@ const seen = signal({});
 
 /**
  * Show the actions below an answer.
- * @param {{ turn: Turn, taken: string, children: any }} props
- *   `taken` is the strategy of the answer; `children` are further actions
+ * @param {{ turn: Turn, taken: string, last: any, children: any }} props
+ *   `taken` is the strategy of the answer; `children` are the first actions and `last` is the last one
  */
-export function Another({ turn, taken, children }) {
+export function Another({ turn, taken, last, children }) {
   const ways = useStrategies().value?.strategies.filter((each) => each.name !== taken) ?? [];
   const { isOpen, toggle, close, button, onKeyDown } = useDisclosure();
   const { found, kept = turn.vote, doing } = useSignal(seen)[turn.key] ?? {};
@@ -62,10 +63,8 @@ export function Another({ turn, taken, children }) {
   /** @param {boolean} isGood */
   const thumb = (isGood) => {
     const isPressed = kept?.is_good === isGood;
-    const label = t(isGood ? "good_answer" : "bad_answer");
-    return html`<button class="quiet" aria-label=${label} title=${label} aria-pressed=${isPressed}
-      onClick=${() => vote(isPressed ? undefined : { is_good: isGood })}>
-      <svg class=${isGood ? "" : "down"} width="18" height="18" viewBox="0 0 24 24" aria-hidden="true"><path d="M7 11v9H3v-9zm0 0 4-8c2 0 3 1 3 3v4h5a2 2 0 0 1 2 2l-2 7a2 2 0 0 1-2 1H7" /></svg></button>`;
+    return html`<${IconButton} icon=${isGood ? "good" : "bad"} label=${t(isGood ? "good_answer" : "bad_answer")} aria-pressed=${isPressed}
+      onClick=${() => vote(isPressed ? undefined : { is_good: isGood })} />`;
   };
   const id = `ways-${turn.key}`;
   const better = !found && kept?.better_route;
@@ -74,6 +73,7 @@ export function Another({ turn, taken, children }) {
       ${children}
       ${thumb(true)}${thumb(false)}
       <button ref=${button} class="quiet small" aria-expanded=${isOpen} aria-controls=${id} onClick=${toggle}>${t("another_way")}</button>
+      ${last}
     </div>
     <div id=${id} class="row" role="group" aria-label=${t("other_ways")} hidden=${!isOpen}>
       ${ways.map((way) => html`<button key=${way.name} title=${way.purpose} onClick=${() => compare(way.name)}>${t("as_way", { way: named("", way.name) })}</button>`)}

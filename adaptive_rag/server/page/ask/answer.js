@@ -5,9 +5,10 @@ import { html, useEffect, useSignal, useState } from "../core/html.js";
 import { made, sectionsOf, wrapWords } from "../core/markup.js";
 import { placedIn } from "../core/places.js";
 import { formatPercent, language, t, translated, withOwnLines } from "../core/texts.js";
+import { IconButton } from "../shell/icon.js";
 import { Said, tell } from "../shell/notices.js";
 import { en } from "../texts/en.js";
-import { Why } from "../why/why.js";
+import { useWhy } from "../why/why.js";
 import { asMarkdown, MarkedText, Nearest, Sources, shownNumbers } from "./citations.js";
 import { focusQuestion, useInPlace } from "./composer.js";
 import { ask, askAgain, askInstead, dropTurn, turns } from "./conversation.js";
@@ -20,15 +21,16 @@ export function Answer({ turn }) {
     focusQuestion();
     askInstead(turn, question);
   });
+  const why = useWhy(turn);
   const { answer, state } = turn;
   const which = wordsOf(turn.collections, turn.only);
   const actions =
     !edited.field &&
     html`
-      ${answer && html`<button class="quiet small" onClick=${() => copy(turn.collections, answer)}>${t("ask_copy")}</button>`}
-      ${answer && html`<button class="quiet small again" onClick=${() => again(turn)}>${t("ask_again")}</button>`}
-      ${edited.button(t("ask_edit"))}
-      ${state === "answered" && turn.id && turn.number && html`<button class="quiet small" aria-label=${t("turn_delete_of", { question: turn.question })} onClick=${() => dropTurn(turn)}>${t("delete")}</button>`}`;
+      ${answer && html`<${IconButton} icon="copy" label=${t("ask_copy")} onClick=${() => copy(turn.collections, answer)} />`}
+      ${answer && html`<${IconButton} icon="again" label=${t("ask_again")} class="again" onClick=${() => again(turn)} />`}
+      ${edited.button(t("ask_edit"), "edit")}
+      ${state === "answered" && turn.id && turn.number && html`<${IconButton} icon="delete" label=${t("turn_delete_of", { question: turn.question })} onClick=${() => dropTurn(turn)} />`}`;
   return html`<article class="turn" tabindex="-1" aria-busy=${state === "running"}>
     ${edited.field || html`<h2 class="question">${turn.question}</h2>`}
     ${which && html`<p class="small soft">${which}</p>`}
@@ -42,8 +44,8 @@ export function Answer({ turn }) {
     ${state === "failed" && html`<div class="card refusal" role="alert"><p>${turn.problem?.message}</p><${Retry} turn=${turn} /></div>`}
     ${state === "stopped" && html`<div class="row soft">${t("ask_stopped")}<${Retry} turn=${turn} /></div>`}
     <${Sources} turn=${turn} />
-    ${state === "answered" && answer ? html`<${Another} turn=${turn} taken=${answer.query_type}>${actions}<//>` : state !== "running" && html`<div class="actions">${actions}</div>`}
-    <${Why} turn=${turn} />
+    ${state === "answered" && answer ? html`<${Another} turn=${turn} taken=${answer.query_type} last=${why.button}>${actions}<//>` : state !== "running" && html`<div class="actions">${actions}${why.button}</div>`}
+    ${why.panel}
     <${Next} turn=${turn} />
   </article>`;
 }

@@ -13,6 +13,7 @@ import {
 import { asked, collection, collections } from "../core/session.js";
 import { t } from "../core/texts.js";
 import { Choice } from "../shell/form.js";
+import { IconButton } from "../shell/icon.js";
 import { lazily } from "../shell/loaded.js";
 import { tell } from "../shell/notices.js";
 import { ask, beginConversation, isAsking, opening, stop, thread, turns } from "./conversation.js";
@@ -126,8 +127,12 @@ export function useInPlace(label, value, send) {
     send(text.trim());
   };
   return {
-    button: (/** @type {string} */ words) =>
-      html`<button class="quiet small again" ref=${opener} onClick=${() => setText(value)}>${words}</button>`,
+    button: (/** @type {string} */ words, /** @type {string} */ icon = "") => {
+      const open = () => setText(value);
+      return icon
+        ? html`<${IconButton} icon=${icon} label=${words} class="again" of=${opener} onClick=${open} />`
+        : html`<button class="quiet small again" ref=${opener} onClick=${open}>${words}</button>`;
+    },
     field:
       text !== null &&
       html`<form class="stack in-place" onSubmit=${onSend}>

@@ -57,9 +57,12 @@ const replaced = (text, [pattern, german]) =>
     return german.replace(/\{\}/g, () => values[at++]);
   });
 
-/** Translate the lines of an answer that the server wrote: its headings, and how many speakers were read. @param {string} answer */
+/** Translate the lines of an answer that the server wrote: its headings, and how many speakers or documents were read. @param {string} answer */
 export const withOwnLines = (answer) =>
-  answer.replace(/^(?:\*\*.+\*\*|Of \d+ speakers that were read, .*)$/gm, (line) => translated(line).text);
+  answer.replace(
+    /^(?:\*\*.+\*\*|Of \d+ speakers that were read, .*|\d+ of \d+ documents, by how they begin:)$/gm,
+    (line) => translated(line).text,
+  );
 
 /**
  * Return a text. A value replaces "{name}", and the singular or plural replaces "{n|one|many}".

@@ -48,7 +48,20 @@ interface DocumentRow {
   problem: string | null;
   notes: string[];
   added: string;
+  /** of a search: a note of the user's own that matches */
+  found_note?: string | null;
   sources?: string[];
+}
+
+/** A note of the user's own. Its place is null if the text has its words no longer. */
+interface Note {
+  id: string;
+  source: string;
+  start: number | null;
+  end: number | null;
+  place: Place | null;
+  quote: string;
+  text: string;
 }
 
 /** Where a span is in its document. Which fields are set depends on the kind of file. */

@@ -1,72 +1,116 @@
-/** Render a part of a Markdown document, with its cited words and passages marked. */
+/** Render a part of a Markdown document, with its cited words, passages and notes marked. */
 import { html, useElement, useLayoutEffect } from "../core/html.js";
 import { made, renderMarkdown, textsOf } from "../core/markup.js";
+import { t } from "../core/texts.js";
+import { signLabel } from "./notes.js";
 
-// Signs of private-use characters, which Markdown passes through: start and end of the cited words, and a passage.
-const [BEGIN, END, PASSAGE] = ["\uE002", "\uE003", "\uE004"];
-const SIGNS = /([\uE002\uE003]|\uE004\d+\uE004)/;
+// Signs of private-use characters, which Markdown passes through: start and end of the cited words and of a note's
+// words, a passage and a note. The last two have a number.
+const [BEGIN, END, PASSAGE, NOTE, NOTED, PLAIN] = "\uE002\uE003\uE004\uE005\uE006\uE007";
+const SIGNS = /([\uE002\uE003\uE006\uE007]|[\uE004\uE005]\d+[\uE004\uE005])/;
 // Markdown syntax at the start of a line and at the end of words. A sign in the wrong place would break it.
 const OPENING = /^(?:[ \t]*(?:#{1,6} |>|[-*+] |\d+[.)] |\||[`~]{3,}[^\n]*\n))*[ \t]*[*_~]*/;
 const CLOSING = /[\s|*_~]*$/;
 
+/** @typedef {{ at: number, sign: string, isEnd?: boolean }} Sign */
+
 /**
- * @param {{ all: string[], low: number, high: number, begin: number, end: number, passages: Map<number, number> }} props
- *   the part is `all` from `low` to `high`; `begin` and `end` of the citation and the passages count from `low`
+ * @param {{ all: string[], low: number, high: number, start: number, view: import("./text.js").View, passages: import("./text.js").Passage[] }} props
+ *   the part is `all` from `low` to `high`; `all` begins at `start` of the whole text
  */
-export function MarkdownText({ all, low, high, begin, end, passages }) {
+export function MarkdownText({ all, low, high, start, view, passages }) {
   const place = useElement();
+  const { target, notes } = view;
+  const from = start + low;
   useLayoutEffect(() => {
-    const drawn = renderMarkdown(signed(all.slice(low, high), begin, end, passages));
+    const signs = [
+      ...span(target.start - from, target.end - from, BEGIN, END),
+      ...passages.map((each, index) => ({ at: each.start - from, sign: PASSAGE + index + PASSAGE })),
+      ...notes.flatMap((note, index) => [
+        { at: Number(note.start) - from, sign: NOTE + index + NOTE },
+        ...span(Number(note.start) - from, Number(note.end) - from, NOTED, PLAIN),
+      ]),
+    ];
+    const drawn = renderMarkdown(signed(all.slice(low, high), signs));
     for (const heading of drawn.querySelectorAll("h1, h2, h4, h5, h6")) {
       const third = document.createElement("h3");
       third.append(...heading.childNodes);
       heading.replaceWith(third);
     }
-    drawSigns(drawn, begin === end);
+    drawSigns(drawn, target.start === target.end, passages, notes);
     place.current.replaceChildren(drawn);
-  }, [all, low, high, begin, end, passages.size]);
-  return html`<div class="markdown" ref=${place}></div>`;
+  }, [all, low, high, target.start, target.end, passages.length, notes]);
+  return html`<div class="markdown" ref=${place} data-from=${from} data-about="true"></div>`;
 }
 
-/** @param {string[]} chars @param {number} begin @param {number} end @param {Map<number, number>} passages */
-function signed(chars, begin, end, passages) {
-  const signs = [...passages].map(([at, number]) => ({ at, sign: PASSAGE + number + PASSAGE }));
-  const first = begin < 0 && end > 0 ? 0 : begin; // the citation began before this part
-  if (first >= 0 && first < chars.length) signs.push({ at: first, sign: BEGIN });
+/** @param {number} begin @param {number} end @param {string} first @param {string} last @returns {Sign[]} */
+const span = (begin, end, first, last) => [
+  { at: begin < 0 && end > 0 ? 0 : begin, sign: first }, // it may have begun before this part
+  { at: end, sign: last, isEnd: true },
+];
+
+/** @param {string[]} chars @param {Sign[]} signs */
+function signed(chars, signs) {
   let text = "";
   let from = 0;
-  for (const { at, sign } of [...signs, { at: end, sign: END }].sort((one, other) => one.at - other.at)) {
-    if (at < 0 || at > chars.length) continue;
-    const before = chars.slice(from, at).join("");
-    const [lead] = sign === END ? [""] : (OPENING.exec(chars.slice(at).join("")) ?? [""]);
-    const tail = sign === END ? (CLOSING.exec(before)?.[0] ?? "") : "";
+  for (const { at, sign, isEnd } of signs.sort((one, other) => one.at - other.at)) {
+    if (at < 0 || at > chars.length || (at === chars.length && !isEnd)) continue;
+    const place = Math.max(at, from);
+    const before = chars.slice(from, place).join("");
+    const [lead] = isEnd ? [""] : (OPENING.exec(chars.slice(place).join("")) ?? [""]);
+    const tail = isEnd ? (CLOSING.exec(before)?.[0] ?? "") : "";
     text += before.slice(0, before.length - tail.length) + lead + sign + tail;
-    from = at + Array.from(lead).length;
+    from = place + Array.from(lead).length;
   }
   return text + chars.slice(from).join("");
 }
 
-/** @param {DocumentFragment} drawn @param {boolean} isPoint */
-function drawSigns(drawn, isPoint) {
-  let [isCited, isFirst] = [false, true];
+/**
+ * @param {DocumentFragment} drawn @param {boolean} isPoint
+ * @param {import("./text.js").Passage[]} passages @param {Note[]} notes
+ */
+function drawSigns(drawn, isPoint, passages, notes) {
+  let [isCited, isFirst, noted] = [false, true, 0];
   /** @param {HTMLElement} element */
   const target = (element) => {
     if (isFirst) Object.assign(element, { tabIndex: -1 }).dataset.target = "true";
     isFirst = false;
     return element;
   };
-  for (const node of textsOf(drawn)) {
-    const pieces = node.data.split(SIGNS).map((piece) => {
-      if (piece[0] === PASSAGE) {
-        const passage = made("passage");
-        passage.dataset.number = piece.slice(1, -1);
-        return passage;
-      }
-      if (piece === BEGIN || piece === END) isCited = piece === BEGIN;
-      if (piece === BEGIN && isPoint) return target(made(""));
-      if (!isCited || !piece.trim() || SIGNS.test(piece)) return piece.replace(SIGNS, "");
-      return target(Object.assign(document.createElement("mark"), { textContent: piece }));
-    });
-    node.replaceWith(...pieces);
-  }
+  /** @param {string} piece */
+  const draw = (piece) => {
+    const number = Number(piece.slice(1, -1));
+    if (piece[0] === PASSAGE && passages[number]) return passageButton(passages[number]);
+    if (piece[0] === NOTE && notes[number]) return noteButton(notes[number]);
+    if (piece === BEGIN || piece === END) isCited = piece === BEGIN;
+    if (piece === NOTED || piece === PLAIN) noted += piece === NOTED ? 1 : -1;
+    if (piece === BEGIN && isPoint) return target(made(""));
+    if (!(isCited || noted > 0) || !piece.trim() || SIGNS.test(piece)) return piece.replace(SIGNS, "");
+    const element = document.createElement(isCited ? "mark" : "span");
+    if (noted > 0) element.className = "noted";
+    element.textContent = piece;
+    return isCited ? target(element) : element;
+  };
+  for (const node of textsOf(drawn)) node.replaceWith(...node.data.split(SIGNS).map(draw));
+}
+
+/** @param {import("./text.js").Passage} passage */
+function passageButton({ number, start, end }) {
+  const button = buttonOf("passage", t("note_passage", { n: number }));
+  Object.assign(button.dataset, { number, start, end });
+  return button;
+}
+
+/** @param {Note} note */
+function noteButton(note) {
+  const button = buttonOf("note-sign", signLabel(note));
+  Object.assign(button, { textContent: "✎", title: note.text }).dataset.note = note.id;
+  return button;
+}
+
+/** @param {string} className @param {string} label */
+function buttonOf(className, label) {
+  const button = Object.assign(document.createElement("button"), { className });
+  button.setAttribute("aria-label", label);
+  return button;
 }

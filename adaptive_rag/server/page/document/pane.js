@@ -4,6 +4,7 @@ import { html, signal, useEffect, useElement, useLayoutEffect, useSignal, useSta
 import { documentName, placeWords } from "../core/places.js";
 import { t } from "../core/texts.js";
 import { Loading, useLoaded } from "../shell/loaded.js";
+import { isCovered, Notices } from "../shell/notices.js";
 import { closeDocument, opened } from "./opened.js";
 import { PdfView, pdfjs } from "./pdf.js";
 import { DocumentText } from "./text.js";
@@ -39,14 +40,16 @@ function Sheet({ label, children }) {
   // The back button closes the sheet, because it fills the window like a screen.
   useLayoutEffect(() => {
     sheet.current?.showModal();
+    isCovered.value = true;
     history.pushState({ ...history.state, isSheet: true }, "");
     window.addEventListener("popstate", closeDocument);
     return () => {
+      isCovered.value = false;
       window.removeEventListener("popstate", closeDocument);
       if (history.state?.isSheet) history.back();
     };
   }, []);
-  return html`<dialog class="document" ref=${sheet} aria-label=${label} onClose=${closeDocument}>${children}</dialog>`;
+  return html`<dialog class="document" ref=${sheet} aria-label=${label} onClose=${closeDocument}>${children}<${Notices} isInDialog /></dialog>`;
 }
 
 /** @param {{ shown: import("./opened.js").Opened }} props */
@@ -97,6 +100,7 @@ function fileLink(name, path) {
 /** @param {{ shown: import("./opened.js").Opened }} props */
 function Quotes({ shown }) {
   const at = shown.quotes.findIndex((each) => each.start === shown.start && each.end === shown.end);
+  if (at < 0) return null; // a note is shown
   /** @param {number} step */
   const go = (step) => {
     opened.value = { ...shown, ...shown.quotes[at + step] };

@@ -5,6 +5,8 @@ import { showInMiddle, VirtualList } from "../core/list.js";
 import { scriptAddress } from "../core/markup.js";
 import { placeWords } from "../core/places.js";
 import { t } from "../core/texts.js";
+import { AddNote, editNote, NoteSign, Notes, useNotes } from "./notes.js";
+import { opened } from "./opened.js";
 
 const ZOOMS = [0.5, 0.75, 1, 1.25, 1.5, 2, 3, 4];
 const EDGE = 24; // pixels left and right of a page, together
@@ -33,7 +35,7 @@ async function startLibrary() {
 
 /**
  * Show a PDF at the page of a citation, with its words marked.
- * @param {{ path: string, source: string, cited: Span, onBroken: () => void }} props
+ * @param {{ path: string, source: string, cited: Span & { quote: string }, onBroken: () => void }} props
  *   `path` is the document's path below /api/v1; `onBroken` is called if the file cannot be read
  */
 export function PdfView({ path, source, cited, onBroken }) {
@@ -46,6 +48,7 @@ export function PdfView({ path, source, cited, onBroken }) {
   const [isMissing, setIsMissing] = useState(false);
   const [at, setAt] = useState({ index: (cited.page ?? 1) - 1 });
   const frame = useElement();
+  const noted = useNotes(path);
 
   useEffect(() => {
     let isWanted = true;
@@ -102,6 +105,19 @@ export function PdfView({ path, source, cited, onBroken }) {
     setAt({ index: number - 1 });
     setZoom(ZOOMS[ZOOMS.indexOf(zoom) + step]);
   };
+  /** @param {Note} note */
+  const openAt = ({ start, end, quote, place }) => {
+    const at = {
+      start: Number(start),
+      end: Number(end),
+      quote,
+      place: place ?? {},
+      page: place?.page ?? null,
+    };
+    if (opened.value) opened.value = { ...opened.value, ...at };
+  };
+  const citedWords = () =>
+    cited.end > cited.start ? { ...cited, quote: "", page: undefined, shown: cited.quote } : null;
   return html`<div class="pdf" ref=${frame} aria-busy=${!pdf}>
     <div class="row pane-tools">
       <label class="row small">${t("document_page_field")}
@@ -113,6 +129,8 @@ export function PdfView({ path, source, cited, onBroken }) {
       <button class="quiet" aria-label=${t("document_smaller")} disabled=${!pdf || zoom === ZOOMS[0]} onClick=${() => zoomBy(-1)}>−</button>
       <button class="quiet small" aria-label=${t("document_fit")} disabled=${!pdf || zoom === 1} onClick=${() => zoomBy(ZOOMS.indexOf(1) - ZOOMS.indexOf(zoom))}>${Math.round(zoom * 100)} %</button>
       <button class="quiet" aria-label=${t("document_larger")} disabled=${!pdf || zoom === ZOOMS.at(-1)} onClick=${() => zoomBy(1)}>+</button>
+      <${AddNote} path=${path} source=${source} box=${() => frame.current} cited=${citedWords} otherwise=${() => {}} />
+      <${Notes} path=${path} source=${source} noted=${noted} onChoose=${openAt} />
     </div>
     ${isMissing && html`<p class="pane-note small" role="status">${t("document_not_marked")}</p>`}
     ${!pdf && html`<p class="pane-note soft">${t("loading")}</p>`}
@@ -124,7 +142,8 @@ export function PdfView({ path, source, cited, onBroken }) {
         onSeen=${(/** @type {number} */ middle) => setNumber(middle + 1)}
         row=${(/** @type {number} */ index, /** @type {number} */ height) =>
           html`<${PdfPage} key=${index} pdf=${pdf} number=${index + 1} wide=${wide} height=${height}
-            quote=${quotes?.get(index + 1)} onMissing=${() => setIsMissing(true)} onBroken=${onBroken} />`} />
+            quote=${quotes?.get(index + 1)} notes=${noted.notes.filter(({ place }) => place?.page === index + 1)}
+            onNote=${(/** @type {Note} */ note) => editNote(path, note)} onMissing=${() => setIsMissing(true)} onBroken=${onBroken} />`} />
       </div>`
     }
   </div>`;
@@ -132,15 +151,16 @@ export function PdfView({ path, source, cited, onBroken }) {
 
 /**
  * @param {{ pdf: import("pdfjs-dist").PDFDocumentProxy, number: number, wide: number, height: number,
- *   quote?: Quote, onMissing: () => void, onBroken: () => void }} props
+ *   quote?: Quote, notes: Note[], onNote: (note: Note) => void, onMissing: () => void, onBroken: () => void }} props
  */
-function PdfPage({ pdf, number, wide, height, quote, onMissing, onBroken }) {
+function PdfPage({ pdf, number, wide, height, quote, notes, onNote, onMissing, onBroken }) {
   const canvas = useElement();
   const place = useElement();
   const mark = useElement();
   const [size, setSize] = useState({ height, scale: 1 });
   const [layer, setLayer] = useState(/** @type {import("pdfjs-dist").TextLayer | null} */ (null));
   const [boxes, setBoxes] = useState(/** @type {Box[]} */ ([]));
+  const [noted, setNoted] = useState(/** @type {{ note: Note, boxes: Box[] }[]} */ ([]));
 
   useEffect(() => {
     let isWanted = true;
@@ -179,6 +199,15 @@ function PdfPage({ pdf, number, wide, height, quote, onMissing, onBroken }) {
     setBoxes(boxesOf(found, layer.textDivs, place.current));
     if (quote && !found.length) onMissing();
   }, [layer, quote]);
+  useEffect(() => {
+    if (!layer) return;
+    /** @param {Note} note */
+    const boxed = (note) => {
+      const found = locate(layer.textContentItemsStr, { before: "", words: note.quote, isNew: false });
+      return { note, boxes: boxesOf(found, layer.textDivs, place.current) };
+    };
+    setNoted(notes.map(boxed).filter(({ boxes }) => boxes.length));
+  }, [layer, notes.map(({ id, text }) => id + text).join()]);
   useLayoutEffect(() => {
     if (!quote?.isNew || !mark.current) return;
     quote.isNew = false;
@@ -189,10 +218,12 @@ function PdfPage({ pdf, number, wide, height, quote, onMissing, onBroken }) {
   const cited = { ref: mark, tabindex: -1, role: "note", "aria-label": t("document_cited", { words }) };
   const scale = { "--total-scale-factor": size.scale, "--scale-round-x": "1px", "--scale-round-y": "1px" };
   return html`<div class="pdf-page" role="group" aria-label=${placeWords({ page: number })}
-    style=${{ width: `${wide}px`, height: `${size.height}px`, ...scale }}>
+    data-page=${number} style=${{ width: `${wide}px`, height: `${size.height}px`, ...scale }}>
     <canvas ref=${canvas} aria-hidden="true"></canvas>
     ${boxes.map((box, at) => html`<div class="pdf-mark" style=${box} ...${at === 0 && cited} />`)}
+    ${noted.flatMap((each) => each.boxes.map((box) => html`<div class="pdf-noted" style=${box}></div>`))}
     <div class="textLayer" ref=${place}></div>
+    ${noted.map(({ note, boxes: [{ top }] }) => html`<${NoteSign} note=${note} style=${{ top }} onClick=${() => onNote(note)} />`)}
   </div>`;
 }
 

@@ -1,6 +1,7 @@
 /** Tables in the text of a document: lines of cells separated by bars, and rows of sheets as "Name: value". */
 import { html } from "../core/html.js";
 import { t } from "../core/texts.js";
+import { lengthOf } from "./selection.js";
 
 /** @typedef {{ low: number, high: number, text: string }} Line its span, without the line end */
 /** @typedef {{ lead: number, low: number, high: number }} Cell its span; with its column name it begins at `lead` */
@@ -11,9 +12,6 @@ const SHEET = /\.(xls[xmb]?|ods|csv|tsv)$/i;
 const BAR = /\s\|(?:\s|$)/g;
 const RULE = /^[\s|:-]+$/;
 const NAMED = /^([^:]{1,80}): ?(.*)$/s;
-
-/** @param {string} text @returns {number} the number of code points, as the server counts them */
-const lengthOf = (text) => Array.from(text).length;
 
 /**
  * Render a part of a text, with its tables as tables.
@@ -63,7 +61,7 @@ function cellsOf({ low, high, text }) {
   const bars = Array.from(text.matchAll(BAR), (bar) => [bar.index, bar.index + bar[0].length]);
   const starts = [0, ...bars.map(([, end]) => end)].map((at) => low + lengthOf(text.slice(0, at)));
   const ends = [...bars.map(([begin]) => low + lengthOf(text.slice(0, begin))), high];
-  return starts.map((start, at) => ({ lead: start, low: start, high: ends[at] }));
+  return starts.map((start, at) => ({ lead: ends[at - 1] ?? start, low: start, high: ends[at] }));
 }
 
 /**
@@ -80,7 +78,8 @@ function records(lines, at) {
   for (let line = lines[next]; line && (!line.text || NAMED.test(line.text)); line = lines[++next]) {
     if (!line.text || !rows.length || !lines[next - 1].text) rows.push([]);
     const [, name, value] = NAMED.exec(line.text) ?? [];
-    if (!name || name === "Sheet") continue; // it is shown above the table
+    if (name === "Sheet") high = line.high; // it is shown above the table
+    if (!name || name === "Sheet") continue;
     const column = head.includes(name) ? head.indexOf(name) : head.push(name) - 1;
     rows[rows.length - 1][column] = { lead: line.low, low: line.high - lengthOf(value), high: line.high };
     high = line.high;

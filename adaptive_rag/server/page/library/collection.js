@@ -9,6 +9,7 @@ import { Loading, useLoaded } from "../shell/loaded.js";
 import { tell } from "../shell/notices.js";
 import { Size } from "./collections.js";
 import { Documents } from "./documents.js";
+import { sumUp } from "./facts.js";
 import { Page } from "./screen.js";
 import { addFiles, cancel, change, watch, work } from "./upload.js";
 
@@ -24,6 +25,7 @@ export function CollectionScreen({ collection }) {
     ${description && html`<p>${description}</p>`}
     <div class="row">
       <${Size} collection=${collection} />
+      ${collection.chunks > 0 && html`<button onClick=${() => sumUp(name)}>${t("library_sum_up")}</button>`}
       ${
         role === "admin" &&
         html`<a class="button" href=${link(["library", name, "members"])}>${t("library_members")}</a>

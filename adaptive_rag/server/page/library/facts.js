@@ -60,11 +60,14 @@ function askThese(collection, documents) {
   go(["ask"]);
 }
 
-/** Start a conversation that asks for a summary of a document. @param {string} collection @param {string} document */
-function sumUp(collection, document) {
+/** Start a conversation that asks for a summary of a document, or of all. @param {string} collection @param {string} [document] */
+export function sumUp(collection, document) {
   beginConversation();
-  askThese(collection, [document]);
-  ask(collection, t("library_sum_up_question", { name: documentName(document) }));
+  askThese(collection, document ? [document] : []);
+  const question = document
+    ? t("library_sum_up_question", { name: documentName(document) })
+    : t("library_sum_up_all");
+  ask(collection, question);
 }
 
 /** @param {DocumentRow} row */

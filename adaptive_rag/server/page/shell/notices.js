@@ -11,6 +11,8 @@ const MS_SHOWN = 8000;
 /** @type {{ value: Shown[] }} */
 const shown = signal([]);
 let last = 0;
+/** Whether a dialog fills the window, as a document on a phone does. It shows the notices then, because all else is out of reach. */
+export const isCovered = signal(false);
 
 /** @param {unknown} error @returns {Said} the message to show for an error, translated if the page knows its sentences */
 export function said(error) {
@@ -84,8 +86,10 @@ function show(notice) {
   return drop;
 }
 
-export function Notices() {
+/** Show the notices: on the page, or in the dialog that covers it. @param {{ isInDialog?: boolean }} props */
+export function Notices({ isInDialog = false }) {
   const all = useSignal(shown);
+  if (useSignal(isCovered) !== isInDialog) return null;
   /** @param {Shown} each */
   const draw = (each) => html`<${Notice} key=${each.key} ...${each} />`;
   return html`<div class="notices">

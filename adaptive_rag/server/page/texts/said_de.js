@@ -22,6 +22,7 @@ export const said = [
   ["I searched {} documents, also for", "Durchsucht wurden {} Dokumente, auch nach"],
   ["I searched the documents, also for", "Durchsucht wurden die Dokumente, auch nach"],
   ["I searched one document, also for", "Durchsucht wurde ein Dokument, auch nach"],
+  ["{} of {} documents, by how they begin:", "{} von {} Dokumenten, mit ihrem Anfang:"],
   ["Of {} speakers that were read,", "Von {} Stimmen, die gelesen wurden:"],
   ["and {} take no clear side", "und {} ohne klare Seite"],
   ["and {} takes no clear side", "und {} ohne klare Seite"],
@@ -281,6 +282,7 @@ export const said = [
     "Another request changed this meanwhile. Send yours again.",
     "Inzwischen hat eine andere Anfrage das geändert. Senden Sie Ihre noch einmal.",
   ],
+  ["These words are not in the document's text.", "Diese Wörter stehen nicht im Text des Dokuments."],
   ["The request does not have the form that is expected.", "Die Anfrage hat nicht die erwartete Form."],
   // The chat model
   ["The model answers.", "Das Modell antwortet."],

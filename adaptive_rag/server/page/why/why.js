@@ -6,28 +6,27 @@ import { Said } from "../shell/notices.js";
 import { Timeline, timeOf } from "./timeline.js";
 import { laneStyle, lanesOf, useStrategies, Way } from "./way.js";
 
-/** @param {{ turn: Turn }} props */
-export function Why({ turn }) {
+/** Return the button that shows why an answer came out as it did, and what it shows. @param {Turn} turn */
+export function useWhy(turn) {
   const { isOpen, toggle, button, onKeyDown } = useDisclosure();
   useEffect(() => {
     if (isOpen) button.current?.scrollIntoView({ block: "start" });
   }, [isOpen]);
   const isRunning = turn.state === "running";
   const wasKept = turn.steps.length > 0;
-  if (!wasKept && turn.state !== "answered") return isRunning && html`<${Way} turn=${turn} />`;
+  if (isRunning)
+    return {
+      panel: html`<section class="why" aria-label=${t("why")}><${Way} turn=${turn} /></section>`,
+    };
+  if (!wasKept && turn.state !== "answered") return {};
   const id = `why-${turn.key}`;
-  return html`<section class="why" aria-label=${t("why")} onKeyDown=${onKeyDown}>
-    ${isRunning && html`<${Way} turn=${turn} />`}
-    ${
-      !isRunning &&
-      html`<button ref=${button} class="quiet small opener" aria-expanded=${isOpen} aria-controls=${id} onClick=${toggle}>
-        <span class="why-arrow" aria-hidden="true">›</span><span><b>${t("why")}</b> ${summary(turn)}</span>
-      </button>`
-    }
-    <div id=${id} hidden=${!isOpen}>
+  return {
+    button: html`<button ref=${button} class="quiet small opener why-opener" aria-expanded=${isOpen} aria-controls=${id} onClick=${toggle} onKeyDown=${onKeyDown}>
+      <span class="why-arrow" aria-hidden="true">›</span><span class="one-line"><b>${t("why")}</b> ${summary(turn)}</span></button>`,
+    panel: html`<section id=${id} class="why" aria-label=${t("why")} hidden=${!isOpen} onKeyDown=${onKeyDown}>
       ${isOpen && (wasKept ? html`<${Reasons} turn=${turn} />` : html`<${NotKept} turn=${turn} />`)}
-    </div>
-  </section>`;
+    </section>`,
+  };
 }
 
 /** @param {Turn} turn */

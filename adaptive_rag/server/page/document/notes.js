@@ -1,0 +1,119 @@
+/** The user's own notes in a document: written at its words, shown there and in a list, changed and deleted. */
+import { get, getAll, patch, post, remove } from "../core/api.js";
+import { html, signal, useMemo, useRef, useSignal } from "../core/html.js";
+import { documentName, placeWords } from "../core/places.js";
+import { t } from "../core/texts.js";
+import { Field, openForm } from "../shell/form.js";
+import { Loading, useLoaded } from "../shell/loaded.js";
+import { removeWithUndo, tell } from "../shell/notices.js";
+import { selectedIn } from "./selection.js";
+
+/** @typedef {import("./selection.js").Words} Words */
+/** @typedef {{ loaded: import("../shell/loaded.js").Loaded<Note[]>, notes: Note[] }} Noted */
+
+const changes = signal(0);
+/** The notes that are deleted, or will be when their notice times out. @type {{ value: Set<string> }} */
+const gone = signal(new Set());
+
+/** Return the user's notes in a document. @param {string} path of the document @returns {Noted} */
+export function useNotes(path) {
+  const version = useSignal(changes);
+  const removed = useSignal(gone);
+  const loaded = useLoaded(/** @returns {Promise<Note[]>} */ () => getAll(`${path}/notes`), [path, version]);
+  const notes = useMemo(
+    () => (loaded.value ?? []).filter(({ id }) => !removed.has(id)),
+    [loaded.value, removed],
+  );
+  return { loaded, notes };
+}
+
+/** @param {string} title @param {string} quote @param {string} text @param {(given: Given) => Promise<unknown>} keep */
+function openNote(title, quote, text, keep) {
+  openForm({
+    title,
+    fields: html`<blockquote class="whole quoted">${quote}</blockquote>
+      <${Field} label=${t("note")} name="text" rows="5" required maxlength="4000" defaultValue=${text} />`,
+    action: t("save"),
+    act: async (given) => {
+      await keep(given);
+      changes.value += 1;
+    },
+  });
+}
+
+/** @param {string} path @param {string} source @param {Words} words */
+export function writeNote(path, source, { start = 0, end = start, quote = "", page, shown = quote }) {
+  openNote(t("note_new"), shown, "", async (given) => {
+    let near = start;
+    if (page) {
+      // The page of a PDF does not know its place in the text.
+      const outline = await get(`${path}/outline?${new URLSearchParams({ source })}`);
+      near = outline.stretches.find((/** @type {Span} */ each) => each.page === page)?.start ?? 0;
+    }
+    await post(`${path}/notes`, { source, start: near, end, quote, ...given });
+  });
+}
+
+/** @param {string} path @param {Note} note */
+export function editNote(path, { id, quote, text }) {
+  openNote(t("note"), quote, text, (given) => patch(`${path}/notes/${id}`, given));
+}
+
+/** @param {string} path @param {Note} note */
+function deleteNote(path, { id }) {
+  removeWithUndo(gone, [id], t("note_deleted"), () => remove(`${path}/notes/${id}`));
+}
+
+/**
+ * Show a button that writes a note at the selected words, or else at the cited ones.
+ * @param {{ path: string, source: string, box: () => HTMLElement, cited: () => Words | null, otherwise: () => void }} props
+ *   `box` is what the words are selected in; `otherwise` is called if there are none
+ */
+export function AddNote({ path, source, box, cited, otherwise }) {
+  // A tap on the button ends the selection before the click.
+  const held = useRef(/** @type {Words | null} */ (null));
+  const hold = () => {
+    held.current = selectedIn(box());
+  };
+  const act = () => {
+    const words = held.current ?? selectedIn(box()) ?? cited();
+    held.current = null;
+    if (words) return writeNote(path, source, words);
+    tell(t("note_how"));
+    otherwise();
+  };
+  return html`<button class="quiet small" onPointerDown=${hold} onClick=${act}>${t("note_add")}</button>`;
+}
+
+/** @param {Note} note */
+export const signLabel = ({ text }) => t("note_sign", { text: text.slice(0, 100) });
+
+/** Show where a note begins. @param {{ note: Note } & Record<string, any>} props */
+export const NoteSign = ({ note, ...rest }) =>
+  html`<button class="note-sign" data-note=${note.id} aria-label=${signLabel(note)} title=${note.text} ...${rest}>✎</button>`;
+
+/** @param {{ path: string, source: string, noted: Noted, onChoose: (note: Note) => void }} props */
+export function Notes({ path, source, noted: { loaded, notes }, onChoose }) {
+  if (!notes.length) return loaded.problem && html`<${Loading} of=${loaded} />`;
+  /** @param {Note} note */
+  const where = (note) =>
+    note.start === null
+      ? t("note_lost")
+      : [note.source !== source && documentName(note.source), placeWords(note.place ?? {})]
+          .filter(Boolean)
+          .join(", ");
+  return html`<details class="contents notes grow small">
+    <summary>${t("notes", { n: notes.length })}</summary>
+    <ol class="plain">${notes.map(
+      (note) => html`<li key=${note.id}>
+        <p>${note.text}</p>
+        <div class="row">
+          <button class="quiet small opener grow" disabled=${note.start === null || note.source !== source} onClick=${() => onChoose(note)}>
+            <span><q>${note.quote}</q> ${where(note)}</span></button>
+          <button class="quiet small" aria-label=${t("note_edit_of", { text: note.text })} onClick=${() => editNote(path, note)}>${t("note_edit")}</button>
+          <button class="quiet small danger" aria-label=${t("note_delete_of", { text: note.text })} onClick=${() => deleteNote(path, note)}>${t("delete")}</button>
+        </div>
+      </li>`,
+    )}</ol>
+  </details>`;
+}
