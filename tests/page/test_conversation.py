@@ -44,6 +44,7 @@ def test_the_way_back_leads_from_an_answer_to_the_welcome_and_forth_again(demo: 
         expect(page.get_by_role("article")).to_contain_text("4.83 metres")
 
 
+@pytest.mark.nightly
 def test_the_way_back_leads_from_a_new_conversation_to_the_one_before(demo: str, visit: Visit) -> None:
     with visit(demo) as somebody:
         page = somebody.open("#/ask")
@@ -54,6 +55,7 @@ def test_the_way_back_leads_from_a_new_conversation_to_the_one_before(demo: str,
         expect(page.get_by_role("heading", name=LEVEL)).to_be_visible()
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("leave", ["back", "close"])
 def test_a_document_that_fills_a_phone_is_left_by_the_way_back(demo: str, visit: Visit, leave: str) -> None:
     with visit(demo, width="phone") as somebody:
@@ -102,6 +104,7 @@ def test_stop_ends_a_first_question_at_once_and_leaves_no_thread(demo: str, visi
         expect(page.get_by_role("article")).to_contain_text("4.83 metres")
 
 
+@pytest.mark.nightly
 def test_a_first_question_that_is_stopped_while_it_is_answered_leaves_no_thread(
     demo: str, visit: Visit
 ) -> None:
@@ -191,6 +194,7 @@ def test_marks_count_from_1_in_the_order_of_the_text_in_its_sources_and_in_its_c
         assert quotes == sorted(quotes)
 
 
+@pytest.mark.nightly
 def test_no_mark_begins_a_line(demo: str, visit: Visit) -> None:
     with visit(demo, width="phone") as somebody:
         page = somebody.open("#/ask")
@@ -209,6 +213,7 @@ def test_no_mark_begins_a_line(demo: str, visit: Visit) -> None:
             assert alone == 0, width
 
 
+@pytest.mark.nightly
 def test_on_a_phone_no_button_stands_outside_the_margin(demo: str, visit: Visit) -> None:
     with visit(demo, width="phone") as somebody:
         page = somebody.open("#/ask")
@@ -244,6 +249,7 @@ def test_documents_chosen_in_the_library_are_asked_alone_and_kept_with_the_conve
         expect(page.get_by_text("Only in")).to_have_count(0)
 
 
+@pytest.mark.nightly
 def test_the_condition_on_chosen_documents_can_be_read(demo: str, visit: Visit) -> None:
     names = ["a b.md", 'the "best" of.md', "letters.zip", "https://example.org/", 'x" or kind = "pdf']
     with visit(demo) as somebody:

@@ -269,6 +269,7 @@ def test_hostile_problems_and_notes_of_documents(watched: Watched) -> None:
         watched.page.mouse.wheel(0, 700)
 
 
+@pytest.mark.nightly
 def test_hostile_example_questions(watched: Watched) -> None:
     shown = [{"question": text, "user_context": text, "type": "factual"} for text in PAYLOADS]
     collection = {"name": OPEN, "description": PAYLOADS[0], "examples": shown, "role": "admin"}
