@@ -4,6 +4,7 @@ import ast
 import importlib
 import typing
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 
@@ -64,7 +65,12 @@ def modules() -> Iterator[tuple[str, Path]]:
 
 
 MODULES = dict(modules())
-TREES = {module: ast.parse(file.read_text(encoding="utf-8")) for module, file in MODULES.items()}
+
+
+# When a test asks for it: every worker of a run collects these tests, and one of them runs them.
+@cache
+def trees() -> dict[str, ast.Module]:
+    return {module: ast.parse(file.read_text(encoding="utf-8")) for module, file in MODULES.items()}
 
 
 def lies_in(module: str, *packages: str) -> bool:
@@ -92,22 +98,23 @@ def imports(file: str, tree: ast.Module) -> set[str]:
     return found
 
 
-IMPORTS = {module: imports(module, tree) for module, tree in TREES.items()}
+@cache
+def all_imports() -> dict[str, set[str]]:
+    return {module: imports(module, tree) for module, tree in trees().items()}
 
 
 def test_every_room_has_its_place() -> None:
     assert {room(module) for module in MODULES if room(module)} == set(ROOMS)
 
 
-@pytest.mark.parametrize("name", ROOMS)
-def test_a_room_imports_only_rooms_above_it(name: str) -> None:
-    allowed = ROOMS[: ROOMS.index(name) + 1]
+def test_a_room_imports_only_rooms_above_it() -> None:
     wrong = [
         f"{module} imports {imported}"
         for module in MODULES
-        if room(module) == name
-        for imported in sorted(IMPORTS[module])
-        if lies_in(imported, "adaptive_rag") and room(imported) not in ("", *allowed)
+        if room(module)
+        for imported in sorted(all_imports()[module])
+        if lies_in(imported, "adaptive_rag")
+        and room(imported) not in ("", *ROOMS[: ROOMS.index(room(module)) + 1])
     ]
     assert wrong == []
 
@@ -115,7 +122,7 @@ def test_a_room_imports_only_rooms_above_it(name: str) -> None:
 def test_no_files_import_each_other_in_a_circle() -> None:
     arrows = {
         module: {name for name in imported if name in MODULES and name not in (module, "adaptive_rag")}
-        for module, imported in IMPORTS.items()
+        for module, imported in all_imports().items()
         if module != "adaptive_rag"
     }
     done: set[str] = set()
@@ -133,9 +140,9 @@ def test_no_files_import_each_other_in_a_circle() -> None:
 
 def test_the_reading_of_imports_sees_them_wherever_they_stand() -> None:
     # Guards the tests above: a reader that sees nothing would let everything pass.
-    assert "adaptive_rag.context" in IMPORTS["adaptive_rag.cli.index"]  # inside a function
-    assert "adaptive_rag.context" in IMPORTS["adaptive_rag"]  # for types alone
-    assert "adaptive_rag.nodes.rerank" in IMPORTS["adaptive_rag.nodes.balance"]
+    assert "adaptive_rag.context" in all_imports()["adaptive_rag.cli.index"]  # inside a function
+    assert "adaptive_rag.context" in all_imports()["adaptive_rag"]  # for types alone
+    assert "adaptive_rag.nodes.rerank" in all_imports()["adaptive_rag.nodes.balance"]
 
 
 @pytest.mark.parametrize(
@@ -148,7 +155,7 @@ def test_the_reading_of_imports_sees_them_wherever_they_stand() -> None:
     ],
 )
 def test_one_file_alone_stands_before_a_library(library: str, allowed: list[str]) -> None:
-    importing = [m for m, imported in IMPORTS.items() if any(lies_in(name, library) for name in imported)]
+    importing = [m for m, names in all_imports().items() if any(lies_in(name, library) for name in names)]
     importing += [m for m in MODULES if f'"{library}.' in MODULES[m].read_text() and m not in importing]
     assert importing == allowed
 
@@ -158,7 +165,7 @@ def test_no_module_has_an_empty_name() -> None:
 
 
 def test_a_module_says_first_where_it_stands() -> None:
-    first = {module: (ast.get_docstring(tree) or "").split("\n\n")[0] for module, tree in TREES.items()}
+    first = {module: (ast.get_docstring(tree) or "").split("\n\n")[0] for module, tree in trees().items()}
     assert [module for module, says in first.items() if not says.rstrip().endswith((".", "?", ":"))] == []
 
 
@@ -170,7 +177,7 @@ def test_the_graph_is_no_name_of_the_package() -> None:
 
 def definitions() -> Iterator[tuple[str, str]]:
     """Find the public classes and functions at the top of all modules."""
-    for module, tree in TREES.items():
+    for module, tree in trees().items():
         for node in tree.body:
             defines = isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
             if defines and not node.name.startswith("_"):
@@ -192,7 +199,7 @@ def test_one_name_has_one_meaning() -> None:
 
 def tables() -> Iterator[tuple[str, str, str]]:
     """Find the tables `NAME: dict[Key, ...] = {...}` of all modules."""
-    for module, tree in TREES.items():
+    for module, tree in trees().items():
         for node in tree.body:
             if (
                 isinstance(node, ast.AnnAssign)
@@ -204,21 +211,16 @@ def tables() -> Iterator[tuple[str, str, str]]:
                 yield module, node.target.id, ast.unparse(node.annotation.slice.elts[0])
 
 
-TABLES = list(tables())
-
-
-@pytest.mark.parametrize(
-    ("module", "table", "key"), TABLES, ids=lambda name: name.removeprefix("adaptive_rag.")
-)
-def test_a_table_has_the_keys_that_its_literal_names(module: str, table: str, key: str) -> None:
-    loaded = importlib.import_module(module)
-    named = getattr(loaded, key, None)
-    if typing.get_origin(named) is not typing.Literal:
-        # A table whose keys are open, such as the suffixes of files, has none to forget.
-        assert key in ("str", "int | str")
-        return
-    # A table of some of the names, such as the switches of old, may leave others out.
-    assert set(getattr(loaded, table)) <= set(typing.get_args(named))
+def test_a_table_has_the_keys_that_its_literal_names() -> None:
+    for module, table, key in tables():
+        loaded = importlib.import_module(module)
+        named = getattr(loaded, key, None)
+        if typing.get_origin(named) is not typing.Literal:
+            # A table whose keys are open, such as the suffixes of files, has none to forget.
+            assert key in ("str", "int | str"), (module, table)
+            continue
+        # A table of some of the names, such as the switches of old, may leave others out.
+        assert set(getattr(loaded, table)) <= set(typing.get_args(named)), (module, table)
 
 
 @pytest.mark.parametrize("step", typing.get_args(StepName))
@@ -230,13 +232,13 @@ def test_every_step_has_its_prompt(step: str) -> None:
 def test_nodes_hold_no_prompts_and_read_no_environment() -> None:
     for module, file in MODULES.items():
         if room(module) in ("nodes", "graph"):
-            assert not {"os", "dotenv", "getpass"} & IMPORTS[module], file
+            assert not {"os", "dotenv", "getpass"} & all_imports()[module], file
 
 
 def test_nothing_is_printed_but_by_the_shell() -> None:
     printing = [
         module
-        for module, tree in TREES.items()
+        for module, tree in trees().items()
         for node in ast.walk(tree)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print"
     ]

@@ -1,6 +1,6 @@
 """Every command and snippet of the README does what it says."""
 
-import os
+import contextlib
 import re
 import shlex
 import shutil
@@ -10,9 +10,13 @@ from pathlib import Path
 
 import httpx
 import pytest
+from typer.testing import CliRunner
 
+from adaptive_rag.cli.app import app
+from adaptive_rag.index.cache import EmbeddingCache
 from adaptive_rag.samples import samples_path
 from benchmarks.chat_server import ChatServer
+from tests.sample_vectors import begin_with
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -24,12 +28,13 @@ RUN_ELSEWHERE = ("python3 -m venv ", "pip install '.[", "langgraph dev", "curl "
 
 
 @pytest.fixture(scope="module")
-def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def index(tmp_path_factory: pytest.TempPathFactory, sample_vectors: Path) -> Path:
     """The index that the README's first command leaves, which the later ones find."""
     place = tmp_path_factory.mktemp("readme")
     shutil.copy(samples_path() / "climate_handbook.pdf", place)
-    arguments = [sys.executable, "-m", "adaptive_rag", "index", "climate_handbook.pdf"]
-    subprocess.run(arguments, cwd=place, check=True, capture_output=True, timeout=300)
+    with contextlib.chdir(place), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(EmbeddingCache, "__init__", begin_with(sample_vectors))
+        assert CliRunner().invoke(app, ["index", "climate_handbook.pdf"]).exit_code == 0
     (place / "climate_handbook.pdf").unlink()  # where it is found again it has moved
     return place / ".adaptive-rag"
 
@@ -55,12 +60,13 @@ def test_the_two_commands_come_first() -> None:
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_a_command_works_as_printed(folder: Path, command: str) -> None:
+@pytest.mark.usefixtures("folder", "samples_embedded")
+def test_a_command_works_as_printed(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with ChatServer() as server:
-        environment = {**os.environ, "OPENAI_API_KEY": "sk-test", "OPENAI_BASE_URL": server.url}
-        arguments = [sys.executable, "-m", "adaptive_rag", *shlex.split(command)[1:]]
-        done = subprocess.run(arguments, capture_output=True, text=True, env=environment, timeout=300)
-    assert done.returncode == 0, done.stderr
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        done = CliRunner().invoke(app, shlex.split(command)[1:])
+    assert done.exit_code == 0, (done.stderr, done.exception)
     assert done.stdout.strip()
 
 
@@ -82,7 +88,8 @@ def test_the_server_starts_and_answers_as_printed(folder: Path) -> None:
             server.terminate()
 
 
-def test_the_python_snippets_run_one_after_another(folder: Path) -> None:
+@pytest.mark.usefixtures("folder", "samples_embedded")
+def test_the_python_snippets_run_one_after_another() -> None:
     namespace: dict[str, object] = {}
     snippets = [text for language, text in BLOCKS if language == "python"]
     assert len(snippets) >= 5
@@ -91,7 +98,7 @@ def test_the_python_snippets_run_one_after_another(folder: Path) -> None:
     assert namespace["documents"]
 
 
-def test_the_answer_shown_is_the_answer_given(folder: Path) -> None:
+def test_the_answer_shown_is_the_answer_given_by_the_program(folder: Path) -> None:
     [shown] = [text for language, text in BLOCKS if language == "text" and text.startswith("●")]
     command = next(command for command in COMMANDS if "highest water level" in command)
     arguments = [sys.executable, "-m", "adaptive_rag", *shlex.split(command)[1:]]

@@ -91,6 +91,7 @@ def test_it_stands_in_a_chain(retriever: AdaptiveRetriever) -> None:
     assert "2,340 metres" in chain.invoke(LONG)["text"]
 
 
+@pytest.mark.usefixtures("samples_embedded")
 def test_pages_are_counted_as_our_citations_count_them(tmp_path: Path) -> None:
     from adaptive_rag import Index
 

@@ -9,16 +9,10 @@ import pytest
 from adaptive_rag.errors import IndexUnreachableError
 from adaptive_rag.index import table
 from tests.azure_server import ACCOUNT, KEY, PROGRAM, serving_azure
-from tests.index import test_bucket
+from tests.index import test_bucket, test_bucket_kills
 from tests.index.made import build, open_index, write_files
 from tests.index.test_bucket import (  # noqa: F401
-    test_a_live_writer_is_waited_for_however_long_it_takes,
-    test_a_question_reads_one_version_and_the_next_one_the_new_state,
     test_an_index_in_a_bucket_is_built_read_changed_checked_and_repaired,
-    test_of_many_writers_at_once_one_makes_an_object_and_one_replaces_it,
-)
-from tests.index.test_bucket_kills import (  # noqa: F401
-    test_after_a_kill_readers_see_one_whole_state_and_the_next_run_completes_it,
 )
 from tests.s3_server import Network, network_before
 
@@ -56,8 +50,25 @@ def use(monkeypatch: pytest.MonkeyPatch, port: int, key: str = KEY) -> None:
     table._session.cache_clear()
 
 
-def test_two_writers_at_once_both_keep_their_documents(kb: str, tmp_path: Path) -> None:
-    test_bucket.test_eight_writers_at_once_all_keep_their_documents(kb, tmp_path, 2)
+@pytest.mark.nightly
+class TestMoreOfWhatHoldsInS3:
+    """What the same code does over another store."""
+
+    test_a_writer_is_waited_for = staticmethod(
+        test_bucket.test_a_live_writer_is_waited_for_however_long_it_takes
+    )
+    test_a_question_reads_one_version = staticmethod(
+        test_bucket.test_a_question_reads_one_version_and_the_next_one_the_new_state
+    )
+    test_one_writer_replaces_an_object = staticmethod(
+        test_bucket.test_of_many_writers_at_once_one_makes_an_object_and_one_replaces_it
+    )
+    test_after_a_kill_readers_see_one_whole_state = staticmethod(
+        test_bucket_kills.test_after_a_kill_readers_see_one_whole_state_and_the_next_run_completes_it
+    )
+
+    def test_two_writers_at_once_both_keep_their_documents(self, kb: str, tmp_path: Path) -> None:
+        test_bucket.test_eight_writers_at_once_all_keep_their_documents(kb, tmp_path, 2)
 
 
 def test_what_azure_refuses_is_said_in_a_line(

@@ -32,6 +32,7 @@ def test_a_torn_or_missing_file_is_noticed_or_without_effect_and_is_mended(tmp_p
     assert [each for each in outcomes if not each.held] == []
 
 
+@pytest.mark.nightly
 def test_a_reader_sees_whole_states_alone_while_runs_are_killed(tmp_path: Path) -> None:
     killed, states, wrong = kill_writers(tmp_path, 3, SEED)
     assert (killed, wrong) == (3, [])

@@ -621,6 +621,7 @@ def test_a_killed_run_leaves_one_whole_state_and_lets_go(
     assert texts_in(kb) == sorted(NEW.values())
 
 
+@pytest.mark.nightly
 def test_a_killed_first_run_is_completed_by_the_next(kb: str, tmp_path: Path) -> None:
     docs = write_files(tmp_path / "docs", OLD)
     for when, target in (("after", f"{WRITER}._make_table"), ("after", f"{WRITER}.add")):

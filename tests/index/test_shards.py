@@ -22,6 +22,7 @@ from adaptive_rag.errors import (
     InputError,
 )
 from adaptive_rag.index import Index, ShardedIndex, describe, describe_fields
+from adaptive_rag.index.cache import EmbeddingCache
 from adaptive_rag.index.index import open_source
 from adaptive_rag.index.sharding import shard as one_shard
 from adaptive_rag.index.sharding.layout import shard_of
@@ -32,6 +33,7 @@ from adaptive_rag.state import Candidate
 from adaptive_rag.where import read_where
 from tests.index.made import HashEmbeddings, build, write_files
 from tests.index.test_ray import cluster
+from tests.sample_vectors import begin_with
 
 __all__ = ["cluster"]
 
@@ -84,7 +86,7 @@ def held(kbs: tuple[Path, Path], cluster: Any) -> ShardedIndex:
     return open_shards(kbs[1], ray="auto")
 
 
-@pytest.fixture(params=["here", "by actors"])
+@pytest.fixture(params=["here", pytest.param("by actors", marks=pytest.mark.nightly)])
 def both(request: pytest.FixtureRequest, kbs: tuple[Path, Path]) -> tuple[Index, ShardedIndex]:
     one, many = kbs
     shards = open_shards(many) if request.param == "here" else request.getfixturevalue("held")
@@ -255,13 +257,15 @@ def ask(place: Path | ChunkSource, **settings: Any) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def samples(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+def samples(tmp_path_factory: pytest.TempPathFactory, sample_vectors: Path) -> tuple[Path, Path]:
     """The shipped documents with the embedded model, as one index and as one of shards."""
     from adaptive_rag.samples import samples_path
 
     folder = tmp_path_factory.mktemp("samples")
-    Index.build(samples_path(), folder / "one")
-    Index.build(samples_path(), folder / "many", shards=2)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(EmbeddingCache, "__init__", begin_with(sample_vectors))
+        Index.build(samples_path(), folder / "one")
+        Index.build(samples_path(), folder / "many", shards=2)
     return folder / "one", folder / "many"
 
 

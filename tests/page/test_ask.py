@@ -104,6 +104,7 @@ def test_each_source_is_listed_once_and_opens_its_document(demo: str, visit: Vis
         expect(pane).to_be_in_viewport(ratio=1)
 
 
+@pytest.mark.nightly
 def test_the_answer_is_copied_with_its_quotes(demo: str, visit: Visit) -> None:
     with visit(demo) as somebody:
         page = somebody.open()
@@ -139,6 +140,7 @@ def test_a_refusal_shows_what_came_nearest(demo: str, visit: Visit) -> None:
         page.wait_for_selector("aside")
 
 
+@pytest.mark.nightly
 def test_weak_evidence_and_what_was_read_from_a_scan_are_said(demo: str, visit: Visit) -> None:
     citation = {"marker": 1, "source": "old/wall.pdf", "page": 2, "place": {"page": 2}, "start": 0, "end": 9}
     citation |= {"quote": "Of 1968.", "ocr_confidence": 0.614, "also_as": ["b.pdf", "c.pdf"]}

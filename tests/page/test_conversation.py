@@ -46,6 +46,7 @@ def test_the_way_back_leads_from_an_answer_to_the_welcome_and_forth_again(demo: 
         expect(page.get_by_role("article")).to_contain_text("4.83 metres")
 
 
+@pytest.mark.nightly
 def test_the_way_back_leads_from_a_new_conversation_to_the_one_before(demo: str, visit: Visit) -> None:
     with visit(demo) as somebody:
         page = somebody.open("#/ask")
@@ -56,6 +57,7 @@ def test_the_way_back_leads_from_a_new_conversation_to_the_one_before(demo: str,
         expect(page.get_by_role("heading", name=LEVEL)).to_be_visible()
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("leave", ["back", "close"])
 def test_a_document_that_fills_a_phone_is_left_by_the_way_back(demo: str, visit: Visit, leave: str) -> None:
     with visit(demo, width="phone") as somebody:
@@ -104,6 +106,7 @@ def test_stop_ends_a_first_question_at_once_and_leaves_no_thread(demo: str, visi
         expect(page.get_by_role("article")).to_contain_text("4.83 metres")
 
 
+@pytest.mark.nightly
 def test_a_first_question_that_is_stopped_while_it_is_answered_leaves_no_thread(
     demo: str, visit: Visit
 ) -> None:
@@ -193,6 +196,7 @@ def test_marks_count_from_1_in_the_order_of_the_text_in_its_sources_and_in_its_c
         assert quotes == sorted(quotes)
 
 
+@pytest.mark.nightly
 def test_no_mark_begins_a_line(demo: str, visit: Visit) -> None:
     with visit(demo, width="phone") as somebody:
         page = somebody.open("#/ask")
@@ -211,6 +215,7 @@ def test_no_mark_begins_a_line(demo: str, visit: Visit) -> None:
             assert alone == 0, width
 
 
+@pytest.mark.nightly
 def test_on_a_phone_no_button_stands_outside_the_margin(demo: str, visit: Visit) -> None:
     with visit(demo, width="phone") as somebody:
         page = somebody.open("#/ask")

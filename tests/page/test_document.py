@@ -238,6 +238,7 @@ def test_on_a_phone_each_quote_of_a_long_part_is_brought_into_view(
         expect(page.locator(".document mark")).to_be_in_viewport()
 
 
+@pytest.mark.nightly
 def test_escape_closes_the_document_and_gives_the_focus_back(
     demo: str, visit: Visit, papers: httpx.Client
 ) -> None:
@@ -254,6 +255,7 @@ def test_escape_closes_the_document_and_gives_the_focus_back(
             expect(page.get_by_role("textbox").first).to_be_focused()
 
 
+@pytest.mark.nightly
 def test_the_outline_leads_to_a_section(demo: str, visit: Visit, papers: httpx.Client) -> None:
     with visit(demo, width="phone") as somebody:
         page = show(somebody, cite(papers, "notes.md", "6.2 metres"))
@@ -322,6 +324,7 @@ def test_pages_are_reached_and_enlarged_by_keyboard(demo: str, visit: Visit, pap
         assert before and after and after["width"] > 1.2 * before["width"]
 
 
+@pytest.mark.nightly
 def test_a_page_that_is_a_picture_is_shown_and_the_pane_says_so(
     demo: str, visit: Visit, papers: httpx.Client
 ) -> None:
@@ -401,6 +404,7 @@ def test_markdown_is_drawn_with_its_cited_words_marked_and_no_html_of_it_runs(
         expect(pane.locator("td mark")).to_have_text(["1953", "4.10 m"])
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("name", "words", "head"),
     [
@@ -420,6 +424,7 @@ def test_tables_of_documents_are_tables_with_their_cited_cells_marked(
         expect(table.locator("mark").first).to_be_focused()
 
 
+@pytest.mark.nightly
 def test_a_library_document_stands_alone_whatever_an_answer_has_open(demo: str, visit: Visit) -> None:
     with visit(demo) as somebody:
         page = somebody.open("#/ask")
@@ -433,6 +438,7 @@ def test_a_library_document_stands_alone_whatever_an_answer_has_open(demo: str, 
         expect(page.get_by_role("complementary")).to_have_count(0)
 
 
+@pytest.mark.nightly
 def test_a_pdf_without_cited_words_does_not_say_that_they_cannot_be_marked(demo: str, visit: Visit) -> None:
     with visit(demo) as somebody:
         page = somebody.open("#/library/samples")

@@ -294,6 +294,7 @@ def test_hostile_notes_of_people(watched: Watched) -> None:
     watched.check()
 
 
+@pytest.mark.nightly
 def test_hostile_example_questions(watched: Watched) -> None:
     shown = [{"question": text, "user_context": text, "type": "factual"} for text in PAYLOADS]
     collection = {"name": OPEN, "description": PAYLOADS[0], "examples": shown, "role": "admin"}

@@ -82,6 +82,7 @@ def test_a_collection_is_made_and_deleted(demo: str, visit: Visit) -> None:
         somebody.errors.clear()  # the browser itself notes the refusal of a name
 
 
+@pytest.mark.nightly
 def test_a_collection_that_nobody_described_offers_questions_of_its_headings(
     demo: str, visit: Visit, collection: str
 ) -> None:
@@ -196,6 +197,7 @@ def test_files_and_a_folder_are_added_and_a_bad_one_is_named(
         expect(page.get_by_role("region", name="Progress")).to_have_count(0)
 
 
+@pytest.mark.nightly
 def test_a_name_that_the_server_refuses_does_not_stop_the_others(
     demo: str, visit: Visit, collection: str
 ) -> None:
@@ -406,6 +408,7 @@ def drop(page: Page, *names: str) -> None:
     )
 
 
+@pytest.mark.nightly
 def test_what_office_keeps_beside_an_open_file_is_left_out_with_a_note(
     demo: str, visit: Visit, collection: str
 ) -> None:
@@ -418,6 +421,7 @@ def test_what_office_keeps_beside_an_open_file_is_left_out_with_a_note(
         expect(page.get_by_text(re.compile("damaged|problem"))).to_have_count(0)
 
 
+@pytest.mark.nightly
 def test_files_that_are_dropped_where_nothing_is_kept_yet_make_a_collection(
     servers: Servers, tmp_path: Path, visit: Visit
 ) -> None:
@@ -441,6 +445,7 @@ def test_who_may_only_read_learns_that_they_cannot_drop_files(team: str, visit: 
         expect(page.get_by_text("Your role in this collection does not allow this.")).to_be_visible()
 
 
+@pytest.mark.nightly
 def test_a_document_is_summed_up_from_its_own_page(demo: str, visit: Visit) -> None:
     with visit(demo) as somebody:
         page = somebody.open("#/library/samples")

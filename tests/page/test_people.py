@@ -71,6 +71,7 @@ def test_the_first_minute_offers_a_question_of_each_type_and_a_click_asks_it(
         expect(offered).to_have_count(0)
 
 
+@pytest.mark.nightly
 def test_a_collection_without_documents_says_what_to_do(demo: str, visit: Visit, collection: Made) -> None:
     collection("bare", description="Nothing yet")
     with visit(demo, language="de", width="phone") as somebody:
@@ -146,6 +147,7 @@ def test_a_conversation_goes_on_after_the_page_was_loaded_again(demo: str, visit
         assert page.url == place
 
 
+@pytest.mark.nightly
 def test_a_thread_that_is_gone_leaves_the_page_as_it_was(demo: str, visit: Visit) -> None:
     with visit(demo) as somebody:
         page = somebody.open("#/ask?thread=0123456789abcdef0123456789abcdef")
@@ -154,6 +156,7 @@ def test_a_thread_that_is_gone_leaves_the_page_as_it_was(demo: str, visit: Visit
         forgive(somebody, 404)
 
 
+@pytest.mark.nightly
 def test_people_of_this_machine_learn_how_to_add_users(demo: str, visit: Visit) -> None:
     with visit(demo) as somebody:
         page = somebody.open("#/people")
@@ -376,6 +379,7 @@ def test_the_page_says_when_the_server_is_away_and_when_it_is_back(demo: str, vi
         somebody.errors.clear()
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("type_", "said"), [("too_often", "Zu viele Versuche in kurzer Zeit."), ("unheard_of", "Own words.")]
 )

@@ -107,6 +107,7 @@ def test_nothing_is_wrong_in_any_state_of_a_team(team: str, browser: Browser, sc
         assert not somebody.violations()
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("tag", "finds", "what"),
     [

@@ -51,6 +51,7 @@ def test_the_way_lights_up_in_order_and_folds_into_a_line(demo: str, visit: Visi
         expect(line).to_have_attribute("aria-expanded", "false")
 
 
+@pytest.mark.nightly
 def test_both_ways_of_an_unsure_question_light_up_and_are_joined(demo: str, visit: Visit) -> None:
     with visit(demo) as somebody:
         page = somebody.open("#/ask")
@@ -169,6 +170,7 @@ def test_another_way_stands_beside_the_first_and_a_vote_is_kept_and_taken_back(
         assert votes(demo) == []
 
 
+@pytest.mark.nightly
 def test_a_vote_is_sent_once_and_is_still_there_after_a_visit_to_the_library(demo: str, visit: Visit) -> None:
     with visit(demo) as somebody:
         page = somebody.open("#/ask")
@@ -208,6 +210,7 @@ def test_a_vote_is_taken_back_after_the_page_was_loaded_again(demo: str, visit: 
         assert votes(demo) == []
 
 
+@pytest.mark.nightly
 def test_of_two_threads_the_one_that_was_opened_last_is_shown(demo: str, visit: Visit) -> None:
     with visit(demo) as somebody, own_thread(demo) as slow, own_thread(demo, TENANT) as thread:
         page = somebody.open("#/ask")
@@ -258,6 +261,7 @@ def test_a_dozen_votes_teach_the_router_and_the_teaching_is_undone(
         )
 
 
+@pytest.mark.nightly
 def test_what_two_answers_share_is_marked_in_both_of_them(demo: str, visit: Visit) -> None:
     def column(name: str, text: str) -> dict[str, object]:
         answer = {"answer": text, "citations": [], "query_type": name, "abstained": False}
@@ -287,6 +291,7 @@ def test_what_two_answers_share_is_marked_in_both_of_them(demo: str, visit: Visi
         expect(page.get_by_text("only here", exact=True)).to_have_count(0)
 
 
+@pytest.mark.nightly
 def test_a_vote_is_thanked_for_above_the_composer(demo: str, visit: Visit) -> None:
     with visit(demo, width="phone") as somebody:
         page = somebody.open("#/ask")
@@ -300,6 +305,7 @@ def test_a_vote_is_thanked_for_above_the_composer(demo: str, visit: Visit) -> No
         expect(good).to_have_attribute("aria-pressed", "false")
 
 
+@pytest.mark.nightly
 def test_no_word_of_the_table_of_passages_is_broken(demo: str, visit: Visit) -> None:
     with visit(demo, width="phone") as somebody:
         page = somebody.open("#/ask")

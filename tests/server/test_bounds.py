@@ -16,6 +16,10 @@ def fields(count: int) -> bytes:
     return json.dumps({f"field{number}": 1 for number in range(count)}).encode()
 
 
+def same_fields(count: int) -> bytes:
+    return b"{" + b",".join([b'"field":1'] * count) + b"}"
+
+
 def test_a_body_beyond_the_bound_is_refused_and_an_upload_has_a_bound_of_its_own(serve: Serve) -> None:
     large = b" " * 5_000_000
     with serve() as client:
@@ -34,10 +38,10 @@ def test_a_body_beyond_the_bound_is_refused_and_an_upload_has_a_bound_of_its_own
 JSON = {"Content-Type": "application/json"}
 ROWS = {
     "a session of 17 KB": ("/api/v1/session", b'{"name": "' + b"a" * 17_000 + b'", "password": ""}', 413),
-    "a session of 360,000 fields": ("/api/v1/session", fields(360_000), 413),
+    "a session of 360,000 fields": ("/api/v1/session", same_fields(360_000), 413),
     "a session of 150 fields": ("/api/v1/session", fields(150), 413),
     "a member of 70 KB": ("/api/v1/collections/c/members", b" " * 70_000, 413),
-    "a question of 100,000 fields": ("/api/v1/collections/c/ask", fields(100_000), 413),
+    "a question of 100,000 fields": ("/api/v1/collections/c/ask", same_fields(100_000), 413),
     "a question of 100,000 items": ("/api/v1/collections/c/ask", b"[" + b"1," * 100_000 + b"1]", 413),
     "a question 1,000 deep": ("/api/v1/collections/c/ask", b"[" * 1000 + b"]" * 1000, 413),
     "a conversation of 100,000 messages": ("/v1/chat/completions", b"[" + b"{}," * 100_000 + b"{}]", 413),
