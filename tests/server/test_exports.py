@@ -23,7 +23,14 @@ Read = Callable[[bytes], str]
 
 def turn_of(question: str, answer: str, quote: str = "It is so.", source: str = "wall.pdf") -> TurnShown:
     cited = {"source": source, "page": 3, "place": {}, "start": 0, "end": 4, "marker": 7, "quote": quote}
-    facts: dict[str, Any] = {"id": "1", "number": 1, "route": "factual", "user_context": "", "decisions": []}
+    facts: dict[str, Any] = {
+        "id": "1",
+        "number": 1,
+        "route": "factual",
+        "user_context": "",
+        "decisions": [],
+        "only": {},
+    }
     facts |= {
         "question": question,
         "answer": answer,

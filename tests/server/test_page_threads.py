@@ -56,7 +56,14 @@ def test_the_marks_of_an_export_count_from_1_in_the_order_of_the_text() -> None:
     place = {"source": "wall.md", "page": None, "place": {}, "start": 0, "end": 4}
     citations = [{**place, "marker": marker, "quote": f"quote {marker}"} for marker in (3, 7)]
     turn = {"id": "1", "number": 1, "question": "Why?", "answer": "One [7]. Two [3][7]. `rows[3]` [2024]"}
-    turn |= {"route": "factual", "user_context": "", "abstained": False, "decisions": [], "asked": now()}
+    turn |= {
+        "route": "factual",
+        "user_context": "",
+        "abstained": False,
+        "decisions": [],
+        "only": {},
+        "asked": now(),
+    }
     text = format_markdown("Wall", [TurnShown.model_validate({**turn, "citations": citations})])
     assert (
         "One [1]. Two [2][1]. `rows[3]` [2024]\n\n- [1] wall.md: “quote 7”\n- [2] wall.md: “quote 3”" in text

@@ -97,6 +97,25 @@ def test_a_thread_is_read_by_those_it_is_shared_with_if_they_may_read_its_collec
         assert all("samples: " in event["subject"] for event in events if event["action"] == "thread.share")
 
 
+def test_a_thread_of_several_collections_is_read_by_who_may_read_all_of_them_with_its_owner(
+    serve: Serve, sample_index: Path
+) -> None:
+    with friends(serve, sample_index) as here:
+        root, members = here.who["root"], f"{API}/collections/quays/members"
+        root.post(f"{API}/collections", json={"name": "quays"}).raise_for_status()
+        for name in ("ada", "bob"):
+            root.put(f"{members}/{name}", json={"role": "reader"}).raise_for_status()
+        both = here.ada.post(f"{API}/threads", json={"collections": [SAMPLES, "quays"]}).json()
+        here.thread = f"{API}/threads/{both['id']}"
+        assert here.ada.put(f"{here.thread}/sharing/cal").status_code == 404
+        here.share("bob", "collection")
+        assert here.readers() == OWNER | {"bob": True, "root": True}
+        root.delete(f"{members}/ada").raise_for_status()
+        assert {
+            person.get(here.thread).status_code for name, person in here.who.items() if name != "nobody"
+        } == {404}
+
+
 def test_what_is_shared_is_only_read_and_holds_no_more_than_the_conversation(
     serve: Serve, sample_index: Path
 ) -> None:
