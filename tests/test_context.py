@@ -186,6 +186,7 @@ def an_other_value(name: str) -> Any:
         "ontology": "terms.yaml",
         "user_id": "ada",
         "without": frozenset({"hedge"}),
+        "recipes": frozenset({"faq-hybrid"}),
         "classify": "model",
         "threshold": 0.5,
         "low_confidence": 0.4,
