@@ -16,6 +16,7 @@ from adaptive_rag.server.pdf import set_pages
 from adaptive_rag.server.tables import now
 from adaptive_rag.text.markdown import is_maze, sub_in_prose
 from adaptive_rag.text.markers import MARKER, find_markers, number_of, write_marker
+from adaptive_rag.text.places import format_place
 from adaptive_rag.text.visible import visible
 
 if TYPE_CHECKING:
@@ -59,9 +60,10 @@ def _numbered(turn: TurnShown) -> tuple[str, list[str]]:
     answer = sub_in_prose(MARKER, partial(_renumber, numbers), turn.answer)
     sources = []
     for citation in sorted(turn.citations, key=lambda each: numbers[each["marker"]]):
-        page = f", page {citation['page']}" if citation["page"] is not None else ""
+        page = f"page {citation['page']}" if citation["page"] is not None else ""
+        named = ", ".join(filter(None, (citation["source"], format_place(citation["place"]) or page)))
         number = write_marker(numbers[citation["marker"]])
-        sources.append(f"{number} {citation['source']}{page}: “{citation['quote']}”")
+        sources.append(f"{number} {named}: “{citation['quote']}”")
     return answer, sources
 
 

@@ -29,7 +29,15 @@ class Watch:
         paths = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
         pipes: dict[str, Any] = dict.fromkeys(("stdout", "stderr"), subprocess.PIPE)
         environment = {**os.environ, "PYTHONPATH": paths}
-        self.process = subprocess.Popen(command, cwd=folder, env=environment, text=True, **pipes)
+        self.process = subprocess.Popen(
+            command,
+            cwd=folder,
+            env=environment,
+            text=True,
+            # Whoever runs the tests in the background has it ignored.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+            **pipes,
+        )
         self.lines = {"stdout": Queue[str](), "stderr": Queue[str]()}
         for name, queue in self.lines.items():
             threading.Thread(target=self._pass_on, args=(name, queue), daemon=True).start()

@@ -365,3 +365,15 @@ def test_the_running_answer_is_followed_only_from_the_end(inventing: str, visit:
         page.evaluate("scrollTo(0, 100)")
         expect(page.get_by_role("article").last).to_have_attribute("aria-busy", "false")
         assert page.evaluate("scrollY") == 100
+
+
+def test_an_answer_says_that_the_chat_model_did_not_respond(demo: str, visit: Visit) -> None:
+    silent = {"provider": "openai", "name": "silent", "address": "http://127.0.0.1:9/v1"}
+    with httpx.Client(base_url=f"{demo}/api/v1", timeout=30) as api, visit(demo) as somebody:
+        api.put("/model", json=silent).raise_for_status()
+        try:
+            turn = ask(somebody.open(), LEVEL)
+        finally:
+            api.delete("/model").raise_for_status()
+        expect(turn).to_contain_text("4.83 metres")
+        expect(turn.get_by_role("note")).to_have_text(re.compile("The chat model did not respond"))

@@ -267,7 +267,7 @@ def test_a_thread_is_shared_read_by_another_and_no_longer_shared(team: str, visi
         name = page.get_by_label("Share with (name)")
         write(page, name, "otto")
         page.keyboard.press("Enter")
-        expect(page.get_by_text("No reader of the collection has this name.")).to_be_visible()
+        expect(page.get_by_text("Nobody of this name may read its collections.")).to_be_visible()
         write(page, name, "ben")
         page.keyboard.press("Enter")
         expect(page.get_by_role("listitem")).to_contain_text("ben")

@@ -22,7 +22,8 @@ Read = Callable[[bytes], str]
 
 
 def turn_of(question: str, answer: str, quote: str = "It is so.", source: str = "wall.pdf") -> TurnShown:
-    cited = {"source": source, "page": 3, "place": {}, "start": 0, "end": 4, "marker": 7, "quote": quote}
+    cited = {"source": source, "page": 3, "start": 0, "end": 4, "marker": 7, "quote": quote}
+    cited["place"] = {"page": 3, "lines": [11, 12]}
     facts: dict[str, Any] = {
         "id": "1",
         "number": 1,
@@ -82,7 +83,7 @@ def test_an_export_has_the_words_the_tables_and_the_sources_with_their_pages(wri
     for part in (
         "Höhe & <Wall>", "How <b>high</b>?", "Walls", "The wall is high [1], x < 1:", "two", "4.", "cell",
         "5.10 m", "code & <more>", "See the plan (https://example.org/plan) map.",
-        "[1] wall.pdf, page 3: “5 < 6 & “so””",
+        "[1] wall.pdf, page 3, lines 11-12: “5 < 6 & “so””",
     ):  # fmt: skip
         assert part in words, part
     assert "**" not in text and "|" not in text

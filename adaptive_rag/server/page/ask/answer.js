@@ -100,6 +100,15 @@ function decisionsOf({ answer }, what) {
     .filter((each) => each.what === what);
 }
 
+/** Tell whether a chat model did not respond, so that the answer was made without it. @param {Turn} turn */
+function isSilent({ answer }) {
+  const trace = answer?.trace ?? [];
+  return (
+    trace.some(({ unreachable = [] }) => unreachable.length > 0) &&
+    trace.some(({ stand_ins = [] }) => stand_ins.some(({ skill }) => skill === "generate"))
+  );
+}
+
 /** Show the answer, or the part that has been written so far. @param {{ turn: Turn }} props */
 function Text({ turn }) {
   const [closest] = decisionsOf(turn, "closest");
@@ -128,6 +137,7 @@ function Text({ turn }) {
         ? html`<section class="card refusal"><h3>${t("ask_closest")}</h3><p class="small soft">${t("ask_closest_why")}</p>${body}</section>`
         : body
     }
+    ${isSilent(turn) && html`<p class="small" role="note">${t("ask_model_silent")}</p>`}
     ${!closest && typeof sure === "number" && html`<p class="small soft">${t("sure", { share: formatPercent(sure) })}</p>`}
     <${Unheld} turn=${turn} />
   `;

@@ -106,7 +106,7 @@ function Completed({ value, fields, isWrong, set }) {
   };
   return html`<input id="condition" role="combobox" maxlength="2000" autocomplete="off" autocapitalize="none" spellcheck=${false} placeholder=${exampleOf(fields)} value=${value}
       aria-autocomplete="list" aria-expanded=${isOpen} aria-controls=${isOpen ? "completions" : undefined} aria-activedescendant=${isOpen && at >= 0 ? `completion-${at}` : undefined}
-      aria-invalid=${isWrong} aria-describedby="condition-said" onInput=${onValue(write)} onKeyDown=${onKeyDown} onFocus=${() => setAt(-1)} onBlur=${() => setAt(null)} />
+      aria-invalid=${isWrong} aria-describedby="condition-said" onInput=${onValue(write)} onKeyDown=${onKeyDown} onClick=${() => setAt(at ?? -1)} onBlur=${() => setAt(null)} />
     ${
       isOpen &&
       html`<ul id="completions" class="plain completions" role="listbox" aria-label=${t("only_completions")}>${all.map(

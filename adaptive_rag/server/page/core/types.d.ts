@@ -112,6 +112,7 @@ interface TraceRecord {
   candidates?: { id: string; source: string; page: number | null; scores: Record<string, number> }[];
   decisions?: Decision[];
   stand_ins?: { skill: string; reason: string }[];
+  unreachable?: string[];
 }
 
 interface Answer {

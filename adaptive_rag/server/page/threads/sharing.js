@@ -21,14 +21,14 @@ export function Sharing({ id }) {
   const isThere = thread.value && sharing.value;
   useEffect(() => head.current?.focus({ preventScroll: true }), [!isThere]);
   if (!isThere) return html`<div class="screen"><${Loading} of=${thread.problem ? thread : sharing} /></div>`;
-  const { title, collection } = thread.value;
+  const { title, collections } = thread.value;
   const address = `${location.origin}${location.pathname}${link(["ask"], { thread: id })}`;
   /** @param {string} name */
   const of = (name) => `${path}/${encodeURIComponent(name)}`;
   return html`<div class="screen stack">
     <p class="small"><a href=${link(["threads"])}>${t("nav_threads")}</a></p>
     <h1 tabindex="-1" ref=${head}>${t("share_of", { title: title || t("thread_untitled") })}</h1>
-    <p class="soft">${t("share_intro", { collection })}</p>
+    <p class="soft">${t("share_intro", { names: collections.join(", "), n: collections.length })}</p>
     <div class="fields"><${Field} label=${t("share_open_to")} value=${sharing.value.open_to} options=${WAYS.map((way) => [way, t(`share_${way}`)])}
       onChoose=${(/** @type {string} */ way) => put(path, { open_to: way }).then(again, tell)} /></div>
     <${Secret} label=${t("share_address")} secret=${address} note="" />
