@@ -36,6 +36,12 @@ export const said = [
   ["Benefits and arguments for", "Vorteile und Argumente dafür"],
   ["Risks and arguments against", "Risiken und Argumente dagegen"],
   // Why
+  ["models.steps leaves it to the local way", "dieser Schritt wird ohne Modell gemacht (models.steps)"],
+  ["the server's log says why", "das Protokoll des Servers sagt, warum"],
+  [
+    "analytical questions are scored by what their branches found",
+    "analytische Fragen werden nach den Funden ihrer Teilfragen bewertet",
+  ],
   ["no chat model is configured", "es ist kein Sprachmodell eingerichtet"],
   [
     "a model classifies every question (the router: {})",
