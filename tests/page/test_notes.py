@@ -82,7 +82,10 @@ def test_a_note_is_written_at_selected_words_and_found_by_search(
         page = somebody.open("#/library/papers")
         page.get_by_label("Search names and your notes").fill("true in LONG")
         expect(page.get_by_role("article")).to_have_count(1)
-        expect(page.get_by_role("article", name="long.txt")).to_contain_text("Is it true in long.txt?")
+        page.get_by_role("link", name="Is it true in long.txt?").click()
+        expect(page.locator(".notes[open]").get_by_role("listitem")).to_contain_text(
+            ["Is it true in long.txt?"]
+        )
 
 
 def test_on_a_phone_a_note_is_changed_and_deleted_with_undo(

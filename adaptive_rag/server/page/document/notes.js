@@ -2,6 +2,7 @@
 import { get, getAll, patch, post, remove } from "../core/api.js";
 import { html, signal, useMemo, useRef, useSignal } from "../core/html.js";
 import { documentName, placeWords } from "../core/places.js";
+import { place } from "../core/route.js";
 import { t } from "../core/texts.js";
 import { Field, openForm } from "../shell/form.js";
 import { Loading, useLoaded } from "../shell/loaded.js";
@@ -102,7 +103,7 @@ export function Notes({ path, source, noted: { loaded, notes }, onChoose }) {
       : [note.source !== source && documentName(note.source), placeWords(note.place ?? {})]
           .filter(Boolean)
           .join(", ");
-  return html`<details class="contents notes grow small">
+  return html`<details class="contents notes grow small" open=${"notes" in place.value.query}>
     <summary>${t("notes", { n: notes.length })}</summary>
     <ol class="plain">${notes.map(
       (note) => html`<li key=${note.id}>
