@@ -198,7 +198,8 @@ def show_messages(page: Page, address: str, messages: int) -> None:
         """async count => {
           const { turns } = await import('/page/ask/conversation.js');
           turns.value = Array.from({ length: count }, (_, number) => ({
-            key: `made-${number}`, collection: 'samples', question: `Question ${number}?`, userContext: '',
+            key: `made-${number}`, collections: ['samples'], question: `Question ${number}?`,
+            userContext: '', only: { documents: [], folders: [], where: '' },
             state: 'answered', steps: [], passages: [], draft: '', number: number + 1,
             answer: { answer: `The wall has ${number} stones.\\n\\n- one\\n- two`, citations: [],
               query_type: 'factual', abstained: false },
