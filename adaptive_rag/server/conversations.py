@@ -304,8 +304,8 @@ def _read_turns(messages: Iterable[AnyMessage]) -> list[TurnShown]:
 def _without_private(message: AnyMessage) -> AnyMessage:
     """Return a message of a turn without what its owner alone may see."""
     facts = dict(message.response_metadata)
-    if "decisions" in facts:
-        facts |= {"user_context": "", "decisions": marked(facts["decisions"])}
+    if facts:
+        facts |= {"user_context": "", "decisions": marked(facts.get("decisions", []))}
     return message.model_copy(update={"response_metadata": facts})
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 # Characters of a cell by its columns; a page has about 5,000.
 MOST_OF_A_ROW = 2500
 # A word that may be longer than a line of a heading, and the letters that fit into every line.
-_LONG_WORD, _PIECE = re.compile(r"\S{60,}"), re.compile(r"\S{30}")
+_LONG_WORD, _PIECE = re.compile(r"[^ \t\r\n\f\v]{60,}"), re.compile(r"[^ \t\r\n\f\v]{30}")
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -47,13 +48,18 @@ def find_quotes(chunks: Sequence[Chunk], quotes: Sequence[Quote]) -> list[Span |
         text = join_chunks(chunks, begin, min(whole, begin + STEP + 4 * LONGEST_QUOTE))
         letters, places = _letters(text)
         for number, (words, quote) in enumerate(zip(wanted, quotes, strict=True)):
-            at = letters.find(words) if words else -1
-            while at >= 0:
+            if not words:
+                continue
+            likely = bisect_left(places, quote.start - begin)
+            # the nearest place before the likely one, and the nearest from there on
+            before = letters.rfind(words, 0, max(0, likely - 1 + len(words)))
+            for at in (before, letters.find(words, likely)):
+                if at < 0:
+                    continue
                 span = Span(begin + places[at], begin + places[at + len(words) - 1] + 1)
                 known = found[number]
                 if known is None or quote.distance(span) < quote.distance(known):
                     found[number] = span
-                at = letters.find(words, at + len(words))
     return found
 
 

@@ -35,9 +35,13 @@ class Found(BaseModel):
     excerpt: list[Piece] = Field(description="The part of its question or answer with these words.")
 
 
+# Letters of a word that are searched for: the time grows with them.
+LONGEST_WORD = 40
+
+
 def words_of(search: str) -> list[str]:
     """Return the words to search for: each must occur, in any order and within longer words."""
-    return search.casefold().split()[:MOST_WORDS]
+    return [word[:LONGEST_WORD] for word in search.casefold().split()[:MOST_WORDS]]
 
 
 def with_words(threads: Select[Thread], words: Sequence[str]) -> Select[Thread]:
