@@ -111,6 +111,23 @@ def first_paint(browser: Browser, address: str, times: int) -> dict[str, float]:
     return {"cold": statistics.median(cold), "warm": statistics.median(warm)}
 
 
+def usable_when_slow(browser: Browser, address: str, times: int) -> float:
+    """Return the median milliseconds until a question can be typed, at 400 kbit/s and 400 ms away."""
+    found = []
+    for _ in range(times):
+        with browser.new_context() as context:
+            page = context.new_page()
+            network = context.new_cdp_session(page)
+            speed = {"latency": 400, "downloadThroughput": 50_000, "uploadThroughput": 50_000}
+            network.send("Network.enable")
+            network.send("Network.emulateNetworkConditions", {"offline": False, **speed})
+            began = time.monotonic()
+            page.goto(address, wait_until="commit")
+            page.wait_for_selector("textarea")
+            found.append(1000 * (time.monotonic() - began))
+    return statistics.median(found)
+
+
 def first_words(page: Page, address: str, times: int) -> float:
     """Return the median milliseconds from Enter to the first words of a local answer."""
     found = []
@@ -248,6 +265,7 @@ def measure(times: int, pages: int, messages: int, documents: int) -> dict[str, 
         library = scrolled(page, 100, f"document-{documents - 1:05}.md")
         figures: dict[str, Any] = {
             "first paint, ms": paint,
+            "a question can be typed at 400 kbit/s and 400 ms, ms": usable_when_slow(browser, address, times),
             "first words of a local answer, ms": words,
             "page without pdf.js, bytes": sent,
             "files of it": files,

@@ -56,7 +56,7 @@ def judge_evidence(request: AnswerRequest) -> Evidence:
     sure = judged.answered
     # No single sentence answers a question for views, so a lower confidence is enough where a sentence takes
     # a side.
-    needed = CLOSE if request.style.views and set(request.taken) - {NEITHER} else ANSWERED
+    needed = CLOSE if request.style.views and (request.taken != NEITHER).any() else ANSWERED
     outcome = "answer" if sure >= needed else "closest" if sure >= CLOSE else "refusal"
     limit = needed if outcome == "answer" else CLOSE
     why = f"how likely the passages answer: {sure:.2f}; {limit:.2f} is needed for "

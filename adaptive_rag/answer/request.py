@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 
 import numpy as np
+from numpy.typing import NDArray
 
 from adaptive_rag.answer.contributions import Contributions
 from adaptive_rag.answer.score import ScoredSentences, blend_sides, judge, read_sides
@@ -122,10 +123,10 @@ class AnswerRequest:
         return blend_sides(read, self.leans)
 
     @cached_property
-    def taken(self) -> list[int]:
+    def taken(self) -> NDArray[np.intp]:
         """Return the side that each sentence surely takes, as a column of `sides`; else neither."""
         sure = self.sides[:, :NEITHER].max(axis=1, initial=0.0) >= SURE
-        return [int(side) for side in np.where(sure, self.sides[:, :NEITHER].argmax(axis=1), NEITHER)]
+        return np.where(sure, self.sides[:, :NEITHER].argmax(axis=1), NEITHER)
 
     @cached_property
     def leans(self) -> Scores:

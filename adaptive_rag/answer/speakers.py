@@ -1,4 +1,4 @@
-"""Patterns and helpers for speakers: their names, and the labels before their words.
+"""Patterns and functions for speakers: their names, and the labels before their words.
 
 contributions.py finds who says a sentence of a passage.
 """

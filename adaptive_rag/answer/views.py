@@ -35,7 +35,7 @@ def by_side(request: AnswerRequest, judged: ScoredSentences) -> list[Block]:
     asked = asked_side(request.question)
     on_matter = judged.relevance >= ON_MATTER * judged.relevance.max(initial=0.0)
     quotable = np.array([s.quality > 0 for s in judged.sentences], dtype=bool)
-    side_of = np.where(on_matter & quotable, np.array(request.taken, dtype=int), NEITHER)
+    side_of = np.where(on_matter & quotable, request.taken, NEITHER)
     said = np.array([name is not None for name in request.speakers], dtype=bool)
     spoken = request.is_debate and (said & on_matter).sum() >= SEVERAL
     stands = _stands(request, on_matter)
