@@ -1,7 +1,8 @@
-"""Which sentences an answer quotes, and how many: the one that answers, and only what it needs.
+"""Which sentences an answer quotes, and how many: the one that answers, with the text around it.
 
-The reader says how likely each sentence is the one that answers. A sure answer is one sentence; of an unsure
-one so many are quoted that together they hold most of the chance, within what the strategy's style allows.
+The reader says how likely each sentence is the one that answers. A fact is quoted from that sentence on;
+where a question needs breadth, whole paragraphs are. So much is quoted that it holds most of the chance,
+within what the strategy's style allows.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from adaptive_rag.answer.request import AnswerRequest, Block
+from adaptive_rag.answer.request import AnswerRequest, Block, Extent
 from adaptive_rag.answer.score import ScoredSentences
 from adaptive_rag.answer.sentences import AnswerSentence
 from adaptive_rag.text.vectors import Scores
@@ -21,17 +22,20 @@ from adaptive_rag.text.vectors import Scores
 PREDECESSORS = 2
 # "No." may be the answer, but tells nothing beside another one.
 FEWEST_WORDS = 3
-# Minimum share of the best sentence's score at which the next one is quoted before others
-# (`python -m benchmarks.real`).
-GOES_ON = 0.05
-# Words of a list that is quoted whole where its lead-in or one of its items answers.
-LONGEST_LIST = 150
+# Words of a paragraph, or of a list with its lead-in, that is quoted whole; of a longer one the part around
+# the best sentence (`python -m benchmarks.real`).
+LONGEST_PARAGRAPH, LONGEST_LIST = 100, 150
+# Items that are shown of a longer list.
+FIRST_ITEMS = 3
 
 
 def answer_first(request: AnswerRequest, judged: ScoredSentences) -> list[Block]:
-    """Show the sentence that answers, what it needs, and others that may answer where it is not sure."""
+    """Show the sentence that answers with the text around it, and others where it is not sure."""
     style = request.style
-    return [Block(choose(judged, judged.scores, style.quotes, mass=style.mass, words=style.words))]
+    chosen = choose(
+        judged, judged.scores, style.quotes, extent=style.extent, mass=style.mass, words=style.words
+    )
+    return [Block(chosen, apart=style.extent == "paragraph")]
 
 
 def choose(
@@ -39,97 +43,146 @@ def choose(
     scores: Scores,
     limit: int,
     *,
+    extent: Extent = "sentence",
     mass: float = 1.0,
     words: float = math.inf,
     used: Sequence[AnswerSentence] = (),
 ) -> list[AnswerSentence]:
-    """Choose the best sentences until they hold a share of all scores, without repeats.
+    """Choose the best sentences, each with the text around it, until they hold a share of all scores.
 
-    The best one comes first, then the others in reading order. What a chosen one refers back to, and the
-    list that it leads to, come on top of the limit.
+    The best comes first, then the others in reading order, none of them twice.
 
     Args:
         judged: the sentences.
         scores: of each for this purpose, shape (sentences,); -inf for one that must not be chosen.
-        limit: sentences, at most.
+        limit: places that are quoted, at most.
+        extent: what is quoted of a place. "sentence": the sentence, with what it refers to and the list that
+            it leads to; "onward": the same where it holds the mass alone, else up to the end of its
+            paragraph; "paragraph": the whole paragraph.
         mass: share of the sum of the scores, 0 to 1.
-        words: of all together; the first sentence is chosen however long, others where they fit.
+        words: of all together; the first place is quoted however long, others where they fit.
         used: sentences that the answer shows already, and that no chosen one repeats.
     """
     sentences = judged.sentences
-    chosen, groups = list[AnswerSentence](), 0
-    lead = 0  # how many of them are the best one and what belongs to it
+    chosen, places = list[int](), 0
+    lead = 0  # how many of them are the best place
     missing = mass * float(scores[np.isfinite(scores)].sum())
-    for best in _order(sentences, scores):
-        sentence = sentences[best]
-        if groups == limit or scores[best] == -np.inf or (groups and missing <= 0):
+    for best in map(int, np.argsort(-scores, kind="stable")):
+        if places == limit or scores[best] == -np.inf or (places and missing <= 0):
             break
-        missing -= float(scores[best])
-        led = _list_after(sentences, best) if sentence.leads else []
-        if (sentence.quality == 0 and not led) or sentence in chosen:
+        sentence = sentences[best]
+        if best in chosen:
             continue
-        if (chosen or used) and len(sentence.text.split()) < FEWEST_WORDS:
+        if (sentence.quality == 0 and _list_end(sentences, best) == best + 1) or (
+            (chosen or used) and len(sentence.text.split()) < FEWEST_WORDS
+        ):
+            missing -= float(scores[best])
             continue
-        group = [*_referred_to(sentences, best), sentence, *led]
-        if any(s is o or s.repeats(o) for s in group for o in used):
+        alone = extent == "onward" and not chosen and scores[best] >= missing
+        around = _around(sentences, scores, best, "sentence" if alone else extent)
+        fresh = [at for at in around if at not in chosen]
+        shown = [*used, *(sentences[at] for at in chosen)]
+        missing -= float(sum(scores[at] for at in fresh if np.isfinite(scores[at])))
+        if any(sentence.repeats(other) for other in shown):
             continue
-        if any(s is not o and s.repeats(o) for s in group for o in chosen):
-            continue
-        length = sum(len(s.text.split()) for s in group if s not in chosen)
+        length = sum(len(sentences[at].text.split()) for at in fresh)
         if chosen and length > words:
             continue
         words -= length
-        groups += 1
-        chosen += [s for s in group if s not in chosen]
+        places += 1
+        chosen += fresh
         lead = lead or len(chosen)
-    return chosen[:lead] + _in_reading_order(chosen[lead:], chosen[lead - 1]) if lead else []
+    ordered = chosen[:lead] + _in_reading_order(sentences, chosen[lead:], chosen[lead - 1]) if lead else []
+    return _without_lead_ins([sentences[at] for at in ordered])
 
 
-def _order(sentences: Sequence[AnswerSentence], scores: Scores) -> list[int]:
-    """Return the sentences by score; what goes on from the best one comes second: it often tells the rest."""
-    order = [int(at) for at in np.argsort(-scores, kind="stable")]
-    after = order[0] + 1 if order else len(sentences)
-    if after == len(sentences) or not sentences[after].follows(sentences[after - 1]):
-        return order
-    if scores[after] >= GOES_ON * scores[after - 1]:
-        order.remove(after)
-        order.insert(1, after)
-    return order
+def _around(sentences: Sequence[AnswerSentence], scores: Scores, best: int, extent: Extent) -> range:
+    """Return the place of a sentence: what it needs to be understood, and what goes on from it."""
+    first, last = best, _list_end(sentences, best)
+    if extent == "paragraph":
+        first, last = _paragraph(sentences, scores, best)
+    elif extent == "onward":
+        last = max(last, _paragraph(sentences, scores, best)[1])
+    return range(_first_needed(sentences, first), last)
 
 
-def _in_reading_order(chosen: Sequence[AnswerSentence], lead: AnswerSentence) -> list[AnswerSentence]:
+def _paragraph(sentences: Sequence[AnswerSentence], scores: Scores, best: int) -> tuple[int, int]:
+    """Return the bounds of a sentence's paragraph, lead-in and list with it; of a long one the best part."""
+    first, last = best, best + 1
+    words = _length(sentences, first, last)
+    while True:
+        beside = [first - 1] if first > 0 and sentences[first].goes_on_from(sentences[first - 1]) else []
+        beside += (
+            [last] if last < len(sentences) and sentences[last].goes_on_from(sentences[last - 1]) else []
+        )
+        beside = [
+            at
+            for at in beside
+            if scores[at] > -np.inf and words + _length(sentences, at, at + 1) <= LONGEST_PARAGRAPH
+        ]
+        if not beside:
+            return first, max(last, _list_end(sentences, last - 1))
+        at = max(beside, key=lambda at: (scores[at], at))
+        words += _length(sentences, at, at + 1)
+        first, last = min(first, at), max(last, at + 1)
+
+
+def _first_needed(sentences: Sequence[AnswerSentence], at: int) -> int:
+    """Return the first of the sentences up to this one that it needs to be understood."""
+    for _ in range(PREDECESSORS):
+        before = sentences[at - 1]
+        if (
+            at == 0
+            or not sentences[at].refers_back
+            or not sentences[at].follows(before)
+            or before.quality == 0
+        ):
+            break
+        at -= 1
+    return at
+
+
+def _list_end(sentences: Sequence[AnswerSentence], at: int) -> int:
+    """Return where the list ends that a sentence leads to; of a very long one, behind its first items."""
+    lead, end = sentences[at], at + 1
+    while lead.leads and end < len(sentences):
+        item, before = sentences[end], sentences[end - 1]
+        adjacent = (item.document, item.position) == (before.document, before.position + 1)
+        goes_on = end > at + 1 and item.paragraph == before.paragraph
+        if not adjacent or not (_names(item, lead) or (not item.alone and (item.listed or goes_on))):
+            break
+        end += 1
+    return end if _length(sentences, at + 1, end) <= LONGEST_LIST else min(end, at + 1 + FIRST_ITEMS)
+
+
+def _names(item: AnswerSentence, lead: AnswerSentence) -> bool:
+    """Tell whether a list item begins with its lead-in, to be quoted alone."""
+    return item.text.startswith(lead.text)
+
+
+def _without_lead_ins(chosen: Sequence[AnswerSentence]) -> list[AnswerSentence]:
+    """Say a lead-in once, above the items that begin with it."""
+    shown, lead = list[AnswerSentence](), None
+    for sentence in chosen:
+        if lead and _names(sentence, lead) and sentence is not lead:
+            sentence = replace(
+                sentence, text=sentence.text[len(lead.text) :].strip(), alone=False, listed=True
+            )
+        elif sentence.leads:
+            lead = sentence
+        shown.append(sentence)
+    return shown
+
+
+def _length(sentences: Sequence[AnswerSentence], first: int, last: int) -> int:
+    return sum(len(sentence.text.split()) for sentence in sentences[first:last])
+
+
+def _in_reading_order(sentences: Sequence[AnswerSentence], chosen: Sequence[int], lead: int) -> list[int]:
     """Put sentences in the order of their passages; what goes on from the lead comes first."""
 
-    def place(sentence: AnswerSentence) -> tuple[bool, bool, int, int]:
-        here = sentence.document == lead.document
-        return not here, here and sentence.position < lead.position, sentence.document, sentence.position
+    def place(at: int) -> tuple[bool, bool, int]:
+        here = sentences[at].document == sentences[lead].document
+        return not here, here and at < lead, at
 
     return sorted(chosen, key=place)
-
-
-def _referred_to(sentences: Sequence[AnswerSentence], at: int) -> list[AnswerSentence]:
-    """Return the sentences before this one that it needs to be understood."""
-    found = list[AnswerSentence]()
-    while sentences[at].refers_back and len(found) < PREDECESSORS and at > 0:
-        before = sentences[at - 1]
-        if not sentences[at].follows(before) or before.quality == 0:
-            break
-        found.insert(0, before)
-        at -= 1
-    return found
-
-
-def _list_after(sentences: Sequence[AnswerSentence], at: int) -> list[AnswerSentence]:
-    """Return the items that a sentence leads to; the first ones of a very long list."""
-    lead, items, place = sentences[at], list[AnswerSentence](), sentences[at].position
-    for item in sentences[at + 1 :]:
-        place += 1
-        goes_on = items and item.paragraph == items[-1].paragraph
-        if (item.document, item.position) != (lead.document, place):
-            break
-        if item.text.startswith(lead.text):  # an item that names its lead-in, to be quoted alone
-            item = replace(item, text=item.text[len(lead.text) :].strip(), alone=False, listed=True)
-        elif item.alone or not (item.listed or goes_on):
-            break
-        items.append(item)
-    return items if sum(len(item.text.split()) for item in items) <= LONGEST_LIST else items[:3]

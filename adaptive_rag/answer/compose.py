@@ -9,6 +9,7 @@ from functools import partial
 from adaptive_rag.answer.choose import choose
 from adaptive_rag.answer.evidence import NEAR, Evidence, judge_evidence
 from adaptive_rag.answer.links import keep_own_links
+from adaptive_rag.answer.outline import paragraph_at, read_outline
 from adaptive_rag.answer.passages import cite_span
 from adaptive_rag.answer.request import AnswerRequest, Block
 from adaptive_rag.answer.rows import say_row
@@ -121,12 +122,12 @@ def _write(request: AnswerRequest, blocks: Sequence[Block], shown: Sequence[Cita
     blocks = [replace(block, sentences=_untold(request, block, told)) for block in blocks]
     blocks = [block for block in blocks if block.sentences]
     text, _ = keep_own_links("\n\n".join(_format_block(request, block) for block in blocks), None)
+    runs = [run for block in blocks for run in _runs(request, block)]
     return ExtractedAnswer(
         text,
         [
-            cite_span(request.documents[s.document], s.document + 1, s.start, s.end)
-            for block in blocks
-            for s in block.sentences
+            cite_span(request.documents[run[0].document], run[0].document + 1, run[0].start, run[-1].end)
+            for run in runs
         ],
     )
 
@@ -135,34 +136,75 @@ def _untold(request: AnswerRequest, block: Block, told: Collection[tuple[str, in
     return [s for s in block.sentences if (request.documents[s.document]["source"], s.start) not in told]
 
 
+def _runs(request: AnswerRequest, block: Block) -> list[list[AnswerSentence]]:
+    """Part the sentences into runs, each cited as one: what one speaker says in a paragraph."""
+    runs = list[list[AnswerSentence]]()
+    for sentence in block.sentences:
+        before = runs[-1][-1] if runs else None
+        if (
+            before
+            and not block.numbered
+            and sentence.goes_on_from(before)
+            and (_speaker(request, sentence) == _speaker(request, before))
+        ):
+            runs[-1].append(sentence)
+        else:
+            runs.append([sentence])
+    return runs
+
+
+def _speaker(request: AnswerRequest, sentence: AnswerSentence) -> str | None:
+    """Return who says a sentence; None for a message, which already contains its speaker."""
+    said_by = request.contributions[sentence.document]
+    return None if sentence.alone else said_by.speaker_at(sentence.start, sentence.text)
+
+
 def _format_block(request: AnswerRequest, block: Block) -> str:
     lines: list[str] = []
     before: tuple[AnswerSentence, str | None] | None = None
-    for number, sentence in enumerate(block.sentences, start=1):
-        # A message already contains its speaker.
-        said_by = request.contributions[sentence.document]
-        speaker = None if sentence.alone else said_by.speaker_at(sentence.start, sentence.text)
+    for number, run in enumerate(_runs(request, block), start=1):
+        speaker = _speaker(request, run[0])
         same = before is not None and speaker is not None and speaker == before[1]
-        goes_on = same or (before is not None and sentence.follows(before[0]))
         # The marker goes after the introduction of a code block, and the block goes on separate lines.
-        said, fence, code = _said(request, sentence, speaker, named=not same).partition(f"\n{CODE_FENCE}\n")
-        shown = f"{said} {write_marker(sentence.document + 1)}{fence}{code}"
+        said, fence, code = _said(request, run, speaker, named=not same).partition(f"\n{CODE_FENCE}\n")
+        shown = f"{said} {write_marker(run[0].document + 1)}{fence}{code}"
+        goes_on = (
+            same
+            or not (block.listed or block.apart)
+            or (block.listed and before is not None and run[0].follows(before[0]))
+        )
         if block.numbered:
             lines.append(f"{number}. {shown}")
-        elif sentence.listed and goes_on and not same:
-            lines.append(f"- {shown}")
-        elif lines and (goes_on or not block.listed) and not lines[-1].endswith(CODE_FENCE):
+        elif lines and goes_on and not lines[-1].endswith(CODE_FENCE):
             lines[-1] += f" {shown}"
         else:
             lines.append(f"- {shown}" if block.listed else shown)
-        before = sentence, speaker
+        before = run[-1], speaker
     heading = [f"**{block.heading}**"] if block.heading else []
-    body = "\n".join([*heading, *lines])
+    body = ("\n\n" if block.apart else "\n").join([*heading, *lines])
     return f"{block.opening}\n\n{body}" if block.opening else body
 
 
-def _said(request: AnswerRequest, sentence: AnswerSentence, speaker: str | None, *, named: bool) -> str:
-    """Return a sentence on one line, in quotes where its speaker is known; a code block keeps its lines."""
+def _said(request: AnswerRequest, run: Sequence[AnswerSentence], speaker: str | None, *, named: bool) -> str:
+    """Return what a run says, items of a list on lines of their own, in quotes where its speaker is known."""
+    dashed = sum(sentence.listed for sentence in run) > 1
+    text = f"{_heading_of(request, run[0])}:" if dashed and run[0].listed else ""
+    for sentence in run:
+        text += ("\n- " if dashed and sentence.listed else " ") + _shown(request, sentence, speaker)
+    text = text.strip(": ").strip()
+    if speaker is None:
+        return text
+    return f"{speaker}: “{text}”" if named else f"“{text}”"
+
+
+def _heading_of(request: AnswerRequest, sentence: AnswerSentence) -> str:
+    """Return the heading above a sentence; "" where none is known."""
+    outline = read_outline(request.documents[sentence.document])
+    return respell_markers(outline[paragraph_at(outline, sentence.start)].heading) if outline else ""
+
+
+def _shown(request: AnswerRequest, sentence: AnswerSentence, speaker: str | None) -> str:
+    """Return a sentence on one line; a code block keeps its lines."""
     text = without_label(sentence.text) if speaker else sentence.text
     if sentence.cells:
         text = attempt("rows", partial(say_row, sentence.cells, request.question), text)
@@ -171,7 +213,4 @@ def _said(request: AnswerRequest, sentence: AnswerSentence, speaker: str | None,
     if not text.endswith(f"\n{CODE_FENCE}"):
         text = " ".join(text.split())
     # A bracketed number in the sentence itself would look like one of our markers.
-    text = respell_markers(text)
-    if speaker is None:
-        return text
-    return f"{speaker}: “{text}”" if named else f"“{text}”"
+    return respell_markers(text)

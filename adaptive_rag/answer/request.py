@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,8 @@ from adaptive_rag.state import Candidate
 from adaptive_rag.text.reading import Reader
 from adaptive_rag.text.vectors import Scores
 
+# What is quoted of a place that answers: the sentence, from it to the end of its paragraph, or the paragraph.
+Extent = Literal["sentence", "onward", "paragraph"]
 # The columns of `AnswerRequest.sides`.
 AGAINST, FOR, NEITHER = range(3)
 # The probability from which a sentence takes a side (training/sides.py).
@@ -38,7 +41,8 @@ class Block:
     sentences: list[AnswerSentence]  # in the order shown; an empty block is left out
     heading: str = ""
     numbered: bool = False  # whether each sentence is on a separate line with its number
-    listed: bool = False  # whether each thought is on a separate line with a dash
+    listed: bool = False  # whether each place is on a separate line with a dash
+    apart: bool = False  # whether each place is a paragraph of its own
     opening: str = ""  # text in our own words above the heading
 
 
@@ -50,10 +54,11 @@ class AnswerStyle:
     arrange: Callable[[AnswerRequest, ScoredSentences], list[Block]]
     # maximum number of sentences that a chat model is asked for
     sentences: int = 3
-    # maximum number of quoted sentences; sentences that they need to be understood are extra
+    # maximum number of places that are quoted
     quotes: int = 4
-    # share of the total probability to answer that the quoted sentences must reach; a sure answer needs only
-    # one
+    # what is quoted of each
+    extent: Extent = "onward"
+    # share of the total probability to answer that the quoted sentences must reach
     mass: float = 0.75
     # maximum number of words of the answer; the first sentence is shown whatever its length
     words: int = 70

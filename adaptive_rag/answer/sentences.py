@@ -132,6 +132,11 @@ class AnswerSentence:
         after = self.document == other.document and self.position == other.position + 1
         return after and not (self.alone or other.alone)
 
+    def goes_on_from(self, other: AnswerSentence) -> bool:
+        """Tell whether it follows another one in its paragraph, or in the list that the other leads to."""
+        together = self.paragraph == other.paragraph or (other.leads and self.listed)
+        return together and self.follows(other)
+
     def repeats(self, other: AnswerSentence) -> bool:
         """Tell whether two sentences say the same, by words or meaning; different numbers keep them apart."""
         mine, theirs = (set(_NUMBER.findall(s.text)) for s in (self, other))

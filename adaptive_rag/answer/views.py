@@ -52,7 +52,8 @@ def by_side(request: AnswerRequest, judged: ScoredSentences) -> list[Block]:
     wanted = side_of == COLUMNS[asked] if asked else on_matter
     answers = np.where(said, judged.scores, -np.inf) if spoken and (said & wanted).any() else judged.scores
     worth = _best_of_each(np.where(wanted, answers, -np.inf), request.speakers if spoken else [])
-    chosen = choose(judged, worth, request.style.quotes, words=request.style.words)
+    style = request.style
+    chosen = choose(judged, worth, style.quotes, extent=style.extent, words=style.words)
     likelier = np.where(on_matter & quotable, request.sides.argmax(axis=1), NEITHER)
     for side in () if asked else (FOR, AGAINST):
         if side not in _sides_of(chosen, judged, likelier):
