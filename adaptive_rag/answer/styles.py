@@ -13,15 +13,11 @@ from adaptive_rag.answer.views import by_side
 
 # How much is quoted was chosen by the half of the real documents that may be looked at (`python -m
 # benchmarks.real`). Whole paragraphs hold as much of the evidence of a broad question as half as many words
-# again of its best sentences. A fact stops at three quarters of the chance, so that a sure one stands alone.
+# again of its best sentences.
 FACTUAL_STYLE = AnswerStyle(arrange=answer_first, words=60, splits=True)
-ANALYTICAL_STYLE = AnswerStyle(
-    arrange=answer_first, sentences=4, quotes=8, extent="paragraph", mass=0.9, words=150
-)
+ANALYTICAL_STYLE = AnswerStyle(arrange=answer_first, sentences=4, quotes=8, extent="paragraph", words=150)
 OPINION_STYLE = AnswerStyle(arrange=by_side, quotes=8, extent="paragraph", mass=1.0, words=150, views=True)
-CONTEXTUAL_STYLE = AnswerStyle(
-    arrange=answer_first, sentences=4, quotes=6, extent="paragraph", mass=0.9, words=100
-)
+CONTEXTUAL_STYLE = AnswerStyle(arrange=answer_first, sentences=4, quotes=6, extent="paragraph", words=100)
 
 STYLES: Mapping[str, AnswerStyle] = MappingProxyType(
     {
