@@ -93,7 +93,7 @@ def verdicts(record: Record) -> Iterator[tuple[str, str, str | None]]:
     review = review_draft(draft_of(sentences), request, encode)
     held = any(s["label"] == "supported" for s in sentences)
     if held:
-        yield "good drafts replaced", record["reply"], None if review.stands else "replaced"
+        yield "good drafts replaced", record["reply"], review.flaw or None
     for sentence in sentences:
         yield sentence["label"], sentence["text"], complaint(review, sentence["text"])
     for false in record["corrupted"]:

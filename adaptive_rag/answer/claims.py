@@ -7,11 +7,12 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from adaptive_rag.answer.wording import DENIALS, NUMBER_NAMES, REPORTING, UNITS
+from adaptive_rag.answer.wording import DENIALS, NUMBER_NAMES, ONES, REPORTING, TENS, UNITS
 from adaptive_rag.text.words import STOP_WORDS, stem
 
 _TOKEN = re.compile(r"\d+(?:[.,:]\d+)*(?![\w])|[^\W_]+(?:['’][^\W_]+)*")
 _DIGITS = re.compile(r"\d+(?:[.,:]\d+)*")
+_TENS_AND_ONES = re.compile(rf"\b({'|'.join(TENS)})-({'|'.join(ONES)})\b", re.IGNORECASE)
 # Characters that end a clause; a denial does not reach beyond them.
 _BREAK = re.compile(r"[.;:,()!?|\n]")
 # A claim retells a sentence if at least this share of its words comes from it.
@@ -47,6 +48,7 @@ class Token:
 def read_tokens(text: str) -> list[Token]:
     """Split a text into words and numbers."""
     text = text.replace("’", "'").replace("%", " percent")
+    text = _TENS_AND_ONES.sub(lambda two: f"{TENS[two[1].lower()] + ONES[two[2].lower()]}", text)
     tokens: list[Token] = []
     clause = last = 0
     for match in _TOKEN.finditer(text):

@@ -25,8 +25,7 @@ _HEADING_MARK = re.compile(r"^#{1,6}\s+")
 # Single words before a colon that are not names.
 _NO_NAME = re.compile(
     r"notes?|examples?|warning|tip|hint|summary|conclusion|question|answer|subject|date|present|sources?|"
-    r"title|"
-    r"author|topic|results?|total|price|address|email|phone|location|remark",
+    r"title|author|topic|results?|total|price|address|email|phone|location|remark",
     re.IGNORECASE,
 )
 _SIGNATURE_DASH = re.compile(r"^[ \t]*(?:[-–—]+[ \t]*)?")
@@ -57,7 +56,7 @@ _PARTS = re.compile(
 LONGEST_HEADER, NAME_WORDS = 80, 4
 # "“Too loud.” (Design)", "“Too loud.” – Ana Ruiz": a quote followed by the speaker's group or name
 _ATTRIBUTED = re.compile(
-    rf"[“\"](?P<said>[^“”\"\n]{{12,600}})[”\"][ \t]*(?:\((?P<group>[A-Z][^()\n\d]{{1,60}})\)|"
+    rf"[“\"][^“”\"\n]{{12,600}}[”\"][ \t]*(?:\((?P<group>[A-Z][^()\n\d]{{1,60}})\)|"
     rf"[-–—][ \t]*(?P<name>{CAPITALISED}[^.;:\n]{{0,60}})$)",
     re.MULTILINE,
 )
@@ -113,16 +112,6 @@ class Contributions:
             or self._headed(start, text)
         )
 
-    def rating_at(self, start: int) -> int:
-        """Return 1 if the post with the sentence gives a good rating, -1 for a bad one, else 0."""
-        ratings = [rating for begin, _, rating in self._posts if begin <= start - self._passage["start"]]
-        return ratings[-1] if ratings else 0
-
-    @property
-    def of_row(self) -> bool:
-        """Tell whether the passage is a row with an author, such as a review."""
-        return self._author is not None
-
     def _attributed_to(self, at: int) -> str | None:
         return next((name for start, end, name in self._attributed if start <= at < end), None)
 
@@ -134,7 +123,7 @@ class Contributions:
 
     def _post(self, at: int) -> str | None:
         """Return the author of the mail or post that contains the sentence."""
-        posts = [name for start, name, _ in self._posts if start <= at]
+        posts = [name for start, name in self._posts if start <= at]
         return posts[-1] if posts else None
 
     def _signer(self, at: int) -> str | None:
@@ -223,43 +212,36 @@ def _label(turn: re.Match[str], text: str) -> str | None:
     return turn["label"] if known or SAYS_I.search(said) else None
 
 
-def _posts(text: str, begins: list[int]) -> list[tuple[int, str, int]]:
-    """Return the start, author and rating (1 good, -1 bad, else 0) of each mail or post.
+def _posts(text: str, begins: list[int]) -> list[tuple[int, str]]:
+    """Return the start and the author of each mail or post.
 
-    Two headers like "Lunch (12:30)" are not enough: without ratings, at least half of the posts must be in
-    the first person.
+    Two headers like "Lunch (12:30)" are not enough: without stars, at least half of the posts must be in the
+    first person.
 
     Args:
         text: the text of the passage.
         begins: where its paragraphs begin.
     """
-    found = [(mail.start(), mail.end(), mail["name"], 0) for mail in _MAIL.finditer(text)]
+    found = [(mail.start(), mail.end(), mail["name"]) for mail in _MAIL.finditer(text)]
     rated = [bold for bold in BOLD_LABEL.finditer(text) if STARS.search(bold["label"])]
-    found += [
-        (bold.start(), bold.end(), *header) for bold in rated if (header := _read_header(bold["label"]))
-    ]
+    found += [(bold.start(), bold.end(), name) for bold in rated if (name := _read_header(bold["label"]))]
+    stars = bool(rated)
     for begin in begins:
-        if any(start == begin for start, *_ in found):
-            continue
         line = text[begin:].split("\n", 1)[0]
-        if len(line) < LONGEST_HEADER and (header := _read_header(line)):
-            found.append((begin, begin + len(line), *header))
+        known = any(start == begin for start, *_ in found)
+        if not known and len(line) < LONGEST_HEADER and (name := _read_header(line)):
+            found.append((begin, begin + len(line), name))
+            stars = stars or bool(STARS.search(line))
     if len(found) < 2:
         return []
     found.sort()
     ends = [*(start for start, *_ in found[1:]), len(text)]
-    bodies = [text[head[1] : end] for head, end in zip(found, ends, strict=True)]
-    spoken = sum(in_first_person(body) for body in bodies)
-    stars = any(rating for *_, rating in found)
-    return (
-        [(start, name, rating) for start, _, name, rating in found]
-        if stars or 2 * spoken >= len(found)
-        else []
-    )
+    spoken = sum(in_first_person(text[head[1] : end]) for head, end in zip(found, ends, strict=True))
+    return [(start, name) for start, _, name in found] if stars or 2 * spoken >= len(found) else []
 
 
-def _read_header(line: str) -> tuple[str, int] | None:
-    """Return the author and the sign of the rating from a post's header: "5 stars, Anneke V., January".
+def _read_header(line: str) -> str | None:
+    """Return the author from a post's header: "5 stars, Anneke V., January".
 
     "Valid from 1 May 2026." is a sentence and "10 Plan 2030" a heading; both give None.
     """
@@ -271,7 +253,4 @@ def _read_header(line: str) -> tuple[str, int] | None:
     names = [part for part in parts if part and not part.isdigit()]
     if not names or len(names[0].split()) > NAME_WORDS or re.match(r"\d+\s", names[0]):
         return None
-    if line.rstrip()[-1:] in ("?!;" if stars else ".?!;"):
-        return None
-    given = int(stars["stars"]) if stars and stars["stars"] else len(stars["drawn"]) if stars else 3
-    return names[0], (given > 3) - (given < 3)
+    return None if line.rstrip()[-1:] in ("?!;" if stars else ".?!;") else names[0]

@@ -8,11 +8,12 @@ _SMALL = """
     zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
     seventeen eighteen nineteen
 """
+_SMALL_NUMBERS = {name: n for n, name in enumerate(_SMALL.split())}
+ONES = {name: n for name, n in _SMALL_NUMBERS.items() if 0 < n < 10}
 _TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
+TENS = {name: 10 * n for n, name in enumerate(_TENS.split(), start=2)}
 # "one" is a pronoun as often as a number.
-NUMBER_NAMES = {name: str(n) for n, name in enumerate(_SMALL.split()) if name != "one"} | {
-    name: str(10 * n) for n, name in enumerate(_TENS.split(), start=2)
-}
+NUMBER_NAMES = {name: str(n) for name, n in {**_SMALL_NUMBERS, **TENS}.items() if name != "one"}
 
 # Spellings of units, separated by semicolons; the first spelling is the unit's name.
 _UNITS = """

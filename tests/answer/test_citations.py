@@ -38,6 +38,8 @@ from tests.answer.made import candidate, sentences_of, vectors
         ("", "", [], []),
         ("[1]", "[1]", [], []),
         ("[7]", "", [], [7]),
+        ("**Four metres** [1]", "**Four metres** [1]", [(1,)], []),
+        ("`wall --high` [2]", "`wall --high` [2]", [(2,)], []),
     ],
 )
 def test_markers_are_read_in_every_form_and_written_in_one(written, text, markers, unknown):
@@ -87,7 +89,7 @@ def test_code_and_the_names_of_columns_state_nothing():
 def test_what_leads_to_code_is_the_claim_of_an_answer_of_code():
     marked = read_markers("Install it with [1]:\n\n```sh\npip install wall\n```", documents=1)
 
-    assert [(claim.text, claim.markers) for claim in marked.claims] == [("Install it with:", (1,))]
+    assert [(c.text, c.markers) for c in marked.claims] == [("Install it with: pip install wall", (1,))]
 
 
 def test_what_claims_nothing_keeps_its_markers():
