@@ -23,6 +23,7 @@ from adaptive_rag.answer.check import Review, review_draft
 from adaptive_rag.answer.request import AnswerRequest
 from adaptive_rag.answer.styles import STYLES
 from adaptive_rag.models.onnx import load_minilm
+from adaptive_rag.models.reader import load_reader
 from adaptive_rag.source import Sentences
 from adaptive_rag.state import Candidate
 from adaptive_rag.text.sentences import sentence_spans
@@ -36,11 +37,11 @@ def half_of(id_: str) -> str:
     return HALVES[int(hashlib.sha256(id_.encode()).hexdigest(), 16) % 2]
 
 
-def request_of(record: Record) -> AnswerRequest:
-    """Return the request whose passages the draft's prompt showed."""
+def passages_of(texts: Mapping[str, str]) -> tuple[list[Candidate], list[Sentences]]:
+    """Return passages by their names, with their sentences."""
     documents: list[Candidate] = []
     sentences: list[Sentences] = []
-    for number, text in sorted(record["passages"].items(), key=lambda item: int(item[0])):
+    for number, text in texts.items():
         spans = sentence_spans(text)
         sentences.append(
             Sentences(
@@ -54,6 +55,13 @@ def request_of(record: Record) -> AnswerRequest:
                 metadata={}, scores={}, labels=[],
             )
         )  # fmt: skip
+    return documents, sentences
+
+
+def request_of(record: Record) -> AnswerRequest:
+    """Return the request whose passages the draft's prompt showed."""
+    shown = dict(sorted(record["passages"].items(), key=lambda item: int(item[0])))
+    documents, sentences = passages_of(shown)
     return AnswerRequest(
         question=record["question"],
         style=STYLES[record["type"]],
@@ -61,6 +69,7 @@ def request_of(record: Record) -> AnswerRequest:
         sentences=sentences,
         question_vector=load_minilm().encode([record["question"]])[0],
         situation=record.get("user_context", ""),
+        reader=load_reader(),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cache, partial
 
 from adaptive_rag.answer.citations import Claim, add_markers, cite, first_sentences, read_markers
 from adaptive_rag.answer.claims import CitedSentences, is_held, read_tokens, stated_words
@@ -19,6 +19,7 @@ from adaptive_rag.models.onnx import Vectors
 from adaptive_rag.optional import attempt
 from adaptive_rag.source import Sentences
 from adaptive_rag.state import Candidate, Citation
+from adaptive_rag.text.reading import Reader, Support, passage_of
 from adaptive_rag.text.vectors import cosines
 from adaptive_rag.text.visible import plain, visible
 from adaptive_rag.text.words import STOP_WORDS, terms, words
@@ -27,6 +28,9 @@ from adaptive_rag.text.words import STOP_WORDS, terms, words
 # its cosine with the nearest sentence and the share of its stated words that the passages contain. Of the
 # true sentences of `benchmarks.grounding`, one in a hundred is below it.
 SUPPORTED = 0.45
+# A claim in other words than its passages, or far from them, is accepted where the reader thinks it supported
+# at least this likely (`python -m training.claims`).
+READ_SUPPORT = 0.8
 # A draft is in another language than its passages if they contain at most this share of its words. Of the
 # drafts of `benchmarks.grounding`, none is below twice as much. A shorter draft is read with its question.
 FEW_WORDS, SHORT_DRAFT = 0.2, 4
@@ -54,6 +58,7 @@ class ShownPassages:
     sentences: Sequence[Sentences]
     asked: str = ""  # the question and the user's situation, whose words need no passage
     translated: bool = False  # whether claims are in another language, so that only numbers can be compared
+    reader: Reader | None = None
     _evidence: dict[tuple[int, ...], CitedSentences] = field(default_factory=dict)
 
     @property
@@ -76,8 +81,14 @@ class ShownPassages:
             return 0.5 * cosine + 0.5 * bool(terms(claim.text))
         return 0.5 * cosine + 0.5 * sum(is_held(word, held) for word in wanted) / len(wanted)
 
-    def fault(self, claim: Claim, vector: Vectors, numbers: tuple[int, ...]) -> str:
-        """Return why some passages together do not support a claim; "" where they do."""
+    def fault(
+        self, claim: Claim, vector: Vectors, numbers: tuple[int, ...], *, supported: bool | None = None
+    ) -> str:
+        """Return why some passages together do not support a claim; "" where they do.
+
+        Where a claim only has other words than they, it depends on `supported`; if that is None, the reader
+        is asked.
+        """
         if not numbers:
             return "it cites no passage"
         if not self.can_compare(claim):
@@ -88,12 +99,21 @@ class ShownPassages:
             read = " ".join([self.asked, *(plain(self.documents[n - 1]["text"]) for n in numbers)])
             lacking = _digits(text) - _digits(read)
             return f"the passages do not hold the number {min(lacking)}" if lacking else ""
+        is_supported = cache(lambda: self._is_read(text, numbers) if supported is None else supported)
         strength = self.strength(claim, vector, numbers)
-        if strength < SUPPORTED:
+        if strength < SUPPORTED and not is_supported():
             return f"no sentence of the passages is close enough ({strength:.2f} of {SUPPORTED})"
         if numbers not in self._evidence:
             self._evidence[numbers] = self._read(numbers)
-        return find_fault(text, self._evidence[numbers])
+        return find_fault(text, self._evidence[numbers], is_supported)
+
+    def _is_read(self, text: str, numbers: Sequence[int]) -> bool:
+        """Tell whether the reader thinks that a claim is supported by some passages."""
+        if self.reader is None:
+            return False
+        passages = [passage_of(self.documents[number - 1]) for number in numbers]
+        check = partial(self.reader.check, [text], passages)
+        return any(said.supported >= READ_SUPPORT for said in attempt("reader", check, list[Support]()))
 
     def _read(self, numbers: tuple[int, ...]) -> CitedSentences:
         passages = [(self.documents[number - 1], self.sentences[number - 1]) for number in numbers]
@@ -177,7 +197,7 @@ def review_draft(draft: str, request: AnswerRequest, encode: Callable[[Sequence[
         return replace(review, flaw=flaw)
     asked = f"{request.question} {request.situation}"
     translated = _is_translated(" ".join(claim.text for claim in claims), request)
-    shown = ShownPassages(request.documents, request.sentences, asked, translated)
+    shown = ShownPassages(request.documents, request.sentences, asked, translated, request.reader)
     vectors = encode([claim.text for claim in [*claims, *marked.others]])
     checked = vectors[: len(claims)]
     added = attempt("check", partial(_find_markers, claims, checked, shown), dict[int, int]())
@@ -226,7 +246,12 @@ def _find_markers(claims: Sequence[Claim], vectors: Vectors, shown: ShownPassage
     found: dict[int, int] = {}
     for index, (claim, vector) in enumerate(zip(claims, vectors, strict=True)):
         if shown.can_compare(claim) and shown.fault(claim, vector, claim.markers):
-            supporting = (n for n in shown.numbers if not shown.fault(claim, vector, (n,)))
-            if number := next(supporting, 0):
-                found[index] = number
+            nearest = max(shown.numbers, key=lambda n: shown.strength(claim, vector, (n,)))
+            supporting = [
+                n
+                for n in shown.numbers
+                if not shown.fault(claim, vector, (n,), supported=None if n == nearest else False)
+            ]
+            if supporting:
+                found[index] = supporting[0]
     return found

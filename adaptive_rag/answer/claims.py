@@ -83,10 +83,7 @@ class Statement:
     """A sentence after its speaker's name, or a cell of a table or record after its row and column."""
 
     tokens: list[Token]
-    # for a cell: the keys of its row's name, the name of its column, and the keys of its value
-    row: frozenset[str] = frozenset()
-    column: str = ""
-    value: frozenset[str] = frozenset()
+    cell: bool = False
 
     @cached_property
     def keys(self) -> frozenset[str]:
