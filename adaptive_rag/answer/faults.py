@@ -9,7 +9,7 @@ from adaptive_rag.answer.claims import NEAR, CitedSentences, Token, read_tokens,
 from adaptive_rag.answer.exchanges import exchanged_words, other_roles
 from adaptive_rag.answer.foreign import foreign_numbers, foreign_words
 from adaptive_rag.answer.placed import put_elsewhere
-from adaptive_rag.answer.wording import ABSENT, ANTONYMS, DENIALS, HEDGES, INDIRECT_DENIALS, SCOPES
+from adaptive_rag.answer.wording import ANTONYMS, DENIALS, HARMLESS, HEDGES, INDIRECT_DENIALS, SCOPES
 
 # Remarks about what the user said themselves need no passage: ", which you say you are not".
 _ASKER = re.compile(
@@ -77,7 +77,7 @@ def _other_polarity(
     sources = retold if retells(claim, sentences) else [*sentences, *(s for s in whole if s not in sentences)]
     # A denial may be expressed indirectly: "is beyond its means" for "does not have the means".
     indirect = INDIRECT_DENIALS - said
-    denied = [reach for reach in denials if reach and not ABSENT.intersection(reach[:2])]
+    denied = [reach for reach in denials if reach and not HARMLESS.intersection(reach[:2])]
     # Each denial in the claim needs one in the sentences.
     if sum(len(_denials(s)) + sum(t.key in indirect for t in s) for s in sources) < len(denied):
         return f"the passages do not deny {denied[0][0]!r}"
