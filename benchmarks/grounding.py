@@ -1,10 +1,11 @@
 """Measures the check of a chat model's drafts: true sentences accepted, falsified ones caught.
 
-    python -m benchmarks.grounding PATH [--show train]
+    python -m benchmarks.grounding PATH [--show train] [--markers missing]
 
 PATH is a JSONL file with one draft a line: the passages that its prompt showed, its sentences with a label
 each, and falsified copies of true ones. A falsified sentence is checked in its draft, in the true one's
-place. Drafts are halved by a hash of `_id`; rules are made by reading the train half.
+place. Drafts are halved by a hash of `_id`; rules are made by reading the train half. As small models do, the
+drafts can be given without markers, or each marker with the number of the next passage.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from adaptive_rag.text.sentences import sentence_spans
 
 Record = Mapping[str, Any]
 HALVES = ("train", "dev")
+MARKERS = ("kept", "missing", "wrong")
 
 
 def half_of(id_: str) -> str:
@@ -71,6 +73,19 @@ def request_of(record: Record) -> AnswerRequest:
         situation=record.get("user_context", ""),
         reader=load_reader(),
     )
+
+
+def remark(record: Record, markers: str) -> Record:
+    """Return a draft with its markers kept, missing or wrong."""
+    if markers == "kept":
+        return record
+    passages = len(record["passages"])
+
+    def changed(sentence: Record) -> Record:
+        wrong = [marker % passages + 1 for marker in sentence["markers"]]
+        return {**sentence, "markers": wrong if markers == "wrong" else []}
+
+    return {**record, **{part: [*map(changed, record[part])] for part in ("sentences", "corrupted")}}
 
 
 def labelled(record: Record) -> Iterator[tuple[str, bool]]:
@@ -116,10 +131,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("path", type=Path)
     parser.add_argument("--show", choices=HALVES, help="print the errors of this half")
+    parser.add_argument("--markers", choices=MARKERS, default="kept")
     arguments = parser.parse_args()
     counts: dict[str, dict[str, list[bool]]] = defaultdict(lambda: {half: [] for half in HALVES})
     for line in arguments.path.read_text(encoding="utf-8").splitlines():
-        record = json.loads(line)
+        record = remark(json.loads(line), arguments.markers)
         half = half_of(record["_id"])
         for row, text, why in verdicts(record):
             counts[row][half].append(why is not None)

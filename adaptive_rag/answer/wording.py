@@ -15,7 +15,8 @@ def _set(name: str) -> frozenset[str]:
 
 
 def _pairs(name: str) -> list[tuple[frozenset[str], frozenset[str]]]:
-    return [(frozenset(one.split()), frozenset(other.split())) for one, other in _WORDS[name]]
+    pairs = (group.split("|") for group in _WORDS[name].split(";"))
+    return [(frozenset(one.split()), frozenset(other.split())) for one, other in pairs]
 
 
 _SMALL_NUMBERS = {name: n for n, name in enumerate(_WORDS["small_numbers"].split())}
@@ -23,7 +24,7 @@ ONES = {name: n for name, n in _SMALL_NUMBERS.items() if 0 < n < 10}
 TENS = {name: 10 * n for n, name in enumerate(_WORDS["tens"].split(), start=2)}
 # "one" is a pronoun as often as a number.
 NUMBER_NAMES = {name: str(n) for name, n in {**_SMALL_NUMBERS, **TENS}.items() if name != "one"}
-UNITS = {stem(word): group.split()[0] for group in _WORDS["units"] for word in group.split()}
+UNITS = {stem(word): group.split()[0] for group in _WORDS["units"].split(";") for word in group.split()}
 DENIALS = _set("denials")
 INDIRECT_DENIALS = frozenset(map(stem, _set("indirect_denials")))
 HARMLESS = frozenset(map(stem, _set("harmless")))
