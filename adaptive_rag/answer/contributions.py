@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections.abc import Sequence
 from functools import partial
 
 from adaptive_rag.answer.passages import chunks_of, text_at
@@ -103,28 +104,15 @@ class Contributions:
 
     def _speaker_at(self, start: int, text: str) -> str | None:
         at = start - self._passage["start"]
+        paragraph = self._begins[self._paragraph(at)]
         return (
             self._author
-            or self._attributed_to(at)
-            or self._turn(at)
-            or self._post(at)
+            or next((name for start, end, name in self._attributed if start <= at < end), None)
+            or _last(self._turns, paragraph, at)
+            or _last(self._posts, 0, at)
             or self._signer(at)
             or self._headed(start, text)
         )
-
-    def _attributed_to(self, at: int) -> str | None:
-        return next((name for start, end, name in self._attributed if start <= at < end), None)
-
-    def _turn(self, at: int) -> str | None:
-        """Return the speaker in the last label before the sentence within its paragraph."""
-        begin = self._begins[self._paragraph(at)]
-        turns = [label for start, label in self._turns if begin <= start <= at]
-        return turns[-1] if turns else None
-
-    def _post(self, at: int) -> str | None:
-        """Return the author of the mail or post that contains the sentence."""
-        posts = [name for start, name in self._posts if start <= at]
-        return posts[-1] if posts else None
 
     def _signer(self, at: int) -> str | None:
         """Return who signed the letter that contains the sentence."""
@@ -186,6 +174,12 @@ class Contributions:
 
     def _paragraph(self, at: int) -> int:
         return bisect_right(self._begins, max(at, 0)) - 1
+
+
+def _last(labels: Sequence[tuple[int, str | None]], first: int, at: int) -> str | None:
+    """Return the last label between two positions: the speaker of a turn, the author of a mail or post."""
+    found = [label for start, label in labels if first <= start <= at]
+    return found[-1] if found else None
 
 
 def author_of(passage: Candidate) -> str | None:
