@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from adaptive_rag.answer.claims import CitedSentences, Token, number_unit, states
-from adaptive_rag.answer.wording import JOINING, MONTHS, WEEKDAYS
+from adaptive_rag.answer.wording import MONTHS, WEEKDAYS
 
 # A name is misplaced where another name's sentence has this many more of the words that the claim says about
 # it. One word more may be chance (the train half of `benchmarks.grounding`).
@@ -34,7 +34,7 @@ def _in_another_sentence(claim: Sequence[Token], at: int, kind: str, evidence: C
     said = {t.key for t in claim}
     name = _name(claim, at, kind, evidence.names)
     own = [s for s in evidence.statements if name & s.keys]
-    wanted = _said_of(claim, at, name, near=any(not s.cell for s in own))
+    wanted = {t.key for t in claim if (states(t) or t.number) and t.key not in name}
     covers = [wanted & s.keys for s in own]
     anywhere = set().union(*covers)
     # Statements with another name of the claim are about that name, and are skipped.
@@ -51,31 +51,12 @@ def _in_another_sentence(claim: Sequence[Token], at: int, kind: str, evidence: C
     return ""
 
 
-def _said_of(claim: Sequence[Token], at: int, name: Collection[str], *, near: bool) -> set[str]:
-    """Return the keys of the words that a claim says about a token; with `near`, only those of its part."""
-    words = [(i, t.key) for i, t in enumerate(claim) if (states(t) or t.number) and t.key not in name]
-    parts = _parts(claim)
-    beside = {key for i, key in words if parts[i] == parts[at]}
-    return beside if near and len(beside) > 1 else {key for _, key in words}
-
-
 def _name(claim: Sequence[Token], at: int, kind: str, names: Collection[str]) -> set[str]:
     """Return the key of a token; for a name, also the keys of its following words."""
     end = at + 1
     while kind == "name" and end < len(claim) and _kind(claim, end, names) == kind:
         end += 1
     return {token.key for token in claim[at:end]}
-
-
-def _parts(tokens: Sequence[Token]) -> list[int]:
-    """Number the parts of a sentence, separated by a comma or an "and"."""
-    parts: list[int] = []
-    part = 0
-    for at, token in enumerate(tokens):
-        joined = at and (token.clause != tokens[at - 1].clause or token.raw.lower() in JOINING)
-        part += bool(joined)
-        parts.append(part)
-    return parts
 
 
 def _kind(tokens: Sequence[Token], at: int, names: Collection[str]) -> str:
