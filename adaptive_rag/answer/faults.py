@@ -6,9 +6,8 @@ import re
 from collections.abc import Callable, Collection, Sequence
 
 from adaptive_rag.answer.claims import NEAR, CitedSentences, Token, read_tokens, retells, states
-from adaptive_rag.answer.exchanges import exchanged_words, other_roles
+from adaptive_rag.answer.exchanges import exchanged_words, other_roles, put_elsewhere
 from adaptive_rag.answer.foreign import foreign_numbers, foreign_words
-from adaptive_rag.answer.placed import put_elsewhere
 from adaptive_rag.answer.wording import ANTONYMS, DENIALS, HARMLESS, HEDGES, INDIRECT_DENIALS, SCOPES
 
 # Remarks about what the user said themselves need no passage: ", which you say you are not".
