@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache, partial
 
 from adaptive_rag.answer.citations import Claim, add_markers, cite, first_sentences, read_markers
-from adaptive_rag.answer.claims import CitedSentences, is_held, read_tokens, stated_words
+from adaptive_rag.answer.claims import NUMBER, CitedSentences, is_held, read_tokens, stated_words
 from adaptive_rag.answer.faults import find_fault
 from adaptive_rag.answer.links import keep_own_links, own_addresses
 from adaptive_rag.answer.passage_statements import read_statements
@@ -38,7 +38,6 @@ FEW_WORDS, SHORT_DRAFT = 0.3, 4
 # Maximum number of sentences that are checked, since each is embedded and compared with every passage. No
 # style asks for a tenth as many.
 MAX_SENTENCES = 100
-_NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 
 
 @dataclass(frozen=True)
@@ -69,7 +68,7 @@ class ShownPassages:
 
     def can_compare(self, claim: Claim) -> bool:
         """Tell whether a claim has anything that passages can be searched for; "Yes." has nothing."""
-        return bool(_NUMBER.search(claim.text) if self.translated else terms(plain(claim.text)))
+        return bool(NUMBER.search(claim.text) if self.translated else terms(plain(claim.text)))
 
     def strength(self, claim: Claim, vector: Vectors, numbers: Sequence[int]) -> float:
         """Return how near some passages together are to a claim, 0 to 1, whether or not they confirm it."""
@@ -235,7 +234,7 @@ def _is_translated(claims: str, request: AnswerRequest) -> bool:
 
 def _digits(text: str) -> set[str]:
     """Return the numbers of a text without separators, which differ between languages: 1,000 and 1.000."""
-    return {re.sub(r"\D", "", number) for number in _NUMBER.findall(text)}
+    return {re.sub(r"\D", "", number) for number in NUMBER.findall(text)}
 
 
 def _find_markers(claims: Sequence[Claim], vectors: Vectors, shown: ShownPassages) -> dict[int, int]:

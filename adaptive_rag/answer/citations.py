@@ -45,7 +45,7 @@ _ABSENCE = re.compile(
     r"|\bnothing is (?:said|stated|given|known)\b"
     r"|\bcan(?:not|'t| not) be (?:told|said|answered|determined|inferred)\b"
     rf"|\b{_MATERIAL} (?:given |shown |here )?(?:do|does|did)(?:n't| not) (?:\w+ )?{_TELL}\b"
-    rf"|^{_CANNOT} (?:know|tell|say|find|determine|answer)\b",
+    rf"|^{_CANNOT} (?:know|tell|say|find|determine|answer|have (?:enough|sufficient|any))\b",
     re.IGNORECASE,
 )
 # The same in a sentence without a marker, where less is enough: "The term of office is not given.", "Sorry, I

@@ -11,7 +11,7 @@ from adaptive_rag.answer.wording import DENIALS, NUMBER_NAMES, ONES, REPORTING, 
 from adaptive_rag.text.words import STOP_WORDS, stem
 
 _TOKEN = re.compile(r"\d+(?:[.,:]\d+)*(?![\w])|[^\W_]+(?:['’][^\W_]+)*")
-_DIGITS = re.compile(r"\d+(?:[.,:]\d+)*")
+NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 _TENS_AND_ONES = re.compile(rf"\b({'|'.join(TENS)})-({'|'.join(ONES)})\b", re.IGNORECASE)
 # Characters that end a clause; a denial does not reach beyond them.
 _BREAK = re.compile(r"[.;:,()!?|\n]")
@@ -66,7 +66,7 @@ def read_tokens(text: str) -> list[Token]:
 def _value(raw: str) -> str | None:
     if raw.lower() in NUMBER_NAMES:
         return NUMBER_NAMES[raw.lower()]
-    if not _DIGITS.fullmatch(raw):
+    if not NUMBER.fullmatch(raw):
         return None
     plain = re.sub(r",(?=\d{3})", "", raw).replace(",", ".").lstrip("0") or "0"
     return plain.rstrip("0").rstrip(".") if plain.count(".") == 1 else plain

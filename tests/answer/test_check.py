@@ -221,7 +221,7 @@ HOMES = "How many homes does it protect?"
         (HOMES, "1,163 homes", NOTHING),
         (HOMES, "[1]", SILENT),
         (HOMES, "Hello! How can I help you?", NOTHING),
-        (HOMES, "I don't have enough information to answer that.", UNKNOWN),
+        (HOMES, "I don't have enough information to answer that [1].", UNKNOWN),
         (HOMES, "There is not enough context. Walls protect homes.", UNKNOWN),
         (HOMES, "Das steht nicht in den Dokumenten.", UNKNOWN),
         (
