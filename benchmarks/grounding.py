@@ -1,10 +1,11 @@
 """Measures the check of a chat model's drafts: true sentences accepted, falsified ones caught.
 
-    python -m benchmarks.grounding PATH [--show train]
+    python -m benchmarks.grounding PATH [--show train] [--markers missing]
 
 PATH is a JSONL file with one draft a line: the passages that its prompt showed, its sentences with a label
 each, and falsified copies of true ones. A falsified sentence is checked in its draft, in the true one's
-place. Drafts are halved by a hash of `_id`; rules are made by reading the train half.
+place. Drafts are halved by a hash of `_id`; rules are made by reading the train half. As small models do, the
+drafts can be given without markers, or each marker with the number of the next passage.
 """
 
 from __future__ import annotations
@@ -23,12 +24,14 @@ from adaptive_rag.answer.check import Review, review_draft
 from adaptive_rag.answer.request import AnswerRequest
 from adaptive_rag.answer.styles import STYLES
 from adaptive_rag.models.onnx import load_minilm
+from adaptive_rag.models.reader import load_reader
 from adaptive_rag.source import Sentences
 from adaptive_rag.state import Candidate
 from adaptive_rag.text.sentences import sentence_spans
 
 Record = Mapping[str, Any]
 HALVES = ("train", "dev")
+MARKERS = ("kept", "missing", "wrong")
 
 
 def half_of(id_: str) -> str:
@@ -36,11 +39,11 @@ def half_of(id_: str) -> str:
     return HALVES[int(hashlib.sha256(id_.encode()).hexdigest(), 16) % 2]
 
 
-def request_of(record: Record) -> AnswerRequest:
-    """Return the request whose passages the draft's prompt showed."""
+def passages_of(texts: Mapping[str, str]) -> tuple[list[Candidate], list[Sentences]]:
+    """Return passages by their names, with their sentences."""
     documents: list[Candidate] = []
     sentences: list[Sentences] = []
-    for number, text in sorted(record["passages"].items(), key=lambda item: int(item[0])):
+    for number, text in texts.items():
         spans = sentence_spans(text)
         sentences.append(
             Sentences(
@@ -54,6 +57,13 @@ def request_of(record: Record) -> AnswerRequest:
                 metadata={}, scores={}, labels=[],
             )
         )  # fmt: skip
+    return documents, sentences
+
+
+def request_of(record: Record) -> AnswerRequest:
+    """Return the request whose passages the draft's prompt showed."""
+    shown = dict(sorted(record["passages"].items(), key=lambda item: int(item[0])))
+    documents, sentences = passages_of(shown)
     return AnswerRequest(
         question=record["question"],
         style=STYLES[record["type"]],
@@ -61,7 +71,21 @@ def request_of(record: Record) -> AnswerRequest:
         sentences=sentences,
         question_vector=load_minilm().encode([record["question"]])[0],
         situation=record.get("user_context", ""),
+        reader=load_reader(),
     )
+
+
+def remark(record: Record, markers: str) -> Record:
+    """Return a draft with its markers kept, missing or wrong."""
+    if markers == "kept":
+        return record
+    passages = len(record["passages"])
+
+    def changed(sentence: Record) -> Record:
+        wrong = [marker % passages + 1 for marker in sentence["markers"]]
+        return {**sentence, "markers": wrong if markers == "wrong" else []}
+
+    return {**record, **{part: [*map(changed, record[part])] for part in ("sentences", "corrupted")}}
 
 
 def labelled(record: Record) -> Iterator[tuple[str, bool]]:
@@ -93,7 +117,7 @@ def verdicts(record: Record) -> Iterator[tuple[str, str, str | None]]:
     review = review_draft(draft_of(sentences), request, encode)
     held = any(s["label"] == "supported" for s in sentences)
     if held:
-        yield "good drafts replaced", record["reply"], None if review.stands else "replaced"
+        yield "good drafts replaced", record["reply"], review.flaw or None
     for sentence in sentences:
         yield sentence["label"], sentence["text"], complaint(review, sentence["text"])
     for false in record["corrupted"]:
@@ -107,10 +131,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("path", type=Path)
     parser.add_argument("--show", choices=HALVES, help="print the errors of this half")
+    parser.add_argument("--markers", choices=MARKERS, default="kept")
     arguments = parser.parse_args()
     counts: dict[str, dict[str, list[bool]]] = defaultdict(lambda: {half: [] for half in HALVES})
     for line in arguments.path.read_text(encoding="utf-8").splitlines():
-        record = json.loads(line)
+        record = remark(json.loads(line), arguments.markers)
         half = half_of(record["_id"])
         for row, text, why in verdicts(record):
             counts[row][half].append(why is not None)

@@ -11,14 +11,15 @@ from typing import Any
 from langchain_core.messages import HumanMessage
 from langgraph.runtime import Runtime
 
-from adaptive_rag.answer.aggregate import WorkedOut, work_out
+from adaptive_rag.answer.aggregate import work_out
 from adaptive_rag.answer.check import MAX_SENTENCES, Review, review_draft
 from adaptive_rag.answer.compose import CLOSEST_HEADING, answer_locally, quote_plainly
 from adaptive_rag.answer.draft import DraftAnswer, DraftQuestion, ask_to_draft
 from adaptive_rag.answer.evidence import Evidence, format_abstention, judge_evidence, nearest_quote
 from adaptive_rag.answer.message import answer_message
-from adaptive_rag.answer.overview import Overview, outline_document, outline_documents, tell_section
+from adaptive_rag.answer.overview import outline_document, outline_documents, tell_section
 from adaptive_rag.answer.passages import read_passages, read_sentences
+from adaptive_rag.answer.quotes import WholeAnswer
 from adaptive_rag.answer.request import AnswerRequest, AnswerStyle
 from adaptive_rag.answer.styles import STYLES
 from adaptive_rag.context import Context, context_of
@@ -57,7 +58,7 @@ def _generate(state: State, context: Context, styles: Mapping[str, AnswerStyle])
         return _abstain(state, context, Evidence(0.0, "refusal", "nothing was found"))
     if worked := attempt("worked out", partial(_work_out, state, context), None):
         why = "every word of the question stands in the table, so nobody has to be asked"
-        decisions.append(Decision(what="worked out", chosen=worked.how, why=why))
+        decisions.append(Decision(what="worked out", chosen=worked.what, why=why))
         state = {**state, "documents": worked.passages}
         return _answer(state, worked.text, worked.citations, 1.0, decisions, confidence=None)
     missing = attempt("sides", partial(_missing_side, state), None)
@@ -78,12 +79,12 @@ def _generate(state: State, context: Context, styles: Mapping[str, AnswerStyle])
         return given
     if overview:
         why = "the question asks for a document or a section as a whole"
-        decisions.insert(0, Decision(what="overview", chosen=overview.document, why=why))
+        decisions.insert(0, Decision(what="overview", chosen=overview.what, why=why))
         return _answer(state, overview.text, overview.citations, 1.0, decisions, confidence=None)
     return _give_quotes(state, context, request, decisions)
 
 
-def _choose_passages(state: State, context: Context) -> tuple[State, list[Decision], Overview | None]:
+def _choose_passages(state: State, context: Context) -> tuple[State, list[Decision], WholeAnswer | None]:
     """Return the state with the passages to read as its documents; from here on, [n] is the nth of them.
 
     Where the question asks for a document or a section as a whole, they are the passages of its overview,
@@ -114,16 +115,14 @@ def _give_draft(
         return None
     decisions += _review_decisions(review)
     if not review.knows:
-        why = "the chat model says that the passages do not hold it"
-        return _abstain(state, context, Evidence(0.0, "refusal", why), decisions, request)
+        return _abstain(state, context, Evidence(0.0, "refusal", review.flaw), decisions, request)
     # A draft without text after the check is not used, even where the extractive fallback is off.
-    if review.text.strip() and (review.stands or not context.uses("extractive-fallback")):
+    if review.text.strip() and (not review.flaw or not context.uses("extractive-fallback")):
         # A draft that the check changed is a different message from the one that was streamed.
         message_id = draft.message_id if review.text == draft.text else None
         sure, share = judge_evidence(request).confidence, review.grounding.share
         return _answer(state, review.text, review.citations, share, decisions, message_id, confidence=sure)
-    why = "no passage supports the model's answer" if review.text.strip() else "the model's answer is empty"
-    decisions.append(Decision(what="answer", chosen="extractive", why=why))
+    decisions.append(Decision(what="answer", chosen="extractive", why=review.flaw))
     return None
 
 
@@ -144,14 +143,14 @@ def _give_quotes(state: State, context: Context, request: AnswerRequest, decisio
     return _answer(state, extracted.text, extracted.citations, 1.0, decisions, confidence=evidence.confidence)
 
 
-def _work_out(state: State, context: Context) -> WorkedOut | None:
+def _work_out(state: State, context: Context) -> WholeAnswer | None:
     question = spelt_question(state)
     if state.get("subject") or is_german(question):
         return None  # the question lacks its subject, or is not in English
     return work_out(question, state["documents"], source_of(context, state))
 
 
-def _overview(state: State, context: Context) -> Overview | None:
+def _overview(state: State, context: Context) -> WholeAnswer | None:
     source, found = source_of(context, state), state["documents"]
     titles = {
         passage["source"]: (passage["section"] or "").partition(" > ")[0] for passage in reversed(found)
@@ -210,16 +209,32 @@ def _answer_request(
 
 
 def _review_decisions(review: Review) -> list[Decision]:
-    why = "no passage has these numbers"
-    dropped = [Decision(what="markers dropped", chosen=review.unknown, why=why)] if review.unknown else []
-    if review.removed:
-        why = "links lead to the documents' own addresses alone, and images are left out"
-        dropped.append(Decision(what="links removed", chosen=review.removed, why=why))
-    if review.left_out:
-        why = f"an answer has at most {MAX_SENTENCES} sentences; {review.left_out} more were left out"
-        dropped.append(Decision(what="shortened", chosen="generate", why=why))
+    found: list[tuple[str, Any, str]] = [
+        ("markers dropped", review.unknown, "no passage has these numbers"),
+        (
+            "markers added",
+            review.added,
+            "these passages say what the model wrote without a marker, or with the marker of another passage",
+        ),
+        (
+            "compared",
+            "numbers" if review.translated else "",
+            "the answer is not in the language of the passages, so that no words can be compared",
+        ),
+        (
+            "links removed",
+            review.removed,
+            "links lead to the documents' own addresses alone, and images are left out",
+        ),
+        (
+            "shortened",
+            "generate" if review.left_out else "",
+            f"an answer has at most {MAX_SENTENCES} sentences; {review.left_out} more were left out",
+        ),
+    ]
     unsupported = zip(review.grounding.unsupported, review.grounding.reasons, strict=True)
-    return dropped + [Decision(what="unsupported", chosen=claim, why=reason) for claim, reason in unsupported]
+    found += [("unsupported", claim, reason) for claim, reason in unsupported]
+    return [Decision(what=what, chosen=chosen, why=why) for what, chosen, why in found if chosen]
 
 
 def _answer(

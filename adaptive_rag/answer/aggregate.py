@@ -15,14 +15,13 @@ from functools import cached_property
 from pathlib import PurePath
 from typing import Any, Literal, NamedTuple
 
-from adaptive_rag.answer.passages import cite_span
+from adaptive_rag.answer.quotes import Quote, WholeAnswer, write_quotes
 from adaptive_rag.answer.rows import MEASURES, Cell, say_row, with_unit
 from adaptive_rag.answer.units import read_units
 from adaptive_rag.deadline import in_time
 from adaptive_rag.models.onnx import load_minilm
 from adaptive_rag.source import ChoosesSources, ChunkSource, ListsChunks
-from adaptive_rag.state import Candidate, Citation, to_candidate
-from adaptive_rag.text.markers import respell_markers, write_marker
+from adaptive_rag.state import Candidate, to_candidate
 from adaptive_rag.text.places import section_at
 from adaptive_rag.text.words import ASKING_WORDS, STOP_WORDS, stem, terms, words
 
@@ -48,12 +47,15 @@ _LEAST = {
     "narrowest": "wide", "cheapest": "expensive", "minimum": "", "least": "", "fewest": "",
     "earliest": "when", "oldest": "when", "first": "when",
 }  # fmt: skip
-_SUM = re.compile(r"\b(?:total|sum|altogether|combined|in all|adds? up)\b")
-_MEAN = re.compile(r"\b(?:average|mean)\b")
-_COUNT = re.compile(r"\b(?:how many|number of|count)\b")
-_LIST = re.compile(
-    r"^(?:please |can you |could you )?(?:list|show|name|enumerate|give me)\b|\bwhat are (?:all )?the\b"
-)
+_SUPERLATIVES = {**_MOST, **_LEAST}
+_KINDS: Mapping[Kind, re.Pattern[str]] = {
+    "sum": re.compile(r"\b(?:total|sum|altogether|combined|in all|adds? up)\b"),
+    "mean": re.compile(r"\b(?:average|mean)\b"),
+    "count": re.compile(r"\b(?:how many|number of|count)\b"),
+    "list": re.compile(
+        r"^(?:please |can you |could you )?(?:list|show|name|enumerate|give me)\b|\bwhat are (?:all )?the\b"
+    ),
+}
 _WHICH = re.compile(r"^(?:which|what) (?P<what>[^\W\d_]+(?:s|es))\b")
 # Words that ask for rows, in addition to the words that ask for anything.
 _FOR_ROWS = frozenset(
@@ -95,16 +97,6 @@ class NamedRow(NamedTuple):
     def value(self, column: str) -> str:
         """Return the cell in a column; "" where it is empty."""
         return dict(self.cells).get(column, "")
-
-
-@dataclass(frozen=True)
-class WorkedOut:
-    """A computed answer: text, citations, the passages that its markers count, and how it was computed."""
-
-    text: str
-    citations: list[Citation]
-    passages: list[Candidate]
-    how: str
 
 
 @dataclass(frozen=True)
@@ -162,7 +154,7 @@ class _Asked:
         return f"{rows} of {self.table.place}{f' with {self.told}' if self.told else ''}"
 
 
-def work_out(question: str, passages: Sequence[Candidate], source: ChunkSource) -> WorkedOut | None:
+def work_out(question: str, passages: Sequence[Candidate], source: ChunkSource) -> WholeAnswer | None:
     """Answer a question over all rows of a table; None for another question, or if no table has its words.
 
     Args:
@@ -190,28 +182,19 @@ def work_out(question: str, passages: Sequence[Candidate], source: ChunkSource) 
 
 
 def _kind_of(question: str) -> tuple[Kind | None, str]:
+    """Return the kind of a question, and the adjective that it compares: "expensive" for "cheapest"."""
     plain = question.lower()
     for word in words(question):
-        if word in _MOST and not re.search(rf"\bat (?:the )?{word}\b", plain):
-            return ("least", "expensive") if "least expensive" in plain else ("most", _adjective(word, plain))
-        if word in _LEAST and not re.search(rf"\bat (?:the )?{word}\b", plain):
-            return "least", _adjective(word, plain)
-    if _SUM.search(plain):
-        return "sum", ""
-    if _MEAN.search(plain):
-        return "mean", ""
-    if _COUNT.search(plain):
-        return "count", ""
+        base = _SUPERLATIVES.get(word)
+        if base is None or re.search(rf"\bat (?:the )?{word}\b", plain):
+            continue
+        if "least expensive" in plain:
+            return "least", "expensive"
+        after = re.search(rf"\b{word} (?P<what>[^\W\d_]+)", plain)
+        return "most" if word in _MOST else "least", base or (after["what"] if after else "")
+    kind = next((kind for kind, pattern in _KINDS.items() if pattern.search(plain)), None)
     several = _WHICH.match(plain)
-    lists = _LIST.search(plain) or (several and several["what"] not in STOP_WORDS)
-    return ("list" if lists else None), ""
-
-
-def _adjective(word: str, question: str) -> str:
-    """Return the adjective that is compared: "expensive" for "most expensive"."""
-    after = re.search(rf"\b{word} (?P<what>[^\W\d_]+)", question)
-    base = {**_MOST, **_LEAST}[word]
-    return base or (after["what"] if after else "")
+    return "list" if kind is None and several and several["what"] not in STOP_WORDS else kind, ""
 
 
 def _rows_of(passage: Candidate) -> Iterator[NamedRow]:
@@ -242,7 +225,7 @@ def _read_question(question: str, kind: Kind, by: str, table: WholeTable) -> _As
         return None  # no row matches, or the question asks for a cell of one row
     column = _column(asked, list(_measures(question, by)), matched, chosen, kind)
     known = explained | set(terms(" ".join([*table.columns, table.about])))
-    known |= {stem(word) for word in said if word in {**_MOST, **_LEAST} or word in MEASURES}
+    known |= {stem(word) for word in said if word in _SUPERLATIVES or word in MEASURES}
     unknown = asked - known - _FOR_ROWS
     if column is None or not asked & known or not _may_be_left_out(unknown, question, table):
         return None
@@ -424,24 +407,13 @@ _SAY = {
 }  # fmt: skip
 
 
-def _written(said: _Said, asked: _Asked, passages: Sequence[Candidate]) -> WorkedOut:
-    """Write an answer with a marker for each row; a row outside the passages is added as a new passage."""
-    read, citations, parts = list(passages), list[Citation](), list[str]()
+def _written(said: _Said, asked: _Asked, passages: Sequence[Candidate]) -> WholeAnswer:
+    """Write an answer with a marker for each row; a row outside the passages adds its chunk to them."""
     shown = said.rows[: LISTED if said.listed else NAMED]
-    for row, text in shown:
-        at = next((i for i, passage in enumerate(read) if _holds(passage, row)), None)
-        if at is None:
-            at = len(read)
-            read.append(row.chunk)
-        citations.append(cite_span(read[at], at + 1, row.start, row.end))
-        parts.append(f"{respell_markers(' '.join(text.split()))} {write_marker(at + 1)}")
+    quotes = [Quote(text, row.chunk, row.start, row.end) for row, text in shown]
+    parts, citations, read = write_quotes(quotes, passages)
     if len(shown) < len(said.rows):
         parts.append(f"and {len(said.rows) - len(shown):,} more")
     body = "".join(f"\n- {part}" for part in parts) if said.listed else f" {', '.join(parts)}"
     how = f"{asked.kind} of {asked.column!r} over {len(asked.rows)} of {len(asked.table.rows)} rows"
-    return WorkedOut(f"{said.lead}{body}", citations, read, how)
-
-
-def _holds(passage: Candidate, row: NamedRow) -> bool:
-    same = passage["source"] == row.chunk["source"]
-    return same and passage["start"] <= row.start and row.end <= passage["end"]
+    return WholeAnswer(f"{said.lead}{body}", citations, read, how)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass, field, replace
+from functools import cache, partial
 
 from adaptive_rag.answer.citations import Claim, add_markers, cite, first_sentences, read_markers
-from adaptive_rag.answer.claims import CitedSentences, is_held, read_tokens, stated_words
+from adaptive_rag.answer.claims import NUMBER, CitedSentences, is_held, read_tokens, stated_words
 from adaptive_rag.answer.faults import find_fault
 from adaptive_rag.answer.links import keep_own_links, own_addresses
 from adaptive_rag.answer.passage_statements import read_statements
@@ -19,27 +19,22 @@ from adaptive_rag.models.onnx import Vectors
 from adaptive_rag.optional import attempt
 from adaptive_rag.source import Sentences
 from adaptive_rag.state import Candidate, Citation
+from adaptive_rag.text.reading import Reader, Support, passage_of
 from adaptive_rag.text.vectors import cosines
 from adaptive_rag.text.visible import plain, visible
-from adaptive_rag.text.words import terms
+from adaptive_rag.text.words import STOP_WORDS, is_german, terms, words
 
 # A claim below this support strength is about something else than its passages. The strength is the mean of
-# its cosine with the nearest sentence and the share of its stated words that the passages contain. In
-# `benchmarks.grounding`, one of 71 true sentences is below it.
+# its cosine with the nearest sentence and the share of its stated words that the passages contain. Of the
+# true sentences of `benchmarks.grounding`, one in a hundred is below it.
 SUPPORTED = 0.45
-_MATERIAL = r"(?:passages?|documents?|context|text|sources?|information|excerpts?|material)"
-_DONT_KNOW = re.compile(
-    rf"\bI (?:don['’]?t|do not|cannot|can['’]?t|am unable to|could not|couldn['’]?t) "
-    rf"(?:know|answer|find|say|tell|determine)\b"
-    rf"|\b(?:the |these )?(?:given |provided |above )?{_MATERIAL} (?:do|does|did)(?:n['’]?t| not) "
-    rf"(?:hold|contain|mention|provide|include|say|state|specify|answer|give)\b"
-    rf"|\bno (?:relevant )?(?:information|answer|mention)\b.{{0,40}}\b(?:{_MATERIAL}|found|available|given)\b"
-    rf"|\bnot (?:mentioned|stated|given|specified|provided|found) in the {_MATERIAL}\b",
-    re.IGNORECASE,
-)
-
-Passage = tuple[Candidate, Sentences]
-
+# A claim in other words than its passages, or far from them, is accepted where the reader thinks it supported
+# at least this likely (`python -m training.claims`).
+READ_SUPPORT = 0.8
+# A draft is in another language than its passages if they contain less than this share of its words, function
+# words included. Of each sentence of `benchmarks.grounding` they contain .4 or more. A draft with fewer words
+# is read with its question.
+FEW_WORDS, SHORT_DRAFT = 0.3, 4
 # Maximum number of sentences that are checked, since each is embedded and compared with every passage. No
 # style asks for a tenth as many.
 MAX_SENTENCES = 100
@@ -49,57 +44,116 @@ MAX_SENTENCES = 100
 class Grounding:
     """How well the documents that an answer cites support it."""
 
-    share: float  # supported claims / claims; 0 for an answer without claims
+    share: float  # supported claims / claims that could be compared; 0 where there are none
     unsupported: list[str]  # the claims without support, in order
     reasons: list[str]  # the reason for each unsupported claim
     off: bool = False  # whether no claim is near anything in its documents
 
 
-def ground(
-    claims: Sequence[Claim],
-    vectors: Vectors,
-    documents: Sequence[Candidate],
-    sentences: Sequence[Sentences],
-    asked: str = "",
-) -> Grounding:
-    """Check each claim of an answer against the documents it cites, taken together.
+@dataclass(frozen=True)
+class ShownPassages:
+    """The passages of a prompt, as claims are compared with them; numbers count them from 1."""
 
-    A claim without a marker is checked against all documents that the answer cites. A claim fails where it is
-    far from every sentence, or where `faults.find_fault` finds something that the documents do not say.
+    documents: Sequence[Candidate]
+    sentences: Sequence[Sentences]
+    asked: str = ""  # the question and the user's situation, whose words need no passage
+    translated: bool = False  # whether claims are in another language, so that only numbers can be compared
+    reader: Reader | None = None
+    _evidence: dict[tuple[int, ...], CitedSentences] = field(default_factory=dict)
+
+    @property
+    def numbers(self) -> range:
+        """Return the numbers of all passages."""
+        return range(1, len(self.documents) + 1)
+
+    def can_compare(self, claim: Claim) -> bool:
+        """Tell whether a claim has anything that passages can be searched for; "Yes." has nothing."""
+        return bool(NUMBER.search(claim.text) if self.translated else terms(plain(claim.text)))
+
+    def strength(self, claim: Claim, vector: Vectors, numbers: Sequence[int]) -> float:
+        """Return how near some passages together are to a claim, 0 to 1, whether or not they confirm it."""
+        found = (self.sentences[number - 1].vectors for number in numbers)
+        cosine = max((float(cosines(all_, vector[None]).max()) for all_ in found if len(all_)), default=0.0)
+        wanted = stated_words(plain(claim.text)) - UNITS.keys()
+        held = {term for number in numbers for term in terms(plain(self.documents[number - 1]["text"]))}
+        # "£79.90.": a claim of only numbers is left to the check of numbers.
+        if not wanted:
+            return 0.5 * cosine + 0.5 * bool(terms(claim.text))
+        return 0.5 * cosine + 0.5 * sum(is_held(word, held) for word in wanted) / len(wanted)
+
+    def fault(
+        self, claim: Claim, vector: Vectors, numbers: tuple[int, ...], *, supported: bool | None = None
+    ) -> str:
+        """Return why some passages together do not support a claim; "" where they do.
+
+        Where a claim only has other words than they, it depends on `supported`; if that is None, the reader
+        is asked.
+        """
+        if not numbers:
+            return "it cites no passage"
+        if not self.can_compare(claim):
+            return ""
+        # The model read the plain text of the documents, so plain texts are compared.
+        text = plain(claim.text)
+        if self.translated:
+            read = " ".join([self.asked, *(plain(self.documents[n - 1]["text"]) for n in numbers)])
+            lacking = _digits(text) - _digits(read)
+            return f"the passages do not hold the number {min(lacking)}" if lacking else ""
+        is_supported = cache(lambda: self._is_read(text, numbers) if supported is None else supported)
+        strength = self.strength(claim, vector, numbers)
+        if strength < SUPPORTED and not is_supported():
+            return f"no sentence of the passages is close enough ({strength:.2f} of {SUPPORTED})"
+        if numbers not in self._evidence:
+            self._evidence[numbers] = self._read(numbers)
+        return find_fault(text, self._evidence[numbers], is_supported)
+
+    def _is_read(self, text: str, numbers: Sequence[int]) -> bool:
+        """Tell whether the reader thinks that a claim is supported by some passages."""
+        if self.reader is None:
+            return False
+        passages = [passage_of(self.documents[number - 1]) for number in numbers]
+        check = partial(self.reader.check, [text], passages)
+        return any(said.supported >= READ_SUPPORT for said in attempt("reader", check, list[Support]()))
+
+    def _read(self, numbers: tuple[int, ...]) -> CitedSentences:
+        passages = [(self.documents[number - 1], self.sentences[number - 1]) for number in numbers]
+        read = [
+            plain(text_at(document, start, end))
+            for document, sentences in passages
+            for start, end in sentences.spans.tolist()
+        ]
+        titles = " ".join(f"{document['source']} {document['section'] or ''}" for document, _ in passages)
+        own = read_tokens(plain(self.asked))
+        known = {token.key for token in [*own, *read_tokens(plain(titles))]}
+        statements = [s for document, sentences in passages for s in read_statements(document, sentences)]
+        return CitedSentences([read_tokens(sentence) for sentence in read], known, statements, own)
+
+
+def ground(claims: Sequence[Claim], vectors: Vectors, shown: ShownPassages) -> Grounding:
+    """Check each claim of an answer against the passages it cites, taken together.
+
+    A claim without a marker is checked against all passages that the answer cites. A claim fails where it is
+    far from every sentence, or where `faults.find_fault` finds something that the passages do not say.
 
     Args:
         claims: the claims from `citations.read_markers`.
         vectors: their unit vectors, shape (len(claims), dimension).
-        documents: the documents in the order in which the prompt numbered them.
-        sentences: the sentences of each document.
-        asked: the question and the user's situation, whose words need no passage.
+        shown: the passages.
     """
-    shown = list(zip(documents, sentences, strict=True))
-    everywhere = sorted({marker for claim in claims for marker in claim.markers})
+    everywhere = tuple(sorted({marker for claim in claims for marker in claim.markers}))
     unsupported: list[str] = []
     reasons: list[str] = []
-    off = True
+    off, compared = not shown.translated, 0
     for claim, vector in zip(claims, vectors, strict=True):
-        cited = [shown[marker - 1] for marker in claim.markers or everywhere]
-        fault = _fault(claim, vector, cited, asked) if cited else "it cites no passage"
-        off = off and support_strength(claim, vector, cited or shown) < SUPPORTED
+        cited = claim.markers or everywhere
+        fault = shown.fault(claim, vector, cited)
+        off = off and shown.strength(claim, vector, cited or shown.numbers) < SUPPORTED
+        compared += bool(fault) or not shown.translated or shown.can_compare(claim)
         if fault:
             unsupported.append(claim.text)
             reasons.append(fault)
-    share = (len(claims) - len(unsupported)) / len(claims) if claims else 0.0
+    share = (compared - len(unsupported)) / compared if compared else 0.0
     return Grounding(share, unsupported, reasons, off)
-
-
-def support_strength(claim: Claim, vector: Vectors, passages: Sequence[Passage]) -> float:
-    """Return how near the passages together are to a claim, 0 to 1, whether or not they confirm it."""
-    cosine = max(
-        (float(cosines(s.vectors, vector[None]).max()) for _, s in passages if len(s.spans)), default=0.0
-    )
-    wanted = stated_words(plain(claim.text)) - UNITS.keys()
-    held = {term for document, _ in passages for term in terms(plain(document["text"]))}
-    # "£79.90.": a claim of only numbers is left to the check of numbers.
-    words = sum(is_held(word, held) for word in wanted) / len(wanted) if wanted else bool(terms(claim.text))
-    return 0.5 * cosine + 0.5 * words
 
 
 @dataclass(frozen=True)
@@ -108,13 +162,15 @@ class Review:
 
     # every marker as [n]; unknown markers are removed, missing ones added where a passage supports the claim
     text: str
-    citations: list[Citation]
-    grounding: Grounding
-    stands: bool  # False where there are no claims, or none is supported or near what the passages say
-    knows: bool  # False where the draft says that the passages do not hold the answer
-    unknown: list[int]  # marker numbers without a passage
-    removed: list[str]  # addresses of removed links and images, which are not the documents' own
+    citations: list[Citation] = field(default_factory=list)
+    grounding: Grounding = field(default_factory=lambda: Grounding(0.0, [], []))
+    flaw: str = ""  # why the draft cannot be the answer; "" where it can
+    knows: bool = True  # False where the draft says that the passages do not hold the answer
+    unknown: Sequence[int] = ()  # marker numbers without a passage
+    added: Sequence[int] = ()  # marker numbers that the draft lacks, although their passages support it
+    removed: Sequence[str] = ()  # addresses of removed links and images, which are not the documents' own
     left_out: int = 0  # number of sentences left out because they exceed MAX_SENTENCES
+    translated: bool = False  # whether it is in another language than the passages
 
 
 def review_draft(draft: str, request: AnswerRequest, encode: Callable[[Sequence[str]], Vectors]) -> Review:
@@ -129,75 +185,72 @@ def review_draft(draft: str, request: AnswerRequest, encode: Callable[[Sequence[
     draft, removed = keep_own_links(draft, own_addresses(request.documents))
     marked = read_markers(draft, len(request.documents))
     claims, text = marked.claims, marked.text
-    # A draft that cites a passage answers at least a part, even if it says that it does not know the rest.
+    review = Review(text, unknown=marked.unknown, removed=removed, left_out=left_out)
+    # A draft that cites a passage, or of which one supports a sentence, answers at least a part, even if it
+    # says that it does not know the rest.
     cites = any(claim.markers for claim in claims)
-    denies = not cites and (marked.absences > 0 or _DONT_KNOW.search(text) is not None)
-    if denies or not claims:
-        return Review(text, [], Grounding(0.0, [], []), False, not denies, marked.unknown, removed, left_out)
+    unknowing = replace(review, knows=False, flaw="the chat model says that the passages do not hold it")
+    if marked.absences and not cites and (marked.opens_with_absence or not claims):
+        return unknowing
+    if not claims:
+        flaw = "the model's answer says nothing" if text.strip() else "the model's answer is empty"
+        return replace(review, flaw=flaw)
+    asked = f"{request.question} {request.situation}"
+    translated = _is_translated(" ".join(claim.text for claim in claims), request)
+    shown = ShownPassages(request.documents, request.sentences, asked, translated, request.reader)
     vectors = encode([claim.text for claim in [*claims, *marked.others]])
-    added = attempt("check", partial(_find_markers, claims, vectors, request), dict[int, int]())
+    checked = vectors[: len(claims)]
+    added = attempt("check", partial(_find_markers, claims, checked, shown), dict[int, int]())
     text = add_markers(text, {claims[index].place: number for index, number in added.items()})
-    claims = [replace(c, markers=(added[i],)) if i in added else c for i, c in enumerate(claims)]
+    claims = [replace(c, markers=(*c.markers, added[i])) if i in added else c for i, c in enumerate(claims)]
     # A sentence without a claim gets a citation only where no claim cites the same passage, so that every
     # marker has one.
     led = {marker for claim in claims for marker in claim.markers}
     others = [replace(c, markers=tuple(m for m in c.markers if m not in led)) for c in marked.others]
-    checked = vectors[: len(claims)]
-    unchecked = Grounding(0.0, [], [])
-    check = partial(ground, claims, checked, request.documents, request.sentences, _asked(request))
-    grounding = attempt("check", check, unchecked)
-    return Review(
-        text,
-        cite([*claims, *others], vectors, request.documents, request.sentences),
-        grounding,
-        grounding.share > 0 or not grounding.off,
-        True,
-        marked.unknown,
-        removed,
-        left_out,
+    grounding = attempt("check", partial(ground, claims, checked, shown), review.grounding)
+    if marked.absences and not cites and not grounding.share:
+        return unknowing
+    stands = grounding.share > 0 or (bool(led) and not grounding.off)
+    return replace(
+        review,
+        text=text,
+        citations=cite([*claims, *others], vectors, request.documents, request.sentences),
+        grounding=grounding,
+        flaw="" if stands else "no passage supports the model's answer",
+        added=sorted({*added.values()}),
+        translated=translated,
     )
 
 
-def _asked(request: AnswerRequest) -> str:
-    return f"{request.question} {request.situation}"
+def _is_translated(claims: str, request: AnswerRequest) -> bool:
+    """Tell whether claims are in another language than the passages, which then share few words with them."""
+    said = [word for word in words(claims) if not word.isdigit()]
+    if len(said) < SHORT_DRAFT:
+        said += words(request.question)
+    read = [word for document in request.documents for word in words(plain(document["text"]))]
+    known = set(read) if is_german(" ".join(read)) else STOP_WORDS.union(read)
+    return sum(word in known for word in said) < FEW_WORDS * len(said)
 
 
-def _find_markers(claims: Sequence[Claim], vectors: Vectors, request: AnswerRequest) -> dict[int, int]:
-    """Return, for each claim without a marker, the first passage that supports it; both as numbers.
+def _digits(text: str) -> set[str]:
+    """Return the numbers of a text without separators, which differ between languages: 1,000 and 1.000."""
+    return {re.sub(r"\D", "", number) for number in NUMBER.findall(text)}
 
-    Small models forget the markers, although their sentences may be supported by a passage.
+
+def _find_markers(claims: Sequence[Claim], vectors: Vectors, shown: ShownPassages) -> dict[int, int]:
+    """Return, by the index of a claim that its own markers do not support, the first passage that does.
+
+    Small models forget markers or confuse them, although a passage supports their sentences.
     """
     found: dict[int, int] = {}
-    shown = list(enumerate(zip(request.documents, request.sentences, strict=True), start=1))
-    asked = _asked(request)
-    for index, claim in enumerate(claims):
-        if not claim.markers and terms(plain(claim.text)):
-            supporting = (n for n, passage in shown if not _fault(claim, vectors[index], [passage], asked))
-            if (number := next(supporting, None)) is not None:
-                found[index] = number
+    for index, (claim, vector) in enumerate(zip(claims, vectors, strict=True)):
+        if shown.can_compare(claim) and shown.fault(claim, vector, claim.markers):
+            nearest = max(shown.numbers, key=lambda n: shown.strength(claim, vector, (n,)))
+            supporting = [
+                n
+                for n in shown.numbers
+                if not shown.fault(claim, vector, (n,), supported=None if n == nearest else False)
+            ]
+            if supporting:
+                found[index] = supporting[0]
     return found
-
-
-def _fault(claim: Claim, vector: Vectors, passages: Sequence[Passage], asked: str) -> str:
-    """Return why the passages do not support a claim; "" where they do."""
-    # The model read the plain text of the documents, so plain texts are compared.
-    text = plain(claim.text)
-    if not terms(text):
-        return ""  # "Yes [1]." has no content word to compare
-    strength = support_strength(claim, vector, passages)
-    if strength < SUPPORTED:
-        return f"no sentence of the passages is close enough ({strength:.2f} of {SUPPORTED})"
-    return find_fault(text, _evidence(passages, asked))
-
-
-def _evidence(passages: Sequence[Passage], asked: str) -> CitedSentences:
-    read = [
-        plain(text_at(document, start, end))
-        for document, sentences in passages
-        for start, end in sentences.spans.tolist()
-    ]
-    titles = " ".join(f"{document['source']} {document['section'] or ''}" for document, _ in passages)
-    own = read_tokens(plain(asked))
-    known = {token.key for token in [*own, *read_tokens(plain(titles))]}
-    statements = [s for document, sentences in passages for s in read_statements(document, sentences)]
-    return CitedSentences([read_tokens(sentence) for sentence in read], known, statements, own)

@@ -21,10 +21,11 @@ from adaptive_rag.text.visible import plain
 from adaptive_rag.text.words import terms
 
 _RANGE = re.compile(r"(\d+)\s*[–—-]\s*\^?(\d+)|(\d+)")
+_HEADING = re.compile(r"#+ .*|\*\*[^*]+\*\*:?$")
 _NOT_A_CLAIM = re.compile(
-    r"^(?:\W*$|#+ .*|\*\*[^*]+\*\*:?$|.*:$|.*\?[\"'”’*]*$|(?:in (?:summary|conclusion|short)|overall)\W*$"
+    r"\W*$|.*\?[\"'”’*]*$|(?:in (?:summary|conclusion|short)|overall)\W*$"
     # the final sentence that the prompt for opinions asks for
-    r"|(?:the )?(?:disagreement|dispute|debate) (?:turns on|comes down to|rests on)\b)",
+    r"|(?:the )?(?:disagreement|dispute|debate) (?:turns on|comes down to|rests on)\b",
     re.IGNORECASE,
 )
 # A sentence that says what the passages do not contain makes no claim: "It is not said who holds this view.",
@@ -35,25 +36,34 @@ _TELL = (
     r"(?:say|state|tell|hold|give|mention|name|list|explain|specify|describe|address|contain|provide|include|"
     r"answer|discuss|cover)"
 )
+_MATERIAL = r"(?:passages?|documents?|texts?|sources?|remarks?|excerpts?|context|information|material)"
+_CANNOT = r"I (?:do not|don't|cannot|can't|could not|couldn't|am unable to|am not able to)"
 _ABSENCE = re.compile(
     rf"\b(?:is|are|was|were|be) (?:\w+ly )?not (?:\w+ly )?{_TOLD}\b"
     rf"|\bit (?:is|remains|was) (?:\w+ly )?(?:not|un)[ -]?(?:\w+ly )?{_KNOWN}\b"
     rf"|^(?:and |but )?(?:nothing|nobody|none|neither|no) .*\b(?:is|are|was|were) (?:\w+ly )?{_KNOWN}\b"
     r"|\bnothing is (?:said|stated|given|known)\b"
     r"|\bcan(?:not|'t| not) be (?:told|said|answered|determined|inferred)\b"
-    r"|\b(?:passages?|documents?|texts?|sources?|remarks?|excerpts?) (?:given |shown |here )?"
-    rf"(?:do|does|did)(?:n't| not) (?:\w+ )?{_TELL}\b"
-    r"|^I (?:do not|don't|cannot|can't|could not|couldn't) (?:know|tell|say|find|determine|answer)\b",
+    rf"|\b{_MATERIAL} (?:given |shown |here )?(?:do|does|did)(?:n't| not) (?:\w+ )?{_TELL}\b"
+    rf"|^{_CANNOT} (?:know|tell|say|find|determine|answer|have (?:enough|sufficient|any))\b",
     re.IGNORECASE,
 )
-# The same in a sentence without a marker, where less is enough: "The term of office is not given."
+# The same in a sentence without a marker, where less is enough: "The term of office is not given.", "Sorry, I
+# don't have enough information.", "Das steht nicht in den Dokumenten."
 _UNTOLD = re.compile(
-    rf"\bnot (?:\w+ )?{_KNOWN}\b|\b(?:unclear|unknown|left open|leaves? open)\b", re.IGNORECASE
+    rf"\bnot (?:\w+ )?{_KNOWN}\b|\b(?:unclear|unknown|left open|leaves? open)\b"
+    rf"|\b{_CANNOT} (?:know|tell|say|find|determine|answer|help|have)\b|\bI(?: am|'m) not sure\b"
+    r"|\b(?:not enough|insufficient) (?:\w+ )?(?:information|context|details?)\b"
+    rf"|\bno (?:\w+ )?(?:information|answer|mention)\b.{{0,40}}\b(?:{_MATERIAL}|found|given)\b"
+    r"|\bnicht (?:in|aus) de[nmr] (?:Dokument|Text|Passage|Quelle|Unterlage)|\b(?:weiß|kann) ich nicht\b",
+    re.IGNORECASE,
 )
 # "1. ", "- ", "> - ": the number of a list item need not occur in the passages. ": " remains of "[^1]: ".
 _LINE_OPENS = re.compile(r"^(?:(?:[-*+•>:]|\d{1,3}[.)])\s+)+")
 # The "|" that closes a table row, and the backslash that breaks a line.
 _ROW_END, _LINE_BREAK = re.compile(r"\s*(?<!\\)\|\s*$"), re.compile(r"(?<!\\)\\\s*$")
+# The fences of a code block, with its language, and the ticks around code in a line.
+_CODE_SIGNS = re.compile(r"^[ \t]*(?:```+|~~~+)[\w+#.-]*|`+", re.MULTILINE)
 # Weights for matching a claim to a sentence: their cosine, and the share of the claim's words in the
 # sentence.
 MEANING, WORDS = 0.6, 0.4
@@ -76,6 +86,7 @@ class MarkedAnswer:
     claims: list[Claim]  # the sentences that state something; headings and questions are left out
     others: list[Claim]  # sentences with a marker but without a claim: "Install it like this [1]:"
     absences: int  # number of sentences that say what the passages do not contain
+    opens_with_absence: bool  # whether the first sentence is one of them
     unknown: list[int]  # numbers without a document, in the order in which they occur
 
 
@@ -102,35 +113,56 @@ def read_markers(answer: str, documents: int) -> MarkedAnswer:
         if spans:
             owner = owned[_owner(mark.at, clean, spans)]
             owner += [number for number in mark.numbers if number not in owner]
-    claims, others, absences = [], [], 0
+    claims, leads, others, absences = list[Claim](), list[Claim](), list[Claim](), 0
+    opens_with_absence = False
     for (start, end), markers in zip(spans, owned, strict=True):
         sentence = _LINE_OPENS.sub("", " ".join(clean[start:end].split()))
         place = _place(clean, start, end)
         place += sum(len(mark.text) for mark in marks if mark.at < place)
         claim = Claim(sentence, tuple(markers), place)
-        if _ABSENCE.search(sentence.replace("’", "'")) or (not markers and _UNTOLD.search(sentence)):
+        spelt = sentence.replace("’", "'")
+        if _ABSENCE.search(spelt) or (not markers and _UNTOLD.search(spelt)):
             absences += 1
+            opens_with_absence = opens_with_absence or not (claims or others)
             others.append(claim)
         elif _NOT_A_CLAIM.match(sentence) or _names_columns(clean, start):
             others.append(claim)
+        elif sentence.endswith(":") or _HEADING.match(sentence):
+            leads.append(claim)
         else:
             claims.append(claim)
-    others = [claim for claim in others if claim.markers]
-    # If the rest of the answer is code, the sentence that introduces it is the claim.
-    claims = claims or [claim for claim in others if claim.text.endswith(":")]
-    others = [claim for claim in others if claim not in claims]
-    return MarkedAnswer(_with_marks(clean, marks).rstrip(), claims, others, absences, unknown)
+    if not claims and not absences:
+        claims, leads = _claim_of_leads(clean, leads, marks), []
+    others = [claim for claim in [*leads, *others] if claim.markers]
+    text = _with_marks(clean, marks).rstrip()
+    return MarkedAnswer(text, claims, others, absences, opens_with_absence, unknown)
+
+
+def _claim_of_leads(text: str, leads: Sequence[Claim], marks: Sequence[_Mark]) -> list[Claim]:
+    """Return the claim of an answer that is only a bold line, or code with the line that introduces it.
+
+    "**26 days**", "Install it with:" above "pip install tidecast"; not "## Answer".
+    """
+    leads = [lead for lead in leads if not lead.text.startswith("#")]
+    code = _CODE_SIGNS.sub(" ", "\n".join(text[start:end] for start, end in verbatim_spans(text)))
+    said = " ".join(f"{' '.join(lead.text for lead in leads)} {code}".split())
+    if not any(map(str.isalnum, said)):
+        return []
+    markers = dict.fromkeys(number for mark in marks for number in mark.numbers)
+    place = leads[0].place if leads else len(_with_marks(text, marks).rstrip())
+    return [Claim(said, tuple(markers), place)]
 
 
 def add_markers(answer: str, added: Mapping[int, int]) -> str:
-    """Insert markers into an answer.
+    """Insert markers into an answer; behind a block of code, they go on a line of their own.
 
     Args:
         answer: the text of a `MarkedAnswer`.
         added: the numbers of the documents by the `place` of each claim.
     """
     for place in sorted(added, reverse=True):
-        answer = f"{answer[:place]} {write_marker(added[place])}{answer[place:]}"
+        gap = "\n" if answer[:place].endswith(("```", "~~~")) else " "
+        answer = f"{answer[:place]}{gap}{write_marker(added[place])}{answer[place:]}"
     return answer
 
 

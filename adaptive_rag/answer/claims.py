@@ -7,11 +7,12 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from adaptive_rag.answer.wording import DENIALS, NUMBER_NAMES, REPORTING, UNITS
+from adaptive_rag.answer.wording import DENIALS, NUMBER_NAMES, ONES, REPORTING, TENS, UNITS
 from adaptive_rag.text.words import STOP_WORDS, stem
 
 _TOKEN = re.compile(r"\d+(?:[.,:]\d+)*(?![\w])|[^\W_]+(?:['’][^\W_]+)*")
-_DIGITS = re.compile(r"\d+(?:[.,:]\d+)*")
+NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
+_TENS_AND_ONES = re.compile(rf"\b({'|'.join(TENS)})-({'|'.join(ONES)})\b", re.IGNORECASE)
 # Characters that end a clause; a denial does not reach beyond them.
 _BREAK = re.compile(r"[.;:,()!?|\n]")
 # A claim retells a sentence if at least this share of its words comes from it.
@@ -47,6 +48,7 @@ class Token:
 def read_tokens(text: str) -> list[Token]:
     """Split a text into words and numbers."""
     text = text.replace("’", "'").replace("%", " percent")
+    text = _TENS_AND_ONES.sub(lambda two: f"{TENS[two[1].lower()] + ONES[two[2].lower()]}", text)
     tokens: list[Token] = []
     clause = last = 0
     for match in _TOKEN.finditer(text):
@@ -64,7 +66,7 @@ def read_tokens(text: str) -> list[Token]:
 def _value(raw: str) -> str | None:
     if raw.lower() in NUMBER_NAMES:
         return NUMBER_NAMES[raw.lower()]
-    if not _DIGITS.fullmatch(raw):
+    if not NUMBER.fullmatch(raw):
         return None
     plain = re.sub(r",(?=\d{3})", "", raw).replace(",", ".").lstrip("0") or "0"
     return plain.rstrip("0").rstrip(".") if plain.count(".") == 1 else plain
@@ -81,10 +83,7 @@ class Statement:
     """A sentence after its speaker's name, or a cell of a table or record after its row and column."""
 
     tokens: list[Token]
-    # for a cell: the keys of its row's name, the name of its column, and the keys of its value
-    row: frozenset[str] = frozenset()
-    column: str = ""
-    value: frozenset[str] = frozenset()
+    cell: bool = False
 
     @cached_property
     def keys(self) -> frozenset[str]:

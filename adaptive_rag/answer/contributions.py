@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections.abc import Sequence
 from functools import partial
 
 from adaptive_rag.answer.passages import chunks_of, text_at
@@ -25,8 +26,7 @@ _HEADING_MARK = re.compile(r"^#{1,6}\s+")
 # Single words before a colon that are not names.
 _NO_NAME = re.compile(
     r"notes?|examples?|warning|tip|hint|summary|conclusion|question|answer|subject|date|present|sources?|"
-    r"title|"
-    r"author|topic|results?|total|price|address|email|phone|location|remark",
+    r"title|author|topic|results?|total|price|address|email|phone|location|remark",
     re.IGNORECASE,
 )
 _SIGNATURE_DASH = re.compile(r"^[ \t]*(?:[-–—]+[ \t]*)?")
@@ -57,7 +57,7 @@ _PARTS = re.compile(
 LONGEST_HEADER, NAME_WORDS = 80, 4
 # "“Too loud.” (Design)", "“Too loud.” – Ana Ruiz": a quote followed by the speaker's group or name
 _ATTRIBUTED = re.compile(
-    rf"[“\"](?P<said>[^“”\"\n]{{12,600}})[”\"][ \t]*(?:\((?P<group>[A-Z][^()\n\d]{{1,60}})\)|"
+    rf"[“\"][^“”\"\n]{{12,600}}[”\"][ \t]*(?:\((?P<group>[A-Z][^()\n\d]{{1,60}})\)|"
     rf"[-–—][ \t]*(?P<name>{CAPITALISED}[^.;:\n]{{0,60}})$)",
     re.MULTILINE,
 )
@@ -104,38 +104,15 @@ class Contributions:
 
     def _speaker_at(self, start: int, text: str) -> str | None:
         at = start - self._passage["start"]
+        paragraph = self._begins[self._paragraph(at)]
         return (
             self._author
-            or self._attributed_to(at)
-            or self._turn(at)
-            or self._post(at)
+            or next((name for start, end, name in self._attributed if start <= at < end), None)
+            or _last(self._turns, paragraph, at)
+            or _last(self._posts, 0, at)
             or self._signer(at)
             or self._headed(start, text)
         )
-
-    def rating_at(self, start: int) -> int:
-        """Return 1 if the post with the sentence gives a good rating, -1 for a bad one, else 0."""
-        ratings = [rating for begin, _, rating in self._posts if begin <= start - self._passage["start"]]
-        return ratings[-1] if ratings else 0
-
-    @property
-    def of_row(self) -> bool:
-        """Tell whether the passage is a row with an author, such as a review."""
-        return self._author is not None
-
-    def _attributed_to(self, at: int) -> str | None:
-        return next((name for start, end, name in self._attributed if start <= at < end), None)
-
-    def _turn(self, at: int) -> str | None:
-        """Return the speaker in the last label before the sentence within its paragraph."""
-        begin = self._begins[self._paragraph(at)]
-        turns = [label for start, label in self._turns if begin <= start <= at]
-        return turns[-1] if turns else None
-
-    def _post(self, at: int) -> str | None:
-        """Return the author of the mail or post that contains the sentence."""
-        posts = [name for start, name, _ in self._posts if start <= at]
-        return posts[-1] if posts else None
 
     def _signer(self, at: int) -> str | None:
         """Return who signed the letter that contains the sentence."""
@@ -199,6 +176,12 @@ class Contributions:
         return bisect_right(self._begins, max(at, 0)) - 1
 
 
+def _last(labels: Sequence[tuple[int, str | None]], first: int, at: int) -> str | None:
+    """Return the last label between two positions: the speaker of a turn, the author of a mail or post."""
+    found = [label for start, label in labels if first <= start <= at]
+    return found[-1] if found else None
+
+
 def author_of(passage: Candidate) -> str | None:
     """Return who wrote the text of a row, such as a review; None where there is no text, or no row.
 
@@ -223,43 +206,36 @@ def _label(turn: re.Match[str], text: str) -> str | None:
     return turn["label"] if known or SAYS_I.search(said) else None
 
 
-def _posts(text: str, begins: list[int]) -> list[tuple[int, str, int]]:
-    """Return the start, author and rating (1 good, -1 bad, else 0) of each mail or post.
+def _posts(text: str, begins: list[int]) -> list[tuple[int, str]]:
+    """Return the start and the author of each mail or post.
 
-    Two headers like "Lunch (12:30)" are not enough: without ratings, at least half of the posts must be in
-    the first person.
+    Two headers like "Lunch (12:30)" are not enough: without stars, at least half of the posts must be in the
+    first person.
 
     Args:
         text: the text of the passage.
         begins: where its paragraphs begin.
     """
-    found = [(mail.start(), mail.end(), mail["name"], 0) for mail in _MAIL.finditer(text)]
+    found = [(mail.start(), mail.end(), mail["name"]) for mail in _MAIL.finditer(text)]
     rated = [bold for bold in BOLD_LABEL.finditer(text) if STARS.search(bold["label"])]
-    found += [
-        (bold.start(), bold.end(), *header) for bold in rated if (header := _read_header(bold["label"]))
-    ]
+    found += [(bold.start(), bold.end(), name) for bold in rated if (name := _read_header(bold["label"]))]
+    stars = bool(rated)
     for begin in begins:
-        if any(start == begin for start, *_ in found):
-            continue
         line = text[begin:].split("\n", 1)[0]
-        if len(line) < LONGEST_HEADER and (header := _read_header(line)):
-            found.append((begin, begin + len(line), *header))
+        known = any(start == begin for start, *_ in found)
+        if not known and len(line) < LONGEST_HEADER and (name := _read_header(line)):
+            found.append((begin, begin + len(line), name))
+            stars = stars or bool(STARS.search(line))
     if len(found) < 2:
         return []
     found.sort()
     ends = [*(start for start, *_ in found[1:]), len(text)]
-    bodies = [text[head[1] : end] for head, end in zip(found, ends, strict=True)]
-    spoken = sum(in_first_person(body) for body in bodies)
-    stars = any(rating for *_, rating in found)
-    return (
-        [(start, name, rating) for start, _, name, rating in found]
-        if stars or 2 * spoken >= len(found)
-        else []
-    )
+    spoken = sum(in_first_person(text[head[1] : end]) for head, end in zip(found, ends, strict=True))
+    return [(start, name) for start, _, name in found] if stars or 2 * spoken >= len(found) else []
 
 
-def _read_header(line: str) -> tuple[str, int] | None:
-    """Return the author and the sign of the rating from a post's header: "5 stars, Anneke V., January".
+def _read_header(line: str) -> str | None:
+    """Return the author from a post's header: "5 stars, Anneke V., January".
 
     "Valid from 1 May 2026." is a sentence and "10 Plan 2030" a heading; both give None.
     """
@@ -271,7 +247,4 @@ def _read_header(line: str) -> tuple[str, int] | None:
     names = [part for part in parts if part and not part.isdigit()]
     if not names or len(names[0].split()) > NAME_WORDS or re.match(r"\d+\s", names[0]):
         return None
-    if line.rstrip()[-1:] in ("?!;" if stars else ".?!;"):
-        return None
-    given = int(stars["stars"]) if stars and stars["stars"] else len(stars["drawn"]) if stars else 3
-    return names[0], (given > 3) - (given < 3)
+    return None if line.rstrip()[-1:] in ("?!;" if stars else ".?!;") else names[0]

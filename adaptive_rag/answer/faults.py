@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from adaptive_rag.answer.claims import NEAR, CitedSentences, Token, read_tokens, retells, states
-from adaptive_rag.answer.exchanges import exchanged_words, other_roles
+from adaptive_rag.answer.exchanges import exchanged_words, other_roles, put_elsewhere
 from adaptive_rag.answer.foreign import foreign_numbers, foreign_words
-from adaptive_rag.answer.placed import put_elsewhere
-from adaptive_rag.answer.wording import ABSENT, ANTONYMS, DENIALS, HEDGES, INDIRECT_DENIALS, SCOPES
+from adaptive_rag.answer.wording import ANTONYMS, DENIALS, HARMLESS, HEDGES, INDIRECT_DENIALS, SCOPES
 
 # Remarks about what the user said themselves need no passage: ", which you say you are not".
 _ASKER = re.compile(
@@ -18,18 +17,20 @@ _ASKER = re.compile(
 # In "at all", "at most five" and "the most likely", the second word is not a quantifier.
 _NO_SCOPE = {("at", "all"), ("at", "most"), ("the", "most")}
 _OPPOSED = {word for pair in ANTONYMS for words in pair for word in words}
-_JOINTS = {"and": "or", "or": "and"}
 # Prefixes that turn a word into its opposite: "unlikely", "illegal".
 NEGATING = ("un", "il", "in", "im", "ir", "non", "dis")
 
 
-def find_fault(text: str, evidence: CitedSentences) -> str:
-    """Return what a claim states that its evidence does not; "" where nothing was found."""
+def find_fault(text: str, evidence: CitedSentences, is_supported: Callable[[], bool]) -> str:
+    """Return what a claim states that its evidence does not; "" where nothing was found.
+
+    Where only its words are not those of the evidence, it may say the same, so `is_supported` is asked.
+    """
     claim = read_tokens(_ASKER.sub("", text))
     sentences = evidence.holding(claim)
     return (
         foreign_numbers(claim, evidence)
-        or foreign_words(claim, evidence)
+        or ("" if (words := foreign_words(claim, evidence)) and is_supported() else words)
         or put_elsewhere(claim, evidence)
         or exchanged_words(claim, evidence)
         or _other_polarity(claim, sentences, evidence.sentences)
@@ -75,7 +76,7 @@ def _other_polarity(
     sources = retold if retells(claim, sentences) else [*sentences, *(s for s in whole if s not in sentences)]
     # A denial may be expressed indirectly: "is beyond its means" for "does not have the means".
     indirect = INDIRECT_DENIALS - said
-    denied = [reach for reach in denials if reach and not ABSENT.intersection(reach[:2])]
+    denied = [reach for reach in denials if reach and not HARMLESS.intersection(reach[:2])]
     # Each denial in the claim needs one in the sentences.
     if sum(len(_denials(s)) + sum(t.key in indirect for t in s) for s in sources) < len(denied):
         return f"the passages do not deny {denied[0][0]!r}"
@@ -133,7 +134,7 @@ def _beside(
 
 
 def _other_scope(claim: Sequence[Token], sentences: Sequence[list[Token]]) -> str:
-    """Describe a quantifier, "and"/"or" or lost hedge by which a claim says more than its sentences."""
+    """Describe a quantifier or a lost hedge by which a claim says more than its sentences."""
     theirs = {t.raw.lower() for s in sentences for t in s}
     for at, token in enumerate(claim):
         if (at and (claim[at - 1].raw.lower(), token.key) in _NO_SCOPE) or _is_emphasis(claim, at):
@@ -141,11 +142,8 @@ def _other_scope(claim: Sequence[Token], sentences: Sequence[list[Token]]) -> st
         for words, enough in SCOPES:
             if token.raw.lower() in words and not theirs & enough:
                 return f"the passages do not say {token.raw.lower()!r}"
-    if not retells(claim, sentences) or any(
-        token.raw.lower() in {*HEDGES, "can", "could"} for token in claim
-    ):
-        return ""
-    return _other_joint(claim, sentences) or _lost_hedge(claim, sentences[0])
+    hedged = any(token.raw.lower() in {*HEDGES, "can", "could"} for token in claim)
+    return "" if hedged or not retells(claim, sentences) else _lost_hedge(claim, sentences[0])
 
 
 def _is_emphasis(claim: Sequence[Token], at: int) -> bool:
@@ -160,16 +158,6 @@ def _is_emphasis(claim: Sequence[Token], at: int) -> bool:
         )
     numbers = [float(t.key) for t in claim if t.number and t.key.replace(".", "", 1).isdigit()]
     return word == "most" and (not following or any(b < 2 * a < 2 * b for a in numbers for b in numbers))
-
-
-def _other_joint(claim: Sequence[Token], sentences: Sequence[list[Token]]) -> str:
-    """Describe where a claim has "and" between two words that its sentences join by "or", or the reverse."""
-    joined = {tuple(t.key for t in s[at : at + 3]) for s in sentences for at in range(len(s))}
-    for one, joint, two in zip(claim, claim[1:], claim[2:], strict=False):
-        other = _JOINTS.get(joint.raw)
-        if (one.key, other, two.key) in joined and (one.key, joint.raw, two.key) not in joined:
-            return f"the passages have {other!r} where it has {joint.raw!r}"
-    return ""
 
 
 def _lost_hedge(claim: Sequence[Token], sentence: Sequence[Token]) -> str:

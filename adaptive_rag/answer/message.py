@@ -75,16 +75,6 @@ def _annotation(span: tuple[int, int], citation: Citation) -> Annotation:
         start_index=span[0],
         end_index=span[1],
         cited_text=citation["quote"],
-        extras={
-            "marker": citation["marker"],
-            "page": citation["page"],
-            "place": citation["place"],
-            "start": citation["start"],
-            "end": citation["end"],
-        },
+        extras={name: value for name, value in citation.items() if name not in ("source", "quote")},
     )
-    if "ocr_confidence" in citation:
-        annotation["extras"]["ocr_confidence"] = citation["ocr_confidence"]
-    if "also_as" in citation:
-        annotation["extras"]["also_as"] = citation["also_as"]
     return {**annotation, "url": source} if "://" in source else annotation

@@ -9,13 +9,13 @@ from pathlib import PurePath
 from typing import NamedTuple, TypeVar
 
 from adaptive_rag.answer.aggregate import WholeTable, collect_tables
-from adaptive_rag.answer.passages import cite_span
+from adaptive_rag.answer.quotes import Quote, WholeAnswer, write_quotes
 from adaptive_rag.answer.rows import say_row
 from adaptive_rag.answer.sentences import AnswerSentence, collect_sentences
 from adaptive_rag.answer.speakers import in_words
 from adaptive_rag.source import ChoosesSources, ChunkSource, ListsChunks
-from adaptive_rag.state import Candidate, Citation, to_candidate
-from adaptive_rag.text.markers import respell_markers, write_marker
+from adaptive_rag.state import Candidate, to_candidate
+from adaptive_rag.text.markers import respell_markers
 from adaptive_rag.text.places import outline_of, section_at
 from adaptive_rag.text.words import terms
 
@@ -31,29 +31,73 @@ DOCUMENTS, BEGINNING = 12, 2
 # Minimum quality of a sentence that represents its section.
 READABLE = 0.6
 
-
 Item = TypeVar("Item")
 
 
-class Overview(NamedTuple):
-    """An overview as an answer, with its citations and the passages that its markers count."""
-
-    document: str
-    text: str
-    citations: list[Citation]
-    passages: list[Candidate]
-
-
 class _Place(NamedTuple):
-    """The start of a section: its headings, its offset in the document, and the index of its chunk."""
-
-    section: str
+    section: str  # the headings above it, "" where none
     start: int
     chunk: int
 
 
-def outline_document(name: str, source: ChunkSource) -> Overview | None:
-    """Write an overview of a document; None where its chunks cannot be listed or nothing is readable."""
+class _Outline(NamedTuple):
+    lead: str
+    quotes: list[Quote]
+    passages: list[Candidate]
+
+
+def outline_document(name: str, source: ChunkSource) -> WholeAnswer | None:
+    """Write an overview of a document, or None where its chunks cannot be listed or nothing is readable."""
+    if (outline := _read_document(name, source)) is None:
+        return None
+    lines, citations, passages = write_quotes(outline.quotes, outline.passages)
+    return WholeAnswer("\n".join([outline.lead, *lines]), citations, passages, name)
+
+
+def outline_documents(source: ChunkSource) -> WholeAnswer | None:
+    """Write an overview of all documents, by how each begins; None where nothing can be listed or read."""
+    if not isinstance(source, ChoosesSources):
+        return None
+    held = list(source.sources())
+    same = Counter(PurePath(name).name for name in held)
+    told = _spread(held, DOCUMENTS)
+    quotes = list[Quote]()
+    for name in told:
+        outline = _read_document(name, source)
+        short = PurePath(name).name
+        heading = f"\n**{respell_markers(short if same[short] == 1 else name)}**\n"
+        for quote in outline.quotes[:BEGINNING] if outline else []:
+            quotes.append(quote._replace(before=f"{heading}{quote.before}"))
+            heading = ""
+    lines, citations, passages = write_quotes(quotes, [])
+    lead = [f"{len(told)} of {len(held)} documents, by how they begin:"] if len(told) < len(held) else []
+    text = "\n".join([*lead, *lines]).strip()
+    return WholeAnswer(text, citations, passages, "all documents") if citations else None
+
+
+def tell_section(heading: str, passages: Sequence[Candidate], source: ChunkSource) -> WholeAnswer | None:
+    """Quote the text below a heading in the passages; None where no heading has these words."""
+    wanted = terms(heading)
+    for passage in passages:
+        for start, section, _ in outline_of([passage]):
+            if not section or terms(section.rpartition(" > ")[2]) != wanted:
+                continue
+            found = collect_sentences([passage], source.sentences([passage["id"]]))
+            below = [
+                Quote(each.text, passage, each.start, each.end)
+                for each in found
+                if each.start >= start
+                and each.quality >= READABLE
+                and section_at(passage, each.start) == section
+            ]
+            if below:
+                lines, citations, read = write_quotes(below[:TOLD], passages)
+                return WholeAnswer(" ".join(lines), citations, read, f"{passage['source']}, {section}")
+    return None
+
+
+def _read_document(name: str, source: ChunkSource) -> _Outline | None:
+    """Return what an overview of a document quotes; None where there is nothing to quote."""
     if not isinstance(source, ChoosesSources) or source.sources().get(name, MOST_CHUNKS) >= MOST_CHUNKS:
         return None
     narrowed = source.only({name})
@@ -64,81 +108,25 @@ def outline_document(name: str, source: ChunkSource) -> Overview | None:
     )
     if not chunks:
         return None
-    places = _sections(chunks)
+    short, places = PurePath(name).name, _sections(chunks)
     headed = len(places) >= FEW
     if not headed and (tables := _whole_tables(narrowed, chunks)):
-        return _tell_tables(name, tables)
+        return _Outline(f"{short}, its tables:", [*map(_tell_table, tables[:SECTIONS])], [])
     if not headed:
         places = [_Place("", chunk["start"], at) for at, chunk in enumerate(chunks)]
     told = _spread(places, SECTIONS if headed else STRETCHES)
-    read = sorted({place.chunk for place in told})
-    passages = [chunks[at] for at in read]
+    passages = [chunks[at] for at in sorted({place.chunk for place in told})]
     found = collect_sentences(passages, source.sentences([chunk["id"] for chunk in passages]))
     sentences = sorted(found, key=lambda sentence: sentence.start)
-    lines, citations = list[str](), list[Citation]()
+    quotes = list[Quote]()
     for place in told:
-        if sentence := _leading(sentences, passages, place):
-            marker = sentence.document + 1
-            said = f"{respell_markers(' '.join(sentence.text.split()))} {write_marker(marker)}"
+        if first := _leading(sentences, passages, place):
             heading = place.section.rpartition(" > ")[2]
-            lines.append(f"- **{heading}**: {said}" if heading else f"- {said}")
-            citations.append(cite_span(passages[marker - 1], marker, sentence.start, sentence.end))
-    if not lines:
-        return None
+            before = f"- **{heading}**: " if heading else "- "
+            quotes.append(Quote(first.text, passages[first.document], first.start, first.end, before))
     of = f"{len(told)} of its {len(places)} sections" if len(told) < len(places) else "its sections"
-    lead = f"{PurePath(name).name}, {of if headed else 'from its beginning to its end'}:"
-    return Overview(name, "\n".join([lead, *lines]), citations, passages)
-
-
-def outline_documents(source: ChunkSource) -> Overview | None:
-    """Write an overview of all documents, by how each begins; None where nothing can be listed or read."""
-    if not isinstance(source, ChoosesSources):
-        return None
-    held = list(source.sources())
-    same = Counter(PurePath(name).name for name in held)
-    lines, citations, passages = list[str](), list[Citation](), list[Candidate]()
-    told = _spread(held, DOCUMENTS)
-    for name in told:
-        overview = outline_document(name, source)
-        if overview is None:
-            continue
-        short = PurePath(name).name
-        lines.append(f"\n**{respell_markers(short if same[short] == 1 else name)}**")
-        said = zip(overview.text.split("\n")[1:], overview.citations, strict=True)
-        for line, citation in list(said)[:BEGINNING]:
-            passage = overview.passages[citation["marker"] - 1]
-            if passage not in passages:
-                passages.append(passage)
-            marker = passages.index(passage) + 1
-            lines.append(f"{line.removesuffix(write_marker(citation['marker']))}{write_marker(marker)}")
-            citations.append({**citation, "marker": marker})
-    lead = [f"{len(told)} of {len(held)} documents, by how they begin:"] if len(told) < len(held) else []
-    text = "\n".join([*lead, *lines]).strip()
-    return Overview("all documents", text, citations, passages) if citations else None
-
-
-def tell_section(heading: str, passages: Sequence[Candidate], source: ChunkSource) -> Overview | None:
-    """Quote the text below a heading in the passages; None where no heading has these words."""
-    wanted = terms(heading)
-    for at, passage in enumerate(passages):
-        for start, section, _ in outline_of([passage]):
-            if not section or terms(section.rpartition(" > ")[2]) != wanted:
-                continue
-            found = collect_sentences([passage], source.sentences([passage["id"]]))
-            below = [
-                each
-                for each in found
-                if each.start >= start
-                and each.quality >= READABLE
-                and section_at(passage, each.start) == section
-            ][:TOLD]
-            said = [
-                f"{respell_markers(' '.join(each.text.split()))} {write_marker(at + 1)}" for each in below
-            ]
-            citations = [cite_span(passage, at + 1, each.start, each.end) for each in below]
-            if said:
-                return Overview(f"{passage['source']}, {section}", " ".join(said), citations, [*passages])
-    return None
+    lead = f"{short}, {of if headed else 'from its beginning to its end'}:"
+    return _Outline(lead, quotes, passages) if quotes else None
 
 
 def _whole_tables(source: ListsChunks, chunks: Sequence[Candidate]) -> list[WholeTable]:
@@ -148,21 +136,13 @@ def _whole_tables(source: ListsChunks, chunks: Sequence[Candidate]) -> list[Whol
     return tables if 2 * rows >= chunks[-1]["end"] - chunks[0]["start"] else []
 
 
-def _tell_tables(name: str, tables: Sequence[WholeTable]) -> Overview:
-    """Describe each table: the number of its rows, its columns, and its first row."""
-    lines, citations, passages = list[str](), list[Citation](), list[Candidate]()
-    for table in tables[:SECTIONS]:
-        first = table.rows[0]
-        if all(passage["id"] != first.chunk["id"] for passage in passages):
-            passages.append(first.chunk)
-        marker = 1 + next(at for at, passage in enumerate(passages) if passage["id"] == first.chunk["id"])
-        sheet = str(first.chunk["metadata"].get("sheet", ""))
-        columns = in_words([column for column in table.columns if column])
-        row = respell_markers(" ".join(say_row(first.cells, "").split()))
-        of = f"**{sheet}**: " if sheet else ""
-        lines.append(f"- {of}{len(table.rows)} rows with {columns}. The first: {row} {write_marker(marker)}")
-        citations.append(cite_span(passages[marker - 1], marker, first.start, first.end))
-    return Overview(name, "\n".join([f"{PurePath(name).name}, its tables:", *lines]), citations, passages)
+def _tell_table(table: WholeTable) -> Quote:
+    """Describe a table: the number of its rows, its columns, and its first row."""
+    first = table.rows[0]
+    sheet = str(first.chunk["metadata"].get("sheet", ""))
+    columns = in_words([column for column in table.columns if column])
+    before = f"- {f'**{sheet}**: ' if sheet else ''}{len(table.rows)} rows with {columns}. The first: "
+    return Quote(say_row(first.cells, ""), first.chunk, first.start, first.end, before)
 
 
 def _sections(chunks: Sequence[Candidate]) -> list[_Place]:

@@ -49,9 +49,4 @@ def read_statements(passage: Candidate, sentences: Sentences) -> Iterator[Statem
 
 def _read_cells(cells: Sequence[Cell]) -> Iterator[Statement]:
     for column, value in cells[1:]:
-        tokens = read_tokens(plain(f"{cells[0][1]} | {column} | {value}"))
-        yield Statement(tokens, _keys(cells[0][1]), column, _keys(value))
-
-
-def _keys(text: str) -> frozenset[str]:
-    return frozenset(token.key for token in read_tokens(plain(text)) if token.content)
+        yield Statement(read_tokens(plain(f"{cells[0][1]} | {column} | {value}")), cell=True)

@@ -18,17 +18,9 @@ from adaptive_rag.text.tokens import count_tokens
 # for half a book.
 LONGEST = 4000
 # Metadata on the position of a chunk in its source; chunks of the same text may differ in them.
-_POSITION_KEYS = {
-    "line",
-    "page_starts",
-    "page_end",
-    "section_starts",
-    "speakers",
-    "start_index",
-    "ocr",
-    "ocr_confidence",
-    "ocr_spans",
-}
+_POSITION_KEYS = frozenset(
+    "line page_starts page_end section_starts speakers start_index ocr ocr_confidence ocr_spans".split()
+)
 _MISSING = object()
 
 

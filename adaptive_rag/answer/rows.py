@@ -13,28 +13,13 @@ Cell = tuple[str, str]  # the name of the column, and the value
 # Names of columns that say nothing about their values: "Tank: value 3.8 litres".
 _BLAND = {"value", "values", "amount", "data", "detail", "details", "description", "information", "meaning"}
 # Words of questions, and the names of columns that they ask for.
+_SIZE, _PRICE = "size capacity amount total", "price cost fee amount total rate"
 MEASURES = {
-    "heavy": "weight",
-    "tall": "height",
-    "high": "height",
-    "long": "length duration hours days weeks months minutes",
-    "wide": "width",
-    "deep": "depth",
-    "fast": "speed",
-    "old": "age",
-    "big": "size capacity amount total",
-    "large": "size capacity amount total",
-    "many": "quantity number count",
-    "when": "date day time",
-    "expensive": "price cost fee amount total rate",
-    "cheap": "price cost fee amount total rate",
-    "cost": "price cost fee amount total rate",
-    "costs": "price cost fee amount total rate",
-    "pay": "price cost fee amount total rate",
-    "paid": "price cost fee amount total rate",
-    "spend": "price cost fee amount total rate",
-    "spent": "price cost fee amount total rate",
-}
+    "heavy": "weight", "tall": "height", "high": "height", "wide": "width", "deep": "depth", "fast": "speed",
+    "long": "length duration hours days weeks months minutes", "old": "age", "big": _SIZE, "large": _SIZE,
+    "many": "quantity number count", "when": "date day time",
+    **dict.fromkeys("expensive cheap cost costs pay paid spend spent".split(), _PRICE),
+}  # fmt: skip
 # A column's name with a unit: "Deposit (pounds)" above 30 becomes "deposit 30 pounds"; also "Height (m PD)".
 _WITH_UNIT = re.compile(r"(?P<name>.+?) \((?P<unit>[^\W\d_]{1,12}|[a-z]{1,3} [A-Z]{1,4}|[%°€£$])\)")
 # Question words as names of columns: "What" is left out before "Order the repair", and "What happens" is

@@ -38,23 +38,7 @@ _NOTE_MARK = re.compile(
     r"(?<=[.,;:!?”\"])[¹²³⁴-⁹⁰]+|"
     r"(?P<before>[\w’'-]+|[.,;:!?”\"’')])[ \t]?(?:\[\d{1,3}(?:[,–-][ ]?\d{1,3})*\])+"
 )
-_SPEAKS_OF = {
-    "in",
-    "of",
-    "by",
-    "see",
-    "cf",
-    "from",
-    "and",
-    "or",
-    "to",
-    "with",
-    "at",
-    "eq",
-    "ref",
-    "refs",
-    "than",
-}
+_SPEAKS_OF = frozenset("in of by see cf from and or to with at eq ref refs than".split())
 # A line that opens a code block, or the beginning of a link's definition: a marker after it would become part
 # of the code or the definition in Markdown.
 _UNFINISHED = re.compile(r"```|~~~|\[[^\n]*\]:$")

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from adaptive_rag.answer.aggregate import LISTED, NAMED, WorkedOut, work_out
+from adaptive_rag.answer.aggregate import LISTED, NAMED, work_out
+from adaptive_rag.answer.quotes import WholeAnswer
 from adaptive_rag.index import Index
 
 INVOICES = """Invoice,Supplier,Date,Amount (£),Status
@@ -43,11 +44,11 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Index:
     return Index.open(folder / "index")
 
 
-def ask(index: Index, question: str, limit: int = 2) -> WorkedOut | None:
+def ask(index: Index, question: str, limit: int = 2) -> WholeAnswer | None:
     return work_out(question, index.search([question], limit=limit)[0], index)
 
 
-def quoted(said: WorkedOut) -> list[str]:
+def quoted(said: WholeAnswer) -> list[str]:
     return [citation["quote"] for citation in said.citations]
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from adaptive_rag.answer.check import ground, review_draft
+from adaptive_rag.answer.check import ShownPassages, ground, review_draft
 from adaptive_rag.answer.citations import read_markers
 from tests.answer.made import candidate, request, sentences_of, vectors
 
@@ -10,9 +10,10 @@ DOCUMENTS = [
 ]
 
 
-def grounded(answer):
-    claims = read_markers(answer, len(DOCUMENTS)).claims
-    return ground(claims, vectors([c.text for c in claims]), DOCUMENTS, [sentences_of(d) for d in DOCUMENTS])
+def grounded(answer, documents=DOCUMENTS):
+    claims = read_markers(answer, len(documents)).claims
+    shown = ShownPassages(documents, [sentences_of(document) for document in documents])
+    return ground(claims, vectors([c.text for c in claims]), shown)
 
 
 @pytest.mark.parametrize(
@@ -108,7 +109,6 @@ def test_a_sentence_that_says_what_the_passage_says_is_supported(claim):
         ("Rooms have a balcony.", "some"),
         ("The bridge opened in 1971 with a concert.", "concert"),
         ("The bridge opened in Vienna in 1971.", "Vienna"),
-        ("You qualify with a low income and with a large family.", "or"),
         ("Students pay 40 percent less: 19 euros instead of 30 euros.", "19"),
         ("The house was bought in 1980.", "bought"),
         ("109.00.", "109"),
@@ -120,10 +120,7 @@ def test_a_sentence_that_says_something_else_names_what(claim, reason):
 
 
 def reasons_for(claim, text=PASSAGE):
-    document = candidate(text)
-    claims = read_markers(f"{claim} [1]", 1).claims
-    vectors_ = vectors([c.text for c in claims])
-    return ground(claims, vectors_, [document], [sentences_of(document)]).reasons
+    return grounded(f"{claim} [1]", [candidate(text)]).reasons
 
 
 TABLE = (
@@ -144,7 +141,6 @@ RECORDS = "item: Brass hinge\nprice: 4.20\nstock: 120\n\nitem: Steel hinge\npric
         (TABLE, "The shed is due on 1 March.", "June"),
         (TABLE, "A full plot is 38 euros dearer than a half plot.", ""),
         (TABLE, "A full plot is 39 euros dearer than a half plot.", "39"),
-        (TABLE, "In cellars we recommend a humidity of 50 percent.", "60"),
         (TABLE, "The sauna closes at 21:00 on Tuesdays.", "21:00"),
         (TABLE, "Josiah Thorne points out that the locks were too narrow for larger boats.", "Ruth"),
         (TABLE, "Only 46 euros are due for a half plot.", ""),
@@ -190,11 +186,6 @@ def test_what_is_said_to_be_missing_is_no_claim(sentence):
     assert marked.absences == 1
 
 
-def test_what_the_disagreement_turns_on_is_no_claim():
-    marked = read_markers("Ann is for it [1]. Bo is against it [2]. The disagreement turns on the price.", 2)
-    assert [claim.text for claim in marked.claims] == ["Ann is for it.", "Bo is against it."]
-
-
 @pytest.mark.parametrize(
     ("draft", "stands"),
     [
@@ -212,7 +203,53 @@ def test_what_the_disagreement_turns_on_is_no_claim():
 def test_a_draft_stands_unless_it_is_a_stub_or_about_something_else(draft, stands):
     review = review_draft(draft, request("Is the ferry free?", DOCUMENTS), vectors)
     assert review.knows
-    assert review.stands is stands
+    assert bool(review.flaw) is not stands
+
+
+NOTHING, SILENT = "no passage supports the model's answer", "the model's answer says nothing"
+UNKNOWN = "the chat model says that the passages do not hold it"
+HOMES = "How many homes does it protect?"
+
+
+@pytest.mark.parametrize(
+    ("question", "draft", "text"),
+    [
+        (HOMES, "1,162 homes", "1,162 homes [1]"),
+        (HOMES, "**1,162 homes**", "**1,162 homes** [1]"),
+        (HOMES, "1162", "1162 [1]"),
+        (HOMES, "The wall protects 1,162 homes [2].", "The wall protects 1,162 homes [2]. [1]"),
+        (HOMES, "1,163 homes", NOTHING),
+        (HOMES, "[1]", SILENT),
+        (HOMES, "Hello! How can I help you?", NOTHING),
+        (HOMES, "I don't have enough information to answer that [1].", UNKNOWN),
+        (HOMES, "There is not enough context. Walls protect homes.", UNKNOWN),
+        (HOMES, "Das steht nicht in den Dokumenten.", UNKNOWN),
+        (
+            HOMES,
+            "It protects 1,162 homes. The passages do not say how old they are.",
+            "It protects 1,162 homes. [1] The passages do not say how old they are.",
+        ),
+        ("Wie viele?", "Der Deich schützt 1.162 Häuser [1].", "Der Deich schützt 1.162 Häuser [1]."),
+        ("Wie viele?", "1.162 Häuser", "1.162 Häuser [1]"),
+        ("Wie viele?", "Der Deich schützt viele Häuser.", NOTHING),
+        ("Where?", "```\nharbour office\n```", "```\nharbour office\n```\n[2]"),
+        ("Where?", "`harbour office`", "`harbour office` [2]"),
+        ("Where?", "```\nrm -rf swans\n```", NOTHING),
+    ],
+)
+def test_a_short_or_odd_draft_is_shown_with_its_markers_or_the_reason_is_given(question, draft, text):
+    review = review_draft(draft, request(question, DOCUMENTS), vectors)
+    assert (review.flaw or review.text) == text
+    assert review.knows is (text != UNKNOWN)
+    assert review.flaw or review.grounding.share == 1.0
+
+
+def test_of_a_draft_in_another_language_only_the_numbers_are_checked():
+    asked = request("Wie viele Häuser schützt der Deich?", DOCUMENTS)
+    wrong = review_draft("Der Deich schützt 1.163 Häuser [1].", asked, vectors)
+    assert wrong.translated and wrong.grounding.reasons == ["the passages do not hold the number 1163"]
+    without = review_draft("Der Deich schützt viele Häuser [1].", asked, vectors)
+    assert (without.flaw, without.grounding.share, without.grounding.unsupported) == ("", 0.0, [])
 
 
 def test_a_draft_gets_the_markers_it_lacks_where_they_leave_its_markdown_valid():
@@ -232,11 +269,6 @@ def test_a_draft_gets_the_markers_it_lacks_where_they_leave_its_markdown_valid()
     assert [citation["marker"] for citation in review.citations] == [1, 2, 2]
 
 
-def test_the_number_of_an_item_needs_no_passage():
-    answer = "1. The ferry is not free [2].\n2) Tickets are sold at the harbour office [2]."
-    assert grounded(answer).share == 1.0
-
-
 def test_a_marker_of_what_claims_nothing_has_its_citation_too():
     review = review_draft(
         "To cross [2]:\n\nThe wall was built between 1955 and 1958 [1].",
@@ -251,9 +283,6 @@ def test_the_unsupported_sentences_are_listed_with_their_reasons():
 
     assert result.unsupported == ["The wall protects 2,000 homes.", "Nobody knows."]
     assert "2000" in result.reasons[0]
-
-
-def test_a_sentence_without_any_cited_passage_says_so():
     assert grounded("The ferry is not free.").reasons == ["it cites no passage"]
 
 

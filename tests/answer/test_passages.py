@@ -8,7 +8,6 @@ from adaptive_rag.answer.passages import (
     chunks_of,
     cite_span,
     join_neighbours,
-    read_passages,
     read_sentences,
     within_budget,
 )
@@ -93,13 +92,6 @@ def test_a_passage_that_begins_within_a_chunk_has_the_rest_of_its_sentences(chun
     assert passages[0]["text"] == TEXT[SPANS[3][0] :]
 
 
-def test_chunks_without_sentences_make_a_passage_without(chunks):
-    nothing = Sentences(np.zeros((0, 2), np.int64), np.zeros((0, 4), np.float32))
-    [joined] = read_sentences(join_neighbours([chunks[0], chunks[2]]), lambda ids: [nothing for _ in ids])
-    assert joined.spans.shape == (0, 2)
-    assert joined.vectors.shape == (0, 4)
-
-
 def test_the_budget_keeps_the_first_that_fit_and_never_none(make):
     chunks = [make(str(i), "x" * 40) for i in range(3)]  # 10 tokens each
     assert len(within_budget(chunks, 20)) == 2
@@ -109,14 +101,6 @@ def test_the_budget_keeps_the_first_that_fit_and_never_none(make):
 def test_a_script_of_several_bytes_a_letter_counts_more_tokens(make):
     latin, chinese = ([make(str(i), letter * 40) for i in range(3)] for letter in "x海")
     assert (len(within_budget(latin, 30)), len(within_budget(chinese, 30))) == (3, 1)
-
-
-def test_what_does_not_fit_is_not_read_and_the_trace_says_so(make):
-    chunks = [make(str(i), "x" * 240, source=f"{i}.txt") for i in range(3)]  # 60 tokens each
-    assert read_passages(chunks, tokens=4000, join=True) == (chunks, [])
-    passages, [decision] = read_passages(chunks, tokens=150, join=True)
-    assert passages == chunks[:2]
-    assert decision == {"what": "window", "chosen": 2, "why": "more would exceed 150 tokens"}
 
 
 def test_overlapping_neighbours_become_one_passage_with_their_spans(make):
@@ -136,15 +120,6 @@ def test_overlapping_neighbours_become_one_passage_with_their_spans(make):
     assert all(
         "parts" not in chunk and chunk["metadata"] == {} for chunk in chunks
     )  # the caller's are untouched
-
-
-def test_joined_chunks_are_told_in_the_trace_and_the_switch_leaves_them_apart(make):
-    chunks = [make("b", WALL[15:], start=15), make("x", "elsewhere", source="b.txt"), make("a", WALL[:20])]
-    passages, [decision] = read_passages(chunks, tokens=4000, join=True)
-    assert [passage["text"] for passage in passages] == [WALL, "elsewhere"]
-    assert (decision["what"], decision["chosen"]) == ("passages", 2)
-    assert "2 of 3 chunks overlap" in decision["why"]
-    assert read_passages(chunks, tokens=4000, join=False) == (chunks, [])
 
 
 def test_a_passage_keeps_the_labels_of_all_its_chunks_the_best_first(make):
@@ -251,10 +226,3 @@ def test_a_passage_does_not_grow_without_bound_and_nothing_is_read_twice(make):
     assert sorted(part["id"] for passage in passages for part in passage["parts"]) == sorted(
         chunk["id"] for chunk in chunks
     )
-
-
-def test_two_copies_of_a_chunk_are_read_once(make):
-    chunks = [make("a", WALL), make("b", WALL)]
-    [passage] = join_neighbours(chunks)
-    assert (passage["text"], passage["id"]) == (WALL, "a")
-    assert [part["id"] for part in passage["parts"]] == ["a", "b"]

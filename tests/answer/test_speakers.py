@@ -3,10 +3,7 @@
 import pytest
 
 from adaptive_rag.answer.contributions import Contributions, author_of
-from adaptive_rag.answer.speakers import (
-    message_speaker,
-    without_label,
-)
+from adaptive_rag.answer.speakers import message_speaker, without_label
 from tests.answer.made import candidate
 
 
@@ -144,17 +141,6 @@ def test_a_header_or_what_follows_a_quote_names_the_speaker(text, sentence, spea
     assert speaker_of(candidate(text), text.index(sentence), sentence) == speaker
 
 
-def test_a_post_has_the_sign_of_its_rating():
-    contributions = Contributions(candidate(STARS))
-    signs = [contributions.rating_at(STARS.index(text)) for text in ("What", "Quiet", "Nobody", "Fair")]
-    assert signs == [0, 1, -1, 0]
-    bold = Contributions(candidate(BOLD_STARS))
-    assert [bold.rating_at(BOLD_STARS.index(text)) for text in ("Clean", "Ice", "A day")] == [1, -1, -1]
-    assert without_label("**Anna, 5 stars.** The coach was patient.") == "The coach was patient."
-    assert without_label("**Terrible.** The coach was late.") == "**Terrible.** The coach was late."
-    assert Contributions(candidate(POSTS)).rating_at(len(POSTS)) == 0
-
-
 @pytest.mark.parametrize(
     ("text", "author"),
     [
@@ -181,6 +167,8 @@ def test_a_heading_is_no_speaker_where_only_we_is_said():
 def test_a_sentence_is_shown_without_its_label_or_salutation():
     assert without_label("**Nadia Petrov:** I am for it.") == "I am for it."
     assert without_label("Sir, - I am glad.") == "I am glad."
+    assert without_label("**Anna, 5 stars.** The coach was patient.") == "The coach was patient."
+    assert without_label("**Terrible.** The coach was late.") == "**Terrible.** The coach was late."
     assert without_label("The wall: it is old.") == "The wall: it is old."
 
 
