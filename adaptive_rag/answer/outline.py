@@ -1,4 +1,4 @@
-"""The outline of a passage: its paragraphs, and which of them are headings."""
+"""The outline of a passage: its paragraphs, and the heading above each."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _PARAGRAPH = re.compile(
 # "Tank | 5 litres" or "Call us:"
 _HEADING = re.compile(
     r"(?:#{1,6}\s+(?=[a-z])|(?:#{1,6}\s+)?(?:\d{1,2}(?:\.\d{1,2})*\.?\s+)?(?=[A-Z]))"
-    r"\w[^\n|:]*[^\s.,;:!|*]"
+    r"(?P<title>\w[^\n|:]*[^\s.,;:!|*])"
 )
 _BOLD = re.compile(r"^\*\*([^*\n]+)\*\*$")
 _NUMBER = re.compile(r"\d")
@@ -34,26 +34,32 @@ class Paragraph(NamedTuple):
     """A paragraph of a passage."""
 
     start: int  # in the offsets of the passage's span
-    heads: bool  # whether it is a heading
+    heading: str  # the nearest heading above it; "" where none is known
+    heads: bool  # whether it is itself a heading
 
 
 def read_outline(passage: Chunk) -> list[Paragraph]:
     """Return the paragraphs of a passage in order, as separated by blank lines and marked headings."""
-    pieces = list(_PARAGRAPH.finditer(passage["text"]))
-    found: list[Paragraph] = []
+    text = passage["text"]
+    section = (passage["section"] or "").rpartition(" > ")[2].strip()
+    # A section that begins inside the passage is not the heading of the text before it.
+    heading = "" if section in text else section
+    pieces = list(_PARAGRAPH.finditer(text))
+    outline = list[Paragraph]()
     below_bold = False
     for piece, follower in zip_longest(pieces, pieces[1:]):
-        bold = _BOLD.match(piece[0].rstrip())
-        line = _HEADING.fullmatch(bold[1] if bold else piece[0].rstrip())
+        line = _HEADING.fullmatch(_BOLD.sub(r"\1", piece[0].rstrip()))
         # "1. Unplug it" above "2. Open the lid" is a list item.
         numbered = follower and _NUMBER.match(piece[0]) and _NUMBER.match(follower[0])
         item = numbered and not piece["clause"]
         # The paragraph below a bold line is its text, however short: "Behind hall 2"
         text_of_bold = below_bold and not piece[0].startswith(("#", "**"))
         heads = bool(line and follower and not item and not text_of_bold and len(piece[0]) <= LONGEST_HEADING)
-        below_bold = heads and bold is not None
-        found.append(Paragraph(passage["start"] + piece.start(), heads))
-    return found
+        below_bold = heads and bool(_BOLD.match(piece[0].rstrip()))
+        if line and heads:
+            heading = line["title"]
+        outline.append(Paragraph(passage["start"] + piece.start(), heading, heads))
+    return outline
 
 
 def paragraph_at(outline: Sequence[Paragraph], start: int) -> int:
