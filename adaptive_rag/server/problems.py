@@ -141,7 +141,8 @@ def problem_of(error: Exception) -> Problem:
         return Problem(422, "The request holds a character that the database cannot keep.")
     if isinstance(error, database_faults()):
         return _not_stored(error)
-    return Problem(500, str(error if isinstance(error, ServedError) else served_error(error)))
+    served = error if isinstance(error, ServedError) else served_error(error)
+    return Problem(503 if served.is_models_fault else 500, str(served))
 
 
 def database_faults() -> tuple[type[Exception], ...]:

@@ -23,7 +23,7 @@ from adaptive_rag.server.roles import Role
 from adaptive_rag.server.settings import read_server_settings
 from adaptive_rag.server.tables import ModelChoice, Token, User
 from adaptive_rag.text.redaction import REDACTED
-from benchmarks.chat_server import ChatServer
+from benchmarks.chat_server import Behaviour, ChatServer
 from tests.server.conftest import Serve, add_samples, add_user, client_of
 
 MODEL = "/api/v1/model"
@@ -88,6 +88,25 @@ def test_the_next_question_is_answered_by_the_model_that_was_set_in_every_proces
         assert beside.delete(MODEL).status_code == 204
         before = len(chat.calls)
         assert (asked_of(client), len(chat.calls)) == ((0, False), before)
+
+
+@pytest.mark.parametrize("is_operators", [False, True])
+@pytest.mark.parametrize("behaviour", ["wrong key", "unknown model"])
+def test_a_model_that_its_server_refuses_later_is_told_and_the_servers_words_are_not(
+    serve: Serve, sample_index: Path, chat: ChatServer, is_operators: bool, behaviour: Behaviour
+) -> None:
+    chat.behave = lambda number, body: behaviour
+    operators = {"model": "openai:scripted", "models": {"base_url": chat.url}}
+    with serve(operators if is_operators else {}) as client:
+        add_samples(client, sample_index)
+        if not is_operators:
+            client.put(MODEL, json=given(chat)).raise_for_status()
+        refused = client.post(ASK, json=QUESTION)
+        streamed = client.post(f"{ASK}/events", json=QUESTION).text
+    assert refused.status_code == 503 and '"status":503' in streamed.replace(" ", "")
+    for text in (refused.json()["detail"], streamed):
+        assert "the key is refused, or the model is not known" in text and "under the reference" in text
+        assert KEY not in text and "Incorrect" not in text
 
 
 def test_only_an_admin_of_the_server_with_a_token_of_that_role_reaches_the_model(
@@ -294,6 +313,7 @@ REFUSED = [
     "https://169.254.170.2/v1",
     "https://[fe80::1]/v1",
     "https://[fd00:ec2::254]/v1",
+    "https://[fd00:ec2::254%1]/v1",
     "https://[::ffff:169.254.169.254]/v1",
     "https://[::ffff:100.100.100.200]/v1",
     "https://[64:ff9b::a9fe:a9fe]/v1",

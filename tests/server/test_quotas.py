@@ -47,6 +47,17 @@ def test_whatever_a_reader_writes_is_told_to_come_later_when_it_is_too_often(
     assert int(answers[-1].headers["Retry-After"]) > 0
 
 
+def test_who_searches_their_threads_too_often_is_told_to_come_later_and_may_still_list_them(
+    serve: Serve, sample_index: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rates, "CHANGES", parse("2/minute"))
+    with serve() as client:
+        reader = reader_of(client, sample_index)
+        searched = [reader.get(f"{API}/threads?search=tide") for _ in range(3)]
+        assert [answer.status_code for answer in searched] == [200, 200, 429]
+        assert reader.get(f"{API}/threads").status_code == 200
+
+
 LONG: list[tuple[str, dict[str, Any]]] = [
     ("feedback", OPINION | {"comment": "a" * 2001}),
     ("feedback", OPINION | {"question": "a" * 20_001}),

@@ -155,6 +155,8 @@ def list_threads(
 ) -> Page[ThreadFound]:
     """List your threads and those that are shared with you, the one that was continued last first."""
     words = words_of(search)
+    if words:
+        call.parts.rates.count_look(call.caller)
     query = with_words(threads_open_to(call.caller, OpenTo.COLLECTION), words)
     if collection is not None:
         query = query.where(is_over(call.db.scalar(select(Collection.id).filter_by(name=collection)) or ""))
