@@ -79,8 +79,11 @@ class Conversations:
 
     def turns(self, thread_id: str) -> list[TurnShown]:
         """Return the questions of a thread with their answers, oldest first."""
+        return _read_turns(self._read(thread_id)[1])
+
+    def _read(self, thread_id: str) -> tuple[CheckpointTuple | None, list[AnyMessage]]:
         kept = self.saver.get_tuple(place_of(thread_id))
-        return _read_turns(kept.checkpoint["channel_values"].get("messages", ())) if kept else []
+        return kept, list(kept.checkpoint["channel_values"].get("messages", ())) if kept else []
 
     def forget(self, thread_id: str) -> None:
         """Delete the messages of a thread."""
@@ -92,8 +95,7 @@ class Conversations:
         Raises:
             Problem: 422 if the thread has fewer turns.
         """
-        kept = self.saver.get_tuple(place_of(thread_id))
-        messages = kept.checkpoint["channel_values"].get("messages", ()) if kept else ()
+        kept, messages = self._read(thread_id)
         ends = [at for at, message in enumerate(messages, 1) if isinstance(message, AIMessage)]
         if turns > len(ends):
             raise Problem(422, f"This thread has {len(ends)} answered questions, not {turns}.")
@@ -113,8 +115,7 @@ class Conversations:
         return removed
 
     def _remove_turn(self, thread_id: str, turn_id: str) -> TurnShown | None:
-        kept = self.saver.get_tuple(place_of(thread_id))
-        messages = list(kept.checkpoint["channel_values"].get("messages", ())) if kept else []
+        kept, messages = self._read(thread_id)
         removed = next((turn for turn in _read_turns(messages) if turn.id == turn_id), None)
         if kept and removed:
             ends = [0, *(at for at, message in enumerate(messages, 1) if isinstance(message, AIMessage))]

@@ -21,6 +21,7 @@ from adaptive_rag.server.api.documents import text_between
 from adaptive_rag.server.api.forms import Confidence, Grounding
 from adaptive_rag.server.folders import Searched
 from adaptive_rag.server.problems import not_found
+from adaptive_rag.server.roles import Action
 from adaptive_rag.state import Citation
 from adaptive_rag.text.places import format_place, place_at
 
@@ -154,8 +155,8 @@ class Reader(Protocol):
     def collections(self, limit: int, offset: int) -> Collections:
         """List the collections that are open to them."""
 
-    def open(self, collection: str) -> Shelf:
-        """Return a collection by name; "" means the only one."""
+    def open(self, collection: str, action: Action) -> Shelf:
+        """Return a collection by name in which they may do something; "" means the only one."""
 
     def count(self) -> None:
         """Count a question or a search of theirs; refuse (429) if they may not make one now."""
@@ -188,7 +189,7 @@ class Tools:
 
         Use this where the user wants an answer. It says so where the documents do not hold one.
         """
-        reader, shelf = await self._open(collection, counted=True)
+        reader, shelf = await self._open(collection, Action.ASK, counted=True)
         asked = Question(question=question, user_context=user_context, settings=settings or {})
         output = await reader.answering.answer(asked, shelf.searched, reader.id)
         return Answered(
@@ -278,11 +279,13 @@ class Tools:
         _, shelf = await self._open(collection)
         return (await run_in_threadpool(_read, shelf, document, int(start), int(end) if end else None)).text
 
-    async def _open(self, collection: str, *, counted: bool = False) -> tuple[Reader, Shelf]:
+    async def _open(
+        self, collection: str, action: Action = Action.READ, *, counted: bool = False
+    ) -> tuple[Reader, Shelf]:
         reader = self._reader_of()
         if counted:
             reader.count()
-        shelf = await run_in_threadpool(reader.open, collection)
+        shelf = await run_in_threadpool(reader.open, collection, action)
         return reader, shelf
 
 

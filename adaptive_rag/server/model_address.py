@@ -24,7 +24,7 @@ _METADATA = frozenset(
 
 def may_connect(scheme: str, place: str) -> bool:
     """Tell whether a model's server may be at an IP address: in plain text only within a private network."""
-    # With a zone, as in "fd00:ec2::254%1", an address is another one to `ipaddress` and the same to a network.
+    # `ipaddress` takes an address with a zone for another one: "fd00:ec2::254%1" is not "fd00:ec2::254".
     is_allowed = "%" not in place and _ANYWHERE.holds(place) and read_place(place) not in _METADATA
     return is_allowed and (scheme == "https" or not _PUBLIC.holds(place))
 

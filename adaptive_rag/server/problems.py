@@ -7,7 +7,7 @@ import sqlite3
 import sys
 from collections.abc import Callable
 from http import HTTPStatus
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypeVar, get_args
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -25,6 +25,7 @@ from adaptive_rag.server.machine import Refused
 from adaptive_rag.text.redaction import redact
 
 _log = logging.getLogger(__name__)
+Thing = TypeVar("Thing")
 RETRY_AFTER_SECONDS = 30
 MEDIA_TYPE = "application/problem+json"
 # Fields of an invalid request that are listed, at most.
@@ -76,6 +77,13 @@ class Problem(HTTPException):
 def not_found(what: str) -> Problem:
     """Return the refusal of something that does not exist or is not open to the caller: both read alike."""
     return Problem(404, f"There is no such {what}, or it is not open to you.", type="not_found")
+
+
+def found(thing: Thing | None, what: str) -> Thing:
+    """Return a thing; refuse with 404 if there is none."""
+    if thing is None:
+        raise not_found(what)
+    return thing
 
 
 # Responses that every route of the API may give besides its own; FastAPI's own 422 has another form.

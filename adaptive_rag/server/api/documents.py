@@ -20,7 +20,6 @@ from adaptive_rag.ingest.web import is_address
 from adaptive_rag.server.api.forms import Form, Page, WindowAsked, page_of
 from adaptive_rag.server.api.jobs import JobShown, add_job
 from adaptive_rag.server.calls import CollectionCall, ManageCall, ReadCall, WriteCall
-from adaptive_rag.server.database import let_go
 from adaptive_rag.server.folders import LONGEST_NAME, version_of
 from adaptive_rag.server.indexing import indexed_sources, sources_by_document
 from adaptive_rag.server.problems import Problem, not_found
@@ -133,11 +132,7 @@ class Outline(Form):
 
 
 def _document_of(call: ReadCall, document: Annotated[str, InPath(max_length=32)]) -> Document:
-    row = call.db.get(Document, document)
-    if row is None or row.collection_id != call.collection.id:
-        raise not_found("document")
-    let_go(call.db)
-    return row
+    return call.row(Document, document)
 
 
 Source = Annotated[str | None, Query(max_length=2000, description="Which file, of an archive.")]

@@ -14,9 +14,7 @@ from sqlalchemy import select
 
 from adaptive_rag.server.api.forms import Form, Page, WindowAsked, page_of
 from adaptive_rag.server.calls import CollectionCall, ReadCall, WriteCall
-from adaptive_rag.server.database import let_go
 from adaptive_rag.server.following import Follower
-from adaptive_rag.server.problems import not_found
 from adaptive_rag.server.tables import Job, JobState
 
 router = APIRouter(prefix="/collections/{collection}/jobs", tags=["jobs"])
@@ -54,11 +52,7 @@ class JobShown(Form):
 
 
 def _job_of(call: ReadCall, job: Annotated[str, Path(max_length=32)]) -> Job:
-    row = call.db.get(Job, job)
-    if row is None or row.collection_id != call.collection.id:
-        raise not_found("job")
-    let_go(call.db)
-    return row
+    return call.row(Job, job)
 
 
 ReadableJob = Annotated[Job, Depends(_job_of)]

@@ -17,8 +17,8 @@ from adaptive_rag.server.api.forms import Form, Page, WindowAsked, page_of
 from adaptive_rag.server.calls import CHANGING, CollectionCall, ReadCall
 from adaptive_rag.server.database import let_go
 from adaptive_rag.server.indexing import indexed_sources, sources_by_document
-from adaptive_rag.server.problems import Problem, not_found
-from adaptive_rag.server.quotas import check_notes
+from adaptive_rag.server.problems import Problem, found
+from adaptive_rag.server.quotas import check_number
 from adaptive_rag.server.quotes import LONGEST_QUOTE, Quote, Span, find_quotes
 from adaptive_rag.server.tables import Document, Note, now
 from adaptive_rag.state import Chunk, Place
@@ -73,9 +73,7 @@ def own_notes(call: CollectionCall, document: Document) -> Select[Note]:
 
 
 def _note_of(call: ReadCall, row: ReadableDocument, note: Annotated[str, InPath(max_length=32)]) -> Note:
-    own = call.db.scalar(own_notes(call, row).where(Note.id == note))
-    if own is None:
-        raise not_found("note")
+    own = found(call.db.scalar(own_notes(call, row).where(Note.id == note)), "note")
     let_go(call.db)
     return own
 
@@ -98,7 +96,7 @@ def list_notes(row: ReadableDocument, call: ReadCall, window: WindowAsked) -> Pa
 @router.post("", status_code=201, dependencies=[CHANGING])
 def write_note(new: NewNote, row: ReadableDocument, call: ReadCall) -> NoteShown:
     """Write a note at words of a document."""
-    check_notes(call.db, call.caller)
+    check_number(call.db, call.caller, "notes")
     let_go(call.db)
     _, chunks = chunks_of(row, call.folder.index, new.source)
     span = _span_of(new, chunks)

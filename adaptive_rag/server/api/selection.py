@@ -16,6 +16,7 @@ from adaptive_rag.server.api.forms import Form
 from adaptive_rag.server.api.several import Names, OfSeveral, collections_open_to
 from adaptive_rag.server.calls import LOOKING, AnyCall, ReadCall
 from adaptive_rag.server.folders import LONGEST_NAME
+from adaptive_rag.server.roles import Action
 from adaptive_rag.server.selection import Selection
 from adaptive_rag.server.tables import Document
 from adaptive_rag.source import FiltersChunks, ListsChunks, ListsSources
@@ -71,7 +72,7 @@ def list_folders(
 @router.get("/fields", dependencies=[LOOKING])
 def list_fields(collection: Annotated[Names, Query()], call: AnyCall) -> list[FieldShown]:
     """List the fields that a condition on these collections can name, with their most frequent values."""
-    found = collections_open_to(call.db, call.caller, collection)
+    found = collections_open_to(call, collection, Action.READ)
     call.db.close()
     kinds: dict[str, Kind] = {}
     counts: dict[str, Counter[bool | int | float | str]] = {}
@@ -98,7 +99,7 @@ def _shown(counts: Counter[bool | int | float | str]) -> list[bool | int | float
 @router.post("/selection", dependencies=[LOOKING])
 def measure_selection(asked: SelectionOfSeveral, call: AnyCall) -> SelectionShown:
     """Count what a selection holds, or say what is wrong with its condition, before it is asked."""
-    found = collections_open_to(call.db, call.caller, asked.collections)
+    found = collections_open_to(call, asked.collections, Action.READ)
     call.db.close()
     source = call.parts.answering.index_of(call.parts.index_of(*found))
     try:

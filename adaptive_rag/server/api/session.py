@@ -23,9 +23,9 @@ from adaptive_rag.server.audit import SIGNED_IN, address_of, has_signed_in_from,
 from adaptive_rag.server.calls import CHANGING, AnyCall
 from adaptive_rag.server.database import Db, let_go
 from adaptive_rag.server.machine import network_of
-from adaptive_rag.server.oidc import SIGN_IN_COOKIE, SIGN_IN_SECONDS, NotSignedIn, Provider, SignIn
+from adaptive_rag.server.oidc import SIGN_IN_COOKIE, SIGN_IN_SECONDS, NotSignedIn, SignIn
 from adaptive_rag.server.passwords import LONGEST, hash_password, is_outdated, is_password
-from adaptive_rag.server.problems import Problem, not_found
+from adaptive_rag.server.problems import Problem, found
 from adaptive_rag.server.roles import Role
 from adaptive_rag.server.services import Parts, Services
 from adaptive_rag.server.settings import ServerSettings
@@ -122,7 +122,7 @@ def sign_out(call: AnyCall, response: Response) -> None:
 @router.get("/session/provider", status_code=302, response_class=RedirectResponse)
 def sign_in_at_provider(parts: Parts, request: Request) -> RedirectResponse:
     """Lead a browser to the provider that signs people in."""
-    provider = _provider(parts.provider)
+    provider = found(parts.provider, "provider")
     parts.rates.count_sign_in(address_of(request))
     begun = SignIn.begin()
     response = RedirectResponse(provider.address_for(begun, _return_address(request)), 302)
@@ -135,7 +135,7 @@ def return_from_provider(
     parts: Parts, db: Db, request: Request, code: str = "", state: str = ""
 ) -> RedirectResponse:
     """Sign in whom the provider sends back, and lead the browser to the page."""
-    provider = _provider(parts.provider)
+    provider = found(parts.provider, "provider")
     parts.rates.count_sign_in(address_of(request))
     begun = SignIn(request.cookies.get(cookie_name(SIGN_IN_COOKIE, parts.settings), ""))
     try:
@@ -221,12 +221,6 @@ def _set_cookie(response: Response, name: str, value: str, seconds: int, setting
 def _delete_cookie(response: Response, name: str, settings: ServerSettings) -> None:
     # For a name with that prefix a browser accepts only secure cookies, also when it deletes one.
     response.delete_cookie(cookie_name(name, settings), httponly=True, samesite="lax", secure=settings.tls)
-
-
-def _provider(provider: Provider | None) -> Provider:
-    if provider is None:
-        raise not_found("provider")
-    return provider
 
 
 def _return_address(request: Request) -> str:

@@ -14,7 +14,7 @@ from adaptive_rag.server.access import caller_of, collections_of_thread
 from adaptive_rag.server.accounts import find_user
 from adaptive_rag.server.api.forms import Form
 from adaptive_rag.server.calls import CHANGING, OwnThreadCall, ThreadCall
-from adaptive_rag.server.problems import not_found
+from adaptive_rag.server.problems import found, not_found
 from adaptive_rag.server.quotas import check_shares
 from adaptive_rag.server.roles import Role
 from adaptive_rag.server.tables import Collection, OpenTo, Share, User
@@ -89,11 +89,8 @@ def share_with(user: Person, call: OwnThreadCall) -> Sharing:
 @router.delete("/{user}", status_code=204)
 def end_sharing(user: Person, call: OwnThreadCall) -> None:
     """End the sharing of a thread of yours with a user."""
-    person = find_user(call.db, user)
-    row = call.db.get(Share, (call.thread.id, person.id)) if person else None
-    if row is None:
-        raise not_found("user")
-    call.db.delete(row)
+    person = found(find_user(call.db, user), "user")
+    call.db.delete(found(call.db.get(Share, (call.thread.id, person.id)), "user"))
     _note(call, "thread.unshare", f"with {user}")
     call.db.commit()
 

@@ -12,8 +12,8 @@ from adaptive_rag.server.access import has_users
 from adaptive_rag.server.accounts import issue_token, tokens_of
 from adaptive_rag.server.api.forms import Form, Page, WindowAsked, page_of
 from adaptive_rag.server.calls import CHANGING, AnyCall, Call
-from adaptive_rag.server.problems import Problem, not_found
-from adaptive_rag.server.quotas import check_tokens
+from adaptive_rag.server.problems import Problem, found
+from adaptive_rag.server.quotas import check_number
 from adaptive_rag.server.roles import Role
 from adaptive_rag.server.tables import Token, User, now
 
@@ -59,7 +59,7 @@ def create_token(new: NewToken, call: AnyCall) -> TokenMade:
     ceiling = call.caller.ceiling
     if not ceiling.includes(new.role):
         raise Problem(403, f"Your token has the role of {ceiling}, and cannot make a higher one.")
-    check_tokens(call.db, call.caller)
+    check_number(call.db, call.caller, "tokens")
     expires = now() + timedelta(days=new.days) if new.days else None
     by = call.db.get(Token, call.caller.token_id)
     if by is not None and not by.is_session and by.expires is not None:
@@ -79,9 +79,8 @@ def revoke_token(token: Annotated[str, Path(max_length=32)], call: AnyCall) -> N
 
 def delete_token(call: Call, of: User | None, token: str) -> None:
     """Revoke an API token of the user `of`, or of the caller if `of` is None."""
-    row = call.db.scalar(tokens_of(of.id if of else call.caller.id).where(Token.id == token))
-    if row is None:
-        raise not_found("token")
+    tokens = tokens_of(of.id if of else call.caller.id)
+    row = found(call.db.scalar(tokens.where(Token.id == token)), "token")
     ceiling = call.caller.ceiling
     if not ceiling.includes(row.role):
         raise Problem(403, f"Your token has the role of {ceiling}, and cannot revoke a higher one.")

@@ -8,7 +8,6 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Path
 from pydantic import Field
 from sqlalchemy import select
-from sqlalchemy.orm import Session
 
 from adaptive_rag.conversation import forget_profile
 from adaptive_rag.server.accounts import (
@@ -25,7 +24,7 @@ from adaptive_rag.server.api.tokens import TokenShown, delete_token
 from adaptive_rag.server.calls import AdminCall
 from adaptive_rag.server.machine import THIS_MACHINE
 from adaptive_rag.server.passwords import LONGEST, SHORTEST
-from adaptive_rag.server.problems import not_found
+from adaptive_rag.server.problems import found
 from adaptive_rag.server.tables import Event, Thread, User
 
 router = APIRouter(tags=["users"])
@@ -76,16 +75,8 @@ class EventShown(Form):
     subject: str = Field(description="What it was done to.")
 
 
-def user_named(db: Session, name: str) -> User:
-    """Return a user by name, or refuse with 404."""
-    user = find_user(db, name)
-    if user is None:
-        raise not_found("user")
-    return user
-
-
 def _user_of_path(call: AdminCall, user: Annotated[str, Path(max_length=100)]) -> User:
-    return user_named(call.db, user)
+    return found(find_user(call.db, user), "user")
 
 
 NamedUser = Annotated[User, Depends(_user_of_path)]

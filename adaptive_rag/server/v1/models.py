@@ -44,7 +44,7 @@ def list_models(call: AnyCall) -> ModelList:
     A collection's name alone lets each question take the way that suits it. For your only collection, or
     the one called `default`, `adaptive` and the names of the routes alone do the same.
     """
-    readable = select(Collection).where(call.caller.readable())
+    readable = select(Collection).where(call.caller.open_ones())
     rows = list(call.db.scalars(readable.order_by(Collection.name)))
     named = {name: row for row in rows for name in (row.name, *(f"{row.name}:{way}" for way in STRATEGIES))}
     if (default := _default_of(rows)) is not None:
@@ -60,7 +60,7 @@ def show_model(model: str, call: AnyCall) -> Model:
 
 def find_model(db: Session, caller: Caller, model: str) -> AskedModel:
     """Return what a model's name stands for, or refuse with 404; names of collections take precedence."""
-    readable = select(Collection).where(caller.readable())
+    readable = select(Collection).where(caller.open_ones())
     name, colon, route = model.partition(":")
     found = db.scalar(readable.where(Collection.name == name))
     if found is not None and (route in STRATEGIES or not colon):
