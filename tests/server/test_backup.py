@@ -69,7 +69,7 @@ def full(serve: Serve) -> Iterator[tuple[TestClient, str]]:
 
 
 def settings_of(client: TestClient) -> Any:
-    return client.app.state.services.settings  # type: ignore[attr-defined]
+    return client.app.state.services.settings
 
 
 def empty(client: TestClient, data: Path, **given: Any) -> Any:

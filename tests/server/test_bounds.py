@@ -9,7 +9,7 @@ import pytest
 from adaptive_rag.server.bounds import bound_of, check_json
 from adaptive_rag.server.machine import Refused
 from tests.server.conftest import Serve
-from tests.server.processes import ServerProcess
+from tests.server.processes import ServerProcess, running
 
 
 def fields(count: int) -> bytes:
@@ -59,10 +59,8 @@ ROWS = {
 @pytest.fixture(scope="module")
 def process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
     """Start a server of its own, which nobody has signed in to."""
-    running = ServerProcess(tmp_path_factory.mktemp("bounds"))
-    running.start()
-    yield running
-    running.stop()
+    with running(tmp_path_factory.mktemp("bounds")) as server:
+        yield server
 
 
 @pytest.mark.few(4)

@@ -61,7 +61,7 @@ def test_a_name_is_given_once_and_fits_an_address(serve: Serve) -> None:
 def test_what_is_deleted_leaves_no_file(serve: Serve, sample_index: Path) -> None:
     with serve() as client:
         row = add_samples(client, sample_index)
-        folder = client.app.state.services.folder_of(row).path  # type: ignore[attr-defined]
+        folder = client.app.state.services.folder_of(row).path
         assert folder.is_dir()
         client.delete(f"{URL}/samples")
         assert not folder.exists()

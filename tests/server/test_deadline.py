@@ -4,7 +4,7 @@ import json
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from adaptive_rag.rank.scoring import RerankRequest
 from adaptive_rag.server.app import build_app
 from adaptive_rag.server.settings import read_server_settings
 from adaptive_rag.state import Candidate
+from adaptive_rag.testing import ScriptedChatModel
 from tests.server.conftest import add_samples, client_of
 from tests.server.processes import listening, wait_for
 
@@ -40,6 +41,7 @@ BODIES: dict[str, dict[str, Any]] = {
     "/mcp ask": {**TOOL, "params": {"name": "ask", "arguments": QUESTION}},
     "/mcp search": {**TOOL, "params": {"name": "search", "arguments": {"query": QUESTION["question"]}}},
 }
+SLOW = {"reranker": "slow"}
 HEADERS = {"Accept": "application/json, text/event-stream"}
 
 
@@ -71,16 +73,26 @@ def slow(monkeypatch: pytest.MonkeyPatch) -> SlowStep:
 
 
 @contextmanager
-def serving(folder: Path, sample_index: Path, **budget: Any) -> Iterator[tuple[str, FastAPI, str]]:
-    """Serve the samples with the slow step; yield the address, the app and a thread."""
+def serving(folder: Path, sample_index: Path, **given: Any) -> Iterator[tuple[str, FastAPI, str]]:
+    """Serve the samples; yield the address, the app and a thread."""
     settings = read_server_settings(data=folder / "data", workers=0)
-    app = build_app(settings, {"retrieval": {"reranker": "slow"}, "budget": budget})
-    with client_of(app) as client:
+    with client_of(build_app(settings, given)) as client:
         add_samples(client, sample_index)
         thread = client.post("/api/v1/collections/samples/threads", json={}).json()["id"]
-    app = build_app(settings, {"retrieval": {"reranker": "slow"}, "budget": budget})
+    app = build_app(settings, given)
     with listening(app) as address:
         yield address, app, thread
+
+
+def leave(address: str, thread: str, door: str, begun: Callable[[], Any]) -> None:
+    """Ask at a door, and go away once the work has begun."""
+    body = json.dumps(BODIES[door]).encode()
+    host, path = address.removeprefix("http://"), door.partition(" ")[0].format(thread)
+    head = f"POST {path} HTTP/1.1\r\nHost: {host}\r\nContent-Length: {len(body)}\r\n"
+    head += "Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\n\r\n"
+    with socket.create_connection(("127.0.0.1", int(host.partition(":")[2]))) as caller:
+        caller.sendall(head.encode() + body)
+        wait_for(begun, "the work begins", 20)
 
 
 @pytest.mark.few(2)
@@ -88,16 +100,22 @@ def serving(folder: Path, sample_index: Path, **budget: Any) -> Iterator[tuple[s
 def test_who_goes_away_ends_the_work_at_its_next_check(
     tmp_path: Path, sample_index: Path, slow: SlowStep, door: str
 ) -> None:
-    with serving(tmp_path, sample_index) as (address, app, thread):
-        body = json.dumps(BODIES[door]).encode()
-        host, path = address.removeprefix("http://"), door.partition(" ")[0].format(thread)
-        head = f"POST {path} HTTP/1.1\r\nHost: {host}\r\nContent-Length: {len(body)}\r\n"
-        head += "Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\n\r\n"
-        with socket.create_connection(("127.0.0.1", int(host.partition(":")[2]))) as caller:
-            caller.sendall(head.encode() + body)
-            assert slow.began.wait(20)
+    with serving(tmp_path, sample_index, retrieval=SLOW) as (address, app, thread):
+        leave(address, thread, door, slow.began.is_set)
         assert slow.ended.wait(10), "the step goes on although its caller has left"
         wait_for(lambda: not app.state.services.answering.gate.inside, "the place is free")
+
+
+@pytest.mark.few(1)
+@pytest.mark.parametrize("door", list(BODIES)[:6])
+def test_who_goes_away_ends_the_call_of_a_model(tmp_path: Path, sample_index: Path, door: str) -> None:
+    model = ScriptedChatModel(seconds=600)
+    budget = {"deadline_s": 60}
+    with serving(tmp_path, sample_index, model=model, budget=budget) as (address, app, thread):
+        gate = app.state.services.answering.gate
+        leave(address, thread, door, lambda: gate.inside)
+        wait_for(lambda: not gate.inside, "the place is free", 10)
+    assert "generate" not in model.skills
 
 
 @pytest.mark.nightly
@@ -105,7 +123,7 @@ def test_a_question_without_a_model_ends_at_its_deadline_on_every_door(
     tmp_path: Path, sample_index: Path, slow: SlowStep
 ) -> None:
     with (
-        serving(tmp_path, sample_index, deadline_s=0.5) as (address, _, thread),
+        serving(tmp_path, sample_index, retrieval=SLOW, budget={"deadline_s": 0.5}) as (address, _, thread),
         httpx.Client(timeout=30, headers=HEADERS) as client,
     ):
         for door, body in BODIES.items():

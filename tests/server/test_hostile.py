@@ -81,7 +81,7 @@ def test_what_is_the_operators_is_refused_at_every_door(
     status, said = door(team, json.loads(text))
     assert status in (400, 422), said[:500]
     assert len(said) < 3000 and "reference" not in said
-    data = str(team.server.app.state.services.settings.data)  # type: ignore[attr-defined]
+    data = str(team.server.app.state.services.settings.data)
     assert data not in said and "Traceback" not in said
 
 

@@ -10,17 +10,15 @@ from pathlib import Path
 import pytest
 
 from tests.server.conftest import Serve
-from tests.server.processes import ServerProcess, wait_for
+from tests.server.processes import ServerProcess, running, wait_for
 
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[ServerProcess]:
     """Start a server with one worker, and end it with the test."""
-    server = ServerProcess(tmp_path)
-    server.start()
-    server.http.post("/collections", json={"name": "kills"})
-    yield server
-    server.stop()
+    with running(tmp_path) as server:
+        server.http.post("/collections", json={"name": "kills"})
+        yield server
 
 
 def text_of(name: str) -> str:

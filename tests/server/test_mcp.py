@@ -198,12 +198,11 @@ def call(client: Any, tool: str, **arguments: Any) -> dict[str, Any]:
     return result
 
 
-def test_the_rate_and_the_gate_hold_for_agents(serve: Serve, sample_index: Path) -> None:
-    with serve(rate="2/minute") as client:
-        add_samples(client, sample_index)
-        client.app.state.services.answering.gate.inside = 10_000  # type: ignore[attr-defined]
+def test_the_rate_and_the_gate_hold_for_agents(serve_samples: Serve) -> None:
+    with serve_samples(rate="2/minute") as client:
+        client.app.state.services.answering.gate.inside = 10_000
         assert "as many questions as it can" in call(client, "ask", question=QUESTION)["content"][0]["text"]
-        client.app.state.services.answering.gate.inside = 0  # type: ignore[attr-defined]
+        client.app.state.services.answering.gate.inside = 0
         assert not call(client, "search", query=QUESTION)["isError"]
         refused = call(client, "search", query=QUESTION)
         assert refused["isError"] and "Too many attempts" in refused["content"][0]["text"]
@@ -211,14 +210,13 @@ def test_the_rate_and_the_gate_hold_for_agents(serve: Serve, sample_index: Path)
 
 
 def test_a_failure_of_the_server_is_told_without_its_reason(
-    serve: Serve, sample_index: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    serve_samples: Serve, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def fail(*_: Any) -> None:
         raise OSError("/the/path/of/the/index is broken")
 
     monkeypatch.setattr("adaptive_rag.server.mcp_tools.read_chunks", fail)
-    with serve() as client:
-        add_samples(client, sample_index)
+    with serve_samples() as client:
         name = call(client, "list_documents")["structuredContent"]["documents"][0]["document"]
         refused = call(client, "read_document", document=name)
         assert refused["isError"] and "reference" in refused["content"][0]["text"]
@@ -230,7 +228,7 @@ def test_a_deleted_document_is_gone_before_its_index_is(serve: Serve, sample_ind
     with serve() as client:
         row = add_samples(client, sample_index)
         (found, *_) = call(client, "search", query=QUESTION, limit=1)["structuredContent"]["passages"]
-        with Session(client.app.state.services.engine) as db:  # type: ignore[attr-defined]
+        with Session(client.app.state.services.engine) as db:
             db.get_one(Collection, row.id).hidden = [found["document"]]
             db.commit()
         after = call(client, "search", query=QUESTION, limit=20)["structuredContent"]["passages"]

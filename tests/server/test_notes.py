@@ -35,7 +35,7 @@ def note(words: str, text: str, content: str = FERRY) -> dict[str, Any]:
 
 
 def kept(client: TestClient) -> int:
-    engine = client.app.state.services.engine  # type: ignore[attr-defined]
+    engine = client.app.state.services.engine
     with Session(engine) as db:
         return db.scalar(select(func.count()).select_from(Note)) or 0
 
@@ -90,7 +90,7 @@ def test_a_note_is_found_again_by_its_words_and_says_when_they_are_gone(serve: S
 def test_notes_go_with_their_document_collection_and_writer(
     serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(quotas, "MOST_NOTES", 3)
+    monkeypatch.setitem(quotas.MOST, "notes", 3)
     with serve() as here:
         root = add_user(here, "root", is_admin=True)
         for name in ("tides", "other"):
@@ -118,7 +118,7 @@ def test_a_backup_holds_notes(serve: Serve, tmp_path: Path) -> None:
         client.post("/api/v1/collections", json={"name": "tides"})
         notes = f"{URL}/{upload(client, FERRY)}/notes"
         client.post(notes, json=note(WORDS, "Too early?")).raise_for_status()
-        before, settings = client.get(notes).json(), client.app.state.services.settings  # type: ignore[attr-defined]
+        before, settings = client.get(notes).json(), client.app.state.services.settings
         assert back_up(settings, tmp_path / "all.tar")["notes"] == 1
     elsewhere = read_server_settings(data=tmp_path / "there", backup_key=settings.data / "backup.key")
     restore(elsewhere, tmp_path / "all.tar")

@@ -119,15 +119,11 @@ def provider() -> Iterator[SmallProvider]:
 
 
 def settings_of(provider: SmallProvider) -> dict[str, str]:
-    return {
-        "oidc_issuer": provider.issuer,
-        "oidc_client_id": CLIENT,
-        "oidc_client_secret": SECRET,
-    }
+    return {"oidc_issuer": provider.issuer, "oidc_client_id": CLIENT, "oidc_client_secret": SECRET}
 
 
 def browser_of(client: TestClient) -> TestClient:
-    browser = client_of(client.app)  # type: ignore[arg-type]
+    browser = client_of(client.app)
     browser.follow_redirects = False
     return browser
 
@@ -200,7 +196,7 @@ def refused(answer: Response, client: TestClient) -> str:
     assert answer.status_code == 401, answer.text
     assert answer.json()["detail"] == "The provider's sign-in cannot be used. Begin again."
     assert "adaptive_rag_session" not in answer.headers.get("set-cookie", "")
-    with Session(client.app.state.services.engine) as db:  # type: ignore[attr-defined]
+    with Session(client.app.state.services.engine) as db:
         assert db.scalars(select(User)).all() == []
         return db.scalars(select(Event.subject).order_by(Event.id.desc())).first() or ""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import json
-import logging
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -18,10 +17,9 @@ from fastapi.testclient import TestClient
 
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.server.app import build_app
-from adaptive_rag.server.requests import log_as_json
 from adaptive_rag.server.settings import read_server_settings
 from adaptive_rag.server.tracing import trace_to_collector
-from tests.server.conftest import Serve, add_samples, client_of, work
+from tests.server.conftest import Serve, client_of, work
 from tests.server.test_mcp import JSON_RPC
 from tests.server.test_oidc import BEGIN, SmallProvider, come_back
 
@@ -51,12 +49,12 @@ class Echo(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["Content-Length"]))
         if self.path == "/v1/traces":
-            self.server.traces.append(body)  # type: ignore[attr-defined]
+            self.server.traces.append(body)
             self._send(200, b"")
             return
-        fault = self.server.fault  # type: ignore[attr-defined]
+        fault = self.server.fault
         if fault == "hang":
-            self.server.ended.wait(10)  # type: ignore[attr-defined]
+            self.server.ended.wait(10)
             return
         sent = f"Refused {body.decode(errors='replace')} {dict(self.headers)} key {KEY}, password {PASSWORD}"
         if fault == "reply":
@@ -88,23 +86,11 @@ class Echo(BaseHTTPRequestHandler):
 @pytest.fixture
 def echo() -> Iterator[ThreadingHTTPServer]:
     with ThreadingHTTPServer(("127.0.0.1", 0), Echo) as server:
-        server.traces, server.fault, server.ended = [], "401", threading.Event()  # type: ignore[attr-defined]
+        server.traces, server.fault, server.ended = [], "401", threading.Event()
         threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
         yield server
-        server.ended.set()  # type: ignore[attr-defined]
+        server.ended.set()
         server.shutdown()
-
-
-@pytest.fixture
-def log() -> Iterator[StringIO]:
-    """Log as `adaptive-rag serve --logs` does."""
-    before, ours = list(logging.root.handlers), logging.getLogger("adaptive_rag")
-    logging.root.handlers.clear()
-    stream = StringIO()
-    log_as_json(stream)
-    yield stream
-    logging.root.handlers[:] = before
-    ours.setLevel(logging.NOTSET)
 
 
 def knock(client: TestClient) -> dict[str, str]:
@@ -150,8 +136,7 @@ def knock(client: TestClient) -> dict[str, str]:
     ],
 )
 def test_no_door_shows_a_secret_whatever_the_models_server_does(
-    serve: Serve,
-    sample_index: Path,
+    serve_samples: Serve,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     echo: ThreadingHTTPServer,
@@ -163,7 +148,7 @@ def test_no_door_shows_a_secret_whatever_the_models_server_does(
         f"http://planted:{quote(PASSWORD, safe='')}@127.0.0.1:{9 if fault == 'gone' else echo.server_port}"
     )
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector)
-    echo.fault = fault.partition(" to ")[0]  # type: ignore[attr-defined]
+    echo.fault = fault.partition(" to ")[0]
     given: dict[str, Any] = {"budget": {"deadline_s": 0.5 if fault == "hang" else 5}}
     is_stored = "stored" in fault
     if not is_stored:
@@ -173,8 +158,7 @@ def test_no_door_shows_a_secret_whatever_the_models_server_does(
     hidden = fault == "401"
     end = trace_to_collector(read_server_settings(trace=True, trace_contents=not hidden))
     try:
-        with serve(given, data=data) as client:
-            add_samples(client, sample_index)
+        with serve_samples(given, data=data) as client:
             if is_stored:
                 model = {"provider": "openai", "name": "scripted", "address": f"{collector}/v1", "key": KEY}
                 client.put("/api/v1/model", json=model).raise_for_status()
@@ -184,7 +168,7 @@ def test_no_door_shows_a_secret_whatever_the_models_server_does(
     # It was asked, and what it did was noticed.
     assert fault in ("gone", "hang") or "stand_ins" in said["ask"] or "reference" in said["ask"], said["ask"]
     said["log"] = log.getvalue()
-    said["traces"] = b"".join(echo.traces).decode(errors="replace")  # type: ignore[attr-defined]
+    said["traces"] = b"".join(echo.traces).decode(errors="replace")
     assert "classify" in said["traces"] and '"status": 200' in said["log"]
     assert ("Pellhythe" in said["traces"]) is not hidden
     shown = [(door, secret) for door, text in said.items() for secret in SECRETS if secret in text]
@@ -212,7 +196,7 @@ def test_a_provider_that_repeats_its_secret_or_is_gone_shows_it_to_nobody(
         if is_gone:
             settings["oidc_issuer"] = "http://127.0.0.1:9"
         with serve(data=tmp_path / PLACE, oidc_client_secret=OIDC, **settings) as client:
-            browser = client_of(client.app)  # type: ignore[arg-type]
+            browser = client_of(client.app)
             browser.follow_redirects = False
             answer = browser.get(BEGIN) if is_gone else come_back(browser, provider)
         provider.shutdown()

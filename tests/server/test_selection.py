@@ -161,8 +161,6 @@ def test_a_thread_of_several_collections_is_open_to_who_may_read_them_all(serve:
         root = add_user(client, "root", is_admin=True)
         ada = add_user(client, "ada", pier=Role.READER, museum=Role.READER, empty=Role.READER)
         eve = add_user(client, "eve", pier=Role.READER)
-        for person in (root, ada, eve):
-            person.portal = client.portal
         both = {"collections": ["pier", "museum"]}
         refused = eve.post(f"{API}/ask", json={"question": QUESTION, **both})
         made_up = eve.post(f"{API}/ask", json={"question": QUESTION, "collections": ["pier", "none"]})
@@ -197,7 +195,7 @@ def test_a_thread_of_several_collections_is_open_to_who_may_read_them_all(serve:
         assert ada.get(url).status_code == 200
         root.delete(f"{API}/collections/museum")
         assert ada.get(url).status_code == 404
-        with Session(client.app.state.services.engine) as db:  # type: ignore[attr-defined]
+        with Session(client.app.state.services.engine) as db:
             assert [*db.scalars(select(Thread)), *db.scalars(select(ThreadCollection))] == []
             assert db.scalars(select(Feedback)).all() == []
 

@@ -49,11 +49,11 @@ def known(client: TestClient, name: str = "ada", *, is_admin: bool = True) -> No
 
 
 def database(client: TestClient) -> Session:
-    return Session(client.app.state.services.engine)  # type: ignore[attr-defined]
+    return Session(client.app.state.services.engine)
 
 
 def signed_in(client: TestClient, name: str = "ada", password: str = PASSWORD) -> TestClient:
-    browser = client_of(client.app)  # type: ignore[arg-type]
+    browser = client_of(client.app)
     answer = browser.post(f"{API}/session", json={"name": name, "password": password}, headers=OURS)
     assert answer.status_code == 200, answer.json()
     return browser
@@ -93,7 +93,7 @@ def test_a_session_is_kept_from_scripts_and_other_sites(serve: Serve, tls: bool,
 def test_behind_tls_no_other_host_can_set_the_cookie_of_a_session(serve: Serve) -> None:
     with serve(tls=True) as client:
         known(client)
-        browser = client_of(client.app)  # type: ignore[arg-type]
+        browser = client_of(client.app)
         browser.base_url = "https://localhost"
         login = {"name": "ada", "password": PASSWORD}
         answer = browser.post(f"{API}/session", json=login, headers=OURS)
@@ -144,7 +144,7 @@ def test_an_unknown_name_costs_a_hash_too(serve: Serve, monkeypatch: pytest.Monk
 
 
 def guess(client: TestClient, address: str, password: str = "wrong", name: str = "ada") -> Response:
-    there = client_of(client.app, address)  # type: ignore[arg-type]
+    there = client_of(client.app, address)
     return there.post(f"{API}/session", json={"name": name, "password": password})
 
 
@@ -279,18 +279,13 @@ def test_without_users_no_page_of_another_site_is_answered_and_studio_is_one(ser
 
 
 FOREIGN = [
-    {},
-    {"Sec-Fetch-Site": "cross-site"},
-    {"Sec-Fetch-Site": "same-site", "Origin": "http://localhost"},
-    {"Origin": "http://evil.example"},
-    {"Origin": "null"},
-    {"Origin": "moz-extension://localhost"},
+    {}, {"Sec-Fetch-Site": "cross-site"}, {"Sec-Fetch-Site": "same-site", "Origin": "http://localhost"},
+    {"Origin": "http://evil.example"}, {"Origin": "null"}, {"Origin": "moz-extension://localhost"},
     {"Origin": "chrome-extension://localhost", "Sec-Fetch-Site": "none"},
     {"Origin": "moz-extension://localhost", "Sec-Fetch-Site": "same-origin"},
-    {"Origin": "http://localhost:8080"},
-    {"Origin": "file://localhost"},
+    {"Origin": "http://localhost:8080"}, {"Origin": "file://localhost"},
     {"Origin": "http://localhost.evil.example"},
-]
+]  # fmt: skip
 
 
 def test_another_sites_page_changes_nothing_by_a_cookie(serve: Serve) -> None:
@@ -316,7 +311,7 @@ def test_a_token_does_what_its_role_allows_until_it_is_revoked(serve: Serve) -> 
         browser = signed_in(client)
         made = browser.post(f"{API}/tokens", json={"name": "report", "role": "writer"}, headers=OURS).json()
         assert made["token"].startswith("arag_") and made["expires"] > made["created"]
-        program = client_of(client.app)  # type: ignore[arg-type]
+        program = client_of(client.app)
         program.headers["Authorization"] = f"Bearer {made['token']}"
         assert program.get(f"{API}/me").json()["role"] == "writer"
         # Its user is an admin of the server; it is not.
@@ -345,18 +340,10 @@ def test_a_token_is_no_session_and_a_session_no_token(serve: Serve) -> None:
         assert program.delete(f"{API}/session").status_code == 409
 
 
-def test_anothers_token_is_not_found(serve: Serve) -> None:
-    with serve() as client:
-        ada, bob = (add_user(client, name, is_admin=True) for name in ("ada", "bob"))
-        token = ada.post(f"{API}/tokens", json={"name": "mine"}).json()["id"]
-        answers = [bob.delete(f"{API}/tokens/{which}") for which in (token, "0" * 32)]
-        assert answers[0].status_code == 404 and answers[0].json() == answers[1].json()
-
-
 def token_for(client: TestClient, name: str, days: int | None) -> TestClient:
     """Return a program that asks by a new token of somebody who is signed in."""
     made = signed_in(client, name).post(f"{API}/tokens", json={"name": "x", "days": days}, headers=OURS)
-    program = client_of(client.app)  # type: ignore[arg-type]
+    program = client_of(client.app)
     program.headers["Authorization"] = f"Bearer {made.json()['token']}"
     assert program.get(f"{API}/me").status_code == 200
     return program
@@ -530,7 +517,7 @@ def test_it_answers_to_its_own_names_alone(serve: Serve) -> None:
 def test_a_proxy_is_believed_where_it_is_named(serve: Serve, trusted: str, seen: str) -> None:
     with serve(trusted_proxies=trusted) as client:
         known(client)
-        behind = client_of(client.app, "10.0.0.1")  # type: ignore[arg-type]
+        behind = client_of(client.app, "10.0.0.1")
         # Whoever asks can send the header too: the last address that is no proxy's counts.
         headers = {"X-Forwarded-For": "127.0.0.1, 192.0.2.7"}
         behind.post(f"{API}/session", json={"name": "ada", "password": "wrong"}, headers=headers)
@@ -568,7 +555,7 @@ def test_users_are_made_in_the_shell(serve: Serve, tmp_path: Path, monkeypatch: 
     assert shell("add", "eve", "--admin", *elsewhere).exit_code == 0
     assert shell("list", *elsewhere).stdout == "eve (admin)\n"
     with serve() as client:
-        program = client_of(client.app)  # type: ignore[arg-type]
+        program = client_of(client.app)
         program.headers["Authorization"] = f"Bearer {made}"
         assert program.get(f"{API}/me").json()["role"] == "writer"
         signed_in(client)
