@@ -249,7 +249,7 @@ def _open_threads(caller: Caller) -> Select[Thread]:
 
 
 def is_over(collection_id: str) -> ColumnElement[bool]:
-    """Return the SQL condition on `Thread` that selects what asks a collection, alone or among others."""
+    """Return the SQL condition on `Thread` for the threads over a collection, alone or with others."""
     others = select(ThreadCollection.thread_id).where(ThreadCollection.collection_id == collection_id)
     return (Thread.collection_id == collection_id) | Thread.id.in_(others)
 

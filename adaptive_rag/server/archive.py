@@ -1,4 +1,4 @@
-"""The file of a backup: a tar archive with a signed manifest. Nothing in it is trusted before it is checked.
+"""The file of a backup: a tar archive with a signed manifest. Everything in it is checked before it is used.
 
 `signature` is the HMAC-SHA256 of `manifest.jsonl` with the key of the server. The manifest has a line about
 the backup, then one for each other member with its size and SHA-256. Reading takes bounded memory, whatever

@@ -281,7 +281,7 @@ def _leave_conversations_out(archive: Archive, stage: Path) -> int:
     """Remove the threads and the chat model from the unpacked backup; return how many conversations."""
     said = (name.split("/") for name in archive.members)
     threads = {parts[1].partition(".")[0] for parts in said if parts[0] == _CONVERSATIONS}
-    # The questions asked here would go to where that server's admin said.
+    # Otherwise questions asked here would go to the address that the other server's admin has set.
     (stage / "tables" / f"{ModelChoice.__tablename__}.jsonl").unlink(missing_ok=True)
     table = stage / "tables" / f"{Thread.__tablename__}.jsonl"
     if table.exists():

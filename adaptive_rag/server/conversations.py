@@ -124,7 +124,7 @@ class Conversations:
         return removed
 
     def _put(self, kept: CheckpointTuple, thread_id: str, messages: Sequence[AnyMessage]) -> None:
-        """Store a checkpoint that holds messages and nothing else of the one that they come from."""
+        """Store a checkpoint with messages only, without the rest of the one that they come from."""
         versions = kept.checkpoint["channel_versions"]
         newer = {"messages": self.saver.get_next_version(max(versions.values()), None)}
         checkpoint = empty_checkpoint()
@@ -132,7 +132,7 @@ class Conversations:
         self.saver.put(place_of(thread_id), checkpoint, kept.metadata, newer)
 
     def write_texts(self, db: Session, thread_id: str) -> None:
-        """Make the texts of a thread that are searched those of its turns now."""
+        """Update the searchable texts of a thread to its present turns."""
         turns = {turn.id: turn for turn in self.turns(thread_id)}
         written = set(db.scalars(select(TurnText.id).where(TurnText.thread_id == thread_id)))
         gone = written - turns.keys()
@@ -165,7 +165,9 @@ class Conversations:
                 if db.get(Thread, thread_id) is not None:
                     self.write_texts(db, thread_id)
                     db.commit()
-        except SQLAlchemyError as error:  # The answer is kept. The next question makes up for it.
+        except (
+            SQLAlchemyError
+        ) as error:  # The answer is stored all the same, and the next question writes the texts.
             _log.warning("What is searched of a thread could not be written: %s", redact(str(error))[:300])
 
     def _take(self, thread_id: str, question: str, began: datetime) -> None:
@@ -255,7 +257,7 @@ def write_conversations(
     saver, store = PostgresSaver(driver, serde=strict_serializer()), PostgresStore(driver)
     try:
         for part in (saver, store):
-            # What is built concurrently cannot be part of a transaction, and nobody reads these tables yet.
+            # An index cannot be built concurrently within a transaction, and nobody reads these tables yet.
             part.MIGRATIONS = [step.replace(" CONCURRENTLY ", " ") for step in part.MIGRATIONS]
             part.setup()
         yield saver, store
@@ -303,7 +305,7 @@ def _read_turns(messages: Iterable[AnyMessage]) -> list[TurnShown]:
 
 
 def _without_private(message: AnyMessage) -> AnyMessage:
-    """Return a message of a turn without what its owner alone may see."""
+    """Return a message without what only the owner of its thread may see."""
     facts = dict(message.response_metadata)
     if facts:
         facts |= {"user_context": "", "decisions": marked(facts.get("decisions", []))}
@@ -311,5 +313,5 @@ def _without_private(message: AnyMessage) -> AnyMessage:
 
 
 def marked(decisions: Iterable[Decision]) -> list[Decision]:
-    """Return the decisions about an answer that its text is marked by."""
+    """Return the decisions that are marked in the text of an answer."""
     return [decision for decision in decisions if decision["what"] in MARKED]

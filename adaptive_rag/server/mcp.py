@@ -57,7 +57,7 @@ def build_mcp(reader_of: Callable[[], Reader]) -> FastMCP:
     from mcp_types import ToolAnnotations
 
     tools = Tools(reader_of)
-    # fastmcp logs in colour to standard error, besides our log, and its lines name what was read.
+    # fastmcp would also log to standard error, in colour and with the names of documents.
     log = logging.getLogger("fastmcp")
     log.handlers.clear()
     log.propagate = True

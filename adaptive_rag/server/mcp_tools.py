@@ -38,7 +38,11 @@ CollectionName = Annotated[
 ]
 Asked = Annotated[
     str,
-    Field(max_length=20_000, pattern=r"\S", description="What is asked, as a question that stands alone."),
+    Field(
+        max_length=20_000,
+        pattern=r"\S",
+        description="The question, complete without the conversation around it.",
+    ),
 ]
 DocumentName = Annotated[
     str, Field(max_length=2000, description="A document, as citations and list_documents name it.")
@@ -79,7 +83,7 @@ class Documents(BaseModel):
 
 
 class Span(BaseModel):
-    """A part of a document, where it stands."""
+    """A part of a document and its place."""
 
     document: str
     place: str = Field(description="Where a person finds it: page, sheet, section, lines.")
@@ -261,7 +265,9 @@ class Tools:
     async def list_documents(
         self,
         collection: CollectionName = "",
-        part: Annotated[str, Field(max_length=200, description="List names that hold this alone.")] = "",
+        part: Annotated[
+            str, Field(max_length=200, description="Only documents whose name contains this.")
+        ] = "",
         offset: Offset = 0,
     ) -> Documents:
         """List the documents of a collection by name, 200 at once."""

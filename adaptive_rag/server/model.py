@@ -21,9 +21,9 @@ from adaptive_rag.text.redaction import remember
 
 _log = logging.getLogger(__name__)
 _ID = "chat"
-# The provider whose models also come from other servers, which speak its protocol.
+# The provider whose protocol other servers speak too, so that an address can be given.
 WITH_ADDRESS = "openai"
-# Sent to a server that asks for no key, so that the key in the environment is never sent there.
+# Sent to a server without a key of its own, so that the key in the environment is never sent there.
 NO_KEY = "none"
 
 
@@ -103,14 +103,14 @@ class ServerModel:
         self._has_warned = False
 
     def delete(self, db: Session) -> bool:
-        """Return to what the operator has set; tell whether anything was set. The caller commits."""
+        """Remove the chat model; tell whether there was one. The caller commits."""
         row = db.get(ModelChoice, _ID)
         if row is not None:
             db.delete(row)
         return row is not None
 
     def for_questions(self) -> tuple[dict[str, Any], ModelAccess | None]:
-        """Return the settings that name the chat model, and how it is reached; none beside the operator's."""
+        """Return the settings of the chat model, and how to reach it; nothing if the operator has set one."""
         if self.operators is not None:
             return {}, None
         with Session(self._engine) as db:

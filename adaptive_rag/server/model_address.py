@@ -1,4 +1,4 @@
-"""Where the server of a chat model may be that an admin names."""
+"""Which addresses an admin may name for the server of a chat model."""
 
 from __future__ import annotations
 

@@ -100,7 +100,7 @@ class Windows:
         )
 
     def hit(self, rate: RateLimitItem, *of: str) -> bool:
-        """Count once, and tell whether the rate allows it."""
+        """Count an action, and tell whether the rate allows it."""
         with self._lock:
             ends, count = self._window(rate, *of)
             self._windows[rate.key_for(*of)] = ends, count + 1

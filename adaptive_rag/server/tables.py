@@ -44,8 +44,8 @@ class OpenTo(StrEnum):
     """
 
     PEOPLE = "people"  # nobody else
-    LINK = "link"  # who has its address; it is in nobody's list
-    COLLECTION = "collection"  # everybody; it is in their lists
+    LINK = "link"  # everybody who has its address; no list shows it
+    COLLECTION = "collection"  # everybody; their lists show it
 
 
 class Moment(TypeDecorator[datetime]):
@@ -285,7 +285,7 @@ class TurnText(Base):
     asked: Mapped[datetime]
     question: Mapped[str] = mapped_column(Text)
     answer: Mapped[str] = mapped_column(Text)
-    # both without capitals, since SQLite knows those of English alone
+    # both in lower case, since SQLite ignores the case of ASCII letters only
     folded: Mapped[str] = mapped_column(Text)
 
 

@@ -107,7 +107,7 @@ class ComparisonShown(BaseModel):
 
 @dataclass(frozen=True)
 class Asking:
-    """A question that is asked: by whom, of what, and in which thread, if in one."""
+    """The caller of a question, the index that it searches, and its thread, if any."""
 
     call: Call
     index: Searched
@@ -160,12 +160,12 @@ async def ask(asked: Question, asking: OfCollection) -> Answer:
 
 @router.post("/ask/events", response_class=EventSourceResponse, responses=EVENTS)
 async def ask_with_events(events: Annotated[Events, Depends(_stream)]) -> Events:
-    """Answer a question, and tell what happens meanwhile, each event with its data as JSON.
+    """Answer a question, with events about the progress; the data of each event is JSON.
 
     `step`: a step starts or has ended, then with its record of the trace. `route`: the analysis of the
     question. `passages`: those selected so far; a later list takes the place of an earlier one. `draft`: a
     piece of what a model writes; an empty one says that it begins anew. Last comes `answer`, as /ask gives
-    it, or `problem`, as an error would be answered. Who goes away ends the work on their question.
+    it, or `problem`, as an error would be answered. If the caller disconnects, the work ends.
     """
     async for event in events:
         yield event

@@ -268,7 +268,7 @@ def reindex_document(row: ReadableDocument, call: WriteCall) -> Accepted:
 
 @router.post("/reindex", status_code=202)
 def rebuild_index(call: ManageCall) -> JobShown:
-    """Make the index anew, as after a change of the embedding model; the old one serves meanwhile."""
+    """Rebuild the index, as after a change of the embedding model. Questions use the old one meanwhile."""
     job = add_job(call, "rebuild")
     call.note("collection.rebuild", call.collection.name)
     call.db.commit()

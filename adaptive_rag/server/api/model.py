@@ -93,7 +93,7 @@ class ModelShown(Form):
 
 
 class ModelTried(Form):
-    """What came of one short call."""
+    """The outcome of one short call."""
 
     outcome: Outcome
     detail: str = Field(description="The same in a sentence.")
@@ -135,7 +135,7 @@ def _to_try(given: ModelGiven, call: AdminCall) -> Chosen:
 
 @router.post("/try", dependencies=[ASKING])
 async def try_model(chosen: Annotated[Chosen, Depends(_to_try)], call: AdminCall) -> ModelTried:
-    """Ask a chat model for one word, and say what came of it; nothing is kept."""
+    """Ask a chat model for one word, and describe the outcome; nothing is stored."""
     outcome = await try_out(chosen, *call.parts.model.reached(chosen))
     return ModelTried(outcome=outcome, detail=TOLD[outcome])
 
@@ -204,7 +204,7 @@ def _shown(call: Call) -> ModelShown:
 
 
 def _key_of(provider: str | None, address: str | None) -> Literal["environment", "none"]:
-    """Return where a key comes from that is not stored. The environment's goes to no admin's address."""
+    """Tell whether the environment has a key. It is never sent to an address that an admin has set."""
     _, variable = PROVIDERS.get(provider or "", (None, ""))
     return "environment" if variable and not address and os.environ.get(variable) else "none"
 

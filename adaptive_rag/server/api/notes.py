@@ -1,4 +1,4 @@
-"""Notes at the words of documents: each belongs to its writer, and nobody else reads it."""
+"""Notes on passages of documents, each visible to its writer only."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class NoteText(Form):
 
 
 class NewNote(NoteText):
-    """A note that is written at words of a document."""
+    """A new note on words of a document."""
 
     source: str = Field(max_length=2000, description="The name by which answers cite the text.")
     start: int = Field(ge=0, le=2**31, description="Where the words begin in the text, in characters.")
@@ -95,7 +95,7 @@ def list_notes(row: ReadableDocument, call: ReadCall, window: WindowAsked) -> Pa
 
 @router.post("", status_code=201, dependencies=[CHANGING])
 def write_note(new: NewNote, row: ReadableDocument, call: ReadCall) -> NoteShown:
-    """Write a note at words of a document."""
+    """Write a note on words of a document."""
     check_number(call.db, call.caller, "notes")
     let_go(call.db)
     _, chunks = chunks_of(row, call.folder.index, new.source)
@@ -109,7 +109,7 @@ def write_note(new: NewNote, row: ReadableDocument, call: ReadCall) -> NoteShown
 
 @router.patch("/{note}", dependencies=[CHANGING])
 def change_note(changed: NoteText, note: OwnNote, row: ReadableDocument, call: ReadCall) -> NoteShown:
-    """Write a note of yours anew; its place stays."""
+    """Replace the text of a note of yours; its place stays the same."""
     note.text, note.changed = changed.text, now()
     call.db.commit()
     return _shown(call, row, [note])[0]

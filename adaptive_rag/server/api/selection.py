@@ -1,4 +1,4 @@
-"""What can be asked of: the folders of a collection, the fields of conditions, and what a selection holds."""
+"""What a question can be narrowed to: folders, fields for conditions, and the size of a selection."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class SelectionOfSeveral(OfSeveral, Form):
 
 
 class SelectionShown(Form):
-    """How much a selection holds."""
+    """The size of a selection."""
 
     documents: int
     passages: int
@@ -98,7 +98,7 @@ def _shown(counts: Counter[bool | int | float | str]) -> list[bool | int | float
 
 @router.post("/selection", dependencies=[LOOKING])
 def measure_selection(asked: SelectionOfSeveral, call: AnyCall) -> SelectionShown:
-    """Count what a selection holds, or say what is wrong with its condition, before it is asked."""
+    """Count the documents and passages of a selection, or say what is wrong with its condition."""
     found = collections_open_to(call, asked.collections, Action.READ)
     call.db.close()
     source = call.parts.answering.index_of(call.parts.index_of(*found))

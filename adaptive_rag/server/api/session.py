@@ -70,7 +70,7 @@ class Me(Form):
 
 
 class Profile(Form):
-    """What answers should take into account of whoever asks."""
+    """What answers should take into account about the person who asks."""
 
     # PostgreSQL cannot store the character NUL.
     text: str = Field(
@@ -121,7 +121,7 @@ def sign_out(call: AnyCall, response: Response) -> None:
 
 @router.get("/session/provider", status_code=302, response_class=RedirectResponse)
 def sign_in_at_provider(parts: Parts, request: Request) -> RedirectResponse:
-    """Lead a browser to the provider that signs people in."""
+    """Redirect a browser to the provider that signs people in."""
     provider = found(parts.provider, "provider")
     parts.rates.count_sign_in(address_of(request))
     begun = SignIn.begin()
@@ -134,7 +134,7 @@ def sign_in_at_provider(parts: Parts, request: Request) -> RedirectResponse:
 def return_from_provider(
     parts: Parts, db: Db, request: Request, code: str = "", state: str = ""
 ) -> RedirectResponse:
-    """Sign in whom the provider sends back, and lead the browser to the page."""
+    """Sign in the person whom the provider sends back, and redirect the browser to the page."""
     provider = found(parts.provider, "provider")
     parts.rates.count_sign_in(address_of(request))
     begun = SignIn(request.cookies.get(cookie_name(SIGN_IN_COOKIE, parts.settings), ""))

@@ -58,7 +58,7 @@ def show_sharing(call: OwnThreadCall) -> Sharing:
 
 @router.put("", dependencies=[CHANGING])
 def set_reach(reach: Reach, call: OwnThreadCall) -> Sharing:
-    """Open a thread of yours to more readers of its collection, or end that."""
+    """Open a thread of yours to more readers of its collection, or close it again."""
     before = call.thread.open_to
     if reach.open_to is not before:
         call.thread.open_to = reach.open_to
@@ -74,7 +74,7 @@ def set_reach(reach: Reach, call: OwnThreadCall) -> Sharing:
 def share_with(user: Person, call: OwnThreadCall) -> Sharing:
     """Share a thread of yours with a user who may read its collections."""
     person = find_user(call.db, user)
-    # Who may not read a collection reads like nobody: readers do not learn who has an account.
+    # The refusal is that of an unknown name, so that it does not tell who has an account.
     asked = collections_of_thread(call.db, call.thread)
     if person is None or not all(_may_read(call.db, person, each.id) for each in asked):
         raise not_found("user")

@@ -1,7 +1,4 @@
-"""Conversations that the server stores: open to their owner, and to whom they are shared with.
-
-All of them must be allowed to read the collection.
-"""
+"""Conversations that the server stores, for their owner and those they are shared with."""
 
 from __future__ import annotations
 
@@ -44,7 +41,7 @@ from adaptive_rag.server.tables import Collection, OpenTo, Share, Thread, Thread
 from adaptive_rag.text.visible import visible
 
 router = APIRouter(tags=["threads"])
-# MuPDF must not run in two threads at a time; who waits for it holds no thread.
+# MuPDF must not run in two threads at a time. Requests that wait for it hold no thread.
 _one_file_at_a_time = CapacityLimiter(1)
 
 Title = Annotated[
@@ -117,7 +114,7 @@ def create_thread(new: NewThread, call: AskCall) -> ThreadShown:
 
 @router.post("/threads", status_code=201, dependencies=[CHANGING])
 def create_thread_of_several(new: NewThreadOfSeveral, call: AnyCall) -> ThreadShown:
-    """Begin a thread over several collections. Who loses one of them can no longer open it."""
+    """Begin a thread over several collections. Without access to all of them it cannot be opened."""
     row = _begin(call, collections_open_to(call, new.collections), new.title)
     call.db.commit()
     return _shown(call, row)

@@ -91,7 +91,7 @@ def list_users(call: AdminCall, window: WindowAsked) -> Page[UserShown]:
 
 @router.post("/users", status_code=201)
 def create_user(new: NewUser, call: AdminCall) -> UserShown:
-    """Make a user. The first one is an admin, since from then on nobody is let in without signing in."""
+    """Create a user. The first one must be an admin, since from then on everybody has to sign in."""
     user = add_user(call.db, new.name, new.password, is_admin=new.is_admin)
     keep_an_admin(call.db)
     call.note("user.create", user.name)

@@ -1,4 +1,4 @@
-"""Chat completions: answers the question that a conversation ends with, over a collection."""
+"""Chat completions: answers the last question of a conversation from a collection."""
 
 from __future__ import annotations
 
@@ -86,11 +86,11 @@ async def _begin(
 async def complete(
     task: Annotated[Task, Depends(_begin)], call: AnyCall
 ) -> ChatCompletion | StreamingResponse:
-    """Answer the question that a conversation ends with, with citations as annotations.
+    """Answer the last question of a conversation, with citations as annotations.
 
     A stream brings what a model writes, before it has been checked, as `reasoning_content`; then the
-    checked answer as `content`, its annotations in one piece, the end, and the usage where
-    `stream_options` asks for it. Who goes away ends the work on their question.
+    checked answer as `content`, its annotations in one piece, the end, and the usage if
+    `stream_options` asks for it. If the caller disconnects, the work ends.
     """
     if task.asked.stream:
         headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}

@@ -71,13 +71,13 @@ def _only(*values: Any) -> AfterValidator:
 
 
 class StreamOptions(BaseModel):
-    """What a stream brings beside the answer."""
+    """What a stream contains besides the answer."""
 
     include_usage: bool | None = False
 
 
 class CallerOptions(BaseModel):
-    """What a caller may set beyond OpenAI's parameters: all that `settings` may hold at /api/v1, and this."""
+    """What a caller may set beyond OpenAI's parameters: the settings of /api/v1, and `user_context`."""
 
     model_config = ConfigDict(extra="allow")
 

@@ -23,7 +23,7 @@ BY_ITSELF, DEFAULT = "adaptive", "default"
 
 
 class ModelList(BaseModel):
-    """What can be asked."""
+    """The models."""
 
     object: Literal["list"] = "list"
     data: list[Model]
@@ -54,7 +54,7 @@ def list_models(call: AnyCall) -> ModelList:
 
 @router.get("/{model}", response_model_exclude_unset=True)
 def show_model(model: str, call: AnyCall) -> Model:
-    """Show one of them."""
+    """Show a model."""
     return _shown(model, find_model(call.db, call.caller, model).collection)
 
 
