@@ -92,20 +92,13 @@ def _may(action: Action) -> Callable[..., CollectionCall]:
     return find
 
 
-def in_own_thread(thread: Annotated[str, Path(max_length=32)], call: AnyCall) -> ThreadCall:
-    """Return the call for one of the caller's own threads, or refuse with 404."""
-    return _in_thread(call, threads_of(call.caller), thread)
+def _in(threads_of_caller: Callable[[Caller], Select[Thread]]) -> Callable[..., ThreadCall]:
+    def find(thread: Annotated[str, Path(max_length=32)], call: AnyCall) -> ThreadCall:
+        row = found(call.db.scalar(threads_of_caller(call.caller).where(Thread.id == thread)), "thread")
+        let_go(call.db)
+        return ThreadCall(call.request, call.db, call.parts, call.caller, row)
 
-
-def in_readable_thread(thread: Annotated[str, Path(max_length=32)], call: AnyCall) -> ThreadCall:
-    """Return the call for a thread that the caller may read, or refuse with 404."""
-    return _in_thread(call, threads_open_to(call.caller, OpenTo.LINK, OpenTo.COLLECTION), thread)
-
-
-def _in_thread(call: Call, threads: Select[Thread], thread_id: str) -> ThreadCall:
-    thread = found(call.db.scalar(threads.where(Thread.id == thread_id)), "thread")
-    let_go(call.db)
-    return ThreadCall(call.request, call.db, call.parts, call.caller, thread)
+    return find
 
 
 def _counting(count: Callable[[Rates, Caller], None]) -> Any:
@@ -116,8 +109,11 @@ def _counting(count: Callable[[Rates, Caller], None]) -> Any:
 
 
 AdminCall = Annotated[Call, Depends(_for_admin)]
+in_own_thread = _in(threads_of)
 OwnThreadCall = Annotated[ThreadCall, Depends(in_own_thread)]
-ReadableThreadCall = Annotated[ThreadCall, Depends(in_readable_thread)]
+ReadableThreadCall = Annotated[
+    ThreadCall, Depends(_in(lambda caller: threads_open_to(caller, OpenTo.LINK, OpenTo.COLLECTION)))
+]
 # Calls over the collection that a path names, if the caller's role allows it.
 AskCall = Annotated[CollectionCall, Depends(_may(Action.ASK))]
 VoteCall = Annotated[CollectionCall, Depends(_may(Action.VOTE))]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import sqlite3
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from http import HTTPStatus
 from typing import Any, Literal, TypeVar, get_args
 
@@ -123,16 +123,18 @@ def answer(
     status: int, detail: str, headers: Any = None, errors: Any = (), type: ProblemType = "about:blank"
 ) -> ProblemResponse:
     """Return problem details as a response."""
-    title = HTTPStatus(status).phrase
-    problem = ProblemDetails(type=type, title=title, status=status, detail=detail, errors=list(errors))
-    return ProblemResponse(problem, dict(headers or {}))
+    return ProblemResponse(_details(status, detail, type, errors), dict(headers or {}))
 
 
 def details_of(error: Exception) -> ProblemDetails:
     """Return an error as problem details, for responses that have already started."""
     problem = problem_of(error)
-    title = HTTPStatus(problem.status_code).phrase
-    return ProblemDetails(type=problem.type, title=title, status=problem.status_code, detail=problem.detail)
+    return _details(problem.status_code, problem.detail, problem.type)
+
+
+def _details(status: int, detail: str, type: ProblemType, errors: Iterable[Any] = ()) -> ProblemDetails:
+    title = HTTPStatus(status).phrase
+    return ProblemDetails(type=type, title=title, status=status, detail=detail, errors=list(errors))
 
 
 def problem_of(error: Exception) -> Problem:

@@ -54,11 +54,6 @@ def test_a_question_that_comes_while_the_server_stops_is_refused_at_once(client:
     )
 
 
-def test_a_collection_that_is_not_there_is_not_found(serve: Serve) -> None:
-    with serve() as client:
-        assert client.post(URL, json=QUESTION).status_code == 404
-
-
 def test_what_a_models_server_says_is_read_in_the_log_alone(serve_samples: Serve) -> None:
     model = ScriptedChatModel(script={"generate": RuntimeError("10.0.0.5 refused the key XYZ-1")})
     with serve_samples({"model": model}) as client:

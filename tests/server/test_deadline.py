@@ -24,25 +24,12 @@ from adaptive_rag.server.settings import read_server_settings
 from adaptive_rag.state import Candidate
 from adaptive_rag.testing import ScriptedChatModel
 from tests.server.conftest import add_samples, client_of
+from tests.server.doors import DOORS, JSON_RPC, doors
 from tests.server.processes import listening, wait_for
 
 ASK = "/api/v1/collections/samples/ask"
 QUESTION: dict[str, Any] = {"question": "What is the highest water level ever recorded at Pellhythe?"}
-CHAT = {"model": "samples", "messages": [{"role": "user", "content": QUESTION["question"]}]}
-TOOL = {"jsonrpc": "2.0", "id": 1, "method": "tools/call"}
-BODIES: dict[str, dict[str, Any]] = {
-    ASK: QUESTION,
-    f"{ASK}/events": QUESTION,
-    ASK.replace("ask", "compare"): {**QUESTION, "routes": ["factual", "opinion"]},
-    "/api/v1/threads/{}/ask": QUESTION,
-    "/api/v1/threads/{}/ask/events": QUESTION,
-    "/v1/chat/completions": CHAT,
-    "/v1/chat/completions?stream": {**CHAT, "stream": True},
-    "/mcp ask": {**TOOL, "params": {"name": "ask", "arguments": QUESTION}},
-    "/mcp search": {**TOOL, "params": {"name": "search", "arguments": {"query": QUESTION["question"]}}},
-}
 SLOW = {"reranker": "slow"}
-HEADERS = {"Accept": "application/json, text/event-stream"}
 
 
 class SlowStep:
@@ -86,8 +73,8 @@ def serving(folder: Path, sample_index: Path, **given: Any) -> Iterator[tuple[st
 
 def leave(address: str, thread: str, door: str, begun: Callable[[], Any]) -> None:
     """Ask at a door, and go away once the work has begun."""
-    body = json.dumps(BODIES[door]).encode()
-    host, path = address.removeprefix("http://"), door.partition(" ")[0].format(thread)
+    path, asked = doors(QUESTION["question"], thread=thread)[door]
+    host, body = address.removeprefix("http://"), json.dumps(asked).encode()
     head = f"POST {path} HTTP/1.1\r\nHost: {host}\r\nContent-Length: {len(body)}\r\n"
     head += "Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\n\r\n"
     with socket.create_connection(("127.0.0.1", int(host.partition(":")[2]))) as caller:
@@ -96,7 +83,7 @@ def leave(address: str, thread: str, door: str, begun: Callable[[], Any]) -> Non
 
 
 @pytest.mark.few(2)
-@pytest.mark.parametrize("door", BODIES)
+@pytest.mark.parametrize("door", DOORS)
 def test_who_goes_away_ends_the_work_at_its_next_check(
     tmp_path: Path, sample_index: Path, slow: SlowStep, door: str
 ) -> None:
@@ -107,7 +94,7 @@ def test_who_goes_away_ends_the_work_at_its_next_check(
 
 
 @pytest.mark.few(1)
-@pytest.mark.parametrize("door", list(BODIES)[:6])
+@pytest.mark.parametrize("door", DOORS)
 def test_who_goes_away_ends_the_call_of_a_model(tmp_path: Path, sample_index: Path, door: str) -> None:
     model = ScriptedChatModel(seconds=600)
     budget = {"deadline_s": 60}
@@ -124,14 +111,14 @@ def test_a_question_without_a_model_ends_at_its_deadline_on_every_door(
 ) -> None:
     with (
         serving(tmp_path, sample_index, retrieval=SLOW, budget={"deadline_s": 0.5}) as (address, _, thread),
-        httpx.Client(timeout=30, headers=HEADERS) as client,
+        httpx.Client(timeout=30, headers=JSON_RPC) as client,
     ):
-        for door, body in BODIES.items():
+        for door, (path, body) in doors(QUESTION["question"], thread=thread).items():
             slow.ended.clear()
-            answer = client.post(address + door.partition(" ")[0].format(thread), json=body)
+            answer = client.post(address + path, json=body)
             assert slow.ended.wait(1), door
             assert "not answered within the 0.5 s of budget.deadline_s" in answer.text, (door, answer.text)
-            streams = "events" in door or "stream" in door or "mcp" in door
+            streams = "events" in door or "stream" in door or door == "agent"
             assert answer.status_code == (200 if streams else 504), door
         problem = client.post(address + ASK, json=QUESTION).json()
         assert (problem["type"], problem["title"]) == ("too_slow", "Gateway Timeout")

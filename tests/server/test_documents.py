@@ -458,14 +458,6 @@ def test_an_upload_that_the_database_does_not_keep_leaves_nothing(
     assert len(files_below(client)) == len(before) + 1
 
 
-def test_a_collection_holds_so_much(client: TestClient) -> None:
-    for name in ("a.txt", "b.txt"):
-        assert upload(client, {name: b"a" * 900_000}).status_code == 202
-    assert upload(client, {"c.txt": b"c" * 900_000}).status_code == 413
-    assert upload(client, {"b.txt": b"c" * 900_000}).status_code == 202
-    assert client.get(f"{URL}/documents").json()["total"] == 2
-
-
 def test_a_page_that_cannot_be_fetched_is_a_document_with_a_problem(client: TestClient) -> None:
     accepted = client.post(f"{URL}/documents/address", json={"address": "http://127.0.0.1:9/x#top"})
     row = accepted.json()["documents"][0]

@@ -24,6 +24,7 @@ from adaptive_rag.server.roles import Role
 from adaptive_rag.server.settings import read_server_settings
 from adaptive_rag.server.tables import Collection
 from tests.server.conftest import Serve, add_samples, add_user, client_of
+from tests.server.doors import JSON_RPC
 from tests.server.processes import serving
 
 ROOT = Path(__file__).parents[2]
@@ -32,7 +33,6 @@ SECRET = "The canary of the vault sings at midnight."
 QUESTION = "What is the highest water level ever recorded at Pellhythe?"
 HIDDEN = "There is no such collection, or it is not open to you."
 NO_DOCUMENT = "There is no such document, or it is not open to you."
-JSON_RPC = {"Accept": "application/json, text/event-stream"}
 
 
 @dataclass

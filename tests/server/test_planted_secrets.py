@@ -15,12 +15,10 @@ from urllib.parse import quote
 import pytest
 from fastapi.testclient import TestClient
 
-from adaptive_rag.errors import ConfigurationError
-from adaptive_rag.server.app import build_app
 from adaptive_rag.server.settings import read_server_settings
 from adaptive_rag.server.tracing import trace_to_collector
 from tests.server.conftest import Serve, client_of, work
-from tests.server.test_mcp import JSON_RPC
+from tests.server.doors import JSON_RPC, doors
 from tests.server.test_oidc import BEGIN, SmallProvider, come_back
 
 pytest.importorskip("openinference.instrumentation.langchain", reason="the extra tracing is not installed")
@@ -95,22 +93,13 @@ def echo() -> Iterator[ThreadingHTTPServer]:
 
 def knock(client: TestClient) -> dict[str, str]:
     """Ask at every door; return what each said, with its headers."""
-    thread = f"/api/v1/threads/{client.post(f'{SAMPLES}/threads', json={}).json()['id']}"
-    asked, chat = {"question": QUESTION}, [{"role": "user", "content": QUESTION}]
-    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call"}
-    doors = {
-        "ask": client.post(f"{SAMPLES}/ask", json=asked),
-        "events": client.post(f"{SAMPLES}/ask/events", json=asked),
-        "thread": client.post(f"{thread}/ask", json=asked),
-        "thread events": client.post(f"{thread}/ask/events", json=asked),
-        "compare": client.post(f"{SAMPLES}/compare", json={**asked, "routes": ["factual", "opinion"]}),
-        "chat": client.post("/v1/chat/completions", json={"model": "samples", "messages": chat}),
-        "chat stream": client.post(
-            "/v1/chat/completions", json={"model": "samples", "messages": chat, "stream": True}
-        ),
-        "agent": client.post(
-            "/mcp", json={**call, "params": {"name": "ask", "arguments": asked}}, headers=JSON_RPC
-        ),
+    made = client.post(f"{SAMPLES}/threads", json={}).json()["id"]
+    thread, asked = f"/api/v1/threads/{made}", {"question": QUESTION}
+    said = {
+        name: client.post(path, json=body, headers=JSON_RPC)
+        for name, (path, body) in doors(QUESTION, thread=made).items()
+    }
+    said |= {
         "turns": client.get(thread),
         "export": client.get(f"{thread}/export"),
         "export as data": client.get(f"{thread}/export?form=json"),
@@ -122,7 +111,7 @@ def knock(client: TestClient) -> dict[str, str]:
         "wrong setting": client.post(f"{SAMPLES}/ask", json={**asked, "settings": {"model": "x"}}),
         "missing": client.get(f"{SAMPLES}/documents/none/file"),
     }
-    return {name: f"{answer.headers} {answer.text}" for name, answer in doors.items()}
+    return {name: f"{answer.headers} {answer.text}" for name, answer in said.items()}
 
 
 @pytest.mark.few(1)
@@ -203,16 +192,6 @@ def test_a_provider_that_repeats_its_secret_or_is_gone_shows_it_to_nobody(
     assert answer.status_code >= 400
     for text in (f"{answer.headers} {answer.text}", log.getvalue()):
         assert [secret for secret in [*SECRETS, PLACE] if secret in text] == []
-
-
-def test_a_database_that_cannot_be_reached_is_named_without_its_password(tmp_path: Path) -> None:
-    pytest.importorskip("psycopg", reason="the extra postgres is not installed")
-    address = f"postgresql://planted:{DATABASE}@127.0.0.1:9/rag"
-    settings = read_server_settings(data=tmp_path / "data", database=address)
-    assert DATABASE not in repr(settings)
-    with pytest.raises(ConfigurationError) as refused:
-        build_app(settings, {})
-    assert "server.database" in str(refused.value) and DATABASE not in str(refused.value)
 
 
 @pytest.mark.nightly

@@ -3,6 +3,7 @@
 import json
 import sys
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from pathlib import Path
@@ -40,6 +41,14 @@ OURS = {"Sec-Fetch-Site": "same-origin"}
 def quick_hashes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(passwords, "_hasher", PasswordHasher(time_cost=1, memory_cost=64, parallelism=1))
     passwords._of_nobody.cache_clear()
+
+
+@pytest.fixture
+def client(serve: Serve) -> Iterator[TestClient]:
+    """Serve with one user, ada, who is an admin."""
+    with serve() as client:
+        known(client)
+        yield client
 
 
 def known(client: TestClient, name: str = "ada", *, is_admin: bool = True) -> None:
@@ -108,25 +117,23 @@ def test_behind_tls_no_other_host_can_set_the_cookie_of_a_session(serve: Serve) 
         assert browser.get(f"{API}/me").status_code == 401
 
 
-def test_all_refusals_of_a_sign_in_read_alike_and_are_noted(serve: Serve) -> None:
-    with serve() as client:
-        known(client)
-        known(client, "bob")
-        with database(client) as db:
-            db.scalars(select(User).where(User.name == "bob")).one().is_disabled = True
-            make_user(db, "token-only")
-            db.commit()
-        given = [
-            ("ada", "wrong"), ("a\t", PASSWORD), ("bob", PASSWORD), ("token-only", ""), ("this-machine", ""),
-        ]  # fmt: skip
-        answers = [client.post(f"{API}/session", json={"name": n, "password": p}) for n, p in given]
-        assert {(answer.status_code, answer.json()["detail"]) for answer in answers} == {
-            (401, "The name or the password is wrong.")
-        }
-        with database(client) as db:
-            assert [(event.user, event.action) for event in db.scalars(select(Event).order_by(Event.id))] == [
-                (name, "sign-in.refused") for name in ("ada", None, "bob", "token-only", None)
-            ]
+def test_all_refusals_of_a_sign_in_read_alike_and_are_noted(client: TestClient) -> None:
+    known(client, "bob")
+    with database(client) as db:
+        db.scalars(select(User).where(User.name == "bob")).one().is_disabled = True
+        make_user(db, "token-only")
+        db.commit()
+    given = [
+        ("ada", "wrong"), ("a\t", PASSWORD), ("bob", PASSWORD), ("token-only", ""), ("this-machine", ""),
+    ]  # fmt: skip
+    answers = [client.post(f"{API}/session", json={"name": n, "password": p}) for n, p in given]
+    assert {(answer.status_code, answer.json()["detail"]) for answer in answers} == {
+        (401, "The name or the password is wrong.")
+    }
+    with database(client) as db:
+        assert [(event.user, event.action) for event in db.scalars(select(Event).order_by(Event.id))] == [
+            (name, "sign-in.refused") for name in ("ada", None, "bob", "token-only", None)
+        ]
 
 
 def test_an_unknown_name_costs_a_hash_too(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -148,20 +155,18 @@ def guess(client: TestClient, address: str, password: str = "wrong", name: str =
     return there.post(f"{API}/session", json={"name": name, "password": password})
 
 
-def test_wrong_guesses_keep_out_who_guesses_and_not_whom_they_guess(serve: Serve) -> None:
-    with serve() as client:
-        known(client)
-        assert guess(client, "10.0.0.9", PASSWORD).status_code == 200  # ada's own machine
-        guesses = [guess(client, f"10.0.1.{number % 20}").status_code for number in range(120)]
-        assert set(guesses[:100]) == {401} and set(guesses[100:]) == {429}
-        # Each machine that has guessed is kept out, also with the right password; a new one has one guess.
-        refused = guess(client, "10.0.1.1", PASSWORD)
-        assert refused.status_code == 429 and 0 < int(refused.headers["Retry-After"]) <= 3600
-        assert [guess(client, "10.0.2.1").status_code for _ in range(2)] == [401, 429]
-        # Ada signs in from a machine that is new, and from her own even after a slip of hers.
-        assert guess(client, "10.0.3.1", PASSWORD).status_code == 200
-        answers = [guess(client, "10.0.0.9", password).status_code for password in ("slip", PASSWORD)]
-        assert answers == [401, 200]
+def test_wrong_guesses_keep_out_who_guesses_and_not_whom_they_guess(client: TestClient) -> None:
+    assert guess(client, "10.0.0.9", PASSWORD).status_code == 200  # ada's own machine
+    guesses = [guess(client, f"10.0.1.{number % 20}").status_code for number in range(120)]
+    assert set(guesses[:100]) == {401} and set(guesses[100:]) == {429}
+    # Each machine that has guessed is kept out, also with the right password; a new one has one guess.
+    refused = guess(client, "10.0.1.1", PASSWORD)
+    assert refused.status_code == 429 and 0 < int(refused.headers["Retry-After"]) <= 3600
+    assert [guess(client, "10.0.2.1").status_code for _ in range(2)] == [401, 429]
+    # Ada signs in from a machine that is new, and from her own even after a slip of hers.
+    assert guess(client, "10.0.3.1", PASSWORD).status_code == 200
+    answers = [guess(client, "10.0.0.9", password).status_code for password in ("slip", PASSWORD)]
+    assert answers == [401, 200]
 
 
 def test_many_guesses_at_once_leave_others_their_places(
@@ -183,60 +188,32 @@ def test_many_guesses_at_once_leave_others_their_places(
 
 
 def test_a_hash_of_old_parameters_is_renewed_at_the_sign_in(
-    serve: Serve, monkeypatch: pytest.MonkeyPatch
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with serve() as client:
-        known(client)
-        monkeypatch.setattr(passwords, "_hasher", PasswordHasher(time_cost=2, memory_cost=64, parallelism=1))
-        signed_in(client)
-        with database(client) as db:
-            assert "t=2" in (db.scalars(select(User.password)).one() or "")
+    monkeypatch.setattr(passwords, "_hasher", PasswordHasher(time_cost=2, memory_cost=64, parallelism=1))
+    signed_in(client)
+    with database(client) as db:
+        assert "t=2" in (db.scalars(select(User.password)).one() or "")
 
 
-def test_a_new_password_ends_the_other_sessions(serve: Serve) -> None:
-    with serve() as client:
-        known(client)
-        here, elsewhere = signed_in(client), signed_in(client)
-        change = {"current": "wrong", "new": "another password"}
-        assert here.put(f"{API}/me/password", json=change, headers=OURS).status_code == 403
-        change["current"] = PASSWORD
-        short = here.put(f"{API}/me/password", json=change | {"new": "short"}, headers=OURS)
-        assert (short.status_code, short.json()["detail"]) == (409, "A password has 12 to 200 characters.")
-        assert here.put(f"{API}/me/password", json=change, headers=OURS).status_code == 204
-        assert (here.get(f"{API}/me").status_code, elsewhere.get(f"{API}/me").status_code) == (200, 401)
-        signed_in(client, password="another password")
-
-
-def test_an_expired_session_lets_nobody_in(serve: Serve) -> None:
-    with serve() as client:
-        known(client)
-        browser = signed_in(client)
-        with database(client) as db:
-            db.scalars(select(Token)).one().expires = now() - timedelta(seconds=1)
-            db.commit()
-        assert browser.get(f"{API}/me").status_code == 401
-
-
-def test_a_full_disk_is_told_and_ends_no_session(serve: Serve) -> None:
-    with serve() as client:
-        known(client)
-        browser = signed_in(client)
-        with database(client) as db:
-            # SQLite says the same of a disk that is full, and of a database at its bound.
-            event.listen(
-                db.get_bind(), "checkout", lambda opened, *_: opened.execute("PRAGMA max_page_count = 1")
-            )
-            for size in (4000, 400, 40, 1):
-                with pytest.raises(OperationalError, match="full"):
-                    while True:
-                        db.add(Event(action="filled", subject="x" * size))
-                        db.commit()
-                db.rollback()
-        for password in (PASSWORD, "wrong"):
-            refused = client.post(f"{API}/session", json={"name": "ada", "password": password})
-            assert (refused.status_code, refused.headers["Retry-After"]) == (503, "30")
-            assert "disk is full" in refused.json()["detail"] and "set-cookie" not in refused.headers
-        assert browser.get(f"{API}/me").status_code == 200
+def test_a_full_disk_is_told_and_ends_no_session(client: TestClient) -> None:
+    browser = signed_in(client)
+    with database(client) as db:
+        # SQLite says the same of a disk that is full, and of a database at its bound.
+        event.listen(
+            db.get_bind(), "checkout", lambda opened, *_: opened.execute("PRAGMA max_page_count = 1")
+        )
+        for size in (4000, 400, 40, 1):
+            with pytest.raises(OperationalError, match="full"):
+                while True:
+                    db.add(Event(action="filled", subject="x" * size))
+                    db.commit()
+            db.rollback()
+    for password in (PASSWORD, "wrong"):
+        refused = client.post(f"{API}/session", json={"name": "ada", "password": password})
+        assert (refused.status_code, refused.headers["Retry-After"]) == (503, "30")
+        assert "disk is full" in refused.json()["detail"] and "set-cookie" not in refused.headers
+    assert browser.get(f"{API}/me").status_code == 200
 
 
 @pytest.mark.nightly
@@ -288,56 +265,50 @@ FOREIGN = [
 ]  # fmt: skip
 
 
-def test_another_sites_page_changes_nothing_by_a_cookie(serve: Serve) -> None:
-    with serve() as client:
-        known(client)
-        browser = signed_in(client)
-        for headers in FOREIGN:
-            refused = browser.post(f"{API}/collections", json={"name": "theirs"}, headers=headers)
-            assert refused.json()["detail"] == "A page of another site may not do this."
-            assert refused.status_code == 403
-            # A program without a cookie says nothing of sites, and may sign in.
-            login = {"name": "ada", "password": PASSWORD}
-            assert client.post(f"{API}/session", json=login, headers=headers).status_code == (
-                403 if headers else 200
-            )
-        for ours in (OURS, {"Origin": "http://localhost"}):
-            assert browser.post(f"{API}/collections", json={"name": "ours"}, headers=ours).status_code < 410
+def test_another_sites_page_changes_nothing_by_a_cookie(client: TestClient) -> None:
+    browser = signed_in(client)
+    for headers in FOREIGN:
+        refused = browser.post(f"{API}/collections", json={"name": "theirs"}, headers=headers)
+        assert refused.json()["detail"] == "A page of another site may not do this."
+        assert refused.status_code == 403
+        # A program without a cookie says nothing of sites, and may sign in.
+        login = {"name": "ada", "password": PASSWORD}
+        assert client.post(f"{API}/session", json=login, headers=headers).status_code == (
+            403 if headers else 200
+        )
+    for ours in (OURS, {"Origin": "http://localhost"}):
+        assert browser.post(f"{API}/collections", json={"name": "ours"}, headers=ours).status_code < 410
 
 
-def test_a_token_does_what_its_role_allows_until_it_is_revoked(serve: Serve) -> None:
-    with serve() as client:
-        known(client)
-        browser = signed_in(client)
-        made = browser.post(f"{API}/tokens", json={"name": "report", "role": "writer"}, headers=OURS).json()
-        assert made["token"].startswith("arag_") and made["expires"] > made["created"]
-        program = client_of(client.app)
-        program.headers["Authorization"] = f"Bearer {made['token']}"
-        assert program.get(f"{API}/me").json()["role"] == "writer"
-        # Its user is an admin of the server; it is not.
-        assert program.post(f"{API}/collections", json={"name": "theirs"}).status_code == 403
-        assert program.get(f"{API}/users").status_code == 403
-        assert program.post(f"{API}/tokens", json={"name": "x", "role": "admin"}).status_code == 403
-        child = program.post(f"{API}/tokens", json={"name": "child", "days": None}).json()
-        assert (child["role"], child["expires"]) == ("reader", made["expires"])
-        higher = browser.post(f"{API}/tokens", json={"name": "h", "role": "admin"}, headers=OURS).json()
-        assert program.delete(f"{API}/tokens/{higher['id']}").status_code == 403
-        listed = browser.get(f"{API}/tokens").json()
-        assert [row["name"] for row in listed["items"]] == ["report", "child", "h"]
-        assert "arag_" not in str(listed)
-        assert browser.delete(f"{API}/tokens/{made['id']}", headers=OURS).status_code == 204
-        assert program.get(f"{API}/me").status_code == 401
+def test_a_token_does_what_its_role_allows_until_it_is_revoked(client: TestClient) -> None:
+    browser = signed_in(client)
+    made = browser.post(f"{API}/tokens", json={"name": "report", "role": "writer"}, headers=OURS).json()
+    assert made["token"].startswith("arag_") and made["expires"] > made["created"]
+    program = client_of(client.app)
+    program.headers["Authorization"] = f"Bearer {made['token']}"
+    assert program.get(f"{API}/me").json()["role"] == "writer"
+    # Its user is an admin of the server; it is not.
+    assert program.post(f"{API}/collections", json={"name": "theirs"}).status_code == 403
+    assert program.get(f"{API}/users").status_code == 403
+    assert program.post(f"{API}/tokens", json={"name": "x", "role": "admin"}).status_code == 403
+    child = program.post(f"{API}/tokens", json={"name": "child", "days": None}).json()
+    assert (child["role"], child["expires"]) == ("reader", made["expires"])
+    higher = browser.post(f"{API}/tokens", json={"name": "h", "role": "admin"}, headers=OURS).json()
+    assert program.delete(f"{API}/tokens/{higher['id']}").status_code == 403
+    listed = browser.get(f"{API}/tokens").json()
+    assert [row["name"] for row in listed["items"]] == ["report", "child", "h"]
+    assert "arag_" not in str(listed)
+    assert browser.delete(f"{API}/tokens/{made['id']}", headers=OURS).status_code == 204
+    assert program.get(f"{API}/me").status_code == 401
 
 
-def test_a_token_is_no_session_and_a_session_no_token(serve: Serve) -> None:
-    with serve() as client:
-        known(client)
-        session = signed_in(client).cookies[SESSION_COOKIE]
-        assert client.get(f"{API}/me", headers={"Authorization": f"Bearer {session}"}).status_code == 401
-        program = add_user(client, "bob", is_admin=True)
-        client.cookies.set(SESSION_COOKIE, "bob")
-        assert (program.get(f"{API}/me").status_code, client.get(f"{API}/me").status_code) == (200, 401)
-        assert program.delete(f"{API}/session").status_code == 409
+def test_a_token_is_no_session_and_a_session_no_token(client: TestClient) -> None:
+    session = signed_in(client).cookies[SESSION_COOKIE]
+    assert client.get(f"{API}/me", headers={"Authorization": f"Bearer {session}"}).status_code == 401
+    program = add_user(client, "bob", is_admin=True)
+    client.cookies.set(SESSION_COOKIE, "bob")
+    assert (program.get(f"{API}/me").status_code, client.get(f"{API}/me").status_code) == (200, 401)
+    assert program.delete(f"{API}/session").status_code == 409
 
 
 def token_for(client: TestClient, name: str, days: int | None) -> TestClient:
@@ -406,26 +377,25 @@ def test_who_is_enabled_already_keeps_tokens_and_sessions(
         assert endless.get(f"{API}/me").status_code == 200
 
 
-@pytest.mark.few(1)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("keeps", [False, True])
-def test_a_change_of_ones_password_revokes_the_tokens_unless_they_are_kept(serve: Serve, keeps: bool) -> None:
-    with serve() as client:
-        known(client)
-        here, programs = signed_in(client), [token_for(client, "ada", days) for days in (None, 30)]
-        change = {"current": PASSWORD, "new": "another password", "keep_tokens": keeps}
-        assert here.put(f"{API}/me/password", json=change, headers=OURS).status_code == 204
-        assert {program.get(f"{API}/me").status_code for program in programs} == {200 if keeps else 401}
-        assert here.get(f"{API}/me").status_code == 200
-
-
-@pytest.mark.nightly
-def test_a_token_that_changes_the_password_stays(serve: Serve) -> None:
-    with serve() as client:
-        known(client)
-        program, other = token_for(client, "ada", 30), token_for(client, "ada", 30)
-        change = {"current": PASSWORD, "new": "another password"}
-        assert program.put(f"{API}/me/password", json=change).status_code == 204
-        assert [each.get(f"{API}/me").status_code for each in (program, other)] == [200, 401]
+@pytest.mark.parametrize("by", ["session", "token"])
+def test_a_new_password_ends_the_other_sessions_and_the_tokens_unless_they_are_kept(
+    client: TestClient, keeps: bool, by: str
+) -> None:
+    here, elsewhere = signed_in(client), signed_in(client)
+    program, *others = (token_for(client, "ada", days) for days in (30, None, 30))
+    here = program if by == "token" else here
+    others += [program] if by == "session" else []
+    change = {"current": "wrong", "new": "another password", "keep_tokens": keeps}
+    assert here.put(f"{API}/me/password", json=change, headers=OURS).status_code == 403
+    change["current"] = PASSWORD
+    short = here.put(f"{API}/me/password", json=change | {"new": "short"}, headers=OURS)
+    assert (short.status_code, short.json()["detail"]) == (409, "A password has 12 to 200 characters.")
+    assert here.put(f"{API}/me/password", json=change, headers=OURS).status_code == 204
+    assert (here.get(f"{API}/me").status_code, elsewhere.get(f"{API}/me").status_code) == (200, 401)
+    assert {other.get(f"{API}/me").status_code for other in others} == {200 if keeps else 401}
+    signed_in(client, password="another password")
 
 
 @pytest.mark.nightly
