@@ -64,6 +64,13 @@ def serve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Serve:
 
 
 @pytest.fixture
+def fresh(serve: Serve) -> Iterator[TestClient]:
+    """Serve without a collection and without users."""
+    with serve() as client:
+        yield client
+
+
+@pytest.fixture
 def serve_samples(serve: Serve, sample_index: Path) -> Serve:
     """Return what starts such a server with the collection of samples."""
 

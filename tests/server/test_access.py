@@ -5,6 +5,7 @@ from itertools import product
 from typing import Any
 
 import pytest
+from fastapi.testclient import TestClient
 
 from adaptive_rag.server.roles import Action, Role
 from tests.server.conftest import SAMPLES, Serve, add_user, client_of
@@ -147,37 +148,36 @@ def filled(route: str, **names: str) -> tuple[str, str]:
     return method, path.format(**{name.strip("{}"): value for name, value in NAMES.items()} | names)
 
 
-def test_every_route_lets_in_whom_it_should_and_nobody_else(serve: Serve) -> None:
-    with serve() as client:
-        for name in (SAMPLES, "other"):
-            client.post("/api/v1/collections", json={"name": name})
-        add_user(client, "guest")
-        callers = {
-            "nobody": client_of(client.app),
-            "stranger": add_user(client, "stranger"),
-            "neighbour": add_user(client, "neighbour", other=Role.ADMIN),
-            "reader": add_user(client, "reader", samples=Role.READER),
-            "writer": add_user(client, "writer", samples=Role.WRITER),
-            "owner": add_user(client, "owner", samples=Role.ADMIN),
-            "root": add_user(client, "root", is_admin=True),
-        }
-        known = client.app.openapi()["paths"]
-        assert {f"{method.upper()} {path}" for path in known for method in known[path]} == set(ROUTES)
-        wrong: dict[str, Any] = {}
-        for route, (door, body, passed) in ROUTES.items():
-            method, path = filled(route)
-            sent = {} if body is None else {"json": body}
-            missing = path.replace(f"/{SAMPLES}", "/no-such-collection")
-            refused = DOORS[door]
-            first = next(kind for kind in KINDS if kind not in refused)
-            for kind, status in [*refused.items(), (first, passed)]:
-                answer = callers[kind].request(method, path, **sent)
-                if answer.status_code != status:
-                    wrong[f"{route} by {kind}"] = answer.status_code
-                elif status == 404 and kind in NO_COLLECTION and kind in refused:
-                    # What is not open reads like what does not exist.
-                    assert answer.content == callers[kind].request(method, missing, **sent).content
-        assert wrong == {}
+def test_every_route_lets_in_whom_it_should_and_nobody_else(fresh: TestClient) -> None:
+    for name in (SAMPLES, "other"):
+        fresh.post("/api/v1/collections", json={"name": name})
+    add_user(fresh, "guest")
+    callers = {
+        "nobody": client_of(fresh.app),
+        "stranger": add_user(fresh, "stranger"),
+        "neighbour": add_user(fresh, "neighbour", other=Role.ADMIN),
+        "reader": add_user(fresh, "reader", samples=Role.READER),
+        "writer": add_user(fresh, "writer", samples=Role.WRITER),
+        "owner": add_user(fresh, "owner", samples=Role.ADMIN),
+        "root": add_user(fresh, "root", is_admin=True),
+    }
+    known = fresh.app.openapi()["paths"]
+    assert {f"{method.upper()} {path}" for path in known for method in known[path]} == set(ROUTES)
+    wrong: dict[str, Any] = {}
+    for route, (door, body, passed) in ROUTES.items():
+        method, path = filled(route)
+        sent = {} if body is None else {"json": body}
+        missing = path.replace(f"/{SAMPLES}", "/no-such-collection")
+        refused = DOORS[door]
+        first = next(kind for kind in KINDS if kind not in refused)
+        for kind, status in [*refused.items(), (first, passed)]:
+            answer = callers[kind].request(method, path, **sent)
+            if answer.status_code != status:
+                wrong[f"{route} by {kind}"] = answer.status_code
+            elif status == 404 and kind in NO_COLLECTION and kind in refused:
+                # What is not open reads like what does not exist.
+                assert answer.content == callers[kind].request(method, missing, **sent).content
+    assert wrong == {}
 
 
 def test_a_role_that_may_ask_and_vote_does_nothing_else(

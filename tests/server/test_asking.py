@@ -23,26 +23,24 @@ def test_an_answer_has_citations_and_says_which_way_it_went(client: TestClient) 
     assert answer["trace"][0]["step"] == "classify"
 
 
-def test_an_empty_collection_says_that_it_is_empty(serve: Serve) -> None:
-    with serve() as client:
-        client.post("/api/v1/collections", json={"name": "samples"})
-        refused = client.post(URL, json=QUESTION)
-        assert (refused.status_code, refused.json()["title"]) == (409, "Conflict")
-        assert "no documents" in refused.json()["detail"]
+def test_an_empty_collection_says_that_it_is_empty(fresh: TestClient) -> None:
+    fresh.post("/api/v1/collections", json={"name": "samples"})
+    refused = fresh.post(URL, json=QUESTION)
+    assert (refused.status_code, refused.json()["title"]) == (409, "Conflict")
+    assert "no documents" in refused.json()["detail"]
 
 
-def test_a_collection_whose_first_documents_are_being_indexed_says_so(serve: Serve) -> None:
-    with serve() as client:
-        client.post("/api/v1/collections", json={"name": "samples"})
-        services = client.app.state.services
-        with Session(services.engine) as db:
-            place = services.folder_of(db.scalars(select(Collection)).one()).index
-        place.mkdir(parents=True)
-        made_with = Settings("local:all-MiniLM-L6-v2", 384, 1000, 200, sentence_vectors=True)
-        Manifest(made_with, table="chunks-1").publish(open_location(place))
-        refused = client.post(URL, json=QUESTION)
-        assert refused.status_code == 409
-        assert "being indexed" in refused.json()["detail"]
+def test_a_collection_whose_first_documents_are_being_indexed_says_so(fresh: TestClient) -> None:
+    fresh.post("/api/v1/collections", json={"name": "samples"})
+    services = fresh.app.state.services
+    with Session(services.engine) as db:
+        place = services.folder_of(db.scalars(select(Collection)).one()).index
+    place.mkdir(parents=True)
+    made_with = Settings("local:all-MiniLM-L6-v2", 384, 1000, 200, sentence_vectors=True)
+    Manifest(made_with, table="chunks-1").publish(open_location(place))
+    refused = fresh.post(URL, json=QUESTION)
+    assert refused.status_code == 409
+    assert "being indexed" in refused.json()["detail"]
 
 
 def test_a_question_that_comes_while_the_server_stops_is_refused_at_once(client: TestClient) -> None:

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 
 import httpx
 import pytest
+from fastapi.testclient import TestClient
 
 from adaptive_rag.server.bounds import bound_of, check_json
 from adaptive_rag.server.machine import Refused
-from tests.server.conftest import Serve
 from tests.server.processes import ServerProcess, running
 
 
@@ -20,13 +20,12 @@ def same_fields(count: int) -> bytes:
     return b"{" + b",".join([b'"field":1'] * count) + b"}"
 
 
-def test_an_upload_has_a_bound_of_its_own(serve: Serve) -> None:
-    with serve() as client:
-        client.post("/api/v1/collections", json={"name": "samples"})
-        taken = client.post(
-            "/api/v1/collections/samples/documents", files=[("files", ("large.txt", b"word " * 1_000_000))]
-        )
-        assert taken.status_code == 202, taken.text
+def test_an_upload_has_a_bound_of_its_own(fresh: TestClient) -> None:
+    fresh.post("/api/v1/collections", json={"name": "samples"})
+    taken = fresh.post(
+        "/api/v1/collections/samples/documents", files=[("files", ("large.txt", b"word " * 1_000_000))]
+    )
+    assert taken.status_code == 202, taken.text
 
 
 JSON = {"Content-Type": "application/json"}

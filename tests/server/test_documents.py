@@ -527,16 +527,15 @@ def test_files_that_an_interruption_left_are_cleared_at_the_start(serve: Serve) 
         assert not (folder.path.parent / "gone.deleted").exists()
 
 
-def test_a_document_that_is_replaced_by_one_without_text_is_quoted_no_more(serve: Serve) -> None:
-    with serve() as client:
-        client.post("/api/v1/collections", json={"name": "tides"})
-        upload(client, {"ferry.md": FERRY, "tides.md": TIDE})
-        work(client)
-        upload(client, {"ferry.md": "!!!"})
-        work(client)
-        rows = {row["name"]: row for row in client.get(f"{URL}/documents").json()["items"]}
-        assert (rows["ferry.md"]["state"], rows["ferry.md"]["chunks"]) == ("failed", None)
-        assert "holds no text" in rows["ferry.md"]["problem"]
-        found = client.post(f"{URL}/ask", json={"question": "When does the ferry to Grauholm leave?"})
-        assert "ferry.md" not in found.text
-        assert rows["tides.md"]["state"] == "indexed"
+def test_a_document_that_is_replaced_by_one_without_text_is_quoted_no_more(fresh: TestClient) -> None:
+    fresh.post("/api/v1/collections", json={"name": "tides"})
+    upload(fresh, {"ferry.md": FERRY, "tides.md": TIDE})
+    work(fresh)
+    upload(fresh, {"ferry.md": "!!!"})
+    work(fresh)
+    rows = {row["name"]: row for row in fresh.get(f"{URL}/documents").json()["items"]}
+    assert (rows["ferry.md"]["state"], rows["ferry.md"]["chunks"]) == ("failed", None)
+    assert "holds no text" in rows["ferry.md"]["problem"]
+    found = fresh.post(f"{URL}/ask", json={"question": "When does the ferry to Grauholm leave?"})
+    assert "ferry.md" not in found.text
+    assert rows["tides.md"]["state"] == "indexed"

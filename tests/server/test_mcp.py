@@ -12,6 +12,7 @@ from typing import Any
 
 import httpx2
 import pytest
+from fastapi.testclient import TestClient
 from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from sqlalchemy.orm import Session
@@ -224,18 +225,17 @@ def test_a_failure_of_the_server_is_told_without_its_reason(
         assert "/the/path" in caplog.text
 
 
-def test_a_deleted_document_is_gone_before_its_index_is(serve: Serve, sample_index: Path) -> None:
-    with serve() as client:
-        row = add_samples(client, sample_index)
-        (found, *_) = call(client, "search", query=QUESTION, limit=1)["structuredContent"]["passages"]
-        with Session(client.app.state.services.engine) as db:
-            db.get_one(Collection, row.id).hidden = [found["document"]]
-            db.commit()
-        after = call(client, "search", query=QUESTION, limit=20)["structuredContent"]["passages"]
-        assert after and found["document"] not in {each["document"] for each in after}
-        listed = call(client, "list_documents")["structuredContent"]["documents"]
-        assert listed and found["document"] not in {each["document"] for each in listed}
-        assert call(client, "read_document", document=found["document"])["content"][0]["text"] == NO_DOCUMENT
+def test_a_deleted_document_is_gone_before_its_index_is(fresh: TestClient, sample_index: Path) -> None:
+    row = add_samples(fresh, sample_index)
+    (found, *_) = call(fresh, "search", query=QUESTION, limit=1)["structuredContent"]["passages"]
+    with Session(fresh.app.state.services.engine) as db:
+        db.get_one(Collection, row.id).hidden = [found["document"]]
+        db.commit()
+    after = call(fresh, "search", query=QUESTION, limit=20)["structuredContent"]["passages"]
+    assert after and found["document"] not in {each["document"] for each in after}
+    listed = call(fresh, "list_documents")["structuredContent"]["documents"]
+    assert listed and found["document"] not in {each["document"] for each in listed}
+    assert call(fresh, "read_document", document=found["document"])["content"][0]["text"] == NO_DOCUMENT
 
 
 def snippets(language: str) -> list[str]:

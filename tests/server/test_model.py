@@ -111,19 +111,18 @@ OUTCOMES = {
 
 
 def test_a_trial_says_in_plain_words_what_came_of_it_and_keeps_nothing(
-    serve: Serve, chat: ChatServer
+    fresh: TestClient, chat: ChatServer
 ) -> None:
-    with serve() as client:
-        for behaviour, outcome in OUTCOMES.items():
-            chat.behave = lambda number, body, now=behaviour: now
-            tried = client.post(f"{MODEL}/try", json=given(chat)).json()
-            assert (behaviour, tried) == (behaviour, {"outcome": outcome, "detail": TOLD[outcome]})
-        assert len(chat.calls) == len(OUTCOMES)  # no call is repeated
-        limits = {call.body.get("max_tokens") or call.body["max_completion_tokens"] for call in chat.calls}
-        assert max(limits) <= 64
-        gone = client.post(f"{MODEL}/try", json=given(chat, address="http://127.0.0.1:9/v1"))
-        assert gone.json()["outcome"] == "unreachable"
-        assert client.get(MODEL).json()["set_by"] is None
+    for behaviour, outcome in OUTCOMES.items():
+        chat.behave = lambda number, body, now=behaviour: now
+        tried = fresh.post(f"{MODEL}/try", json=given(chat)).json()
+        assert (behaviour, tried) == (behaviour, {"outcome": outcome, "detail": TOLD[outcome]})
+    assert len(chat.calls) == len(OUTCOMES)  # no call is repeated
+    limits = {call.body.get("max_tokens") or call.body["max_completion_tokens"] for call in chat.calls}
+    assert max(limits) <= 64
+    gone = fresh.post(f"{MODEL}/try", json=given(chat, address="http://127.0.0.1:9/v1"))
+    assert gone.json()["outcome"] == "unreachable"
+    assert fresh.get(MODEL).json()["set_by"] is None
 
 
 def test_a_model_that_hangs_is_waited_for_no_longer_than_a_trial_may_take(
@@ -326,9 +325,8 @@ def test_a_redirect_of_a_models_server_is_not_followed(
 
 
 def test_a_name_in_the_address_is_sent_as_the_host_and_localhost_is_reached(
-    serve: Serve, chat: ChatServer
+    fresh: TestClient, chat: ChatServer
 ) -> None:
-    with serve() as client:
-        named = given(chat, address=chat.url.replace("127.0.0.1", "localhost"))
-        assert client.post(f"{MODEL}/try", json=named).json()["outcome"] == "works"
-        assert chat.calls[0].headers["host"] == f"localhost:{chat.port}"
+    named = given(chat, address=chat.url.replace("127.0.0.1", "localhost"))
+    assert fresh.post(f"{MODEL}/try", json=named).json()["outcome"] == "works"
+    assert chat.calls[0].headers["host"] == f"localhost:{chat.port}"

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fastapi.testclient import TestClient
 
 from adaptive_rag.server import readiness
 from adaptive_rag.server.readiness import Readiness
@@ -15,14 +16,13 @@ from tests.server.conftest import Serve, add_samples, client_of
 QUESTION = {"question": "What is the highest water level ever recorded at Pellhythe?"}
 
 
-def test_a_server_says_that_it_runs_and_is_ready(serve: Serve) -> None:
-    with serve() as client:
-        assert client.get("/healthz").json() == {"status": "ok"}
-        ready = client.get("/readyz")
-        assert ready.status_code == 200
-        assert ready.json() == {
-            "status": "ready", "store": "ok", "disk": "ok", "indexing": "ok", "model": "none",
-        }  # fmt: skip
+def test_a_server_says_that_it_runs_and_is_ready(fresh: TestClient) -> None:
+    assert fresh.get("/healthz").json() == {"status": "ok"}
+    ready = fresh.get("/readyz")
+    assert ready.status_code == 200
+    assert ready.json() == {
+        "status": "ready", "store": "ok", "disk": "ok", "indexing": "ok", "model": "none",
+    }  # fmt: skip
 
 
 def test_a_full_disk_is_not_ready(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -39,16 +39,15 @@ def test_a_model_that_cannot_be_reached_is_said_and_not_fatal(serve: Serve) -> N
         assert (ready.status_code, ready.json()["model"]) == (200, "unreachable")
 
 
-def test_figures_tell_routes_and_steps_and_no_name(serve: Serve, sample_index: Path) -> None:
-    with serve() as client:
-        add_samples(client, sample_index, "secret-plans")
-        client.post("/api/v1/collections/secret-plans/ask", json=QUESTION)
-        figures = client.get("/metrics").text
-        assert 'adaptive_rag_questions_total{outcome="answered",route="factual"}' in figures
-        assert 'adaptive_rag_step_seconds_count{step="classify"}' in figures
-        assert 'route="/api/v1/collections/{collection}/ask"' in figures
-        assert "secret-plans" not in figures
-        assert client_of(client.app, "10.1.2.3").get("/metrics").status_code == 403
+def test_figures_tell_routes_and_steps_and_no_name(fresh: TestClient, sample_index: Path) -> None:
+    add_samples(fresh, sample_index, "secret-plans")
+    fresh.post("/api/v1/collections/secret-plans/ask", json=QUESTION)
+    figures = fresh.get("/metrics").text
+    assert 'adaptive_rag_questions_total{outcome="answered",route="factual"}' in figures
+    assert 'adaptive_rag_step_seconds_count{step="classify"}' in figures
+    assert 'route="/api/v1/collections/{collection}/ask"' in figures
+    assert "secret-plans" not in figures
+    assert client_of(fresh.app, "10.1.2.3").get("/metrics").status_code == 403
 
 
 def test_a_part_of_an_answer_that_fails_is_counted_and_its_reason_stays_in_the_log(

@@ -220,14 +220,13 @@ def test_what_is_being_uploaded_is_not_moved_aside(serve: Serve, tmp_path: Path)
 
 
 @pytest.mark.nightly
-def test_an_upload_to_a_collection_that_is_deleted_meanwhile_finds_none(serve: Serve) -> None:
-    with serve() as client:
-        fill(client)
-        with ThreadPoolExecutor(6) as others:
-            files = [("files", ("late.md", "It came late.\n"))]
-            uploads = [others.submit(client.post, f"{URL}/documents", files=files) for _ in range(6)]
-            client.delete(URL)
-        assert {each.result().status_code for each in uploads} <= {202, 404, 409}
+def test_an_upload_to_a_collection_that_is_deleted_meanwhile_finds_none(fresh: TestClient) -> None:
+    fill(fresh)
+    with ThreadPoolExecutor(6) as others:
+        files = [("files", ("late.md", "It came late.\n"))]
+        uploads = [others.submit(fresh.post, f"{URL}/documents", files=files) for _ in range(6)]
+        fresh.delete(URL)
+    assert {each.result().status_code for each in uploads} <= {202, 404, 409}
 
 
 @pytest.mark.nightly

@@ -68,21 +68,20 @@ def signed_in(client: TestClient, name: str = "ada", password: str = PASSWORD) -
     return browser
 
 
-def test_a_session_begins_and_ends(serve: Serve) -> None:
-    with serve() as client:
-        assert client.get(f"{API}/session").json() == {"needed": False, "provider": False}
-        known(client)
-        assert client.get(f"{API}/session").json() == {"needed": True, "provider": False}
-        assert client.get(f"{API}/me").status_code == 401
-        browser = signed_in(client, "Ada")
-        assert browser.get(f"{API}/me").json() == {
-            "name": "ada", "is_admin": True, "role": "admin", "has_password": True, "has_model": False,
-        }  # fmt: skip
-        secret = browser.cookies[SESSION_COOKIE]
-        assert browser.delete(f"{API}/session", headers=OURS).status_code == 204
-        assert SESSION_COOKIE not in browser.cookies
-        client.cookies.set(SESSION_COOKIE, secret)
-        assert client.get(f"{API}/me").status_code == 401
+def test_a_session_begins_and_ends(fresh: TestClient) -> None:
+    assert fresh.get(f"{API}/session").json() == {"needed": False, "provider": False}
+    known(fresh)
+    assert fresh.get(f"{API}/session").json() == {"needed": True, "provider": False}
+    assert fresh.get(f"{API}/me").status_code == 401
+    browser = signed_in(fresh, "Ada")
+    assert browser.get(f"{API}/me").json() == {
+        "name": "ada", "is_admin": True, "role": "admin", "has_password": True, "has_model": False,
+    }  # fmt: skip
+    secret = browser.cookies[SESSION_COOKIE]
+    assert browser.delete(f"{API}/session", headers=OURS).status_code == 204
+    assert SESSION_COOKIE not in browser.cookies
+    fresh.cookies.set(SESSION_COOKIE, secret)
+    assert fresh.get(f"{API}/me").status_code == 401
 
 
 @pytest.mark.parametrize(("tls", "address"), [(False, "http://localhost"), (True, "https://localhost")])
@@ -320,21 +319,20 @@ def token_for(client: TestClient, name: str, days: int | None) -> TestClient:
     return program
 
 
-def test_an_admin_lists_and_revokes_anothers_tokens(serve: Serve) -> None:
-    with serve() as client:
-        admin = add_user(client, "root", is_admin=True)
-        known(client, is_admin=False)
-        program = token_for(client, "ada", days=None)
-        [listed] = admin.get(f"{API}/users/ada/tokens").json()["items"]
-        assert (listed["name"], listed["expires"]) == ("x", None)
-        assert "arag_" not in str(listed)
-        assert program.get(f"{API}/users/root/tokens").status_code == 403
-        # one of somebody else is not ada's
-        [own] = admin.get(f"{API}/tokens").json()["items"]
-        assert admin.delete(f"{API}/users/ada/tokens/{own['id']}").status_code == 404
-        assert admin.delete(f"{API}/users/ada/tokens/{listed['id']}").status_code == 204
-        assert program.get(f"{API}/me").status_code == 401
-        assert admin.get(f"{API}/events?limit=1").json()["items"][0]["subject"] == "ada: x"
+def test_an_admin_lists_and_revokes_anothers_tokens(fresh: TestClient) -> None:
+    admin = add_user(fresh, "root", is_admin=True)
+    known(fresh, is_admin=False)
+    program = token_for(fresh, "ada", days=None)
+    [listed] = admin.get(f"{API}/users/ada/tokens").json()["items"]
+    assert (listed["name"], listed["expires"]) == ("x", None)
+    assert "arag_" not in str(listed)
+    assert program.get(f"{API}/users/root/tokens").status_code == 403
+    # one of somebody else is not ada's
+    [own] = admin.get(f"{API}/tokens").json()["items"]
+    assert admin.delete(f"{API}/users/ada/tokens/{own['id']}").status_code == 404
+    assert admin.delete(f"{API}/users/ada/tokens/{listed['id']}").status_code == 204
+    assert program.get(f"{API}/me").status_code == 401
+    assert admin.get(f"{API}/events?limit=1").json()["items"][0]["subject"] == "ada: x"
 
 
 RESETS = [{"password": "a second password"}, {"is_disabled": True}]
@@ -399,54 +397,51 @@ def test_a_new_password_ends_the_other_sessions_and_the_tokens_unless_they_are_k
 
 
 @pytest.mark.nightly
-def test_without_users_there_is_no_token_to_be_left_behind(serve: Serve) -> None:
-    with serve() as client:
-        assert client.post(f"{API}/tokens", json={"name": "early"}).status_code == 409
-        first = client.post(f"{API}/users", json={"name": "bob", "password": PASSWORD})
-        assert (first.status_code, "needs an admin" in first.json()["detail"]) == (409, True)
-        assert client.get(f"{API}/users").json()["total"] == 0
-        assert client.post(f"{API}/users", json={"name": "this-machine", "is_admin": True}).status_code == 409
+def test_without_users_there_is_no_token_to_be_left_behind(fresh: TestClient) -> None:
+    assert fresh.post(f"{API}/tokens", json={"name": "early"}).status_code == 409
+    first = fresh.post(f"{API}/users", json={"name": "bob", "password": PASSWORD})
+    assert (first.status_code, "needs an admin" in first.json()["detail"]) == (409, True)
+    assert fresh.get(f"{API}/users").json()["total"] == 0
+    assert fresh.post(f"{API}/users", json={"name": "this-machine", "is_admin": True}).status_code == 409
 
 
-def test_users_are_made_changed_and_deleted_and_an_admin_stays(serve: Serve) -> None:
-    with serve() as client:
-        ada = add_user(client, "ada", is_admin=True)
-        new = {"name": "bob", "password": PASSWORD}
-        assert ada.post(f"{API}/users", json=new).status_code == 201
-        assert ada.post(f"{API}/users", json=new).status_code == 409
-        for name in ("Bob", "b b", "", "../x", "-x", "x" * 101, "bоb"):
-            assert ada.post(f"{API}/users", json={"name": name}).status_code == 422, name
-        browser = signed_in(client, "bob")
-        for change in ({"is_admin": False}, {"is_disabled": True}):
-            assert ada.patch(f"{API}/users/ada", json=change).status_code == 409
-        assert ada.delete(f"{API}/users/ada").status_code == 409
-        assert ada.get(f"{API}/me").json()["is_admin"]
-        assert ada.patch(f"{API}/users/bob", json={"is_disabled": True}).json()["is_disabled"]
-        assert browser.get(f"{API}/me").status_code == 401
-        ada.patch(f"{API}/users/bob", json={"is_disabled": False, "is_admin": True})
-        assert ada.delete(f"{API}/users/ada").status_code == 204
-        assert ada.get(f"{API}/me").status_code == 401
-        events = signed_in(client, "bob").get(f"{API}/events?limit=4").json()
-        assert [event["action"] for event in events["items"]] == [
-            "sign-in", "user.delete", "user.change", "user.change",
-        ]  # fmt: skip
+def test_users_are_made_changed_and_deleted_and_an_admin_stays(fresh: TestClient) -> None:
+    ada = add_user(fresh, "ada", is_admin=True)
+    new = {"name": "bob", "password": PASSWORD}
+    assert ada.post(f"{API}/users", json=new).status_code == 201
+    assert ada.post(f"{API}/users", json=new).status_code == 409
+    for name in ("Bob", "b b", "", "../x", "-x", "x" * 101, "bоb"):
+        assert ada.post(f"{API}/users", json={"name": name}).status_code == 422, name
+    browser = signed_in(fresh, "bob")
+    for change in ({"is_admin": False}, {"is_disabled": True}):
+        assert ada.patch(f"{API}/users/ada", json=change).status_code == 409
+    assert ada.delete(f"{API}/users/ada").status_code == 409
+    assert ada.get(f"{API}/me").json()["is_admin"]
+    assert ada.patch(f"{API}/users/bob", json={"is_disabled": True}).json()["is_disabled"]
+    assert browser.get(f"{API}/me").status_code == 401
+    ada.patch(f"{API}/users/bob", json={"is_disabled": False, "is_admin": True})
+    assert ada.delete(f"{API}/users/ada").status_code == 204
+    assert ada.get(f"{API}/me").status_code == 401
+    events = signed_in(fresh, "bob").get(f"{API}/events?limit=4").json()
+    assert [event["action"] for event in events["items"]] == [
+        "sign-in", "user.delete", "user.change", "user.change",
+    ]  # fmt: skip
 
 
-def test_members_are_set_by_an_admin_of_the_collection(serve: Serve) -> None:
-    with serve() as client:
-        client.post(f"{API}/collections", json={"name": "handbook"})
-        own = add_user(client, "own", handbook=Role.ADMIN)
-        bob, members = add_user(client, "bob"), f"{API}/collections/handbook/members"
-        assert bob.get(f"{API}/collections/handbook").status_code == 404
-        assert own.put(f"{members}/bob", json={"role": "reader"}).status_code == 200
-        assert bob.get(f"{API}/collections/handbook").json()["role"] == "reader"
-        own.put(f"{members}/bob", json={"role": "writer"})
-        assert own.get(members).json()["items"] == [
-            {"name": "bob", "role": "writer"}, {"name": "own", "role": "admin"},
-        ]  # fmt: skip
-        assert own.put(f"{members}/nobody", json={"role": "reader"}).status_code == 404
-        assert own.delete(f"{members}/bob").status_code == 204
-        assert bob.get(f"{API}/collections/handbook").status_code == 404
+def test_members_are_set_by_an_admin_of_the_collection(fresh: TestClient) -> None:
+    fresh.post(f"{API}/collections", json={"name": "handbook"})
+    own = add_user(fresh, "own", handbook=Role.ADMIN)
+    bob, members = add_user(fresh, "bob"), f"{API}/collections/handbook/members"
+    assert bob.get(f"{API}/collections/handbook").status_code == 404
+    assert own.put(f"{members}/bob", json={"role": "reader"}).status_code == 200
+    assert bob.get(f"{API}/collections/handbook").json()["role"] == "reader"
+    own.put(f"{members}/bob", json={"role": "writer"})
+    assert own.get(members).json()["items"] == [
+        {"name": "bob", "role": "writer"}, {"name": "own", "role": "admin"},
+    ]  # fmt: skip
+    assert own.put(f"{members}/nobody", json={"role": "reader"}).status_code == 404
+    assert own.delete(f"{members}/bob").status_code == 204
+    assert bob.get(f"{API}/collections/handbook").status_code == 404
 
 
 def test_off_loopback_it_starts_with_users_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -48,30 +48,24 @@ def test_models_are_collections_and_their_routes(client: TestClient, sample_inde
     assert factual in client.get("/v1/models").json()["data"]
 
 
-def test_a_model_that_is_not_open_reads_like_one_that_is_not_there(serve: Serve, sample_index: Path) -> None:
-    with serve() as client:
-        for name in ("open", "secret"):
-            add_samples(client, sample_index, name)
-        ada = add_user(client, "ada", open=Role.READER)
-        named = [model["id"] for model in ada.get("/v1/models").json()["data"]]
-        assert named == [
-            "adaptive", "factual", "analytical", "opinion", "contextual",
-            "open", "open:factual", "open:analytical", "open:opinion", "open:contextual",
-        ]  # fmt: skip
-        missing = {ada.get("/v1/models/nothing").text, ada.post(URL, json=chat(model="nothing")).text}
-        for name in (
-            "secret",
-            "secret:factual",
-            "open:nothing",
-            "open:",
-            "nothing:factual",
-            "adaptive:factual",
-        ):
-            refused = ada.post(URL, json=chat(model=name))
-            assert refused.status_code == 404
-            assert {ada.get(f"/v1/models/{name}").text, refused.text} == missing
-        assert json.loads(missing.pop())["error"]["code"] == "model_not_found"
-        assert ada.post(URL, json=chat(model="adaptive")).status_code == 200
+def test_a_model_that_is_not_open_reads_like_one_that_is_not_there(
+    fresh: TestClient, sample_index: Path
+) -> None:
+    for name in ("open", "secret"):
+        add_samples(fresh, sample_index, name)
+    ada = add_user(fresh, "ada", open=Role.READER)
+    named = [model["id"] for model in ada.get("/v1/models").json()["data"]]
+    assert named == [
+        "adaptive", "factual", "analytical", "opinion", "contextual",
+        "open", "open:factual", "open:analytical", "open:opinion", "open:contextual",
+    ]  # fmt: skip
+    missing = {ada.get("/v1/models/nothing").text, ada.post(URL, json=chat(model="nothing")).text}
+    for name in ("secret", "secret:factual", "open:nothing", "open:", "nothing:factual", "adaptive:factual"):
+        refused = ada.post(URL, json=chat(model=name))
+        assert refused.status_code == 404
+        assert {ada.get(f"/v1/models/{name}").text, refused.text} == missing
+    assert json.loads(missing.pop())["error"]["code"] == "model_not_found"
+    assert ada.post(URL, json=chat(model="adaptive")).status_code == 200
 
 
 def test_an_answer_marks_its_citations(client: TestClient) -> None:

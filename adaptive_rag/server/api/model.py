@@ -12,7 +12,7 @@ from pydantic import AfterValidator, Field, SecretStr
 from adaptive_rag.context.caller import served_error
 from adaptive_rag.errors import ConfigurationError, install_line
 from adaptive_rag.models.chat import PROVIDERS
-from adaptive_rag.server.api.forms import Form
+from adaptive_rag.server.api.forms import Form, one_of
 from adaptive_rag.server.calls import ASKING, AdminCall, Call
 from adaptive_rag.server.database import let_go
 from adaptive_rag.server.model import WITH_ADDRESS, Chosen
@@ -21,12 +21,6 @@ from adaptive_rag.server.model_trial import TOLD, Outcome, try_out
 from adaptive_rag.server.problems import Problem
 
 router = APIRouter(prefix="/model", tags=["model"])
-
-
-def _known_provider(name: str) -> str:
-    if name not in PROVIDERS:
-        raise ValueError(f"expected one of {', '.join(PROVIDERS)}")
-    return name
 
 
 def _sendable(key: SecretStr) -> SecretStr:
@@ -40,7 +34,9 @@ class ModelGiven(Form):
     """A chat model that an admin sets, or tries."""
 
     provider: Annotated[
-        str, AfterValidator(_known_provider), Field(json_schema_extra={"enum": list(PROVIDERS)})
+        str,
+        AfterValidator(lambda name: one_of(name, PROVIDERS)),
+        Field(json_schema_extra={"enum": list(PROVIDERS)}),
     ]
     name: str = Field(
         min_length=1,
