@@ -225,8 +225,7 @@ def threads_open_to(caller: Caller, *reach: OpenTo) -> Select[Thread]:
     by_name = exists().where(Share.thread_id == Thread.id, Share.user_id == caller.id)
     reads = exists().where(Membership.user_id == User.id, Membership.collection_id == Thread.collection_id)
     reads_other = exists().where(
-        Membership.user_id == Thread.owner_id,
-        Membership.collection_id == ThreadCollection.collection_id,
+        Membership.user_id == Thread.owner_id, Membership.collection_id == ThreadCollection.collection_id
     )
     closed = select(ThreadCollection.thread_id).where(
         ThreadCollection.thread_id == Thread.id, ~reads_other.correlate(Thread, ThreadCollection)

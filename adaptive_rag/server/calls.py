@@ -23,6 +23,11 @@ from adaptive_rag.server.tables import Collection, Document, Job, OpenTo, Thread
 Row = TypeVar("Row", Document, Job)
 
 
+# What stands in a path: the id of a row, and the name of a user.
+RowId = Annotated[str, Path(max_length=32)]
+UserName = Annotated[str, Path(max_length=100)]
+
+
 @dataclass(frozen=True)
 class Call:
     """A request with an identified caller, and the services that its route uses."""
@@ -93,7 +98,7 @@ def _may(action: Action) -> Callable[..., CollectionCall]:
 
 
 def _in(threads_of_caller: Callable[[Caller], Select[Thread]]) -> Callable[..., ThreadCall]:
-    def find(thread: Annotated[str, Path(max_length=32)], call: AnyCall) -> ThreadCall:
+    def find(thread: RowId, call: AnyCall) -> ThreadCall:
         row = found(call.db.scalar(threads_of_caller(call.caller).where(Thread.id == thread)), "thread")
         let_go(call.db)
         return ThreadCall(call.request, call.db, call.parts, call.caller, row)

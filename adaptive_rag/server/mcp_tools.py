@@ -16,7 +16,7 @@ from adaptive_rag.index.location import open_location
 from adaptive_rag.index.manifest import SourceRecord, read_manifest
 from adaptive_rag.index.sources import read_chunks
 from adaptive_rag.ingest.archives import owners_of
-from adaptive_rag.server.answering import Answering, Question
+from adaptive_rag.server.answering import Answering, Question, QuestionText, Situation
 from adaptive_rag.server.api.documents import text_between
 from adaptive_rag.server.api.forms import Confidence, Grounding
 from adaptive_rag.server.folders import Searched
@@ -37,12 +37,7 @@ CollectionName = Annotated[
     ),
 ]
 Asked = Annotated[
-    str,
-    Field(
-        max_length=20_000,
-        pattern=r"\S",
-        description="The question, complete without the conversation around it.",
-    ),
+    QuestionText, Field(description="The question, complete without the conversation around it.")
 ]
 DocumentName = Annotated[
     str, Field(max_length=2000, description="A document, as citations and list_documents name it.")
@@ -177,7 +172,7 @@ class Tools:
         question: Asked,
         collection: CollectionName = "",
         user_context: Annotated[
-            str, Field(max_length=20_000, description="Who asks, or in what situation, where that matters.")
+            Situation, Field(description="Who asks, or in what situation, where that matters.")
         ] = "",
         settings: Annotated[
             dict[str, Any] | None,

@@ -97,8 +97,7 @@ class ServerSettings(BaseSettings):
         "names of this machine.",
     )
     trusted_proxies: Annotated[Names, AfterValidator(_readable_network)] = Field(
-        frozenset(),
-        description="Addresses or networks of proxies whose X-Forwarded-* headers are believed.",
+        frozenset(), description="Addresses or networks of proxies whose X-Forwarded-* headers are believed."
     )
     tls: bool = Field(
         False, description="Callers use https, through a proxy. Cookies are then sent over https only."

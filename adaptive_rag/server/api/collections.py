@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Query
+from fastapi import APIRouter, Query
 from pydantic import Field
 from sqlalchemy import delete, func, select
 from sqlalchemy.exc import IntegrityError
@@ -16,7 +16,7 @@ from adaptive_rag.query.suggestions import suggest_questions
 from adaptive_rag.server.access import Caller, is_over
 from adaptive_rag.server.accounts import find_user
 from adaptive_rag.server.api.forms import Form, Page, Route, Window, WindowAsked, page_of
-from adaptive_rag.server.calls import AdminCall, AnyCall, AskCall, ManageCall
+from adaptive_rag.server.calls import AdminCall, AnyCall, AskCall, ManageCall, UserName
 from adaptive_rag.server.indexing import indexed_sources
 from adaptive_rag.server.problems import Problem, found
 from adaptive_rag.server.roles import Role
@@ -25,7 +25,6 @@ from adaptive_rag.server.tables import Collection, Document, Feedback, Membershi
 router = APIRouter(prefix="/collections", tags=["collections"])
 # A name is used in URLs and in the names of models, where "." and ".." mean something else.
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$", examples=["handbook"])]
-Member = Annotated[str, Path(max_length=100)]
 
 
 class Example(Form):
@@ -167,7 +166,7 @@ def list_members(call: ManageCall, window: WindowAsked) -> Page[MemberShown]:
 
 
 @router.put("/{collection}/members/{user}")
-def set_member(user: Member, given: GivenRole, call: ManageCall) -> MemberShown:
+def set_member(user: UserName, given: GivenRole, call: ManageCall) -> MemberShown:
     """Give a user a role in a collection."""
     member = found(find_user(call.db, user), "user")
     call.db.merge(Membership(collection_id=call.collection.id, user_id=member.id, role=given.role))
@@ -177,7 +176,7 @@ def set_member(user: Member, given: GivenRole, call: ManageCall) -> MemberShown:
 
 
 @router.delete("/{collection}/members/{user}", status_code=204)
-def remove_member(user: Member, call: ManageCall) -> None:
+def remove_member(user: UserName, call: ManageCall) -> None:
     """Take a user's role in a collection from them."""
     member = found(find_user(call.db, user), "user")
     call.db.delete(found(call.db.get(Membership, (call.collection.id, member.id)), "member"))
@@ -187,9 +186,7 @@ def remove_member(user: Member, call: ManageCall) -> None:
 
 def _shown(db: Session, row: Collection, role: Role | None) -> CollectionShown:
     counts = select(
-        func.count(),
-        func.coalesce(func.sum(Document.chunks), 0),
-        func.coalesce(func.sum(Document.size), 0),
+        func.count(), func.coalesce(func.sum(Document.chunks), 0), func.coalesce(func.sum(Document.size), 0)
     ).where(Document.collection_id == row.id)
     documents, chunks, size = db.execute(counts).one()
     return CollectionShown(

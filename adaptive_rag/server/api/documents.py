@@ -9,7 +9,6 @@ from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, Self
 
 from fastapi import APIRouter, Depends, Query
-from fastapi import Path as InPath
 from fastapi.responses import FileResponse
 from pydantic import ConfigDict, Field
 from sqlalchemy import Select, select
@@ -19,7 +18,7 @@ from adaptive_rag.ingest.archives import owners_of
 from adaptive_rag.ingest.web import is_address
 from adaptive_rag.server.api.forms import Form, Page, WindowAsked, page_of
 from adaptive_rag.server.api.jobs import JobShown, add_job
-from adaptive_rag.server.calls import CollectionCall, ManageCall, ReadCall, WriteCall
+from adaptive_rag.server.calls import CollectionCall, ManageCall, ReadCall, RowId, WriteCall
 from adaptive_rag.server.folders import LONGEST_NAME, version_of
 from adaptive_rag.server.indexing import indexed_sources, sources_by_document
 from adaptive_rag.server.problems import Problem, not_found
@@ -131,7 +130,7 @@ class Outline(Form):
     stretches: list[Stretch]
 
 
-def _document_of(call: ReadCall, document: Annotated[str, InPath(max_length=32)]) -> Document:
+def _document_of(call: ReadCall, document: RowId) -> Document:
     return call.row(Document, document)
 
 

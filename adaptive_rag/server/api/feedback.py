@@ -24,8 +24,18 @@ from adaptive_rag.analysis.learning import (
 )
 from adaptive_rag.evaluation.labels import format_question
 from adaptive_rag.server.access import collection_open_to
+from adaptive_rag.server.answering import QuestionText, Situation
 from adaptive_rag.server.api.forms import Form, Page, Route, WindowAsked, page_of
-from adaptive_rag.server.calls import CHANGING, AdminCall, AnyCall, Call, ManageCall, OwnThreadCall, VoteCall
+from adaptive_rag.server.calls import (
+    CHANGING,
+    AdminCall,
+    AnyCall,
+    Call,
+    ManageCall,
+    OwnThreadCall,
+    RowId,
+    VoteCall,
+)
 from adaptive_rag.server.database import let_go
 from adaptive_rag.server.problems import Problem, found, not_found
 from adaptive_rag.server.quotas import check_opinions
@@ -50,8 +60,8 @@ class Opinion(Form):
 class OpinionOfQuestion(Opinion):
     """What you think of an answer outside of threads."""
 
-    question: str = Field(max_length=20_000, pattern=r"\S")
-    user_context: str = Field("", max_length=20_000)
+    question: QuestionText
+    user_context: Situation = ""
     route: Route = Field(description="The route that was taken.")
 
 
@@ -141,7 +151,7 @@ def list_feedback(call: ManageCall, window: WindowAsked) -> Page[FeedbackShown]:
 
 
 @router.delete("/feedback/{feedback}", status_code=204)
-def delete_feedback(feedback: Annotated[str, Path(max_length=32)], call: AnyCall) -> None:
+def delete_feedback(feedback: RowId, call: AnyCall) -> None:
     """Take back feedback of your own."""
     own = select(Feedback).where(Feedback.id == feedback, Feedback.owner_id == call.caller.id)
     call.db.delete(found(call.db.scalar(own), "feedback"))

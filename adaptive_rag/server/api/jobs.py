@@ -6,14 +6,14 @@ from collections.abc import AsyncIterator, Sequence
 from datetime import datetime
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Path
+from fastapi import APIRouter, Depends
 from fastapi.concurrency import run_in_threadpool
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 from pydantic import ConfigDict, Field
 from sqlalchemy import select
 
 from adaptive_rag.server.api.forms import Form, Page, WindowAsked, page_of
-from adaptive_rag.server.calls import CollectionCall, ReadCall, WriteCall
+from adaptive_rag.server.calls import CollectionCall, ReadCall, RowId, WriteCall
 from adaptive_rag.server.following import Follower
 from adaptive_rag.server.tables import Job, JobState
 
@@ -51,7 +51,7 @@ class JobShown(Form):
     ended: datetime | None
 
 
-def _job_of(call: ReadCall, job: Annotated[str, Path(max_length=32)]) -> Job:
+def _job_of(call: ReadCall, job: RowId) -> Job:
     return call.row(Job, job)
 
 

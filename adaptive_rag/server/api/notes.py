@@ -7,14 +7,13 @@ from datetime import datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Depends
-from fastapi import Path as InPath
 from pydantic import AfterValidator, Field
 from sqlalchemy import Select, select
 
 from adaptive_rag.index.sources import join_chunks, read_chunks
 from adaptive_rag.server.api.documents import ReadableDocument, chunks_of
 from adaptive_rag.server.api.forms import Form, Page, WindowAsked, page_of
-from adaptive_rag.server.calls import CHANGING, CollectionCall, ReadCall
+from adaptive_rag.server.calls import CHANGING, CollectionCall, ReadCall, RowId
 from adaptive_rag.server.database import let_go
 from adaptive_rag.server.indexing import indexed_sources, sources_by_document
 from adaptive_rag.server.problems import Problem, found
@@ -72,7 +71,7 @@ def own_notes(call: CollectionCall, document: Document) -> Select[Note]:
     return select(Note).where(Note.owner_id == call.caller.id, Note.document_id == document.id)
 
 
-def _note_of(call: ReadCall, row: ReadableDocument, note: Annotated[str, InPath(max_length=32)]) -> Note:
+def _note_of(call: ReadCall, row: ReadableDocument, note: RowId) -> Note:
     own = found(call.db.scalar(own_notes(call, row).where(Note.id == note)), "note")
     let_go(call.db)
     return own

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated
 
-from fastapi import APIRouter, Path
+from fastapi import APIRouter
 from pydantic import Field
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -13,7 +12,7 @@ from sqlalchemy.orm import Session
 from adaptive_rag.server.access import caller_of, collections_of_thread
 from adaptive_rag.server.accounts import find_user
 from adaptive_rag.server.api.forms import Form
-from adaptive_rag.server.calls import CHANGING, OwnThreadCall, ThreadCall
+from adaptive_rag.server.calls import CHANGING, OwnThreadCall, ThreadCall, UserName
 from adaptive_rag.server.problems import found, not_found
 from adaptive_rag.server.quotas import check_shares
 from adaptive_rag.server.roles import Role
@@ -21,7 +20,6 @@ from adaptive_rag.server.tables import Collection, OpenTo, Share, User
 
 router = APIRouter(prefix="/threads/{thread}/sharing", tags=["threads"])
 
-Person = Annotated[str, Path(max_length=100)]
 _WAYS = {OpenTo.LINK: "by its address", OpenTo.COLLECTION: "with everybody who may read the collection"}
 
 
@@ -71,7 +69,7 @@ def set_reach(reach: Reach, call: OwnThreadCall) -> Sharing:
 
 
 @router.put("/{user}", dependencies=[CHANGING])
-def share_with(user: Person, call: OwnThreadCall) -> Sharing:
+def share_with(user: UserName, call: OwnThreadCall) -> Sharing:
     """Share a thread of yours with a user who may read its collections."""
     person = find_user(call.db, user)
     # The refusal is that of an unknown name, so that it does not tell who has an account.
@@ -87,7 +85,7 @@ def share_with(user: Person, call: OwnThreadCall) -> Sharing:
 
 
 @router.delete("/{user}", status_code=204)
-def end_sharing(user: Person, call: OwnThreadCall) -> None:
+def end_sharing(user: UserName, call: OwnThreadCall) -> None:
     """End the sharing of a thread of yours with a user."""
     person = found(find_user(call.db, user), "user")
     call.db.delete(found(call.db.get(Share, (call.thread.id, person.id)), "user"))

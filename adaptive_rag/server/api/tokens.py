@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from typing import Annotated
 
-from fastapi import APIRouter, Path
+from fastapi import APIRouter
 from pydantic import Field
 
 from adaptive_rag.server.access import has_users
 from adaptive_rag.server.accounts import issue_token, tokens_of
 from adaptive_rag.server.api.forms import Form, Page, WindowAsked, page_of
-from adaptive_rag.server.calls import CHANGING, AnyCall, Call
+from adaptive_rag.server.calls import CHANGING, AnyCall, Call, RowId
 from adaptive_rag.server.problems import Problem, found
 from adaptive_rag.server.quotas import check_number
 from adaptive_rag.server.roles import Role
@@ -72,7 +71,7 @@ def create_token(new: NewToken, call: AnyCall) -> TokenMade:
 
 
 @router.delete("/{token}", status_code=204)
-def revoke_token(token: Annotated[str, Path(max_length=32)], call: AnyCall) -> None:
+def revoke_token(token: RowId, call: AnyCall) -> None:
     """Revoke an API token of yours; a token can revoke none of a higher role than its own."""
     delete_token(call, None, token)
 

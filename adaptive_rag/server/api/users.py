@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Path
+from fastapi import APIRouter, Depends
 from pydantic import Field
 from sqlalchemy import select
 
@@ -21,7 +21,7 @@ from adaptive_rag.server.accounts import (
 )
 from adaptive_rag.server.api.forms import Form, Page, WindowAsked, page_of
 from adaptive_rag.server.api.tokens import TokenShown, delete_token
-from adaptive_rag.server.calls import AdminCall
+from adaptive_rag.server.calls import AdminCall, RowId, UserName
 from adaptive_rag.server.machine import THIS_MACHINE
 from adaptive_rag.server.passwords import LONGEST, SHORTEST
 from adaptive_rag.server.problems import found
@@ -75,7 +75,7 @@ class EventShown(Form):
     subject: str = Field(description="What it was done to.")
 
 
-def _user_of_path(call: AdminCall, user: Annotated[str, Path(max_length=100)]) -> User:
+def _user_of_path(call: AdminCall, user: UserName) -> User:
     return found(find_user(call.db, user), "user")
 
 
@@ -125,9 +125,7 @@ def list_tokens_of_user(named: NamedUser, call: AdminCall, window: WindowAsked) 
 
 
 @router.delete("/users/{user}/tokens/{token}", status_code=204)
-def revoke_token_of_user(
-    named: NamedUser, token: Annotated[str, Path(max_length=32)], call: AdminCall
-) -> None:
+def revoke_token_of_user(named: NamedUser, token: RowId, call: AdminCall) -> None:
     """Revoke an API token of a user."""
     delete_token(call, named, token)
 

@@ -157,10 +157,7 @@ def _data(value: Any) -> str:
 def _completion_of(task: Task, output: dict[str, Any]) -> ChatCompletion:
     """Return the graph's output as a completion."""
     message = ChatCompletionMessage(
-        role="assistant",
-        content=output["answer"],
-        refusal=None,
-        annotations=_annotations_of(task, output),
+        role="assistant", content=output["answer"], refusal=None, annotations=_annotations_of(task, output)
     )
     return ChatCompletion(
         id=f"chatcmpl-{new_id()}",

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
 from adaptive_rag.query.history import MAX_QUESTION
+from adaptive_rag.server.answering import Situation
 from adaptive_rag.state import Turn
 
 # Turns of a conversation that are read, from its end, at most.
@@ -81,7 +82,7 @@ class CallerOptions(BaseModel):
 
     model_config = ConfigDict(extra="allow")
 
-    user_context: str = Field("", max_length=20_000, description="Who asks, or in what situation.")
+    user_context: Situation = Field("", description="Who asks, or in what situation.")
 
 
 class ChatRequest(BaseModel):
