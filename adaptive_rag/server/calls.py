@@ -41,6 +41,11 @@ class Call:
         """Add a line to the audit log; it is stored when the route commits."""
         note(self.db, self.request, self.caller.name, action, subject)
 
+    def commit(self, action: str, subject: str = "") -> None:
+        """Store the changes of the route with a line in the audit log."""
+        self.note(action, subject)
+        self.db.commit()
+
 
 @dataclass(frozen=True)
 class CollectionCall(Call):

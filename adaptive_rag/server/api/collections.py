@@ -132,8 +132,7 @@ def change_collection(change: CollectionChange, call: ManageCall) -> CollectionS
     """Describe a collection, and say what can be asked of it."""
     for name, value in change.model_dump(exclude_none=True).items():
         setattr(call.collection, name, value)
-    call.note("collection.change", call.collection.name)
-    call.db.commit()
+    call.commit("collection.change", call.collection.name)
     return show_collection(call)
 
 
@@ -170,8 +169,7 @@ def set_member(user: UserName, given: GivenRole, call: ManageCall) -> MemberShow
     """Give a user a role in a collection."""
     member = found(find_user(call.db, user), "user")
     call.db.merge(Membership(collection_id=call.collection.id, user_id=member.id, role=given.role))
-    call.note("member.set", f"{call.collection.name}: {member.name}, {given.role}")
-    call.db.commit()
+    call.commit("member.set", f"{call.collection.name}: {member.name}, {given.role}")
     return MemberShown(name=member.name, role=given.role)
 
 
@@ -180,8 +178,7 @@ def remove_member(user: UserName, call: ManageCall) -> None:
     """Take a user's role in a collection from them."""
     member = found(find_user(call.db, user), "user")
     call.db.delete(found(call.db.get(Membership, (call.collection.id, member.id)), "member"))
-    call.note("member.remove", f"{call.collection.name}: {member.name}")
-    call.db.commit()
+    call.commit("member.remove", f"{call.collection.name}: {member.name}")
 
 
 def _shown(db: Session, row: Collection, role: Role | None) -> CollectionShown:

@@ -260,8 +260,7 @@ def download_document(row: ReadableDocument, call: ReadCall) -> FileResponse:
 def reindex_document(row: ReadableDocument, call: WriteCall) -> Accepted:
     """Read a document again: one that could not be read, or a page that may have changed."""
     accepted = accept(call, [row])
-    call.note("document.reindex", f"{call.collection.name}: {row.name}")
-    call.db.commit()
+    call.commit("document.reindex", f"{call.collection.name}: {row.name}")
     return accepted
 
 
@@ -269,8 +268,7 @@ def reindex_document(row: ReadableDocument, call: WriteCall) -> Accepted:
 def rebuild_index(call: ManageCall) -> JobShown:
     """Rebuild the index, as after a change of the embedding model. Questions use the old one meanwhile."""
     job = add_job(call, "rebuild")
-    call.note("collection.rebuild", call.collection.name)
-    call.db.commit()
+    call.commit("collection.rebuild", call.collection.name)
     return JobShown.model_validate(job)
 
 

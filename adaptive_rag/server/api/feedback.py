@@ -196,8 +196,7 @@ def teach_router(call: AdminCall) -> RouterShown:
     with _alone():
         file = call.parts.settings.learned_router
         result = learn_from(questions[-MOST_QUESTIONS:], file, "The feedback")
-    call.note("router.learn", "kept" if result.file else "did not help")
-    call.db.commit()
+    call.commit("router.learn", "kept" if result.file else "did not help")
     return _router_shown(call, result)
 
 
@@ -207,8 +206,7 @@ def put_router_back(call: AdminCall) -> None:
     with _alone():
         forgot = forget(call.parts.settings.learned_router)
     if forgot:
-        call.note("router.forget")
-        call.db.commit()
+        call.commit("router.forget")
 
 
 @contextmanager

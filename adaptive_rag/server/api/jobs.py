@@ -87,8 +87,7 @@ def cancel_job(job: ReadableJob, call: WriteCall) -> JobShown:
     """Cancel a job. What it has indexed stays; one at its end stays as it is."""
     if job.ended is None:
         job.is_cancelled = True
-        call.note("job.cancel", f"{call.collection.name}/{job.id}")
-        call.db.commit()
+        call.commit("job.cancel", f"{call.collection.name}/{job.id}")
     return JobShown.model_validate(job)
 
 

@@ -109,8 +109,7 @@ def set_model(given: ModelGiven, call: AdminCall) -> ModelShown:
         call.parts.model.write(call.db, chosen)
     except ConfigurationError as error:
         raise served_error(error) from None
-    call.note("model.set", _named(chosen))
-    call.db.commit()
+    call.commit("model.set", _named(chosen))
     return _shown(call)
 
 
@@ -118,8 +117,7 @@ def set_model(given: ModelGiven, call: AdminCall) -> ModelShown:
 def remove_model(call: AdminCall) -> None:
     """Remove the chat model and its key: answers quote the documents from the next question on."""
     if call.parts.model.delete(call.db):
-        call.note("model.remove")
-        call.db.commit()
+        call.commit("model.remove")
 
 
 def _to_try(given: ModelGiven, call: AdminCall) -> Chosen:

@@ -114,8 +114,7 @@ def sign_out(call: AnyCall, response: Response) -> None:
     if token is None or not token.is_session:
         raise Problem(409, "This request has no session that could end.")
     call.db.delete(token)
-    call.note("sign-out")
-    call.db.commit()
+    call.commit("sign-out")
     _delete_cookie(response, SESSION_COOKIE, call.parts.settings)
 
 
@@ -168,13 +167,11 @@ def change_password(given: NewPassword, call: AnyCall) -> None:
     let_go(db)
     if not is_password(user.password, given.current, network_of(address)):
         rates.count_wrong_password(address, user.name)
-        call.note("password.refused")
-        db.commit()
+        call.commit("password.refused")
         raise Problem(403, "The current password is wrong.", type="wrong_password")
     set_password(db, user, given.new)
     end_sessions(db, user, keep=keep, with_tokens=not given.keep_tokens)
-    call.note("password.change")
-    db.commit()
+    call.commit("password.change")
 
 
 @router.get("/me/profile", tags=["you"])

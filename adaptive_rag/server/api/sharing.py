@@ -61,10 +61,9 @@ def set_reach(reach: Reach, call: OwnThreadCall) -> Sharing:
     if reach.open_to is not before:
         call.thread.open_to = reach.open_to
         if reach.open_to is OpenTo.PEOPLE:
-            _note(call, "thread.unshare", _WAYS[before])
+            _commit(call, "thread.unshare", _WAYS[before])
         else:
-            _note(call, "thread.share", _WAYS[reach.open_to])
-        call.db.commit()
+            _commit(call, "thread.share", _WAYS[reach.open_to])
     return show_sharing(call)
 
 
@@ -79,8 +78,7 @@ def share_with(user: UserName, call: OwnThreadCall) -> Sharing:
     if person.id != call.caller.id and call.db.get(Share, (call.thread.id, person.id)) is None:
         check_shares(call.db, call.thread)
         call.db.merge(Share(thread_id=call.thread.id, user_id=person.id))
-        _note(call, "thread.share", f"with {person.name}")
-        call.db.commit()
+        _commit(call, "thread.share", f"with {person.name}")
     return show_sharing(call)
 
 
@@ -89,8 +87,7 @@ def end_sharing(user: UserName, call: OwnThreadCall) -> None:
     """End the sharing of a thread of yours with a user."""
     person = found(find_user(call.db, user), "user")
     call.db.delete(found(call.db.get(Share, (call.thread.id, person.id)), "user"))
-    _note(call, "thread.unshare", f"with {user}")
-    call.db.commit()
+    _commit(call, "thread.unshare", f"with {user}")
 
 
 def _may_read(db: Session, person: User, collection_id: str) -> bool:
@@ -98,6 +95,6 @@ def _may_read(db: Session, person: User, collection_id: str) -> bool:
     return not person.is_disabled and reader.role_in(collection_id) is not None
 
 
-def _note(call: ThreadCall, action: str, how: str) -> None:
+def _commit(call: ThreadCall, action: str, how: str) -> None:
     collection = call.db.get_one(Collection, call.thread.collection_id).name
-    call.note(action, f"{collection}: {call.thread.id}, {how}")
+    call.commit(action, f"{collection}: {call.thread.id}, {how}")

@@ -65,8 +65,7 @@ def create_token(new: NewToken, call: AnyCall) -> TokenMade:
         expires = min(expires or by.expires, by.expires)
     user = call.db.get_one(User, call.caller.id)
     token, secret = issue_token(call.db, user, new.name, new.role, expires)
-    call.note("token.create", new.name)
-    call.db.commit()
+    call.commit("token.create", new.name)
     return TokenMade(**TokenShown.model_validate(token).model_dump(), token=secret)
 
 
@@ -84,5 +83,4 @@ def delete_token(call: Call, of: User | None, token: str) -> None:
     if not ceiling.includes(row.role):
         raise Problem(403, f"Your token has the role of {ceiling}, and cannot revoke a higher one.")
     call.db.delete(row)
-    call.note("token.revoke", f"{of.name}: {row.name}" if of else row.name)
-    call.db.commit()
+    call.commit("token.revoke", f"{of.name}: {row.name}" if of else row.name)

@@ -94,8 +94,7 @@ def create_user(new: NewUser, call: AdminCall) -> UserShown:
     """Create a user. The first one must be an admin, since from then on everybody has to sign in."""
     user = add_user(call.db, new.name, new.password, is_admin=new.is_admin)
     keep_an_admin(call.db)
-    call.note("user.create", user.name)
-    call.db.commit()
+    call.commit("user.create", user.name)
     return UserShown.model_validate(user)
 
 
@@ -113,8 +112,7 @@ def change_user(change: UserChange, named: NamedUser, call: AdminCall) -> UserSh
         named.is_disabled = change.is_disabled
     keep_an_admin(call.db)
     changed = ", ".join(sorted(change.model_dump(exclude_none=True)))
-    call.note("user.change", f"{named.name}: {changed}")
-    call.db.commit()
+    call.commit("user.change", f"{named.name}: {changed}")
     return UserShown.model_validate(named)
 
 
@@ -136,8 +134,7 @@ def delete_user(named: NamedUser, call: AdminCall) -> None:
     threads = call.db.scalars(select(Thread.id).where(Thread.owner_id == named.id)).all()
     call.db.delete(named)
     keep_an_admin(call.db)
-    call.note("user.delete", named.name)
-    call.db.commit()
+    call.commit("user.delete", named.name)
     for thread_id in threads:
         call.parts.conversations.forget(thread_id)
     forget_profile(call.parts.conversations.store, named.id)
