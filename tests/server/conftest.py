@@ -24,6 +24,7 @@ from adaptive_rag.server.requests import log_as_json
 from adaptive_rag.server.roles import Role
 from adaptive_rag.server.settings import read_server_settings
 from adaptive_rag.server.tables import Collection, Membership, Token, User
+from tests.postgres_server import serving_postgres
 
 # The name of the collection of samples.
 SAMPLES = "samples"
@@ -132,6 +133,13 @@ def add_user(client: TestClient, name: str, *, is_admin: bool = False, **roles: 
     other.headers["Authorization"] = f"Bearer {name}"
     other.portal = client.portal  # all ask in the server's own event loop
     return other
+
+
+@pytest.fixture(scope="module")
+def postgres() -> Iterator[Any]:
+    """Run a PostgreSQL."""
+    with serving_postgres() as server:
+        yield server
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ from adaptive_rag.server.database import open_database
 from adaptive_rag.server.roles import Role
 from adaptive_rag.server.settings import read_server_settings
 from adaptive_rag.server.tables import Collection
-from tests.postgres_server import empty_database, serving_postgres
+from tests.postgres_server import empty_database
 from tests.server.conftest import Serve, add_user, work
 
 URL = "/api/v1/collections/tides"
@@ -43,12 +43,6 @@ def listed(client: TestClient) -> dict[str, Any]:
 def turns(client: TestClient, thread: str) -> list[str]:
     shown = client.get(f"/api/v1/threads/{thread}").json()
     return [turn["answer"] for turn in shown["turns"]]
-
-
-@pytest.fixture(scope="module")
-def postgres() -> Iterator[Any]:
-    with serving_postgres() as server:
-        yield server
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ import pytest
 from sqlalchemy import text
 
 from adaptive_rag.testing import ScriptedChatModel
-from tests.postgres_server import empty_database, serving_postgres
+from tests.postgres_server import empty_database
 from tests.server import test_isolation as isolation
 from tests.server.conftest import Serve
 from tests.server.processes import wait_for
@@ -25,12 +25,6 @@ from tests.server.test_turns import check_search_and_deletion
 
 # The first attempt at each door.
 ATTEMPTS = {attempt.door: attempt for attempt in reversed(isolation.ATTEMPTS)}
-
-
-@pytest.fixture(scope="module")
-def postgres() -> Iterator[Any]:
-    with serving_postgres() as server:
-        yield server
 
 
 @pytest.fixture
