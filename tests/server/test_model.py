@@ -14,7 +14,7 @@ from sqlalchemy import update
 from sqlalchemy.orm import Session
 
 from adaptive_rag.server.backup import back_up, restore
-from adaptive_rag.server.model_address import check_address, may_connect
+from adaptive_rag.server.model import check_address, may_connect
 from adaptive_rag.server.model_trial import TOLD
 from adaptive_rag.server.settings import read_server_settings
 from adaptive_rag.server.tables import ModelChoice

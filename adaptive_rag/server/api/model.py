@@ -15,8 +15,7 @@ from adaptive_rag.models.chat import PROVIDERS
 from adaptive_rag.server.api.forms import Form, one_of
 from adaptive_rag.server.calls import ASKING, AdminCall, Call
 from adaptive_rag.server.database import let_go
-from adaptive_rag.server.model import WITH_ADDRESS, Chosen
-from adaptive_rag.server.model_address import check_address
+from adaptive_rag.server.model import WITH_ADDRESS, Chosen, check_address
 from adaptive_rag.server.model_trial import TOLD, Outcome, try_out
 from adaptive_rag.server.problems import Problem
 
