@@ -21,8 +21,6 @@ from adaptive_rag.server.services import Services
 from adaptive_rag.server.tables import Collection, Document, Job, OpenTo, Thread
 
 Row = TypeVar("Row", Document, Job)
-
-
 # What stands in a path: the id of a row, and the name of a user.
 RowId = Annotated[str, Path(max_length=32)]
 UserName = Annotated[str, Path(max_length=100)]
@@ -130,6 +128,6 @@ VoteCall = Annotated[CollectionCall, Depends(_may(Action.VOTE))]
 ReadCall = Annotated[CollectionCall, Depends(_may(Action.READ))]
 WriteCall = Annotated[CollectionCall, Depends(_may(Action.WRITE))]
 ManageCall = Annotated[CollectionCall, Depends(_may(Action.MANAGE))]
-# In addition to these: rate limits for asking questions, for changing what belongs to the caller, and for
-# measuring or completing conditions.
+# In addition to these: rate limits of questions, of changes to what belongs to the caller, and of conditions
+# that are measured or completed.
 ASKING, CHANGING, LOOKING = map(_counting, (Rates.count_question, Rates.count_change, Rates.count_look))
