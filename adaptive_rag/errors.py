@@ -20,6 +20,10 @@ class InputError(ConfigurationError):
     """A caller's input cannot be used; the message names it and says what was expected."""
 
 
+class ModelRefusedError(ConfigurationError):
+    """A chat model's server refuses the key, or does not know the model."""
+
+
 class MissingExtraError(AdaptiveRAGError, ImportError):
     """An optional package is not installed; the message holds the install line."""
 
@@ -51,6 +55,9 @@ class DeadlineError(AdaptiveRAGError, TimeoutError):
 
 class ServedError(AdaptiveRAGError, RuntimeError):
     """A served graph failed; the server's log has the reason, under the reference that the message names."""
+
+    is_models_fault = False
+    """Whether the chat model's server refused the key or did not know the model."""
 
 
 class AdaptiveRAGWarning(RuntimeWarning):

@@ -10,6 +10,7 @@ from adaptive_rag.cli import options
 
 if TYPE_CHECKING:
     from adaptive_rag.server.mcp_tools import Collections, Shelf
+    from adaptive_rag.server.roles import Action
 
 NAME = "documents"
 
@@ -56,7 +57,7 @@ class _LocalReader:
         own = CollectionListed(name=NAME, description=self._about, documents=len(known), passages=passages)
         return Collections(collections=[own][offset : offset + limit], total=1)
 
-    def open(self, collection: str) -> Shelf:
+    def open(self, collection: str, action: Action) -> Shelf:
         """Return the index by its only name."""
         from adaptive_rag.server.mcp_tools import Shelf
         from adaptive_rag.server.problems import not_found

@@ -20,6 +20,7 @@ from adaptive_rag.errors import (
     IndexingError,
     IndexMismatchError,
     InputError,
+    ModelRefusedError,
     ServedError,
 )
 from adaptive_rag.state import Turn
@@ -220,4 +221,8 @@ def served_error(error: Exception) -> ServedError:
         what = "This server is not set up for that."
     else:
         what = "The server could not do this."
-    return ServedError(f"{what} Its log says why, under the reference {reference}.")
+    if is_models_fault := isinstance(error, ModelRefusedError):
+        what = "This server cannot ask its chat model: the key is refused, or the model is not known there."
+    served = ServedError(f"{what} Its log says why, under the reference {reference}.")
+    served.is_models_fault = is_models_fault
+    return served

@@ -21,7 +21,7 @@ from langchain_core.exceptions import (
 )
 from langchain_core.language_models import BaseChatModel
 
-from adaptive_rag.errors import ConfigurationError
+from adaptive_rag.errors import ModelRefusedError
 from adaptive_rag.models.chat import model_name
 from adaptive_rag.models.transport import ReplyTooLong
 from adaptive_rag.text.redaction import cause_of, redact
@@ -86,16 +86,16 @@ class Fault:
         """Raise if only the user can fix the fault; chained to the error, unless that repeats a secret.
 
         Raises:
-            ConfigurationError: the key is refused, or the model is not known to the server.
+            ModelRefusedError: the key is refused, or the model is not known to the server.
         """
         if self.kind == "key":
-            raise ConfigurationError(
+            raise ModelRefusedError(
                 f"The server refused the key for the chat model {self.model!r}: {self.text}. No answer was "
                 "made. Check the provider's key variable (OPENAI_API_KEY for openai:...); `adaptive-rag "
                 "doctor` tries it. Where no model is named, answers quote the documents."
             ) from cause_of(error)
         if self.kind == "unknown model":
-            raise ConfigurationError(
+            raise ModelRefusedError(
                 f"The server does not know the chat model {self.model!r}: {self.text}. No answer was "
                 "made. Check the name after the colon and the base_url, which usually ends in /v1; "
                 "`adaptive-rag doctor` lists what is served. Where no model is named, answers quote the "

@@ -61,10 +61,14 @@ class Caller:
         """Tell whether the caller may create collections and users."""
         return self.is_admin and Action.SERVE in self.ceiling.actions
 
-    def readable(self) -> ColumnElement[bool]:
-        """Return the SQL condition on `Collection` that selects what the caller may read."""
-        readable = (place for place, role in self.roles.items() if Action.READ in role.actions)
-        return true() if self.is_admin else Collection.id.in_(list(readable))
+    def may(self, action: Action, collection_id: str) -> bool:
+        """Tell whether the caller's role in a collection allows an action."""
+        role = self.role_in(collection_id)
+        return role is not None and action in role.actions
+
+    def open_ones(self) -> ColumnElement[bool]:
+        """Return the SQL condition on `Collection` that selects those that are open to the caller."""
+        return true() if self.is_admin else Collection.id.in_(list(self.roles))
 
 
 def identify(request: Request, db: Session) -> Caller:
@@ -151,7 +155,7 @@ def may_still_read(db: Session, caller: Caller, collection_id: str) -> bool:
         return False
     if caller.token_id and (token is None or _is_over(token)):
         return False
-    return caller_of(db, user, caller.ceiling).role_in(collection_id) is not None
+    return caller_of(db, user, caller.ceiling).may(Action.READ, collection_id)
 
 
 def _note_use(db: Session, token: Token) -> None:
@@ -190,7 +194,7 @@ def _is_own(origin: str, request: Request) -> bool:
     return origin.partition("://")[2] == request.headers.get("host") and page_host(origin) is not None
 
 
-def collection_open_to(db: Session, caller: Caller, name: str, action: Action = Action.READ) -> Collection:
+def collection_open_to(db: Session, caller: Caller, name: str, action: Action = Action.ASK) -> Collection:
     """Return a collection by name, if the caller's role in it allows an action.
 
     Raises:
@@ -208,21 +212,20 @@ def collection_open_to(db: Session, caller: Caller, name: str, action: Action = 
 
 
 def threads_of(caller: Caller) -> Select[Thread]:
-    """Return a query for the caller's own threads, if they may read all collections of a thread now."""
-    return _readable_threads(caller).where(Thread.owner_id == caller.id)
+    """Return a query for the caller's own threads, if all collections of a thread are open to them now."""
+    return _open_threads(caller).where(Thread.owner_id == caller.id)
 
 
 def threads_open_to(caller: Caller, *reach: OpenTo) -> Select[Thread]:
     """Return a query for the caller's own threads, and those that are shared with them.
 
     These are shared with them by name, or are open to everybody in one of the ways named. Sharing widens no
-    right: the caller may read all collections of the thread, and so may the owner.
+    right: all collections of the thread are open to the caller, and to its owner.
     """
     by_name = exists().where(Share.thread_id == Thread.id, Share.user_id == caller.id)
     reads = exists().where(Membership.user_id == User.id, Membership.collection_id == Thread.collection_id)
     reads_other = exists().where(
-        Membership.user_id == Thread.owner_id,
-        Membership.collection_id == ThreadCollection.collection_id,
+        Membership.user_id == Thread.owner_id, Membership.collection_id == ThreadCollection.collection_id
     )
     closed = select(ThreadCollection.thread_id).where(
         ThreadCollection.thread_id == Thread.id, ~reads_other.correlate(Thread, ThreadCollection)
@@ -234,18 +237,18 @@ def threads_open_to(caller: Caller, *reach: OpenTo) -> Select[Thread]:
         or_(User.is_admin, reads & ~closed.correlate(Thread).exists()),
     )
     shared = or_(by_name, Thread.open_to.in_(reach)) & owner_reads
-    return _readable_threads(caller).where(or_(Thread.owner_id == caller.id, shared))
+    return _open_threads(caller).where(or_(Thread.owner_id == caller.id, shared))
 
 
-def _readable_threads(caller: Caller) -> Select[Thread]:
+def _open_threads(caller: Caller) -> Select[Thread]:
     joined = select(Thread).join(Collection, Collection.id == Thread.collection_id)
     others = select(ThreadCollection).join(Collection, Collection.id == ThreadCollection.collection_id)
-    closed = others.where(ThreadCollection.thread_id == Thread.id, ~caller.readable()).correlate(Thread)
-    return joined.where(caller.readable(), ~closed.exists())
+    closed = others.where(ThreadCollection.thread_id == Thread.id, ~caller.open_ones()).correlate(Thread)
+    return joined.where(caller.open_ones(), ~closed.exists())
 
 
 def is_over(collection_id: str) -> ColumnElement[bool]:
-    """Return the SQL condition on `Thread` that selects what asks a collection, alone or among others."""
+    """Return the SQL condition on `Thread` for the threads over a collection, alone or with others."""
     others = select(ThreadCollection.thread_id).where(ThreadCollection.collection_id == collection_id)
     return (Thread.collection_id == collection_id) | Thread.id.in_(others)
 

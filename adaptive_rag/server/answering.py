@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
-from typing import Any, Literal, cast
+from typing import Annotated, Any, Literal, cast
 
 from fastapi.concurrency import run_in_threadpool
 from pydantic import BaseModel, ConfigDict, Field
@@ -29,6 +29,7 @@ from adaptive_rag.index import Index
 from adaptive_rag.index.index import open_source
 from adaptive_rag.index.manifest import MANIFEST
 from adaptive_rag.index.sharding.united import UnitedIndex
+from adaptive_rag.query.history import MAX_QUESTION
 from adaptive_rag.runnable import AdaptiveRAG
 from adaptive_rag.server.conversations import Conversations
 from adaptive_rag.server.folders import Searched
@@ -47,6 +48,11 @@ EXAMPLE: dict[str, Any] = {
 }
 
 
+# The texts of a question, wherever one is sent.
+QuestionText = Annotated[str, Field(max_length=MAX_QUESTION, pattern=r"\S")]
+Situation = Annotated[str, Field(max_length=MAX_QUESTION)]
+
+
 class Turn(BaseModel):
     """An earlier turn of a conversation that the server does not keep."""
 
@@ -61,8 +67,8 @@ class BareQuestion(BaseModel):
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [EXAMPLE]})
 
-    question: str = Field(max_length=20_000, pattern=r"\S", description="What is asked.")
-    user_context: str = Field("", max_length=20_000, description="Who asks, or in what situation.")
+    question: QuestionText = Field(description="What is asked.")
+    user_context: Situation = Field("", description="Who asks, or in what situation.")
     settings: dict[str, Any] = Field(
         {},
         description="Any of route, k, profile, where, retrieval.alpha and budget.deadline_s, and recipe "
@@ -180,11 +186,7 @@ class Answering:
         return whole.without(place.hidden) if place.hidden else whole
 
     async def answer(
-        self,
-        asked: BareQuestion,
-        place: Searched | None,
-        caller_id: str | None,
-        thread_id: str | None = None,
+        self, asked: BareQuestion, place: Searched | None, caller_id: str | None, thread_id: str | None = None
     ) -> OutputState:
         """Answer a question, in a thread if one is named."""
         async with self._running(asked, place, caller_id, thread_id) as (rag, call):
@@ -259,11 +261,7 @@ class Answering:
 
     @asynccontextmanager
     async def _running(
-        self,
-        asked: BareQuestion,
-        place: Searched | None,
-        caller_id: str | None,
-        thread_id: str | None = None,
+        self, asked: BareQuestion, place: Searched | None, caller_id: str | None, thread_id: str | None = None
     ) -> AsyncIterator[tuple[AdaptiveRAG, dict[str, Any]]]:
         """Hold a place and the thread for a question; yield the graph and the arguments of its call.
 

@@ -1,4 +1,4 @@
-"""The file of a backup: a tar archive with a signed manifest. Nothing in it is trusted before it is checked.
+"""The file of a backup: a tar archive with a signed manifest. Everything in it is checked before it is used.
 
 `signature` is the HMAC-SHA256 of `manifest.jsonl` with the key of the server. The manifest has a line about
 the backup, then one for each other member with its size and SHA-256. Reading takes bounded memory, whatever
@@ -37,6 +37,9 @@ _BLOCK = 2**20
 # Errors that are raised by reading a malformed manifest, row or conversation.
 ODD = (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError, NotImplementedError,
        tarfile.TarError, EOFError)  # fmt: skip
+_NAME_THE_KEY = (
+    "Name its file with --key FILE or server.backup_key; by default it is backup.key in the data folder."
+)
 BOTH_WAYS = (
     "Name the key of the server that wrote it with --key FILE (backup.key in its data folder, unless "
     "server.backup_key names another). A backup of an unknown server is restored by --foreign, without its "
@@ -54,8 +57,8 @@ def make_key(file: Path) -> None:
         replace_text(file, secrets.token_hex(_KEY_BYTES) + "\n")
 
 
-def read_key(file: Path) -> bytes:
-    """Read the key in a file.
+def read_key(file: Path, kind: str = "of backups", remedy: str = _NAME_THE_KEY) -> bytes:
+    """Read the key in a file. Errors name its kind, and what to do.
 
     Raises:
         ConfigurationError: the file cannot be read, or does not hold a key.
@@ -65,14 +68,13 @@ def read_key(file: Path) -> bytes:
             key = bytes.fromhex(source.read(10 * _KEY_BYTES).decode("ascii"))
     except OSError as error:
         raise ConfigurationError(
-            f"The key of the backups cannot be read: {error}. Name its file with --key FILE or "
-            "server.backup_key; by default it is backup.key in the data folder."
+            f"The key {kind}, {str(file)!r}, cannot be read: {error.strerror or error}. {remedy}"
         ) from error
     except ValueError:
         key = b""
     if len(key) != _KEY_BYTES:
         raise ConfigurationError(
-            f"The file {str(file)!r} is no key of backups: expected {2 * _KEY_BYTES} hexadecimal digits, as "
+            f"The file {str(file)!r} is no key {kind}: expected {2 * _KEY_BYTES} hexadecimal digits, as "
             "`openssl rand -hex 32` writes them."
         )
     return key

@@ -243,7 +243,8 @@ def restore(settings: ServerSettings, file: Path, *, foreign: bool = False) -> d
         raise BackupError(f"The backup {file} may be of any server: no key is named. {BOTH_WAYS}")
     key = None if foreign else read_key(settings.signing_key)
     try:
-        with Archive.open(file, key) as archive, _beside(settings.data) as stage:
+        with Archive.open(file, key) as archive, _beside(settings.data) as folder:
+            stage = Path(folder)
             archive.unpack(stage, without=f"{_CONVERSATIONS}/" if foreign else None)
             make_folder(stage / "data")
             left_out = {}
@@ -266,22 +267,19 @@ def restore(settings: ServerSettings, file: Path, *, foreign: bool = False) -> d
         ) from error
 
 
-@contextmanager
-def _beside(data: Path) -> Iterator[Path]:
-    """Yield a temporary folder beside a data folder, on the same disk."""
-    make_folder(data.absolute().parent)
-    stage = tempfile.mkdtemp(prefix=f"{data.absolute().name}.restoring-", dir=data.absolute().parent)
-    try:
-        yield Path(stage)
-    finally:
-        shutil.rmtree(stage, ignore_errors=True)
+def _beside(data: Path) -> tempfile.TemporaryDirectory[str]:
+    """Return a temporary folder beside a data folder, on the same disk."""
+    place = data.absolute()
+    make_folder(place.parent)
+    prefix = f"{place.name}.restoring-"
+    return tempfile.TemporaryDirectory(prefix=prefix, dir=place.parent, ignore_cleanup_errors=True)
 
 
 def _leave_conversations_out(archive: Archive, stage: Path) -> int:
     """Remove the threads and the chat model from the unpacked backup; return how many conversations."""
     said = (name.split("/") for name in archive.members)
     threads = {parts[1].partition(".")[0] for parts in said if parts[0] == _CONVERSATIONS}
-    # The questions asked here would go to where that server's admin said.
+    # Otherwise questions asked here would go to the address that the other server's admin has set.
     (stage / "tables" / f"{ModelChoice.__tablename__}.jsonl").unlink(missing_ok=True)
     table = stage / "tables" / f"{Thread.__tablename__}.jsonl"
     if table.exists():

@@ -4,20 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any, TypeVar
 
 from fastapi import Depends, Path, Request
-from sqlalchemy import Select
+from sqlalchemy import Select, select
 from sqlalchemy.orm import Session
 
 from adaptive_rag.server.access import Caller, collection_open_to, identify, threads_of, threads_open_to
 from adaptive_rag.server.audit import note
 from adaptive_rag.server.database import Db, let_go
 from adaptive_rag.server.folders import CollectionFolder
-from adaptive_rag.server.problems import Problem, not_found
+from adaptive_rag.server.problems import Problem, found
+from adaptive_rag.server.rates import Rates
 from adaptive_rag.server.roles import Action
 from adaptive_rag.server.services import Services
-from adaptive_rag.server.tables import Collection, OpenTo, Thread
+from adaptive_rag.server.tables import Collection, Document, Job, OpenTo, Thread
+
+Row = TypeVar("Row", Document, Job)
+# What stands in a path: the id of a row, and the name of a user.
+RowId = Annotated[str, Path(max_length=32)]
+UserName = Annotated[str, Path(max_length=100)]
 
 
 @dataclass(frozen=True)
@@ -33,6 +39,11 @@ class Call:
         """Add a line to the audit log; it is stored when the route commits."""
         note(self.db, self.request, self.caller.name, action, subject)
 
+    def commit(self, action: str, subject: str = "") -> None:
+        """Store the changes of the route with a line in the audit log."""
+        self.note(action, subject)
+        self.db.commit()
+
 
 @dataclass(frozen=True)
 class CollectionCall(Call):
@@ -44,6 +55,13 @@ class CollectionCall(Call):
     def folder(self) -> CollectionFolder:
         """The folder of the collection; its name is not part of the path."""
         return self.parts.folder_of(self.collection)
+
+    def row(self, table: type[Row], row_id: str) -> Row:
+        """Return a document or a job of the collection, or refuse with 404."""
+        query = select(table).where(table.id == row_id, table.collection_id == self.collection.id)
+        row = found(self.db.scalar(query), table.__name__.lower())
+        let_go(self.db)
+        return row
 
 
 @dataclass(frozen=True)
@@ -82,43 +100,34 @@ def _may(action: Action) -> Callable[..., CollectionCall]:
     return find
 
 
-def in_own_thread(thread: Annotated[str, Path(max_length=32)], call: AnyCall) -> ThreadCall:
-    """Return the call for one of the caller's own threads, or refuse with 404."""
-    return _in_thread(call, threads_of(call.caller), thread)
+def _in(threads_of_caller: Callable[[Caller], Select[Thread]]) -> Callable[..., ThreadCall]:
+    def find(thread: RowId, call: AnyCall) -> ThreadCall:
+        row = found(call.db.scalar(threads_of_caller(call.caller).where(Thread.id == thread)), "thread")
+        let_go(call.db)
+        return ThreadCall(call.request, call.db, call.parts, call.caller, row)
+
+    return find
 
 
-def in_readable_thread(thread: Annotated[str, Path(max_length=32)], call: AnyCall) -> ThreadCall:
-    """Return the call for a thread that the caller may read, or refuse with 404."""
-    return _in_thread(call, threads_open_to(call.caller, OpenTo.LINK, OpenTo.COLLECTION), thread)
+def _counting(count: Callable[[Rates, Caller], None]) -> Any:
+    async def count_call(call: AnyCall) -> None:
+        count(call.parts.rates, call.caller)
 
-
-def _in_thread(call: Call, threads: Select[Thread], thread_id: str) -> ThreadCall:
-    found = call.db.scalar(threads.where(Thread.id == thread_id))
-    if found is None:
-        raise not_found("thread")
-    let_go(call.db)
-    return ThreadCall(call.request, call.db, call.parts, call.caller, found)
-
-
-async def _count_question(call: AnyCall) -> None:
-    call.parts.rates.count_question(call.caller)
-
-
-async def _count_change(call: AnyCall) -> None:
-    call.parts.rates.count_change(call.caller)
-
-
-async def _count_look(call: AnyCall) -> None:
-    call.parts.rates.count_look(call.caller)
+    return Depends(count_call)
 
 
 AdminCall = Annotated[Call, Depends(_for_admin)]
+in_own_thread = _in(threads_of)
 OwnThreadCall = Annotated[ThreadCall, Depends(in_own_thread)]
-ReadableThreadCall = Annotated[ThreadCall, Depends(in_readable_thread)]
+ReadableThreadCall = Annotated[
+    ThreadCall, Depends(_in(lambda caller: threads_open_to(caller, OpenTo.LINK, OpenTo.COLLECTION)))
+]
 # Calls over the collection that a path names, if the caller's role allows it.
+AskCall = Annotated[CollectionCall, Depends(_may(Action.ASK))]
+VoteCall = Annotated[CollectionCall, Depends(_may(Action.VOTE))]
 ReadCall = Annotated[CollectionCall, Depends(_may(Action.READ))]
 WriteCall = Annotated[CollectionCall, Depends(_may(Action.WRITE))]
 ManageCall = Annotated[CollectionCall, Depends(_may(Action.MANAGE))]
-# In addition to these: rate limits for asking questions, for changing what belongs to the caller, and for
-# measuring or completing conditions.
-ASKING, CHANGING, LOOKING = Depends(_count_question), Depends(_count_change), Depends(_count_look)
+# In addition to these: rate limits of questions, of changes to what belongs to the caller, and of conditions
+# that are measured or completed.
+ASKING, CHANGING, LOOKING = map(_counting, (Rates.count_question, Rates.count_change, Rates.count_look))

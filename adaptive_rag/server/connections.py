@@ -20,7 +20,7 @@ from adaptive_rag.server.settings import ServerSettings
 SECONDS_TO_ASK = 15.0
 # A proxy forwards the requests of many people.
 PROXY_FACTOR = 10
-# Files that the server opens beside its connections: databases, indexes, documents.
+# Files that the server opens besides its connections: databases, indexes, documents.
 OTHER_FILES = 256
 _MOST_FILES = 65_536
 _REFUSAL = b"HTTP/1.1 %b\r\nConnection: close\r\nContent-Length: 0\r\n%b\r\n"

@@ -79,8 +79,11 @@ class Conversations:
 
     def turns(self, thread_id: str) -> list[TurnShown]:
         """Return the questions of a thread with their answers, oldest first."""
+        return _read_turns(self._read(thread_id)[1])
+
+    def _read(self, thread_id: str) -> tuple[CheckpointTuple | None, list[AnyMessage]]:
         kept = self.saver.get_tuple(place_of(thread_id))
-        return _read_turns(kept.checkpoint["channel_values"].get("messages", ())) if kept else []
+        return kept, list(kept.checkpoint["channel_values"].get("messages", ())) if kept else []
 
     def forget(self, thread_id: str) -> None:
         """Delete the messages of a thread."""
@@ -92,8 +95,7 @@ class Conversations:
         Raises:
             Problem: 422 if the thread has fewer turns.
         """
-        kept = self.saver.get_tuple(place_of(thread_id))
-        messages = kept.checkpoint["channel_values"].get("messages", ()) if kept else ()
+        kept, messages = self._read(thread_id)
         ends = [at for at, message in enumerate(messages, 1) if isinstance(message, AIMessage)]
         if turns > len(ends):
             raise Problem(422, f"This thread has {len(ends)} answered questions, not {turns}.")
@@ -113,8 +115,7 @@ class Conversations:
         return removed
 
     def _remove_turn(self, thread_id: str, turn_id: str) -> TurnShown | None:
-        kept = self.saver.get_tuple(place_of(thread_id))
-        messages = list(kept.checkpoint["channel_values"].get("messages", ())) if kept else []
+        kept, messages = self._read(thread_id)
         removed = next((turn for turn in _read_turns(messages) if turn.id == turn_id), None)
         if kept and removed:
             ends = [0, *(at for at, message in enumerate(messages, 1) if isinstance(message, AIMessage))]
@@ -123,7 +124,7 @@ class Conversations:
         return removed
 
     def _put(self, kept: CheckpointTuple, thread_id: str, messages: Sequence[AnyMessage]) -> None:
-        """Store a checkpoint that holds messages and nothing else of the one that they come from."""
+        """Store a checkpoint with messages only, without the rest of the one that they come from."""
         versions = kept.checkpoint["channel_versions"]
         newer = {"messages": self.saver.get_next_version(max(versions.values()), None)}
         checkpoint = empty_checkpoint()
@@ -131,7 +132,7 @@ class Conversations:
         self.saver.put(place_of(thread_id), checkpoint, kept.metadata, newer)
 
     def write_texts(self, db: Session, thread_id: str) -> None:
-        """Make the texts of a thread that are searched those of its turns now."""
+        """Update the searchable texts of a thread to its present turns."""
         turns = {turn.id: turn for turn in self.turns(thread_id)}
         written = set(db.scalars(select(TurnText.id).where(TurnText.thread_id == thread_id)))
         gone = written - turns.keys()
@@ -164,7 +165,9 @@ class Conversations:
                 if db.get(Thread, thread_id) is not None:
                     self.write_texts(db, thread_id)
                     db.commit()
-        except SQLAlchemyError as error:  # The answer is kept. The next question makes up for it.
+        except (
+            SQLAlchemyError
+        ) as error:  # The answer is stored all the same, and the next question writes the texts.
             _log.warning("What is searched of a thread could not be written: %s", redact(str(error))[:300])
 
     def _take(self, thread_id: str, question: str, began: datetime) -> None:
@@ -254,7 +257,7 @@ def write_conversations(
     saver, store = PostgresSaver(driver, serde=strict_serializer()), PostgresStore(driver)
     try:
         for part in (saver, store):
-            # What is built concurrently cannot be part of a transaction, and nobody reads these tables yet.
+            # An index cannot be built concurrently within a transaction, and nobody reads these tables yet.
             part.MIGRATIONS = [step.replace(" CONCURRENTLY ", " ") for step in part.MIGRATIONS]
             part.setup()
         yield saver, store
@@ -302,7 +305,7 @@ def _read_turns(messages: Iterable[AnyMessage]) -> list[TurnShown]:
 
 
 def _without_private(message: AnyMessage) -> AnyMessage:
-    """Return a message of a turn without what its owner alone may see."""
+    """Return a message without what only the owner of its thread may see."""
     facts = dict(message.response_metadata)
     if facts:
         facts |= {"user_context": "", "decisions": marked(facts.get("decisions", []))}
@@ -310,5 +313,5 @@ def _without_private(message: AnyMessage) -> AnyMessage:
 
 
 def marked(decisions: Iterable[Decision]) -> list[Decision]:
-    """Return the decisions about an answer that its text is marked by."""
+    """Return the decisions that are marked in the text of an answer."""
     return [decision for decision in decisions if decision["what"] in MARKED]

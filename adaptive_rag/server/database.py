@@ -26,7 +26,7 @@ from adaptive_rag.text.redaction import redact
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 _REVISIONS = "alembic_version"
-# The tables beside ours: Alembic's, and those of LangGraph's conversations and profiles in PostgreSQL.
+# Tables that are not ours: Alembic's, and LangGraph's for conversations and profiles in PostgreSQL.
 _BESIDE = {_REVISIONS, "checkpoints", "checkpoint_blobs", "checkpoint_writes", "checkpoint_migrations",
            "store", "store_migrations"}  # fmt: skip
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache
 from html import escape
 from io import BytesIO
 from itertools import chain
@@ -57,7 +57,9 @@ def _numbered(turn: TurnShown) -> tuple[str, list[str]]:
     cited = [citation["marker"] for citation in turn.citations]
     written = [marker for marker in find_markers(turn.answer) if marker in cited]
     numbers = {marker: number for number, marker in enumerate(dict.fromkeys(written + cited), 1)}
-    answer = sub_in_prose(MARKER, partial(_renumber, numbers), turn.answer)
+    answer = sub_in_prose(
+        MARKER, lambda mark: write_marker(numbers.get(of := number_of(mark[0]), of)), turn.answer
+    )
     sources = []
     for citation in sorted(turn.citations, key=lambda each: numbers[each["marker"]]):
         page = f"page {citation['page']}" if citation["page"] is not None else ""
@@ -65,11 +67,6 @@ def _numbered(turn: TurnShown) -> tuple[str, list[str]]:
         number = write_marker(numbers[citation["marker"]])
         sources.append(f"{number} {named}: “{citation['quote']}”")
     return answer, sources
-
-
-def _renumber(numbers: Mapping[int, int], mark: re.Match[str]) -> str:
-    number = number_of(mark[0])
-    return write_marker(numbers.get(number, number))
 
 
 @cache

@@ -123,7 +123,7 @@ class CollectionFolder:
         _sync(self.documents)
 
     def clear_partial(self) -> None:
-        """Remove the files that were being written when the server ended; no caller was told of them."""
+        """Remove the files that were being written when the server ended; no upload of them was answered."""
         _remove(self.documents, _PARTIAL)
 
     def remove(self) -> None:

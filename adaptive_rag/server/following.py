@@ -1,4 +1,4 @@
-"""Following jobs: one query of the database serves all followers, and those who lose access get no news."""
+"""Following of jobs: one query serves all followers, and those who lose access get no more updates."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ RETRY_AFTER_SECONDS = 10
 
 @dataclass(eq=False)
 class Follower:
-    """A caller who follows a job, and the news for them."""
+    """A caller who follows a job, and the updates for them."""
 
     caller: Caller
     job: Job

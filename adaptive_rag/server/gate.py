@@ -1,4 +1,4 @@
-"""The limit of concurrent questions: some run, some wait, and one more is asked to come again."""
+"""The limit of concurrent questions: some run, some wait, and any more are refused."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ class Cancelled(KeyboardInterrupt):
 
 
 class Stopped(KeyboardInterrupt):
-    """The worker is told to end; another one continues the job."""
+    """The worker has to end; another one continues the job."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Checks before a caller is identified: whether a request comes from this machine, and how large it is."""
+"""Checks before a caller is identified: does a request come from this machine, and how large is it?"""
 
 from __future__ import annotations
 

@@ -27,6 +27,7 @@ from adaptive_rag.server.mcp_tools import (
     only_one,
 )
 from adaptive_rag.server.problems import problem_of
+from adaptive_rag.server.roles import Action
 
 if TYPE_CHECKING:
     from fastmcp import FastMCP
@@ -56,7 +57,7 @@ def build_mcp(reader_of: Callable[[], Reader]) -> FastMCP:
     from mcp_types import ToolAnnotations
 
     tools = Tools(reader_of)
-    # fastmcp logs in colour to standard error, besides our log, and its lines name what was read.
+    # fastmcp would also log to standard error, in colour and with the names of documents.
     log = logging.getLogger("fastmcp")
     log.handlers.clear()
     log.propagate = True
@@ -143,11 +144,11 @@ class HttpReader:
         ]
         return Collections(collections=listed, total=page.total)
 
-    def open(self, collection: str) -> Shelf:
-        """Return a collection that is open to them."""
+    def open(self, collection: str, action: Action) -> Shelf:
+        """Return a collection in which they may do something."""
         name = collection or only_one([each.name for each in self.collections(2, 0).collections])
         with self._db() as db:
-            place = self._services.index_of(collection_open_to(db, self._caller, name))
+            place = self._services.index_of(collection_open_to(db, self._caller, name, action))
         return Shelf(name, str(place.index), place)
 
     def count(self) -> None:

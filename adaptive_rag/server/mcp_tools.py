@@ -16,11 +16,12 @@ from adaptive_rag.index.location import open_location
 from adaptive_rag.index.manifest import SourceRecord, read_manifest
 from adaptive_rag.index.sources import read_chunks
 from adaptive_rag.ingest.archives import owners_of
-from adaptive_rag.server.answering import Answering, Question
+from adaptive_rag.server.answering import Answering, Question, QuestionText, Situation
 from adaptive_rag.server.api.documents import text_between
 from adaptive_rag.server.api.forms import Confidence, Grounding
 from adaptive_rag.server.folders import Searched
 from adaptive_rag.server.problems import not_found
+from adaptive_rag.server.roles import Action
 from adaptive_rag.state import Citation
 from adaptive_rag.text.places import format_place, place_at
 
@@ -36,8 +37,7 @@ CollectionName = Annotated[
     ),
 ]
 Asked = Annotated[
-    str,
-    Field(max_length=20_000, pattern=r"\S", description="What is asked, as a question that stands alone."),
+    QuestionText, Field(description="The question, complete without the conversation around it.")
 ]
 DocumentName = Annotated[
     str, Field(max_length=2000, description="A document, as citations and list_documents name it.")
@@ -78,7 +78,7 @@ class Documents(BaseModel):
 
 
 class Span(BaseModel):
-    """A part of a document, where it stands."""
+    """A part of a document and its place."""
 
     document: str
     place: str = Field(description="Where a person finds it: page, sheet, section, lines.")
@@ -154,8 +154,8 @@ class Reader(Protocol):
     def collections(self, limit: int, offset: int) -> Collections:
         """List the collections that are open to them."""
 
-    def open(self, collection: str) -> Shelf:
-        """Return a collection by name; "" means the only one."""
+    def open(self, collection: str, action: Action) -> Shelf:
+        """Return a collection by name in which they may do something; "" means the only one."""
 
     def count(self) -> None:
         """Count a question or a search of theirs; refuse (429) if they may not make one now."""
@@ -172,7 +172,7 @@ class Tools:
         question: Asked,
         collection: CollectionName = "",
         user_context: Annotated[
-            str, Field(max_length=20_000, description="Who asks, or in what situation, where that matters.")
+            Situation, Field(description="Who asks, or in what situation, where that matters.")
         ] = "",
         settings: Annotated[
             dict[str, Any] | None,
@@ -188,7 +188,7 @@ class Tools:
 
         Use this where the user wants an answer. It says so where the documents do not hold one.
         """
-        reader, shelf = await self._open(collection, counted=True)
+        reader, shelf = await self._open(collection, Action.ASK, counted=True)
         asked = Question(question=question, user_context=user_context, settings=settings or {})
         output = await reader.answering.answer(asked, shelf.searched, reader.id)
         return Answered(
@@ -260,7 +260,9 @@ class Tools:
     async def list_documents(
         self,
         collection: CollectionName = "",
-        part: Annotated[str, Field(max_length=200, description="List names that hold this alone.")] = "",
+        part: Annotated[
+            str, Field(max_length=200, description="Only documents whose name contains this.")
+        ] = "",
         offset: Offset = 0,
     ) -> Documents:
         """List the documents of a collection by name, 200 at once."""
@@ -278,11 +280,13 @@ class Tools:
         _, shelf = await self._open(collection)
         return (await run_in_threadpool(_read, shelf, document, int(start), int(end) if end else None)).text
 
-    async def _open(self, collection: str, *, counted: bool = False) -> tuple[Reader, Shelf]:
+    async def _open(
+        self, collection: str, action: Action = Action.READ, *, counted: bool = False
+    ) -> tuple[Reader, Shelf]:
         reader = self._reader_of()
         if counted:
             reader.count()
-        shelf = await run_in_threadpool(reader.open, collection)
+        shelf = await run_in_threadpool(reader.open, collection, action)
         return reader, shelf
 
 

@@ -33,7 +33,7 @@ JOBS = Gauge("adaptive_rag_jobs", "Jobs of indexing by state.", ["state"])
 
 
 def count_answer(output: OutputState, seconds: float) -> None:
-    """Count an answer, its steps, and what a model did for it."""
+    """Count an answer, its steps, and the calls of a model."""
     route = output["query_type"]
     QUESTIONS.labels(route, "refused" if output["abstained"] else "answered").inc()
     SECONDS.labels(route).observe(seconds)

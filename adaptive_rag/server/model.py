@@ -2,29 +2,43 @@
 
 from __future__ import annotations
 
+import ipaddress
 import json
 import logging
 import os
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import urlsplit
 
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
 from adaptive_rag.context import Context, ModelAccess
 from adaptive_rag.errors import ConfigurationError
-from adaptive_rag.server.model_address import may_connect
+from adaptive_rag.ingest.web_fetch import Reach, read_place
 from adaptive_rag.server.sealing import seal, unseal
 from adaptive_rag.server.settings import ServerSettings
 from adaptive_rag.server.tables import ModelChoice
+from adaptive_rag.text.addresses import is_loopback
 from adaptive_rag.text.redaction import remember
 
 _log = logging.getLogger(__name__)
 _ID = "chat"
-# The provider whose models also come from other servers, which speak its protocol.
+# The provider whose protocol other servers speak too, so that an address can be given.
 WITH_ADDRESS = "openai"
-# Sent to a server that asks for no key, so that the key in the environment is never sent there.
+# Sent to a server without a key of its own, so that the key in the environment is never sent there.
 NO_KEY = "none"
+_NOT_ALLOWED = "This address is not allowed. Plain http only to this machine or a private network."
+_ANYWHERE = Reach(frozenset(), private_networks=True)
+_PUBLIC = Reach(frozenset())
+# Where clouds tell their machines secrets, besides the link-local addresses: Alibaba, Azure, Oracle, AWS and
+# Google over IPv6.
+_METADATA = frozenset(
+    map(
+        ipaddress.ip_address,
+        ("100.100.100.200", "168.63.129.16", "192.0.0.192", "fd00:ec2::254", "fd20:ce::254"),
+    )
+)
 
 
 @dataclass(frozen=True)
@@ -103,14 +117,14 @@ class ServerModel:
         self._has_warned = False
 
     def delete(self, db: Session) -> bool:
-        """Return to what the operator has set; tell whether anything was set. The caller commits."""
+        """Remove the chat model; tell whether there was one. The caller commits."""
         row = db.get(ModelChoice, _ID)
         if row is not None:
             db.delete(row)
         return row is not None
 
     def for_questions(self) -> tuple[dict[str, Any], ModelAccess | None]:
-        """Return the settings that name the chat model, and how it is reached; none beside the operator's."""
+        """Return the settings of the chat model, and how to reach it; nothing if the operator has set one."""
         if self.operators is not None:
             return {}, None
         with Session(self._engine) as db:
@@ -146,3 +160,30 @@ class ServerModel:
         if not self._has_warned:
             _log.warning("%s Until then questions are answered without a chat model.", text)
         self._has_warned = True
+
+
+def may_connect(scheme: str, place: str) -> bool:
+    """Tell whether a model's server may be at an IP address: in plain text only within a private network."""
+    # `ipaddress` takes an address with a zone for another one: "fd00:ec2::254%1" is not "fd00:ec2::254".
+    is_allowed = "%" not in place and _ANYWHERE.holds(place) and read_place(place) not in _METADATA
+    return is_allowed and (scheme == "https" or not _PUBLIC.holds(place))
+
+
+def check_address(address: str, settings: ServerSettings) -> str | None:
+    """Return why an address cannot be that of a model's server; None if it can, as far as it says itself."""
+    try:
+        url = urlsplit(address)
+        host, port = url.hostname, url.port
+    except ValueError:
+        host = None
+    if not host or url.scheme not in ("http", "https") or not address.isascii():
+        return "The address must be like https://HOST/v1 or http://localhost:11434/v1."
+    if "@" in url.netloc or url.query or url.fragment:
+        return "The address may hold no name, no password, no question mark and no #."
+    if is_loopback(host) and port == settings.port:
+        return "This is the address of this server itself."
+    try:
+        is_allowed = may_connect(url.scheme, host)
+    except ValueError:  # it is a name, which is looked up when it is connected to
+        return None
+    return None if is_allowed else _NOT_ALLOWED

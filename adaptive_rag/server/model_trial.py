@@ -1,4 +1,4 @@
-"""Tries a chat model by one short call, and says in our own words what came of it."""
+"""Tries a chat model with one short call, and describes the outcome in our own words."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from adaptive_rag.server.model import Chosen
 SECONDS, TOKENS = 10.0, 64
 
 Outcome = Literal["works", "key_refused", "unknown_model", "unreachable", "address_refused", "failed"]
-# What a trial says for each way that a call fails; the provider's own words are never passed on.
+# The sentence for each outcome; the provider's own words are never passed on.
 TOLD: dict[Outcome, str] = {
     "works": "The model answers.",
     "key_refused": "The server refused the key, or it takes one.",
@@ -36,7 +36,7 @@ _OUTCOMES: dict[Kind, Outcome] = {
 
 
 async def try_out(chosen: Chosen, address: str | None, access: ModelAccess) -> Outcome:
-    """Ask a chat model for one word, and say what came of it.
+    """Ask a chat model for one word, and return the outcome.
 
     Raises:
         ServedError: it cannot be opened; the log says why.

@@ -22,7 +22,7 @@ _LOCK = "migration.lock"
 
 @dataclass(frozen=True)
 class Aside:
-    """A folder that was moved out of the server's way."""
+    """A folder that was moved aside."""
 
     came_from: Path
     now_at: Path

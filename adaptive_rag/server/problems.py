@@ -5,9 +5,9 @@ from __future__ import annotations
 import logging
 import sqlite3
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from http import HTTPStatus
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypeVar, get_args
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -25,6 +25,7 @@ from adaptive_rag.server.machine import Refused
 from adaptive_rag.text.redaction import redact
 
 _log = logging.getLogger(__name__)
+Thing = TypeVar("Thing")
 RETRY_AFTER_SECONDS = 30
 MEDIA_TYPE = "application/problem+json"
 # Fields of an invalid request that are listed, at most.
@@ -78,6 +79,13 @@ def not_found(what: str) -> Problem:
     return Problem(404, f"There is no such {what}, or it is not open to you.", type="not_found")
 
 
+def found(thing: Thing | None, what: str) -> Thing:
+    """Return a thing; refuse with 404 if there is none."""
+    if thing is None:
+        raise not_found(what)
+    return thing
+
+
 # Responses that every route of the API may give besides its own; FastAPI's own 422 has another form.
 PROBLEMS: dict[int | str, dict[str, Any]] = {
     status: {
@@ -115,16 +123,18 @@ def answer(
     status: int, detail: str, headers: Any = None, errors: Any = (), type: ProblemType = "about:blank"
 ) -> ProblemResponse:
     """Return problem details as a response."""
-    title = HTTPStatus(status).phrase
-    problem = ProblemDetails(type=type, title=title, status=status, detail=detail, errors=list(errors))
-    return ProblemResponse(problem, dict(headers or {}))
+    return ProblemResponse(_details(status, detail, type, errors), dict(headers or {}))
 
 
 def details_of(error: Exception) -> ProblemDetails:
     """Return an error as problem details, for responses that have already started."""
     problem = problem_of(error)
-    title = HTTPStatus(problem.status_code).phrase
-    return ProblemDetails(type=problem.type, title=title, status=problem.status_code, detail=problem.detail)
+    return _details(problem.status_code, problem.detail, problem.type)
+
+
+def _details(status: int, detail: str, type: ProblemType, errors: Iterable[Any] = ()) -> ProblemDetails:
+    title = HTTPStatus(status).phrase
+    return ProblemDetails(type=type, title=title, status=status, detail=detail, errors=list(errors))
 
 
 def problem_of(error: Exception) -> Problem:
@@ -141,7 +151,8 @@ def problem_of(error: Exception) -> Problem:
         return Problem(422, "The request holds a character that the database cannot keep.")
     if isinstance(error, database_faults()):
         return _not_stored(error)
-    return Problem(500, str(error if isinstance(error, ServedError) else served_error(error)))
+    served = error if isinstance(error, ServedError) else served_error(error)
+    return Problem(503 if served.is_models_fault else 500, str(served))
 
 
 def database_faults() -> tuple[type[Exception], ...]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import reduce
 from operator import add
 
-from sqlalchemy import Select, Text, cast, func, select
+from sqlalchemy import ColumnElement, Select, Text, cast, func, select
 from sqlalchemy.orm import Session
 
 from adaptive_rag.server.access import Caller
@@ -14,46 +15,35 @@ from adaptive_rag.server.machine import THIS_MACHINE
 from adaptive_rag.server.problems import Problem
 from adaptive_rag.server.tables import Feedback, Note, Share, Thread, Token
 
-MOST_THREADS = 1000
+# What one person may keep.
+MOST = {"threads": 1000, "tokens": 100, "notes": 2000, "opinions on answers": 5000}
+_OWN: dict[str, Callable[[str], ColumnElement[bool]]] = {
+    "threads": lambda user: Thread.owner_id == user,
+    "tokens": lambda user: (Token.user_id == user) & ~Token.is_session,
+    "notes": lambda user: Note.owner_id == user,
+    "opinions on answers": lambda user: Feedback.owner_id == user,
+}
 # Limits of one thread: each of its questions reads all earlier turns.
 MOST_TURNS, MOST_CHARACTERS_OF_TURNS = 500, 1_000_000
-MOST_OPINIONS = 5000
 # An opinion on a turn stores the turns before it.
 MOST_CHARACTERS_OF_OPINIONS = 20_000_000
-MOST_TOKENS = 100
 # People that one thread is shared with by name.
 MOST_SHARES = 100
-MOST_NOTES = 2000
 
 
-def check_threads(db: Session, caller: Caller) -> None:
-    """Check that a caller may begin one more thread."""
-    own = select(func.count() + 1).select_from(Thread).where(Thread.owner_id == caller.id)
-    _check(db, caller, own, MOST_THREADS, "threads")
-
-
-def check_tokens(db: Session, caller: Caller) -> None:
-    """Check that a caller may make one more API token."""
-    own = select(func.count() + 1).select_from(Token).where(Token.user_id == caller.id, ~Token.is_session)
-    _check(db, caller, own, MOST_TOKENS, "tokens")
-
-
-def check_notes(db: Session, caller: Caller) -> None:
-    """Check that a caller may write one more note."""
-    own = select(func.count() + 1).select_from(Note).where(Note.owner_id == caller.id)
-    _check(db, caller, own, MOST_NOTES, "notes")
+def check_number(db: Session, caller: Caller, kind: str) -> None:
+    """Check that a caller may keep one more of a kind, as in `MOST`."""
+    _check(db, caller, select(func.count() + 1).where(_OWN[kind](caller.id)), MOST[kind], kind)
 
 
 def check_opinions(db: Session, caller: Caller, new: Feedback) -> None:
     """Check that a caller may give one more opinion, and that their texts together are not too long."""
-    own = Feedback.owner_id == caller.id
-    number = select(func.count() + 1).select_from(Feedback).where(own)
-    _check(db, caller, number, MOST_OPINIONS, "opinions on answers")
+    check_number(db, caller, "opinions on answers")
     texts = (Feedback.question, Feedback.user_context, Feedback.comment, cast(Feedback.history, Text))
     lengths = [func.coalesce(func.sum(func.length(text)), 0) for text in texts]
     added = len(new.question) + len(new.user_context or "") + len(new.comment or "")
     added += sum(len(turn["text"]) for turn in new.history or ())
-    total = select(reduce(add, lengths) + added).where(own)
+    total = select(reduce(add, lengths) + added).where(Feedback.owner_id == caller.id)
     _check(db, caller, total, MOST_CHARACTERS_OF_OPINIONS, "characters of opinions on answers")
 
 

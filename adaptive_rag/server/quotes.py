@@ -1,4 +1,4 @@
-"""Find words of a document in its text, also where the text was changed, or is shown in another form."""
+"""Finds quoted words in a text that has changed since, or that is displayed in another form."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ _LETTER = re.compile(r"[^\W_]")
 
 
 class Quote(NamedTuple):
-    """Words, and where they were, or are likely to be."""
+    """Words, and their former or likely place."""
 
     words: str
     start: int
-    # a place at or after the start is better than any before it, as where only the page is known
+    # Prefer any place after the start to those before it, for example if only the page is known.
     is_after: bool = False
 
     def distance(self, span: Span) -> tuple[bool, int]:
-        """Return how far a place is from the one where the words are likely to be."""
+        """Return the distance of a place from the likely one."""
         return self.is_after and span.start < self.start, abs(span.start - self.start)
 
 

@@ -25,7 +25,7 @@ SIGN_IN_FROM_ADDRESS = parse("60/5minutes")
 WRONG_GUESSES = parse("100/hour")
 WRONG_GUESS_FROM_ADDRESS = parse("1/hour")
 # What one caller may write besides questions: titles, opinions, profiles, tokens. And how often they may
-# have conditions counted or completed, which reads the fields of all passages.
+# search their threads, or have conditions counted or completed, which reads the fields of all passages.
 CHANGES = parse("120/minute")
 
 
@@ -49,7 +49,7 @@ class Rates:
             self._count(CHANGES, "change", caller.id)
 
     def count_look(self, caller: Caller) -> None:
-        """Count a request to measure or complete a condition."""
+        """Count a request that reads much: a search in threads, or a condition to measure or complete."""
         if caller.name != THIS_MACHINE:
             self._count(CHANGES, "look", caller.id)
 
@@ -100,7 +100,7 @@ class Windows:
         )
 
     def hit(self, rate: RateLimitItem, *of: str) -> bool:
-        """Count once, and tell whether the rate allows it."""
+        """Count an action, and tell whether the rate allows it."""
         with self._lock:
             ends, count = self._window(rate, *of)
             self._windows[rate.key_for(*of)] = ends, count + 1

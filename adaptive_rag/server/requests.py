@@ -50,7 +50,9 @@ class RequestLog:
             await self._app(scope, receive, answer)
         except Exception as error:
             problem = served_error(error)
-            if status:  # The answer has begun: the connection is cut, so that nobody takes it for complete.
+            if (
+                status
+            ):  # The answer has begun. The connection is cut, so that the caller sees that it is incomplete.
                 raise problem from None
             await problem_response(500, str(problem))(scope, receive, answer)
         finally:

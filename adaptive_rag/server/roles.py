@@ -1,4 +1,4 @@
-"""Roles: what each may do, in one table. A new role is a new row here."""
+"""Roles: what each may do, in one table. A new role or action is a row here."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from typing import Self
 class Action(StrEnum):
     """What may be done. Each action includes seeing the fields in the responses of its routes."""
 
-    READ = "read"  # see a collection, its documents and jobs; ask it, keep threads, judge its answers
+    ASK = "ask"  # see that a collection is there, ask it, keep threads; every role has it
+    VOTE = "vote"  # judge its answers
+    READ = "read"  # see its documents, folders, fields and jobs; keep notes
     WRITE = "write"  # add, read again and delete documents; cancel jobs
     MANAGE = "manage"  # describe it, rebuild its index, see everybody's feedback, set members, delete it
     SERVE = "serve"  # users, collections, the router and the audit log; only for admins of the server
@@ -20,9 +22,9 @@ class Role(StrEnum):
 
     actions: frozenset[Action]
 
-    READER = "reader", {Action.READ}
-    WRITER = "writer", {Action.READ, Action.WRITE}
-    ADMIN = "admin", {Action.READ, Action.WRITE, Action.MANAGE, Action.SERVE}
+    READER = "reader", {Action.ASK, Action.VOTE, Action.READ}
+    WRITER = "writer", {Action.ASK, Action.VOTE, Action.READ, Action.WRITE}
+    ADMIN = "admin", set(Action)
 
     def __new__(cls, name: str, actions: set[Action] = frozenset()) -> Self:  # type: ignore[assignment]
         """Create a row of the table."""

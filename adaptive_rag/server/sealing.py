@@ -8,10 +8,10 @@ from cryptography.fernet import Fernet, InvalidToken
 from filelock import FileLock
 
 from adaptive_rag.errors import ConfigurationError
-from adaptive_rag.server.archive import make_key
+from adaptive_rag.server.archive import make_key, read_key
 from adaptive_rag.server.settings import ServerSettings
 
-_KEY_BYTES = 32
+_REMEDY = "Put it back, name its file with server.secrets_key, or store the API key of the chat model again."
 
 
 def seal(settings: ServerSettings, text: str) -> str:
@@ -44,19 +44,5 @@ def unseal(settings: ServerSettings, sealed: str) -> str | None:
 
 
 def _cipher(settings: ServerSettings) -> Fernet:
-    file = settings.sealing_key
-    try:
-        key = bytes.fromhex(file.read_text("ascii"))
-    except OSError as error:
-        raise ConfigurationError(
-            f"The key {str(file)!r} cannot be read: {error.strerror or error}. Put it back, name its file "
-            "with server.secrets_key, or store the API key of the chat model again."
-        ) from error
-    except ValueError:
-        key = b""
-    if len(key) != _KEY_BYTES:
-        raise ConfigurationError(
-            f"The file {str(file)!r} is no key: expected {2 * _KEY_BYTES} hexadecimal digits, as `openssl "
-            "rand -hex 32` writes them."
-        )
+    key = read_key(settings.sealing_key, "of secrets", _REMEDY)
     return Fernet(base64.urlsafe_b64encode(key))

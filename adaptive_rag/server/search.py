@@ -45,7 +45,7 @@ def words_of(search: str) -> list[str]:
 
 
 def with_words(threads: Select[Thread], words: Sequence[str]) -> Select[Thread]:
-    """Return those of the threads whose title or one of whose turns has all words."""
+    """Return the threads that have all words in their title or in one of their turns."""
     if not words:
         return threads
     newest = threads.order_by(Thread.updated.desc(), Thread.id).limit(MOST_THREADS_SEARCHED)

@@ -34,7 +34,7 @@ class Services:
     rates: Rates
     readiness: Readiness
     followers: Followers
-    # signs people in, besides the passwords stored here
+    # the provider that signs people in, if there is one
     provider: Provider | None
     # the chat model that an admin has set, where the operator has set none
     model: ServerModel

@@ -73,7 +73,8 @@ class ServerSettings(BaseSettings):
     )
     port: int = Field(8080, ge=0, le=65_535, description="Port to listen on; 0 takes a free one.")
     data: Path = Field(
-        Path(".adaptive-rag-server"), description="Folder of the collections and of what is kept beside them."
+        Path(".adaptive-rag-server"),
+        description="Folder of the collections and of all other files of the server.",
     )
     database: Annotated[SecretStr, AfterValidator(_of_postgresql)] | None = Field(
         None,
@@ -96,11 +97,10 @@ class ServerSettings(BaseSettings):
         "names of this machine.",
     )
     trusted_proxies: Annotated[Names, AfterValidator(_readable_network)] = Field(
-        frozenset(),
-        description="Addresses or networks of proxies whose X-Forwarded-* headers are believed.",
+        frozenset(), description="Addresses or networks of proxies whose X-Forwarded-* headers are believed."
     )
     tls: bool = Field(
-        False, description="Callers reach the server by https, through a proxy: cookies are sent there alone."
+        False, description="Callers use https, through a proxy. Cookies are then sent over https only."
     )
     session_hours: float = Field(24 * 7, gt=0, description="How long a person stays signed in.")
     oidc_issuer: str | None = Field(
@@ -108,7 +108,9 @@ class ServerSettings(BaseSettings):
     )
     oidc_client_id: str | None = Field(None, description="Name of this server at that provider.")
     oidc_client_secret: SecretStr | None = Field(None, description="Its secret there.")
-    oidc_scopes: str = Field("openid profile email", description="What the provider is asked to tell.")
+    oidc_scopes: str = Field(
+        "openid profile email", description="The scopes that are requested from the provider."
+    )
     max_upload_megabytes: int = Field(
         200, ge=1, description="Size of one upload with all its documents, at most."
     )
@@ -118,11 +120,9 @@ class ServerSettings(BaseSettings):
     max_running: int = Field(
         32, ge=1, description="Questions that are answered at the same time; the others wait."
     )
-    max_waiting: int = Field(
-        100, ge=0, description="Questions that may wait; one more is told to come again (429)."
-    )
+    max_waiting: int = Field(100, ge=0, description="Questions that may wait; any more are refused (429).")
     max_per_person: int = Field(
-        4, ge=1, description="Questions that one user may have under way; one more is refused (429)."
+        4, ge=1, description="Questions that one user may have in progress; any more are refused (429)."
     )
     max_connections: int = Field(
         200, ge=1, description="Connections that one address may hold; a trusted proxy ten times as many."
@@ -132,7 +132,7 @@ class ServerSettings(BaseSettings):
         "120/minute", description="Requests for answers that one caller may make, as in 120/minute."
     )
     stop_seconds: float = Field(
-        20, ge=0, description="How long answers under way may still take when the server is stopped."
+        20, ge=0, description="How long the answers in progress may still take when the server is stopped."
     )
     workers: int = Field(
         1, ge=0, le=32, description="Processes that index documents; 0 where others do (adaptive-rag worker)."
@@ -145,7 +145,7 @@ class ServerSettings(BaseSettings):
         False, description="Send OpenTelemetry traces to where OTEL_EXPORTER_OTLP_ENDPOINT says."
     )
     trace_contents: bool = Field(
-        False, description="Let these traces hold the texts of questions, passages and answers."
+        False, description="Include the texts of questions, passages and answers in these traces."
     )
 
     @classmethod

@@ -20,7 +20,7 @@ from sqlalchemy import (
     TypeDecorator,
     UniqueConstraint,
 )
-from sqlalchemy.orm import DeclarativeBase, Mapped, declared_attr, mapped_column
+from sqlalchemy.orm import DeclarativeBase, Mapped, MappedColumn, declared_attr, mapped_column, relationship
 
 from adaptive_rag.server.roles import Role
 
@@ -44,8 +44,8 @@ class OpenTo(StrEnum):
     """
 
     PEOPLE = "people"  # nobody else
-    LINK = "link"  # who has its address; it is in nobody's list
-    COLLECTION = "collection"  # everybody; it is in their lists
+    LINK = "link"  # everybody who has its address; no list shows it
+    COLLECTION = "collection"  # everybody; their lists show it
 
 
 class Moment(TypeDecorator[datetime]):
@@ -69,9 +69,14 @@ def new_id() -> str:
     return secrets.token_hex(16)
 
 
+def _of(table: str, **given: Any) -> MappedColumn[str]:
+    """Return a column with the id of a row of another table, with which this row is deleted."""
+    return mapped_column(ForeignKey(f"{table}.id", ondelete="CASCADE"), **given)
+
+
 Id = Annotated[str, mapped_column(String(32), primary_key=True, default=new_id)]
-CollectionId = Annotated[str, mapped_column(ForeignKey("collections.id", ondelete="CASCADE"), index=True)]
-UserId = Annotated[str, mapped_column(ForeignKey("users.id", ondelete="CASCADE"), index=True)]
+CollectionId = Annotated[str, _of("collections", index=True)]
+UserId = Annotated[str, _of("users", index=True)]
 # The user who did it; the row is kept after the user is deleted.
 PastUserId = Annotated[str | None, mapped_column(ForeignKey("users.id", ondelete="SET NULL"))]
 Now = Annotated[datetime, mapped_column(Moment, default=now)]
@@ -180,10 +185,8 @@ class Collection(Base):
 class Membership(Base):
     """What a user may do in a collection."""
 
-    collection_id: Mapped[str] = mapped_column(
-        ForeignKey("collections.id", ondelete="CASCADE"), primary_key=True
-    )
-    user_id: Mapped[str] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), primary_key=True)
+    collection_id: Mapped[str] = _of("collections", primary_key=True)
+    user_id: Mapped[str] = _of("users", primary_key=True)
     role: Mapped[Role]
 
 
@@ -212,7 +215,7 @@ class Note(Base):
 
     id: Mapped[Id]
     owner_id: Mapped[UserId]
-    document_id: Mapped[str] = mapped_column(ForeignKey("documents.id", ondelete="CASCADE"), index=True)
+    document_id: Mapped[str] = _of("documents", index=True)
     # the name by which answers cite the text: a file of an archive has its own
     source: Mapped[str] = mapped_column(String(2000))
     # where the words were in the text when the note was written, and the words
@@ -266,10 +269,8 @@ class Thread(Base):
 class Share(Base):
     """A thread that its owner shares with a user."""
 
-    thread_id: Mapped[str] = mapped_column(ForeignKey("threads.id", ondelete="CASCADE"), primary_key=True)
-    user_id: Mapped[str] = mapped_column(
-        ForeignKey("users.id", ondelete="CASCADE"), primary_key=True, index=True
-    )
+    thread_id: Mapped[str] = _of("threads", primary_key=True)
+    user_id: Mapped[str] = _of("users", primary_key=True, index=True)
     created: Mapped[Now]
 
 
@@ -278,13 +279,13 @@ class TurnText(Base):
 
     __tablename__ = "turns"
 
-    thread_id: Mapped[str] = mapped_column(ForeignKey("threads.id", ondelete="CASCADE"), primary_key=True)
+    thread_id: Mapped[str] = _of("threads", primary_key=True)
     # of the answer's message
     id: Mapped[str] = mapped_column(String(100), primary_key=True)
     asked: Mapped[datetime]
     question: Mapped[str] = mapped_column(Text)
     answer: Mapped[str] = mapped_column(Text)
-    # both without capitals, since SQLite knows those of English alone
+    # both in lower case, since SQLite ignores the case of ASCII letters only
     folded: Mapped[str] = mapped_column(Text)
 
 
@@ -293,10 +294,8 @@ class ThreadCollection(Base):
 
     __tablename__ = "thread_collections"
 
-    thread_id: Mapped[str] = mapped_column(ForeignKey("threads.id", ondelete="CASCADE"), primary_key=True)
-    collection_id: Mapped[str] = mapped_column(
-        ForeignKey("collections.id", ondelete="CASCADE"), primary_key=True, index=True
-    )
+    thread_id: Mapped[str] = _of("threads", primary_key=True)
+    collection_id: Mapped[str] = _of("collections", primary_key=True, index=True)
 
 
 class Feedback(Base):
@@ -319,6 +318,8 @@ class Feedback(Base):
     comment: Mapped[str] = mapped_column(Text, default="")
     created: Mapped[Now]
 
+    owner: Mapped[User] = relationship()
+
 
 class Event(Base):
     """A line of the audit log: who did what, from where. It outlives the user and the subject."""
@@ -335,7 +336,7 @@ class Event(Base):
 class Upload(Base):
     """The answer to a request with an Idempotency-Key, in case the request is repeated."""
 
-    user_id: Mapped[str] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), primary_key=True)
+    user_id: Mapped[str] = _of("users", primary_key=True)
     key: Mapped[str] = mapped_column(String(255), primary_key=True)
     # digest of what was sent, so that a key that is used for something else is refused
     digest: Mapped[str] = mapped_column(String(64))

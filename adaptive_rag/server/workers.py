@@ -35,7 +35,7 @@ _FORGOTTEN_AFTER = 24 * 3600.0
 
 
 def work(settings: ServerSettings, workshop: Workshop) -> None:
-    """Run jobs until the process is told to end by SIGTERM or Ctrl-C; a running job is handed back.
+    """Run jobs until SIGTERM or Ctrl-C; then hand the running job back.
 
     Raises:
         ConfigurationError: the data folder or the database cannot be opened, or they do not belong together.

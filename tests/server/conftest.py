@@ -1,8 +1,10 @@
 """A web server in the test's own process, with a collection of the sample documents."""
 
+import logging
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from functools import cache
+from io import StringIO
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -18,9 +20,11 @@ from adaptive_rag.samples import lend_vectors, samples_path
 from adaptive_rag.server.access import digest_of
 from adaptive_rag.server.app import build_app
 from adaptive_rag.server.indexing import work_off, workshop_of
+from adaptive_rag.server.requests import log_as_json
 from adaptive_rag.server.roles import Role
 from adaptive_rag.server.settings import read_server_settings
 from adaptive_rag.server.tables import Collection, Membership, Token, User
+from tests.postgres_server import serving_postgres
 
 # The name of the collection of samples.
 SAMPLES = "samples"
@@ -60,6 +64,33 @@ def serve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Serve:
     return start
 
 
+@pytest.fixture
+def fresh(serve: Serve) -> Iterator[TestClient]:
+    """Serve without a collection and without users."""
+    with serve() as client:
+        yield client
+
+
+@pytest.fixture
+def serve_samples(serve: Serve, sample_index: Path) -> Serve:
+    """Return what starts such a server with the collection of samples."""
+
+    @contextmanager
+    def start(*given: Any, **settings: Any) -> Iterator[TestClient]:
+        with serve(*given, **settings) as client:
+            add_samples(client, sample_index)
+            yield client
+
+    return start
+
+
+@pytest.fixture
+def client(serve_samples: Serve) -> Iterator[TestClient]:
+    """Serve the samples to everybody at this machine."""
+    with serve_samples() as client:
+        yield client
+
+
 def client_of(app: FastAPI, address: str = "127.0.0.1") -> TestClient:
     """Return a client that sits at an address; errors of the server come as its answers."""
     return TestClient(
@@ -69,13 +100,13 @@ def client_of(app: FastAPI, address: str = "127.0.0.1") -> TestClient:
 
 def work(client: TestClient) -> None:
     """Do the jobs that wait, as a worker would."""
-    services = client.app.state.services  # type: ignore[attr-defined]
+    services = client.app.state.services
     work_off(workshop_of(services.settings, services.operator), services.engine, lambda: False)
 
 
 def add_samples(client: TestClient, sample_index: Path, name: str = SAMPLES) -> Collection:
     """Make a collection whose index holds the samples; its documents are not listed."""
-    services = client.app.state.services  # type: ignore[attr-defined]
+    services = client.app.state.services
     with Session(services.engine, expire_on_commit=False) as db:
         db.add(Collection(name=name))
         db.commit()
@@ -88,7 +119,7 @@ def add_samples(client: TestClient, sample_index: Path, name: str = SAMPLES) -> 
 
 def add_user(client: TestClient, name: str, *, is_admin: bool = False, **roles: Role) -> TestClient:
     """Make a user with roles in collections, and return a client that asks as them, by a token."""
-    services = client.app.state.services  # type: ignore[attr-defined]
+    services = client.app.state.services
     with Session(services.engine) as db:
         user = User(name=name, is_admin=is_admin)
         db.add(user)
@@ -98,7 +129,26 @@ def add_user(client: TestClient, name: str, *, is_admin: bool = False, **roles: 
             row = db.scalars(select(Collection).where(Collection.name == collection)).one()
             db.add(Membership(collection_id=row.id, user_id=user.id, role=role))
         db.commit()
-    other = client_of(client.app)  # type: ignore[arg-type]
+    other = client_of(client.app)
     other.headers["Authorization"] = f"Bearer {name}"
     other.portal = client.portal  # all ask in the server's own event loop
     return other
+
+
+@pytest.fixture(scope="module")
+def postgres() -> Iterator[Any]:
+    """Run a PostgreSQL."""
+    with serving_postgres() as server:
+        yield server
+
+
+@pytest.fixture
+def log() -> Iterator[StringIO]:
+    """Log as `adaptive-rag serve --logs` does."""
+    before, ours = list(logging.root.handlers), logging.getLogger("adaptive_rag")
+    logging.root.handlers.clear()  # those that stay would be closed: they are pytest's
+    stream = StringIO()
+    log_as_json(stream)
+    yield stream
+    logging.root.handlers[:] = before
+    ours.setLevel(logging.NOTSET)

@@ -57,12 +57,7 @@ class ServerProcess:
     """
 
     def __init__(
-        self,
-        folder: Path,
-        model_seconds: float = 0,
-        *,
-        most_files: int | None = None,
-        preparation: str = "",
+        self, folder: Path, model_seconds: float = 0, *, most_files: int | None = None, preparation: str = ""
     ) -> None:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
@@ -157,6 +152,17 @@ class ServerProcess:
             self._process.terminate()
             self._process.wait(60)
         self._mother.communicate(timeout=60)
+
+
+@contextmanager
+def running(folder: Path, **given: Any) -> Iterator[ServerProcess]:
+    """Run a server during the block."""
+    server = ServerProcess(folder, **given)
+    server.start()
+    try:
+        yield server
+    finally:
+        server.stop()
 
 
 def wait_for(holds: Callable[[], Held], what: str, seconds: float = 60) -> Held:

@@ -33,7 +33,7 @@ class Team:
 
     def __init__(self, client: TestClient) -> None:
         self.server = client
-        self.engine = client.app.state.services.engine  # type: ignore[attr-defined]
+        self.engine = client.app.state.services.engine
         for name in ("vault", "pier"):
             assert client.post(f"{API}/collections", json={"name": name}).status_code == 201
         self.people = {
@@ -43,7 +43,7 @@ class Team:
             "gone": add_user(client, "gone", vault=Role.READER, pier=Role.READER),
             "disabled": add_user(client, "disabled", vault=Role.ADMIN),
             "expired": add_user(client, "expired", vault=Role.ADMIN),
-            "nobody": client_of(client.app),  # type: ignore[arg-type]
+            "nobody": client_of(client.app),
         }
         self.people["nobody"].portal = client.portal  # all ask in the server's own event loop
         self.ids: dict[str, str] = {"vault": "vault"}
@@ -89,7 +89,7 @@ class Team:
             user = db.scalars(select(User).where(User.name == name)).one()
             db.add(Token(user_id=user.id, digest=digest_of(secret), name="low", role=role))
             db.commit()
-        client = client_of(self.server.app)  # type: ignore[arg-type]
+        client = client_of(self.server.app)
         client.headers["Authorization"] = f"Bearer {secret}"
         client.portal = self.server.portal
         self.people[secret] = client

@@ -72,7 +72,7 @@ def test_a_conversation_is_read_as_it_was_written(tmp_path: Path) -> None:
     said = [HumanMessage("When?"), AIMessage("At 7:45.", response_metadata={"asked_at": 1.5})]
     with Threads.open(tmp_path / "conversations.sqlite") as threads:
         checkpoint = {**empty_checkpoint(), "channel_values": {"messages": said}}
-        threads.saver.put(PLACE, checkpoint, {}, {})  # type: ignore[arg-type]
+        threads.saver.put(PLACE, checkpoint, {}, {})
         kept = threads.saver.get_tuple(PLACE)
     assert kept is not None
     assert kept.checkpoint["channel_values"]["messages"] == said

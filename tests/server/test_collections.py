@@ -2,23 +2,24 @@
 
 from pathlib import Path
 
+from fastapi.testclient import TestClient
+
 from tests.server.conftest import Serve, add_samples
 
 URL = "/api/v1/collections"
 
 
-def test_a_collection_is_made_listed_and_deleted(serve: Serve) -> None:
-    with serve() as client:
-        made = client.post(URL, json={"name": "handbook", "description": "For new staff"})
-        assert made.status_code == 201
-        assert made.json() | {"created": ""} == {
-            "name": "handbook", "description": "For new staff", "examples": [], "role": "admin",
-            "documents": 0, "chunks": 0, "bytes": 0, "created": "",
-        }  # fmt: skip
-        assert client.get(f"{URL}/handbook").json() == made.json()
-        assert client.get(URL).json() == {"items": [made.json()], "total": 1}
-        assert client.delete(f"{URL}/handbook").status_code == 204
-        assert client.get(URL).json() == {"items": [], "total": 0}
+def test_a_collection_is_made_listed_and_deleted(fresh: TestClient) -> None:
+    made = fresh.post(URL, json={"name": "handbook", "description": "For new staff"})
+    assert made.status_code == 201
+    assert made.json() | {"created": ""} == {
+        "name": "handbook", "description": "For new staff", "examples": [], "role": "admin",
+        "documents": 0, "chunks": 0, "bytes": 0, "created": "",
+    }  # fmt: skip
+    assert fresh.get(f"{URL}/handbook").json() == made.json()
+    assert fresh.get(URL).json() == {"items": [made.json()], "total": 1}
+    assert fresh.delete(f"{URL}/handbook").status_code == 204
+    assert fresh.get(URL).json() == {"items": [], "total": 0}
 
 
 def test_a_collection_is_described_again_with_what_can_be_asked(serve: Serve) -> None:
@@ -35,34 +36,31 @@ def test_a_collection_is_described_again_with_what_can_be_asked(serve: Serve) ->
             assert client.patch(f"{URL}/handbook", json={"examples": examples}).status_code == 422
 
 
-def test_questions_to_begin_with_are_made_of_what_is_indexed(serve: Serve, sample_index: Path) -> None:
-    with serve() as client:
-        client.post(URL, json={"name": "empty"})
-        assert client.get(f"{URL}/empty/questions").json() == []
-        assert client.get(f"{URL}/nowhere/questions").status_code == 404
-        add_samples(client, sample_index)
-        suggested = client.get(f"{URL}/samples/questions").json()
-        assert len(suggested) == 4
-        for question in suggested:
-            answer = client.post(f"{URL}/samples/ask", json={"question": question}).json()
-            assert answer["citations"] and not answer["abstained"]
+def test_questions_to_begin_with_are_made_of_what_is_indexed(fresh: TestClient, sample_index: Path) -> None:
+    fresh.post(URL, json={"name": "empty"})
+    assert fresh.get(f"{URL}/empty/questions").json() == []
+    assert fresh.get(f"{URL}/nowhere/questions").status_code == 404
+    add_samples(fresh, sample_index)
+    suggested = fresh.get(f"{URL}/samples/questions").json()
+    assert len(suggested) == 4
+    for question in suggested:
+        answer = fresh.post(f"{URL}/samples/ask", json={"question": question}).json()
+        assert answer["citations"] and not answer["abstained"]
 
 
-def test_a_name_is_given_once_and_fits_an_address(serve: Serve) -> None:
-    with serve() as client:
-        client.post(URL, json={"name": "handbook"})
-        again = client.post(URL, json={"name": "handbook"})
-        assert (again.status_code, again.headers["content-type"]) == (409, "application/problem+json")
-        assert again.json()["detail"] == "There is a collection 'handbook' already."
-        for name in ("", "..", "a/b", "a b", "x" * 101, "-"):
-            assert client.post(URL, json={"name": name}).status_code == 422
+def test_a_name_is_given_once_and_fits_an_address(fresh: TestClient) -> None:
+    fresh.post(URL, json={"name": "handbook"})
+    again = fresh.post(URL, json={"name": "handbook"})
+    assert (again.status_code, again.headers["content-type"]) == (409, "application/problem+json")
+    assert again.json()["detail"] == "There is a collection 'handbook' already."
+    for name in ("", "..", "a/b", "a b", "x" * 101, "-"):
+        assert fresh.post(URL, json={"name": name}).status_code == 422
 
 
-def test_what_is_deleted_leaves_no_file(serve: Serve, sample_index: Path) -> None:
-    with serve() as client:
-        row = add_samples(client, sample_index)
-        folder = client.app.state.services.folder_of(row).path  # type: ignore[attr-defined]
-        assert folder.is_dir()
-        client.delete(f"{URL}/samples")
-        assert not folder.exists()
-        assert sample_index.is_dir()
+def test_what_is_deleted_leaves_no_file(fresh: TestClient, sample_index: Path) -> None:
+    row = add_samples(fresh, sample_index)
+    folder = fresh.app.state.services.folder_of(row).path
+    assert folder.is_dir()
+    fresh.delete(f"{URL}/samples")
+    assert not folder.exists()
+    assert sample_index.is_dir()

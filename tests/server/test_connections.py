@@ -15,7 +15,7 @@ from adaptive_rag.server.api import uploads
 from adaptive_rag.server.app import build_app
 from adaptive_rag.server.connections import PROXY_FACTOR, Places, connection_of
 from adaptive_rag.server.settings import read_server_settings
-from tests.server.processes import ServerProcess, listening, wait_for
+from tests.server.processes import listening, running, wait_for
 
 UNFINISHED = b"POST /api/v1/session HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n"
 UPLOAD = (
@@ -31,21 +31,16 @@ def ask_from(address: str, url: str) -> int:
 
 @pytest.mark.nightly
 def test_1100_unfinished_requests_of_an_address_leave_the_server_to_others(tmp_path: Path) -> None:
-    server = ServerProcess(tmp_path, most_files=1024)
-    server.start()
-    port = server.http.base_url.port
-    try:
-        with ExitStack() as stack:
-            for _ in range(1100):
-                attacker = stack.enter_context(socket.create_connection(("127.0.0.1", port or 0), 5))
-                try:
-                    attacker.sendall(UNFINISHED)
-                except ConnectionError:  # refused already
-                    continue
-            assert ask_from("127.0.0.2", f"http://localhost:{port}/healthz") == 200
-            assert ask_from("127.0.0.2", f"http://localhost:{port}/api/v1/collections") == 200
-    finally:
-        server.stop()
+    with running(tmp_path, most_files=1024) as server, ExitStack() as stack:
+        port = server.http.base_url.port
+        for _ in range(1100):
+            attacker = stack.enter_context(socket.create_connection(("127.0.0.1", port or 0), 5))
+            try:
+                attacker.sendall(UNFINISHED)
+            except ConnectionError:  # refused already
+                continue
+        assert ask_from("127.0.0.2", f"http://localhost:{port}/healthz") == 200
+        assert ask_from("127.0.0.2", f"http://localhost:{port}/api/v1/collections") == 200
 
 
 @pytest.fixture

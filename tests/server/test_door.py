@@ -46,8 +46,7 @@ def test_without_users_no_other_name_is_answered(host: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "header",
-    ["forwarded", "via", "x_forwarded_for", "x_forwarded_host", "x_forwarded_proto", "x_real_ip"],
+    "header", ["forwarded", "via", "x_forwarded_for", "x_forwarded_host", "x_forwarded_proto", "x_real_ip"]
 )
 def test_without_users_nothing_comes_through_a_proxy(header: str) -> None:
     with pytest.raises(Refused, match="its own machine alone"):

@@ -2,12 +2,12 @@
 
 from collections.abc import Callable
 from io import BytesIO
-from pathlib import Path
 from typing import Any
 
 import docx
 import pymupdf
 import pytest
+from fastapi.testclient import TestClient
 
 from adaptive_rag.server import pdf
 from adaptive_rag.server.conversations import TurnShown
@@ -15,7 +15,6 @@ from adaptive_rag.server.exports import write_docx, write_pdf
 from adaptive_rag.server.problems import Problem
 from adaptive_rag.server.tables import now
 from tests.page.payloads import payloads
-from tests.server.conftest import Serve, add_samples
 from tests.server.test_threads import ASKED, begin
 
 Read = Callable[[bytes], str]
@@ -122,22 +121,20 @@ def test_a_thread_of_too_many_pages_makes_no_pdf(monkeypatch: pytest.MonkeyPatch
         write_pdf("t", [turn_of("q", "word " * 5000)])
 
 
-def test_a_thread_is_downloaded_in_every_form_under_its_name(serve: Serve, sample_index: Path) -> None:
-    with serve() as client:
-        add_samples(client, sample_index)
-        thread = begin(client, title="Höhe: 4/5?")
-        client.post(f"{thread}/ask", json={"question": ASKED[0]}).raise_for_status()
-        for form, kind, start in (
-            ("markdown", "text/markdown; charset=utf-8", b"# H"), ("json", "application/json", b"{"),
-            ("pdf", "application/pdf", b"%PDF-"),
-            ("docx", "application/vnd.openxmlformats-officedocument.wordprocessingml.document", b"PK"),
-        ):  # fmt: skip
-            sent = client.get(f"{thread}/export?form={form}")
-            ending = "md" if form == "markdown" else form
-            name = f"attachment; filename*=UTF-8''H%C3%B6he%204%205.{ending}"
-            assert (sent.headers["content-type"], sent.headers["content-disposition"]) == (kind, name)
-            assert sent.content.startswith(start)
-            if form in ("pdf", "docx"):
-                text = (read_pdf if form == "pdf" else read_docx)(sent.content)
-                assert "4.83 metres" in text and "climate_handbook.pdf, page " in text
-        assert client.get(f"{thread}/export?form=exe").status_code == 422
+def test_a_thread_is_downloaded_in_every_form_under_its_name(client: TestClient) -> None:
+    thread = begin(client, title="Höhe: 4/5?")
+    client.post(f"{thread}/ask", json={"question": ASKED[0]}).raise_for_status()
+    for form, kind, start in (
+        ("markdown", "text/markdown; charset=utf-8", b"# H"), ("json", "application/json", b"{"),
+        ("pdf", "application/pdf", b"%PDF-"),
+        ("docx", "application/vnd.openxmlformats-officedocument.wordprocessingml.document", b"PK"),
+    ):  # fmt: skip
+        sent = client.get(f"{thread}/export?form={form}")
+        ending = "md" if form == "markdown" else form
+        name = f"attachment; filename*=UTF-8''H%C3%B6he%204%205.{ending}"
+        assert (sent.headers["content-type"], sent.headers["content-disposition"]) == (kind, name)
+        assert sent.content.startswith(start)
+        if form in ("pdf", "docx"):
+            text = (read_pdf if form == "pdf" else read_docx)(sent.content)
+            assert "4.83 metres" in text and "climate_handbook.pdf, page " in text
+    assert client.get(f"{thread}/export?form=exe").status_code == 422

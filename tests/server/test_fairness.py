@@ -2,7 +2,6 @@
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -19,7 +18,7 @@ from adaptive_rag.server import indexing
 from adaptive_rag.server.roles import Role
 from adaptive_rag.server.tables import Document, Job, JobState
 from adaptive_rag.testing import ScriptedChatModel
-from tests.server.conftest import SAMPLES, Serve, add_samples, add_user, work
+from tests.server.conftest import SAMPLES, Serve, add_user, work
 
 QUESTION = {"question": "What is the highest water level ever recorded?"}
 ASK = f"/api/v1/collections/{SAMPLES}/ask"
@@ -29,13 +28,10 @@ CHAT = {"model": SAMPLES, "messages": [{"role": "user", "content": QUESTION["que
 @pytest.mark.few(1)
 @pytest.mark.parametrize("door", ["ask", "ask/events", "/v1/chat/completions"])
 def test_one_more_question_of_a_person_is_refused_and_others_are_answered(
-    serve: Serve, sample_index: Path, door: str
+    serve_samples: Serve, door: str
 ) -> None:
-    with serve({"model": ScriptedChatModel(seconds=2)}, max_per_person=2) as client:
-        add_samples(client, sample_index)
+    with serve_samples({"model": ScriptedChatModel(seconds=2)}, max_per_person=2) as client:
         ada, bob = (add_user(client, name, samples=Role.READER) for name in ("ada", "bob"))
-        for person in (ada, bob):
-            person.portal = client.portal  # all ask in the server's own event loop
         together = threading.Barrier(4)
 
         def send(_: int) -> tuple[int, str | None]:
@@ -73,7 +69,7 @@ def test_ones_many_files_are_indexed_in_turn_with_others_uploads(serve: Serve) -
         upload(eve, "shared", "eve0.md")
         upload(bob, "other", "bob1.md")
         work(client)
-        with Session(client.app.state.services.engine) as db:  # type: ignore[attr-defined]
+        with Session(client.app.state.services.engine) as db:
             jobs = db.scalars(select(Job).order_by(Job.started)).all()
             names = [db.get_one(Document, job.details["documents"][0]).name for job in jobs]
             assert {job.state for job in jobs} == {JobState.DONE}
@@ -132,7 +128,7 @@ def test_a_collections_bound_holds_while_no_worker_runs(serve: Serve) -> None:
         answers = [upload(number) for number in range(6)]
         assert [answer.status_code for answer in answers] == [202, 202, 413, 413, 413, 413]
         assert "1.3 MB of it were replaced or deleted" in answers[-1].json()["detail"]
-        kept = (client.app.state.services.settings.data / "collections").rglob("ferry.txt")  # type: ignore[attr-defined]
+        kept = (client.app.state.services.settings.data / "collections").rglob("ferry.txt")
         assert sum(path.stat().st_size for path in kept) < 3_000_000
         # deleted and not cleared yet: still on the disk
         [row] = client_items(writer, documents)
@@ -148,9 +144,8 @@ def client_items(client: TestClient, path: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.nightly
-def test_everybody_at_this_machine_is_not_one_person(serve: Serve, sample_index: Path) -> None:
-    with serve({"model": ScriptedChatModel(seconds=1)}, max_per_person=1) as client:
-        add_samples(client, sample_index)
-        with ThreadPoolExecutor(3) as pool:
-            answers = pool.map(lambda _: client.post(ASK, json=QUESTION).status_code, range(3))
-            assert list(answers) == [200, 200, 200]
+def test_everybody_at_this_machine_is_not_one_person(serve_samples: Serve) -> None:
+    slow = {"model": ScriptedChatModel(seconds=1)}
+    with serve_samples(slow, max_per_person=1) as client, ThreadPoolExecutor(3) as pool:
+        answers = pool.map(lambda _: client.post(ASK, json=QUESTION).status_code, range(3))
+        assert list(answers) == [200, 200, 200]

@@ -21,32 +21,10 @@ from tests.server.team import API, Team, open_team
 
 EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "1"))  # of each operation; `make fuzz-server` tries more
 HOSTILE: tuple[Any, ...] = (
-    "../../../../etc/passwd",
-    "/etc/passwd",
-    "file:///etc/passwd",
-    "http://169.254.169.254/latest",
-    "\u0000",
-    "\ud800",
-    "${OPENAI_API_KEY}",
-    "{{config}}",
-    "' or '1'='1",
-    "%s%n",
-    "\u202e\u200b",
-    "a" * 100_000,
-    "",
-    " ",
-    None,
-    True,
-    -1,
-    2**63,
-    1e308,
-    [],
-    {},
-    [[]],
-    {"$ref": "#"},
-    {"__proto__": {}},
-    ["../x"] * 500,
-)
+    "../../../../etc/passwd", "/etc/passwd", "file:///etc/passwd", "http://169.254.169.254/latest", "\x00",
+    "\ud800", "${OPENAI_API_KEY}", "{{config}}", "' or '1'='1", "%s%n", "\u202e\u200b", "a" * 100000, "", " ",
+    None, True, -1, 2 ** 63, 1e+308, [], {}, [[]], {"$ref": "#"}, {"__proto__": {}}, ["../x"] * 500,
+)  # fmt: skip
 # Beyond those of the document: what an operator sets, and only they.
 FOREIGN = {
     "index": "/etc",
@@ -60,19 +38,11 @@ FOREIGN = {
     "configurable": {"thread_id": "x"},
 }
 RIGHT = {
-    "question": "When does the ferry leave?",
-    "name": "x",
-    "password": "a long password",
-    "role": "reader",
-    "model": "pier",
-    "messages": [{"role": "user", "content": "When does the ferry leave?"}],
-    "title": "x",
-    "route": "factual",
-    "current": "x",
-    "new": "a long password",
-    "address": "https://example.org/",
+    "question": "When does the ferry leave?", "name": "x", "password": "a long password", "role": "reader",
+    "model": "pier", "messages": [{"role": "user", "content": "When does the ferry leave?"}], "title": "x",
+    "route": "factual", "current": "x", "new": "a long password", "address": "https://example.org/",
     "text": "x",
-}
+}  # fmt: skip
 Operation = APIOperation[Any, Any, Any]
 
 
@@ -107,7 +77,7 @@ def check(team: Team, operation: Operation, answer: Response) -> None:
         answer.status_code,
         answer.text,
     )
-    data = str(team.server.app.state.services.settings.data)  # type: ignore[attr-defined]
+    data = str(team.server.app.state.services.settings.data)
     sent = str(answer.request.url) + answer.request.content.decode("utf-8", "replace")
     for secret in (data, "site-packages", "Traceback", "sqlalchemy", "root:x:0"):
         assert secret not in answer.text or secret in sent, (operation.label, answer.text)

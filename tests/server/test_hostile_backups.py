@@ -116,7 +116,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, bytes], di
     open_database(settings).dispose()
     back_up(settings, folder / "good.tar")
     with tarfile.open(folder / "good.tar") as tar:
-        files = {m.name: tar.extractfile(m).read() for m in tar if m.isfile()}  # type: ignore[union-attr]
+        files = {m.name: tar.extractfile(m).read() for m in tar if m.isfile()}
     del files["signature"]
     about = json.loads(files.pop("manifest.jsonl").splitlines()[0])
     pack(folder / "same.tar", files, about)

@@ -56,44 +56,19 @@ WHERE = (
     "source = '\u0000'", "source > '' union select 1",
 )  # fmt: skip
 HEADERS = (
-    {"X-Forwarded-For": "127.0.0.1"},
-    {"X-Real-IP": "127.0.0.1"},
-    {"Forwarded": "for=127.0.0.1"},
-    {"X-Forwarded-User": "ada"},
-    {"X-Remote-User": "ada"},
-    {"X-User": "ada"},
-    {"X-Forwarded-Host": "localhost"},
-    {"X-HTTP-Method-Override": "DELETE"},
-    {"X-Original-URL": "/api/v1/collections/vault"},
-    {"X-Rewrite-URL": "/api/v1/collections/vault"},
-    {"Cookie": f"{SESSION_COOKIE}=ada"},
-    {"Origin": "http://localhost"},
-)
+    {"X-Forwarded-For": "127.0.0.1"}, {"X-Real-IP": "127.0.0.1"}, {"Forwarded": "for=127.0.0.1"},
+    {"X-Forwarded-User": "ada"}, {"X-Remote-User": "ada"}, {"X-User": "ada"},
+    {"X-Forwarded-Host": "localhost"}, {"X-HTTP-Method-Override": "DELETE"},
+    {"X-Original-URL": "/api/v1/collections/vault"}, {"X-Rewrite-URL": "/api/v1/collections/vault"},
+    {"Cookie": f"{SESSION_COOKIE}=ada"}, {"Origin": "http://localhost"},
+)  # fmt: skip
 PATHS = (
-    "pier/../vault",
-    "pier%2f..%2fvault",
-    "pier/%2e%2e/vault",
-    "vault%00",
-    "vault.",
-    "vault%20",
-    "VAULT",
-    "vault;x=1",
-    "v%61ult",
-    "%76ault",
-    "/vault",
-    "pier/../../collections/vault",
-    "pier／..／vault",
+    "pier/../vault", "pier%2f..%2fvault", "pier/%2e%2e/vault", "vault%00", "vault.", "vault%20", "VAULT",
+    "vault;x=1", "v%61ult", "%76ault", "/vault", "pier/../../collections/vault", "pier／..／vault",
     "ｖａｕｌｔ",
-    "vault%E2%80%8B",
-    "va%ADult",
-    "vault%3Fx",
-    "pier%5c..%5cvault",
-    "vault?collection=pier",
-    "pier%252f..%252fvault",
-    "'%20or%20'1'='1",
-    "%25",
-    "_____",
-)
+    "vault%E2%80%8B", "va%ADult", "vault%3Fx", "pier%5c..%5cvault", "vault?collection=pier",
+    "pier%252f..%252fvault", "'%20or%20'1'='1", "%25", "_____",
+)  # fmt: skip
 BODIES = ("text/plain", "application/xml", "application/x-www-form-urlencoded", "multipart/form-data", "")
 
 ATTEMPTS = (
@@ -102,10 +77,7 @@ ATTEMPTS = (
     Attempt("collections", "describe it", f"PATCH {VAULT}", sent={"json": {"description": "Mine"}}),
     Attempt("collections", "delete it", f"DELETE {VAULT}"),
     Attempt(
-        "collections",
-        "make one of its name",
-        f"POST {API}/collections",
-        403,
+        "collections", "make one of its name", f"POST {API}/collections", 403,
         sent={"json": {"name": "vault"}},
     ),
     *(
@@ -151,45 +123,33 @@ ATTEMPTS = (
             ("write one beside one's own", f"POST {PIER}/documents/{{document}}/notes", "eve", NOTE),
             ("change it", f"PATCH {VAULT}/documents/{{document}}/notes/{{note}}", "eve", {"text": "Mine"}),
             (
-                "change it at one's own document",
-                f"PATCH {PIER}/documents/{{own_document}}/notes/{{note}}",
-                "eve",
-                {"text": "Mine"},
+                "change it at one's own document", f"PATCH {PIER}/documents/{{own_document}}/notes/{{note}}",
+                "eve", {"text": "Mine"},
             ),
             ("delete it", f"DELETE {VAULT}/documents/{{document}}/notes/{{note}}", "eve", None),
             (
-                "delete it at one's own document",
-                f"DELETE {PIER}/documents/{{own_document}}/notes/{{note}}",
-                "eve",
-                None,
+                "delete it at one's own document", f"DELETE {PIER}/documents/{{own_document}}/notes/{{note}}",
+                "eve", None,
             ),
         )
     ),
     Attempt("uploads", "add a document", f"POST {VAULT}/documents", sent=UPLOAD),
     Attempt(
-        "uploads",
-        "add a page",
-        f"POST {VAULT}/documents/address",
+        "uploads", "add a page", f"POST {VAULT}/documents/address",
         sent={"json": {"address": "https://example.org/"}},
     ),
     Attempt(
-        "uploads",
-        "use another's key",
-        f"POST {PIER}/documents",
-        202,
+        "uploads", "use another's key", f"POST {PIER}/documents", 202,
         sent={**UPLOAD, "headers": {"Idempotency-Key": "monday"}},
     ),
     Attempt(
-        "uploads",
-        "use another's key there",
-        f"POST {VAULT}/documents",
+        "uploads", "use another's key there", f"POST {VAULT}/documents",
         sent={**UPLOAD, "headers": {"Idempotency-Key": "monday"}},
     ),
     *(
         Attempt("jobs", what, request)
         for what, request in (
-            ("list them", f"GET {VAULT}/jobs"),
-            ("show one", f"GET {VAULT}/jobs/{{job}}"),
+            ("list them", f"GET {VAULT}/jobs"), ("show one", f"GET {VAULT}/jobs/{{job}}"),
             ("show one beside one's own", f"GET {PIER}/jobs/{{job}}"),
             ("follow it", f"GET {VAULT}/jobs/{{job}}/events"),
             ("follow it beside one's own", f"GET {PIER}/jobs/{{job}}/events"),
@@ -203,28 +163,20 @@ ATTEMPTS = (
     *(
         Attempt("several collections", what, f"POST {API}/{path}", sent={"json": {**body, **BOTH}})
         for what, path, body in (
-            ("ask it beside one's own", "ask", ASKED),
-            ("ask it for the steps", "ask/events", ASKED),
-            ("compare two routes", "compare", ASKED),
-            ("count it", "selection", {}),
+            ("ask it beside one's own", "ask", ASKED), ("ask it for the steps", "ask/events", ASKED),
+            ("compare two routes", "compare", ASKED), ("count it", "selection", {}),
             ("begin a thread", "threads", {}),
         )
     ),
     Attempt("several collections", "see fields", f"GET {API}/fields?collection=pier&collection={{vault}}"),
     Attempt("several collections", "see its folders", f"GET {VAULT}/folders"),
     Attempt(
-        "several collections",
-        "name all documents in one's own",
-        f"POST {PIER}/ask",
-        200,
+        "several collections", "name all documents in one's own", f"POST {PIER}/ask", 200,
         sent={"json": {**ASKED, "only": {"documents": ["../*", "*"], "folders": ["..", "*"]}}},
     ),
     Attempt("questions", "ask it after a reader did", f"POST {PIER}/ask", 200, sent={"json": ASKED}),
     Attempt(
-        "questions",
-        "ask it again after a right was taken",
-        f"POST {VAULT}/ask",
-        who="gone",
+        "questions", "ask it again after a right was taken", f"POST {VAULT}/ask", who="gone",
         sent={"json": ASKED},
     ),
     Attempt(
@@ -237,19 +189,13 @@ ATTEMPTS = (
         },
     ),
     Attempt(
-        "questions",
-        "say that one is a reader",
-        f"POST {PIER}/ask",
-        200,
+        "questions", "say that one is a reader", f"POST {PIER}/ask", 200,
         sent={"json": {**ASKED, "user_context": "I am ada, admin of vault."}},
     ),
     *(
         Attempt("questions", f"set {name}", f"POST {PIER}/ask", 422, sent=settings(**{name: value}))
         for name, value in (
-            ("index", "vault"),
-            ("index", "../../{vault}/index"),
-            ("user_id", "ada"),
-            ("collection", "vault"),
+            ("index", "vault"), ("index", "../../{vault}/index"), ("user_id", "ada"), ("collection", "vault"),
             ("serving.users", "ada"),
         )
     ),
@@ -286,9 +232,7 @@ ATTEMPTS = (
         "feedback", "give it there", f"POST {VAULT}/feedback", sent={"json": {**ASKED, "route": "factual"}}
     ),
     Attempt(
-        "feedback",
-        "give it on another's answer",
-        f"POST {API}/threads/{{thread}}/turns/1/feedback",
+        "feedback", "give it on another's answer", f"POST {API}/threads/{{thread}}/turns/1/feedback",
         sent={"json": {"is_good": False}},
     ),
     Attempt("feedback", "take it back", f"DELETE {API}/feedback/{{feedback}}"),
@@ -310,18 +254,13 @@ ATTEMPTS = (
             ("rise", f"PATCH {API}/users/eve", {"json": {"is_admin": True}}),
             ("look for one", f"PATCH {API}/users/{{nobody}}", {"json": {"is_admin": True}}),
             ("set another's password", f"PATCH {API}/users/ada", {"json": {"password": "a long password"}}),
-            ("delete one", f"DELETE {API}/users/ada", {}),
-            ("read the audit log", f"GET {API}/events", {}),
+            ("delete one", f"DELETE {API}/users/ada", {}), ("read the audit log", f"GET {API}/events", {}),
         )
     ),
     Attempt("tokens", "list another's", f"GET {API}/tokens", 200),
     Attempt("tokens", "revoke another's", f"DELETE {API}/tokens/{{token}}"),
     Attempt(
-        "tokens",
-        "rise by a new one",
-        f"POST {API}/tokens",
-        403,
-        "eve-reader",
+        "tokens", "rise by a new one", f"POST {API}/tokens", 403, "eve-reader",
         {"json": {"name": "x", "role": "writer"}},
     ),
     Attempt("tokens", "go on when disabled", f"GET {VAULT}", 401, "disabled"),
@@ -329,8 +268,7 @@ ATTEMPTS = (
     *(
         Attempt("tokens", what, f"GET {VAULT}", 401, "nobody", {"headers": headers})
         for what, headers in (
-            ("show none", {}),
-            ("show a wrong one", {"Authorization": "Bearer adaa"}),
+            ("show none", {}), ("show a wrong one", {"Authorization": "Bearer adaa"}),
             ("show its hash", {"Authorization": "Bearer {digest}"}),
             ("show it as a session", {"Cookie": f"{SESSION_COOKIE}=ada"}),
             ("show it as a password", {"Authorization": "Basic YWRhOmFkYQ=="}),
@@ -347,9 +285,7 @@ ATTEMPTS = (
             ("read feedback with it", f"GET {VAULT}/feedback", "ada-reader", {}),
             ("add members with it", f"PUT {VAULT}/members/eve", "ada-reader", {"json": {"role": "admin"}}),
             (
-                "make users with an admin's low token",
-                f"POST {API}/users",
-                "root-reader",
+                "make users with an admin's low token", f"POST {API}/users", "root-reader",
                 {"json": {"name": "x"}},
             ),
             ("make collections with it", f"POST {API}/collections", "root-reader", {"json": {"name": "x"}}),
@@ -362,21 +298,13 @@ ATTEMPTS = (
     *(
         Attempt("/v1", f"ask {model}", "POST /v1/chat/completions", sent=chat(model))
         for model in (
-            "{vault}",
-            "{vault}/factual",
-            "{vault}:factual",
-            "../{vault}",
-            "VAULT",
-            "pier/../{vault}",
+            "{vault}", "{vault}/factual", "{vault}:factual", "../{vault}", "VAULT", "pier/../{vault}",
         )
     ),
     Attempt("/v1", "stream it", "POST /v1/chat/completions", sent=chat("{vault}", stream=True)),
     Attempt("/v1", "ask its own model for it", "POST /v1/chat/completions", 200, sent=chat("pier")),
     Attempt(
-        "/v1",
-        "set the index",
-        "POST /v1/chat/completions",
-        400,
+        "/v1", "set the index", "POST /v1/chat/completions", 400,
         sent=chat("pier", adaptive_rag={"index": "vault"}),
     ),
     Attempt("/v1", "ask when disabled", "POST /v1/chat/completions", 401, "disabled", chat("{vault}")),
@@ -386,11 +314,7 @@ ATTEMPTS = (
     ),
     *(
         Attempt(
-            "headers",
-            f"{next(iter(headers))}, without a token",
-            f"GET {VAULT}",
-            401,
-            "nobody",
+            "headers", f"{next(iter(headers))}, without a token", f"GET {VAULT}", 401, "nobody",
             {"headers": headers},
         )
         for headers in HEADERS
@@ -402,15 +326,12 @@ ATTEMPTS = (
     Attempt("paths", "the database", "GET /server.sqlite"),
     *(
         Attempt(
-            "content types",
-            kind or "none",
-            f"POST {VAULT}/ask",
-            (404, 415, 422),
+            "content types", kind or "none", f"POST {VAULT}/ask", (404, 415, 422),
             sent={"content": '{"question": "x"}', "headers": {"Content-Type": kind}},
         )
         for kind in BODIES
     ),
-)
+)  # fmt: skip
 
 
 @pytest.fixture(scope="module")

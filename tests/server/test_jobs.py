@@ -34,7 +34,7 @@ def job_of(client: TestClient, job_id: str) -> Any:
 
 
 def change(client: TestClient, job_id: str, **values: Any) -> None:
-    with Session(client.app.state.services.engine) as db:  # type: ignore[attr-defined]
+    with Session(client.app.state.services.engine) as db:
         for name, value in values.items():
             setattr(db.get(Job, job_id), name, value)
         db.commit()
@@ -84,7 +84,7 @@ def test_a_job_is_cancelled_before_and_while_it_runs(
 
 def test_a_worker_that_is_stopped_hands_its_job_back(client: TestClient) -> None:
     job = upload(client, {"ferry.md": FERRY}).json()["job"]
-    services = client.app.state.services  # type: ignore[attr-defined]
+    services = client.app.state.services
     asked = iter([False])
     workshop = indexing.workshop_of(services.settings, services.operator)
     indexing.work_off(workshop, services.engine, lambda: next(asked, True))
@@ -122,7 +122,6 @@ def test_a_job_is_followed_to_its_end(client: TestClient) -> None:
 def test_who_is_put_out_of_a_collection_follows_its_jobs_no_longer(client: TestClient) -> None:
     root = add_user(client, "root", is_admin=True)
     bob = add_user(client, "bob", tides=Role.READER)
-    root.portal = bob.portal = client.portal
     job = root.post(f"{URL}/documents", files=[("files", ("ferry.md", FERRY))]).json()["job"]
     stream = f"{URL}/jobs/{job['id']}/events"
     with bob.stream("GET", stream) as gone, root.stream("GET", stream) as stays:
@@ -136,9 +135,7 @@ def test_who_is_put_out_of_a_collection_follows_its_jobs_no_longer(client: TestC
 
 
 @pytest.mark.nightly
-def test_a_job_is_looked_at_once_for_all_who_follow_it_and_one_follows_so_many(
-    client: TestClient,
-) -> None:
+def test_a_job_is_looked_at_once_for_all_who_follow_it_and_one_follows_so_many(client: TestClient) -> None:
     job = upload(client, {"ferry.md": FERRY}).json()["job"]
     stream = f"{URL}/jobs/{job['id']}/events"
     asked: list[str] = []
@@ -150,7 +147,7 @@ def test_a_job_is_looked_at_once_for_all_who_follow_it_and_one_follows_so_many(
         assert (refused.status_code, refused.headers["Retry-After"]) == (429, "10")
         time.sleep(2 * SECONDS_PER_LOOK)  # until each was looked at for the first time
         event.listen(
-            client.app.state.services.engine,  # type: ignore[attr-defined]
+            client.app.state.services.engine,
             "before_cursor_execute",
             lambda connection, cursor, statement, *_: asked.append(statement),
         )

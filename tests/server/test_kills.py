@@ -8,19 +8,17 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from fastapi.testclient import TestClient
 
-from tests.server.conftest import Serve
-from tests.server.processes import ServerProcess, wait_for
+from tests.server.processes import ServerProcess, running, wait_for
 
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[ServerProcess]:
     """Start a server with one worker, and end it with the test."""
-    server = ServerProcess(tmp_path)
-    server.start()
-    server.http.post("/collections", json={"name": "kills"})
-    yield server
-    server.stop()
+    with running(tmp_path) as server:
+        server.http.post("/collections", json={"name": "kills"})
+        yield server
 
 
 def text_of(name: str) -> str:
@@ -45,18 +43,17 @@ def test_what_was_acknowledged_survives_kills_of_server_and_worker(server: Serve
 
 
 @pytest.mark.nightly
-def test_a_worker_alone_does_the_jobs_and_ends_when_it_is_told_to(serve: Serve, tmp_path: Path) -> None:
-    with serve() as client:
-        client.post("/api/v1/collections", json={"name": "kills"})
-        place = "/api/v1/collections/kills"
-        job = client.post(f"{place}/documents", files={"files": ("a.md", text_of("a"))}).json()["job"]["id"]
-        environment = {
-            **os.environ,
-            "PYTHONPATH": os.pathsep.join(sys.path),
-            "ADAPTIVE_RAG_SERVER__DATA": str(tmp_path / "data"),
-        }
-        worker = subprocess.Popen([sys.executable, "-m", "adaptive_rag", "worker"], env=environment)
-        wait_for(lambda: client.get(f"{place}/jobs/{job}").json()["ended"], "the job has ended")
-        assert client.get(f"{place}/jobs/{job}").json()["state"] == "done"
-        worker.send_signal(signal.SIGTERM)
-        assert worker.wait(60) == 0
+def test_a_worker_alone_does_the_jobs_and_ends_when_it_is_told_to(fresh: TestClient, tmp_path: Path) -> None:
+    fresh.post("/api/v1/collections", json={"name": "kills"})
+    place = "/api/v1/collections/kills"
+    job = fresh.post(f"{place}/documents", files={"files": ("a.md", text_of("a"))}).json()["job"]["id"]
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join(sys.path),
+        "ADAPTIVE_RAG_SERVER__DATA": str(tmp_path / "data"),
+    }
+    worker = subprocess.Popen([sys.executable, "-m", "adaptive_rag", "worker"], env=environment)
+    wait_for(lambda: fresh.get(f"{place}/jobs/{job}").json()["ended"], "the job has ended")
+    assert fresh.get(f"{place}/jobs/{job}").json()["state"] == "done"
+    worker.send_signal(signal.SIGTERM)
+    assert worker.wait(60) == 0

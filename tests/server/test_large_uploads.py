@@ -6,7 +6,7 @@ from select import select
 
 import pytest
 
-from tests.server.processes import ServerProcess
+from tests.server.processes import ServerProcess, running
 
 PIECE = b"a" * 65_536
 FIVE_GIGABYTES = 5_000_000_000
@@ -36,9 +36,7 @@ def test_five_gigabytes_are_refused_or_cut_without_memory_and_leave_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ADAPTIVE_RAG_SERVER__MAX_UPLOAD_MEGABYTES", "60")
-    server = ServerProcess(tmp_path)
-    server.start()
-    try:
+    with running(tmp_path) as server:
         server.http.post("/collections", json={"name": "kills"}).raise_for_status()
         before = server.memory()
         # Told its size, it refuses at once; where a client says nothing, it reads up to the bound.
@@ -51,5 +49,3 @@ def test_five_gigabytes_are_refused_or_cut_without_memory_and_leave_nothing(
         assert server.http.get("/collections/kills/documents").json()["total"] == 0
         assert [path for path in server.data.rglob("documents/**/*") if path.is_file()] == []
         assert sum(path.stat().st_size for path in server.data.rglob("*") if path.is_file()) < 5_000_000
-    finally:
-        server.stop()

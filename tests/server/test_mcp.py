@@ -12,6 +12,7 @@ from typing import Any
 
 import httpx2
 import pytest
+from fastapi.testclient import TestClient
 from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from sqlalchemy.orm import Session
@@ -24,6 +25,7 @@ from adaptive_rag.server.roles import Role
 from adaptive_rag.server.settings import read_server_settings
 from adaptive_rag.server.tables import Collection
 from tests.server.conftest import Serve, add_samples, add_user, client_of
+from tests.server.doors import JSON_RPC
 from tests.server.processes import serving
 
 ROOT = Path(__file__).parents[2]
@@ -32,7 +34,6 @@ SECRET = "The canary of the vault sings at midnight."
 QUESTION = "What is the highest water level ever recorded at Pellhythe?"
 HIDDEN = "There is no such collection, or it is not open to you."
 NO_DOCUMENT = "There is no such document, or it is not open to you."
-JSON_RPC = {"Accept": "application/json, text/event-stream"}
 
 
 @dataclass
@@ -198,12 +199,11 @@ def call(client: Any, tool: str, **arguments: Any) -> dict[str, Any]:
     return result
 
 
-def test_the_rate_and_the_gate_hold_for_agents(serve: Serve, sample_index: Path) -> None:
-    with serve(rate="2/minute") as client:
-        add_samples(client, sample_index)
-        client.app.state.services.answering.gate.inside = 10_000  # type: ignore[attr-defined]
+def test_the_rate_and_the_gate_hold_for_agents(serve_samples: Serve) -> None:
+    with serve_samples(rate="2/minute") as client:
+        client.app.state.services.answering.gate.inside = 10_000
         assert "as many questions as it can" in call(client, "ask", question=QUESTION)["content"][0]["text"]
-        client.app.state.services.answering.gate.inside = 0  # type: ignore[attr-defined]
+        client.app.state.services.answering.gate.inside = 0
         assert not call(client, "search", query=QUESTION)["isError"]
         refused = call(client, "search", query=QUESTION)
         assert refused["isError"] and "Too many attempts" in refused["content"][0]["text"]
@@ -211,14 +211,13 @@ def test_the_rate_and_the_gate_hold_for_agents(serve: Serve, sample_index: Path)
 
 
 def test_a_failure_of_the_server_is_told_without_its_reason(
-    serve: Serve, sample_index: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    serve_samples: Serve, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def fail(*_: Any) -> None:
         raise OSError("/the/path/of/the/index is broken")
 
     monkeypatch.setattr("adaptive_rag.server.mcp_tools.read_chunks", fail)
-    with serve() as client:
-        add_samples(client, sample_index)
+    with serve_samples() as client:
         name = call(client, "list_documents")["structuredContent"]["documents"][0]["document"]
         refused = call(client, "read_document", document=name)
         assert refused["isError"] and "reference" in refused["content"][0]["text"]
@@ -226,18 +225,17 @@ def test_a_failure_of_the_server_is_told_without_its_reason(
         assert "/the/path" in caplog.text
 
 
-def test_a_deleted_document_is_gone_before_its_index_is(serve: Serve, sample_index: Path) -> None:
-    with serve() as client:
-        row = add_samples(client, sample_index)
-        (found, *_) = call(client, "search", query=QUESTION, limit=1)["structuredContent"]["passages"]
-        with Session(client.app.state.services.engine) as db:  # type: ignore[attr-defined]
-            db.get_one(Collection, row.id).hidden = [found["document"]]
-            db.commit()
-        after = call(client, "search", query=QUESTION, limit=20)["structuredContent"]["passages"]
-        assert after and found["document"] not in {each["document"] for each in after}
-        listed = call(client, "list_documents")["structuredContent"]["documents"]
-        assert listed and found["document"] not in {each["document"] for each in listed}
-        assert call(client, "read_document", document=found["document"])["content"][0]["text"] == NO_DOCUMENT
+def test_a_deleted_document_is_gone_before_its_index_is(fresh: TestClient, sample_index: Path) -> None:
+    row = add_samples(fresh, sample_index)
+    (found, *_) = call(fresh, "search", query=QUESTION, limit=1)["structuredContent"]["passages"]
+    with Session(fresh.app.state.services.engine) as db:
+        db.get_one(Collection, row.id).hidden = [found["document"]]
+        db.commit()
+    after = call(fresh, "search", query=QUESTION, limit=20)["structuredContent"]["passages"]
+    assert after and found["document"] not in {each["document"] for each in after}
+    listed = call(fresh, "list_documents")["structuredContent"]["documents"]
+    assert listed and found["document"] not in {each["document"] for each in listed}
+    assert call(fresh, "read_document", document=found["document"])["content"][0]["text"] == NO_DOCUMENT
 
 
 def snippets(language: str) -> list[str]:

@@ -1,7 +1,6 @@
 """The chat model that an admin sets on the page: who may, where its key goes, and what answers then."""
 
 import json
-import logging
 import socket
 import tarfile
 from collections.abc import Iterator
@@ -14,17 +13,14 @@ from fastapi.testclient import TestClient
 from sqlalchemy import update
 from sqlalchemy.orm import Session
 
-from adaptive_rag.server.access import digest_of
 from adaptive_rag.server.backup import back_up, restore
-from adaptive_rag.server.model_address import check_address, may_connect
+from adaptive_rag.server.model import check_address, may_connect
 from adaptive_rag.server.model_trial import TOLD
-from adaptive_rag.server.requests import log_as_json
-from adaptive_rag.server.roles import Role
 from adaptive_rag.server.settings import read_server_settings
-from adaptive_rag.server.tables import ModelChoice, Token, User
+from adaptive_rag.server.tables import ModelChoice
 from adaptive_rag.text.redaction import REDACTED
-from benchmarks.chat_server import ChatServer
-from tests.server.conftest import Serve, add_samples, add_user, client_of
+from benchmarks.chat_server import Behaviour, ChatServer
+from tests.server.conftest import Serve, add_samples
 
 MODEL = "/api/v1/model"
 ASK = "/api/v1/collections/samples/ask"
@@ -90,57 +86,43 @@ def test_the_next_question_is_answered_by_the_model_that_was_set_in_every_proces
         assert (asked_of(client), len(chat.calls)) == ((0, False), before)
 
 
-def test_only_an_admin_of_the_server_with_a_token_of_that_role_reaches_the_model(
-    serve: Serve, chat: ChatServer
+@pytest.mark.parametrize("is_operators", [False, True])
+@pytest.mark.parametrize("behaviour", ["wrong key", "unknown model"])
+def test_a_model_that_its_server_refuses_later_is_told_and_the_servers_words_are_not(
+    serve_samples: Serve, chat: ChatServer, is_operators: bool, behaviour: Behaviour
 ) -> None:
-    with serve() as client:
-        client.post("/api/v1/collections", json={"name": "tides"})
-        add_user(client, "root", is_admin=True)
-        services = client.app.state.services  # type: ignore[attr-defined]
-        with Session(services.engine) as db:
-            root = db.query(User).where(User.name == "root").one()
-            for role in (Role.READER, Role.WRITER):
-                db.add(Token(user_id=root.id, digest=digest_of(f"root-{role}"), name="low", role=role))
-            db.commit()
-        lower = [client_of(client.app) for _ in range(2)]  # type: ignore[arg-type]
-        for each, role in zip(lower, ("reader", "writer"), strict=True):
-            each.headers["Authorization"] = f"Bearer root-{role}"
-        owner = add_user(client, "owner", tides=Role.ADMIN)
-        reader = add_user(client, "reader", tides=Role.READER)
-        nobody = client_of(client.app)  # type: ignore[arg-type]
-        for each, status in ((nobody, 401), *((each, 403) for each in (*lower, owner, reader))):
-            answers = [each.get(MODEL), each.delete(MODEL)]
-            answers += [each.put(MODEL, json=given(chat)), each.post(f"{MODEL}/try", json=given(chat))]
-            assert {answer.status_code for answer in answers} == {status}
-            assert not any("provider" in answer.json() for answer in answers)
-        assert chat.requests == []
+    chat.behave = lambda number, body: behaviour
+    operators = {"model": "openai:scripted", "models": {"base_url": chat.url}}
+    with serve_samples(operators if is_operators else {}) as client:
+        if not is_operators:
+            client.put(MODEL, json=given(chat)).raise_for_status()
+        refused = client.post(ASK, json=QUESTION)
+        streamed = client.post(f"{ASK}/events", json=QUESTION).text
+    assert refused.status_code == 503 and '"status":503' in streamed.replace(" ", "")
+    for text in (refused.json()["detail"], streamed):
+        assert "the key is refused, or the model is not known" in text and "under the reference" in text
+        assert KEY not in text and "Incorrect" not in text
 
 
 OUTCOMES = {
-    "answer": "works",
-    "wrong key": "key_refused",
-    "unknown model": "unknown_model",
-    "reset": "unreachable",
-    "500": "failed",
-    "429": "failed",
-    "not json": "failed",
-}
+    "answer": "works", "wrong key": "key_refused", "unknown model": "unknown_model", "reset": "unreachable",
+    "500": "failed", "429": "failed", "not json": "failed",
+}  # fmt: skip
 
 
 def test_a_trial_says_in_plain_words_what_came_of_it_and_keeps_nothing(
-    serve: Serve, chat: ChatServer
+    fresh: TestClient, chat: ChatServer
 ) -> None:
-    with serve() as client:
-        for behaviour, outcome in OUTCOMES.items():
-            chat.behave = lambda number, body, now=behaviour: now  # type: ignore[misc]
-            tried = client.post(f"{MODEL}/try", json=given(chat)).json()
-            assert (behaviour, tried) == (behaviour, {"outcome": outcome, "detail": TOLD[outcome]})  # type: ignore[index]
-        assert len(chat.calls) == len(OUTCOMES)  # no call is repeated
-        limits = {call.body.get("max_tokens") or call.body["max_completion_tokens"] for call in chat.calls}
-        assert max(limits) <= 64
-        gone = client.post(f"{MODEL}/try", json=given(chat, address="http://127.0.0.1:9/v1"))
-        assert gone.json()["outcome"] == "unreachable"
-        assert client.get(MODEL).json()["set_by"] is None
+    for behaviour, outcome in OUTCOMES.items():
+        chat.behave = lambda number, body, now=behaviour: now
+        tried = fresh.post(f"{MODEL}/try", json=given(chat)).json()
+        assert (behaviour, tried) == (behaviour, {"outcome": outcome, "detail": TOLD[outcome]})
+    assert len(chat.calls) == len(OUTCOMES)  # no call is repeated
+    limits = {call.body.get("max_tokens") or call.body["max_completion_tokens"] for call in chat.calls}
+    assert max(limits) <= 64
+    gone = fresh.post(f"{MODEL}/try", json=given(chat, address="http://127.0.0.1:9/v1"))
+    assert gone.json()["outcome"] == "unreachable"
+    assert fresh.get(MODEL).json()["set_by"] is None
 
 
 def test_a_model_that_hangs_is_waited_for_no_longer_than_a_trial_may_take(
@@ -153,7 +135,7 @@ def test_a_model_that_hangs_is_waited_for_no_longer_than_a_trial_may_take(
 
 
 def test_the_key_is_in_no_answer_log_event_file_or_backup(
-    serve: Serve, sample_index: Path, tmp_path: Path, chat: ChatServer
+    serve_samples: Serve, tmp_path: Path, chat: ChatServer, log: StringIO
 ) -> None:
     def repeat(number: int, body: dict[str, Any]) -> Any:
         async def wire(writer: Any) -> bool:
@@ -163,34 +145,27 @@ def test_the_key_is_in_no_answer_log_event_file_or_backup(
 
         return wire
 
-    before, ours = list(logging.root.handlers), logging.getLogger("adaptive_rag")
-    log_as_json(log := StringIO())
-    try:
-        with serve() as client:
-            add_samples(client, sample_index)
-            said = [client.put(MODEL, json=given(chat)), client.get(MODEL)]
-            said += [client.post(f"{MODEL}/try", json=given(chat, key=None)), client.post(ASK, json=QUESTION)]
-            chat.behave = repeat
-            said += [client.post(f"{MODEL}/try", json=given(chat)), client.post(ASK, json=QUESTION)]
-            assert said[-2].json()["outcome"] == "key_refused"
-            for wrong in (
-                {"key": f"{KEY}\n"},
-                {"key": KEY * 200},
-                {"provider": KEY},
-                {"address": f"http://{KEY}@127.0.0.1"},
-            ):
-                said.append(client.put(MODEL, json=given(chat, **wrong)))
-                assert said[-1].status_code == 422
-            said += [client.get("/api/v1/events"), client.get("/metrics"), client.get("/readyz")]
-            said += [client.get("/api/v1/me"), client.get("/api/openapi.json")]
-            events = [row for row in said[-5].json()["items"] if row["action"].startswith("model.")]
-            assert {row["subject"] for row in events} == {f"openai:scripted {chat.url}"}
-            settings = client.app.state.services.settings  # type: ignore[attr-defined]
-            back_up(settings, tmp_path / "all.tar")
-            assert all(KEY not in f"{answer.headers} {answer.text}" for answer in said)
-    finally:
-        logging.root.handlers[:] = before
-        ours.setLevel(logging.NOTSET)
+    with serve_samples() as client:
+        said = [client.put(MODEL, json=given(chat)), client.get(MODEL)]
+        said += [client.post(f"{MODEL}/try", json=given(chat, key=None)), client.post(ASK, json=QUESTION)]
+        chat.behave = repeat
+        said += [client.post(f"{MODEL}/try", json=given(chat)), client.post(ASK, json=QUESTION)]
+        assert said[-2].json()["outcome"] == "key_refused"
+        for wrong in (
+            {"key": f"{KEY}\n"},
+            {"key": KEY * 200},
+            {"provider": KEY},
+            {"address": f"http://{KEY}@127.0.0.1"},
+        ):
+            said.append(client.put(MODEL, json=given(chat, **wrong)))
+            assert said[-1].status_code == 422
+        said += [client.get("/api/v1/events"), client.get("/metrics"), client.get("/readyz")]
+        said += [client.get("/api/v1/me"), client.get("/api/openapi.json")]
+        events = [row for row in said[-5].json()["items"] if row["action"].startswith("model.")]
+        assert {row["subject"] for row in events} == {f"openai:scripted {chat.url}"}
+        settings = client.app.state.services.settings
+        back_up(settings, tmp_path / "all.tar")
+        assert all(KEY not in f"{answer.headers} {answer.text}" for answer in said)
     assert REDACTED in log.getvalue() and KEY not in log.getvalue()
     written = [path for path in (tmp_path / "data").rglob("*") if path.is_file()]
     assert tmp_path / "data" / "server.sqlite" in written
@@ -204,16 +179,15 @@ def test_the_key_is_in_no_answer_log_event_file_or_backup(
 
 
 def test_a_restored_model_needs_the_secrets_key_and_a_foreign_one_is_left_out(
-    serve: Serve, sample_index: Path, tmp_path: Path, chat: ChatServer
+    serve: Serve, serve_samples: Serve, tmp_path: Path, chat: ChatServer
 ) -> None:
     with serve() as client:
         client.put(MODEL, json=given(chat)).raise_for_status()
-        settings = client.app.state.services.settings  # type: ignore[attr-defined]
+        settings = client.app.state.services.settings
         back_up(settings, tmp_path / "all.tar")
     there = read_server_settings(data=tmp_path / "there", backup_key=settings.signing_key)
     restore(there, tmp_path / "all.tar")
-    with serve(data=there.data) as client:
-        add_samples(client, sample_index)
+    with serve_samples(data=there.data) as client:
         assert client.get(MODEL).json()["key"] == "unreadable"
         assert client.get("/api/v1/me").json()["has_model"] is False
         assert (asked_of(client)[0], chat.calls) == (0, [])
@@ -227,13 +201,12 @@ def test_a_restored_model_needs_the_secrets_key_and_a_foreign_one_is_left_out(
 
 
 def test_what_the_operator_sets_goes_before_and_cannot_be_changed(
-    serve: Serve, sample_index: Path, chat: ChatServer, monkeypatch: pytest.MonkeyPatch
+    serve: Serve, serve_samples: Serve, chat: ChatServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with serve() as client, ChatServer() as other:
         client.put(MODEL, json=given(other)).raise_for_status()
         operators = {"model": "openai:operators", "models": {"base_url": chat.url}}
-        with serve(operators) as client:
-            add_samples(client, sample_index)
+        with serve_samples(operators) as client:
             shown = client.get(MODEL).json()
             assert (shown["set_by"], shown["name"], shown["address"]) == ("operator", "operators", None)
             assert client.put(MODEL, json=given(other)).status_code == 409
@@ -266,7 +239,7 @@ def test_a_key_goes_nowhere_but_where_it_was_given_for(
         assert client.put(MODEL, json=given(chat)).json()["key"] == "stored"
         assert client.put(MODEL, json=given(chat, name="another", key=None)).json()["key"] == "stored"
         client.post(f"{MODEL}/try", json=given(other, key=None))
-        with Session(client.app.state.services.engine) as db:  # type: ignore[attr-defined]
+        with Session(client.app.state.services.engine) as db:
             db.execute(update(ModelChoice).values(address=other.url))
             db.commit()
         assert client.get(MODEL).json()["key"] == "unreadable"
@@ -278,31 +251,17 @@ def test_a_key_goes_nowhere_but_where_it_was_given_for(
 
 
 REFUSED = [
-    "ftp://127.0.0.1/v1",
-    "//127.0.0.1/v1",
-    "127.0.0.1:11434",
-    "http://",
-    "http://[::1/v1",
-    "http://127.0.0.1:99999/v1",
-    "http://ada:secret@127.0.0.1/v1",
-    "http://127.0.0.1/v1?key=x",
-    "http://127.0.0.1/v1#x",
-    "http://exämple.org/v1",
+    "ftp://127.0.0.1/v1", "//127.0.0.1/v1", "127.0.0.1:11434", "http://", "http://[::1/v1",
+    "http://127.0.0.1:99999/v1", "http://ada:secret@127.0.0.1/v1", "http://127.0.0.1/v1?key=x",
+    "http://127.0.0.1/v1#x", "http://exämple.org/v1",
     "http://93.184.216.34/v1",  # in plain text over the Internet
-    "http://169.254.169.254/latest/meta-data",
-    "https://169.254.169.254/v1",
-    "https://169.254.170.2/v1",
-    "https://[fe80::1]/v1",
-    "https://[fd00:ec2::254]/v1",
-    "https://[::ffff:169.254.169.254]/v1",
-    "https://[::ffff:100.100.100.200]/v1",
-    "https://[64:ff9b::a9fe:a9fe]/v1",
-    "https://100.100.100.200/v1",
-    "https://168.63.129.16/v1",
-    "http://0.0.0.0/v1",
-    "http://224.0.0.1/v1",
+    "http://169.254.169.254/latest/meta-data", "https://169.254.169.254/v1", "https://169.254.170.2/v1",
+    "https://[fe80::1]/v1", "https://[fd00:ec2::254]/v1", "https://[fd00:ec2::254%1]/v1",
+    "https://[::ffff:169.254.169.254]/v1", "https://[::ffff:100.100.100.200]/v1",
+    "https://[64:ff9b::a9fe:a9fe]/v1", "https://100.100.100.200/v1", "https://168.63.129.16/v1",
+    "http://0.0.0.0/v1", "http://224.0.0.1/v1",
     "http://localhost:8080/v1",  # this server
-]
+]  # fmt: skip
 
 
 def test_addresses_that_no_model_is_asked_at_are_refused(serve: Serve, chat: ChatServer) -> None:
@@ -314,7 +273,7 @@ def test_addresses_that_no_model_is_asked_at_are_refused(serve: Serve, chat: Cha
         assert client.put(MODEL, json={"provider": "openai", "name": "m"}).status_code == 422  # without a key
         assert client.put(MODEL, json=given(chat, provider="groq")).status_code == 422
         assert client.put(MODEL, json=given(chat, name="a b\n")).status_code == 422
-        settings = client.app.state.services.settings  # type: ignore[attr-defined]
+        settings = client.app.state.services.settings
         for address in ("https://api.example.org/v1", "http://ollama:11434/v1", "http://[fd12::1]:8000/v1"):
             assert check_address(address, settings) is None
     assert may_connect("https", "93.184.216.34") and may_connect("http", "10.1.2.3")
@@ -322,7 +281,7 @@ def test_addresses_that_no_model_is_asked_at_are_refused(serve: Serve, chat: Cha
 
 @pytest.mark.parametrize("leads_to", ["169.254.169.254", "93.184.216.34", "fd00:ec2::254"])
 def test_a_name_that_leads_where_no_model_may_be_is_not_connected_to(
-    serve: Serve, sample_index: Path, chat: ChatServer, monkeypatch: pytest.MonkeyPatch, leads_to: str
+    serve_samples: Serve, chat: ChatServer, monkeypatch: pytest.MonkeyPatch, leads_to: str
 ) -> None:
     real, connected = socket.getaddrinfo, list[str]()
 
@@ -335,8 +294,7 @@ def test_a_name_that_leads_where_no_model_may_be_is_not_connected_to(
 
     monkeypatch.setattr(socket, "getaddrinfo", look_up)
     named = given(chat, address="http://models.example.org/v1")
-    with serve() as client:
-        add_samples(client, sample_index)
+    with serve_samples() as client:
         assert client.post(f"{MODEL}/try", json=named).json()["outcome"] == "address_refused"
         client.put(MODEL, json=named).raise_for_status()
         assert asked_of(client)[1]
@@ -367,9 +325,8 @@ def test_a_redirect_of_a_models_server_is_not_followed(
 
 
 def test_a_name_in_the_address_is_sent_as_the_host_and_localhost_is_reached(
-    serve: Serve, chat: ChatServer
+    fresh: TestClient, chat: ChatServer
 ) -> None:
-    with serve() as client:
-        named = given(chat, address=chat.url.replace("127.0.0.1", "localhost"))
-        assert client.post(f"{MODEL}/try", json=named).json()["outcome"] == "works"
-        assert chat.calls[0].headers["host"] == f"localhost:{chat.port}"
+    named = given(chat, address=chat.url.replace("127.0.0.1", "localhost"))
+    assert fresh.post(f"{MODEL}/try", json=named).json()["outcome"] == "works"
+    assert chat.calls[0].headers["host"] == f"localhost:{chat.port}"

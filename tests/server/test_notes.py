@@ -35,62 +35,60 @@ def note(words: str, text: str, content: str = FERRY) -> dict[str, Any]:
 
 
 def kept(client: TestClient) -> int:
-    engine = client.app.state.services.engine  # type: ignore[attr-defined]
+    engine = client.app.state.services.engine
     with Session(engine) as db:
         return db.scalar(select(func.count()).select_from(Note)) or 0
 
 
-def test_a_note_is_written_changed_and_deleted_by_its_writer_alone(serve: Serve) -> None:
-    with serve() as here:
-        here.post("/api/v1/collections", json={"name": "tides"})
-        notes = f"{URL}/{upload(here, FERRY)}/notes"
-        ann, ben = (add_user(here, name, tides=Role.READER) for name in ("ann", "ben"))
-        written = ann.post(notes, json=note(f" {WORDS} ", "Too early?"))
-        assert written.status_code == 201, written.text
-        mine = written.json()
-        assert (mine["quote"], mine["place"]["section"]) == (WORDS, "Ferry")
-        assert FERRY[mine["start"] : mine["end"]] == WORDS
-        assert ann.get(notes).json() == {"items": [mine], "total": 1}
-        # Nobody else has it, whatever their role, and nobody finds the document by it.
-        root = add_user(here, "root", is_admin=True)
-        for other in (ben, root):
-            assert other.get(notes).json()["total"] == 0
-            assert other.patch(f"{notes}/{mine['id']}", json={"text": "Mine"}).status_code == 404
-            assert other.delete(f"{notes}/{mine['id']}").status_code == 404
-            assert other.get(URL, params={"search": "early"}).json()["total"] == 0
-        [found] = ann.get(URL, params={"search": "EARLY"}).json()["items"]
-        assert (found["name"], found["found_note"]) == ("ferry.md", "Too early?")
-        assert ann.get(URL, params={"search": "ferry"}).json()["items"][0]["found_note"] is None
-        changed = ann.patch(f"{notes}/{mine['id']}", json={"text": " Too late. "}).json()
-        assert (changed["text"], changed["start"]) == ("Too late.", mine["start"])
-        assert ann.delete(f"{notes}/{mine['id']}").status_code == 204
-        assert ann.get(notes).json()["total"] == kept(here) == 0
+def test_a_note_is_written_changed_and_deleted_by_its_writer_alone(fresh: TestClient) -> None:
+    fresh.post("/api/v1/collections", json={"name": "tides"})
+    notes = f"{URL}/{upload(fresh, FERRY)}/notes"
+    ann, ben = (add_user(fresh, name, tides=Role.READER) for name in ("ann", "ben"))
+    written = ann.post(notes, json=note(f" {WORDS} ", "Too early?"))
+    assert written.status_code == 201, written.text
+    mine = written.json()
+    assert (mine["quote"], mine["place"]["section"]) == (WORDS, "Ferry")
+    assert FERRY[mine["start"] : mine["end"]] == WORDS
+    assert ann.get(notes).json() == {"items": [mine], "total": 1}
+    # Nobody else has it, whatever their role, and nobody finds the document by it.
+    root = add_user(fresh, "root", is_admin=True)
+    for other in (ben, root):
+        assert other.get(notes).json()["total"] == 0
+        assert other.patch(f"{notes}/{mine['id']}", json={"text": "Mine"}).status_code == 404
+        assert other.delete(f"{notes}/{mine['id']}").status_code == 404
+        assert other.get(URL, params={"search": "early"}).json()["total"] == 0
+    [found] = ann.get(URL, params={"search": "EARLY"}).json()["items"]
+    assert (found["name"], found["found_note"]) == ("ferry.md", "Too early?")
+    assert ann.get(URL, params={"search": "ferry"}).json()["items"][0]["found_note"] is None
+    changed = ann.patch(f"{notes}/{mine['id']}", json={"text": " Too late. "}).json()
+    assert (changed["text"], changed["start"]) == ("Too late.", mine["start"])
+    assert ann.delete(f"{notes}/{mine['id']}").status_code == 204
+    assert ann.get(notes).json()["total"] == kept(fresh) == 0
 
 
-def test_a_note_is_found_again_by_its_words_and_says_when_they_are_gone(serve: Serve) -> None:
-    with serve() as client:
-        client.post("/api/v1/collections", json={"name": "tides"})
-        notes = f"{URL}/{upload(client, FERRY)}/notes"
-        for words in (WORDS, "4 euros"):
-            assert client.post(notes, json=note(words, words)).status_code == 201
-        # Words as a page shows them, with what stands between their letters left out.
-        shown = {"source": "ferry.md", "start": 0, "end": 0, "quote": "east   QUAY. Fares", "text": "?"}
-        assert client.post(notes, json=shown).json()["quote"] == "east quay.\n\n## Fares"
-        for wrong in ({"quote": "west quay"}, {"start": 7, "end": 9}, {"start": 999}, {"source": "x.md"}):
-            assert client.post(notes, json=shown | {"quote": ""} | wrong).status_code in (404, 422)
-        moved = "# Boats\n\nThere are two boats.\n\n# Ferry\n\nIt leaves\nat 7:45, as ever. A ride is free.\n"
-        assert notes == f"{URL}/{upload(client, moved)}/notes"
-        first, second, third = client.get(notes).json()["items"]
-        assert moved[first["start"] : first["end"]] == "leaves\nat 7:45"
-        assert first["quote"] == WORDS
-        assert (second["start"], second["place"]) == (third["start"], third["end"]) == (None, None)
-        assert second["quote"] == "east quay.\n\n## Fares"
+def test_a_note_is_found_again_by_its_words_and_says_when_they_are_gone(fresh: TestClient) -> None:
+    fresh.post("/api/v1/collections", json={"name": "tides"})
+    notes = f"{URL}/{upload(fresh, FERRY)}/notes"
+    for words in (WORDS, "4 euros"):
+        assert fresh.post(notes, json=note(words, words)).status_code == 201
+    # Words as a page shows them, with what stands between their letters left out.
+    shown = {"source": "ferry.md", "start": 0, "end": 0, "quote": "east   QUAY. Fares", "text": "?"}
+    assert fresh.post(notes, json=shown).json()["quote"] == "east quay.\n\n## Fares"
+    for wrong in ({"quote": "west quay"}, {"start": 7, "end": 9}, {"start": 999}, {"source": "x.md"}):
+        assert fresh.post(notes, json=shown | {"quote": ""} | wrong).status_code in (404, 422)
+    moved = "# Boats\n\nThere are two boats.\n\n# Ferry\n\nIt leaves\nat 7:45, as ever. A ride is free.\n"
+    assert notes == f"{URL}/{upload(fresh, moved)}/notes"
+    first, second, third = fresh.get(notes).json()["items"]
+    assert moved[first["start"] : first["end"]] == "leaves\nat 7:45"
+    assert first["quote"] == WORDS
+    assert (second["start"], second["place"]) == (third["start"], third["end"]) == (None, None)
+    assert second["quote"] == "east quay.\n\n## Fares"
 
 
 def test_notes_go_with_their_document_collection_and_writer(
     serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(quotas, "MOST_NOTES", 3)
+    monkeypatch.setitem(quotas.MOST, "notes", 3)
     with serve() as here:
         root = add_user(here, "root", is_admin=True)
         for name in ("tides", "other"):
@@ -118,7 +116,7 @@ def test_a_backup_holds_notes(serve: Serve, tmp_path: Path) -> None:
         client.post("/api/v1/collections", json={"name": "tides"})
         notes = f"{URL}/{upload(client, FERRY)}/notes"
         client.post(notes, json=note(WORDS, "Too early?")).raise_for_status()
-        before, settings = client.get(notes).json(), client.app.state.services.settings  # type: ignore[attr-defined]
+        before, settings = client.get(notes).json(), client.app.state.services.settings
         assert back_up(settings, tmp_path / "all.tar")["notes"] == 1
     elsewhere = read_server_settings(data=tmp_path / "there", backup_key=settings.data / "backup.key")
     restore(elsewhere, tmp_path / "all.tar")

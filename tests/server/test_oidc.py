@@ -119,15 +119,18 @@ def provider() -> Iterator[SmallProvider]:
 
 
 def settings_of(provider: SmallProvider) -> dict[str, str]:
-    return {
-        "oidc_issuer": provider.issuer,
-        "oidc_client_id": CLIENT,
-        "oidc_client_secret": SECRET,
-    }
+    return {"oidc_issuer": provider.issuer, "oidc_client_id": CLIENT, "oidc_client_secret": SECRET}
+
+
+@pytest.fixture
+def client(serve: Serve, provider: SmallProvider) -> Iterator[TestClient]:
+    """Serve people whom the provider signs in."""
+    with serve(**settings_of(provider)) as client:
+        yield client
 
 
 def browser_of(client: TestClient) -> TestClient:
-    browser = client_of(client.app)  # type: ignore[arg-type]
+    browser = client_of(client.app)
     browser.follow_redirects = False
     return browser
 
@@ -140,26 +143,27 @@ def come_back(browser: TestClient, provider: SmallProvider, **changed: str) -> R
     return browser.get(f"{BACK}?{urlencode(back)}")
 
 
-def test_a_person_signs_in_as_a_plain_user_and_is_known_again(serve: Serve, provider: SmallProvider) -> None:
-    with serve(**settings_of(provider)) as client:
-        # Without any user it is closed from the first moment.
-        assert client.get("/api/v1/collections").status_code == 401
-        assert client.get("/api/v1/session").json() == {"needed": True, "provider": True}
-        browser = browser_of(client)
-        answer = come_back(browser, provider)
-        assert (answer.status_code, answer.headers["location"]) == (302, "/")
-        me = browser.get("/api/v1/me").json()
-        who = {"name": "ada", "is_admin": False, "role": "admin", "has_password": False}
-        assert me == {**who, "has_model": False}
-        assert browser.get("/api/v1/collections").json()["total"] == 0
-        assert browser.get("/api/v1/users").status_code == 403
-        provider.claims["preferred_username"] = "renamed"
-        come_back(browser_of(client), provider)
-        admin = add_user(client, "root", is_admin=True)
-        [found, _] = admin.get("/api/v1/users").json()["items"]
-        assert (found["name"], found["issuer"], found["subject"]) == ("ada", provider.issuer, "1234")
-        admin.patch("/api/v1/users/ada", json={"is_disabled": True})
-        assert come_back(browser_of(client), provider).status_code == 401
+def test_a_person_signs_in_as_a_plain_user_and_is_known_again(
+    client: TestClient, provider: SmallProvider
+) -> None:
+    # Without any user it is closed from the first moment.
+    assert client.get("/api/v1/collections").status_code == 401
+    assert client.get("/api/v1/session").json() == {"needed": True, "provider": True}
+    browser = browser_of(client)
+    answer = come_back(browser, provider)
+    assert (answer.status_code, answer.headers["location"]) == (302, "/")
+    me = browser.get("/api/v1/me").json()
+    who = {"name": "ada", "is_admin": False, "role": "admin", "has_password": False}
+    assert me == {**who, "has_model": False}
+    assert browser.get("/api/v1/collections").json()["total"] == 0
+    assert browser.get("/api/v1/users").status_code == 403
+    provider.claims["preferred_username"] = "renamed"
+    come_back(browser_of(client), provider)
+    admin = add_user(client, "root", is_admin=True)
+    [found, _] = admin.get("/api/v1/users").json()["items"]
+    assert (found["name"], found["issuer"], found["subject"]) == ("ada", provider.issuer, "1234")
+    admin.patch("/api/v1/users/ada", json={"is_disabled": True})
+    assert come_back(browser_of(client), provider).status_code == 401
 
 
 CLAIMED: list[tuple[Any, str]] = [
@@ -169,16 +173,15 @@ CLAIMED: list[tuple[Any, str]] = [
 ]  # fmt: skip
 
 
-def test_a_claimed_name_is_made_safe_and_is_nobody_elses(serve: Serve, provider: SmallProvider) -> None:
-    with serve(**settings_of(provider)) as client:
-        add_user(client, "root", is_admin=True)
-        for number, (claimed, shown) in enumerate(CLAIMED):
-            provider.claims = {"sub": str(number), "preferred_username": claimed}
-            browser = browser_of(client)
-            come_back(browser, provider)
-            me = browser.get("/api/v1/me").json()
-            assert me["name"].startswith(shown) and me["name"] != "root" and not me["is_admin"]
-            assert re.fullmatch(USER_NAME, me["name"])
+def test_a_claimed_name_is_made_safe_and_is_nobody_elses(client: TestClient, provider: SmallProvider) -> None:
+    add_user(client, "root", is_admin=True)
+    for number, (claimed, shown) in enumerate(CLAIMED):
+        provider.claims = {"sub": str(number), "preferred_username": claimed}
+        browser = browser_of(client)
+        come_back(browser, provider)
+        me = browser.get("/api/v1/me").json()
+        assert me["name"].startswith(shown) and me["name"] != "root" and not me["is_admin"]
+        assert re.fullmatch(USER_NAME, me["name"])
 
 
 WRONG: dict[str, dict[str, Any]] = {
@@ -200,57 +203,57 @@ def refused(answer: Response, client: TestClient) -> str:
     assert answer.status_code == 401, answer.text
     assert answer.json()["detail"] == "The provider's sign-in cannot be used. Begin again."
     assert "adaptive_rag_session" not in answer.headers.get("set-cookie", "")
-    with Session(client.app.state.services.engine) as db:  # type: ignore[attr-defined]
+    with Session(client.app.state.services.engine) as db:
         assert db.scalars(select(User)).all() == []
         return db.scalars(select(Event.subject).order_by(Event.id.desc())).first() or ""
 
 
-def test_a_token_that_is_not_for_this_sign_in_is_refused(serve: Serve, provider: SmallProvider) -> None:
-    with serve(**settings_of(provider)) as client:
-        right = dict(provider.claims)
-        for name, wrong in WRONG.items():
-            provider.claims = {**right, **wrong}
-            assert refused(come_back(browser_of(client), provider), client), name
+def test_a_token_that_is_not_for_this_sign_in_is_refused(client: TestClient, provider: SmallProvider) -> None:
+    right = dict(provider.claims)
+    for name, wrong in WRONG.items():
+        provider.claims = {**right, **wrong}
+        assert refused(come_back(browser_of(client), provider), client), name
 
 
-def test_a_token_that_the_provider_did_not_sign_is_refused(serve: Serve, provider: SmallProvider) -> None:
-    with serve(**settings_of(provider)) as client:
-        provider.algorithm = "none"
-        assert "UnsupportedAlgorithm" in refused(come_back(browser_of(client), provider), client)
-        # With the client's secret as its key, anybody who knows that could sign.
-        from joserfc.jwk import OctKey
+def test_a_token_that_the_provider_did_not_sign_is_refused(
+    client: TestClient, provider: SmallProvider
+) -> None:
+    provider.algorithm = "none"
+    assert "UnsupportedAlgorithm" in refused(come_back(browser_of(client), provider), client)
+    # With the client's secret as its key, anybody who knows that could sign.
+    from joserfc.jwk import OctKey
 
-        provider.algorithm, provider.signing_key = "HS256", OctKey.import_key(SECRET)
-        assert "UnsupportedAlgorithm" in refused(come_back(browser_of(client), provider), client)
-        provider.algorithm = "RS256"
-        provider.signing_key = RSAKey.generate_key(2048, {"kid": "one"})
-        assert "BadSignature" in refused(come_back(browser_of(client), provider), client)
-
-
-def test_a_sign_in_ends_in_the_browser_that_began_it_and_once(serve: Serve, provider: SmallProvider) -> None:
-    with serve(**settings_of(provider)) as client:
-        assert "did not begin" in refused(come_back(browser_of(client), provider, state="0" * 64), client)
-        assert "did not begin" in refused(come_back(browser_of(client), provider, state="é"), client)
-        back = provider.authorize(browser_of(client).get(BEGIN).headers["location"])
-        stranger = browser_of(client)
-        assert "did not begin" in refused(stranger.get(f"{BACK}?{urlencode(back)}"), client)
-        stranger.get(BEGIN)
-        assert "did not begin" in refused(stranger.get(f"{BACK}?{urlencode(back)}"), client)
-        # Another person's code, in the address back to a browser that began a sign-in of its own.
-        assert refused(come_back(browser_of(client), provider, code=back["code"]), client)
-        assert "no code" in refused(come_back(browser_of(client), provider, code=""), client)
+    provider.algorithm, provider.signing_key = "HS256", OctKey.import_key(SECRET)
+    assert "UnsupportedAlgorithm" in refused(come_back(browser_of(client), provider), client)
+    provider.algorithm = "RS256"
+    provider.signing_key = RSAKey.generate_key(2048, {"kid": "one"})
+    assert "BadSignature" in refused(come_back(browser_of(client), provider), client)
 
 
-def test_a_code_is_not_taken_twice(serve: Serve, provider: SmallProvider) -> None:
-    with serve(**settings_of(provider)) as client:
-        browser = browser_of(client)
-        begun = browser.get(BEGIN)
-        secret = browser.cookies["adaptive_rag_sign_in"]
-        back = urlencode(provider.authorize(begun.headers["location"]))
-        assert browser.get(f"{BACK}?{back}").status_code == 302
-        assert browser.get(f"{BACK}?{back}").status_code == 401
-        browser.cookies.set("adaptive_rag_sign_in", secret)
-        assert browser.get(f"{BACK}?{back}").status_code == 401
+def test_a_sign_in_ends_in_the_browser_that_began_it_and_once(
+    client: TestClient, provider: SmallProvider
+) -> None:
+    assert "did not begin" in refused(come_back(browser_of(client), provider, state="0" * 64), client)
+    assert "did not begin" in refused(come_back(browser_of(client), provider, state="é"), client)
+    back = provider.authorize(browser_of(client).get(BEGIN).headers["location"])
+    stranger = browser_of(client)
+    assert "did not begin" in refused(stranger.get(f"{BACK}?{urlencode(back)}"), client)
+    stranger.get(BEGIN)
+    assert "did not begin" in refused(stranger.get(f"{BACK}?{urlencode(back)}"), client)
+    # Another person's code, in the address back to a browser that began a sign-in of its own.
+    assert refused(come_back(browser_of(client), provider, code=back["code"]), client)
+    assert "no code" in refused(come_back(browser_of(client), provider, code=""), client)
+
+
+def test_a_code_is_not_taken_twice(client: TestClient, provider: SmallProvider) -> None:
+    browser = browser_of(client)
+    begun = browser.get(BEGIN)
+    secret = browser.cookies["adaptive_rag_sign_in"]
+    back = urlencode(provider.authorize(begun.headers["location"]))
+    assert browser.get(f"{BACK}?{back}").status_code == 302
+    assert browser.get(f"{BACK}?{back}").status_code == 401
+    browser.cookies.set("adaptive_rag_sign_in", secret)
+    assert browser.get(f"{BACK}?{back}").status_code == 401
 
 
 @pytest.mark.nightly

@@ -1,31 +1,28 @@
 """For whoever runs the server: health, figures and logs."""
 
 import json
-import logging
-from collections.abc import Callable, Iterator
 from importlib import import_module
 from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
+from fastapi.testclient import TestClient
 
 from adaptive_rag.server import readiness
 from adaptive_rag.server.readiness import Readiness
-from adaptive_rag.server.requests import log_as_json
 from tests.server.conftest import Serve, add_samples, client_of
 
 QUESTION = {"question": "What is the highest water level ever recorded at Pellhythe?"}
 
 
-def test_a_server_says_that_it_runs_and_is_ready(serve: Serve) -> None:
-    with serve() as client:
-        assert client.get("/healthz").json() == {"status": "ok"}
-        ready = client.get("/readyz")
-        assert ready.status_code == 200
-        assert ready.json() == {
-            "status": "ready", "store": "ok", "disk": "ok", "indexing": "ok", "model": "none",
-        }  # fmt: skip
+def test_a_server_says_that_it_runs_and_is_ready(fresh: TestClient) -> None:
+    assert fresh.get("/healthz").json() == {"status": "ok"}
+    ready = fresh.get("/readyz")
+    assert ready.status_code == 200
+    assert ready.json() == {
+        "status": "ready", "store": "ok", "disk": "ok", "indexing": "ok", "model": "none",
+    }  # fmt: skip
 
 
 def test_a_full_disk_is_not_ready(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -42,28 +39,26 @@ def test_a_model_that_cannot_be_reached_is_said_and_not_fatal(serve: Serve) -> N
         assert (ready.status_code, ready.json()["model"]) == (200, "unreachable")
 
 
-def test_figures_tell_routes_and_steps_and_no_name(serve: Serve, sample_index: Path) -> None:
-    with serve() as client:
-        add_samples(client, sample_index, "secret-plans")
-        client.post("/api/v1/collections/secret-plans/ask", json=QUESTION)
-        figures = client.get("/metrics").text
-        assert 'adaptive_rag_questions_total{outcome="answered",route="factual"}' in figures
-        assert 'adaptive_rag_step_seconds_count{step="classify"}' in figures
-        assert 'route="/api/v1/collections/{collection}/ask"' in figures
-        assert "secret-plans" not in figures
-        assert client_of(client.app, "10.1.2.3").get("/metrics").status_code == 403  # type: ignore[arg-type]
+def test_figures_tell_routes_and_steps_and_no_name(fresh: TestClient, sample_index: Path) -> None:
+    add_samples(fresh, sample_index, "secret-plans")
+    fresh.post("/api/v1/collections/secret-plans/ask", json=QUESTION)
+    figures = fresh.get("/metrics").text
+    assert 'adaptive_rag_questions_total{outcome="answered",route="factual"}' in figures
+    assert 'adaptive_rag_step_seconds_count{step="classify"}' in figures
+    assert 'route="/api/v1/collections/{collection}/ask"' in figures
+    assert "secret-plans" not in figures
+    assert client_of(fresh.app, "10.1.2.3").get("/metrics").status_code == 403
 
 
 def test_a_part_of_an_answer_that_fails_is_counted_and_its_reason_stays_in_the_log(
-    serve: Serve, sample_index: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    serve_samples: Serve, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def fail(*_: Any) -> Any:
         raise RuntimeError("of the word planted-secret")
 
     monkeypatch.delenv("ADAPTIVE_RAG_STRICT")
     monkeypatch.setattr(import_module("adaptive_rag.nodes.classify"), "correct_spelling", fail)
-    with serve() as client:
-        add_samples(client, sample_index)
+    with serve_samples() as client:
         answer = client.post("/api/v1/collections/samples/ask", json=QUESTION)
         assert answer.status_code == 200 and "4.83" in answer.json()["answer"]
         assert "planted-secret" not in answer.text and "the server's log says why" in answer.text
@@ -71,32 +66,15 @@ def test_a_part_of_an_answer_that_fails_is_counted_and_its_reason_stays_in_the_l
         assert 'adaptive_rag_left_out_total{part="spelling"}' in client.get("/metrics").text
 
 
-@pytest.fixture
-def json_log() -> Iterator[Callable[[], list[dict[str, Any]]]]:
-    """Log as a server does, and return what reads the lines."""
-    before, ours = list(logging.root.handlers), logging.getLogger("adaptive_rag")
-    # Those that stay would be closed: they are pytest's.
-    logging.root.handlers.clear()
-    stream = StringIO()
-    log_as_json(stream)
-    yield lambda: [json.loads(line) for line in stream.getvalue().splitlines()]
-    logging.root.handlers[:] = before
-    ours.setLevel(logging.NOTSET)
-
-
-def test_the_log_of_a_request_has_its_id_and_no_text(
-    serve: Serve, sample_index: Path, json_log: Callable[[], list[dict[str, Any]]]
-) -> None:
+def test_the_log_of_a_request_has_its_id_and_no_text(serve: Serve, sample_index: Path, log: StringIO) -> None:
     with serve() as client:
         add_samples(client, sample_index, "secret-plans")
         given = {"X-Request-ID": "from-a-proxy"}
         answer = client.post("/api/v1/collections/secret-plans/ask", json=QUESTION, headers=given)
         assert answer.headers["X-Request-ID"] == "from-a-proxy"
-        assert (
-            client.get("/healthz", headers={"X-Request-ID": "two words"}).headers["X-Request-ID"]
-            != "two words"
-        )
-    lines = json_log()
+        other = client.get("/healthz", headers={"X-Request-ID": "two words"})
+        assert other.headers["X-Request-ID"] != "two words"
+    lines = [json.loads(line) for line in log.getvalue().splitlines()]
     asked = next(line for line in lines if line["request_id"] == "from-a-proxy")
     assert (asked["method"], asked["route"], asked["status"]) == (
         "POST", "/api/v1/collections/{collection}/ask", 200,

@@ -33,7 +33,7 @@ def fill(client: TestClient, documents: dict[str, str] = DOCUMENTS) -> ServerSet
         answer = client.post(f"{URL}/documents", files=[("files", (name, content))])
         assert answer.status_code == 202, answer.text
     work(client)
-    settings: ServerSettings = client.app.state.services.settings  # type: ignore[attr-defined]
+    settings: ServerSettings = client.app.state.services.settings
     return settings
 
 
@@ -54,7 +54,7 @@ def data(serve: Serve, tmp_path: Path) -> Path:
     with serve() as client:
         add_user(client, "ann", is_admin=True)
         fill(add_user(client, "ben", is_admin=True))
-        return Path(client.app.state.services.settings.data)  # type: ignore[attr-defined]
+        return Path(client.app.state.services.settings.data)
 
 
 def test_an_empty_database_does_not_start_over_the_documents_of_another(
@@ -137,7 +137,7 @@ def test_an_older_copy_of_the_database_deletes_nothing_that_came_after(
     for path in (tmp_path / "copy").glob("server.sqlite*"):
         shutil.copy(path, data / path.name)
     with serve() as client:
-        services = client.app.state.services  # type: ignore[attr-defined]
+        services = client.app.state.services
         dan = add_user(client, "dan", is_admin=True)
         dan.post(f"{URL}/reindex")
         work(client)
@@ -204,7 +204,7 @@ def test_an_identifier_that_cannot_be_read_is_named(data: Path, serve: Serve) ->
 def test_what_is_being_uploaded_is_not_moved_aside(serve: Serve, tmp_path: Path) -> None:
     with serve() as client:
         settings = fill(client)
-        engine = client.app.state.services.engine  # type: ignore[attr-defined]
+        engine = client.app.state.services.engine
 
         def upload(number: int) -> int:
             files = [("files", (f"{number}.md", f"The mark stands at {number} metres.\n"))]
@@ -220,14 +220,13 @@ def test_what_is_being_uploaded_is_not_moved_aside(serve: Serve, tmp_path: Path)
 
 
 @pytest.mark.nightly
-def test_an_upload_to_a_collection_that_is_deleted_meanwhile_finds_none(serve: Serve) -> None:
-    with serve() as client:
-        fill(client)
-        with ThreadPoolExecutor(6) as others:
-            files = [("files", ("late.md", "It came late.\n"))]
-            uploads = [others.submit(client.post, f"{URL}/documents", files=files) for _ in range(6)]
-            client.delete(URL)
-        assert {each.result().status_code for each in uploads} <= {202, 404, 409}
+def test_an_upload_to_a_collection_that_is_deleted_meanwhile_finds_none(fresh: TestClient) -> None:
+    fill(fresh)
+    with ThreadPoolExecutor(6) as others:
+        files = [("files", ("late.md", "It came late.\n"))]
+        uploads = [others.submit(fresh.post, f"{URL}/documents", files=files) for _ in range(6)]
+        fresh.delete(URL)
+    assert {each.result().status_code for each in uploads} <= {202, 404, 409}
 
 
 @pytest.mark.nightly

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import json
-import logging
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -16,13 +15,10 @@ from urllib.parse import quote
 import pytest
 from fastapi.testclient import TestClient
 
-from adaptive_rag.errors import ConfigurationError
-from adaptive_rag.server.app import build_app
-from adaptive_rag.server.requests import log_as_json
 from adaptive_rag.server.settings import read_server_settings
 from adaptive_rag.server.tracing import trace_to_collector
-from tests.server.conftest import Serve, add_samples, client_of, work
-from tests.server.test_mcp import JSON_RPC
+from tests.server.conftest import Serve, client_of, work
+from tests.server.doors import JSON_RPC, doors
 from tests.server.test_oidc import BEGIN, SmallProvider, come_back
 
 pytest.importorskip("openinference.instrumentation.langchain", reason="the extra tracing is not installed")
@@ -51,12 +47,12 @@ class Echo(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["Content-Length"]))
         if self.path == "/v1/traces":
-            self.server.traces.append(body)  # type: ignore[attr-defined]
+            self.server.traces.append(body)
             self._send(200, b"")
             return
-        fault = self.server.fault  # type: ignore[attr-defined]
+        fault = self.server.fault
         if fault == "hang":
-            self.server.ended.wait(10)  # type: ignore[attr-defined]
+            self.server.ended.wait(10)
             return
         sent = f"Refused {body.decode(errors='replace')} {dict(self.headers)} key {KEY}, password {PASSWORD}"
         if fault == "reply":
@@ -88,43 +84,22 @@ class Echo(BaseHTTPRequestHandler):
 @pytest.fixture
 def echo() -> Iterator[ThreadingHTTPServer]:
     with ThreadingHTTPServer(("127.0.0.1", 0), Echo) as server:
-        server.traces, server.fault, server.ended = [], "401", threading.Event()  # type: ignore[attr-defined]
+        server.traces, server.fault, server.ended = [], "401", threading.Event()
         threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
         yield server
-        server.ended.set()  # type: ignore[attr-defined]
+        server.ended.set()
         server.shutdown()
-
-
-@pytest.fixture
-def log() -> Iterator[StringIO]:
-    """Log as `adaptive-rag serve --logs` does."""
-    before, ours = list(logging.root.handlers), logging.getLogger("adaptive_rag")
-    logging.root.handlers.clear()
-    stream = StringIO()
-    log_as_json(stream)
-    yield stream
-    logging.root.handlers[:] = before
-    ours.setLevel(logging.NOTSET)
 
 
 def knock(client: TestClient) -> dict[str, str]:
     """Ask at every door; return what each said, with its headers."""
-    thread = f"/api/v1/threads/{client.post(f'{SAMPLES}/threads', json={}).json()['id']}"
-    asked, chat = {"question": QUESTION}, [{"role": "user", "content": QUESTION}]
-    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call"}
-    doors = {
-        "ask": client.post(f"{SAMPLES}/ask", json=asked),
-        "events": client.post(f"{SAMPLES}/ask/events", json=asked),
-        "thread": client.post(f"{thread}/ask", json=asked),
-        "thread events": client.post(f"{thread}/ask/events", json=asked),
-        "compare": client.post(f"{SAMPLES}/compare", json={**asked, "routes": ["factual", "opinion"]}),
-        "chat": client.post("/v1/chat/completions", json={"model": "samples", "messages": chat}),
-        "chat stream": client.post(
-            "/v1/chat/completions", json={"model": "samples", "messages": chat, "stream": True}
-        ),
-        "agent": client.post(
-            "/mcp", json={**call, "params": {"name": "ask", "arguments": asked}}, headers=JSON_RPC
-        ),
+    made = client.post(f"{SAMPLES}/threads", json={}).json()["id"]
+    thread, asked = f"/api/v1/threads/{made}", {"question": QUESTION}
+    said = {
+        name: client.post(path, json=body, headers=JSON_RPC)
+        for name, (path, body) in doors(QUESTION, thread=made).items()
+    }
+    said |= {
         "turns": client.get(thread),
         "export": client.get(f"{thread}/export"),
         "export as data": client.get(f"{thread}/export?form=json"),
@@ -136,7 +111,7 @@ def knock(client: TestClient) -> dict[str, str]:
         "wrong setting": client.post(f"{SAMPLES}/ask", json={**asked, "settings": {"model": "x"}}),
         "missing": client.get(f"{SAMPLES}/documents/none/file"),
     }
-    return {name: f"{answer.headers} {answer.text}" for name, answer in doors.items()}
+    return {name: f"{answer.headers} {answer.text}" for name, answer in said.items()}
 
 
 @pytest.mark.few(1)
@@ -150,8 +125,7 @@ def knock(client: TestClient) -> dict[str, str]:
     ],
 )
 def test_no_door_shows_a_secret_whatever_the_models_server_does(
-    serve: Serve,
-    sample_index: Path,
+    serve_samples: Serve,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     echo: ThreadingHTTPServer,
@@ -163,7 +137,7 @@ def test_no_door_shows_a_secret_whatever_the_models_server_does(
         f"http://planted:{quote(PASSWORD, safe='')}@127.0.0.1:{9 if fault == 'gone' else echo.server_port}"
     )
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector)
-    echo.fault = fault.partition(" to ")[0]  # type: ignore[attr-defined]
+    echo.fault = fault.partition(" to ")[0]
     given: dict[str, Any] = {"budget": {"deadline_s": 0.5 if fault == "hang" else 5}}
     is_stored = "stored" in fault
     if not is_stored:
@@ -173,8 +147,7 @@ def test_no_door_shows_a_secret_whatever_the_models_server_does(
     hidden = fault == "401"
     end = trace_to_collector(read_server_settings(trace=True, trace_contents=not hidden))
     try:
-        with serve(given, data=data) as client:
-            add_samples(client, sample_index)
+        with serve_samples(given, data=data) as client:
             if is_stored:
                 model = {"provider": "openai", "name": "scripted", "address": f"{collector}/v1", "key": KEY}
                 client.put("/api/v1/model", json=model).raise_for_status()
@@ -184,7 +157,7 @@ def test_no_door_shows_a_secret_whatever_the_models_server_does(
     # It was asked, and what it did was noticed.
     assert fault in ("gone", "hang") or "stand_ins" in said["ask"] or "reference" in said["ask"], said["ask"]
     said["log"] = log.getvalue()
-    said["traces"] = b"".join(echo.traces).decode(errors="replace")  # type: ignore[attr-defined]
+    said["traces"] = b"".join(echo.traces).decode(errors="replace")
     assert "classify" in said["traces"] and '"status": 200' in said["log"]
     assert ("Pellhythe" in said["traces"]) is not hidden
     shown = [(door, secret) for door, text in said.items() for secret in SECRETS if secret in text]
@@ -212,23 +185,13 @@ def test_a_provider_that_repeats_its_secret_or_is_gone_shows_it_to_nobody(
         if is_gone:
             settings["oidc_issuer"] = "http://127.0.0.1:9"
         with serve(data=tmp_path / PLACE, oidc_client_secret=OIDC, **settings) as client:
-            browser = client_of(client.app)  # type: ignore[arg-type]
+            browser = client_of(client.app)
             browser.follow_redirects = False
             answer = browser.get(BEGIN) if is_gone else come_back(browser, provider)
         provider.shutdown()
     assert answer.status_code >= 400
     for text in (f"{answer.headers} {answer.text}", log.getvalue()):
         assert [secret for secret in [*SECRETS, PLACE] if secret in text] == []
-
-
-def test_a_database_that_cannot_be_reached_is_named_without_its_password(tmp_path: Path) -> None:
-    pytest.importorskip("psycopg", reason="the extra postgres is not installed")
-    address = f"postgresql://planted:{DATABASE}@127.0.0.1:9/rag"
-    settings = read_server_settings(data=tmp_path / "data", database=address)
-    assert DATABASE not in repr(settings)
-    with pytest.raises(ConfigurationError) as refused:
-        build_app(settings, {})
-    assert "server.database" in str(refused.value) and DATABASE not in str(refused.value)
 
 
 @pytest.mark.nightly

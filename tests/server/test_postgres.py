@@ -14,9 +14,9 @@ import pytest
 from sqlalchemy import text
 
 from adaptive_rag.testing import ScriptedChatModel
-from tests.postgres_server import empty_database, serving_postgres
+from tests.postgres_server import empty_database
 from tests.server import test_isolation as isolation
-from tests.server.conftest import Serve, add_samples
+from tests.server.conftest import Serve
 from tests.server.processes import wait_for
 from tests.server.team import API, CODE, QUESTION, VAULT, open_team
 from tests.server.test_sharing import EVERYBODY, Friends
@@ -27,12 +27,6 @@ from tests.server.test_turns import check_search_and_deletion
 ATTEMPTS = {attempt.door: attempt for attempt in reversed(isolation.ATTEMPTS)}
 
 
-@pytest.fixture(scope="module")
-def postgres() -> Iterator[Any]:
-    with serving_postgres() as server:
-        yield server
-
-
 @pytest.fixture
 def database(postgres: Any) -> str:
     """Return the address of an empty database."""
@@ -41,15 +35,14 @@ def database(postgres: Any) -> str:
 
 @pytest.mark.nightly
 def test_threads_are_kept_in_postgresql_and_forgotten_with_their_checkpoints(
-    serve: Serve, sample_index: Path, database: str
+    serve: Serve, serve_samples: Serve, database: str
 ) -> None:
-    with serve(database=database) as client:
-        add_samples(client, sample_index)
+    with serve_samples(database=database) as client:
         thread = begin(client)
         for question in (*ASKED, *ASKED):
             answer = client.post(f"{thread}/ask", json={"question": question})
             assert answer.status_code == 200, answer.text
-        engine = client.app.state.services.engine  # type: ignore[attr-defined]
+        engine = client.app.state.services.engine
 
         def rows(table: str) -> int:
             with engine.connect() as connection:
@@ -59,24 +52,21 @@ def test_threads_are_kept_in_postgresql_and_forgotten_with_their_checkpoints(
     with serve(database=database) as client:
         shown = client.get(thread).json()
         assert [turn["question"] for turn in shown["turns"]] == [*ASKED, *ASKED]
-        engine = client.app.state.services.engine  # type: ignore[attr-defined]
+        engine = client.app.state.services.engine
         assert client.delete(thread).status_code == 204
         tables = ("threads", "checkpoints", "checkpoint_blobs", "checkpoint_writes")
         assert [rows(table) for table in tables] == [0, 0, 0, 0]
 
 
-def test_turns_are_searched_shared_and_deleted_in_postgresql(
-    serve: Serve, sample_index: Path, database: str
-) -> None:
-    with serve(database=database) as client:
-        add_samples(client, sample_index)
+def test_turns_are_searched_shared_and_deleted_in_postgresql(serve_samples: Serve, database: str) -> None:
+    with serve_samples(database=database) as client:
         check_search_and_deletion(client)
         thread = begin(client)
         for question in ASKED:
             client.post(f"{thread}/ask", json={"question": f"{question} (omega)"}).raise_for_status()
         for turn in client.get(thread).json()["turns"]:
             assert client.delete(f"{thread}/turns/{turn['id']}").status_code == 204
-        with client.app.state.services.engine.connect() as connection:  # type: ignore[attr-defined]
+        with client.app.state.services.engine.connect() as connection:
             for table in ("checkpoint_blobs", "checkpoint_writes"):
                 blobs = connection.execute(text(f"SELECT blob FROM {table}")).scalars()
                 assert not [blob for blob in blobs if blob and b"omega" in blob]
@@ -113,10 +103,9 @@ def test_nothing_of_others_is_reached_through_postgresql(
 
 
 def test_a_text_that_postgresql_cannot_keep_is_refused_and_not_a_fault(
-    serve: Serve, sample_index: Path, database: str
+    serve_samples: Serve, database: str
 ) -> None:
-    with serve(database=database) as client:
-        add_samples(client, sample_index)
+    with serve_samples(database=database) as client:
         thread = begin(client)
         samples, asked = f"{API}/collections/samples", {"question": "When\x00?"}
         answers = {
@@ -153,7 +142,7 @@ def frozen(postgres: Any) -> Iterator[None]:
 
 
 def test_while_postgresql_is_frozen_every_request_ends_in_time(
-    serve: Serve, sample_index: Path, postgres: Any, monkeypatch: pytest.MonkeyPatch
+    serve_samples: Serve, postgres: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from adaptive_rag.server import postgres as connections
 
@@ -162,8 +151,7 @@ def test_while_postgresql_is_frozen_every_request_ends_in_time(
     monkeypatch.setattr(connections, "SECONDS_WITHOUT", 0.5)
     monkeypatch.setitem(connections.GIVE_UP, "connect_timeout", 2)
     slow = {"model": ScriptedChatModel(seconds=3)}
-    with serve(slow, database=empty_database(postgres), max_running=60, rate="1000/minute") as client:
-        add_samples(client, sample_index)
+    with serve_samples(slow, database=empty_database(postgres), max_running=60, rate="1000/minute") as client:
         threads = [begin(client) for _ in range(4)]
         asked, chat = {"question": ASKED[0]}, [{"role": "user", "content": ASKED[0]}]
         late = [f"{thread}/ask" for thread in threads] + [f"{API}/collections/samples/ask"] * 2

@@ -6,7 +6,6 @@ import subprocess
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -24,6 +23,7 @@ from adaptive_rag.server.database import open_database
 from adaptive_rag.server.process import listen, owning
 from adaptive_rag.server.settings import ServerSettings, read_server_settings
 from adaptive_rag.server.tables import Job, JobState
+from benchmarks.chat_server import ChatServer
 from tests.server.conftest import Serve, work
 from tests.server.processes import serving, wait_for
 
@@ -34,21 +34,10 @@ QUESTION = {"question": "When does the ferry to Grauholm leave?"}
 
 
 @pytest.fixture
-def silent_model() -> Iterator[tuple[str, threading.Event]]:
-    """Be a chat model that is asked and does not answer; give its address, and what is set when asked."""
-    asked, end = threading.Event(), threading.Event()
-
-    class Silent(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            asked.set()
-            end.wait(60)
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Silent)
-    threading.Thread(target=server.serve_forever).start()
-    yield f"http://127.0.0.1:{server.server_port}/v1", asked
-    end.set()
-    server.shutdown()
-    server.server_close()
+def silent_model() -> Iterator[ChatServer]:
+    """Be a chat model that is asked and does not answer."""
+    with ChatServer(behave=lambda number, body: "hang") as server:
+        yield server
 
 
 @pytest.fixture
@@ -63,14 +52,11 @@ def start(tmp_path: Path, serve: Serve) -> Iterator[Start]:
 
 
 def test_sigterm_ends_a_stream_with_a_problem_and_hands_jobs_back(
-    start: Start,
-    silent_model: tuple[str, threading.Event],
-    tmp_path: Path,
+    start: Start, silent_model: ChatServer, tmp_path: Path
 ) -> None:
-    address, asked = silent_model
     process, url = start(
         ADAPTIVE_RAG_MODEL="openai:silent",
-        ADAPTIVE_RAG_MODELS__BASE_URL=address,
+        ADAPTIVE_RAG_MODELS__BASE_URL=silent_model.url,
         OPENAI_API_KEY="none",
         ADAPTIVE_RAG_SERVER__STOP_SECONDS="0.5",
     )
@@ -83,7 +69,7 @@ def test_sigterm_ends_a_stream_with_a_problem_and_hands_jobs_back(
         assert stream.status_code == 200
         events = iter(stream.iter_lines())
         assert next(events).startswith("event: ")
-        assert asked.wait(30)
+        wait_for(lambda: silent_model.calls, "the model is asked", 30)
         process.send_signal(signal.SIGTERM)
         lines = [line for line in events if line]
     assert lines[-2] == "event: problem"
@@ -100,14 +86,15 @@ def test_sigterm_ends_a_stream_with_a_problem_and_hands_jobs_back(
 
 
 @pytest.mark.nightly
-def test_a_second_ctrl_c_ends_at_once(start: Start, silent_model: tuple[str, threading.Event]) -> None:
-    address, asked = silent_model
+def test_a_second_ctrl_c_ends_at_once(start: Start, silent_model: ChatServer) -> None:
     process, url = start(
-        ADAPTIVE_RAG_MODEL="openai:silent", ADAPTIVE_RAG_MODELS__BASE_URL=address, OPENAI_API_KEY="none"
+        ADAPTIVE_RAG_MODEL="openai:silent",
+        ADAPTIVE_RAG_MODELS__BASE_URL=silent_model.url,
+        OPENAI_API_KEY="none",
     )
     asking = threading.Thread(target=_ask, args=(url,))
     asking.start()
-    assert asked.wait(30)
+    wait_for(lambda: silent_model.calls, "the model is asked", 30)
     process.send_signal(signal.SIGINT)
     with pytest.raises(subprocess.TimeoutExpired):
         process.wait(1)

@@ -10,7 +10,7 @@ from limits import parse
 from adaptive_rag.server import quotas, rates
 from adaptive_rag.server.roles import Role
 from tests.server.conftest import SAMPLES, Serve, add_samples, add_user
-from tests.server.test_access import NAMES, ROUTES
+from tests.server.test_access import ROUTES, filled
 
 API = "/api/v1"
 URL = f"{API}/collections/{SAMPLES}"
@@ -38,13 +38,21 @@ def test_whatever_a_reader_writes_is_told_to_come_later_when_it_is_too_often(
     with serve(rate="3/minute") as client:
         reader = reader_of(client, sample_index)
         thread = reader.post(f"{URL}/threads", json={}).json()["id"]
-        method, path = route.split()
-        for name, value in {**NAMES, "{thread}": thread}.items():
-            path = path.replace(name, value)
+        method, path = filled(route, thread=thread)
         answers = [reader.request(method, path, json=ROUTES[route][1]) for _ in range(12)]
     assert answers[0].status_code != 429
     assert answers[-1].status_code == 429, answers[-1].text
     assert int(answers[-1].headers["Retry-After"]) > 0
+
+
+def test_who_searches_their_threads_too_often_is_told_to_come_later_and_may_still_list_them(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rates, "CHANGES", parse("2/minute"))
+    reader = add_user(client, "reader", samples=Role.READER)
+    searched = [reader.get(f"{API}/threads?search=tide") for _ in range(3)]
+    assert [answer.status_code for answer in searched] == [200, 200, 429]
+    assert reader.get(f"{API}/threads").status_code == 200
 
 
 LONG: list[tuple[str, dict[str, Any]]] = [
@@ -67,40 +75,37 @@ def test_each_field_has_a_bound(serve: Serve, sample_index: Path, noun: str, bod
 
 
 def test_threads_opinions_and_tokens_have_an_end_for_each_person(
-    serve: Serve, sample_index: Path, monkeypatch: pytest.MonkeyPatch
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for bound in ("MOST_THREADS", "MOST_OPINIONS", "MOST_TOKENS"):
-        monkeypatch.setattr(quotas, bound, 3)
-    with serve() as client:
-        reader = reader_of(client, sample_index)
-        other = add_user(client, "other", samples=Role.READER)
-        for path, body, kept in (
-            (f"{URL}/threads", {}, 3),
-            (f"{URL}/feedback", OPINION, 3),
-            (f"{API}/tokens", {"name": "x"}, 2),  # one is that of the reader
-        ):
-            answers = [reader.post(path, json=body) for _ in range(kept + 1)]
-            assert [answer.status_code for answer in answers] == [201] * kept + [413]
-            assert answers[-1].json()["detail"].startswith("A person may keep 3 ")
-            assert other.post(path, json=body).status_code == 201
-        thread = reader.get(f"{API}/threads").json()["items"][0]["id"]
-        reader.delete(f"{API}/threads/{thread}")
-        assert reader.post(f"{URL}/threads", json={}).status_code == 201
+    monkeypatch.setattr(quotas, "MOST", dict.fromkeys(quotas.MOST, 3))
+    reader = add_user(client, "reader", samples=Role.READER)
+    other = add_user(client, "other", samples=Role.READER)
+    for path, body, kept in (
+        (f"{URL}/threads", {}, 3),
+        (f"{URL}/feedback", OPINION, 3),
+        (f"{API}/tokens", {"name": "x"}, 2),  # one is that of the reader
+    ):
+        answers = [reader.post(path, json=body) for _ in range(kept + 1)]
+        assert [answer.status_code for answer in answers] == [201] * kept + [413]
+        assert answers[-1].json()["detail"].startswith("A person may keep 3 ")
+        assert other.post(path, json=body).status_code == 201
+    thread = reader.get(f"{API}/threads").json()["items"][0]["id"]
+    reader.delete(f"{API}/threads/{thread}")
+    assert reader.post(f"{URL}/threads", json={}).status_code == 201
 
 
 @pytest.mark.nightly
 def test_the_texts_of_opinions_have_an_end_for_each_person(
-    serve: Serve, sample_index: Path, monkeypatch: pytest.MonkeyPatch
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(quotas, "MOST_CHARACTERS_OF_OPINIONS", 60_000)
     long = OPINION | {"question": "a" * 20_000}
-    with serve() as client:
-        reader = reader_of(client, sample_index)
-        statuses = [reader.post(f"{URL}/feedback", json=long).status_code for _ in range(4)]
-        assert statuses == [201, 201, 413, 413]  # a row has a few characters beside its texts
-        data = client.app.state.services.settings.data  # type: ignore[attr-defined]
-        assert sum(path.stat().st_size for path in data.glob("server.sqlite*")) < 3_000_000
-        assert reader.post(f"{URL}/feedback", json=OPINION).status_code == 201
+    reader = add_user(client, "reader", samples=Role.READER)
+    statuses = [reader.post(f"{URL}/feedback", json=long).status_code for _ in range(4)]
+    assert statuses == [201, 201, 413, 413]  # a row has a few characters beside its texts
+    data = client.app.state.services.settings.data
+    assert sum(path.stat().st_size for path in data.glob("server.sqlite*")) < 3_000_000
+    assert reader.post(f"{URL}/feedback", json=OPINION).status_code == 201
 
 
 def test_a_thread_has_an_end(serve: Serve, sample_index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -117,10 +122,8 @@ def test_a_thread_has_an_end(serve: Serve, sample_index: Path, monkeypatch: pyte
 
 
 def test_everybody_at_this_machine_keeps_what_they_like(
-    serve: Serve, sample_index: Path, monkeypatch: pytest.MonkeyPatch
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(quotas, "MOST_OPINIONS", 1)
+    monkeypatch.setitem(quotas.MOST, "opinions on answers", 1)
     monkeypatch.setattr(rates, "CHANGES", parse("1/minute"))
-    with serve() as client:
-        add_samples(client, sample_index)
-        assert [client.post(f"{URL}/feedback", json=OPINION).status_code for _ in range(3)] == [201] * 3
+    assert [client.post(f"{URL}/feedback", json=OPINION).status_code for _ in range(3)] == [201] * 3

@@ -16,7 +16,7 @@ from fastapi.testclient import TestClient
 
 from adaptive_rag.server import readiness
 from tests.server.conftest import Serve
-from tests.server.processes import ServerProcess, wait_for
+from tests.server.processes import ServerProcess, running, wait_for
 
 
 def add_a_job(client: TestClient) -> None:
@@ -119,10 +119,8 @@ def test_jobs_that_nobody_does_are_not_ready(serve: Serve, monkeypatch: pytest.M
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[ServerProcess]:
     """Start a server of its own, with one worker, whose start has been forgotten."""
-    running = ServerProcess(tmp_path, preparation="readiness.SECONDS_OF_SILENCE = 0")
-    running.start()
-    yield running
-    running.stop()
+    with running(tmp_path, preparation="readiness.SECONDS_OF_SILENCE = 0") as server:
+        yield server
 
 
 @pytest.mark.nightly

@@ -140,9 +140,9 @@ def test_a_caller_sets_only_what_the_allowlist_names(place: Place, name: str, wh
 DEEP = "[" * 100_000 + "]" * 100_000
 OBJECTS = '[{"role": "user", "text": ' + '{"a": ' * 900 + "1" + "}" * 900 + "}]"
 INPUTS: dict[str, tuple[Any, str]] = {
-    "a question of 30,000 characters": ({"question": "a" * 30_000}, "at most 20,000"),
-    "a context of 30,000 characters": ({"question": ASK, "user_context": "a" * 30_000}, "at most 20,000"),
-    "20,000 messages": ({"messages": [{"role": "user", "content": "x"}] * 20_000}, "at most 100"),
+    "a question of 30,000 characters": ({"question": "a" * 30000}, "at most 20,000"),
+    "a context of 30,000 characters": ({"question": ASK, "user_context": "a" * 30000}, "at most 20,000"),
+    "20,000 messages": ({"messages": [{"role": "user", "content": "x"}] * 20000}, "at most 100"),
     "200 turns": ({"question": ASK, "history": [{"role": "user", "text": "x"}] * 200}, "at most 100"),
     "long messages": ({"messages": [{"role": "user", "content": "a" * 2000}] * 60}, "at most 100,000"),
     "nested messages": (
@@ -153,8 +153,8 @@ INPUTS: dict[str, tuple[Any, str]] = {
     "a history of numbers": ({"question": ASK, "history": [1, 2]}, "expected a list of objects"),
     "keys of the state": ({"question": ASK, "started_at": 1e12, "trace": []}, "expected an object with"),
     "a text as input": ("question", "expected an object with"),
-    "too many paths": ({"paths": ["a.md"] * 20_000}, "at most 100"),
-}
+    "too many paths": ({"paths": ["a.md"] * 20000}, "at most 100"),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", INPUTS)
@@ -235,14 +235,12 @@ CALLS: dict[str, tuple[str, str, Any]] = {
     "another's thread": ("GET", "/threads/BOBS_THREAD", None),
     "its state": ("GET", "/threads/BOBS_THREAD/state", None),
     "its state by a checkpoint": (
-        "POST",
-        "/threads/OWN_THREAD/state/checkpoint",
+        "POST", "/threads/OWN_THREAD/state/checkpoint",
         {"checkpoint": {"thread_id": "BOBS_THREAD", "checkpoint_ns": ""}},
     ),
     "its history": ("GET", "/threads/BOBS_THREAD/history", None),
     "its history by a checkpoint": (
-        "POST",
-        "/threads/OWN_THREAD/history",
+        "POST", "/threads/OWN_THREAD/history",
         {"checkpoint": {"thread_id": "BOBS_THREAD", "checkpoint_ns": ""}},
     ),
     "its runs": ("GET", "/threads/BOBS_THREAD/runs", None),
@@ -253,49 +251,40 @@ CALLS: dict[str, tuple[str, str, Any]] = {
     "a run of it, deleted": ("DELETE", "/threads/BOBS_THREAD/runs/BOBS_RUN", None),
     "a question in it": ("POST", "/threads/BOBS_THREAD/runs/wait", asking()),
     "a question that makes it": (
-        "POST",
-        "/threads/BOBS_THREAD/runs/wait",
-        asking(if_not_exists="create", metadata={"owner": "bob"}),
+        "POST", "/threads/BOBS_THREAD/runs/wait", asking(if_not_exists="create", metadata={"owner": "bob"}),
     ),
     "a question from a checkpoint of it": (
-        "POST",
-        "/threads/OWN_THREAD/runs/wait",
+        "POST", "/threads/OWN_THREAD/runs/wait",
         asking(input=None, checkpoint={"thread_id": "BOBS_THREAD", "checkpoint_ns": ""}),
     ),
     "a copy of it": ("POST", "/threads/BOBS_THREAD/copy", None),
     "it made one's own": ("PATCH", "/threads/BOBS_THREAD", {"metadata": {"owner": "ada"}}),
     "it made anew": (
-        "POST",
-        "/threads",
+        "POST", "/threads",
         {"thread_id": "BOBS_THREAD", "if_exists": "do_nothing", "metadata": {"owner": "bob"}},
     ),
     "it deleted": ("DELETE", "/threads/BOBS_THREAD", None),
     "all threads": ("POST", "/threads/search", {"metadata": {"owner": "bob"}}),
-    "its state written": ("POST", "/threads/BOBS_THREAD/state", {"values": {"started_at": 1e12}}),
+    "its state written": ("POST", "/threads/BOBS_THREAD/state", {"values": {"started_at": 1000000000000.0}}),
     "one's own state written": ("POST", "/threads/OWN_THREAD/state", {"values": {"started_at": 1e12}}),
     "a thread with a state": (
-        "POST",
-        "/threads",
+        "POST", "/threads",
         {"supersteps": [{"updates": [{"values": {"started_at": 1e12}, "as_node": "classify"}]}]},
     ),
     "all runs cancelled": ("POST", "/runs/cancel", {"status": "all"}),
     "another's profile": ("GET", "/store/items?namespace=adaptive_rag.profiles&key=bob", None),
     "another's profile written": (
-        "PUT",
-        "/store/items",
+        "PUT", "/store/items",
         {"namespace": ["adaptive_rag", "profiles"], "key": "bob", "value": {"text": "I am ada."}},
     ),
     "another's profile deleted": (
-        "DELETE",
-        "/store/items",
-        {"namespace": ["adaptive_rag", "profiles"], "key": "bob"},
+        "DELETE", "/store/items", {"namespace": ["adaptive_rag", "profiles"], "key": "bob"},
     ),
     "all profiles": ("POST", "/store/items/search", {"namespace_prefix": ["adaptive_rag", "profiles"]}),
     "all namespaces": ("POST", "/store/namespaces", {}),
     "a namespace of one's own": ("PUT", "/store/items", {"namespace": ["x"], "key": "ada", "value": {}}),
     "a profile of a megabyte": (
-        "PUT",
-        "/store/items",
+        "PUT", "/store/items",
         {"namespace": ["adaptive_rag", "profiles"], "key": "ada", "value": {"text": "a" * 1_000_000}},
     ),
     "a question every minute": ("POST", "/runs/crons", asking(schedule="* * * * *")),
@@ -308,7 +297,7 @@ CALLS: dict[str, tuple[str, str, Any]] = {
     "the counts": ("GET", "/metrics", None),
     "the counts by another path": ("GET", "//metrics", None),
     "the deployment by another path": ("GET", "/threads/../deploy", None),
-}
+}  # fmt: skip
 
 
 @pytest.mark.few(12)
@@ -344,7 +333,7 @@ HEADERS: dict[str, dict[str, str]] = {
     "a key of LangSmith": {"x-api-key": "lsv2_0123", "x-auth-scheme": "langsmith-api-key"},
     "a name": {"x-user-id": "ada", "x-forwarded-user": "ada"},
     "this machine": {"X-Forwarded-For": "127.0.0.1", "Host": "localhost"},
-}
+}  # fmt: skip
 
 
 @pytest.mark.few(3)
@@ -400,8 +389,8 @@ PATHS = {
     "a hidden file": "FOLDER/documents/.hidden.md",
     "a path that is not there": "FOLDER/host/nothing.md",
     "the server's own folder": ".",
-    "a path with a NUL": "FOLDER/documents/\0",
-}
+    "a path with a NUL": "FOLDER/documents/\x00",
+}  # fmt: skip
 
 
 @pytest.mark.few(4)

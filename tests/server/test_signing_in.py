@@ -3,6 +3,7 @@
 import json
 import sys
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from pathlib import Path
@@ -42,6 +43,14 @@ def quick_hashes(monkeypatch: pytest.MonkeyPatch) -> None:
     passwords._of_nobody.cache_clear()
 
 
+@pytest.fixture
+def client(serve: Serve) -> Iterator[TestClient]:
+    """Serve with one user, ada, who is an admin."""
+    with serve() as client:
+        known(client)
+        yield client
+
+
 def known(client: TestClient, name: str = "ada", *, is_admin: bool = True) -> None:
     with database(client) as db:
         make_user(db, name, PASSWORD, is_admin=is_admin)
@@ -49,31 +58,30 @@ def known(client: TestClient, name: str = "ada", *, is_admin: bool = True) -> No
 
 
 def database(client: TestClient) -> Session:
-    return Session(client.app.state.services.engine)  # type: ignore[attr-defined]
+    return Session(client.app.state.services.engine)
 
 
 def signed_in(client: TestClient, name: str = "ada", password: str = PASSWORD) -> TestClient:
-    browser = client_of(client.app)  # type: ignore[arg-type]
+    browser = client_of(client.app)
     answer = browser.post(f"{API}/session", json={"name": name, "password": password}, headers=OURS)
     assert answer.status_code == 200, answer.json()
     return browser
 
 
-def test_a_session_begins_and_ends(serve: Serve) -> None:
-    with serve() as client:
-        assert client.get(f"{API}/session").json() == {"needed": False, "provider": False}
-        known(client)
-        assert client.get(f"{API}/session").json() == {"needed": True, "provider": False}
-        assert client.get(f"{API}/me").status_code == 401
-        browser = signed_in(client, "Ada")
-        assert browser.get(f"{API}/me").json() == {
-            "name": "ada", "is_admin": True, "role": "admin", "has_password": True, "has_model": False,
-        }  # fmt: skip
-        secret = browser.cookies[SESSION_COOKIE]
-        assert browser.delete(f"{API}/session", headers=OURS).status_code == 204
-        assert SESSION_COOKIE not in browser.cookies
-        client.cookies.set(SESSION_COOKIE, secret)
-        assert client.get(f"{API}/me").status_code == 401
+def test_a_session_begins_and_ends(fresh: TestClient) -> None:
+    assert fresh.get(f"{API}/session").json() == {"needed": False, "provider": False}
+    known(fresh)
+    assert fresh.get(f"{API}/session").json() == {"needed": True, "provider": False}
+    assert fresh.get(f"{API}/me").status_code == 401
+    browser = signed_in(fresh, "Ada")
+    assert browser.get(f"{API}/me").json() == {
+        "name": "ada", "is_admin": True, "role": "admin", "has_password": True, "has_model": False,
+    }  # fmt: skip
+    secret = browser.cookies[SESSION_COOKIE]
+    assert browser.delete(f"{API}/session", headers=OURS).status_code == 204
+    assert SESSION_COOKIE not in browser.cookies
+    fresh.cookies.set(SESSION_COOKIE, secret)
+    assert fresh.get(f"{API}/me").status_code == 401
 
 
 @pytest.mark.parametrize(("tls", "address"), [(False, "http://localhost"), (True, "https://localhost")])
@@ -93,7 +101,7 @@ def test_a_session_is_kept_from_scripts_and_other_sites(serve: Serve, tls: bool,
 def test_behind_tls_no_other_host_can_set_the_cookie_of_a_session(serve: Serve) -> None:
     with serve(tls=True) as client:
         known(client)
-        browser = client_of(client.app)  # type: ignore[arg-type]
+        browser = client_of(client.app)
         browser.base_url = "https://localhost"
         login = {"name": "ada", "password": PASSWORD}
         answer = browser.post(f"{API}/session", json=login, headers=OURS)
@@ -108,25 +116,23 @@ def test_behind_tls_no_other_host_can_set_the_cookie_of_a_session(serve: Serve) 
         assert browser.get(f"{API}/me").status_code == 401
 
 
-def test_all_refusals_of_a_sign_in_read_alike_and_are_noted(serve: Serve) -> None:
-    with serve() as client:
-        known(client)
-        known(client, "bob")
-        with database(client) as db:
-            db.scalars(select(User).where(User.name == "bob")).one().is_disabled = True
-            make_user(db, "token-only")
-            db.commit()
-        given = [
-            ("ada", "wrong"), ("a\t", PASSWORD), ("bob", PASSWORD), ("token-only", ""), ("this-machine", ""),
-        ]  # fmt: skip
-        answers = [client.post(f"{API}/session", json={"name": n, "password": p}) for n, p in given]
-        assert {(answer.status_code, answer.json()["detail"]) for answer in answers} == {
-            (401, "The name or the password is wrong.")
-        }
-        with database(client) as db:
-            assert [(event.user, event.action) for event in db.scalars(select(Event).order_by(Event.id))] == [
-                (name, "sign-in.refused") for name in ("ada", None, "bob", "token-only", None)
-            ]
+def test_all_refusals_of_a_sign_in_read_alike_and_are_noted(client: TestClient) -> None:
+    known(client, "bob")
+    with database(client) as db:
+        db.scalars(select(User).where(User.name == "bob")).one().is_disabled = True
+        make_user(db, "token-only")
+        db.commit()
+    given = [
+        ("ada", "wrong"), ("a\t", PASSWORD), ("bob", PASSWORD), ("token-only", ""), ("this-machine", ""),
+    ]  # fmt: skip
+    answers = [client.post(f"{API}/session", json={"name": n, "password": p}) for n, p in given]
+    assert {(answer.status_code, answer.json()["detail"]) for answer in answers} == {
+        (401, "The name or the password is wrong.")
+    }
+    with database(client) as db:
+        assert [(event.user, event.action) for event in db.scalars(select(Event).order_by(Event.id))] == [
+            (name, "sign-in.refused") for name in ("ada", None, "bob", "token-only", None)
+        ]
 
 
 def test_an_unknown_name_costs_a_hash_too(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -144,24 +150,22 @@ def test_an_unknown_name_costs_a_hash_too(serve: Serve, monkeypatch: pytest.Monk
 
 
 def guess(client: TestClient, address: str, password: str = "wrong", name: str = "ada") -> Response:
-    there = client_of(client.app, address)  # type: ignore[arg-type]
+    there = client_of(client.app, address)
     return there.post(f"{API}/session", json={"name": name, "password": password})
 
 
-def test_wrong_guesses_keep_out_who_guesses_and_not_whom_they_guess(serve: Serve) -> None:
-    with serve() as client:
-        known(client)
-        assert guess(client, "10.0.0.9", PASSWORD).status_code == 200  # ada's own machine
-        guesses = [guess(client, f"10.0.1.{number % 20}").status_code for number in range(120)]
-        assert set(guesses[:100]) == {401} and set(guesses[100:]) == {429}
-        # Each machine that has guessed is kept out, also with the right password; a new one has one guess.
-        refused = guess(client, "10.0.1.1", PASSWORD)
-        assert refused.status_code == 429 and 0 < int(refused.headers["Retry-After"]) <= 3600
-        assert [guess(client, "10.0.2.1").status_code for _ in range(2)] == [401, 429]
-        # Ada signs in from a machine that is new, and from her own even after a slip of hers.
-        assert guess(client, "10.0.3.1", PASSWORD).status_code == 200
-        answers = [guess(client, "10.0.0.9", password).status_code for password in ("slip", PASSWORD)]
-        assert answers == [401, 200]
+def test_wrong_guesses_keep_out_who_guesses_and_not_whom_they_guess(client: TestClient) -> None:
+    assert guess(client, "10.0.0.9", PASSWORD).status_code == 200  # ada's own machine
+    guesses = [guess(client, f"10.0.1.{number % 20}").status_code for number in range(120)]
+    assert set(guesses[:100]) == {401} and set(guesses[100:]) == {429}
+    # Each machine that has guessed is kept out, also with the right password; a new one has one guess.
+    refused = guess(client, "10.0.1.1", PASSWORD)
+    assert refused.status_code == 429 and 0 < int(refused.headers["Retry-After"]) <= 3600
+    assert [guess(client, "10.0.2.1").status_code for _ in range(2)] == [401, 429]
+    # Ada signs in from a machine that is new, and from her own even after a slip of hers.
+    assert guess(client, "10.0.3.1", PASSWORD).status_code == 200
+    answers = [guess(client, "10.0.0.9", password).status_code for password in ("slip", PASSWORD)]
+    assert answers == [401, 200]
 
 
 def test_many_guesses_at_once_leave_others_their_places(
@@ -183,60 +187,32 @@ def test_many_guesses_at_once_leave_others_their_places(
 
 
 def test_a_hash_of_old_parameters_is_renewed_at_the_sign_in(
-    serve: Serve, monkeypatch: pytest.MonkeyPatch
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with serve() as client:
-        known(client)
-        monkeypatch.setattr(passwords, "_hasher", PasswordHasher(time_cost=2, memory_cost=64, parallelism=1))
-        signed_in(client)
-        with database(client) as db:
-            assert "t=2" in (db.scalars(select(User.password)).one() or "")
+    monkeypatch.setattr(passwords, "_hasher", PasswordHasher(time_cost=2, memory_cost=64, parallelism=1))
+    signed_in(client)
+    with database(client) as db:
+        assert "t=2" in (db.scalars(select(User.password)).one() or "")
 
 
-def test_a_new_password_ends_the_other_sessions(serve: Serve) -> None:
-    with serve() as client:
-        known(client)
-        here, elsewhere = signed_in(client), signed_in(client)
-        change = {"current": "wrong", "new": "another password"}
-        assert here.put(f"{API}/me/password", json=change, headers=OURS).status_code == 403
-        change["current"] = PASSWORD
-        short = here.put(f"{API}/me/password", json=change | {"new": "short"}, headers=OURS)
-        assert (short.status_code, short.json()["detail"]) == (409, "A password has 12 to 200 characters.")
-        assert here.put(f"{API}/me/password", json=change, headers=OURS).status_code == 204
-        assert (here.get(f"{API}/me").status_code, elsewhere.get(f"{API}/me").status_code) == (200, 401)
-        signed_in(client, password="another password")
-
-
-def test_an_expired_session_lets_nobody_in(serve: Serve) -> None:
-    with serve() as client:
-        known(client)
-        browser = signed_in(client)
-        with database(client) as db:
-            db.scalars(select(Token)).one().expires = now() - timedelta(seconds=1)
-            db.commit()
-        assert browser.get(f"{API}/me").status_code == 401
-
-
-def test_a_full_disk_is_told_and_ends_no_session(serve: Serve) -> None:
-    with serve() as client:
-        known(client)
-        browser = signed_in(client)
-        with database(client) as db:
-            # SQLite says the same of a disk that is full, and of a database at its bound.
-            event.listen(
-                db.get_bind(), "checkout", lambda opened, *_: opened.execute("PRAGMA max_page_count = 1")
-            )
-            for size in (4000, 400, 40, 1):
-                with pytest.raises(OperationalError, match="full"):
-                    while True:
-                        db.add(Event(action="filled", subject="x" * size))
-                        db.commit()
-                db.rollback()
-        for password in (PASSWORD, "wrong"):
-            refused = client.post(f"{API}/session", json={"name": "ada", "password": password})
-            assert (refused.status_code, refused.headers["Retry-After"]) == (503, "30")
-            assert "disk is full" in refused.json()["detail"] and "set-cookie" not in refused.headers
-        assert browser.get(f"{API}/me").status_code == 200
+def test_a_full_disk_is_told_and_ends_no_session(client: TestClient) -> None:
+    browser = signed_in(client)
+    with database(client) as db:
+        # SQLite says the same of a disk that is full, and of a database at its bound.
+        event.listen(
+            db.get_bind(), "checkout", lambda opened, *_: opened.execute("PRAGMA max_page_count = 1")
+        )
+        for size in (4000, 400, 40, 1):
+            with pytest.raises(OperationalError, match="full"):
+                while True:
+                    db.add(Event(action="filled", subject="x" * size))
+                    db.commit()
+            db.rollback()
+    for password in (PASSWORD, "wrong"):
+        refused = client.post(f"{API}/session", json={"name": "ada", "password": password})
+        assert (refused.status_code, refused.headers["Retry-After"]) == (503, "30")
+        assert "disk is full" in refused.json()["detail"] and "set-cookie" not in refused.headers
+    assert browser.get(f"{API}/me").status_code == 200
 
 
 @pytest.mark.nightly
@@ -279,104 +255,84 @@ def test_without_users_no_page_of_another_site_is_answered_and_studio_is_one(ser
 
 
 FOREIGN = [
-    {},
-    {"Sec-Fetch-Site": "cross-site"},
-    {"Sec-Fetch-Site": "same-site", "Origin": "http://localhost"},
-    {"Origin": "http://evil.example"},
-    {"Origin": "null"},
-    {"Origin": "moz-extension://localhost"},
+    {}, {"Sec-Fetch-Site": "cross-site"}, {"Sec-Fetch-Site": "same-site", "Origin": "http://localhost"},
+    {"Origin": "http://evil.example"}, {"Origin": "null"}, {"Origin": "moz-extension://localhost"},
     {"Origin": "chrome-extension://localhost", "Sec-Fetch-Site": "none"},
     {"Origin": "moz-extension://localhost", "Sec-Fetch-Site": "same-origin"},
-    {"Origin": "http://localhost:8080"},
-    {"Origin": "file://localhost"},
+    {"Origin": "http://localhost:8080"}, {"Origin": "file://localhost"},
     {"Origin": "http://localhost.evil.example"},
-]
+]  # fmt: skip
 
 
-def test_another_sites_page_changes_nothing_by_a_cookie(serve: Serve) -> None:
-    with serve() as client:
-        known(client)
-        browser = signed_in(client)
-        for headers in FOREIGN:
-            refused = browser.post(f"{API}/collections", json={"name": "theirs"}, headers=headers)
-            assert refused.json()["detail"] == "A page of another site may not do this."
-            assert refused.status_code == 403
-            # A program without a cookie says nothing of sites, and may sign in.
-            login = {"name": "ada", "password": PASSWORD}
-            assert client.post(f"{API}/session", json=login, headers=headers).status_code == (
-                403 if headers else 200
-            )
-        for ours in (OURS, {"Origin": "http://localhost"}):
-            assert browser.post(f"{API}/collections", json={"name": "ours"}, headers=ours).status_code < 410
+def test_another_sites_page_changes_nothing_by_a_cookie(client: TestClient) -> None:
+    browser = signed_in(client)
+    for headers in FOREIGN:
+        refused = browser.post(f"{API}/collections", json={"name": "theirs"}, headers=headers)
+        assert refused.json()["detail"] == "A page of another site may not do this."
+        assert refused.status_code == 403
+        # A program without a cookie says nothing of sites, and may sign in.
+        login = {"name": "ada", "password": PASSWORD}
+        assert client.post(f"{API}/session", json=login, headers=headers).status_code == (
+            403 if headers else 200
+        )
+    for ours in (OURS, {"Origin": "http://localhost"}):
+        assert browser.post(f"{API}/collections", json={"name": "ours"}, headers=ours).status_code < 410
 
 
-def test_a_token_does_what_its_role_allows_until_it_is_revoked(serve: Serve) -> None:
-    with serve() as client:
-        known(client)
-        browser = signed_in(client)
-        made = browser.post(f"{API}/tokens", json={"name": "report", "role": "writer"}, headers=OURS).json()
-        assert made["token"].startswith("arag_") and made["expires"] > made["created"]
-        program = client_of(client.app)  # type: ignore[arg-type]
-        program.headers["Authorization"] = f"Bearer {made['token']}"
-        assert program.get(f"{API}/me").json()["role"] == "writer"
-        # Its user is an admin of the server; it is not.
-        assert program.post(f"{API}/collections", json={"name": "theirs"}).status_code == 403
-        assert program.get(f"{API}/users").status_code == 403
-        assert program.post(f"{API}/tokens", json={"name": "x", "role": "admin"}).status_code == 403
-        child = program.post(f"{API}/tokens", json={"name": "child", "days": None}).json()
-        assert (child["role"], child["expires"]) == ("reader", made["expires"])
-        higher = browser.post(f"{API}/tokens", json={"name": "h", "role": "admin"}, headers=OURS).json()
-        assert program.delete(f"{API}/tokens/{higher['id']}").status_code == 403
-        listed = browser.get(f"{API}/tokens").json()
-        assert [row["name"] for row in listed["items"]] == ["report", "child", "h"]
-        assert "arag_" not in str(listed)
-        assert browser.delete(f"{API}/tokens/{made['id']}", headers=OURS).status_code == 204
-        assert program.get(f"{API}/me").status_code == 401
+def test_a_token_does_what_its_role_allows_until_it_is_revoked(client: TestClient) -> None:
+    browser = signed_in(client)
+    made = browser.post(f"{API}/tokens", json={"name": "report", "role": "writer"}, headers=OURS).json()
+    assert made["token"].startswith("arag_") and made["expires"] > made["created"]
+    program = client_of(client.app)
+    program.headers["Authorization"] = f"Bearer {made['token']}"
+    assert program.get(f"{API}/me").json()["role"] == "writer"
+    # Its user is an admin of the server; it is not.
+    assert program.post(f"{API}/collections", json={"name": "theirs"}).status_code == 403
+    assert program.get(f"{API}/users").status_code == 403
+    assert program.post(f"{API}/tokens", json={"name": "x", "role": "admin"}).status_code == 403
+    child = program.post(f"{API}/tokens", json={"name": "child", "days": None}).json()
+    assert (child["role"], child["expires"]) == ("reader", made["expires"])
+    higher = browser.post(f"{API}/tokens", json={"name": "h", "role": "admin"}, headers=OURS).json()
+    assert program.delete(f"{API}/tokens/{higher['id']}").status_code == 403
+    listed = browser.get(f"{API}/tokens").json()
+    assert [row["name"] for row in listed["items"]] == ["report", "child", "h"]
+    assert "arag_" not in str(listed)
+    assert browser.delete(f"{API}/tokens/{made['id']}", headers=OURS).status_code == 204
+    assert program.get(f"{API}/me").status_code == 401
 
 
-def test_a_token_is_no_session_and_a_session_no_token(serve: Serve) -> None:
-    with serve() as client:
-        known(client)
-        session = signed_in(client).cookies[SESSION_COOKIE]
-        assert client.get(f"{API}/me", headers={"Authorization": f"Bearer {session}"}).status_code == 401
-        program = add_user(client, "bob", is_admin=True)
-        client.cookies.set(SESSION_COOKIE, "bob")
-        assert (program.get(f"{API}/me").status_code, client.get(f"{API}/me").status_code) == (200, 401)
-        assert program.delete(f"{API}/session").status_code == 409
-
-
-def test_anothers_token_is_not_found(serve: Serve) -> None:
-    with serve() as client:
-        ada, bob = (add_user(client, name, is_admin=True) for name in ("ada", "bob"))
-        token = ada.post(f"{API}/tokens", json={"name": "mine"}).json()["id"]
-        answers = [bob.delete(f"{API}/tokens/{which}") for which in (token, "0" * 32)]
-        assert answers[0].status_code == 404 and answers[0].json() == answers[1].json()
+def test_a_token_is_no_session_and_a_session_no_token(client: TestClient) -> None:
+    session = signed_in(client).cookies[SESSION_COOKIE]
+    assert client.get(f"{API}/me", headers={"Authorization": f"Bearer {session}"}).status_code == 401
+    program = add_user(client, "bob", is_admin=True)
+    client.cookies.set(SESSION_COOKIE, "bob")
+    assert (program.get(f"{API}/me").status_code, client.get(f"{API}/me").status_code) == (200, 401)
+    assert program.delete(f"{API}/session").status_code == 409
 
 
 def token_for(client: TestClient, name: str, days: int | None) -> TestClient:
     """Return a program that asks by a new token of somebody who is signed in."""
     made = signed_in(client, name).post(f"{API}/tokens", json={"name": "x", "days": days}, headers=OURS)
-    program = client_of(client.app)  # type: ignore[arg-type]
+    program = client_of(client.app)
     program.headers["Authorization"] = f"Bearer {made.json()['token']}"
     assert program.get(f"{API}/me").status_code == 200
     return program
 
 
-def test_an_admin_lists_and_revokes_anothers_tokens(serve: Serve) -> None:
-    with serve() as client:
-        admin = add_user(client, "root", is_admin=True)
-        known(client, is_admin=False)
-        program = token_for(client, "ada", days=None)
-        [listed] = admin.get(f"{API}/users/ada/tokens").json()["items"]
-        assert (listed["name"], listed["expires"]) == ("x", None)
-        assert "arag_" not in str(listed)
-        assert program.get(f"{API}/users/root/tokens").status_code == 403
-        # one of somebody else is not ada's
-        [own] = admin.get(f"{API}/tokens").json()["items"]
-        assert admin.delete(f"{API}/users/ada/tokens/{own['id']}").status_code == 404
-        assert admin.delete(f"{API}/users/ada/tokens/{listed['id']}").status_code == 204
-        assert program.get(f"{API}/me").status_code == 401
-        assert admin.get(f"{API}/events?limit=1").json()["items"][0]["subject"] == "ada: x"
+def test_an_admin_lists_and_revokes_anothers_tokens(fresh: TestClient) -> None:
+    admin = add_user(fresh, "root", is_admin=True)
+    known(fresh, is_admin=False)
+    program = token_for(fresh, "ada", days=None)
+    [listed] = admin.get(f"{API}/users/ada/tokens").json()["items"]
+    assert (listed["name"], listed["expires"]) == ("x", None)
+    assert "arag_" not in str(listed)
+    assert program.get(f"{API}/users/root/tokens").status_code == 403
+    # one of somebody else is not ada's
+    [own] = admin.get(f"{API}/tokens").json()["items"]
+    assert admin.delete(f"{API}/users/ada/tokens/{own['id']}").status_code == 404
+    assert admin.delete(f"{API}/users/ada/tokens/{listed['id']}").status_code == 204
+    assert program.get(f"{API}/me").status_code == 401
+    assert admin.get(f"{API}/events?limit=1").json()["items"][0]["subject"] == "ada: x"
 
 
 RESETS = [{"password": "a second password"}, {"is_disabled": True}]
@@ -419,77 +375,73 @@ def test_who_is_enabled_already_keeps_tokens_and_sessions(
         assert endless.get(f"{API}/me").status_code == 200
 
 
-@pytest.mark.few(1)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("keeps", [False, True])
-def test_a_change_of_ones_password_revokes_the_tokens_unless_they_are_kept(serve: Serve, keeps: bool) -> None:
-    with serve() as client:
-        known(client)
-        here, programs = signed_in(client), [token_for(client, "ada", days) for days in (None, 30)]
-        change = {"current": PASSWORD, "new": "another password", "keep_tokens": keeps}
-        assert here.put(f"{API}/me/password", json=change, headers=OURS).status_code == 204
-        assert {program.get(f"{API}/me").status_code for program in programs} == {200 if keeps else 401}
-        assert here.get(f"{API}/me").status_code == 200
+@pytest.mark.parametrize("by", ["session", "token"])
+def test_a_new_password_ends_the_other_sessions_and_the_tokens_unless_they_are_kept(
+    client: TestClient, keeps: bool, by: str
+) -> None:
+    here, elsewhere = signed_in(client), signed_in(client)
+    program, *others = (token_for(client, "ada", days) for days in (30, None, 30))
+    here = program if by == "token" else here
+    others += [program] if by == "session" else []
+    change = {"current": "wrong", "new": "another password", "keep_tokens": keeps}
+    assert here.put(f"{API}/me/password", json=change, headers=OURS).status_code == 403
+    change["current"] = PASSWORD
+    short = here.put(f"{API}/me/password", json=change | {"new": "short"}, headers=OURS)
+    assert (short.status_code, short.json()["detail"]) == (409, "A password has 12 to 200 characters.")
+    assert here.put(f"{API}/me/password", json=change, headers=OURS).status_code == 204
+    assert (here.get(f"{API}/me").status_code, elsewhere.get(f"{API}/me").status_code) == (200, 401)
+    assert {other.get(f"{API}/me").status_code for other in others} == {200 if keeps else 401}
+    signed_in(client, password="another password")
 
 
 @pytest.mark.nightly
-def test_a_token_that_changes_the_password_stays(serve: Serve) -> None:
-    with serve() as client:
-        known(client)
-        program, other = token_for(client, "ada", 30), token_for(client, "ada", 30)
-        change = {"current": PASSWORD, "new": "another password"}
-        assert program.put(f"{API}/me/password", json=change).status_code == 204
-        assert [each.get(f"{API}/me").status_code for each in (program, other)] == [200, 401]
+def test_without_users_there_is_no_token_to_be_left_behind(fresh: TestClient) -> None:
+    assert fresh.post(f"{API}/tokens", json={"name": "early"}).status_code == 409
+    first = fresh.post(f"{API}/users", json={"name": "bob", "password": PASSWORD})
+    assert (first.status_code, "needs an admin" in first.json()["detail"]) == (409, True)
+    assert fresh.get(f"{API}/users").json()["total"] == 0
+    assert fresh.post(f"{API}/users", json={"name": "this-machine", "is_admin": True}).status_code == 409
 
 
-@pytest.mark.nightly
-def test_without_users_there_is_no_token_to_be_left_behind(serve: Serve) -> None:
-    with serve() as client:
-        assert client.post(f"{API}/tokens", json={"name": "early"}).status_code == 409
-        first = client.post(f"{API}/users", json={"name": "bob", "password": PASSWORD})
-        assert (first.status_code, "needs an admin" in first.json()["detail"]) == (409, True)
-        assert client.get(f"{API}/users").json()["total"] == 0
-        assert client.post(f"{API}/users", json={"name": "this-machine", "is_admin": True}).status_code == 409
+def test_users_are_made_changed_and_deleted_and_an_admin_stays(fresh: TestClient) -> None:
+    ada = add_user(fresh, "ada", is_admin=True)
+    new = {"name": "bob", "password": PASSWORD}
+    assert ada.post(f"{API}/users", json=new).status_code == 201
+    assert ada.post(f"{API}/users", json=new).status_code == 409
+    for name in ("Bob", "b b", "", "../x", "-x", "x" * 101, "bоb"):
+        assert ada.post(f"{API}/users", json={"name": name}).status_code == 422, name
+    browser = signed_in(fresh, "bob")
+    for change in ({"is_admin": False}, {"is_disabled": True}):
+        assert ada.patch(f"{API}/users/ada", json=change).status_code == 409
+    assert ada.delete(f"{API}/users/ada").status_code == 409
+    assert ada.get(f"{API}/me").json()["is_admin"]
+    assert ada.patch(f"{API}/users/bob", json={"is_disabled": True}).json()["is_disabled"]
+    assert browser.get(f"{API}/me").status_code == 401
+    ada.patch(f"{API}/users/bob", json={"is_disabled": False, "is_admin": True})
+    assert ada.delete(f"{API}/users/ada").status_code == 204
+    assert ada.get(f"{API}/me").status_code == 401
+    events = signed_in(fresh, "bob").get(f"{API}/events?limit=4").json()
+    assert [event["action"] for event in events["items"]] == [
+        "sign-in", "user.delete", "user.change", "user.change",
+    ]  # fmt: skip
 
 
-def test_users_are_made_changed_and_deleted_and_an_admin_stays(serve: Serve) -> None:
-    with serve() as client:
-        ada = add_user(client, "ada", is_admin=True)
-        new = {"name": "bob", "password": PASSWORD}
-        assert ada.post(f"{API}/users", json=new).status_code == 201
-        assert ada.post(f"{API}/users", json=new).status_code == 409
-        for name in ("Bob", "b b", "", "../x", "-x", "x" * 101, "bоb"):
-            assert ada.post(f"{API}/users", json={"name": name}).status_code == 422, name
-        browser = signed_in(client, "bob")
-        for change in ({"is_admin": False}, {"is_disabled": True}):
-            assert ada.patch(f"{API}/users/ada", json=change).status_code == 409
-        assert ada.delete(f"{API}/users/ada").status_code == 409
-        assert ada.get(f"{API}/me").json()["is_admin"]
-        assert ada.patch(f"{API}/users/bob", json={"is_disabled": True}).json()["is_disabled"]
-        assert browser.get(f"{API}/me").status_code == 401
-        ada.patch(f"{API}/users/bob", json={"is_disabled": False, "is_admin": True})
-        assert ada.delete(f"{API}/users/ada").status_code == 204
-        assert ada.get(f"{API}/me").status_code == 401
-        events = signed_in(client, "bob").get(f"{API}/events?limit=4").json()
-        assert [event["action"] for event in events["items"]] == [
-            "sign-in", "user.delete", "user.change", "user.change",
-        ]  # fmt: skip
-
-
-def test_members_are_set_by_an_admin_of_the_collection(serve: Serve) -> None:
-    with serve() as client:
-        client.post(f"{API}/collections", json={"name": "handbook"})
-        own = add_user(client, "own", handbook=Role.ADMIN)
-        bob, members = add_user(client, "bob"), f"{API}/collections/handbook/members"
-        assert bob.get(f"{API}/collections/handbook").status_code == 404
-        assert own.put(f"{members}/bob", json={"role": "reader"}).status_code == 200
-        assert bob.get(f"{API}/collections/handbook").json()["role"] == "reader"
-        own.put(f"{members}/bob", json={"role": "writer"})
-        assert own.get(members).json()["items"] == [
-            {"name": "bob", "role": "writer"}, {"name": "own", "role": "admin"},
-        ]  # fmt: skip
-        assert own.put(f"{members}/nobody", json={"role": "reader"}).status_code == 404
-        assert own.delete(f"{members}/bob").status_code == 204
-        assert bob.get(f"{API}/collections/handbook").status_code == 404
+def test_members_are_set_by_an_admin_of_the_collection(fresh: TestClient) -> None:
+    fresh.post(f"{API}/collections", json={"name": "handbook"})
+    own = add_user(fresh, "own", handbook=Role.ADMIN)
+    bob, members = add_user(fresh, "bob"), f"{API}/collections/handbook/members"
+    assert bob.get(f"{API}/collections/handbook").status_code == 404
+    assert own.put(f"{members}/bob", json={"role": "reader"}).status_code == 200
+    assert bob.get(f"{API}/collections/handbook").json()["role"] == "reader"
+    own.put(f"{members}/bob", json={"role": "writer"})
+    assert own.get(members).json()["items"] == [
+        {"name": "bob", "role": "writer"}, {"name": "own", "role": "admin"},
+    ]  # fmt: skip
+    assert own.put(f"{members}/nobody", json={"role": "reader"}).status_code == 404
+    assert own.delete(f"{members}/bob").status_code == 204
+    assert bob.get(f"{API}/collections/handbook").status_code == 404
 
 
 def test_off_loopback_it_starts_with_users_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -530,7 +482,7 @@ def test_it_answers_to_its_own_names_alone(serve: Serve) -> None:
 def test_a_proxy_is_believed_where_it_is_named(serve: Serve, trusted: str, seen: str) -> None:
     with serve(trusted_proxies=trusted) as client:
         known(client)
-        behind = client_of(client.app, "10.0.0.1")  # type: ignore[arg-type]
+        behind = client_of(client.app, "10.0.0.1")
         # Whoever asks can send the header too: the last address that is no proxy's counts.
         headers = {"X-Forwarded-For": "127.0.0.1, 192.0.2.7"}
         behind.post(f"{API}/session", json={"name": "ada", "password": "wrong"}, headers=headers)
@@ -568,7 +520,7 @@ def test_users_are_made_in_the_shell(serve: Serve, tmp_path: Path, monkeypatch: 
     assert shell("add", "eve", "--admin", *elsewhere).exit_code == 0
     assert shell("list", *elsewhere).stdout == "eve (admin)\n"
     with serve() as client:
-        program = client_of(client.app)  # type: ignore[arg-type]
+        program = client_of(client.app)
         program.headers["Authorization"] = f"Bearer {made}"
         assert program.get(f"{API}/me").json()["role"] == "writer"
         signed_in(client)

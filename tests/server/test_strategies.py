@@ -1,36 +1,29 @@
 """The strategies as they are drawn: what the server lists is what its answers pass through."""
 
 import json
-from pathlib import Path
 
 import pytest
+from fastapi.testclient import TestClient
 
 from adaptive_rag.graph.strategies import NAMES, STRATEGIES
 from adaptive_rag.server.api import forms
-from tests.server.conftest import Serve, add_samples
+from tests.server.conftest import Serve
 
 API = "/api/v1"
 
 
-def test_the_steps_of_every_strategy_are_those_that_its_questions_take(
-    serve: Serve, sample_index: Path
-) -> None:
-    with serve() as client:
-        add_samples(client, sample_index)
-        graph = client.get(f"{API}/strategies").json()
-        assert [each["name"] for each in graph["strategies"]] == list(STRATEGIES)
-        for each in graph["strategies"]:
-            asked = {"question": "Why a wall?", "settings": {"route": each["name"]}}
-            trace = client.post(f"{API}/collections/samples/ask", json=asked).json()["trace"]
-            assert [record["step"] for record in trace] == [graph["first"], *each["steps"], graph["last"]]
-            assert each["colour"] == STRATEGIES[each["name"]].colour and each["purpose"]
+def test_the_steps_of_every_strategy_are_those_that_its_questions_take(client: TestClient) -> None:
+    graph = client.get(f"{API}/strategies").json()
+    assert [each["name"] for each in graph["strategies"]] == list(STRATEGIES)
+    for each in graph["strategies"]:
+        asked = {"question": "Why a wall?", "settings": {"route": each["name"]}}
+        trace = client.post(f"{API}/collections/samples/ask", json=asked).json()["trace"]
+        assert [record["step"] for record in trace] == [graph["first"], *each["steps"], graph["last"]]
+        assert each["colour"] == STRATEGIES[each["name"]].colour and each["purpose"]
 
 
-def test_both_strategies_of_an_unsure_question_are_joined_by_the_listed_step(
-    serve: Serve, sample_index: Path
-) -> None:
-    with serve({"routing": {"threshold": 1.0}}) as client:
-        add_samples(client, sample_index)
+def test_both_strategies_of_an_unsure_question_are_joined_by_the_listed_step(serve_samples: Serve) -> None:
+    with serve_samples({"routing": {"threshold": 1.0}}) as client:
         graph = client.get(f"{API}/strategies").json()
         asked = {"question": "How high should the wall be?"}
         text = client.post(f"{API}/collections/samples/ask/events", json=asked).text

@@ -1,7 +1,6 @@
 """The turns of threads: found by their words, and deleted one by one."""
 
 import sqlite3
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,7 +12,7 @@ from adaptive_rag.server import search
 from adaptive_rag.server.roles import Role
 from adaptive_rag.server.search import excerpt_of
 from adaptive_rag.server.tables import Feedback, TurnText
-from tests.server.conftest import Serve, add_samples, add_user
+from tests.server.conftest import add_user
 from tests.server.test_threads import API, ASKED, begin
 
 WALL = "How long is the Long Wall and how high is its crest?"
@@ -53,77 +52,65 @@ def check_search_and_deletion(client: TestClient) -> None:
     asked = ask(client, thread, "And how long is it?")
     assert asked["turn"] == client.get(thread).json()["turns"][1]["id"]
     assert client.delete(thread).status_code == 204
-    with Session(client.app.state.services.engine) as db:  # type: ignore[attr-defined]
+    with Session(client.app.state.services.engine) as db:
         assert db.scalar(select(func.count()).select_from(TurnText)) == 0
 
 
-def test_a_thread_is_found_by_its_questions_and_answers_until_they_are_deleted(
-    serve: Serve, sample_index: Path
-) -> None:
-    with serve() as client:
-        add_samples(client, sample_index)
-        check_search_and_deletion(client)
+def test_a_thread_is_found_by_its_questions_and_answers_until_they_are_deleted(client: TestClient) -> None:
+    check_search_and_deletion(client)
 
 
 def test_a_search_finds_ones_own_threads_alone_and_no_more_than_it_may_read(
-    serve: Serve, sample_index: Path, monkeypatch: pytest.MonkeyPatch
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with serve() as client:
-        add_samples(client, sample_index)
-        ada, bob = (add_user(client, name, samples=Role.READER) for name in ("ada", "bob"))
-        root = add_user(client, "root", is_admin=True)
-        threads = [begin(ada) for _ in range(2)]
-        for thread in threads:
-            ask(ada, thread, WALL)
-        assert (len(found(ada, "crest")), found(bob, "crest"), found(root, "crest")) == (2, [], [])
-        monkeypatch.setattr(search, "MOST_THREADS_SEARCHED", 1)
-        assert len(found(ada, "crest")) == 1
-        ada.post(f"{threads[0]}/branches", json={"turns": 1})
-        assert ada.get(f"{API}/threads?search=crest").json()["items"][0]["title"] == ""
+    ada, bob = (add_user(client, name, samples=Role.READER) for name in ("ada", "bob"))
+    root = add_user(client, "root", is_admin=True)
+    threads = [begin(ada) for _ in range(2)]
+    for thread in threads:
+        ask(ada, thread, WALL)
+    assert (len(found(ada, "crest")), found(bob, "crest"), found(root, "crest")) == (2, [], [])
+    monkeypatch.setattr(search, "MOST_THREADS_SEARCHED", 1)
+    assert len(found(ada, "crest")) == 1
+    ada.post(f"{threads[0]}/branches", json={"turns": 1})
+    assert ada.get(f"{API}/threads?search=crest").json()["items"][0]["title"] == ""
 
 
-def test_what_later_questions_remember_does_not_hold_a_deleted_turn(serve: Serve, sample_index: Path) -> None:
-    with serve() as client:
-        add_samples(client, sample_index)
-        thread = begin(client)
-        for question in (f"{ASKED[0]} (omega)", ASKED[1], WALL):
-            ask(client, thread, question)
-        for number in (1, 2, 3):
-            client.post(f"{thread}/turns/{number}/feedback", json={"is_good": number != 2})
-        first = client.get(thread).json()["turns"][0]
-        assert client.delete(f"{thread}/turns/{first['id']}").status_code == 204
-        services = client.app.state.services  # type: ignore[attr-defined]
-        with sqlite3.connect(services.settings.data / "conversations.sqlite") as file:
-            stored = [*file.execute("SELECT checkpoint FROM checkpoints UNION SELECT value FROM writes")]
-        assert stored and not [row for row in stored if b"omega" in row[0]]
-        shown = client.get(thread).json()
-        assert shown["title"] == ASKED[1]
-        assert [turn["feedback"]["is_good"] for turn in shown["turns"]] == [False, True]
-        with Session(services.engine) as db:
-            rows = db.scalars(select(Feedback).order_by(Feedback.created)).all()
-            assert [len(row.history) for row in rows] == [0, 0, 2]
-            assert rows[0].thread_id is None and "omega" not in str(rows[2].history)
-        last = shown["turns"][-1]["id"]
-        for turn in [last, shown["turns"][0]["id"]]:
-            assert client.delete(f"{thread}/turns/{turn}").status_code == 204
-        assert client.get(thread).json()["turns"] == []
-        assert "5.10" in ask(client, thread, WALL)["answer"]
+def test_what_later_questions_remember_does_not_hold_a_deleted_turn(client: TestClient) -> None:
+    thread = begin(client)
+    for question in (f"{ASKED[0]} (omega)", ASKED[1], WALL):
+        ask(client, thread, question)
+    for number in (1, 2, 3):
+        client.post(f"{thread}/turns/{number}/feedback", json={"is_good": number != 2})
+    first = client.get(thread).json()["turns"][0]
+    assert client.delete(f"{thread}/turns/{first['id']}").status_code == 204
+    services = client.app.state.services
+    with sqlite3.connect(services.settings.data / "conversations.sqlite") as file:
+        stored = [*file.execute("SELECT checkpoint FROM checkpoints UNION SELECT value FROM writes")]
+    assert stored and not [row for row in stored if b"omega" in row[0]]
+    shown = client.get(thread).json()
+    assert shown["title"] == ASKED[1]
+    assert [turn["feedback"]["is_good"] for turn in shown["turns"]] == [False, True]
+    with Session(services.engine) as db:
+        rows = db.scalars(select(Feedback).order_by(Feedback.created)).all()
+        assert [len(row.history) for row in rows] == [0, 0, 2]
+        assert rows[0].thread_id is None and "omega" not in str(rows[2].history)
+    last = shown["turns"][-1]["id"]
+    for turn in [last, shown["turns"][0]["id"]]:
+        assert client.delete(f"{thread}/turns/{turn}").status_code == 204
+    assert client.get(thread).json()["turns"] == []
+    assert "5.10" in ask(client, thread, WALL)["answer"]
 
 
-def test_a_turn_is_not_deleted_while_a_question_is_answered_nor_by_others(
-    serve: Serve, sample_index: Path
-) -> None:
-    with serve() as client:
-        add_samples(client, sample_index)
-        ada, bob = (add_user(client, name, samples=Role.READER) for name in ("ada", "bob"))
-        thread = begin(ada)
-        turn = ask(ada, thread, WALL)["turn"]
-        assert bob.delete(f"{thread}/turns/{turn}").status_code == 404
-        with Session(client.app.state.services.engine) as db:  # type: ignore[attr-defined]
-            db.execute(text("UPDATE threads SET asked = updated"))
-            db.commit()
-        assert ada.delete(f"{thread}/turns/{turn}").status_code == 409
-        assert len(ada.get(thread).json()["turns"]) == 1
+def test_a_turn_is_not_deleted_while_a_question_is_answered_nor_by_others(client: TestClient) -> None:
+    ada, bob = (add_user(client, name, samples=Role.READER) for name in ("ada", "bob"))
+    thread = begin(ada)
+    turn = ask(ada, thread, WALL)["turn"]
+    assert bob.delete(f"{thread}/turns/{turn}").status_code == 404
+    with Session(client.app.state.services.engine) as db:
+        db.execute(text("UPDATE threads SET asked = updated"))
+        db.commit()
+    assert ada.delete(f"{thread}/turns/{turn}").status_code == 409
+    assert len(ada.get(thread).json()["turns"]) == 1
 
 
 def test_an_excerpt_is_short_marks_each_word_and_begins_and_ends_with_words() -> None:

@@ -30,68 +30,58 @@ def chunks_of(client: TestClient, asked: dict[str, Any]) -> list[Any]:
     return [json.loads(line) for line in data]
 
 
-def test_models_are_collections_and_their_routes(serve: Serve, sample_index: Path) -> None:
-    with serve() as client:
-        add_samples(client, sample_index)
-        listed = client.get("/v1/models").json()["data"]
-        names = [model["id"] for model in listed]
-        assert names[:2] == ["adaptive", "factual"]
-        assert {"samples", "samples:factual", "samples:opinion"} <= set(names)
-        for model in listed:
-            assert client.get(f"/v1/models/{model['id']}").json() == model
-        add_samples(client, sample_index, "factual")
-        names = [model["id"] for model in client.get("/v1/models").json()["data"]]
-        assert "adaptive" not in names
-        assert {"samples", "factual", "factual:factual"} <= set(names)
-        add_samples(client, sample_index, "default")
-        # A collection's own name goes before that of a route.
-        factual = client.get("/v1/models/factual").json()
-        assert client.post(URL, json=chat(model="adaptive")).status_code == 200
-        assert factual in client.get("/v1/models").json()["data"]
+def test_models_are_collections_and_their_routes(client: TestClient, sample_index: Path) -> None:
+    listed = client.get("/v1/models").json()["data"]
+    names = [model["id"] for model in listed]
+    assert names[:2] == ["adaptive", "factual"]
+    assert {"samples", "samples:factual", "samples:opinion"} <= set(names)
+    for model in listed:
+        assert client.get(f"/v1/models/{model['id']}").json() == model
+    add_samples(client, sample_index, "factual")
+    names = [model["id"] for model in client.get("/v1/models").json()["data"]]
+    assert "adaptive" not in names
+    assert {"samples", "factual", "factual:factual"} <= set(names)
+    add_samples(client, sample_index, "default")
+    # A collection's own name goes before that of a route.
+    factual = client.get("/v1/models/factual").json()
+    assert client.post(URL, json=chat(model="adaptive")).status_code == 200
+    assert factual in client.get("/v1/models").json()["data"]
 
 
-def test_a_model_that_is_not_open_reads_like_one_that_is_not_there(serve: Serve, sample_index: Path) -> None:
-    with serve() as client:
-        for name in ("open", "secret"):
-            add_samples(client, sample_index, name)
-        ada = add_user(client, "ada", open=Role.READER)
-        named = [model["id"] for model in ada.get("/v1/models").json()["data"]]
-        assert named == [
-            "adaptive", "factual", "analytical", "opinion", "contextual",
-            "open", "open:factual", "open:analytical", "open:opinion", "open:contextual",
-        ]  # fmt: skip
-        missing = {ada.get("/v1/models/nothing").text, ada.post(URL, json=chat(model="nothing")).text}
-        for name in (
-            "secret",
-            "secret:factual",
-            "open:nothing",
-            "open:",
-            "nothing:factual",
-            "adaptive:factual",
-        ):
-            refused = ada.post(URL, json=chat(model=name))
-            assert refused.status_code == 404
-            assert {ada.get(f"/v1/models/{name}").text, refused.text} == missing
-        assert json.loads(missing.pop())["error"]["code"] == "model_not_found"
-        assert ada.post(URL, json=chat(model="adaptive")).status_code == 200
+def test_a_model_that_is_not_open_reads_like_one_that_is_not_there(
+    fresh: TestClient, sample_index: Path
+) -> None:
+    for name in ("open", "secret"):
+        add_samples(fresh, sample_index, name)
+    ada = add_user(fresh, "ada", open=Role.READER)
+    named = [model["id"] for model in ada.get("/v1/models").json()["data"]]
+    assert named == [
+        "adaptive", "factual", "analytical", "opinion", "contextual",
+        "open", "open:factual", "open:analytical", "open:opinion", "open:contextual",
+    ]  # fmt: skip
+    missing = {ada.get("/v1/models/nothing").text, ada.post(URL, json=chat(model="nothing")).text}
+    for name in ("secret", "secret:factual", "open:nothing", "open:", "nothing:factual", "adaptive:factual"):
+        refused = ada.post(URL, json=chat(model=name))
+        assert refused.status_code == 404
+        assert {ada.get(f"/v1/models/{name}").text, refused.text} == missing
+    assert json.loads(missing.pop())["error"]["code"] == "model_not_found"
+    assert ada.post(URL, json=chat(model="adaptive")).status_code == 200
 
 
-def test_an_answer_marks_its_citations(serve: Serve, sample_index: Path) -> None:
-    with serve() as client:
-        add_samples(client, sample_index)
-        answer = client.post(URL, json=chat(model="samples:factual", adaptive_rag={"k": 3})).json()
-        message = answer["choices"][0]["message"]
-        [annotation] = message["annotations"]
-        citation = annotation["url_citation"]
-        assert message["content"][citation["start_index"] : citation["end_index"]] == "[1]"
-        assert citation["title"].endswith("climate_handbook.pdf")
-        assert "4.83 metres" in citation["quote"]
-        assert citation["url"].startswith("http://localhost/api/v1/collections/samples/")
-        assert answer["choices"][0]["finish_reason"] == "stop"
-        assert 0.5 < answer["adaptive_rag"].pop("confidence") <= 1
-        assert answer["adaptive_rag"] == {"query_type": "factual", "grounding": 1.0, "abstained": False}
-        assert answer["usage"]["counted_by"] == "embedded tokenizer"
-        assert answer["usage"]["total_tokens"] > answer["usage"]["completion_tokens"] > 10
+def test_an_answer_marks_its_citations(client: TestClient) -> None:
+    answer = client.post(URL, json=chat(model="samples:factual", adaptive_rag={"k": 3})).json()
+    message = answer["choices"][0]["message"]
+    [annotation] = message["annotations"]
+    citation = annotation["url_citation"]
+    assert message["content"][citation["start_index"] : citation["end_index"]] == "[1]"
+    assert citation["title"].endswith("climate_handbook.pdf")
+    assert "4.83 metres" in citation["quote"]
+    assert citation["url"].startswith("http://localhost/api/v1/collections/samples/")
+    assert answer["choices"][0]["finish_reason"] == "stop"
+    assert 0.5 < answer["adaptive_rag"].pop("confidence") <= 1
+    assert answer["adaptive_rag"] == {"query_type": "factual", "grounding": 1.0, "abstained": False}
+    assert answer["usage"]["counted_by"] == "embedded tokenizer"
+    assert answer["usage"]["total_tokens"] > answer["usage"]["completion_tokens"] > 10
 
 
 def test_a_citation_leads_to_its_document(serve: Serve) -> None:
@@ -107,12 +97,9 @@ def test_a_citation_leads_to_its_document(serve: Serve) -> None:
         assert client.get(citation["url"]).text == text
 
 
-def test_a_stream_brings_the_draft_then_the_answer_its_citations_and_its_usage(
-    serve: Serve, sample_index: Path
-) -> None:
+def test_a_stream_brings_the_draft_then_the_answer_its_citations_and_its_usage(serve_samples: Serve) -> None:
     model = ScriptedChatModel(script={"generate": DRAFT})
-    with serve({"model": model}) as client:
-        add_samples(client, sample_index)
+    with serve_samples({"model": model}) as client:
         asked = chat(model="samples:factual")
         whole = client.post(URL, json=asked).json()
         *chunks, last = chunks_of(client, {**asked, "stream_options": {"include_usage": True}})
@@ -128,18 +115,16 @@ def test_a_stream_brings_the_draft_then_the_answer_its_citations_and_its_usage(
     assert len({chunk["id"] for chunk in [*chunks, last]}) == 1
 
 
-def test_a_conversation_leads_to_its_question(serve: Serve, sample_index: Path) -> None:
-    with serve() as client:
-        add_samples(client, sample_index)
-        asked = chat(ASKED, "The highest level is 4.83 metres.", "When was that?")
-        asked["messages"].insert(0, {"role": "system", "content": "You are a pirate."})
-        asked["messages"][-1]["content"] = [{"type": "text", "text": "When was that?"}]
-        harmless = {"temperature": 0.2, "max_tokens": 5, "seed": 1, "user": "ada", "n": 1, "stop": None,
-                    "tools": [], "response_format": {"type": "text"}}  # fmt: skip
-        answer = client.post(URL, json=asked | harmless).json()["choices"][0]["message"]["content"]
-        assert "14 January 2015" in answer
-        long = [text for turn in range(150) for text in (f"What about {turn}?", "x" * 1000)]
-        assert client.post(URL, json=chat(*long, ASKED)).status_code == 200
+def test_a_conversation_leads_to_its_question(client: TestClient) -> None:
+    asked = chat(ASKED, "The highest level is 4.83 metres.", "When was that?")
+    asked["messages"].insert(0, {"role": "system", "content": "You are a pirate."})
+    asked["messages"][-1]["content"] = [{"type": "text", "text": "When was that?"}]
+    harmless = {"temperature": 0.2, "max_tokens": 5, "seed": 1, "user": "ada", "n": 1, "stop": None,
+                "tools": [], "response_format": {"type": "text"}}  # fmt: skip
+    answer = client.post(URL, json=asked | harmless).json()["choices"][0]["message"]["content"]
+    assert "14 January 2015" in answer
+    long = [text for turn in range(150) for text in (f"What about {turn}?", "x" * 1000)]
+    assert client.post(URL, json=chat(*long, ASKED)).status_code == 200
 
 
 @pytest.mark.few(2)
@@ -164,16 +149,14 @@ def test_a_conversation_leads_to_its_question(serve: Serve, sample_index: Path) 
     ],
 )  # fmt: skip
 def test_what_would_change_the_answers_meaning_is_refused_in_words(
-    serve: Serve, sample_index: Path, changes: dict[str, Any], param: str | None, said: str
+    client: TestClient, changes: dict[str, Any], param: str | None, said: str
 ) -> None:
-    with serve() as client:
-        add_samples(client, sample_index)
-        for stream in (False, True):
-            body = json.dumps({**chat(), **changes, "stream": stream})
-            refused = client.post(URL, content=body, headers={"Content-Type": "application/json"})
-            error = refused.json()["error"]
-            assert (refused.status_code, error["type"]) == (400, "invalid_request_error")
-            assert (error["param"], said in error["message"]) == (param, True), error
+    for stream in (False, True):
+        body = json.dumps({**chat(), **changes, "stream": stream})
+        refused = client.post(URL, content=body, headers={"Content-Type": "application/json"})
+        error = refused.json()["error"]
+        assert (refused.status_code, error["type"]) == (400, "invalid_request_error")
+        assert (error["param"], said in error["message"]) == (param, True), error
 
 
 def test_every_refusal_has_the_form_of_that_api(serve: Serve, sample_index: Path) -> None:
@@ -183,7 +166,7 @@ def test_every_refusal_has_the_form_of_that_api(serve: Serve, sample_index: Path
         stranger = add_user(client, "ada", samples=Role.READER)
         del stranger.headers["Authorization"]
         ada = add_user(client, "bob", empty=Role.READER, samples=Role.READER)
-        client.app.state.services.answering.gate.inside = 1  # type: ignore[attr-defined]
+        client.app.state.services.answering.gate.inside = 1
         answers = {
             401: stranger.post(URL, json=chat()),
             400: ada.post(URL, json=chat(model="empty")),
@@ -209,10 +192,9 @@ def test_every_refusal_has_the_form_of_that_api(serve: Serve, sample_index: Path
         assert client.get("/api/v1/nothing").json()["status"] == 404
 
 
-def test_what_takes_too_long_is_not_repeated_by_clients(serve: Serve, sample_index: Path) -> None:
+def test_what_takes_too_long_is_not_repeated_by_clients(serve_samples: Serve) -> None:
     model = ScriptedChatModel(script={"generate": DRAFT}, seconds=5)
-    with serve({"model": model}, max_seconds=0.3) as client:
-        add_samples(client, sample_index)
+    with serve_samples({"model": model}, max_seconds=0.3) as client:
         late = client.post(URL, json=chat())
         assert (late.status_code, late.headers["X-Should-Retry"]) == (504, "false")
         lines = client.post(URL, json=chat(stream=True)).text.strip().split("\n\n")

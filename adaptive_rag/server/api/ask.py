@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Coroutine
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar
 
 from fastapi import APIRouter, Depends, Request
@@ -13,14 +15,16 @@ from pydantic import BaseModel, ConfigDict, Field
 from adaptive_rag.compare import Overlap
 from adaptive_rag.server.answering import BareQuestion, Question
 from adaptive_rag.server.api.forms import Confidence, Grounding, Route
-from adaptive_rag.server.calls import ASKING, AnyCall, Call, ReadCall
+from adaptive_rag.server.calls import ASKING, AskCall, Call
 from adaptive_rag.server.folders import Searched
 from adaptive_rag.server.problems import Problem, details_of
+from adaptive_rag.server.tables import Collection
 from adaptive_rag.state import Candidate, Citation, OutputState, QueryAnalysis, TraceRecord
 
 router = APIRouter(prefix="/collections/{collection}", tags=["questions"], dependencies=[ASKING])
 
 Chunks = AsyncIterator[dict[str, Any]]
+Events = AsyncIterator[ServerSentEvent]
 Answered = TypeVar("Answered")
 _CITED = {
     "marker": 1,
@@ -101,63 +105,76 @@ class ComparisonShown(BaseModel):
     )
 
 
-def index_to_ask(call: ReadCall) -> Searched:
-    """Return the index of a collection, and release the database connection before the answer."""
+@dataclass(frozen=True)
+class Asking:
+    """The caller of a question, the index that it searches, and its thread, if any."""
+
+    call: Call
+    index: Searched
+    thread_id: str | None = None
+
+    async def answer(self, asked: BareQuestion) -> Answer:
+        """Answer a question; if its caller goes away, the work ends."""
+        answering, who = self.call.parts.answering, self.call.caller.id
+        work = answering.answer(asked, self.index, who, self.thread_id)
+        return answer_of(await unless_gone(self.call.request, work), in_thread=self.thread_id is not None)
+
+    @asynccontextmanager
+    async def stream(self, asked: BareQuestion) -> AsyncIterator[Events]:
+        """Begin to answer a question, and yield its events."""
+        answering, who = self.call.parts.answering, self.call.caller.id
+        async with answering.stream(asked, self.index, who, self.thread_id) as chunks:
+            yield _events_of(chunks, in_thread=self.thread_id is not None)
+
+    async def compare(self, asked: ComparedQuestion) -> ComparisonShown:
+        """Answer a question by two routes."""
+        work = self.call.parts.answering.compare(asked, asked.routes, self.index, self.call.caller.id)
+        found = await unless_gone(self.call.request, work)
+        columns = [ColumnShown(**vars(one) | {"answer": answer_of(one.output)}) for one in found.columns]
+        return ComparisonShown(**vars(found) | {"columns": columns})
+
+
+def ask_of(call: Call, *collections: Collection, thread_id: str | None = None) -> Asking:
+    """Prepare a question over some collections, and release the database connection before the answer."""
     call.db.close()
-    return call.parts.index_of(call.collection)
+    return Asking(call, call.parts.index_of(*collections), thread_id)
 
 
-IndexToAsk = Annotated[Searched, Depends(index_to_ask)]
+def _of_collection(call: AskCall) -> Asking:
+    return ask_of(call, call.collection)
 
 
-async def _open_stream(asked: Question, index: IndexToAsk, call: AnyCall) -> AsyncIterator[Chunks]:
-    async with call.parts.answering.stream(asked, index, call.caller.id) as chunks:
-        yield chunks
+OfCollection = Annotated[Asking, Depends(_of_collection)]
+
+
+async def _stream(asked: Question, asking: OfCollection) -> AsyncIterator[Events]:
+    async with asking.stream(asked) as events:
+        yield events
 
 
 @router.post("/ask")
-async def ask(asked: Question, index: IndexToAsk, call: AnyCall) -> Answer:
+async def ask(asked: Question, asking: OfCollection) -> Answer:
     """Answer a question from the documents of a collection."""
-    work = call.parts.answering.answer(asked, index, call.caller.id)
-    return answer_of(await unless_gone(call.request, work))
+    return await asking.answer(asked)
 
 
 @router.post("/ask/events", response_class=EventSourceResponse, responses=EVENTS)
-async def ask_with_events(
-    chunks: Annotated[Chunks, Depends(_open_stream)],
-) -> AsyncIterator[ServerSentEvent]:
-    """Answer a question, and tell what happens meanwhile, each event with its data as JSON.
+async def ask_with_events(events: Annotated[Events, Depends(_stream)]) -> Events:
+    """Answer a question, with events about the progress; the data of each event is JSON.
 
     `step`: a step starts or has ended, then with its record of the trace. `route`: the analysis of the
     question. `passages`: those selected so far; a later list takes the place of an earlier one. `draft`: a
     piece of what a model writes; an empty one says that it begins anew. Last comes `answer`, as /ask gives
-    it, or `problem`, as an error would be answered. Who goes away ends the work on their question.
+    it, or `problem`, as an error would be answered. If the caller disconnects, the work ends.
     """
-    async for event in events_of(chunks):
+    async for event in events:
         yield event
 
 
 @router.post("/compare")
-async def compare(asked: ComparedQuestion, index: IndexToAsk, call: AnyCall) -> ComparisonShown:
+async def compare(asked: ComparedQuestion, asking: OfCollection) -> ComparisonShown:
     """Answer a question by two routes, and say what their answers and passages share."""
-    return await compared(asked, index, call)
-
-
-async def compared(asked: ComparedQuestion, index: Searched, call: Call) -> ComparisonShown:
-    """Compare two routes of a question over what is searched."""
-    work = call.parts.answering.compare(asked, asked.routes, index, call.caller.id)
-    comparison = await unless_gone(call.request, work)
-    columns = [
-        ColumnShown(name=one.name, route=one.route, answer=answer_of(one.output), calls=one.calls, ms=one.ms)
-        for one in comparison.columns
-    ]
-    return ComparisonShown(
-        question=comparison.question,
-        columns=columns,
-        passages=comparison.passages,
-        sentences=comparison.sentences,
-        places=comparison.places,
-    )
+    return await asking.compare(asked)
 
 
 async def unless_gone(request: Request, answer: Coroutine[Any, Any, Answered]) -> Answered:
@@ -179,7 +196,7 @@ async def _wait_until_gone(request: Request) -> None:
         pass
 
 
-async def events_of(chunks: Chunks, *, in_thread: bool = False) -> AsyncIterator[ServerSentEvent]:
+async def _events_of(chunks: Chunks, *, in_thread: bool) -> Events:
     """Convert the chunks of a streamed answer to server-sent events."""
     try:
         async for chunk in chunks:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Query
+from fastapi import APIRouter, Query
 from pydantic import Field
 from sqlalchemy import delete, func, select
 from sqlalchemy.exc import IntegrityError
@@ -14,18 +14,17 @@ from sqlalchemy.orm import Session
 from adaptive_rag.index import Index
 from adaptive_rag.query.suggestions import suggest_questions
 from adaptive_rag.server.access import Caller, is_over
+from adaptive_rag.server.accounts import find_user
 from adaptive_rag.server.api.forms import Form, Page, Route, Window, WindowAsked, page_of
-from adaptive_rag.server.api.users import user_named
-from adaptive_rag.server.calls import AdminCall, AnyCall, ManageCall, ReadCall
+from adaptive_rag.server.calls import AdminCall, AnyCall, AskCall, ManageCall, UserName
 from adaptive_rag.server.indexing import indexed_sources
-from adaptive_rag.server.problems import Problem, not_found
+from adaptive_rag.server.problems import Problem, found
 from adaptive_rag.server.roles import Role
 from adaptive_rag.server.tables import Collection, Document, Feedback, Membership, Thread, User
 
 router = APIRouter(prefix="/collections", tags=["collections"])
 # A name is used in URLs and in the names of models, where "." and ".." mean something else.
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$", examples=["handbook"])]
-Member = Annotated[str, Path(max_length=100)]
 
 
 class Example(Form):
@@ -90,7 +89,7 @@ def list_collections(call: AnyCall, window: WindowAsked) -> Page[CollectionShown
 
 def collections_of(db: Session, caller: Caller, window: Window) -> Page[CollectionShown]:
     """Return the collections that a caller may read."""
-    query = select(Collection).where(caller.readable()).order_by(Collection.name)
+    query = select(Collection).where(caller.open_ones()).order_by(Collection.name)
     return page_of(db, query, window, lambda row: _shown(db, row, caller.role_in(row.id)))
 
 
@@ -109,13 +108,13 @@ def create_collection(new: NewCollection, call: AdminCall) -> CollectionShown:
 
 
 @router.get("/{collection}")
-def show_collection(call: ReadCall) -> CollectionShown:
+def show_collection(call: AskCall) -> CollectionShown:
     """Show a collection and its size."""
     return _shown(call.db, call.collection, call.caller.role_in(call.collection.id))
 
 
 @router.get("/{collection}/questions")
-def suggest(call: ReadCall, source: Annotated[str | None, Query(max_length=1000)] = None) -> list[str]:
+def suggest(call: AskCall, source: Annotated[str | None, Query(max_length=1000)] = None) -> list[str]:
     """Suggest questions to begin with, made of the documents' headings; none where nothing is indexed.
 
     `source`: of one document alone, by the name that citations have.
@@ -133,8 +132,7 @@ def change_collection(change: CollectionChange, call: ManageCall) -> CollectionS
     """Describe a collection, and say what can be asked of it."""
     for name, value in change.model_dump(exclude_none=True).items():
         setattr(call.collection, name, value)
-    call.note("collection.change", call.collection.name)
-    call.db.commit()
+    call.commit("collection.change", call.collection.name)
     return show_collection(call)
 
 
@@ -167,32 +165,25 @@ def list_members(call: ManageCall, window: WindowAsked) -> Page[MemberShown]:
 
 
 @router.put("/{collection}/members/{user}")
-def set_member(user: Member, given: GivenRole, call: ManageCall) -> MemberShown:
+def set_member(user: UserName, given: GivenRole, call: ManageCall) -> MemberShown:
     """Give a user a role in a collection."""
-    member = user_named(call.db, user)
+    member = found(find_user(call.db, user), "user")
     call.db.merge(Membership(collection_id=call.collection.id, user_id=member.id, role=given.role))
-    call.note("member.set", f"{call.collection.name}: {member.name}, {given.role}")
-    call.db.commit()
+    call.commit("member.set", f"{call.collection.name}: {member.name}, {given.role}")
     return MemberShown(name=member.name, role=given.role)
 
 
 @router.delete("/{collection}/members/{user}", status_code=204)
-def remove_member(user: Member, call: ManageCall) -> None:
+def remove_member(user: UserName, call: ManageCall) -> None:
     """Take a user's role in a collection from them."""
-    member = user_named(call.db, user)
-    row = call.db.get(Membership, (call.collection.id, member.id))
-    if row is None:
-        raise not_found("member")
-    call.db.delete(row)
-    call.note("member.remove", f"{call.collection.name}: {member.name}")
-    call.db.commit()
+    member = found(find_user(call.db, user), "user")
+    call.db.delete(found(call.db.get(Membership, (call.collection.id, member.id)), "member"))
+    call.commit("member.remove", f"{call.collection.name}: {member.name}")
 
 
 def _shown(db: Session, row: Collection, role: Role | None) -> CollectionShown:
     counts = select(
-        func.count(),
-        func.coalesce(func.sum(Document.chunks), 0),
-        func.coalesce(func.sum(Document.size), 0),
+        func.count(), func.coalesce(func.sum(Document.chunks), 0), func.coalesce(func.sum(Document.size), 0)
     ).where(Document.collection_id == row.id)
     documents, chunks, size = db.execute(counts).one()
     return CollectionShown(

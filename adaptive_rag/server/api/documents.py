@@ -9,7 +9,6 @@ from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, Self
 
 from fastapi import APIRouter, Depends, Query
-from fastapi import Path as InPath
 from fastapi.responses import FileResponse
 from pydantic import ConfigDict, Field
 from sqlalchemy import Select, select
@@ -19,8 +18,7 @@ from adaptive_rag.ingest.archives import owners_of
 from adaptive_rag.ingest.web import is_address
 from adaptive_rag.server.api.forms import Form, Page, WindowAsked, page_of
 from adaptive_rag.server.api.jobs import JobShown, add_job
-from adaptive_rag.server.calls import CollectionCall, ManageCall, ReadCall, WriteCall
-from adaptive_rag.server.database import let_go
+from adaptive_rag.server.calls import CollectionCall, ManageCall, ReadCall, RowId, WriteCall
 from adaptive_rag.server.folders import LONGEST_NAME, version_of
 from adaptive_rag.server.indexing import indexed_sources, sources_by_document
 from adaptive_rag.server.problems import Problem, not_found
@@ -132,12 +130,8 @@ class Outline(Form):
     stretches: list[Stretch]
 
 
-def _document_of(call: ReadCall, document: Annotated[str, InPath(max_length=32)]) -> Document:
-    row = call.db.get(Document, document)
-    if row is None or row.collection_id != call.collection.id:
-        raise not_found("document")
-    let_go(call.db)
-    return row
+def _document_of(call: ReadCall, document: RowId) -> Document:
+    return call.row(Document, document)
 
 
 Source = Annotated[str | None, Query(max_length=2000, description="Which file, of an archive.")]
@@ -266,17 +260,15 @@ def download_document(row: ReadableDocument, call: ReadCall) -> FileResponse:
 def reindex_document(row: ReadableDocument, call: WriteCall) -> Accepted:
     """Read a document again: one that could not be read, or a page that may have changed."""
     accepted = accept(call, [row])
-    call.note("document.reindex", f"{call.collection.name}: {row.name}")
-    call.db.commit()
+    call.commit("document.reindex", f"{call.collection.name}: {row.name}")
     return accepted
 
 
 @router.post("/reindex", status_code=202)
 def rebuild_index(call: ManageCall) -> JobShown:
-    """Make the index anew, as after a change of the embedding model; the old one serves meanwhile."""
+    """Rebuild the index, as after a change of the embedding model. Questions use the old one meanwhile."""
     job = add_job(call, "rebuild")
-    call.note("collection.rebuild", call.collection.name)
-    call.db.commit()
+    call.commit("collection.rebuild", call.collection.name)
     return JobShown.model_validate(job)
 
 

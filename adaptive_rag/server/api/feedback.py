@@ -10,7 +10,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path, Response
 from fastapi.responses import PlainTextResponse
-from pydantic import Field
+from pydantic import AliasPath, BeforeValidator, Field
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
@@ -23,12 +23,24 @@ from adaptive_rag.analysis.learning import (
     read_result,
 )
 from adaptive_rag.evaluation.labels import format_question
+from adaptive_rag.server.access import collection_open_to
+from adaptive_rag.server.answering import QuestionText, Situation
 from adaptive_rag.server.api.forms import Form, Page, Route, WindowAsked, page_of
-from adaptive_rag.server.calls import CHANGING, AdminCall, AnyCall, Call, ManageCall, OwnThreadCall, ReadCall
+from adaptive_rag.server.calls import (
+    CHANGING,
+    AdminCall,
+    AnyCall,
+    Call,
+    ManageCall,
+    OwnThreadCall,
+    RowId,
+    VoteCall,
+)
 from adaptive_rag.server.database import let_go
-from adaptive_rag.server.problems import Problem, not_found
+from adaptive_rag.server.problems import Problem, found, not_found
 from adaptive_rag.server.quotas import check_opinions
-from adaptive_rag.server.tables import Feedback, User
+from adaptive_rag.server.roles import Action
+from adaptive_rag.server.tables import Collection, Feedback
 from adaptive_rag.state import QUERY_TYPES, Turn
 
 router = APIRouter(tags=["feedback"])
@@ -48,8 +60,8 @@ class Opinion(Form):
 class OpinionOfQuestion(Opinion):
     """What you think of an answer outside of threads."""
 
-    question: str = Field(max_length=20_000, pattern=r"\S")
-    user_context: str = Field("", max_length=20_000)
+    question: QuestionText
+    user_context: Situation = ""
     route: Route = Field(description="The route that was taken.")
 
 
@@ -57,7 +69,7 @@ class FeedbackShown(Form):
     """What somebody thought of an answer."""
 
     id: str
-    by: str = Field(description="The user's name.")
+    by: str = Field(validation_alias=AliasPath("owner", "name"), description="The user's name.")
     question: str
     route: str
     is_good: bool | None
@@ -76,13 +88,18 @@ class RoutingQuality(Form):
 class Lesson(Form):
     """What teaching did, measured on questions that were not learned from."""
 
-    is_kept: bool = Field(description="Whether it helped, and is kept.")
+    is_kept: Annotated[bool, BeforeValidator(bool)] = Field(
+        validation_alias="file", description="Whether it helped, and is kept."
+    )
     learned_from: int = Field(description="Questions that were learned from.")
     kept_aside: int = Field(description="Questions that were kept aside to measure on.")
     before: RoutingQuality = Field(description="Of the router as shipped.")
     after: RoutingQuality
-    others_before: float = Field(description="Share of built-in questions of other kinds that goes right.")
-    others_after: float
+    others_before: float = Field(
+        validation_alias=AliasPath("built_in", "before"),
+        description="Share of built-in questions of other kinds that goes right.",
+    )
+    others_after: float = Field(validation_alias=AliasPath("built_in", "after"))
 
 
 class RouterShown(Form):
@@ -97,7 +114,7 @@ class RouterShown(Form):
 
 
 @router.post("/collections/{collection}/feedback", status_code=201, dependencies=[CHANGING])
-def give_feedback(opinion: OpinionOfQuestion, call: ReadCall) -> FeedbackShown:
+def give_feedback(opinion: OpinionOfQuestion, call: VoteCall) -> FeedbackShown:
     """Say what you think of the answer to a question of yours."""
     return _keep(call, Feedback(collection_id=call.collection.id, **opinion.model_dump()))
 
@@ -107,6 +124,8 @@ def give_feedback_on_turn(
     opinion: Opinion, call: OwnThreadCall, number: Annotated[int, Path(ge=1, le=1_000_000)]
 ) -> FeedbackShown:
     """Say what you think of an answer in a thread of yours."""
+    asked = call.db.get_one(Collection, call.thread.collection_id)
+    collection_open_to(call.db, call.caller, asked.name, Action.VOTE)
     turns = call.parts.conversations.turns(call.thread.id)
     if number > len(turns):
         raise not_found("turn")
@@ -128,17 +147,14 @@ def list_feedback(call: ManageCall, window: WindowAsked) -> Page[FeedbackShown]:
     """List what was thought of a collection's answers, the newest first."""
     query = select(Feedback).where(Feedback.collection_id == call.collection.id)
     query = query.order_by(Feedback.created.desc(), Feedback.id)
-    return page_of(call.db, query, window, lambda row: _shown(call.db, row))
+    return page_of(call.db, query, window, FeedbackShown.model_validate)
 
 
 @router.delete("/feedback/{feedback}", status_code=204)
-def delete_feedback(feedback: Annotated[str, Path(max_length=32)], call: AnyCall) -> None:
+def delete_feedback(feedback: RowId, call: AnyCall) -> None:
     """Take back feedback of your own."""
     own = select(Feedback).where(Feedback.id == feedback, Feedback.owner_id == call.caller.id)
-    row = call.db.scalar(own)
-    if row is None:
-        raise not_found("feedback")
-    call.db.delete(row)
+    call.db.delete(found(call.db.scalar(own), "feedback"))
     call.db.commit()
 
 
@@ -180,8 +196,7 @@ def teach_router(call: AdminCall) -> RouterShown:
     with _alone():
         file = call.parts.settings.learned_router
         result = learn_from(questions[-MOST_QUESTIONS:], file, "The feedback")
-    call.note("router.learn", "kept" if result.file else "did not help")
-    call.db.commit()
+    call.commit("router.learn", "kept" if result.file else "did not help")
     return _router_shown(call, result)
 
 
@@ -191,8 +206,7 @@ def put_router_back(call: AdminCall) -> None:
     with _alone():
         forgot = forget(call.parts.settings.learned_router)
     if forgot:
-        call.note("router.forget")
-        call.db.commit()
+        call.commit("router.forget")
 
 
 @contextmanager
@@ -227,7 +241,7 @@ def feedback_in(thread: str, db: Session) -> dict[int, FeedbackShown]:
     """
     rows = db.scalars(select(Feedback).where(Feedback.thread_id == thread).order_by(Feedback.created))
     # The history has a question and an answer for each earlier turn.
-    return {len(row.history) // 2 + 1: _shown(db, row) for row in rows}
+    return {len(row.history) // 2 + 1: FeedbackShown.model_validate(row) for row in rows}
 
 
 def leave_turn_out(db: Session, thread: str, number: int) -> None:
@@ -244,12 +258,7 @@ def _keep(call: Call, row: Feedback) -> FeedbackShown:
     check_opinions(call.db, call.caller, row)
     call.db.add(row)
     call.db.commit()
-    return _shown(call.db, row)
-
-
-def _shown(db: Session, row: Feedback) -> FeedbackShown:
-    facts = {name: getattr(row, name) for name in FeedbackShown.model_fields.keys() - {"by"}}
-    return FeedbackShown(by=db.get_one(User, row.owner_id).name, **facts)
+    return FeedbackShown.model_validate(row)
 
 
 def _router_shown(call: Call, result: LearningResult | None) -> RouterShown:
@@ -260,18 +269,6 @@ def _router_shown(call: Call, result: LearningResult | None) -> RouterShown:
         votes=len(questions),
         routes=len({line.type for line in questions}),
         least=LEAST_QUESTIONS,
-        lesson=_lesson_of(result) if result else None,
+        lesson=Lesson.model_validate(result) if result else None,
         learned=datetime.fromtimestamp(file.stat().st_mtime, UTC) if is_learned else None,
-    )
-
-
-def _lesson_of(result: LearningResult) -> Lesson:
-    return Lesson(
-        is_kept=result.file is not None,
-        learned_from=result.learned_from,
-        kept_aside=result.kept_aside,
-        before=RoutingQuality.model_validate(result.before),
-        after=RoutingQuality.model_validate(result.after),
-        others_before=result.built_in.before,
-        others_after=result.built_in.after,
     )

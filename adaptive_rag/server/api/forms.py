@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Annotated, Any, Generic, NamedTuple, TypeVar
 
 from fastapi import Depends, Query
@@ -21,16 +21,17 @@ class Form(BaseModel):
     model_config = ConfigDict(extra="forbid", from_attributes=True)
 
 
-def _known_route(name: str) -> str:
-    if name not in NAMES:
-        raise ValueError(f"expected one of {', '.join(NAMES)}")
+def one_of(name: str, names: Collection[str]) -> str:
+    """Return a name if it is one of some names."""
+    if name not in names:
+        raise ValueError(f"expected one of {', '.join(names)}")
     return name
 
 
 # The name of a strategy in the table of strategies.
-Route = Annotated[str, AfterValidator(_known_route), Field(json_schema_extra={"enum": list(NAMES)})]
-
-
+Route = Annotated[
+    str, AfterValidator(lambda name: one_of(name, NAMES)), Field(json_schema_extra={"enum": list(NAMES)})
+]
 Confidence = Annotated[
     float | None,
     Field(

@@ -6,17 +6,15 @@ from collections.abc import AsyncIterator, Sequence
 from datetime import datetime
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Path
+from fastapi import APIRouter, Depends
 from fastapi.concurrency import run_in_threadpool
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 from pydantic import ConfigDict, Field
 from sqlalchemy import select
 
 from adaptive_rag.server.api.forms import Form, Page, WindowAsked, page_of
-from adaptive_rag.server.calls import CollectionCall, ReadCall, WriteCall
-from adaptive_rag.server.database import let_go
+from adaptive_rag.server.calls import CollectionCall, ReadCall, RowId, WriteCall
 from adaptive_rag.server.following import Follower
-from adaptive_rag.server.problems import not_found
 from adaptive_rag.server.tables import Job, JobState
 
 router = APIRouter(prefix="/collections/{collection}/jobs", tags=["jobs"])
@@ -53,12 +51,8 @@ class JobShown(Form):
     ended: datetime | None
 
 
-def _job_of(call: ReadCall, job: Annotated[str, Path(max_length=32)]) -> Job:
-    row = call.db.get(Job, job)
-    if row is None or row.collection_id != call.collection.id:
-        raise not_found("job")
-    let_go(call.db)
-    return row
+def _job_of(call: ReadCall, job: RowId) -> Job:
+    return call.row(Job, job)
 
 
 ReadableJob = Annotated[Job, Depends(_job_of)]
@@ -93,8 +87,7 @@ def cancel_job(job: ReadableJob, call: WriteCall) -> JobShown:
     """Cancel a job. What it has indexed stays; one at its end stays as it is."""
     if job.ended is None:
         job.is_cancelled = True
-        call.note("job.cancel", f"{call.collection.name}/{job.id}")
-        call.db.commit()
+        call.commit("job.cancel", f"{call.collection.name}/{job.id}")
     return JobShown.model_validate(job)
 
 

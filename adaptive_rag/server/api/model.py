@@ -12,21 +12,14 @@ from pydantic import AfterValidator, Field, SecretStr
 from adaptive_rag.context.caller import served_error
 from adaptive_rag.errors import ConfigurationError, install_line
 from adaptive_rag.models.chat import PROVIDERS
-from adaptive_rag.server.api.forms import Form
+from adaptive_rag.server.api.forms import Form, one_of
 from adaptive_rag.server.calls import ASKING, AdminCall, Call
 from adaptive_rag.server.database import let_go
-from adaptive_rag.server.model import WITH_ADDRESS, Chosen
-from adaptive_rag.server.model_address import check_address
+from adaptive_rag.server.model import WITH_ADDRESS, Chosen, check_address
 from adaptive_rag.server.model_trial import TOLD, Outcome, try_out
 from adaptive_rag.server.problems import Problem
 
 router = APIRouter(prefix="/model", tags=["model"])
-
-
-def _known_provider(name: str) -> str:
-    if name not in PROVIDERS:
-        raise ValueError(f"expected one of {', '.join(PROVIDERS)}")
-    return name
 
 
 def _sendable(key: SecretStr) -> SecretStr:
@@ -40,7 +33,9 @@ class ModelGiven(Form):
     """A chat model that an admin sets, or tries."""
 
     provider: Annotated[
-        str, AfterValidator(_known_provider), Field(json_schema_extra={"enum": list(PROVIDERS)})
+        str,
+        AfterValidator(lambda name: one_of(name, PROVIDERS)),
+        Field(json_schema_extra={"enum": list(PROVIDERS)}),
     ]
     name: str = Field(
         min_length=1,
@@ -93,7 +88,7 @@ class ModelShown(Form):
 
 
 class ModelTried(Form):
-    """What came of one short call."""
+    """The outcome of one short call."""
 
     outcome: Outcome
     detail: str = Field(description="The same in a sentence.")
@@ -113,8 +108,7 @@ def set_model(given: ModelGiven, call: AdminCall) -> ModelShown:
         call.parts.model.write(call.db, chosen)
     except ConfigurationError as error:
         raise served_error(error) from None
-    call.note("model.set", _named(chosen))
-    call.db.commit()
+    call.commit("model.set", _named(chosen))
     return _shown(call)
 
 
@@ -122,8 +116,7 @@ def set_model(given: ModelGiven, call: AdminCall) -> ModelShown:
 def remove_model(call: AdminCall) -> None:
     """Remove the chat model and its key: answers quote the documents from the next question on."""
     if call.parts.model.delete(call.db):
-        call.note("model.remove")
-        call.db.commit()
+        call.commit("model.remove")
 
 
 def _to_try(given: ModelGiven, call: AdminCall) -> Chosen:
@@ -135,7 +128,7 @@ def _to_try(given: ModelGiven, call: AdminCall) -> Chosen:
 
 @router.post("/try", dependencies=[ASKING])
 async def try_model(chosen: Annotated[Chosen, Depends(_to_try)], call: AdminCall) -> ModelTried:
-    """Ask a chat model for one word, and say what came of it; nothing is kept."""
+    """Ask a chat model for one word, and describe the outcome; nothing is stored."""
     outcome = await try_out(chosen, *call.parts.model.reached(chosen))
     return ModelTried(outcome=outcome, detail=TOLD[outcome])
 
@@ -204,7 +197,7 @@ def _shown(call: Call) -> ModelShown:
 
 
 def _key_of(provider: str | None, address: str | None) -> Literal["environment", "none"]:
-    """Return where a key comes from that is not stored. The environment's goes to no admin's address."""
+    """Tell whether the environment has a key. It is never sent to an address that an admin has set."""
     _, variable = PROVIDERS.get(provider or "", (None, ""))
     return "environment" if variable and not address and os.environ.get(variable) else "none"
 

@@ -1,4 +1,4 @@
-"""Notes at the words of documents: each belongs to its writer, and nobody else reads it."""
+"""Notes on passages of documents, each visible to its writer only."""
 
 from __future__ import annotations
 
@@ -7,18 +7,17 @@ from datetime import datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Depends
-from fastapi import Path as InPath
 from pydantic import AfterValidator, Field
 from sqlalchemy import Select, select
 
 from adaptive_rag.index.sources import join_chunks, read_chunks
 from adaptive_rag.server.api.documents import ReadableDocument, chunks_of
 from adaptive_rag.server.api.forms import Form, Page, WindowAsked, page_of
-from adaptive_rag.server.calls import CHANGING, CollectionCall, ReadCall
+from adaptive_rag.server.calls import CHANGING, CollectionCall, ReadCall, RowId
 from adaptive_rag.server.database import let_go
 from adaptive_rag.server.indexing import indexed_sources, sources_by_document
-from adaptive_rag.server.problems import Problem, not_found
-from adaptive_rag.server.quotas import check_notes
+from adaptive_rag.server.problems import Problem, found
+from adaptive_rag.server.quotas import check_number
 from adaptive_rag.server.quotes import LONGEST_QUOTE, Quote, Span, find_quotes
 from adaptive_rag.server.tables import Document, Note, now
 from adaptive_rag.state import Chunk, Place
@@ -40,7 +39,7 @@ class NoteText(Form):
 
 
 class NewNote(NoteText):
-    """A note that is written at words of a document."""
+    """A new note on words of a document."""
 
     source: str = Field(max_length=2000, description="The name by which answers cite the text.")
     start: int = Field(ge=0, le=2**31, description="Where the words begin in the text, in characters.")
@@ -72,10 +71,8 @@ def own_notes(call: CollectionCall, document: Document) -> Select[Note]:
     return select(Note).where(Note.owner_id == call.caller.id, Note.document_id == document.id)
 
 
-def _note_of(call: ReadCall, row: ReadableDocument, note: Annotated[str, InPath(max_length=32)]) -> Note:
-    own = call.db.scalar(own_notes(call, row).where(Note.id == note))
-    if own is None:
-        raise not_found("note")
+def _note_of(call: ReadCall, row: ReadableDocument, note: RowId) -> Note:
+    own = found(call.db.scalar(own_notes(call, row).where(Note.id == note)), "note")
     let_go(call.db)
     return own
 
@@ -97,8 +94,8 @@ def list_notes(row: ReadableDocument, call: ReadCall, window: WindowAsked) -> Pa
 
 @router.post("", status_code=201, dependencies=[CHANGING])
 def write_note(new: NewNote, row: ReadableDocument, call: ReadCall) -> NoteShown:
-    """Write a note at words of a document."""
-    check_notes(call.db, call.caller)
+    """Write a note on words of a document."""
+    check_number(call.db, call.caller, "notes")
     let_go(call.db)
     _, chunks = chunks_of(row, call.folder.index, new.source)
     span = _span_of(new, chunks)
@@ -111,7 +108,7 @@ def write_note(new: NewNote, row: ReadableDocument, call: ReadCall) -> NoteShown
 
 @router.patch("/{note}", dependencies=[CHANGING])
 def change_note(changed: NoteText, note: OwnNote, row: ReadableDocument, call: ReadCall) -> NoteShown:
-    """Write a note of yours anew; its place stays."""
+    """Replace the text of a note of yours; its place stays the same."""
     note.text, note.changed = changed.text, now()
     call.db.commit()
     return _shown(call, row, [note])[0]

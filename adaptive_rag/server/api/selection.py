@@ -1,4 +1,4 @@
-"""What can be asked of: the folders of a collection, the fields of conditions, and what a selection holds."""
+"""What a question can be narrowed to: folders, fields for conditions, and the size of a selection."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from adaptive_rag.server.api.forms import Form
 from adaptive_rag.server.api.several import Names, OfSeveral, collections_open_to
 from adaptive_rag.server.calls import LOOKING, AnyCall, ReadCall
 from adaptive_rag.server.folders import LONGEST_NAME
+from adaptive_rag.server.roles import Action
 from adaptive_rag.server.selection import Selection
 from adaptive_rag.server.tables import Document
 from adaptive_rag.source import FiltersChunks, ListsChunks, ListsSources
@@ -47,7 +48,7 @@ class SelectionOfSeveral(OfSeveral, Form):
 
 
 class SelectionShown(Form):
-    """How much a selection holds."""
+    """The size of a selection."""
 
     documents: int
     passages: int
@@ -71,7 +72,7 @@ def list_folders(
 @router.get("/fields", dependencies=[LOOKING])
 def list_fields(collection: Annotated[Names, Query()], call: AnyCall) -> list[FieldShown]:
     """List the fields that a condition on these collections can name, with their most frequent values."""
-    found = collections_open_to(call.db, call.caller, collection)
+    found = collections_open_to(call, collection, Action.READ)
     call.db.close()
     kinds: dict[str, Kind] = {}
     counts: dict[str, Counter[bool | int | float | str]] = {}
@@ -97,8 +98,8 @@ def _shown(counts: Counter[bool | int | float | str]) -> list[bool | int | float
 
 @router.post("/selection", dependencies=[LOOKING])
 def measure_selection(asked: SelectionOfSeveral, call: AnyCall) -> SelectionShown:
-    """Count what a selection holds, or say what is wrong with its condition, before it is asked."""
-    found = collections_open_to(call.db, call.caller, asked.collections)
+    """Count the documents and passages of a selection, or say what is wrong with its condition."""
+    found = collections_open_to(call, asked.collections, Action.READ)
     call.db.close()
     source = call.parts.answering.index_of(call.parts.index_of(*found))
     try:

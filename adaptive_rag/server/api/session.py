@@ -23,9 +23,9 @@ from adaptive_rag.server.audit import SIGNED_IN, address_of, has_signed_in_from,
 from adaptive_rag.server.calls import CHANGING, AnyCall
 from adaptive_rag.server.database import Db, let_go
 from adaptive_rag.server.machine import network_of
-from adaptive_rag.server.oidc import SIGN_IN_COOKIE, SIGN_IN_SECONDS, NotSignedIn, Provider, SignIn
+from adaptive_rag.server.oidc import SIGN_IN_COOKIE, SIGN_IN_SECONDS, NotSignedIn, SignIn
 from adaptive_rag.server.passwords import LONGEST, hash_password, is_outdated, is_password
-from adaptive_rag.server.problems import Problem, not_found
+from adaptive_rag.server.problems import Problem, found
 from adaptive_rag.server.roles import Role
 from adaptive_rag.server.services import Parts, Services
 from adaptive_rag.server.settings import ServerSettings
@@ -70,7 +70,7 @@ class Me(Form):
 
 
 class Profile(Form):
-    """What answers should take into account of whoever asks."""
+    """What answers should take into account about the person who asks."""
 
     # PostgreSQL cannot store the character NUL.
     text: str = Field(
@@ -114,15 +114,14 @@ def sign_out(call: AnyCall, response: Response) -> None:
     if token is None or not token.is_session:
         raise Problem(409, "This request has no session that could end.")
     call.db.delete(token)
-    call.note("sign-out")
-    call.db.commit()
+    call.commit("sign-out")
     _delete_cookie(response, SESSION_COOKIE, call.parts.settings)
 
 
 @router.get("/session/provider", status_code=302, response_class=RedirectResponse)
 def sign_in_at_provider(parts: Parts, request: Request) -> RedirectResponse:
-    """Lead a browser to the provider that signs people in."""
-    provider = _provider(parts.provider)
+    """Redirect a browser to the provider that signs people in."""
+    provider = found(parts.provider, "provider")
     parts.rates.count_sign_in(address_of(request))
     begun = SignIn.begin()
     response = RedirectResponse(provider.address_for(begun, _return_address(request)), 302)
@@ -134,8 +133,8 @@ def sign_in_at_provider(parts: Parts, request: Request) -> RedirectResponse:
 def return_from_provider(
     parts: Parts, db: Db, request: Request, code: str = "", state: str = ""
 ) -> RedirectResponse:
-    """Sign in whom the provider sends back, and lead the browser to the page."""
-    provider = _provider(parts.provider)
+    """Sign in the person whom the provider sends back, and redirect the browser to the page."""
+    provider = found(parts.provider, "provider")
     parts.rates.count_sign_in(address_of(request))
     begun = SignIn(request.cookies.get(cookie_name(SIGN_IN_COOKIE, parts.settings), ""))
     try:
@@ -168,13 +167,11 @@ def change_password(given: NewPassword, call: AnyCall) -> None:
     let_go(db)
     if not is_password(user.password, given.current, network_of(address)):
         rates.count_wrong_password(address, user.name)
-        call.note("password.refused")
-        db.commit()
+        call.commit("password.refused")
         raise Problem(403, "The current password is wrong.", type="wrong_password")
     set_password(db, user, given.new)
     end_sessions(db, user, keep=keep, with_tokens=not given.keep_tokens)
-    call.note("password.change")
-    db.commit()
+    call.commit("password.change")
 
 
 @router.get("/me/profile", tags=["you"])
@@ -221,12 +218,6 @@ def _set_cookie(response: Response, name: str, value: str, seconds: int, setting
 def _delete_cookie(response: Response, name: str, settings: ServerSettings) -> None:
     # For a name with that prefix a browser accepts only secure cookies, also when it deletes one.
     response.delete_cookie(cookie_name(name, settings), httponly=True, samesite="lax", secure=settings.tls)
-
-
-def _provider(provider: Provider | None) -> Provider:
-    if provider is None:
-        raise not_found("provider")
-    return provider
 
 
 def _return_address(request: Request) -> str:

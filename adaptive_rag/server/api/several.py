@@ -6,26 +6,23 @@ from collections.abc import AsyncIterator
 from typing import Annotated
 
 from fastapi import APIRouter, Depends
-from fastapi.sse import EventSourceResponse, ServerSentEvent
+from fastapi.sse import EventSourceResponse
 from pydantic import AfterValidator, BaseModel, Field
-from sqlalchemy.orm import Session
 
-from adaptive_rag.server.access import Caller, collection_open_to
+from adaptive_rag.server.access import collection_open_to
 from adaptive_rag.server.answering import Question
 from adaptive_rag.server.api.ask import (
     EVENTS,
     Answer,
-    Chunks,
+    Asking,
     ComparedQuestion,
     ComparisonShown,
-    answer_of,
-    compared,
-    events_of,
-    unless_gone,
+    Events,
+    ask_of,
 )
-from adaptive_rag.server.calls import ASKING, AnyCall
-from adaptive_rag.server.folders import Searched
+from adaptive_rag.server.calls import ASKING, AnyCall, Call
 from adaptive_rag.server.problems import Problem
+from adaptive_rag.server.roles import Action
 from adaptive_rag.server.selection import MOST_COLLECTIONS
 from adaptive_rag.server.tables import Collection
 
@@ -59,10 +56,10 @@ class ComparedInSeveral(ComparedQuestion, OfSeveral):
     """A question to several collections, for two routes."""
 
 
-def collections_open_to(db: Session, caller: Caller, names: list[str]) -> list[Collection]:
-    """Return collections by name, if the caller may read them all."""
+def collections_open_to(call: Call, names: list[str], action: Action = Action.ASK) -> list[Collection]:
+    """Return collections by name, if the caller may do something in them all."""
     try:
-        return [collection_open_to(db, caller, name) for name in names]
+        return [collection_open_to(call.db, call.caller, name, action) for name in names]
     except Problem as refused:
         if len(names) == 1:
             raise
@@ -70,47 +67,32 @@ def collections_open_to(db: Session, caller: Caller, names: list[str]) -> list[C
         raise Problem(refused.status_code, detail, type="not_found") from None
 
 
-def _indexes_to_ask(asked: OfSeveral, call: AnyCall) -> Searched:
-    found = collections_open_to(call.db, call.caller, asked.collections)
-    call.db.close()
-    return call.parts.index_of(*found)
+def _of_several(asked: OfSeveral, call: AnyCall) -> Asking:
+    return ask_of(call, *collections_open_to(call, asked.collections))
 
 
-def _of_question(asked: QuestionToSeveral, call: AnyCall) -> Searched:
-    return _indexes_to_ask(asked, call)
+Several = Annotated[Asking, Depends(_of_several)]
 
 
-def _of_comparison(asked: ComparedInSeveral, call: AnyCall) -> Searched:
-    return _indexes_to_ask(asked, call)
-
-
-IndexesToAsk = Annotated[Searched, Depends(_of_question)]
-
-
-async def _open_stream(asked: QuestionToSeveral, index: IndexesToAsk, call: AnyCall) -> AsyncIterator[Chunks]:
-    async with call.parts.answering.stream(asked, index, call.caller.id) as chunks:
-        yield chunks
+async def _stream(asked: QuestionToSeveral, asking: Several) -> AsyncIterator[Events]:
+    async with asking.stream(asked) as events:
+        yield events
 
 
 @router.post("/ask")
-async def ask_several(asked: QuestionToSeveral, index: IndexesToAsk, call: AnyCall) -> Answer:
+async def ask_several(asked: QuestionToSeveral, asking: Several) -> Answer:
     """Answer a question from the documents of several collections."""
-    work = call.parts.answering.answer(asked, index, call.caller.id)
-    return answer_of(await unless_gone(call.request, work))
+    return await asking.answer(asked)
 
 
 @router.post("/ask/events", response_class=EventSourceResponse, responses=EVENTS)
-async def ask_several_with_events(
-    chunks: Annotated[Chunks, Depends(_open_stream)],
-) -> AsyncIterator[ServerSentEvent]:
+async def ask_several_with_events(events: Annotated[Events, Depends(_stream)]) -> Events:
     """Answer a question to several collections with the events of a collection's /ask/events."""
-    async for event in events_of(chunks):
+    async for event in events:
         yield event
 
 
 @router.post("/compare")
-async def compare_in_several(
-    asked: ComparedInSeveral, index: Annotated[Searched, Depends(_of_comparison)], call: AnyCall
-) -> ComparisonShown:
+async def compare_in_several(asked: ComparedInSeveral, asking: Several) -> ComparisonShown:
     """Answer a question to several collections by two routes, as a collection's /compare does."""
-    return await compared(asked, index, call)
+    return await asking.compare(asked)

@@ -34,7 +34,7 @@ class StrategiesShown(BaseModel):
 
 @router.get("/strategies")
 def list_strategies(call: AnyCall) -> StrategiesShown:
-    """List the strategies and their steps, and what stands before and after them."""
+    """List the strategies with their steps, and the steps before and after them."""
     return _strategies()
 
 

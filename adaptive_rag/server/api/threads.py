@@ -1,7 +1,4 @@
-"""Conversations that the server stores: open to their owner, and to whom they are shared with.
-
-All of them must be allowed to read the collection.
-"""
+"""Conversations that the server stores, for their owner and those they are shared with."""
 
 from __future__ import annotations
 
@@ -14,13 +11,13 @@ from urllib.parse import quote
 from anyio import CapacityLimiter, to_thread
 from fastapi import APIRouter, Depends, Path, Response
 from fastapi.concurrency import run_in_threadpool
-from fastapi.sse import EventSourceResponse, ServerSentEvent
+from fastapi.sse import EventSourceResponse
 from pydantic import AfterValidator, Field
 from sqlalchemy import exists, select
 
 from adaptive_rag.server.access import collections_of_thread, is_over, threads_open_to
 from adaptive_rag.server.answering import BareQuestion
-from adaptive_rag.server.api.ask import EVENTS, Answer, Chunks, answer_of, events_of, unless_gone
+from adaptive_rag.server.api.ask import EVENTS, Answer, Asking, Events, ask_of
 from adaptive_rag.server.api.feedback import FeedbackShown, feedback_in, leave_turn_out
 from adaptive_rag.server.api.forms import Form, Page, WindowAsked, page_of
 from adaptive_rag.server.api.several import OfSeveral, collections_open_to
@@ -28,24 +25,23 @@ from adaptive_rag.server.calls import (
     ASKING,
     CHANGING,
     AnyCall,
+    AskCall,
     Call,
     OwnThreadCall,
     ReadableThreadCall,
-    ReadCall,
     ThreadCall,
 )
 from adaptive_rag.server.conversations import TurnShown, marked, title_of
 from adaptive_rag.server.database import let_go
 from adaptive_rag.server.exports import FILE_KINDS
-from adaptive_rag.server.folders import Searched
-from adaptive_rag.server.problems import not_found
-from adaptive_rag.server.quotas import check_threads, check_turns
+from adaptive_rag.server.problems import found
+from adaptive_rag.server.quotas import check_number, check_turns
 from adaptive_rag.server.search import Found, find_turn, with_words, words_of
 from adaptive_rag.server.tables import Collection, OpenTo, Share, Thread, ThreadCollection, User
 from adaptive_rag.text.visible import visible
 
 router = APIRouter(tags=["threads"])
-# MuPDF must not run in two threads at a time; who waits for it holds no thread.
+# MuPDF must not run in two threads at a time. Requests that wait for it hold no thread.
 _one_file_at_a_time = CapacityLimiter(1)
 
 Title = Annotated[
@@ -109,7 +105,7 @@ class ThreadWithTurns(ThreadShown):
 
 
 @router.post("/collections/{collection}/threads", status_code=201, dependencies=[CHANGING])
-def create_thread(new: NewThread, call: ReadCall) -> ThreadShown:
+def create_thread(new: NewThread, call: AskCall) -> ThreadShown:
     """Begin a thread over a collection."""
     row = _begin(call, [call.collection], new.title)
     call.db.commit()
@@ -118,14 +114,14 @@ def create_thread(new: NewThread, call: ReadCall) -> ThreadShown:
 
 @router.post("/threads", status_code=201, dependencies=[CHANGING])
 def create_thread_of_several(new: NewThreadOfSeveral, call: AnyCall) -> ThreadShown:
-    """Begin a thread over several collections. Who loses one of them can no longer open it."""
-    row = _begin(call, collections_open_to(call.db, call.caller, new.collections), new.title)
+    """Begin a thread over several collections. Without access to all of them it cannot be opened."""
+    row = _begin(call, collections_open_to(call, new.collections), new.title)
     call.db.commit()
     return _shown(call, row)
 
 
 def _begin(call: Call, collections: Sequence[Collection], title: str = "") -> Thread:
-    check_threads(call.db, call.caller)
+    check_number(call.db, call.caller, "threads")
     first, *others = (each.id for each in collections)
     row = Thread(owner_id=call.caller.id, collection_id=first, title=title)
     call.db.add(row)
@@ -155,6 +151,8 @@ def list_threads(
 ) -> Page[ThreadFound]:
     """List your threads and those that are shared with you, the one that was continued last first."""
     words = words_of(search)
+    if words:
+        call.parts.rates.count_look(call.caller)
     query = with_words(threads_open_to(call.caller, OpenTo.COLLECTION), words)
     if collection is not None:
         query = query.where(is_over(call.db.scalar(select(Collection.id).filter_by(name=collection)) or ""))
@@ -194,9 +192,7 @@ def delete_thread(call: OwnThreadCall) -> None:
 @router.delete("/threads/{thread}/turns/{turn}", status_code=204)
 async def delete_turn(turn: Annotated[str, Path(max_length=100)], call: OwnThreadCall) -> None:
     """Delete a question with its answer from a thread. Later questions do not know of it."""
-    removed = await call.parts.conversations.remove_turn(call.thread.id, turn)
-    if removed is None:
-        raise not_found("turn")
+    removed = found(await call.parts.conversations.remove_turn(call.thread.id, turn), "turn")
     await run_in_threadpool(_leave_out, call, removed)
 
 
@@ -240,29 +236,23 @@ def _file_name(title: str) -> str:
     return words[:80].strip(" .") or "thread"
 
 
-def index_of_thread(call: OwnThreadCall) -> Searched:
-    """Return the index of a thread's collections, and release the database connection meanwhile."""
+def _of_thread(call: OwnThreadCall) -> Asking:
     check_turns(call.parts.conversations.turns(call.thread.id))
-    collections = collections_of_thread(call.db, call.thread)
-    call.db.close()
-    return call.parts.index_of(*collections)
+    return ask_of(call, *collections_of_thread(call.db, call.thread), thread_id=call.thread.id)
 
 
-IndexOfThread = Annotated[Searched, Depends(index_of_thread)]
+OfThread = Annotated[Asking, Depends(_of_thread)]
 
 
-async def _open_stream(
-    asked: BareQuestion, index: IndexOfThread, call: OwnThreadCall
-) -> AsyncIterator[Chunks]:
-    async with call.parts.answering.stream(asked, index, call.caller.id, call.thread.id) as chunks:
-        yield chunks
+async def _stream(asked: BareQuestion, asking: OfThread) -> AsyncIterator[Events]:
+    async with asking.stream(asked) as events:
+        yield events
 
 
 @router.post("/threads/{thread}/ask", dependencies=[ASKING])
-async def ask_in_thread(asked: BareQuestion, index: IndexOfThread, call: OwnThreadCall) -> Answer:
+async def ask_in_thread(asked: BareQuestion, asking: OfThread) -> Answer:
     """Answer a question in the light of what was said before it; one at a time."""
-    work = call.parts.answering.answer(asked, index, call.caller.id, call.thread.id)
-    return answer_of(await unless_gone(call.request, work), in_thread=True)
+    return await asking.answer(asked)
 
 
 @router.post(
@@ -271,11 +261,9 @@ async def ask_in_thread(asked: BareQuestion, index: IndexOfThread, call: OwnThre
     responses=EVENTS,
     dependencies=[ASKING],
 )
-async def ask_in_thread_with_events(
-    chunks: Annotated[Chunks, Depends(_open_stream)],
-) -> AsyncIterator[ServerSentEvent]:
+async def ask_in_thread_with_events(events: Annotated[Events, Depends(_stream)]) -> Events:
     """Answer a question in a thread with the events of a collection's /ask/events."""
-    async for event in events_of(chunks, in_thread=True):
+    async for event in events:
         yield event
 
 

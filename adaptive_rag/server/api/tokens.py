@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from typing import Annotated
 
-from fastapi import APIRouter, Path
+from fastapi import APIRouter
 from pydantic import Field
 
 from adaptive_rag.server.access import has_users
 from adaptive_rag.server.accounts import issue_token, tokens_of
 from adaptive_rag.server.api.forms import Form, Page, WindowAsked, page_of
-from adaptive_rag.server.calls import CHANGING, AnyCall, Call
-from adaptive_rag.server.problems import Problem, not_found
-from adaptive_rag.server.quotas import check_tokens
+from adaptive_rag.server.calls import CHANGING, AnyCall, Call, RowId
+from adaptive_rag.server.problems import Problem, found
+from adaptive_rag.server.quotas import check_number
 from adaptive_rag.server.roles import Role
 from adaptive_rag.server.tables import Token, User, now
 
@@ -59,32 +58,29 @@ def create_token(new: NewToken, call: AnyCall) -> TokenMade:
     ceiling = call.caller.ceiling
     if not ceiling.includes(new.role):
         raise Problem(403, f"Your token has the role of {ceiling}, and cannot make a higher one.")
-    check_tokens(call.db, call.caller)
+    check_number(call.db, call.caller, "tokens")
     expires = now() + timedelta(days=new.days) if new.days else None
     by = call.db.get(Token, call.caller.token_id)
     if by is not None and not by.is_session and by.expires is not None:
         expires = min(expires or by.expires, by.expires)
     user = call.db.get_one(User, call.caller.id)
     token, secret = issue_token(call.db, user, new.name, new.role, expires)
-    call.note("token.create", new.name)
-    call.db.commit()
+    call.commit("token.create", new.name)
     return TokenMade(**TokenShown.model_validate(token).model_dump(), token=secret)
 
 
 @router.delete("/{token}", status_code=204)
-def revoke_token(token: Annotated[str, Path(max_length=32)], call: AnyCall) -> None:
+def revoke_token(token: RowId, call: AnyCall) -> None:
     """Revoke an API token of yours; a token can revoke none of a higher role than its own."""
     delete_token(call, None, token)
 
 
 def delete_token(call: Call, of: User | None, token: str) -> None:
     """Revoke an API token of the user `of`, or of the caller if `of` is None."""
-    row = call.db.scalar(tokens_of(of.id if of else call.caller.id).where(Token.id == token))
-    if row is None:
-        raise not_found("token")
+    tokens = tokens_of(of.id if of else call.caller.id)
+    row = found(call.db.scalar(tokens.where(Token.id == token)), "token")
     ceiling = call.caller.ceiling
     if not ceiling.includes(row.role):
         raise Problem(403, f"Your token has the role of {ceiling}, and cannot revoke a higher one.")
     call.db.delete(row)
-    call.note("token.revoke", f"{of.name}: {row.name}" if of else row.name)
-    call.db.commit()
+    call.commit("token.revoke", f"{of.name}: {row.name}" if of else row.name)

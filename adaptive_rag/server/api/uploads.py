@@ -228,6 +228,5 @@ def add_address(new: Address, call: WriteCall) -> Accepted:
     row = row or Document(**facts, size=0, digest="", added_by=call.caller.id)
     call.db.add(row)
     accepted = accept(call, [row])
-    call.note("document.address", f"{call.collection.name}: {name}")
-    call.db.commit()
+    call.commit("document.address", f"{call.collection.name}: {name}")
     return accepted

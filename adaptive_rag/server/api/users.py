@@ -5,10 +5,9 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Path
+from fastapi import APIRouter, Depends
 from pydantic import Field
 from sqlalchemy import select
-from sqlalchemy.orm import Session
 
 from adaptive_rag.conversation import forget_profile
 from adaptive_rag.server.accounts import (
@@ -22,10 +21,10 @@ from adaptive_rag.server.accounts import (
 )
 from adaptive_rag.server.api.forms import Form, Page, WindowAsked, page_of
 from adaptive_rag.server.api.tokens import TokenShown, delete_token
-from adaptive_rag.server.calls import AdminCall
+from adaptive_rag.server.calls import AdminCall, RowId, UserName
 from adaptive_rag.server.machine import THIS_MACHINE
 from adaptive_rag.server.passwords import LONGEST, SHORTEST
-from adaptive_rag.server.problems import not_found
+from adaptive_rag.server.problems import found
 from adaptive_rag.server.tables import Event, Thread, User
 
 router = APIRouter(tags=["users"])
@@ -76,16 +75,8 @@ class EventShown(Form):
     subject: str = Field(description="What it was done to.")
 
 
-def user_named(db: Session, name: str) -> User:
-    """Return a user by name, or refuse with 404."""
-    user = find_user(db, name)
-    if user is None:
-        raise not_found("user")
-    return user
-
-
-def _user_of_path(call: AdminCall, user: Annotated[str, Path(max_length=100)]) -> User:
-    return user_named(call.db, user)
+def _user_of_path(call: AdminCall, user: UserName) -> User:
+    return found(find_user(call.db, user), "user")
 
 
 NamedUser = Annotated[User, Depends(_user_of_path)]
@@ -100,11 +91,10 @@ def list_users(call: AdminCall, window: WindowAsked) -> Page[UserShown]:
 
 @router.post("/users", status_code=201)
 def create_user(new: NewUser, call: AdminCall) -> UserShown:
-    """Make a user. The first one is an admin, since from then on nobody is let in without signing in."""
+    """Create a user. The first one must be an admin, since from then on everybody has to sign in."""
     user = add_user(call.db, new.name, new.password, is_admin=new.is_admin)
     keep_an_admin(call.db)
-    call.note("user.create", user.name)
-    call.db.commit()
+    call.commit("user.create", user.name)
     return UserShown.model_validate(user)
 
 
@@ -122,8 +112,7 @@ def change_user(change: UserChange, named: NamedUser, call: AdminCall) -> UserSh
         named.is_disabled = change.is_disabled
     keep_an_admin(call.db)
     changed = ", ".join(sorted(change.model_dump(exclude_none=True)))
-    call.note("user.change", f"{named.name}: {changed}")
-    call.db.commit()
+    call.commit("user.change", f"{named.name}: {changed}")
     return UserShown.model_validate(named)
 
 
@@ -134,9 +123,7 @@ def list_tokens_of_user(named: NamedUser, call: AdminCall, window: WindowAsked) 
 
 
 @router.delete("/users/{user}/tokens/{token}", status_code=204)
-def revoke_token_of_user(
-    named: NamedUser, token: Annotated[str, Path(max_length=32)], call: AdminCall
-) -> None:
+def revoke_token_of_user(named: NamedUser, token: RowId, call: AdminCall) -> None:
     """Revoke an API token of a user."""
     delete_token(call, named, token)
 
@@ -147,8 +134,7 @@ def delete_user(named: NamedUser, call: AdminCall) -> None:
     threads = call.db.scalars(select(Thread.id).where(Thread.owner_id == named.id)).all()
     call.db.delete(named)
     keep_an_admin(call.db)
-    call.note("user.delete", named.name)
-    call.db.commit()
+    call.commit("user.delete", named.name)
     for thread_id in threads:
         call.parts.conversations.forget(thread_id)
     forget_profile(call.parts.conversations.store, named.id)

@@ -1,4 +1,4 @@
-"""Chat completions: answers the question that a conversation ends with, over a collection."""
+"""Chat completions: answers the last question of a conversation from a collection."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from adaptive_rag.ingest.web import is_address
 from adaptive_rag.models.onnx import load_minilm
 from adaptive_rag.server.answering import Question
 from adaptive_rag.server.api.ask import Chunks, Quality, unless_gone
-from adaptive_rag.server.calls import ASKING, AnyCall
+from adaptive_rag.server.calls import ASKING, AnyCall, Call
 from adaptive_rag.server.folders import Searched
 from adaptive_rag.server.problems import details_of
 from adaptive_rag.server.services import Services
@@ -54,9 +54,7 @@ class Task:
     asked: ChatRequest
     model: AskedModel
     chunks: Chunks
-    parts: Services
-    # the address of this server, as its caller knows it
-    base: str
+    call: Call
 
 
 def _find_index(asked: ChatRequest, call: AnyCall) -> tuple[AskedModel, Searched]:
@@ -72,7 +70,7 @@ async def _begin(
     model, index = opened
     question = _question_of(asked, model, call.parts)
     async with call.parts.answering.stream(question, index, call.caller.id) as chunks:
-        yield Task(asked, model, chunks, call.parts, str(call.request.base_url).rstrip("/"))
+        yield Task(asked, model, chunks, call)
 
 
 @router.post(
@@ -83,19 +81,17 @@ async def _begin(
     max_body_size=MOST_BYTES,
     dependencies=[ASKING],
 )
-async def complete(
-    task: Annotated[Task, Depends(_begin)], call: AnyCall
-) -> ChatCompletion | StreamingResponse:
-    """Answer the question that a conversation ends with, with citations as annotations.
+async def complete(task: Annotated[Task, Depends(_begin)]) -> ChatCompletion | StreamingResponse:
+    """Answer the last question of a conversation, with citations as annotations.
 
     A stream brings what a model writes, before it has been checked, as `reasoning_content`; then the
-    checked answer as `content`, its annotations in one piece, the end, and the usage where
-    `stream_options` asks for it. Who goes away ends the work on their question.
+    checked answer as `content`, its annotations in one piece, the end, and the usage if
+    `stream_options` asks for it. If the caller disconnects, the work ends.
     """
     if task.asked.stream:
         headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
         return StreamingResponse(_events(task), media_type="text/event-stream", headers=headers)
-    return await unless_gone(call.request, _answer(task))
+    return await unless_gone(task.call.request, _answer(task))
 
 
 def _question_of(asked: ChatRequest, model: AskedModel, parts: Services) -> Question:
@@ -161,10 +157,7 @@ def _data(value: Any) -> str:
 def _completion_of(task: Task, output: dict[str, Any]) -> ChatCompletion:
     """Return the graph's output as a completion."""
     message = ChatCompletionMessage(
-        role="assistant",
-        content=output["answer"],
-        refusal=None,
-        annotations=_annotations_of(task, output),
+        role="assistant", content=output["answer"], refusal=None, annotations=_annotations_of(task, output)
     )
     return ChatCompletion(
         id=f"chatcmpl-{new_id()}",
@@ -194,9 +187,10 @@ def _annotations_of(task: Task, output: dict[str, Any]) -> list[Annotation]:
 def _addresses_of(task: Task, sources: set[str]) -> dict[str, str]:
     """Return the URL of each source; if the source is not a file of its own, the list of documents."""
     collection = task.model.collection
-    documents = f"{task.base}/api/v1/collections/{collection.name}/documents"
+    base = str(task.call.request.base_url).rstrip("/")  # as the caller knows this server
+    documents = f"{base}/api/v1/collections/{collection.name}/documents"
     ours = select(Document.name, Document.id).where(Document.collection_id == collection.id)
-    with Session(task.parts.engine) as db:
+    with Session(task.call.parts.engine) as db:
         rows = db.execute(ours.where(Document.name.in_(sources)))
         files = {name: f"{documents}/{id_}/file" for name, id_ in rows}
     return {source: source if is_address(source) else files.get(source, documents) for source in sources}

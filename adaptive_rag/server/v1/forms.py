@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
 from adaptive_rag.query.history import MAX_QUESTION
+from adaptive_rag.server.answering import Situation
 from adaptive_rag.state import Turn
 
 # Turns of a conversation that are read, from its end, at most.
@@ -71,17 +72,17 @@ def _only(*values: Any) -> AfterValidator:
 
 
 class StreamOptions(BaseModel):
-    """What a stream brings beside the answer."""
+    """What a stream contains besides the answer."""
 
     include_usage: bool | None = False
 
 
 class CallerOptions(BaseModel):
-    """What a caller may set beyond OpenAI's parameters: all that `settings` may hold at /api/v1, and this."""
+    """What a caller may set beyond OpenAI's parameters: the settings of /api/v1, and `user_context`."""
 
     model_config = ConfigDict(extra="allow")
 
-    user_context: str = Field("", max_length=20_000, description="Who asks, or in what situation.")
+    user_context: Situation = Field("", description="Who asks, or in what situation.")
 
 
 class ChatRequest(BaseModel):

@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 from adaptive_rag.graph.strategies import STRATEGIES
 from adaptive_rag.server.access import Caller
 from adaptive_rag.server.calls import AnyCall
-from adaptive_rag.server.problems import not_found
+from adaptive_rag.server.problems import found
 from adaptive_rag.server.tables import Collection
 
 router = APIRouter(prefix="/models")
@@ -23,7 +23,7 @@ BY_ITSELF, DEFAULT = "adaptive", "default"
 
 
 class ModelList(BaseModel):
-    """What can be asked."""
+    """The models."""
 
     object: Literal["list"] = "list"
     data: list[Model]
@@ -44,38 +44,34 @@ def list_models(call: AnyCall) -> ModelList:
     A collection's name alone lets each question take the way that suits it. For your only collection, or
     the one called `default`, `adaptive` and the names of the routes alone do the same.
     """
-    readable = select(Collection).where(call.caller.readable())
-    rows = list(call.db.scalars(readable.order_by(Collection.name)))
-    named = {name: row for row in rows for name in (row.name, *(f"{row.name}:{way}" for way in STRATEGIES))}
-    if (default := _default_of(rows)) is not None:
-        named = {name: default for name in (BY_ITSELF, *STRATEGIES)} | named
-    return ModelList(object="list", data=[_shown(name, row) for name, row in named.items()])
+    return ModelList(
+        object="list", data=[_shown(name, model) for name, model in _models(call.db, call.caller).items()]
+    )
 
 
 @router.get("/{model}", response_model_exclude_unset=True)
 def show_model(model: str, call: AnyCall) -> Model:
-    """Show one of them."""
-    return _shown(model, find_model(call.db, call.caller, model).collection)
+    """Show a model."""
+    return _shown(model, find_model(call.db, call.caller, model))
 
 
 def find_model(db: Session, caller: Caller, model: str) -> AskedModel:
-    """Return what a model's name stands for, or refuse with 404; names of collections take precedence."""
-    readable = select(Collection).where(caller.readable())
-    name, colon, route = model.partition(":")
-    found = db.scalar(readable.where(Collection.name == name))
-    if found is not None and (route in STRATEGIES or not colon):
-        return AskedModel(found, route or None)
-    if found is None and (model == BY_ITSELF or model in STRATEGIES):
-        default = _default_of(list(db.scalars(readable)))
-        if default is not None:
-            return AskedModel(default, None if model == BY_ITSELF else model)
-    raise not_found("model")
+    """Return the model of a name, or refuse with 404."""
+    return found(_models(db, caller).get(model), "model")
 
 
-def _default_of(rows: list[Collection]) -> Collection | None:
-    return rows[0] if len(rows) == 1 else next((row for row in rows if row.name == DEFAULT), None)
+def _models(db: Session, caller: Caller) -> dict[str, AskedModel]:
+    """Return the models that a caller may ask; names of collections take precedence over those of routes."""
+    rows = db.scalars(select(Collection).where(caller.open_ones()).order_by(Collection.name)).all()
+    default = rows[0] if len(rows) == 1 else next((row for row in rows if row.name == DEFAULT), None)
+    routes: dict[str, str | None] = {BY_ITSELF: None} | {route: route for route in STRATEGIES}
+    models = {name: AskedModel(default, route) for name, route in routes.items() if default is not None}
+    for row in rows:
+        models[row.name] = AskedModel(row)
+        models |= {f"{row.name}:{route}": AskedModel(row, route) for route in STRATEGIES}
+    return models
 
 
-def _shown(name: str, row: Collection) -> Model:
-    made = int(row.created.timestamp())
+def _shown(name: str, model: AskedModel) -> Model:
+    made = int(model.collection.created.timestamp())
     return Model(id=name, created=made, object="model", owned_by="adaptive-rag")
