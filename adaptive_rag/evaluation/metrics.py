@@ -98,11 +98,11 @@ def score_ranking(question: Question, ranking: Ranking, k: int) -> Scores:
     covered = {ir.alpha_nDCG @ k: f"alpha_ndcg@{k}"}
     subtopics = [ir.Qrel("", p, 1, aspect) for p, aspects in question.aspects.items() for aspect in aspects]
     # trec_eval breaks ties by id; decreasing scores keep our order.
-    found = [ir.ScoredDoc("", passage, -float(rank)) for rank, passage in enumerate(ranking)]
+    scored = [ir.ScoredDoc("", passage, -float(rank)) for rank, passage in enumerate(ranking)]
     scores: Scores = {}
     for names, qrels in ((judged, grades), (covered, subtopics)):
         scores |= dict.fromkeys(names.values(), 0.0) if qrels else {}
-        for one in ir.iter_calc(list(names), qrels, found) if found and qrels else ():
+        for one in ir.iter_calc(list(names), qrels, scored) if scored and qrels else ():
             if not math.isnan(one.value):
                 scores[names[one.measure]] = float(one.value)
     if question.aspects:

@@ -9,7 +9,17 @@ from dataclasses import replace
 from itertools import chain, groupby, pairwise, takewhile
 from statistics import median
 
-from adaptive_rag.ingest.layout import FIGURE, LEADER, Line, least_gap, levels, make_row, merge, side_by_side
+from adaptive_rag.ingest.layout import (
+    FIGURE,
+    LEADER,
+    Line,
+    extent,
+    least_gap,
+    levels,
+    make_row,
+    merge,
+    side_by_side,
+)
 from adaptive_rag.ingest.table_headers import MOST_LINES, count_header_lines, lines_of_names
 from adaptive_rag.text.tables import EMPTY_CELL, names_columns
 
@@ -42,24 +52,24 @@ def read_columns(lines: Iterable[Line]) -> list[Line]:
 
     Other lines that stand side by side are merged into one line.
     """
-    found: list[Line] = []
+    placed: list[Line] = []
     run: list[list[Line]] = []
     lines = list(lines)
     spare = {id(line): line for line in lines if not line.columns}
     for framed, part in groupby(lines, key=lambda line: bool(line.columns)):
         if framed:
-            found += part
+            placed += part
             continue
         for group in _in_rows(part):
             if run and not _goes_on(run[-1], group):
-                found += _read_run(run, spare)
+                placed += _read_run(run, spare)
                 run = []
             run.append(group)
-        found += _read_run(run, spare)
+        placed += _read_run(run, spare)
         run = []
-    found = [line for line in found if line.columns or id(line) in spare]
+    placed = [line for line in placed if line.columns or id(line) in spare]
     joined: list[Line] = []
-    for is_row, these in groupby(found, key=lambda line: bool(line.columns)):
+    for is_row, these in groupby(placed, key=lambda line: bool(line.columns)):
         lines_there = list(these)
         joined += lines_there if is_row else map(merge, side_by_side(lines_there))
     return joined
@@ -149,7 +159,7 @@ def _goes_on(before: Sequence[Line], group: Sequence[Line]) -> bool:
     if not near or (alone and abs(line.size - last.size) > 0.1 * line.size):
         return False
     # A single text may be a short name, or the rest of a cell; that does not reach into the next column.
-    start, end = _extent(before)
+    start, end = extent(before)
     short = line.x1 - line.x0 < _SHORT * (end - start)
     return len(group) > 1 or short or not any(line.x0 < cell[0].x0 < line.x1 for cell in apart(before)[1:])
 
@@ -179,8 +189,8 @@ def _read_run(run: Sequence[list[Line]], spare: dict[int, Line]) -> list[Line]:
         above = list(takewhile(lambda cells: _names_several(cells, columns), reversed(above)))[::-1]
     if above or not header:
         whole = [*above, *table]
-        found = _count_header(whole, columns)
-        table, header = (whole, found) if found else (table, header)
+        lines_of_header = _count_header(whole, columns)
+        table, header = (whole, lines_of_header) if lines_of_header else (table, header)
     rows = _read_table(table, columns, header)
     if not rows:
         return list(chain.from_iterable(run))
@@ -243,14 +253,14 @@ def _is_prose(rows: Sequence[_Cells], at: int, columns: Sequence[tuple[float, fl
     """Tell whether a line is prose between two tables; a short line between two rows is a group name."""
     if len(rows[at]) > 1 or len(_under(rows[at][0], columns)) < 2:
         return False
-    start, end = _extent(rows[at][0])
+    start, end = extent(rows[at][0])
     between = at + 1 < len(rows) and len(rows[at - 1]) > 1 and len(rows[at + 1]) > 1
     return not between or end - start > _SHORT * (columns[-1][1] - columns[0][0])
 
 
 def _stands_above(cells: _Cells, columns: Sequence[tuple[float, float]]) -> bool:
     """Tell whether a text is centred above all columns but the first, rather than above the whole table."""
-    start, end = _extent(cells[0])
+    start, end = extent(cells[0])
     middle, first, last = start + end, columns[0], columns[-1]
     beside = start > first[1] and len(columns) > 2
     return beside and abs(middle - columns[1][0] - last[1]) < abs(middle - first[0] - last[1])
@@ -274,7 +284,7 @@ def find_columns(rows: Sequence[_Cells]) -> list[tuple[float, float]]:
 
 def _columns_of(rows: Sequence[_Cells], count: int) -> list[tuple[float, float]]:
     """Return the columns of the rows with `count` cells; [] where these do not form `count` columns."""
-    extents = [[_extent(cell) for cell in cells] for cells in rows if len(cells) == count]
+    extents = [[extent(cell) for cell in cells] for cells in rows if len(cells) == count]
     columns = _overlapping(chain.from_iterable(extents))
     if len(columns) > count:  # a short name may stand beside the figures below it, not above them
         columns = [_around(column) for column in zip(*extents, strict=True)]
@@ -364,10 +374,6 @@ def _is_table(rows: Sequence[Sequence[str]]) -> bool:
     return (named or labelled or full) and min(widths) <= _NARROW and not numbered
 
 
-def _extent(cell: Sequence[Line]) -> tuple[float, float]:
-    return min(line.x0 for line in cell), max(line.x1 for line in cell)
-
-
 def _around(extents: Iterable[tuple[float, float]]) -> tuple[float, float]:
     starts, ends = zip(*extents, strict=True)
     return min(starts), max(ends)
@@ -375,13 +381,13 @@ def _around(extents: Iterable[tuple[float, float]]) -> tuple[float, float]:
 
 def _overlapping(extents: Iterable[tuple[float, float]]) -> list[tuple[float, float]]:
     """Merge extents that overlap, from left to right."""
-    found: list[tuple[float, float]] = []
+    merged: list[tuple[float, float]] = []
     for start, end in sorted(extents):
-        if found and start < found[-1][1]:
-            found[-1] = found[-1][0], max(end, found[-1][1])
+        if merged and start < merged[-1][1]:
+            merged[-1] = merged[-1][0], max(end, merged[-1][1])
         else:
-            found.append((start, end))
-    return found
+            merged.append((start, end))
+    return merged
 
 
 def _placed(cells: _Cells, columns: Sequence[tuple[float, float]]) -> _Row:
@@ -401,14 +407,14 @@ def _placed_row(cells: _Cells, columns: Sequence[tuple[float, float]]) -> _Row:
 
 def columns_under(cell: Sequence[Line], columns: Sequence[tuple[float, float]]) -> list[int]:
     """Return the columns that a cell overlaps, or the nearest one."""
-    start, end = _extent(cell)
+    start, end = extent(cell)
     nearest = min(range(len(columns)), key=lambda at: max(columns[at][0] - end, start - columns[at][1]))
     return _under(cell, columns) or [nearest]
 
 
 def _under(cell: Sequence[Line], columns: Sequence[tuple[float, float]]) -> list[int]:
     """Return the columns that a cell overlaps."""
-    start, end = _extent(cell)
+    start, end = extent(cell)
     return [at for at, (x0, x1) in enumerate(columns) if x0 < end and start < x1]
 
 

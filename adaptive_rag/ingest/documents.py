@@ -266,6 +266,14 @@ class TextBuilder:
         """Note that a page begins at the current end of the text."""
         self._pages.append(Page(number, self.length))
 
+    def begin_slide(self, number: int, title: str) -> None:
+        """Begin a slide, which is a page; its heading is its title, or "Slide 3" without one."""
+        self.mark_page(number)
+        if title:
+            self.add_paragraph(title, level=1)
+        else:
+            self.mark_heading(f"Slide {number}", 1)
+
     def mark_ocr(self, start: int, confidence: float) -> None:
         """Note that the text from `start` to the current end was read from a picture."""
         self._ocr.append(OcrSpan(start, self.length, round(confidence, 2)))
@@ -285,7 +293,9 @@ class TextBuilder:
                 for name, value in self.metadata.items()
             },
             notes=tuple(notes),
-            lines=(0, *(found.end() for found in re.finditer("\n", self.text))) if self.keeps_lines else (),
+            lines=(0, *(line_end.end() for line_end in re.finditer("\n", self.text)))
+            if self.keeps_lines
+            else (),
             ocr=tuple(self._ocr),
         )
 
@@ -314,16 +324,16 @@ def without_half_characters(text: str) -> str:
     return text if text.isascii() else text.encode(errors="replace").decode()
 
 
-def _with_sections(found: list[tuple[int, int, str]]) -> tuple[Heading, ...]:
+def _with_sections(titles: list[tuple[int, int, str]]) -> tuple[Heading, ...]:
     """Give each heading its path from the outermost heading: "4 Storms > Warning levels".
 
     A single heading above all others is the document's title. It would be in every path and distinguish
     nothing, so paths leave it out.
     """
-    levels = [level for _, level, _ in found]
-    titled = len(found) > 1 and levels.count(levels[0]) == 1 and levels[0] == min(levels)
+    levels = [level for _, level, _ in titles]
+    titled = len(titles) > 1 and levels.count(levels[0]) == 1 and levels[0] == min(levels)
     headings, path = [], list[tuple[int, str]]()
-    for index, (offset, level, title) in enumerate(found):
+    for index, (offset, level, title) in enumerate(titles):
         path = [entry for entry in path if entry[0] < level]
         path.append((level, title))
         shown = path[1:] if titled and index else path

@@ -77,8 +77,8 @@ def write_page(data: bytes, charset: str | None, builder: TextBuilder) -> None:
 
 def decode_page(data: bytes, charset: str | None, builder: TextBuilder) -> str:
     """Return a page's HTML as text; without `charset` the page's own declaration counts."""
-    if charset is None and (found := _CHARSET.search(data[:4096])):
-        charset = found[1].decode("ascii", "replace")
+    if charset is None and (declared := _CHARSET.search(data[:4096])):
+        charset = declared[1].decode("ascii", "replace")
     # UTF-7 can produce a lone surrogate, which the parser does not accept.
     return without_half_characters(decode(data, builder, charset))
 

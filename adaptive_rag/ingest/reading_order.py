@@ -30,16 +30,16 @@ def in_reading_order(lines: Sequence[Line]) -> list[Line]:
     gutter = _find_gutter([line for line in lines if id(line) not in cells])
     if gutter is None:
         return read_columns(line for row in rows for line in row)
-    found: list[Line] = []
+    ordered: list[Line] = []
     by_height = sorted(lines, key=lambda line: line.y0)
     for across, band in groupby(by_height, lambda line: id(line) in cells or line.x0 < gutter < line.x1):
         beside = list(band)
         if across:
-            found += read_columns(line for row in _in_rows(beside) for line in row)
+            ordered += read_columns(line for row in _in_rows(beside) for line in row)
         else:
-            found += in_reading_order([line for line in beside if line.x0 < gutter])
-            found += in_reading_order([line for line in beside if line.x0 >= gutter])
-    return found
+            ordered += in_reading_order([line for line in beside if line.x0 < gutter])
+            ordered += in_reading_order([line for line in beside if line.x0 >= gutter])
+    return ordered
 
 
 def _of_tables(rows: Sequence[Sequence[Line]]) -> Iterator[Sequence[Line]]:

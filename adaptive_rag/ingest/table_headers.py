@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from adaptive_rag.ingest.layout import Line
+from adaptive_rag.ingest.layout import Line, extent
 
 # The most lines that a header has.
 MOST_LINES = 10
@@ -78,7 +78,7 @@ def lines_of_names(
 
 
 def _touches(cell: Sequence[Line], columns: Sequence[_Extent], reach: range) -> bool:
-    start, end = _extent(cell)
+    start, end = extent(cell)
     return columns[reach[0]][0] < end and start < columns[reach[-1]][1]
 
 
@@ -91,7 +91,7 @@ def _reaches(
     "Sales" over three years touches only the one in the middle. Then all names of the line together cover
     every column.
     """
-    names = [_extent(cell) for cell in cells]
+    names = [extent(cell) for cell in cells]
     size = max(line.size for cell in cells for line in cell)
     own = [_under(name, columns) for name in names]
     ruled = [_above_rule(cell, columns) for cell in cells]
@@ -152,10 +152,6 @@ def _above_rule(cell: Sequence[Line], columns: Sequence[_Extent]) -> range | Non
     start, end = cell[0].reach or (0.0, 0.0)
     under = [at for at, column in enumerate(columns) if start < (column[0] + column[1]) / 2 < end]
     return range(under[0], under[-1] + 1) if len(cell) == 1 and len(under) > 1 and under[0] else None
-
-
-def _extent(cell: Sequence[Line]) -> _Extent:
-    return min(line.x0 for line in cell), max(line.x1 for line in cell)
 
 
 def _text(lines: Sequence[Line]) -> str:

@@ -275,9 +275,9 @@ class _Crawler:
                 self._robots[str(place)] = self._read_robots(place)
             except IndexingError as error:
                 self._robots[str(place)] = error
-        if isinstance(found := self._robots[str(place)], IndexingError):
-            raise IndexingError(str(found))
-        return found
+        if isinstance(rules := self._robots[str(place)], IndexingError):
+            raise IndexingError(str(rules))
+        return rules
 
     def _read_robots(self, url: httpx.URL) -> Protego | None:
         """Fetch a robots.txt as RFC 9309 says: if there is none, every page may be read."""
