@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from adaptive_rag.text.visible import escape_hidden
+from adaptive_rag.text.visible import escape_hidden, without_surrogates
 
 PARAGRAPH = "\n\n"
 SECTION_SEPARATOR = " > "
@@ -176,7 +176,7 @@ class TextBuilder:
 
     def add(self, text: str) -> None:
         """Append text."""
-        self.length += self._text.write(without_half_characters(text))
+        self.length += self._text.write(without_surrogates(text))
 
     def note_left_out(self, kind: str, count: int) -> None:
         """Note how many items of a kind were left out, if any: "2 comments were left out"."""
@@ -289,7 +289,7 @@ class TextBuilder:
             headings=_with_sections(sorted(self._headings, key=lambda heading: heading[:2])),
             records=tuple(self._records),
             metadata={
-                name: without_half_characters(value) if isinstance(value, str) else value
+                name: without_surrogates(value) if isinstance(value, str) else value
                 for name, value in self.metadata.items()
             },
             notes=tuple(notes),
@@ -314,14 +314,6 @@ def printable(name: str) -> str:
     direction. Other names are unchanged.
     """
     return escape_hidden(name.encode(errors="surrogateescape").decode(errors="backslashreplace"))
-
-
-def without_half_characters(text: str) -> str:
-    r"""Replace each lone surrogate, such as JSON's "\ud83d" alone, by a question mark.
-
-    A lone surrogate cannot be stored in a file or a database.
-    """
-    return text if text.isascii() else text.encode(errors="replace").decode()
 
 
 def _with_sections(titles: list[tuple[int, int, str]]) -> tuple[Heading, ...]:

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from adaptive_rag.errors import IndexingError
-from adaptive_rag.ingest.documents import TextBuilder, without_half_characters
+from adaptive_rag.ingest.documents import TextBuilder
 from adaptive_rag.ingest.text import decode
+from adaptive_rag.text.visible import without_surrogates
 
 _QUESTIONS = ("question", "q", "query", "prompt", "frage")
 _ANSWERS = ("answer", "a", "response", "reply", "ideal_answer", "antwort")
@@ -182,7 +183,7 @@ def read_json(line: str) -> Any:
     """
     value = json.loads(line)
     if _HALF_CHARACTER.search(line):
-        value = json.loads(without_half_characters(_write_json(value)))
+        value = json.loads(without_surrogates(_write_json(value)))
     layer = [value] if isinstance(value, dict | list) else []
     for _ in range(_DEEPEST):
         holders = (each.values() if isinstance(each, dict) else each for each in layer)

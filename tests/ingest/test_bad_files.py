@@ -148,6 +148,10 @@ def test_index_names_each_bad_file_in_a_line_and_exits_with_1(run: Run, docs: Pa
     assert all(sum(f"docs/{name} " in line for line in lines) == 1 for name in BAD)
     assert "3 added, 3 not readable" in result.stdout
     assert "exit" in run("index", "--help").stdout
+    again = run("index", docs, "--json")
+    assert again.exit_code == 1
+    report = json.loads(again.stdout)
+    assert (report["unchanged"], len(report["failed"])) == (3, 3)
 
 
 def test_ask_answers_from_the_good_documents(run: Run, docs: Path) -> None:  # noqa: F811

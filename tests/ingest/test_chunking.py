@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from adaptive_rag.errors import ConfigurationError
-from adaptive_rag.ingest import extract_text, split
+from adaptive_rag.ingest import split
 from adaptive_rag.ingest.chunking import text_to_embed
 from adaptive_rag.ingest.documents import TextBuilder
 from adaptive_rag.models import onnx
@@ -55,10 +55,10 @@ def test_a_chunk_ends_with_its_paragraph_when_it_is_full_enough():
     assert [chunk["text"] for chunk in chunks] == [first, second]
 
 
-def test_a_heading_goes_with_what_it_heads_and_names_the_section(tmp_path):
-    path = tmp_path / "a.md"
-    path.write_text(f"# One\n\n{' '.join(SENTENCES[:17])}\n\n# Two\n\n{' '.join(SENTENCES[17:30])}\n")
-    first, second = split(extract_text(path))
+def test_a_heading_goes_with_what_it_heads_and_names_the_section(read_file):
+    first, second = split(
+        read_file("a.md", f"# One\n\n{' '.join(SENTENCES[:17])}\n\n# Two\n\n{' '.join(SENTENCES[17:30])}\n")
+    )
     assert first["section"] == "One"
     assert not first["text"].endswith("# Two")
     # what is repeated from the section before does not give the second chunk its name
@@ -199,10 +199,8 @@ def test_a_passage_that_was_judged_stays_one_chunk():
     assert len(list(split(source, size=10**6, overlap=0, limit=limit_of(load_minilm(), 1000)))) == 1
 
 
-def test_a_document_of_headings_alone_has_full_chunks(tmp_path):
-    file = tmp_path / "headings.md"
-    file.write_text("# a\n" * 2000)
-    source = extract_text(file)
+def test_a_document_of_headings_alone_has_full_chunks(read_file):
+    source = read_file("headings.md", "# a\n" * 2000)
     chunks = list(split(source, size=800, overlap=100))
     assert len(chunks) < 2 * len(source.text) / 700
     assert chunks[-1]["end"] == len(source.text.rstrip())
