@@ -18,8 +18,8 @@ Answers, each part between 0 and 1:
 - citation_correctness: share of citations whose quote occurs in a document that was read and is close in
   meaning to the answer's sentence that carries the marker; no value for an answer without citations.
 
-quality is their sum weighted by WEIGHTS; an answer without citations counts 0 for the last. To abstain
-scores 0 if there is an answer, and 1 if there is none; to answer if there is none scores 0.
+quality is their sum weighted by WEIGHTS; an answer without citations counts 0 for the last. Abstaining
+scores 0 if the documents hold an answer, and 1 if they hold none; answering scores 0 if they hold none.
 
 abstention_precision is a mean over the questions on which an arm abstained, abstention_recall over those
 known to have no answer; other questions have no value.

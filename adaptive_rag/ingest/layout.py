@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
@@ -34,6 +34,8 @@ _SIGN, _AFTER_FIGURE = re.compile(r"[$£€¥]"), re.compile(r"\)?%|\)")
 _AMOUNT = re.compile(rf"{FIGURE.pattern}|\(?[-–—−]+\)?")
 # A position at a page's edge: top or foot, height, type size.
 _Slot = tuple[str, int, int]
+# Where a column, or what stands in it, begins and ends.
+Extent = tuple[float, float]
 
 
 @dataclass(slots=True)
@@ -140,11 +142,14 @@ def with_whole_figures(lines: Iterable[Line]) -> list[Line]:
     return joined
 
 
-def levels(lines: Iterable[Line]) -> list[list[Line]]:
+def levels(
+    lines: Iterable[Line],
+    at_height_of: Callable[[Sequence[Line], Line], bool] = lambda level, line: level[0].is_beside(line),
+) -> list[list[Line]]:
     """Group lines at the same height, each group from left to right, the groups from top to bottom."""
     rows: list[list[Line]] = []
     for line in sorted(lines, key=lambda line: line.y0 + line.y1):
-        if rows and rows[-1][0].is_beside(line):
+        if rows and at_height_of(rows[-1], line):
             rows[-1].append(line)
         else:
             rows.append([line])
@@ -159,9 +164,22 @@ def merge(group: Sequence[Line]) -> Line:
     return merged
 
 
-def extent(cell: Sequence[Line]) -> tuple[float, float]:
+def extent(cell: Sequence[Line]) -> Extent:
     """Return where the lines of a cell begin and end."""
     return min(line.x0 for line in cell), max(line.x1 for line in cell)
+
+
+def columns_at(place: Extent, columns: Sequence[Extent]) -> list[int]:
+    """Return the columns that an extent overlaps."""
+    start, end = place
+    return [at for at, (x0, x1) in enumerate(columns) if x0 < end and start < x1]
+
+
+def columns_near(place: Extent, columns: Sequence[Extent]) -> list[int]:
+    """Return the columns that an extent overlaps, or the nearest one."""
+    start, end = place
+    nearest = min(range(len(columns)), key=lambda at: max(columns[at][0] - end, start - columns[at][1]))
+    return columns_at(place, columns) or [nearest]
 
 
 def around(boxes: Iterable[Sequence[float]]) -> tuple[float, float, float, float]:

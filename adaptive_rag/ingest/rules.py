@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from itertools import accumulate, chain, pairwise, product
 from typing import NamedTuple
 
-from adaptive_rag.ingest.columns import apart, columns_under, find_columns, with_rule
-from adaptive_rag.ingest.layout import Line, levels, make_row
+from adaptive_rag.ingest.columns import apart, find_columns, with_rule
+from adaptive_rag.ingest.layout import Line, columns_near, levels, make_row
 from adaptive_rag.ingest.table_headers import holds_figures, is_name
 from adaptive_rag.text.tables import EMPTY_CELL
 
@@ -236,7 +236,7 @@ def _places(
                 and len(at) > 1
                 and not (len(levels(lines)) == 1 == len(lines) and is_name(line.text))
             ):
-                at = [at[0] + column for column in columns_under([line], columns[strips[0]])]
+                at = [at[0] + column for column in columns_near((line.x0, line.x1), columns[strips[0]])]
             for place in product(own, at):
                 yield place, line
 

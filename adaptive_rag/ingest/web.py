@@ -372,7 +372,7 @@ def _joined(url: httpx.URL, link: str) -> httpx.URL:
 
 
 def _host(url: httpx.URL) -> str:
-    """Return the part of an address that a site's pages share: www.example.org is as example.org."""
+    """Return the part of an address that a site's pages share: www.example.org counts as example.org."""
     port = "" if port_of(url) in (80, 443) else f":{port_of(url)}"
     return url.host.removeprefix("www.") + port
 
