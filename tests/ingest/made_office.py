@@ -5,6 +5,10 @@ from zipfile import ZipFile
 A = 'xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main"'
 C = 'xmlns:c="http://schemas.openxmlformats.org/drawingml/2006/chart"'
 R = 'xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"'
+W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
+M = 'xmlns:m="http://schemas.openxmlformats.org/officeDocument/2006/math"'
+MC = 'xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006"'
+DGM = 'xmlns:dgm="http://schemas.openxmlformats.org/drawingml/2006/diagram"'
 _KIND = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/"
 
 

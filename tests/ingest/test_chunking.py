@@ -12,6 +12,7 @@ from adaptive_rag.models import onnx
 from adaptive_rag.models.embeddings import limit_of
 from adaptive_rag.models.onnx import load_minilm, load_tokenizer
 from adaptive_rag.text.sentences import sentence_spans
+from tests.ingest.spans import checked_chunks
 
 SENTENCES = [f"Sentence number {number} tells of the tide and of the wall." for number in range(60)]
 
@@ -26,10 +27,8 @@ def source_of(*paragraphs, name="a.txt"):
 @pytest.mark.parametrize(("size", "overlap"), [(1000, 200), (300, 0), (200, 100), (60, 30), (50, 0)])
 def test_chunks_keep_the_size_the_spans_and_every_sentence(size, overlap):
     source = source_of(" ".join(SENTENCES[:30]), " ".join(SENTENCES[30:]), "x" * 500)
-    chunks = list(split(source, size=size, overlap=overlap))
     covered = set()
-    for chunk in chunks:
-        assert source.text[chunk["start"] : chunk["end"]] == chunk["text"]
+    for chunk in checked_chunks(source, size=size, overlap=overlap):
         assert len(chunk["text"]) <= size
         covered.update(range(chunk["start"], chunk["end"]))
     assert all(at in covered for at, char in enumerate(source.text) if not char.isspace())

@@ -8,15 +8,13 @@ from docx.oxml.parser import parse_xml
 from lxml import etree
 
 from adaptive_rag.errors import IndexingError
-from adaptive_rag.ingest import extract_text, split
+from adaptive_rag.ingest import extract_text
 from adaptive_rag.ingest.documents import TextBuilder
 from adaptive_rag.ingest.docx import load_docx
 from adaptive_rag.ingest.numbering import Numbering
 from adaptive_rag.text.tables import find_tables
-from tests.ingest.made_office import change_parts
-
-W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
-MC = 'xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006"'
+from tests.ingest.made_office import MC, M, W, change_parts
+from tests.ingest.spans import checked_chunks
 
 
 @pytest.fixture
@@ -49,8 +47,7 @@ def test_paragraphs_headings_lists_and_tables_are_read(document, read):
     source = read()
     assert source.text == ("Storms\n\nLevels\n\nShut the gate now.\n\n- First\n- Second\n\nLevel | Height\n1")
     assert [heading.section for heading in source.headings] == ["Storms", "Levels"]
-    for chunk in split(source, size=50, overlap=0):
-        assert source.text[chunk["start"] : chunk["end"]] == chunk["text"]
+    assert checked_chunks(source, size=50, overlap=0)
 
 
 def test_numbers_stand_before_items_headings_and_cells_as_word_shows_them(document, read):
@@ -236,9 +233,6 @@ def test_a_template_and_a_document_with_macros_are_read(tmp_path, document, suff
     usual = "application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml"
     change_parts(tmp_path / f"a{suffix}", lambda name, data: data.replace(usual.encode(), kind.encode()))
     assert extract_text(tmp_path / f"a{suffix}").text == "Shut the gate."
-
-
-M = 'xmlns:m="http://schemas.openxmlformats.org/officeDocument/2006/math"'
 
 
 def _run(text):

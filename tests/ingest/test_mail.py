@@ -3,11 +3,11 @@ from email.message import EmailMessage
 
 import pytest
 
-from adaptive_rag.ingest import SourceText, split
 from adaptive_rag.ingest.documents import TextBuilder
 from adaptive_rag.ingest.loaders import LOADERS, Loader
 from adaptive_rag.ingest.mail import load_eml, split_quotes
 from tests.ingest.made_pdf import Text, make_pdf
+from tests.ingest.spans import checked_chunks
 
 DEEP = range(900)
 BODY = """Dear Bo,
@@ -36,16 +36,10 @@ def message(body: str = BODY, **headers: str) -> EmailMessage:
     return made
 
 
-def check_chunks(source: SourceText) -> list[dict]:
-    chunks = [dict(chunk) for chunk in split(source)]
-    assert all(source.text[chunk["start"] : chunk["end"]] == chunk["text"] for chunk in chunks)
-    return chunks
-
-
 def test_headers_new_text_and_each_quote_are_parts_of_their_own(read_file):
     sent = message(In_Reply_To="<2@saltmere.example>", References="<1@saltmere.example> <2@saltmere.example>")
     source = read_file("a.eml", sent.as_bytes())
-    new, first, second = check_chunks(source)
+    new, first, second = checked_chunks(source)
     assert new["text"] == (
         "Subject: Re: The north gate – key\nFrom: Ana Ruiz <ana@saltmere.example>\n"
         "To: Bo Lind <bo@saltmere.example>\nDate: Tuesday, 12 March 2024, 10:42\n\n"
@@ -113,7 +107,7 @@ def test_attachments_are_read_by_their_own_loaders_and_else_named(read_file, tmp
     sent.add_attachment(b"{}", maintype="application", subtype="zip", filename="all.zip")
     sent.add_attachment(message("The older mail.", Cc="Cy <cy@saltmere.example>"))
     source = read_file("a.eml", sent.as_bytes())
-    text, plan, row, older = check_chunks(source)
+    text, plan, row, older = checked_chunks(source)
     assert text["text"].splitlines()[4] == "Attachments: plän.pdf, levels.csv, wall.png, bad.pdf, all.zip"
     assert [chunk["page"] for chunk in (text, plan, row, older)] == [None, 1, None, None]
     assert (plan["section"], plan["metadata"]["attachment"]) == ("plän.pdf", "plän.pdf")
@@ -151,7 +145,7 @@ def test_a_mailbox_has_its_messages_with_what_is_known_of_each(read_file):
     # what is quoted and stands in the mailbox itself is not kept twice
     begin = b"From ana@saltmere.example Tue Mar 12 10:42:00 2024\n"
     source = read_file("a.mbox", begin + first + b"\n" + begin + second)
-    one, two = check_chunks(source)
+    one, two = checked_chunks(source)
     assert one["text"].endswith("The first mail.\n\nFrom here on it rains.\nFrom 2024 on.")
     assert two["text"].endswith("The second mail.")
     assert two["metadata"]["thread"] == "<3@saltmere.example>"

@@ -1,6 +1,6 @@
 import json
 
-from adaptive_rag.ingest import split
+from tests.ingest.spans import checked_chunks
 
 TABLE = (
     "<div><table><tr><th>station</th><th>cm</th></tr><tr><td>North Mole</td><td>412</td></tr></table></div>"
@@ -40,5 +40,4 @@ def test_text_code_and_results_stand_in_order_below_their_headings(read_file):
     assert source.section_at(source.text.index("412")) == "Gauges"
     assert source.section_at(source.text.index("5 m")) == "Limits"
     assert source.metadata == {"language_of_code": "python"}
-    for chunk in split(source, size=80, overlap=0):
-        assert source.text[chunk["start"] : chunk["end"]] == chunk["text"]
+    assert checked_chunks(source, size=80, overlap=0)

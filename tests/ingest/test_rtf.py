@@ -1,6 +1,6 @@
 import pytest
 
-from adaptive_rag.ingest import split
+from tests.ingest.spans import checked_chunks
 
 HEAD = (
     r"{\rtf1\ansi\ansicpg1252\deff0{\fonttbl{\f0\fcharset0 Arial;}{\f1\fcharset204 Times{\*\falt X};}}"
@@ -28,8 +28,7 @@ def test_paragraphs_headings_and_lists_are_read(read):
     )
     assert source.text == ("Storms\n\nLevels\n\nShut the gate now.\n\n- First\n2. Second\n\nInner\n\nLast.")
     assert [heading.section for heading in source.headings] == ["Storms", "Levels", "Levels > Inner"]
-    for chunk in split(source, size=50, overlap=0):
-        assert source.text[chunk["start"] : chunk["end"]] == chunk["text"]
+    assert checked_chunks(source, size=50, overlap=0)
 
 
 @pytest.mark.parametrize(
