@@ -70,8 +70,8 @@ class _BoundedCache(BaseCache[Any]):
 
     def get(self, keys: Sequence[FullKey]) -> dict[FullKey, Any]:
         with self._lock:
-            found = {key: kept for key in keys if (kept := self._kept.get(key)) is not None}
-        return {key: self.serde.loads_typed((kept.kind, kept.content)) for key, kept in found.items()}
+            known = {key: kept for key in keys if (kept := self._kept.get(key)) is not None}
+        return {key: self.serde.loads_typed((kept.kind, kept.content)) for key, kept in known.items()}
 
     async def aget(self, keys: Sequence[FullKey]) -> dict[FullKey, Any]:
         return self.get(keys)

@@ -135,6 +135,15 @@ def _own_settings(
 
 
 @pytest.fixture
+def unsure(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave every question open between a fact and an opinion."""
+    module = sys.modules["adaptive_rag.nodes.classify"]
+    sure = module.analyse
+    hedged = {"type": "factual", "decided_by": "hedge", "alternatives": ["opinion"]}
+    monkeypatch.setattr(module, "analyse", lambda *args, **given: {**sure(*args, **given), **hedged})
+
+
+@pytest.fixture
 def make() -> Callable[..., Candidate]:
     """Return a function that makes a candidate; keyword arguments beyond the span are its scores."""
 

@@ -114,7 +114,7 @@ def _form(question: ParsedQuestion, words: list[str]) -> dict[str, float]:
     dangling = question.references.dangling
     dependence = _dependence(question.references, topics)
     has_context = bool(question.user_context.strip())
-    found: dict[str, float] = {
+    form: dict[str, float] = {
         f"opens with {opening}": True,
         **{f"at most {limit} words": len(words) <= limit for limit in (3, 5, 8, 12, 20, 40)},
         **{f"at most {limit} topic words": len(topics) <= limit for limit in (0, 1, 2, 3)},
@@ -152,7 +152,7 @@ def _form(question: ParsedQuestion, words: list[str]) -> dict[str, float]:
         "leans on context": has_context * dependence,
         "shares words with context": has_context and not question.context_words.isdisjoint(topics),
     }
-    return {name: float(value) for name, value in found.items() if value}
+    return {name: float(value) for name, value in form.items() if value}
 
 
 def asks_for_views(text: str) -> bool:

@@ -314,9 +314,9 @@ def _read_examples(own: Sequence[QuestionLine]) -> _Examples:
     features = vectorizer.fit_transform(
         {
             f"{family}\t{name}": value
-            for family, found in extract_features(question).items()
+            for family, of_family in extract_features(question).items()
             if family in router.LEARNED_FAMILIES
-            for name, value in router.normalise(found, family).items()
+            for name, value in router.normalise(of_family, family).items()
         }
         for question in parsed
     )

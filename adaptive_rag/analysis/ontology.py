@@ -44,10 +44,10 @@ class Ontology:
 
         Case, plurals, hyphens and the kind of apostrophe make no difference.
         """
-        found: dict[str, dict[str, None]] = {}
+        terms: dict[str, dict[str, None]] = {}
         for term, _ in self._matches(fold(text)):
-            found.setdefault(term.category, {})[term.name] = None
-        return {category: list(names) for category, names in found.items()}
+            terms.setdefault(term.category, {})[term.name] = None
+        return {category: list(names) for category, names in terms.items()}
 
     def relevance(self, text: str) -> float:
         """Return, from 0 to 1, how much of a text is about the domain.

@@ -137,15 +137,15 @@ def write_out_abbreviations(text: str) -> str:
 @cache
 def _misspellings() -> dict[str, str]:
     """Return misspellings of the words that shape a question: an inner letter lost, doubled or swapped."""
-    found: dict[str, str] = {}
+    corrected: dict[str, str] = {}
     for word in sorted(word for word in lx.SHAPE_WORDS if len(word) >= 5):
         for i in range(1, len(word) - 1):
             head, letter, tail = word[:i], word[i], word[i + 1 :]
             for wrong in (head + tail, head + letter + letter + tail, head + tail[0] + letter + tail[1:]):
-                found.setdefault(wrong, word)
+                corrected.setdefault(wrong, word)
     for word in lx.SHAPE_WORDS | lx.NO_MISSPELLINGS:
-        found.pop(word, None)
-    return found
+        corrected.pop(word, None)
+    return corrected
 
 
 def tokenize(text: str) -> list[str]:
@@ -214,9 +214,9 @@ def _is_expletive(before: str, following: list[str]) -> bool:
 
 
 def _elliptic_openings(words: list[str]) -> list[str]:
-    found = [words[0]] if words and words[0] in lx.OPENERS else []
+    openings = [words[0]] if words and words[0] in lx.OPENERS else []
     if (pair := " ".join(words[:2])) in _ELLIPTIC_PAIRS:
-        found.append(pair)
+        openings.append(pair)
     elif words[:3] in (["tell", "me", "more"], ["go", "on", "about"]):
-        found.append("tell me more")
-    return found
+        openings.append("tell me more")
+    return openings

@@ -93,8 +93,8 @@ class Router(NamedTuple):
         embedding = self.embedding[find_kind(features["form"])]
         total = self.bias + np.asarray(vector, dtype=np.float32) @ embedding
         contributions = [("embedding", [""], (total - self.bias)[None])]
-        for family, found in features.items():
-            names, scores = self.families[family].score(found)
+        for family, of_family in features.items():
+            names, scores = self.families[family].score(of_family)
             total = total + scores.sum(axis=0)
             contributions.append((family, names, scores))
         first_person = "first person" in features["form"]

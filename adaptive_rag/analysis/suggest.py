@@ -74,10 +74,10 @@ def find_salient_terms(texts: Iterable[str], limit: int) -> list[str]:
     for text in texts:
         total += 1
         as_verb.update(tuple(fold(match[1] or match[2])) for match in _VERB.finditer(text))
-        found = [(tuple(fold(term)), term) for term in _candidates(text)]
-        for key, term in found:
+        candidates = [(tuple(fold(term)), term) for term in _candidates(text)]
+        for key, term in candidates:
             spellings[key][term] += 1
-        texts_with.update({key for key, _ in found})
+        texts_with.update({key for key, _ in candidates})
     least = LEAST_TEXTS if total > 3 else 1
     most = max(total * LARGEST_SHARE, least)
     kept = [key for key in spellings if key and least <= texts_with[key] <= most]

@@ -124,14 +124,14 @@ def find_entities(text: str) -> list[str]:
     In a text in capitals, or one that capitalises every word, capital letters are not taken as a sign of
     names.
     """
-    found = [(m.start(), m[1] or m[2]) for m in _QUOTED.finditer(text)]
-    found += [(m.start(), m[0]) for m in _YEAR.finditer(text)]
+    entities = [(m.start(), m[1] or m[2]) for m in _QUOTED.finditer(text)]
+    entities += [(m.start(), m[0]) for m in _YEAR.finditer(text)]
     if not _is_in_capitals(text):
-        found += [(m.start(), m[0]) for m in _ACRONYM.finditer(text)]
+        entities += [(m.start(), m[0]) for m in _ACRONYM.finditer(text)]
         if not _is_in_title_case(text):
-            found += _find_names(text)
+            entities += _find_names(text)
     kept: list[str] = []
-    for _, entity in sorted(found, key=lambda item: (item[0], -len(item[1]))):
+    for _, entity in sorted(entities, key=lambda item: (item[0], -len(item[1]))):
         entity = entity.strip(" .,-'")
         whole = re.compile(rf"(?<!\w){re.escape(entity.casefold())}(?!\w)")
         if len(entity) > 1 and not any(whole.search(other.casefold()) for other in kept):

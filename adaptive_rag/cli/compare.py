@@ -71,22 +71,22 @@ def compare(
         check_names(make_context(given, own))
     rag = AdaptiveRAG(**narrow_index(docs, given))
     with stderr().status("comparing", spinner="dots"):
-        found = rag.compare(question, **named, user_context=asked.context)
+        comparison = rag.compare(question, **named, user_context=asked.context)
     if as_json:
-        print_json(found)
+        print_json(comparison)
     else:
-        for column in found.columns:
+        for column in comparison.columns:
             column.output["documents"] = named_briefly(
                 column.output["documents"], rag.context, paths=asked.paths
             )
-        _print_comparison(found)
-    for column in found.columns:
+        _print_comparison(comparison)
+    for column in comparison.columns:
         trace, abstained = column.output["trace"], column.output["abstained"]
         print_failures(trace, abstained=abstained, of=column.name)
 
 
-def _print_comparison(found: Comparison) -> None:
-    columns = found.columns
+def _print_comparison(comparison: Comparison) -> None:
+    columns = comparison.columns
     room = stdout().width + len(BORDER)
     beside = min(len(columns), max(1, room // (NARROWEST + len(BORDER))))
     width = min(MEASURE, room // beside - len(BORDER))
@@ -94,9 +94,9 @@ def _print_comparison(found: Comparison) -> None:
     for start in range(0, len(columns), beside):
         group = columns[start : start + beside]
         for part in (_heading, _answer, _passages):
-            _print_beside([list(part(column, found, width)) for column in group], width)
+            _print_beside([list(part(column, comparison, width)) for column in group], width)
             stdout().print()
-    _print_summary(found)
+    _print_summary(comparison)
 
 
 def _print_beside(cells: Sequence[Sequence[Text]], width: int) -> None:
@@ -110,7 +110,7 @@ def _print_beside(cells: Sequence[Sequence[Text]], width: int) -> None:
         print_line(row)
 
 
-def _heading(column: Column, found: Comparison, width: int) -> Iterator[Text]:
+def _heading(column: Column, comparison: Comparison, width: int) -> Iterator[Text]:
     output, route = column.output, " + ".join(column.route)
     name = column.name if column.name == route else f"{column.name}: {route}"
     yield from _wrapped(
@@ -125,19 +125,19 @@ def _heading(column: Column, found: Comparison, width: int) -> Iterator[Text]:
     yield from _wrapped(Text(" · ".join(facts), "dim"), width)
 
 
-def _answer(column: Column, found: Comparison, width: int) -> Iterator[Text]:
+def _answer(column: Column, comparison: Comparison, width: int) -> Iterator[Text]:
     from adaptive_rag.compare import split_answer, words_of
 
-    only = found.sentences.only[column.name]
+    only = comparison.sentences.only[column.name]
     for sentence in split_answer(column.output["answer"]):
         alone = words_of(sentence) in only
         yield from _wrapped(Text(sentence, "green" if alone else ""), width, ONLY if alone else SHARED)
 
 
-def _passages(column: Column, found: Comparison, width: int) -> Iterator[Text]:
+def _passages(column: Column, comparison: Comparison, width: int) -> Iterator[Text]:
     from adaptive_rag.answer.passages import chunks_of
 
-    only = found.passages.only[column.name]
+    only = comparison.passages.only[column.name]
     for number, passage in enumerate(column.output["documents"], start=1):
         chunks = chunks_of(passage)
         alone = [chunk for chunk in chunks if chunk["id"] in only]
@@ -156,9 +156,9 @@ def _wrapped(text: Text, width: int, sign: Text = SHARED) -> Iterator[Text]:
         yield Text.assemble(SHARED if number else sign, line)
 
 
-def _print_summary(found: Comparison) -> None:
+def _print_summary(comparison: Comparison) -> None:
     parts = []
-    for what, overlap in (("chunk", found.passages), ("sentence", found.sentences)):
+    for what, overlap in (("chunk", comparison.passages), ("sentence", comparison.sentences)):
         alone = sum(map(len, overlap.only.values()))
         parts.append(f"{count_of(len(overlap.in_all), what)} in every column, {alone} in one alone")
     print_block(f"{'; '.join(parts)}.", style="dim")

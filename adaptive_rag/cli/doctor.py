@@ -53,9 +53,9 @@ def doctor(
         print_json({"healthy": not faults, "findings": [finding._asdict() for finding in findings]})
     else:
         width = max(len(finding.what) for finding in findings)
-        for what, state, found, mend in findings:
+        for what, state, problem, mend in findings:
             label = MARKS[state], (f"{what:<{width}}  ", "bold")
-            print_fact(label, found)
+            print_fact(label, problem)
             if mend:
                 print_fact([" " * (width + 6)], mend, style="yellow")
         print_line(f"\n  {count_of(faults, 'fault') if faults else 'All is well'}.", style="bold")
@@ -118,8 +118,8 @@ def _check_index(context: Context, offline: bool) -> Iterator[Finding]:
     if got == dimension:
         yield Finding("embeddings", "ok", f"{name}, {dimension} dimensions")
     else:
-        found = f"{name} gives {got} dimensions; the index was made with {dimension}"
-        yield Finding("embeddings", "fault", found, f"Make the index anew: {hint} --rebuild")
+        fault = f"{name} gives {got} dimensions; the index was made with {dimension}"
+        yield Finding("embeddings", "fault", fault, f"Make the index anew: {hint} --rebuild")
 
 
 def _check_chat_models(context: Context, offline: bool) -> Iterator[Finding]:
@@ -128,9 +128,9 @@ def _check_chat_models(context: Context, offline: bool) -> Iterator[Finding]:
     specs = {"chat model": context.model, "fast model": context.models.fast_model}
     given = {what: spec for what, spec in specs.items() if spec}
     if not given:
-        found = "none: every step is done locally, and answers quote the documents"
+        nothing = "none: every step is done locally, and answers quote the documents"
         mend = "Set ADAPTIVE_RAG_MODEL or pass --model, such as openai:gpt-4.1-mini, to have answers written."
-        yield Finding("chat model", "note", found, mend)
+        yield Finding("chat model", "note", nothing, mend)
     for what, spec in given.items():
         model = load_chat_model(spec, base_url=context.models.base_url, timeout=TIMEOUT)
         if offline:
@@ -195,9 +195,9 @@ def _check_failures() -> Iterator[Finding]:
     if not (failures := read_failures()):
         yield Finding("answers", "ok", "no part of an answer has failed")
     for part, error, place, times, last in failures[:MOST_FAILURES]:
-        found = f"{part} failed {count_of(times, 'time')} ({error} in {place}), last on {last[:10]}"
+        failed = f"{part} failed {count_of(times, 'time')} ({error} in {place}), last on {last[:10]}"
         mend = f"Those answers were given without it. Ask with -v to see why; {failure_file()} lists all."
-        yield Finding("answers", "note", found, mend)
+        yield Finding("answers", "note", failed, mend)
 
 
 def _check_files(context: Context) -> Iterator[Finding]:

@@ -73,11 +73,11 @@ def _check_folder(settings: ServerSettings, is_there: bool) -> Iterator[Finding]
                     pass
             except Timeout:
                 use = "a server is running"
-    found = f"{os.path.abspath(settings.data)}: {use}, {free:,} MB free"
+    state = f"{os.path.abspath(settings.data)}: {use}, {free:,} MB free"
     if free >= LEAST_FREE_MEGABYTES:
-        yield Finding("data", "ok", found)
+        yield Finding("data", "ok", state)
     else:
-        yield Finding("data", "fault", found, "Make room, or move the folder.")
+        yield Finding("data", "fault", state, "Make room, or move the folder.")
 
 
 def _check_way(settings: ServerSettings) -> Iterator[Finding]:
@@ -85,16 +85,16 @@ def _check_way(settings: ServerSettings) -> Iterator[Finding]:
         behind = ", behind a proxy with TLS" if settings.tls else ""
         yield Finding("reached", "ok", f"from this machine alone{behind}")
     elif not settings.tls:
-        found = "from other machines, without TLS: passwords and tokens can be read on the way"
-        yield Finding("reached", "fault", found, "Put a proxy with TLS before it, and set server.tls.")
+        problem = "from other machines, without TLS: passwords and tokens can be read on the way"
+        yield Finding("reached", "fault", problem, "Put a proxy with TLS before it, and set server.tls.")
     else:
         yield Finding("reached", "ok", "from other machines, by https through a proxy")
     if settings.tls and not settings.trusted_proxies:
-        found = "no proxy is trusted: limits and records take every caller for the proxy"
-        yield Finding("proxy", "fault", found, "Set server.trusted_proxies to its address.")
+        problem = "no proxy is trusted: limits and records take every caller for the proxy"
+        yield Finding("proxy", "fault", problem, "Set server.trusted_proxies to its address.")
     if not settings.names and (settings.tls or not settings.is_loopback):
-        found = "the server answers to the name of its machine alone"
-        yield Finding("names", "note", found, "Set server.names to the names that callers use.")
+        problem = "the server answers to the name of its machine alone"
+        yield Finding("names", "note", problem, "Set server.names to the names that callers use.")
 
 
 def _check_database(settings: ServerSettings) -> Iterator[Finding]:
@@ -109,9 +109,9 @@ def _check_database(settings: ServerSettings) -> Iterator[Finding]:
         if is_revision == expected:
             yield Finding("database", "ok", f"{engine.dialect.name}, at migration {expected}")
         else:
-            found = f"{engine.dialect.name}, at migration {is_revision}; this version has {expected}"
+            problem = f"{engine.dialect.name}, at migration {is_revision}; this version has {expected}"
             yield Finding(
-                "database", "note", found, "The next start brings it up to date; make a backup first."
+                "database", "note", problem, "The next start brings it up to date; make a backup first."
             )
         if is_revision is not None:
             if is_revision == expected:
@@ -119,8 +119,8 @@ def _check_database(settings: ServerSettings) -> Iterator[Finding]:
             yield from _check_users(settings, known=_has_users(engine))
             yield from _check_jobs(settings, engine)
     except SQLAlchemyError as error:
-        found = f"cannot be read: {redact(str(error)).splitlines()[0]}"
-        yield Finding("database", "fault", found, "Start it, or correct server.database.")
+        problem = f"cannot be read: {redact(str(error)).splitlines()[0]}"
+        yield Finding("database", "fault", problem, "Start it, or correct server.database.")
     finally:
         engine.dispose()
 
@@ -152,8 +152,8 @@ def _check_users(settings: ServerSettings, *, known: bool) -> Iterator[Finding]:
     elif settings.is_loopback:
         yield Finding("users", "note", "none: whoever is at this machine may do everything")
     else:
-        found = f"none, and {settings.host} is open to others: the server will not start"
-        yield Finding("users", "fault", found, "adaptive-rag users add NAME --admin")
+        problem = f"none, and {settings.host} is open to others: the server will not start"
+        yield Finding("users", "fault", problem, "adaptive-rag users add NAME --admin")
 
 
 def _check_jobs(settings: ServerSettings, engine: Engine) -> Iterator[Finding]:
@@ -167,5 +167,5 @@ def _check_jobs(settings: ServerSettings, engine: Engine) -> Iterator[Finding]:
     if settings.workers:
         yield Finding("workers", "ok", f"{settings.workers}, started with the server; {to_do} to do")
     else:
-        found = f"none are started with the server; {to_do} to do"
-        yield Finding("workers", "note", found, "Run: adaptive-rag worker")
+        problem = f"none are started with the server; {to_do} to do"
+        yield Finding("workers", "note", problem, "Run: adaptive-rag worker")

@@ -50,12 +50,12 @@ def feedback(
         raise ConfigurationError(f"--history is {history!r}; {expected}.")
     text, turns = read_question({"question": options.read_argument(question), "history": turns})
     target = file if file is not None else own_questions()
-    found = append_questions(target, [QuestionLine(text, context, turns, label)])
+    appended = append_questions(target, [QuestionLine(text, context, turns, label)])
     if as_json:
-        print_json({"file": str(target), "type": label, "written": found.written})
+        print_json({"file": str(target), "type": label, "written": appended.written})
         return
-    said = f"Kept as {label} in" if found.written else f"It stands as {label} already in"
+    said = f"Kept as {label} in" if appended.written else f"It stands as {label} already in"
     print_line(f"{said} {target}")
-    if found.disputed:
+    if appended.disputed:
         print_note("The file holds the same question with another type too; remove the line that is wrong.")
     print_note(f"Learn from the file with: adaptive-rag route --learn {target}")

@@ -137,33 +137,33 @@ def _check(settings: dict[str, Any], *, deep: bool, as_json: bool) -> None:
     from adaptive_rag.context import make_context
     from adaptive_rag.index import Index
 
-    found = Index.check(str(make_context(settings).index), deep=deep)
+    result = Index.check(str(make_context(settings).index), deep=deep)
     if as_json:
-        print_json({"healthy": found.healthy, **asdict(found)})
+        print_json({"healthy": result.healthy, **asdict(result)})
     else:
-        _print_check(found)
-    if not found.healthy:
+        _print_check(result)
+    if not result.healthy:
         raise Exit(1)
 
 
-def _print_check(found: IndexCheck) -> None:
-    held = f"{count_of(found.chunks, 'chunk')} of {count_of(found.sources, 'source')}"
-    files = f"{count_of(found.files, 'file')}, {found.bytes / 1e6:,.1f} MB"
-    print_line(f"{found.index}: {held} · {files}")
-    for part, what in found.damages:
+def _print_check(result: IndexCheck) -> None:
+    held = f"{count_of(result.chunks, 'chunk')} of {count_of(result.sources, 'source')}"
+    files = f"{count_of(result.files, 'file')}, {result.bytes / 1e6:,.1f} MB"
+    print_line(f"{result.index}: {held} · {files}")
+    for part, what in result.damages:
         print_line(("  ✗ ", "bold red"), f"{part}: {what}")
-    for source in found.incomplete[:NAMED]:
+    for source in result.incomplete[:NAMED]:
         print_line(f"    {short_source(source)}")
-    if len(found.incomplete) > NAMED:
-        print_line(f"    and {len(found.incomplete) - NAMED:,} more")
-    if found.healthy:
-        compared = "Contents are as they were written" if found.deep else "Sizes and counts are right"
-        deeper = "" if found.deep else "; --deep compares the contents"
+    if len(result.incomplete) > NAMED:
+        print_line(f"    and {len(result.incomplete) - NAMED:,} more")
+    if result.healthy:
+        compared = "Contents are as they were written" if result.deep else "Sizes and counts are right"
+        deeper = "" if result.deep else "; --deep compares the contents"
         print_line(f"{compared}{deeper}.", style="bold")
     else:
-        print_line(f"{count_of(len(found.damages), 'damage')}. To mend the index:", style="bold")
-    if found.mend:
-        print_line(f"    {found.mend}")
+        print_line(f"{count_of(len(result.damages), 'damage')}. To mend the index:", style="bold")
+    if result.mend:
+        print_line(f"    {result.mend}")
 
 
 def _repair(settings: dict[str, Any], *, as_json: bool) -> None:

@@ -81,13 +81,13 @@ def check(
 
     ontology = load_ontology(file)
     categories, terms = ontology.categories, len(ontology)
-    found = ontology.find_terms(question) if question else {}
+    by_category = ontology.find_terms(question) if question else {}
     relevance = ontology.relevance(question) if question else None
     if as_json:
-        print_json({"categories": categories, "terms": terms, "found": found, "relevance": relevance})
+        print_json({"categories": categories, "terms": terms, "found": by_category, "relevance": relevance})
         return
     held = "1 category" if len(categories) == 1 else f"{len(categories)} categories"
     print_line(f"{file}: {count_of(terms, 'term')} in {held}, no problems.")
     if question:
-        listed = "; ".join(f"{category}: {', '.join(names)}" for category, names in found.items())
+        listed = "; ".join(f"{category}: {', '.join(names)}" for category, names in by_category.items())
         print_line(f"relevance {relevance:.2f}; {listed or 'no terms found'}")

@@ -163,21 +163,21 @@ def ask_for_config_file() -> None:
         return
     from adaptive_rag.context.trusted import other_hosts
 
-    found = list[str]()
+    hosts = list[str]()
     with suppress(OSError, UnicodeDecodeError, tomllib.TOMLDecodeError), open(CONFIG_FILE, "rb") as file:
-        found = other_hosts(tomllib.load(file))
-    may_use(Path(CONFIG_FILE), found, "names other machines:")
+        hosts = other_hosts(tomllib.load(file))
+    may_use(Path(CONFIG_FILE), hosts, "names other machines:")
 
 
-def may_use(file: Path, found: Sequence[str], what: str) -> bool:
+def may_use(file: Path, risks: Sequence[str], what: str) -> bool:
     """Tell whether a file may be used despite what was found in it; ask the user once, if possible."""
     from adaptive_rag.cli.output import print_note
     from adaptive_rag.context.trusted import HOW, is_trusted, said_of, say
     from adaptive_rag.text.visible import escape_hidden
 
-    if not found or is_trusted(file):
+    if not risks or is_trusted(file):
         return True
-    shown = escape_hidden(f"The file {file.absolute()} {what} {', '.join(found)}.")
+    shown = escape_hidden(f"The file {file.absolute()} {what} {', '.join(risks)}.")
     if said_of(file) is None and _can_ask():
         import typer
 

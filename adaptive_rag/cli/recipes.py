@@ -15,11 +15,11 @@ def recipes(as_json: options.Json = False) -> None:
     """Explain the published systems that --recipe runs, and the chat calls that each plans."""
     from adaptive_rag.recipes import NAMES, load_recipe
 
-    found = [load_recipe(name) for name in NAMES]
+    loaded = [load_recipe(name) for name in NAMES]
     if as_json:
-        print_json(found)
+        print_json(loaded)
         return
-    for recipe in found:
+    for recipe in loaded:
         stdout().print()
         print_line(recipe.name, style="bold")
         for line in recipe.about:

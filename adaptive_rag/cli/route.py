@@ -60,9 +60,9 @@ def route(
     sources = {"QUESTION": question, "--file": file, "--learn": learn, "--forget": forget or None}
     given = [name for name, value in sources.items() if value is not None]
     if len(given) != 1:
-        found = " and ".join(given) or "neither a question nor a file"
+        got = " and ".join(given) or "neither a question nor a file"
         expected = "expected one of QUESTION, --file FILE, --learn FILE and --forget"
-        raise ConfigurationError(f"Got {found}; {expected}.")
+        raise ConfigurationError(f"Got {got}; {expected}.")
     if why_not is not None and question is None:
         raise ConfigurationError("--why-not asks about one question; pass it as QUESTION.")
     terms = load_ontology(ontology) if ontology else None
@@ -86,8 +86,8 @@ def _route_one(
     explained = analysis.why_not(question, why_not, user_context=context) if why_not else None
     if as_json:
         more = {"why_not": explained} if explained else {}
-        found = {**answer, "contributions": reasons, "routing": routing_in_force()}
-        print_json({"text": question, **found, **more})
+        explanation = {**answer, "contributions": reasons, "routing": routing_in_force()}
+        print_json({"text": question, **explanation, **more})
         return
     _print_types(answer, reasons)
     _print_facts(answer)
@@ -109,8 +109,8 @@ def _route_file(file: Path, terms: Ontology | None, as_json: bool) -> None:
                 continue
             types = " + ".join([answer["type"], *answer["alternatives"]]), colour_of(answer["type"])
             probability = f"{answer['probabilities'][answer['type']]:.2f}"
-            found = answer["decided_by"], answer["intent"], answer["complexity"]
-            rows.append((types, probability, *found, " ".join(text.split())[:200]))
+            facts = answer["decided_by"], answer["intent"], answer["complexity"]
+            rows.append((types, probability, *facts, " ".join(text.split())[:200]))
     if not as_json:
         columns = ("type", "probability", "decided by", "intent", "complexity", "question")
         print_table(columns, rows, wrap=False)
@@ -191,11 +191,11 @@ def routing_in_force() -> dict[str, Any]:
 
 def format_routing() -> str:
     """Describe which routing is used."""
-    found = routing_in_force()
-    if found["routing"] == "shipped":
+    routing = routing_in_force()
+    if routing["routing"] == "shipped":
         return "as shipped"
-    questions = "questions of yours" if found["questions"] is None else f"{found['questions']} questions"
-    return f"learned from {questions} on {found['date']} (route --forget undoes it)"
+    questions = "questions of yours" if routing["questions"] is None else f"{routing['questions']} questions"
+    return f"learned from {questions} on {routing['date']} (route --forget undoes it)"
 
 
 def _print_types(answer: QueryAnalysis, reasons: dict[QueryType, list[Reason]]) -> None:

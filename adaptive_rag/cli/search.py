@@ -39,14 +39,16 @@ def search(
     state = InputState(question=options.read_argument(question), user_context=asked.context)
     settled = make_context(asked.given())
     result = build_retrieval_graph().compile().invoke(state, context=settled)
-    found = cast("RetrievalState", result)
+    retrieved = cast("RetrievalState", result)
     if as_json:
-        print_json(found)
+        print_json(retrieved)
         return
-    print_heading(found["analysis"])
-    if not found["documents"]:
+    print_heading(retrieved["analysis"])
+    if not retrieved["documents"]:
         stdout().print("  Nothing was found.")
-    for rank, document in enumerate(named_briefly(found["documents"], settled, paths=asked.paths), start=1):
+    for rank, document in enumerate(
+        named_briefly(retrieved["documents"], settled, paths=asked.paths), start=1
+    ):
         _print_document(rank, document, len(document["text"]) if full else MAX_SHOWN)
 
 

@@ -133,8 +133,8 @@ def _row(name: str, field: FieldInfo) -> tuple[str, str, str, str]:
 
 def _values(field: FieldInfo) -> str:
     """Return the names that a setting accepts, or its bounds."""
-    if found := _names(field.annotation):
-        return ", ".join(found)
+    if names := _names(field.annotation):
+        return ", ".join(names)
     signs = {"ge": "at least", "gt": "above", "le": "at most", "lt": "below"}
     bounds = [(signs[kind], getattr(bound, kind, None)) for bound in field.metadata for kind in signs]
     return ", ".join(f"{sign} {value:g}" for sign, value in bounds if value is not None)

@@ -55,10 +55,10 @@ def _read_span(text: str) -> tuple[int, int]:
     """
     from adaptive_rag.errors import InputError
 
-    found = re.fullmatch(r"(\d{1,12})[-:](\d{1,12})", text.strip())
-    if not found or int(found[1]) >= int(found[2]):
+    match = re.fullmatch(r"(\d{1,12})[-:](\d{1,12})", text.strip())
+    if not match or int(match[1]) >= int(match[2]):
         raise InputError(f"{text!r} is no span: write START-END, as in --span 120-180.")
-    return int(found[1]), int(found[2])
+    return int(match[1]), int(match[2])
 
 
 def _heading(source: str, chunk: Chunk, start: int, end: int) -> str:

@@ -109,12 +109,12 @@ def _check_collect(file: Path, out: Path) -> None:
 
 def _collect(records: Sequence[QuestionRecord], file: Path) -> str:
     """Append the questions that have a label to a file, and return a summary."""
-    found = append_questions(file, labelled_questions(records))
-    known = f"; {found.known} stood there already" if found.known else ""
-    disputed = f"; {len(found.disputed)} of them stand there with another type too" if found.disputed else ""
+    added = append_questions(file, labelled_questions(records))
+    known = f"; {added.known} stood there already" if added.known else ""
+    disputed = f"; {len(added.disputed)} of them stand there with another type too" if added.disputed else ""
     command = f"adaptive-rag route --learn {file}"
     return (
-        f"Appended {found.written} labelled questions to {file}{known}{disputed}. Learn from them: {command}"
+        f"Appended {added.written} labelled questions to {file}{known}{disputed}. Learn from them: {command}"
     )
 
 

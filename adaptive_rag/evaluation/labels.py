@@ -41,7 +41,7 @@ def labelled_questions(records: Iterable[QuestionRecord]) -> list[QuestionLine]:
 
 
 def append_questions(file: Path, questions: Iterable[QuestionLine]) -> Appended:
-    """Append labelled questions to a file, each as one whole line; lines that it has already are left out.
+    """Append labelled questions to a file, each as one whole line; lines that it already has are left out.
 
     Raises:
         ConfigurationError: the file cannot be written, or has a line that is not a labelled question.

@@ -18,8 +18,8 @@ Answers, each part between 0 and 1:
 - citation_correctness: share of citations whose quote occurs in a document that was read and is close in
   meaning to the answer's sentence that carries the marker; no value for an answer without citations.
 
-quality is their sum weighted by WEIGHTS; an answer without citations counts 0 for the last. To abstain
-scores 0 if there is an answer, and 1 if there is none; to answer if there is none scores 0.
+quality is their sum weighted by WEIGHTS; an answer without citations counts 0 for the last. Abstaining
+scores 0 if the documents hold an answer, and 1 if they hold none; answering scores 0 if they hold none.
 
 abstention_precision is a mean over the questions on which an arm abstained, abstention_recall over those
 known to have no answer; other questions have no value.
@@ -98,11 +98,11 @@ def score_ranking(question: Question, ranking: Ranking, k: int) -> Scores:
     covered = {ir.alpha_nDCG @ k: f"alpha_ndcg@{k}"}
     subtopics = [ir.Qrel("", p, 1, aspect) for p, aspects in question.aspects.items() for aspect in aspects]
     # trec_eval breaks ties by id; decreasing scores keep our order.
-    found = [ir.ScoredDoc("", passage, -float(rank)) for rank, passage in enumerate(ranking)]
+    scored = [ir.ScoredDoc("", passage, -float(rank)) for rank, passage in enumerate(ranking)]
     scores: Scores = {}
     for names, qrels in ((judged, grades), (covered, subtopics)):
         scores |= dict.fromkeys(names.values(), 0.0) if qrels else {}
-        for one in ir.iter_calc(list(names), qrels, found) if found and qrels else ():
+        for one in ir.iter_calc(list(names), qrels, scored) if scored and qrels else ():
             if not math.isnan(one.value):
                 scores[names[one.measure]] = float(one.value)
     if question.aspects:

@@ -109,12 +109,12 @@ def _package_folders() -> Iterator[Path]:
 
 def describe_code() -> dict[str, str]:
     """Return the version, and the commit if the code is in a checkout."""
-    found = {"version": importlib.metadata.version("adaptive-rag")}
+    code = {"version": importlib.metadata.version("adaptive-rag")}
     commit = _git("rev-parse", "--short=12", "HEAD")
     if commit and _git("ls-files", "--error-unmatch", Path(__file__).name):
         changed = _git("status", "--porcelain", "--untracked-files=no")
-        found["commit"] = commit + (" with changes" if changed else "")
-    return found
+        code["commit"] = commit + (" with changes" if changed else "")
+    return code
 
 
 def describe_machine() -> str:

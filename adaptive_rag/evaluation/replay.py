@@ -37,14 +37,14 @@ def read_replies(folder: Path, dataset: str) -> Replies:
         raise ConfigurationError(
             f"{str(folder)!r} holds no replies to {dataset}; expected {file.name} there."
         )
-    found: dict[str, dict[ModelStep, dict[str, Any]]] = {}
+    replies: dict[str, dict[ModelStep, dict[str, Any]]] = {}
     for line in parse_lines(file.read_text(encoding="utf-8"), file):
         try:
             steps = RECORDED[line["type"]]
-            found[line["_id"]] = {step: {key: line[key] for key in keys} for step, keys in steps.items()}
+            replies[line["_id"]] = {step: {key: line[key] for key in keys} for step, keys in steps.items()}
         except (KeyError, TypeError) as error:
             raise ConfigurationError(f"{file}: a reply lacks {error}: {str(line)[:120]}") from error
-    return found
+    return replies
 
 
 def only_replied(dataset: Dataset, folder: Path) -> Dataset:

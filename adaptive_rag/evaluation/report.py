@@ -112,7 +112,7 @@ def render_page(report: Report) -> str:
         arms_drawn=arms[:ARMS_DRAWN],
         arm_table=ARMS,
         cards=_compared(report.pooled, [report.metric]),
-        coverage=[found for found in coverage if found[1]["type"] == "opinion"],
+        coverage=[change for change in coverage if change[1]["type"] == "opinion"],
         tables=[
             (name, _table(report.rows, name, retrieval), _table(report.rows, name, answers))
             for name in report.datasets
@@ -137,7 +137,7 @@ def render_markdown(report: Report, command: str) -> str:
         report,
         command=command,
         verdict=_compared(shown, [report.metric]),
-        coverage=[found for found in coverage if found[1]["type"] == "opinion"],
+        coverage=[change for change in coverage if change[1]["type"] == "opinion"],
         losses=[f for f in _compared(rows, names) if f[1]["type"] != ALL and f[3]["mean"] < 0],
         tables=[(dataset, *_table(rows, dataset, names)) for dataset in report.datasets],
     )

@@ -84,14 +84,14 @@ def reliability(routed: Sequence[Routed]) -> list[Bin]:
     """Group questions by the probability of their type; empty bins are left out."""
     edges = np.linspace(0, 1, BINS + 1)
     bin_of = np.digitize([one.probability for one in routed], edges[1:-1], right=True)
-    found = []
+    bins = []
     for number in np.unique(bin_of):
         inside = [one for one, its_bin in zip(routed, bin_of, strict=True) if its_bin == number]
         probability = fmean(one.probability for one in inside)
         accuracy = fmean(one.label == one.predicted for one in inside)
         low, high = edges[number : number + 2].tolist()
-        found.append(Bin(low, high, len(inside), probability, accuracy))
-    return found
+        bins.append(Bin(low, high, len(inside), probability, accuracy))
+    return bins
 
 
 def risk_coverage(routed: Sequence[Routed]) -> list[tuple[float, float]]:

@@ -170,7 +170,7 @@ def ask_arms(
         load_minilm().forget()
         results[name] = arms[name].run(question, bench)
     ranked = {name: ranked_ids(results[name].documents) for name in arms}
-    found = [document for result in results.values() for document in result.documents]
+    read = [document for result in results.values() for document in result.documents]
     return QuestionRecord(
         dataset=dataset,
         id=question.id,
@@ -183,7 +183,7 @@ def ask_arms(
         gold=question.gold,
         ranked=ranked,
         arms={name: _arm_record(question, results[name], ranked[name], k) for name in arms},
-        texts={ranked_ids([document])[0]: document["text"][:BEGINNING] for document in found},
+        texts={ranked_ids([document])[0]: document["text"][:BEGINNING] for document in read},
     )
 
 

@@ -86,22 +86,22 @@ def _by_length(
 ) -> list[Any]:
     """Measure samples; those of one length are stacked (samples, questions) and share their resamples."""
     stats = import_extra("scipy.stats", extra="eval", purpose="Measuring how sure a figure is")
-    found: list[Any] = [None] * len(samples)
+    measured: list[Any] = [None] * len(samples)
     for length in {sample.size for sample in samples}:
         if length == 0:
             raise ValueError("An interval needs at least one value.")
         places = [place for place, sample in enumerate(samples) if sample.size == length]
         rows = np.stack([samples[place] for place in places])
         for place, figures in zip(places, measure(stats, rows, seed).tolist(), strict=True):
-            found[place] = figures
-    return found
+            measured[place] = figures
+    return measured
 
 
 def _bootstrap(stats: Any, rows: Floats, seed: int) -> Floats:
     """Return the bounds of the interval of each row's mean, shape (rows, 2)."""
     if rows.shape[1] == 1:
         return np.repeat(rows, 2, axis=1)
-    found = stats.bootstrap(
+    result = stats.bootstrap(
         (rows,),
         np.mean,
         axis=-1,
@@ -111,7 +111,7 @@ def _bootstrap(stats: Any, rows: Floats, seed: int) -> Floats:
         batch=max(1, BATCH_SIZE // rows.size),
         rng=seed,
     )
-    return np.stack(list(found.confidence_interval), axis=-1)
+    return np.stack(list(result.confidence_interval), axis=-1)
 
 
 def _sign_flip(stats: Any, rows: Floats, seed: int) -> Floats:
@@ -120,7 +120,7 @@ def _sign_flip(stats: Any, rows: Floats, seed: int) -> Floats:
         return np.ones(len(rows))
     # In whole multiples of TIE all sums are exact, so equal sums compare as equal.
     whole = np.rint(rows / TIE).T
-    found = stats.permutation_test(
+    result = stats.permutation_test(
         (np.ones(len(whole)),),
         lambda signs, axis: np.abs(signs @ whole),
         permutation_type="samples",
@@ -130,4 +130,4 @@ def _sign_flip(stats: Any, rows: Floats, seed: int) -> Floats:
         batch=max(1, BATCH_SIZE // (2 * len(whole) + len(rows))),
         rng=seed,
     )
-    return np.asarray(found.pvalue, float)
+    return np.asarray(result.pvalue, float)

@@ -9,7 +9,7 @@ from pathlib import Path
 from adaptive_rag.ingest.documents import TextBuilder
 from adaptive_rag.ingest.properties import note_properties
 from adaptive_rag.ingest.text import decode
-from adaptive_rag.text.tables import EMPTY_CELL
+from adaptive_rag.text.tables import write_row, write_rule
 
 # "== Storms ==": the closing signs are optional
 _TITLE = re.compile(r"(={1,6})[ \t]+(\S.*?)(?:[ \t]+\1)?[ \t]*")
@@ -71,8 +71,8 @@ def load_asciidoc(path: Path, builder: TextBuilder) -> None:
 
 def _count_columns(line: str) -> int:
     """Return the number of columns that a line such as `[cols="1,3*"]` gives the table below it, or 0."""
-    found = _COLUMNS.search(line)
-    parts = re.split(r"[,;]", found[1]) if found else []
+    listed = _COLUMNS.search(line)
+    parts = re.split(r"[,;]", listed[1]) if listed else []
     times = (re.match(r"[ \t]*(\d+)\*", part) for part in parts)
     return sum(int(number[1]) if number else 1 for number in times)
 
@@ -97,10 +97,10 @@ def _as_rows(lines: list[str], columns: int) -> list[str]:
     shown, at = [""] * len(lines), -1
     for row in rows:
         at = min(max(row[0][0], at + 1), len(lines) - 1)
-        text = " | ".join(text or EMPTY_CELL for _, text in row)
+        text = write_row(text for _, text in row)
         shown[at] = f"{shown[at]} | {text}" if shown[at] else text
     # A blank line below the first row makes that row the header.
     below = rows[0][-1][0] + 1 if len(rows) > 1 else len(lines)
     if below < len(lines) and not (lines[below].strip() or shown[below]):
-        shown[below] = " | ".join(["---"] * columns)
+        shown[below] = write_rule(columns)
     return shown

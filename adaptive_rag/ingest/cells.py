@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from adaptive_rag.ingest.documents import TextBuilder
-from adaptive_rag.text.tables import EMPTY_CELL, is_row, names_columns
+from adaptive_rag.text.tables import EMPTY_CELL, is_row, names_columns, write_row, write_rule
 
 # HTML's own limit for "colspan". Its limit for "rowspan" is higher, but no table is known to need more.
 _LONGEST_SPAN = 1000
@@ -71,9 +71,8 @@ class Rows:
             lines = (line for cell in cells for line in "".join(cell.parts).split("\n"))
             return [text for line in lines if (text := " ".join(line.split()))]
         row = self._spread([(text, cell) for text, cell in zip(texts, cells, strict=True)])
-        while row and not row[-1]:
-            row.pop()
-        return [" | ".join(text or EMPTY_CELL for text in row)] if row else []
+        line = write_row(row, shorten=True)
+        return [line] if line else []
 
     def _spread(self, cells: list[tuple[str, _Cell]]) -> list[str]:
         """Return the text of each column, including the cells that continue from the rows above."""
@@ -122,7 +121,7 @@ def add_table(builder: TextBuilder, rows: Iterable[tuple[list[str], bool]], *, h
     lines = [line for each, apart in written for line in each if not apart]
     cells = [tuple(line.split(" | ")) for line in lines]
     if has_header and len(cells) > 1 and all(map(is_row, lines[:2])) and not names_columns(cells):
-        written[0][0].append(" | ".join("---" for _ in cells[0]))
+        written[0][0].append(write_rule(len(cells[0])))
     text, after_apart = "", False
     for each, apart in written:
         text += ("\n\n" if apart or after_apart else "\n") if text else ""

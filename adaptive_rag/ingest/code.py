@@ -32,8 +32,8 @@ def load_code(path: Path, builder: TextBuilder) -> None:
     text = decode(path.read_bytes(), builder)
     builder.mark_heading(path.name, 1, offset=0)
     python = path.suffix.lower() == ".py"
-    found = _find_in_python(text) if python else find_by_grammar(path, text)
-    for offset, level, name in found if found is not None else _find_by_words(text):
+    definitions = _find_in_python(text) if python else find_by_grammar(path, text)
+    for offset, level, name in definitions if definitions is not None else _find_by_words(text):
         builder.mark_heading(name, level, offset=offset)
     builder.add(text)
 
@@ -46,16 +46,16 @@ def _find_in_python(text: str) -> list[tuple[int, int, str]] | None:
     except (SyntaxError, ValueError, RecursionError, MemoryError):  # another version's code, or not code
         return None
     starts = [0, *(match.end() for match in re.finditer("\n", text))]
-    found, waiting = [], [(child, 2) for child in ast.iter_child_nodes(tree)]
+    definitions, waiting = [], [(child, 2) for child in ast.iter_child_nodes(tree)]
     while waiting:
         node, level = waiting.pop()
         if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             first = min(part.lineno for part in (node, *node.decorator_list))
-            found.append((starts[first - 1], level, node.name))
+            definitions.append((starts[first - 1], level, node.name))
             level += 1
         if isinstance(node, ast.stmt):
             waiting += [(child, level) for child in ast.iter_child_nodes(node)]
-    return found
+    return definitions
 
 
 def _find_by_words(text: str) -> Iterator[tuple[int, int, str]]:

@@ -9,7 +9,20 @@ from dataclasses import replace
 from itertools import chain, groupby, pairwise, takewhile
 from statistics import median
 
-from adaptive_rag.ingest.layout import FIGURE, LEADER, Line, least_gap, levels, make_row, merge, side_by_side
+from adaptive_rag.ingest.layout import (
+    FIGURE,
+    LEADER,
+    Extent,
+    Line,
+    columns_at,
+    columns_near,
+    extent,
+    least_gap,
+    levels,
+    make_row,
+    merge,
+    side_by_side,
+)
 from adaptive_rag.ingest.table_headers import MOST_LINES, count_header_lines, lines_of_names
 from adaptive_rag.text.tables import EMPTY_CELL, names_columns
 
@@ -42,24 +55,24 @@ def read_columns(lines: Iterable[Line]) -> list[Line]:
 
     Other lines that stand side by side are merged into one line.
     """
-    found: list[Line] = []
+    placed: list[Line] = []
     run: list[list[Line]] = []
     lines = list(lines)
     spare = {id(line): line for line in lines if not line.columns}
     for framed, part in groupby(lines, key=lambda line: bool(line.columns)):
         if framed:
-            found += part
+            placed += part
             continue
         for group in _in_rows(part):
             if run and not _goes_on(run[-1], group):
-                found += _read_run(run, spare)
+                placed += _read_run(run, spare)
                 run = []
             run.append(group)
-        found += _read_run(run, spare)
+        placed += _read_run(run, spare)
         run = []
-    found = [line for line in found if line.columns or id(line) in spare]
+    placed = [line for line in placed if line.columns or id(line) in spare]
     joined: list[Line] = []
-    for is_row, these in groupby(found, key=lambda line: bool(line.columns)):
+    for is_row, these in groupby(placed, key=lambda line: bool(line.columns)):
         lines_there = list(these)
         joined += lines_there if is_row else map(merge, side_by_side(lines_there))
     return joined
@@ -149,7 +162,7 @@ def _goes_on(before: Sequence[Line], group: Sequence[Line]) -> bool:
     if not near or (alone and abs(line.size - last.size) > 0.1 * line.size):
         return False
     # A single text may be a short name, or the rest of a cell; that does not reach into the next column.
-    start, end = _extent(before)
+    start, end = extent(before)
     short = line.x1 - line.x0 < _SHORT * (end - start)
     return len(group) > 1 or short or not any(line.x0 < cell[0].x0 < line.x1 for cell in apart(before)[1:])
 
@@ -179,8 +192,8 @@ def _read_run(run: Sequence[list[Line]], spare: dict[int, Line]) -> list[Line]:
         above = list(takewhile(lambda cells: _names_several(cells, columns), reversed(above)))[::-1]
     if above or not header:
         whole = [*above, *table]
-        found = _count_header(whole, columns)
-        table, header = (whole, found) if found else (table, header)
+        lines_of_header = _count_header(whole, columns)
+        table, header = (whole, lines_of_header) if lines_of_header else (table, header)
     rows = _read_table(table, columns, header)
     if not rows:
         return list(chain.from_iterable(run))
@@ -189,12 +202,12 @@ def _read_run(run: Sequence[list[Line]], spare: dict[int, Line]) -> list[Line]:
     return [*chain.from_iterable(run[:first]), *rows, *chain.from_iterable(run[last:])]
 
 
-def _count_header(rows: Sequence[_Cells], columns: Sequence[tuple[float, float]]) -> int:
+def _count_header(rows: Sequence[_Cells], columns: Sequence[Extent]) -> int:
     return count_header_lines([_placed(cells, columns) for cells in rows[: MOST_LINES + 1]])
 
 
 def _lines_above(
-    table: Sequence[_Cells], columns: Sequence[tuple[float, float]], spare: Mapping[int, Line]
+    table: Sequence[_Cells], columns: Sequence[Extent], spare: Mapping[int, Line]
 ) -> list[_Cells]:
     """Return the lines right above a table's rows, wherever they come in the page's order."""
     inside = {id(line) for row in table for cell in row for line in cell}
@@ -214,18 +227,18 @@ def _lines_above(
         cells = _at_columns(apart(level), columns)
         far = top - max(line.y1 for line in level) > _APART * size
         alone = len(cells) == 1 and not _stands_above(cells, columns)
-        if far or (alone and len(_under(cells[0], columns)) > 1) or len(above) == _FARTHEST:
+        if far or (alone and len(columns_at(extent(cells[0]), columns)) > 1) or len(above) == _FARTHEST:
             break
         above.insert(0, cells)
         top = min(line.y0 for line in level)
     return above
 
 
-def _at_columns(cells: _Cells, columns: Sequence[tuple[float, float]]) -> _Cells:
+def _at_columns(cells: _Cells, columns: Sequence[Extent]) -> _Cells:
     """Split the cells whose lines stand in one column each, even without a wide gap between them."""
     parted: _Cells = []
     for cell in cells:
-        places = [_under([line], columns) for line in cell]
+        places = [columns_at((line.x0, line.x1), columns) for line in cell]
         if len(cell) > 1 and all(len(at) == 1 for at in places) and len({at[0] for at in places}) > 1:
             both = sorted(zip(places, cell, strict=True), key=lambda each: each[0])
             parted += [[line for _, line in group] for _, group in groupby(both, key=lambda each: each[0])]
@@ -234,29 +247,29 @@ def _at_columns(cells: _Cells, columns: Sequence[tuple[float, float]]) -> _Cells
     return parted
 
 
-def _names_several(cells: _Cells, columns: Sequence[tuple[float, float]]) -> bool:
+def _names_several(cells: _Cells, columns: Sequence[Extent]) -> bool:
     """Tell whether a line holds names over several columns, rather than a title."""
     return len(cells) > 1 or _stands_above(cells, columns)
 
 
-def _is_prose(rows: Sequence[_Cells], at: int, columns: Sequence[tuple[float, float]]) -> bool:
+def _is_prose(rows: Sequence[_Cells], at: int, columns: Sequence[Extent]) -> bool:
     """Tell whether a line is prose between two tables; a short line between two rows is a group name."""
-    if len(rows[at]) > 1 or len(_under(rows[at][0], columns)) < 2:
+    if len(rows[at]) > 1 or len(columns_at(extent(rows[at][0]), columns)) < 2:
         return False
-    start, end = _extent(rows[at][0])
+    start, end = extent(rows[at][0])
     between = at + 1 < len(rows) and len(rows[at - 1]) > 1 and len(rows[at + 1]) > 1
     return not between or end - start > _SHORT * (columns[-1][1] - columns[0][0])
 
 
-def _stands_above(cells: _Cells, columns: Sequence[tuple[float, float]]) -> bool:
+def _stands_above(cells: _Cells, columns: Sequence[Extent]) -> bool:
     """Tell whether a text is centred above all columns but the first, rather than above the whole table."""
-    start, end = _extent(cells[0])
+    start, end = extent(cells[0])
     middle, first, last = start + end, columns[0], columns[-1]
     beside = start > first[1] and len(columns) > 2
     return beside and abs(middle - columns[1][0] - last[1]) < abs(middle - first[0] - last[1])
 
 
-def find_columns(rows: Sequence[_Cells]) -> list[tuple[float, float]]:
+def find_columns(rows: Sequence[_Cells]) -> list[Extent]:
     """Return the horizontal extent of each column; [] where the cells form no columns.
 
     Most rows have one cell per column, or only a few rows do: those that also name the group of the rows
@@ -267,14 +280,14 @@ def find_columns(rows: Sequence[_Cells]) -> list[tuple[float, float]]:
     for many in sorted((count for count in counts if count > usual and counts[count] > 1), reverse=True):
         columns = _columns_of(rows, many)
         body = (cell for cells in rows[_HEADER_ROWS:] for cell in cells)
-        if columns and all(len(_under(cell, columns)) < 2 for cell in body):
+        if columns and all(len(columns_at(extent(cell), columns)) < 2 for cell in body):
             return columns
     return _columns_of(rows, usual)
 
 
-def _columns_of(rows: Sequence[_Cells], count: int) -> list[tuple[float, float]]:
+def _columns_of(rows: Sequence[_Cells], count: int) -> list[Extent]:
     """Return the columns of the rows with `count` cells; [] where these do not form `count` columns."""
-    extents = [[_extent(cell) for cell in cells] for cells in rows if len(cells) == count]
+    extents = [[extent(cell) for cell in cells] for cells in rows if len(cells) == count]
     columns = _overlapping(chain.from_iterable(extents))
     if len(columns) > count:  # a short name may stand beside the figures below it, not above them
         columns = [_around(column) for column in zip(*extents, strict=True)]
@@ -283,7 +296,7 @@ def _columns_of(rows: Sequence[_Cells], count: int) -> list[tuple[float, float]]
     return columns if len(columns) == count else []
 
 
-def _read_table(run: Sequence[_Cells], columns: Sequence[tuple[float, float]], header: int) -> list[Line]:
+def _read_table(run: Sequence[_Cells], columns: Sequence[Extent], header: int) -> list[Line]:
     """Return the rows of a table with `header` lines of names; [] where it is not a table."""
     if not columns:
         return []
@@ -364,52 +377,35 @@ def _is_table(rows: Sequence[Sequence[str]]) -> bool:
     return (named or labelled or full) and min(widths) <= _NARROW and not numbered
 
 
-def _extent(cell: Sequence[Line]) -> tuple[float, float]:
-    return min(line.x0 for line in cell), max(line.x1 for line in cell)
-
-
-def _around(extents: Iterable[tuple[float, float]]) -> tuple[float, float]:
+def _around(extents: Iterable[Extent]) -> Extent:
     starts, ends = zip(*extents, strict=True)
     return min(starts), max(ends)
 
 
-def _overlapping(extents: Iterable[tuple[float, float]]) -> list[tuple[float, float]]:
+def _overlapping(extents: Iterable[Extent]) -> list[Extent]:
     """Merge extents that overlap, from left to right."""
-    found: list[tuple[float, float]] = []
+    merged: list[Extent] = []
     for start, end in sorted(extents):
-        if found and start < found[-1][1]:
-            found[-1] = found[-1][0], max(end, found[-1][1])
+        if merged and start < merged[-1][1]:
+            merged[-1] = merged[-1][0], max(end, merged[-1][1])
         else:
-            found.append((start, end))
-    return found
+            merged.append((start, end))
+    return merged
 
 
-def _placed(cells: _Cells, columns: Sequence[tuple[float, float]]) -> _Row:
+def _placed(cells: _Cells, columns: Sequence[Extent]) -> _Row:
     """Put each cell into the columns that it overlaps, or into the nearest one."""
     row: _Row = {}
     for cell in cells:
-        for at in columns_under(cell, columns):
+        for at in columns_near(extent(cell), columns):
             row.setdefault(at, []).extend(cell)
     return row
 
 
-def _placed_row(cells: _Cells, columns: Sequence[tuple[float, float]]) -> _Row:
+def _placed_row(cells: _Cells, columns: Sequence[Extent]) -> _Row:
     """Put each cell into its columns, and a single line that spans several columns into the first one."""
     row = _placed(cells, columns)
     return {0: cells[0]} if len(cells) == 1 and len(row) > 1 else row
-
-
-def columns_under(cell: Sequence[Line], columns: Sequence[tuple[float, float]]) -> list[int]:
-    """Return the columns that a cell overlaps, or the nearest one."""
-    start, end = _extent(cell)
-    nearest = min(range(len(columns)), key=lambda at: max(columns[at][0] - end, start - columns[at][1]))
-    return _under(cell, columns) or [nearest]
-
-
-def _under(cell: Sequence[Line], columns: Sequence[tuple[float, float]]) -> list[int]:
-    """Return the columns that a cell overlaps."""
-    start, end = _extent(cell)
-    return [at for at, (x0, x1) in enumerate(columns) if x0 < end and start < x1]
 
 
 def _fold(rows: Sequence[_Row]) -> list[_Row]:

@@ -18,5 +18,5 @@ def build_tfidf_retriever(documents: Iterable[Document], k: int) -> BaseRetrieve
     """Build a retriever that returns the k documents nearest to a query by TF-IDF cosine, nearest first."""
     from langchain_community.retrievers import TFIDFRetriever
 
-    found: BaseRetriever = TFIDFRetriever.from_documents(documents, k=k)
-    return found
+    retriever: BaseRetriever = TFIDFRetriever.from_documents(documents, k=k)
+    return retriever

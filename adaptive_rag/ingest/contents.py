@@ -53,8 +53,8 @@ def kind_by_content(path: Path) -> str | None:
     if first.startswith(b"PK"):
         return _kind_of_package(path)
     begin = first.removeprefix(b"\xef\xbb\xbf").lstrip()
-    if found := next((kind for pattern, kind in _TEXTS if pattern.match(begin)), None):
-        return found
+    if by_text := next((kind for pattern, kind in _TEXTS if pattern.match(begin)), None):
+        return by_text
     named_doc = path.suffix.lower() in (".doc", ".dot")
     return "text" if named_doc and begin and not _CONTROLS.search(begin) else None
 
@@ -85,5 +85,5 @@ def _kind_of_package(path: Path) -> str | None:
         return None
     if "xl/workbook.bin" in names:
         return "binary Excel"
-    found = (kind for folder, kind in _FOLDERS.items() if any(name.startswith(folder) for name in names))
-    return next(found, None) if "[Content_Types].xml" in names else None
+    kinds = (kind for folder, kind in _FOLDERS.items() if any(name.startswith(folder) for name in names))
+    return next(kinds, None) if "[Content_Types].xml" in names else None

@@ -24,15 +24,15 @@ class Confined:
     roots: Collection[str]
     most: int
 
-    def check_number(self, found: int) -> None:
+    def check_number(self, number: int) -> None:
         """Check that a run does not cover too many files.
 
         Raises:
             InputError: more than `most` files were found.
         """
-        if found > self.most:
+        if number > self.most:
             most = f"one call may have {self.most:,} indexed (serving.max_documents)"
-            raise InputError(f"{found:,} files were found; {most}.")
+            raise InputError(f"{number:,} files were found; {most}.")
 
 
 def discover(
@@ -67,24 +67,24 @@ def discover(
     if not asked:
         raise InputError("No path was given. Give a file, a folder or a pattern: 'docs/*.pdf'.")
     walk = _Walk(os.path.realpath(index) if index else None, patterns, roots, unknown)
-    found: dict[str, SourceFile] = {}
+    files: dict[str, SourceFile] = {}
     for path in asked:
         if isinstance(path, SourceFile):
-            found.setdefault(os.path.realpath(path.path), path)
+            files.setdefault(os.path.realpath(path.path), path)
             continue
         for file in _find(Path(path).expanduser(), walk):
             real = file.real or os.path.realpath(file.path)
             if roots is None:
-                found.setdefault(real, file)
+                files.setdefault(real, file)
             elif _lies_in(real, roots):
                 # The real path is read, so that a link that is changed in the meantime cannot lead elsewhere.
-                found.setdefault(real, replace(file, path=Path(real)))
-    if not found:
+                files.setdefault(real, replace(file, path=Path(real)))
+    if not files:
         places = ", ".join(repr(str(path)) for path in asked)
         raise InputError(f"No file to read was found in {places}. Suffixes read: {list_suffixes()}.")
     if confined:
-        confined.check_number(len(found))
-    return list(found.values())
+        confined.check_number(len(files))
+    return list(files.values())
 
 
 def name_source(path: Path) -> str:

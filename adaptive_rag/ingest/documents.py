@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from adaptive_rag.text.visible import escape_hidden
+from adaptive_rag.text.visible import escape_hidden, without_surrogates
 
 PARAGRAPH = "\n\n"
 SECTION_SEPARATOR = " > "
@@ -176,7 +176,7 @@ class TextBuilder:
 
     def add(self, text: str) -> None:
         """Append text."""
-        self.length += self._text.write(without_half_characters(text))
+        self.length += self._text.write(without_surrogates(text))
 
     def note_left_out(self, kind: str, count: int) -> None:
         """Note how many items of a kind were left out, if any: "2 comments were left out"."""
@@ -266,6 +266,14 @@ class TextBuilder:
         """Note that a page begins at the current end of the text."""
         self._pages.append(Page(number, self.length))
 
+    def begin_slide(self, number: int, title: str) -> None:
+        """Begin a slide, which is a page; its heading is its title, or "Slide 3" without one."""
+        self.mark_page(number)
+        if title:
+            self.add_paragraph(title, level=1)
+        else:
+            self.mark_heading(f"Slide {number}", 1)
+
     def mark_ocr(self, start: int, confidence: float) -> None:
         """Note that the text from `start` to the current end was read from a picture."""
         self._ocr.append(OcrSpan(start, self.length, round(confidence, 2)))
@@ -281,11 +289,13 @@ class TextBuilder:
             headings=_with_sections(sorted(self._headings, key=lambda heading: heading[:2])),
             records=tuple(self._records),
             metadata={
-                name: without_half_characters(value) if isinstance(value, str) else value
+                name: without_surrogates(value) if isinstance(value, str) else value
                 for name, value in self.metadata.items()
             },
             notes=tuple(notes),
-            lines=(0, *(found.end() for found in re.finditer("\n", self.text))) if self.keeps_lines else (),
+            lines=(0, *(line_end.end() for line_end in re.finditer("\n", self.text)))
+            if self.keeps_lines
+            else (),
             ocr=tuple(self._ocr),
         )
 
@@ -306,24 +316,16 @@ def printable(name: str) -> str:
     return escape_hidden(name.encode(errors="surrogateescape").decode(errors="backslashreplace"))
 
 
-def without_half_characters(text: str) -> str:
-    r"""Replace each lone surrogate, such as JSON's "\ud83d" alone, by a question mark.
-
-    A lone surrogate cannot be stored in a file or a database.
-    """
-    return text if text.isascii() else text.encode(errors="replace").decode()
-
-
-def _with_sections(found: list[tuple[int, int, str]]) -> tuple[Heading, ...]:
+def _with_sections(titles: list[tuple[int, int, str]]) -> tuple[Heading, ...]:
     """Give each heading its path from the outermost heading: "4 Storms > Warning levels".
 
     A single heading above all others is the document's title. It would be in every path and distinguish
     nothing, so paths leave it out.
     """
-    levels = [level for _, level, _ in found]
-    titled = len(found) > 1 and levels.count(levels[0]) == 1 and levels[0] == min(levels)
+    levels = [level for _, level, _ in titles]
+    titled = len(titles) > 1 and levels.count(levels[0]) == 1 and levels[0] == min(levels)
     headings, path = [], list[tuple[int, str]]()
-    for index, (offset, level, title) in enumerate(found):
+    for index, (offset, level, title) in enumerate(titles):
         path = [entry for entry in path if entry[0] < level]
         path.append((level, title))
         shown = path[1:] if titled and index else path

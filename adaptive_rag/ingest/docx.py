@@ -133,8 +133,8 @@ def _read_style(style: Any, numbering: Numbering) -> _Style:
 
 def _list_of(element: Any) -> tuple[str | None, int | None]:
     """Return the list id and the level set by a paragraph or a style; None for what it does not set."""
-    found = element.find(_LIST)
-    known = {} if found is None else {each.tag: each.get(_VALUE) for each in found}
+    settings = element.find(_LIST)
+    known = {} if settings is None else {each.tag: each.get(_VALUE) for each in settings}
     depth = known.get(_DEPTH)
     return known.get(_NUMBER), min(int(depth), DEEPEST) if depth else None
 
@@ -158,10 +158,10 @@ class _Reader:
         names = archive.namelist()
         for kind in _REFERENCES.values():
             part = f"word/{kind}s.xml"
-            found = read_xml(archive, part).findall(qn(f"w:{kind}")) if part in names else ()
+            notes = read_xml(archive, part).findall(qn(f"w:{kind}")) if part in names else ()
             self._notes[kind] = {
                 note.get(qn("w:id")): " ".join(filter(None, map(self._text, _find(note, _P))))
-                for note in found
+                for note in notes
             }
 
     def write_page_edges(self, body: Any) -> None:
@@ -193,14 +193,14 @@ class _Reader:
             self._builder.add_paragraph(text, marker="  " * depth + marker)
         elif text:
             self._builder.add_paragraph(_after(marker, text), level=style.level)
-        self._write_notes(found for found in _find(paragraph, *_REFERENCES, _P) if found.tag != _P)
+        self._write_notes(mark for mark in _find(paragraph, *_REFERENCES, _P) if mark.tag != _P)
         self._write_drawn(paragraph)
 
     def _write_table(self, table: Any) -> None:
         """Write a table, then the notes and drawings of its cells, and any tables nested in them."""
         add_table(self._builder, self._table_rows(table), has_header=_has_header(table, self._styled_tables))
         parts = list(_find_cells(table, _P, *DRAWN))
-        self._write_notes(found for part in parts if part.tag == _P for found in part.iter(*_REFERENCES))
+        self._write_notes(mark for part in parts if part.tag == _P for mark in part.iter(*_REFERENCES))
         for part in parts:
             if part.tag == _P:
                 self._write_drawn(part)
@@ -208,8 +208,8 @@ class _Reader:
                 self.write((part,))
 
     def _write_notes(self, references: Iterable[Any]) -> None:
-        for found in references:
-            if note := self._notes[_REFERENCES[found.tag]].get(found.get(qn("w:id"))):
+        for mark in references:
+            if note := self._notes[_REFERENCES[mark.tag]].get(mark.get(qn("w:id"))):
                 self._builder.add_paragraph(note)
 
     def _write_drawn(self, paragraph: Any) -> None:
@@ -324,8 +324,8 @@ def _is_all_names(row: Any) -> bool:
 
 def _is_all(row: Any, whole: str, marked: str) -> bool:
     """Tell whether all elements of a kind in a row have a property."""
-    found = row.xpath(f".//{whole}")
-    return bool(found) and all(each.xpath(f"./{marked}") for each in found)
+    elements = row.xpath(f".//{whole}")
+    return bool(elements) and all(each.xpath(f"./{marked}") for each in elements)
 
 
 def _goes_on(cell: Any) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 from adaptive_rag.ingest.equations import read_equation
 from adaptive_rag.ingest.number_formats import show_number
 from adaptive_rag.ingest.package import Link, local_name, read_linked
-from adaptive_rag.text.tables import EMPTY_CELL
+from adaptive_rag.text.tables import EMPTY_CELL, write_row
 
 _P = (
     "{http://schemas.openxmlformats.org/drawingml/2006/main}p",
@@ -73,16 +73,17 @@ def read_chart(root: Any) -> Iterator[str]:
     if root.find("{*}chartData") is not None:
         yield from _tables(list(_read_extended(root)))
         return
-    found = root.find("{*}date1904")
-    since_1904 = found is not None and found.get("val", "1") in ("1", "true")
+    calendar = root.find("{*}date1904")
+    since_1904 = calendar is not None and calendar.get("val", "1") in ("1", "true")
     series = []
     for one in root.iter("{*}ser"):
-        name = " ".join(_points(one.find("{*}tx")).values()) or EMPTY_CELL
+        name = " ".join(_points(one.find("{*}tx")).values())
         names = next((_names(each, since_1904) for each in _children(one, "cat", "xVal")), {})
         values = next((_points(each, since_1904) for each in _children(one, "val", "yVal")), {})
         series.append((name, names, values))
         series += [
-            (f"{name} (size)", names, _points(size, since_1904)) for size in _children(one, "bubbleSize")
+            (f"{name or EMPTY_CELL} (size)", names, _points(size, since_1904))
+            for size in _children(one, "bubbleSize")
         ]
     yield from _tables(series)
 
@@ -105,11 +106,11 @@ def _tables(series: Sequence[_Series]) -> Iterator[str]:
             groups.append((dict(each[1]), [each]))
     for names, members in groups:
         places = sorted({*names, *(at for _, _, values in members for at in values)})
-        rows = [[EMPTY_CELL, *(name for name, _, _ in members)]]
-        for at in places:
-            cells = (values.get(at, EMPTY_CELL) for _, _, values in members)
-            rows.append([names.get(at) or str(at + 1), *cells])
-        yield "\n".join(" | ".join(row) for row in rows)
+        rows = [["", *(name for name, _, _ in members)]]
+        rows += [
+            [names.get(at) or str(at + 1), *(values.get(at, "") for _, _, values in members)] for at in places
+        ]
+        yield "\n".join(map(write_row, rows))
 
 
 def _read_extended(root: Any) -> Iterator[_Series]:
@@ -118,7 +119,7 @@ def _read_extended(root: Any) -> Iterator[_Series]:
     for one in root.iter("{*}series"):
         held = one.find("{*}dataId")
         kept = data.get(held.get("val")) if held is not None else None
-        name = " ".join((one.findtext("{*}tx/{*}txData/{*}v") or "").split()) or EMPTY_CELL
+        name = " ".join((one.findtext("{*}tx/{*}txData/{*}v") or "").split())
         if kept is not None:
             names = next(map(_names, _children(kept, "strDim")), {})
             yield name, names, next(map(_points, _children(kept, "numDim")), {})
@@ -151,11 +152,11 @@ def _points(element: Any, since_1904: bool = False) -> dict[int, str]:
     if element is None:
         return {}
     code = element.findtext(".//{*}formatCode") or ""
-    found = {}
+    texts = {}
     for point in element.iter("{*}pt"):
         text = " ".join((point.findtext("{*}v") or point.text or "").split())
         with suppress(ValueError):  # the text is not a number
             text = show_number(text, point.get("formatCode") or code, since_1904=since_1904) if code else text
         if text:
-            found[int(point.get("idx", 0))] = text
-    return found
+            texts[int(point.get("idx", 0))] = text
+    return texts

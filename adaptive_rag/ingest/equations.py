@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from adaptive_rag.ingest.package import local_name
+from adaptive_rag.ingest.package import local_name, read_attribute
 
 # Anything nested deeper is read as its plain characters.
 _DEEPEST = 30
@@ -18,7 +18,7 @@ _ACCENT = "\u0302"  # a circumflex, the default sign of an accent
 def read_equation(element: Any, depth: int = 0) -> str:
     """Return an equation of Office Math (ECMA-376, part 1, section 22.1) as linear text."""
     if depth > _DEEPEST:
-        return "".join(found.text or "" for found in element.iter("{*}t"))
+        return "".join(text.text or "" for text in element.iter("{*}t"))
     parts = []
     for child in element:
         name = local_name(child)
@@ -43,8 +43,8 @@ def _write(name: str, element: Any, depth: int) -> str:
     """Write an element by its name; a run, an argument or any other wrapper is written as its content."""
 
     def part(of: str) -> str:
-        found = element.find(f"{{*}}{of}")
-        return "" if found is None else read_equation(found, depth).strip()
+        inner = element.find(f"{{*}}{of}")
+        return "" if inner is None else read_equation(inner, depth).strip()
 
     def parts(holder: Any) -> list[str]:
         return [read_equation(each, depth).strip() for each in holder.iterfind("{*}e")]
@@ -79,6 +79,5 @@ def _write(name: str, element: Any, depth: int) -> str:
 
 def _property(element: Any, name: str, default: str) -> str:
     """Return a property of an element, "" if it is set to nothing, or the default if it is missing."""
-    found = element.find(f"{{*}}{local_name(element)}Pr/{{*}}{name}")
-    values = () if found is None else (str(v) for key, v in found.items() if key.rpartition("}")[2] == "val")
-    return next(iter(values), default)
+    setting = element.find(f"{{*}}{local_name(element)}Pr/{{*}}{name}")
+    return default if setting is None else read_attribute(setting, "val", default)

@@ -30,11 +30,11 @@ class Beside:
 
 def read_beside(archive: zipfile.ZipFile, sheet: str) -> Beside:
     """Read the drawings, comments, files and tables of a sheet; missing parts are ignored."""
-    found = Beside()
+    beside = Beside()
     names = set(archive.namelist())
     for link in read_links(archive, sheet).values():
         if link.kind in ("oleObject", "package"):
-            found.embedded.append(link.target)
+            beside.embedded.append(link.target)
         if link.kind not in ("drawing", "comments", "table") or link.target not in names:
             continue
         root = read_xml(archive, link.target, recover=True)
@@ -45,14 +45,14 @@ def read_beside(archive: zipfile.ZipFile, sheet: str) -> Beside:
                 links = read_links(archive, link.target)
                 for shape in _drawn(root):
                     kind, texts = read_drawn(archive, links, shape)
-                    found.charts += kind == "chart" and not any("\n" in text for text in texts)
-                    found.shapes += ["\n".join(texts)] if texts else []
+                    beside.charts += kind == "chart" and not any("\n" in text for text in texts)
+                    beside.shapes += ["\n".join(texts)] if texts else []
             case "comments":
-                found.comments += sum(1 for _ in root.iter("{*}comment"))
+                beside.comments += sum(1 for _ in root.iter("{*}comment"))
             case "table":
-                found.headers += [root.get("ref", "")] if root.get("headerRowCount", "1") != "0" else []
-                found.filtered |= root.find(".//{*}filterColumn") is not None
-    return found
+                beside.headers += [root.get("ref", "")] if root.get("headerRowCount", "1") != "0" else []
+                beside.filtered |= root.find(".//{*}filterColumn") is not None
+    return beside
 
 
 def _drawn(element: Any) -> Iterator[Any]:

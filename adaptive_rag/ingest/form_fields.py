@@ -36,25 +36,25 @@ def with_fields(page: Any, lines: Sequence[Line], *, from_right: bool) -> list[L
     if all(answer == "no" for _, answer in answers):
         return list(lines)
     boxes = [tuple(field.rect) for field, _ in answers]
-    found = [line for line in lines if not any(_is_inside(line, box) for box in boxes)]
+    shown = [line for line in lines if not any(_is_inside(line, box) for box in boxes)]
     taken: set[int] = set()
     for (field, answer), box in zip(answers, boxes, strict=True):
         on_right = (field.field_type_string in _MARKS) != from_right
-        at = _find_label(found, box, on_right=on_right)
-        if at is None or (id(found[at]) in taken and field.field_type_string in _MARKS):
-            at = _place_of(found, box)
-            found[at:at] = _lines(_name(field), answer, box)
+        at = _find_label(shown, box, on_right=on_right)
+        if at is None or (id(shown[at]) in taken and field.field_type_string in _MARKS):
+            at = _place_of(shown, box)
+            shown[at:at] = _lines(_name(field), answer, box)
         else:
-            asked = found[at]
+            asked = shown[at]
             gap = " " if id(asked) in taken else _colon(asked.text)
             apart = _stands_alone(answer)
             x0, x1 = min(asked.x0, box[0]), max(asked.x1, box[2])
             text = f"{asked.text}{gap}{'' if apart else answer}"
-            found[at] = replace(asked, pieces=[text], x0=x0, x1=x1, columns=_ROW)
-            taken.add(id(found[at]))
+            shown[at] = replace(asked, pieces=[text], x0=x0, x1=x1, columns=_ROW)
+            taken.add(id(shown[at]))
             if apart:
-                found.insert(at + 1, _line(answer, box))
-    return found
+                shown.insert(at + 1, _line(answer, box))
+    return shown
 
 
 def _is_shown(field: Any) -> bool:

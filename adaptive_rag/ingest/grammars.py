@@ -42,9 +42,9 @@ def find_by_grammar(path: Path, text: str) -> list[tuple[int, int, str]] | None:
     tree_sitter: Any = importlib.import_module("tree_sitter")
     language = tree_sitter.Language(getattr(importlib.import_module(module), function)())
     content = text.encode(errors="replace")
-    found = sorted(_definitions(tree_sitter.Parser(language).parse(content).root_node))
+    definitions = sorted(_definitions(tree_sitter.Parser(language).parse(content).root_node))
     placed, before, characters = [], 0, 0
-    for start, level, name in found:
+    for start, level, name in definitions:
         characters += len(content[before:start].decode())
         before = start
         line = text.rfind("\n", 0, characters) + 1

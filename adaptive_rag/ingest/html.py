@@ -11,12 +11,13 @@ from lxml import etree
 
 from adaptive_rag.errors import IndexingError
 from adaptive_rag.ingest.cells import Rows
-from adaptive_rag.ingest.documents import TextBuilder, without_half_characters
+from adaptive_rag.ingest.documents import TextBuilder
 from adaptive_rag.ingest.front_matter import take_front_matter
 from adaptive_rag.ingest.page_styles import Look, PageStyles
 from adaptive_rag.ingest.properties import note_properties
 from adaptive_rag.ingest.templates import without_tags
 from adaptive_rag.ingest.text import decode
+from adaptive_rag.text.visible import without_surrogates
 
 _is_hidden = re.compile(
     "title|script|style|noscript|template|svg|canvas|nav|iframe|object|select|button"
@@ -77,10 +78,10 @@ def write_page(data: bytes, charset: str | None, builder: TextBuilder) -> None:
 
 def decode_page(data: bytes, charset: str | None, builder: TextBuilder) -> str:
     """Return a page's HTML as text; without `charset` the page's own declaration counts."""
-    if charset is None and (found := _CHARSET.search(data[:4096])):
-        charset = found[1].decode("ascii", "replace")
+    if charset is None and (declared := _CHARSET.search(data[:4096])):
+        charset = declared[1].decode("ascii", "replace")
     # UTF-7 can produce a lone surrogate, which the parser does not accept.
-    return without_half_characters(decode(data, builder, charset))
+    return without_surrogates(decode(data, builder, charset))
 
 
 def write_html(page: str, builder: TextBuilder, *, styled: bool = True) -> None:

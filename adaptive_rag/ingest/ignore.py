@@ -92,8 +92,8 @@ class Ignored:
         above = [folder for folder in (parent, *parent.parents) if folder.is_relative_to(self._root)]
         if not above:  # the root itself is never left out
             return []
-        found = [(folder, self._of_folder(folder)) for folder in above]
-        specs = [(self._root, self._exclude), *found, (self._root, self._own)]
+        nearest = [(folder, self._of_folder(folder)) for folder in above]
+        specs = [(self._root, self._exclude), *nearest, (self._root, self._own)]
         ways = [(parent.relative_to(folder).as_posix(), spec) for folder, spec in specs]
         return [("" if way == "." else f"{way}/", spec) for way, spec in ways if spec]
 

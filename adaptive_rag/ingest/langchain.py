@@ -8,8 +8,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from adaptive_rag.errors import ConfigurationError
-from adaptive_rag.ingest.documents import SourceText, TextBuilder, printable, without_half_characters
+from adaptive_rag.ingest.documents import SourceText, TextBuilder, printable
 from adaptive_rag.text.places import format_place, place_at
+from adaptive_rag.text.visible import without_surrogates
 
 if TYPE_CHECKING:
     from langchain_core.documents import Document
@@ -68,7 +69,7 @@ def _source_text(source: str, documents: list[Document]) -> SourceText:
     digest = hashlib.sha256()
     for document in documents:
         written = json.dumps(document.metadata, default=str, ensure_ascii=False)
-        metadata = json.loads(without_half_characters(written))
+        metadata = json.loads(without_surrogates(written))
         metadata.pop("source", None)
         digest.update(json.dumps([document.page_content, metadata], sort_keys=True).encode())
         builder.add_record(document.page_content, metadata, page=_page(metadata))

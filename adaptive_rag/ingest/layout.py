@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
@@ -34,6 +34,8 @@ _SIGN, _AFTER_FIGURE = re.compile(r"[$£€¥]"), re.compile(r"\)?%|\)")
 _AMOUNT = re.compile(rf"{FIGURE.pattern}|\(?[-–—−]+\)?")
 # A position at a page's edge: top or foot, height, type size.
 _Slot = tuple[str, int, int]
+# Where a column, or what stands in it, begins and ends.
+Extent = tuple[float, float]
 
 
 @dataclass(slots=True)
@@ -140,15 +142,18 @@ def with_whole_figures(lines: Iterable[Line]) -> list[Line]:
     return joined
 
 
-def levels(lines: Iterable[Line]) -> list[list[Line]]:
+def levels(
+    lines: Iterable[Line],
+    at_height_of: Callable[[Sequence[Line], Line], bool] = lambda level, line: level[0].is_beside(line),
+) -> list[list[Line]]:
     """Group lines at the same height, each group from left to right, the groups from top to bottom."""
-    found: list[list[Line]] = []
+    rows: list[list[Line]] = []
     for line in sorted(lines, key=lambda line: line.y0 + line.y1):
-        if found and found[-1][0].is_beside(line):
-            found[-1].append(line)
+        if rows and at_height_of(rows[-1], line):
+            rows[-1].append(line)
         else:
-            found.append([line])
-    return [sorted(level, key=lambda line: line.x0) for level in found]
+            rows.append([line])
+    return [sorted(level, key=lambda line: line.x0) for level in rows]
 
 
 def merge(group: Sequence[Line]) -> Line:
@@ -157,6 +162,30 @@ def merge(group: Sequence[Line]) -> Line:
     for line in group[1:]:
         merged.extend(line)
     return merged
+
+
+def extent(cell: Sequence[Line]) -> Extent:
+    """Return where the lines of a cell begin and end."""
+    return min(line.x0 for line in cell), max(line.x1 for line in cell)
+
+
+def columns_at(place: Extent, columns: Sequence[Extent]) -> list[int]:
+    """Return the columns that an extent overlaps."""
+    start, end = place
+    return [at for at, (x0, x1) in enumerate(columns) if x0 < end and start < x1]
+
+
+def columns_near(place: Extent, columns: Sequence[Extent]) -> list[int]:
+    """Return the columns that an extent overlaps, or the nearest one."""
+    start, end = place
+    nearest = min(range(len(columns)), key=lambda at: max(columns[at][0] - end, start - columns[at][1]))
+    return columns_at(place, columns) or [nearest]
+
+
+def around(boxes: Iterable[Sequence[float]]) -> tuple[float, float, float, float]:
+    """Return the box around boxes."""
+    lefts, tops, rights, bottoms = zip(*boxes, strict=True)
+    return min(lefts), min(tops), max(rights), max(bottoms)
 
 
 def least_gap(left: str, right: str) -> float:
@@ -241,7 +270,7 @@ class Survey:
         often = min(3, max(2, self._pages))
         heads = set()
         for slot, lines in self._slots.items():
-            recurring = sum(any(self._edges[slot[0], key] >= often for key in found) for found in lines)
+            recurring = sum(any(self._edges[slot[0], key] >= often for key in keys) for keys in lines)
             if len(lines) >= often and recurring >= 0.6 * len(lines):
                 heads.add(slot)
         self._slots.clear()
@@ -259,7 +288,7 @@ def _edge_lines(lines: Sequence[Line], *, alone: bool = False) -> Iterator[tuple
     if not ordered:
         return
     pitch = min(_pitch(ordered), 1.6 * median(line.size for line in ordered))
-    found = []
+    edges = []
     for edge, inward in (("top", ordered), ("foot", ordered[::-1])):
         for count, line in enumerate(inward[:_EDGE_LINES], start=1):
             # The first row of a long table is not a running head, though "4.20" recurs on other pages.
@@ -268,10 +297,10 @@ def _edge_lines(lines: Sequence[Line], *, alone: bool = False) -> Iterator[tuple
                 break
             neighbour = inward[count] if count < len(inward) else None
             if neighbour is None or abs(neighbour.y0 - line.y0) > 1.35 * pitch:
-                found += [((edge, round(one.y0 / 3), round(one.size)), one) for one in inward[:count]]
+                edges += [((edge, round(one.y0 / 3), round(one.size)), one) for one in inward[:count]]
                 break
-    if alone or len({id(line) for _, line in found}) < len(ordered):
-        yield from found
+    if alone or len({id(line) for _, line in edges}) < len(ordered):
+        yield from edges
 
 
 class Flow:

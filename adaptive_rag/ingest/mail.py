@@ -173,9 +173,9 @@ def split_quotes(text: str, depth: int = 0) -> tuple[str, list[tuple[str, str]]]
 
     Quotes between the lines of a reply stay in it, each line after its ">", since the reply refers to them.
     """
-    found = [match for pattern in (_ATTRIBUTION, _OLDER) if (match := pattern.search(text))]
+    heads = [match for pattern in (_ATTRIBUTION, _OLDER) if (match := pattern.search(text))]
     trailing = re.search(r"(?:^>[^\n]*(?:\n[ \t]*)*)+\Z", text, re.MULTILINE)
-    starts = [match.start() for match in found if _goes_to_the_end(text[match.end() :])]
+    starts = [match.start() for match in heads if _goes_to_the_end(text[match.end() :])]
     start = min(starts + ([trailing.start()] if trailing else []), default=None)
     if start is None or depth == _DEEPEST:
         return text.strip(), []
@@ -195,18 +195,18 @@ def _goes_to_the_end(text: str) -> bool:
 
 def _metadata(message: Message) -> dict[str, Any]:
     """Return the headers that people filter by, and the id of the message that began the thread."""
-    found = {name.lower(): value for name in _SHOWN if (value := _header(message, name))}
+    known = {name.lower(): value for name in _SHOWN if (value := _header(message, name))}
     for name in ("Message-ID", "In-Reply-To"):
         if value := _header(message, name):
-            found[name.lower().replace("-", "_")] = value
+            known[name.lower().replace("-", "_")] = value
     ids = re.findall(r"<[^<>\s]+>", _header(message, "References")) or [
-        found.get("in_reply_to") or found.get("message_id") or ""
+        known.get("in_reply_to") or known.get("message_id") or ""
     ]
     if ids[0]:
-        found["thread"] = ids[0]
+        known["thread"] = ids[0]
     if date := _date(message):
-        found["date"] = date.isoformat()
-    return found
+        known["date"] = date.isoformat()
+    return known
 
 
 def _header(message: Message, name: str) -> str:

@@ -59,10 +59,12 @@ def add_markdown(text: str, builder: TextBuilder) -> None:
     text = without_signs(text)
     seen = kept.restore(read_marks(_keep_code(text, kept), kept))
     tidied = tidy(text, seen)
-    found = [(match.start(), match[2], len(match[1])) for match in _ATX.finditer(seen)]
-    found += [(match.start(), match[1], 1 if match[2][0] == "=" else 2) for match in _SETEXT.finditer(seen)]
+    headings = [(match.start(), match[2], len(match[1])) for match in _ATX.finditer(seen)]
+    headings += [
+        (match.start(), match[1], 1 if match[2][0] == "=" else 2) for match in _SETEXT.finditer(seen)
+    ]
     starts, line, last = [at for at, _ in numbered_lines(tidied)], 0, 0
-    for offset, title, level in sorted(found):
+    for offset, title, level in sorted(headings):
         line, last = line + seen.count("\n", last, offset), offset
         if not kept.holds(offset) and line < len(starts):
             title = _EMPHASIS.sub("", _CLOSING.sub("", title[:_LONGEST_HEADING]))

@@ -73,22 +73,22 @@ _ROLE = re.compile(rf"\{{(?P<name>[A-Za-z][\w:+.-]{{0,60}})\}}(?P<sign>{SIGN})")
 _FRAMES: tuple[Step, ...] = (
     (
         r"^(?P<quote>[ \t]*(?:>[ \t]?)+)\[!(?P<kind>[\w-]{1,40})(?:\|[^\]\n]*)?\][+-]?[ \t]*(?P<title>.*)$",
-        lambda found: f"{found['quote']}{found['title'] or found['kind'].capitalize()}",
+        lambda match: f"{match['quote']}{match['title'] or match['kind'].capitalize()}",
     ),
     (
         r"^(?P<quote>[ \t>]*):{3,}[ \t]*(?P<rest>[^\n]*)$(?P<options>(?:\n[ \t]*:[\w-]+:[^\n]*)*)",
-        lambda found: _read_container(found),
+        lambda match: _read_container(match),
     ),
     (
         r"^([ \t]*)(?:!!!|\?\?\?\+?|===\+?)[ \t]+(?:[\w-]+[ \t]*)*(?:\"([^\"\n]*)\")?[ \t]*$",
-        lambda found: f"{found[1]}{found[2] or ''}",
+        lambda match: f"{match[1]}{match[2] or ''}",
     ),
     (r"^\([\w.:/ -]{1,100}+\)=[ \t]*$", ""),
     (r"^[ \t]*(?:\[\[?_?(?:TOC|toc)_?\]\]?)[ \t]*$", ""),
     (
         r"^(?:import\s(?:[^\n;]{0,2000}|\{[^{};]{0,2000}\})?\s?(?:from\s)?['\"][^'\"\n]+['\"];?[ \t]*)+$"
         r"|^export\s(?:default|const|let|function|async)\b[^\n]*(?:\n(?![ \t]*\n)[^\n]*)*",
-        lambda found: "\n" * found[0].count("\n"),
+        lambda match: "\n" * match[0].count("\n"),
     ),
 )
 # Markup within a line: attributes, block ids and highlighting.
@@ -110,7 +110,7 @@ def read_marks(text: str, kept: Kept) -> str:
     text = _set_apart(text, kept)
     text = _read_html(text, kept)
     text = _ROLE.sub(
-        lambda found: kept.keep(read_role(found["name"], kept.plain(found["sign"]).strip("`"))), text
+        lambda match: kept.keep(read_role(match["name"], kept.plain(match["sign"]).strip("`"))), text
     )
     text = follow(_WITHIN, _read_links(follow(_FRAMES, text), kept))
     return _ENTITY.sub(_character, text)
@@ -120,25 +120,25 @@ def _set_apart(text: str, kept: Kept) -> str:
     """Keep code and formulas, and drop comments and template tags, in the order of the text."""
     parts, at = list[str](), 0
     code = _backtick_ends(text)
-    while found := _APART.search(text, at):
-        parts.append(text[at : found.start()])
-        at = found.end()
-        if found["escape"]:
-            parts.append(found[0])
-        elif found["ticks"]:
-            if end := code.get(found.start()):
+    while match := _APART.search(text, at):
+        parts.append(text[at : match.start()])
+        at = match.end()
+        if match["escape"]:
+            parts.append(match[0])
+        elif match["ticks"]:
+            if end := code.get(match.start()):
                 at = end
-                parts.append(kept.keep(text[found.start() : end]))
+                parts.append(kept.keep(text[match.start() : end]))
             else:
-                parts.append(found[0])
-        elif found["formula"]:
-            parts.append(kept.keep(found[0]))
-        elif found["comment"] or (found["html"] or "").lower() in ("script", "style"):
-            parts.append(kept.drop(found[0]))
-        elif found["html"]:
-            parts.append(_read_code(found, kept))
+                parts.append(match[0])
+        elif match["formula"]:
+            parts.append(kept.keep(match[0]))
+        elif match["comment"] or (match["html"] or "").lower() in ("script", "style"):
+            parts.append(kept.drop(match[0]))
+        elif match["html"]:
+            parts.append(_read_code(match, kept))
         else:
-            parts.append(read_tag(found, kept))
+            parts.append(read_tag(match, kept))
     return "".join([*parts, text[at:]])
 
 
@@ -156,16 +156,16 @@ def _backtick_ends(text: str) -> dict[int, int]:
     return ends
 
 
-def _read_code(found: re.Match[str], kept: Kept) -> str:
+def _read_code(match: re.Match[str], kept: Kept) -> str:
     """Keep the content of <pre> or <code>, without the tags in it."""
     code = _ENTITY.sub(
-        _character, _HTML_TAG.sub(lambda tag: "" if _is_tag(tag) else tag[0], found["content"])
+        _character, _HTML_TAG.sub(lambda tag: "" if _is_tag(tag) else tag[0], match["content"])
     )
-    if found["html"].lower() == "code":
-        return kept.put(found[0], kept.keep(f"`{code}`" if code.strip() and "`" not in code else code))
+    if match["html"].lower() == "code":
+        return kept.put(match[0], kept.keep(f"`{code}`" if code.strip() and "`" not in code else code))
     code = code.rstrip(" \t")
     alone = code.startswith("\n") and code.endswith("\n") and code.strip()
-    return kept.put(found[0], kept.keep(f"```{code}```" if alone else code))
+    return kept.put(match[0], kept.keep(f"```{code}```" if alone else code))
 
 
 def _read_html(text: str, kept: Kept) -> str:
@@ -173,38 +173,38 @@ def _read_html(text: str, kept: Kept) -> str:
 
     A tag that no page uses, such as "<name>", is a word to be filled in, and stays.
     """
-    text = _TABLE.sub(lambda found: _read_table(found[0], kept), text)
+    text = _TABLE.sub(lambda match: _read_table(match[0], kept), text)
     return _HTML_TAG.sub(lambda tag: kept.put(tag[0], _read_tag(tag)) if _is_tag(tag) else tag[0], text)
 
 
 def _character(entity: re.Match[str]) -> str:
-    found = html.unescape(entity[0])
-    return " " if found.isspace() else without_signs(found) if found.isprintable() else ""
+    character = html.unescape(entity[0])
+    return " " if character.isspace() else without_signs(character) if character.isprintable() else ""
 
 
-def _is_tag(found: re.Match[str]) -> bool:
+def _is_tag(tag: re.Match[str]) -> bool:
     """Tell whether a page does not show a tag itself: an HTML tag, a component, or one with attributes."""
-    name, attributes = found["name"], found["attributes"]
+    name, attributes = tag["name"], tag["attributes"]
     if name is None or name.lower() in _NAMES:
         return True
     if name.endswith(":") and attributes.startswith("//"):
         return False  # an address: <https://example.org/a?b=c>
-    before = found.string[max(0, found.start() - 1) : found.start()]
+    before = tag.string[max(0, tag.start() - 1) : tag.start()]
     return (name[0].isupper() and not before.isalnum()) or "=" in attributes or attributes.endswith("/")
 
 
-def _read_tag(found: re.Match[str]) -> str:
-    name = (found["name"] or "").lower()
+def _read_tag(tag: re.Match[str]) -> str:
+    name = (tag["name"] or "").lower()
     words = {
-        word["name"].lower(): word["a"] or word["b"] for word in _WORDS.finditer(found["attributes"] or "")
+        word["name"].lower(): word["a"] or word["b"] for word in _WORDS.finditer(tag["attributes"] or "")
     }
     if name == "img":
         return " ".join((words.get("alt") or "").split())
     if name not in _NAMES:
         shown = [words[key] for key in ("title", "label", "caption", "summary", "alt") if words.get(key)]
         return " ".join(shown[0].split()) if shown else ""
-    begins = found.string[found.string.rfind("\n", 0, found.start()) + 1 : found.start()]
-    if not begins.strip(" \t>") and not found["end"]:
+    begins = tag.string[tag.string.rfind("\n", 0, tag.start()) + 1 : tag.start()]
+    if not begins.strip(" \t>") and not tag["end"]:
         return f"{'#' * int(name[1])} " if re.fullmatch("h[1-6]", name) else "- " if name == "li" else ""
     return " " if _PARTS.fullmatch(name) else ""
 
@@ -223,13 +223,13 @@ def _read_table(table: str, kept: Kept) -> str:
     return kept.put(table, "\n".join(shown))
 
 
-def _read_container(found: re.Match[str]) -> str:
+def _read_container(match: re.Match[str]) -> str:
     """Return the title of ":::note Title", unless it is the name of a file or a component."""
     title = (
-        re.sub(r"(?:\{[^{}]*\}|[\w-]+(?=\[|\s|$|\{))[ \t]*", "", found["rest"], count=1).strip().strip('[]"')
+        re.sub(r"(?:\{[^{}]*\}|[\w-]+(?=\[|\s|$|\{))[ \t]*", "", match["rest"], count=1).strip().strip('[]"')
     )
     title = "" if "{" in title or re.search(r"\.\w+$", title) else title
-    return found["quote"] + title + "\n" * found["options"].count("\n")
+    return match["quote"] + title + "\n" * match["options"].count("\n")
 
 
 def _read_links(text: str, kept: Kept) -> str:
@@ -239,25 +239,25 @@ def _read_links(text: str, kept: Kept) -> str:
     def folded(name: str) -> str:
         return " ".join(kept.plain(name).split()).casefold()
 
-    def define(found: re.Match[str]) -> str:
+    def define(match: re.Match[str]) -> str:
         # Nothing is left of an address that was a template tag: "[page]: {{< ref page >}}".
-        addresses.setdefault(folded(found["name"]), found["address"] or "")
-        return kept.drop(found[0]) if found["address"] else found[0]
+        addresses.setdefault(folded(match["name"]), match["address"] or "")
+        return kept.drop(match[0]) if match["address"] else match[0]
 
-    def link(found: re.Match[str], address: str) -> str:
+    def link(match: re.Match[str], address: str) -> str:
         address = address.strip("<>")
-        if _ABSOLUTE.match(address) and found["label"].strip():
-            return kept.put(found[0], f"[{found['label']}]{kept.keep(f'({address})')}")
-        return kept.put(found[0], found["label"])
+        if _ABSOLUTE.match(address) and match["label"].strip():
+            return kept.put(match[0], f"[{match['label']}]{kept.keep(f'({address})')}")
+        return kept.put(match[0], match["label"])
 
-    def reference(found: re.Match[str]) -> str:
-        address = addresses.get(folded(found["name"] or found["label"]))
-        return found[0] if address is None else link(found, address)
+    def reference(match: re.Match[str]) -> str:
+        address = addresses.get(folded(match["name"] or match["label"]))
+        return match[0] if address is None else link(match, address)
 
     text = _DEFINITION.sub(define, follow(_NOTES, text))
-    text = _WIKI.sub(lambda found: _read_wiki_link(found["inside"], found["embed"] is not None), text)
-    text = _IMAGE.sub(lambda found: kept.put(found[0], " ".join(found["label"].split())), text)
-    text = _LINK.sub(lambda found: link(found, found["address"]), text)
+    text = _WIKI.sub(lambda match: _read_wiki_link(match["inside"], match["embed"] is not None), text)
+    text = _IMAGE.sub(lambda match: kept.put(match[0], " ".join(match["label"].split())), text)
+    text = _LINK.sub(lambda match: link(match, match["address"]), text)
     text = _REFERENCE.sub(reference, text) if addresses else text
     return _AUTOLINK.sub(r"\1", text)
 

@@ -82,15 +82,21 @@ def follow(steps: Sequence[Step], text: str, times: int = 1) -> str:
     """Apply steps one after the other, each up to `times` times."""
     for pattern, write in steps:
         for _ in range(times):
-            text, found = re.subn(pattern, write, text, flags=re.MULTILINE)
-            if not found:
+            text, count = re.subn(pattern, write, text, flags=re.MULTILINE)
+            if not count:
                 break
     return text
 
 
-def blank(found: re.Match[str]) -> str:
+def fenced(code: str, language: str = "") -> str:
+    """Return code as a Markdown block, with a fence longer than those inside it."""
+    fence = "`" * max([3, *(len(run) + 1 for run in re.findall("`{3,}", code))])
+    return f"{fence}{language}\n{code}\n{fence}"
+
+
+def blank(match: re.Match[str]) -> str:
     """Return what remains of a match that no reader sees: its line ends."""
-    return "\n" * found[0].count("\n")
+    return "\n" * match[0].count("\n")
 
 
 def read_role(name: str, content: str) -> str:

@@ -15,6 +15,7 @@ from adaptive_rag.ingest.documents import TextBuilder
 from adaptive_rag.ingest.marks import Kept, Step, blank, follow, numbered_lines, tidy, without_signs
 from adaptive_rag.ingest.properties import note_properties
 from adaptive_rag.ingest.text import decode
+from adaptive_rag.text.tables import write_rule
 
 _PARTS = ("part", "chapter", "section", "subsection", "subsubsection", "paragraph", "subparagraph")
 _ACCENTS = {
@@ -46,8 +47,8 @@ class _Markup(NamedTuple):
     title: str = r"(?!)"
 
 
-def _accented(found: re.Match[str]) -> str:
-    return unicodedata.normalize("NFC", found[2] + _ACCENTS[found[1]])
+def _accented(match: re.Match[str]) -> str:
+    return unicodedata.normalize("NFC", match[2] + _ACCENTS[match[1]])
 
 
 _LINKS: tuple[Step, ...] = (
@@ -87,7 +88,7 @@ _ORG = _Markup(
     (
         (r"^[ \t]*(?:#\+.*|# .*|:[\w-]+:.*)$", ""),
         (r"\[\[[^\[\]\n]*\]\[([^\[\]\n]*)\]\]", r"\1"),
-        (r"^[ \t]*\|[-+]+\|?[ \t]*$", lambda row: " | ".join(["---"] * (row[0].count("+") + 1))),
+        (r"^[ \t]*\|[-+]+\|?[ \t]*$", lambda row: write_rule(row[0].count("+") + 1)),
         (r"^[ \t]*\|[ \t]?|[ \t]*\|[ \t]*$", ""),
     ),
     title=r"(?i)^#\+TITLE:[ \t]*(.+)",
@@ -137,10 +138,10 @@ def load_markup(path: Path, builder: TextBuilder) -> None:
         note_properties(builder, title=title[1])
     kept = Kept()
     seen = re.sub(r"\A.*?\\begin\{document\}|\\end\{document\}.*\Z", blank, text, flags=re.DOTALL)
-    seen = re.sub(markup.kept, lambda found: kept.keep(found["sign"] or found[0]), seen, flags=re.DOTALL)
+    seen = re.sub(markup.kept, lambda match: kept.keep(match["sign"] or match[0]), seen, flags=re.DOTALL)
     heading = re.compile(f"(?:{markup.heading})$", re.MULTILINE)
     signs = [heading.match(seen, at) for at, _ in numbered_lines(seen)]
-    seen = heading.sub(lambda found: found["title"], seen)
+    seen = heading.sub(lambda match: match["title"], seen)
     seen = follow(markup.steps, follow(markup.nested, seen, _DEEPEST))
     seen = tidy(text, kept.restore(seen))
     lines = list(numbered_lines(seen))

@@ -26,8 +26,8 @@ def read_mathml(element: Any, depth: int = 0) -> str:
     if name in ("mi", "mn", "mo", "mtext", "ms"):
         text = " ".join("".join(element.itertext()).split()).translate(_UNSEEN)
         return f" {text} " if name == "mo" and text in _APART else text
-    found = (each for each in element if local_name(each) and local_name(each) not in _LEFT_OUT)
-    parts = [read_mathml(each, depth + 1) for each in found]
+    children = (each for each in element if local_name(each) and local_name(each) not in _LEFT_OUT)
+    parts = [read_mathml(each, depth + 1) for each in children]
     return _write(name, element, parts)
 
 

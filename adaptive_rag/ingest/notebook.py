@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +9,7 @@ from adaptive_rag.errors import IndexingError
 from adaptive_rag.ingest.documents import TextBuilder
 from adaptive_rag.ingest.html import write_page
 from adaptive_rag.ingest.markdown import add_markdown
+from adaptive_rag.ingest.marks import fenced
 from adaptive_rag.ingest.tables import read_json
 from adaptive_rag.ingest.text import decode
 
@@ -23,13 +23,13 @@ def load_notebook(path: Path, builder: TextBuilder) -> None:
     A cell counts as a page.
     """
     try:
-        found = read_json(decode(path.read_bytes(), builder))
+        notebook = read_json(decode(path.read_bytes(), builder))
     except (ValueError, RecursionError) as error:
         raise IndexingError("is no notebook or is damaged. Open it in Jupyter and save it again") from error
-    cells = found.get("cells") if isinstance(found, dict) else None
+    cells = notebook.get("cells") if isinstance(notebook, dict) else None
     if not isinstance(cells, list):
         raise IndexingError("is no notebook: it has no list of cells. Open it in Jupyter and save it again")
-    language = _inside(found, "metadata", "kernelspec", "language")
+    language = _inside(notebook, "metadata", "kernelspec", "language")
     if isinstance(language, str):
         builder.metadata["language_of_code"] = language
     for number, cell in enumerate(cells, start=1):
@@ -62,8 +62,7 @@ def _add_output(output: Any, builder: TextBuilder) -> None:
 
 def _add_block(text: str, builder: TextBuilder) -> None:
     if text.strip():
-        fence = "`" * max([3, *(len(found) + 1 for found in re.findall("`{3,}", text))])
-        builder.add_paragraph(f"{fence}\n{text}\n{fence}")
+        builder.add_paragraph(fenced(text))
 
 
 def _joined(value: Any) -> str:

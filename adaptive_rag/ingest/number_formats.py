@@ -60,8 +60,8 @@ def show_number(text: str, code: str, *, since_1904: bool = False) -> str:
 def _tokens(code: str) -> list[Token]:
     """Split the first section of a format into tokens; codes for spacing and colours are left out."""
     tokens: list[Token] = []
-    for found in _TOKEN.finditer(code):
-        kind, part = found.lastgroup, found[found.lastgroup] if found.lastgroup else ""
+    for match in _TOKEN.finditer(code):
+        kind, part = match.lastgroup, match[match.lastgroup] if match.lastgroup else ""
         if kind == "other" and part == ";":
             break
         if kind in ("quoted", "escaped", "currency", "other"):

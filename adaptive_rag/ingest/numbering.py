@@ -39,13 +39,13 @@ class Numbering:
 
     def __init__(self, root: Any | None) -> None:
         """Read the lists that `word/numbering.xml` defines; None if the document has none."""
-        found = list(root) if root is not None else []
-        abstract = {each.get(_ABSTRACT_ID): each for each in found if each.tag == qn("w:abstractNum")}
+        elements = list(root) if root is not None else []
+        abstract = {each.get(_ABSTRACT_ID): each for each in elements if each.tag == qn("w:abstractNum")}
         named = {_value(each, "w:styleLink"): each for each in abstract.values()}
         self._lists: dict[str, tuple[Any, dict[int, _Level]]] = {}
         self._counts: dict[Any, dict[int, int]] = {}
         self._starts: dict[str, dict[int, int]] = {}  # of restarting lists, until their first item
-        for each in found:
+        for each in elements:
             key = _value(each, "w:abstractNumId")
             if each.tag != qn("w:num") or key not in abstract:
                 continue
@@ -107,8 +107,8 @@ def _read_levels(element: Any) -> Iterator[tuple[int, _Level]]:
 
 
 def _value(element: Any, name: str) -> str | None:
-    found = element.find(qn(name))
-    return found.get(qn("w:val")) if found is not None else None
+    setting = element.find(qn(name))
+    return setting.get(qn("w:val")) if setting is not None else None
 
 
 def write_number(number: int, kind: str) -> str:

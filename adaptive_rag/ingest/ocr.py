@@ -66,8 +66,8 @@ def read_picture(picture: _Picture, scale: float, *, body_size: float = 0.0) -> 
         return []
     picture, boxes, known = _upright(picture, boxes)
     read = (known.get(at) or _read_line(_cut_out(picture, box)) for at, box in enumerate(boxes))
-    found = (_Found(box, *reading) for box, reading in zip(boxes, read, strict=True))
-    sure = [one for one in found if one.confidence >= _LEAST_SURE]
+    readings = (_Found(box, *reading) for box, reading in zip(boxes, read, strict=True))
+    sure = [one for one in readings if one.confidence >= _LEAST_SURE]
     return in_reading_order(_to_lines(sure, scale, body_size)) if sure else []
 
 
@@ -174,14 +174,14 @@ def _read_line(line: _Picture) -> _Reading:
     return _Reading(text, float(min(read.scores)) if text else 0.0)
 
 
-def _to_lines(found: Sequence[_Found], scale: float, body_size: float) -> list[Line]:
+def _to_lines(readings: Sequence[_Found], scale: float, body_size: float) -> list[Line]:
     """Level a skewed page, and give lines of about the same height one type size."""
-    widest = sorted((one.box for one in found), key=lambda box: -_size(box)[0])[: len(found) // 2 + 1]
+    widest = sorted((one.box for one in readings), key=lambda box: -_size(box)[0])[: len(readings) // 2 + 1]
     slope = median(math.atan2(*(box[1] - box[0])[::-1]) for box in widest)
     turn = np.array([[math.cos(slope), -math.sin(slope)], [math.sin(slope), math.cos(slope)]])
-    usual = median(_size(one.box)[1] for one in found for _ in one.text)
+    usual = median(_size(one.box)[1] for one in readings for _ in one.text)
     lines = []
-    for one in found:
+    for one in readings:
         height = _size(one.box)[1]
         height = usual if abs(height - usual) < _SAME_TYPE * usual else height
         level = (one.box @ turn) * scale

@@ -10,12 +10,11 @@ from adaptive_rag.ingest.documents import TextBuilder
 from adaptive_rag.ingest.opendocument import (
     count_of,
     open_document,
-    read_attribute,
     read_shapes,
     read_text,
     table_rows,
 )
-from adaptive_rag.ingest.package import local_name
+from adaptive_rag.ingest.package import local_name, read_attribute
 from adaptive_rag.ingest.page_edges import tell_apart
 from adaptive_rag.ingest.sheet_grid import LAST_COLUMN, Area, Grid
 from adaptive_rag.ingest.sheets import add_sheets
@@ -46,9 +45,9 @@ def _read_grid(table: Any) -> Grid:
     number = 1
     for row in table_rows(table):
         below = number + count_of(row, "number-rows-repeated")
-        if found := _read_cells(row, number, grid.merged):
+        if cells := _read_cells(row, number, grid.merged):
             rows = range(number, min(below, _LAST_ROW + 1))
-            grid.rows.update((at, dict(found)) for at in rows)
+            grid.rows.update((at, dict(cells)) for at in rows)
             grid.hidden_rows.update(rows if read_attribute(row, "visibility") == "collapse" else ())
         number = below
     return grid
@@ -56,18 +55,18 @@ def _read_grid(table: Any) -> Grid:
 
 def _read_cells(row: Any, number: int, merged: list[Area]) -> dict[int, str]:
     """Return the texts of a row by column; merged areas are added to `merged`."""
-    found: dict[int, str] = {}
+    texts: dict[int, str] = {}
     at = 1
     for cell in row:
         after = at + count_of(cell, "number-columns-repeated")
         text = " ".join(filter(None, (read_text(part, []) for part in cell.iterfind("{*}p"))))
         if text and local_name(cell) == "table-cell":
-            found.update(dict.fromkeys(range(at, min(after, LAST_COLUMN + 1)), text))
+            texts.update(dict.fromkeys(range(at, min(after, LAST_COLUMN + 1)), text))
             wide, high = (count_of(cell, f"number-{way}-spanned") for way in ("columns", "rows"))
             if wide > 1 or high > 1:
                 merged.append(((at, number), (at + wide - 1, number + high - 1)))
         at = after
-    return found
+    return texts
 
 
 def _hidden_columns(table: Any) -> Iterator[int]:

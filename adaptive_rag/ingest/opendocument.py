@@ -14,7 +14,7 @@ from adaptive_rag.ingest.documents import TextBuilder
 from adaptive_rag.ingest.embedded import EmbeddedFiles
 from adaptive_rag.ingest.mathml import read_mathml
 from adaptive_rag.ingest.numbering import write_number
-from adaptive_rag.ingest.package import local_name, note_core, open_archive, read_xml
+from adaptive_rag.ingest.package import local_name, note_core, open_archive, read_attribute, read_xml
 from adaptive_rag.ingest.page_edges import add_page_edges, tell_apart
 from adaptive_rag.ingest.sheet_grid import LAST_COLUMN
 
@@ -101,10 +101,10 @@ class Styles:
     def is_hidden(self, element: Any) -> bool:
         """Tell whether a sheet or a slide is hidden."""
         style = self._named.get(("style", read_attribute(element, "style-name")))
-        found = style if style is not None else ()
+        settings = style if style is not None else ()
         return any(
             read_attribute(each, "display") == "false" or read_attribute(each, "visibility") == "hidden"
-            for each in found
+            for each in settings
         )
 
     def hides_letters(self, element: Any) -> bool:
@@ -185,10 +185,10 @@ def open_document(path: Path, kind: str, builder: TextBuilder) -> Iterator[tuple
 
 def _is_encrypted(archive: zipfile.ZipFile) -> bool:
     manifest = "META-INF/manifest.xml"
-    found = (
+    encryption = (
         read_xml(archive, manifest).find(".//{*}encryption-data") if manifest in archive.namelist() else None
     )
-    return found is not None
+    return encryption is not None
 
 
 def _modules(archive: zipfile.ZipFile) -> Iterator[str]:
@@ -226,8 +226,8 @@ class _Writer:
         """Write the rows of a table, then its notes and whatever else is anchored in its cells."""
         rows = Rows(named=True)
         apart: list[Any] = []
-        found = [(_read_row(row, rows, apart), rows.is_apart) for row in table_rows(table)]
-        add_table(self._builder, found, has_header=table.find("{*}table-header-rows") is not None)
+        lines = [(_read_row(row, rows, apart), rows.is_apart) for row in table_rows(table)]
+        add_table(self._builder, lines, has_header=table.find("{*}table-header-rows") is not None)
         for each in apart:
             self.write(each)
 
@@ -312,7 +312,6 @@ def _write_slides(body: Any, styles: Styles, builder: TextBuilder) -> None:
         if styles.is_hidden(page):
             hidden.append(str(number))
         else:
-            builder.mark_page(number)
             _write_slide(page, number, builder, styles)
     builder.note_hidden("slides", hidden)
 
@@ -322,10 +321,7 @@ def _write_slide(page: Any, number: int, builder: TextBuilder, styles: Styles) -
     shapes = [shape for shape in page if read_attribute(shape, "class") not in _FURNITURE]
     titles = [shape for shape in shapes if read_attribute(shape, "class") == "title"]
     parts = (read_text(part, []) for shape in titles for part in shape.iter("{*}p"))
-    if title := " ".join(filter(None, parts)):
-        builder.add_paragraph(title, level=1)
-    else:
-        builder.mark_heading(f"Slide {number}", 1)
+    builder.begin_slide(number, " ".join(filter(None, parts)))
     for shape in shapes:
         if shape not in titles and local_name(shape) != "notes":
             writer.write(shape)
@@ -455,9 +451,3 @@ def _put_in_objects(
 def count_of(element: Any, name: str) -> int:
     """Return how many times an element is repeated, or how many places it covers."""
     return max(int(read_attribute(element, name) or 1), 1)
-
-
-def read_attribute(element: Any, name: str) -> str:
-    """Return an attribute by its name without the namespace; "" if it is missing."""
-    found = (str(value) for key, value in element.items() if key.rpartition("}")[2] == name)
-    return next(found, "")

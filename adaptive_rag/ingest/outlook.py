@@ -63,7 +63,7 @@ class _Reader:
         sender, address = self._text(folder, _SENDER), self._text(folder, _ADDRESS)
         if "@" in address:  # inside a company it is a directory path
             sender = f"{sender} <{address}>"
-        found = {
+        headers = {
             "Subject": self._text(folder, _SUBJECT),
             "From": str(known.get("From") or sender),
             "To": self._text(folder, _TO),
@@ -71,8 +71,8 @@ class _Reader:
             **self._recipients(folder),
             **{name: str(known.get(name) or "") for name in ("Date", "Message-ID", "References")},
         }
-        found["Date"] = found["Date"] or _format_time(numbers.get(_SENT) or numbers.get(_DELIVERED))
-        for name, value in found.items():
+        headers["Date"] = headers["Date"] or _format_time(numbers.get(_SENT) or numbers.get(_DELIVERED))
+        for name, value in headers.items():
             if value := " ".join(value.split()):
                 # Added directly: the value may not be valid in a mail header, and a policy would refuse it.
                 message._headers.append((name, value))  # type: ignore[attr-defined]
@@ -108,8 +108,8 @@ class _Reader:
         return self._storages(folder, "__ATTACH_VERSION1.0_")
 
     def _storages(self, folder: tuple[str, ...], begin: str) -> list[tuple[str, ...]]:
-        found = {name[: len(folder) + 1] for name in self._streams if name[: len(folder)] == folder}
-        return sorted(name for name in found if name[-1].startswith(begin))
+        storages = {name[: len(folder) + 1] for name in self._streams if name[: len(folder)] == folder}
+        return sorted(name for name in storages if name[-1].startswith(begin))
 
     def _text(self, folder: tuple[str, ...], number: str) -> str:
         if data := self._data(folder, f"{number}001F"):
@@ -130,7 +130,7 @@ class _Reader:
 
     def _recipients(self, folder: tuple[str, ...]) -> dict[str, str]:
         """Return the recipients of a mail, with their addresses, by "To" and "Cc"."""
-        found: dict[str, list[str]] = {}
+        recipients: dict[str, list[str]] = {}
         for storage in self._storages(folder, "__RECIP_VERSION1.0_")[:_MOST_RECIPIENTS]:
             kind = _KINDS.get(self._numbers(storage, 8).get(_RECIPIENT, 1))
             name = self._text(storage, _SHOWN_NAME)
@@ -138,8 +138,8 @@ class _Reader:
             address = next((each for each in addresses if "@" in each), "")
             if kind and (name or address):
                 apart = f"{name} <{address}>" if address and address != name else name
-                found.setdefault(kind, []).append(apart if name else address)
-        return {kind: ", ".join(names) for kind, names in found.items()}
+                recipients.setdefault(kind, []).append(apart if name else address)
+        return {kind: ", ".join(names) for kind, names in recipients.items()}
 
     def _data(self, folder: tuple[str, ...], name: str) -> bytes:
         stream = self._streams.get((*folder, f"__SUBSTG1.0_{name}"))

@@ -132,7 +132,7 @@ def read_links(archive: zipfile.ZipFile, part: str = "") -> dict[str, Link]:
     """Return a part's relationships within an Office document, by id; by default the document's own."""
     folder, name = posixpath.split(part)
     try:
-        found = read_xml(archive, posixpath.join(folder, "_rels", f"{name}.rels"))
+        relationships = read_xml(archive, posixpath.join(folder, "_rels", f"{name}.rels"))
     except KeyError:  # the part has no relationships
         return {}
     return {
@@ -140,7 +140,7 @@ def read_links(archive: zipfile.ZipFile, part: str = "") -> dict[str, Link]:
             link.get("Type", "").rpartition("/")[2],
             posixpath.normpath(posixpath.join("/", folder, link.get("Target", ""))).lstrip("/"),
         )
-        for link in found.iter("{*}Relationship")
+        for link in relationships.iter("{*}Relationship")
         if link.get("TargetMode") != "External"
     }
 
@@ -178,6 +178,12 @@ def read_linked(
         return read_xml(archive, links[linked_id(element, name)].target)
     except KeyError:
         return None
+
+
+def read_attribute(element: Any, name: str, default: str = "") -> str:
+    """Return an attribute by its name without the namespace, or the default if it is missing."""
+    values = (str(value) for key, value in element.items() if key.rpartition("}")[2] == name)
+    return next(values, default)
 
 
 def local_name(element: Any) -> str:

@@ -109,16 +109,16 @@ class PageStyles:
         if self._count >= _MOST_RULES:
             return False
         declared = _declared(rule.content)
-        found = [_SIMPLE.fullmatch(selector.strip()) for selector in _text(rule.prelude).split(",")]
-        for selector in found if declared else ():
+        selectors = [_SIMPLE.fullmatch(selector.strip()) for selector in _text(rule.prelude).split(",")]
+        for selector in selectors if declared else ():
             if selector and selector[0]:
                 self._add_rule(selector, declared)
-        return all(selector and selector[0] for selector in found)
+        return all(selector and selector[0] for selector in selectors)
 
-    def _add_rule(self, found: re.Match[str], declared: dict[str, str]) -> None:
+    def _add_rule(self, selector: re.Match[str], declared: dict[str, str]) -> None:
         self._count += 1
-        marks = _MARK.findall(found["marks"])
-        tag = (found["tag"] or "*").lower()
+        marks = _MARK.findall(selector["marks"])
+        tag = (selector["tag"] or "*").lower()
         weight = 100 * sum(mark[0] == "#" for mark in marks) + 10 * len(marks) + (tag != "*")
         rule = _Rule((weight, self._count), tag, frozenset(marks), declared)
         self._rules[marks[-1] if marks else tag].append(rule)
@@ -157,8 +157,8 @@ class PageStyles:
     def _declared_by_rules(self, tag: str, marks: frozenset[str]) -> dict[str, str]:
         if (tag, marks) not in self._ruled:
             rules = (rule for key in (tag, "*", *marks) for rule in self._rules.get(key, ()))
-            found = sorted(rule for rule in rules if rule.tag in ("*", tag) and rule.marks <= marks)
-            declared = {name: value for rule in found for name, value in rule.declared.items()}
+            applied = sorted(rule for rule in rules if rule.tag in ("*", tag) and rule.marks <= marks)
+            declared = {name: value for rule in applied for name, value in rule.declared.items()}
             if self._size_unknown and _is_zero(declared.get("font-size")):
                 del declared["font-size"]
             self._ruled[tag, marks] = declared
@@ -172,10 +172,10 @@ def _declared_in(style: str) -> dict[str, str]:
 
 def _declared(content: Iterable[Any]) -> dict[str, str]:
     """Return the values of the properties that are used here, in lower case."""
-    found = tinycss2.parse_blocks_contents(content, skip_comments=True, skip_whitespace=True)
+    declarations = tinycss2.parse_blocks_contents(content, skip_comments=True, skip_whitespace=True)
     values = {
         each.lower_name: _text(each.value).strip().lower()
-        for each in found
+        for each in declarations
         if each.type == "declaration" and each.lower_name in _READ
     }
     return {name: value for name, value in values.items() if value}

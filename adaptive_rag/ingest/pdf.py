@@ -31,6 +31,7 @@ from adaptive_rag.ingest.form_fields import with_fields
 from adaptive_rag.ingest.layout import (
     Line,
     Survey,
+    around,
     is_sign,
     merge,
     parts_cells,
@@ -163,10 +164,10 @@ def _find_pages(document: Any) -> int:
     try:
         pages = document.page_count
         # A list that refers to itself, or to nothing, fails on the way to its last page.
-        found = pages > 0 and all(has_entries(document, document.page_xref(at)) for at in {0, pages - 1})
+        is_whole = pages > 0 and all(has_entries(document, document.page_xref(at)) for at in {0, pages - 1})
     except _BROKEN:
-        found = False
-    if not found:
+        is_whole = False
+    if not is_whole:
         restore_pages(document)
     return int(document.page_count)
 
@@ -186,11 +187,11 @@ def _pages(document: Any, hidden: dict[int, int]) -> Iterator[tuple[int, list[Li
             _set_upright(page)
         seen = SeenText(page, pymupdf.TEXTFLAGS_TEXT)
         hidden[number] = seen.hidden_words
-        found = _raw_lines(seen)
-        texts = [text for text, _, _ in found]
+        raw = _raw_lines(seen)
+        texts = [text for text, _, _ in raw]
         from_right = mostly_from_right(texts) if runs_from_right("".join(texts)) else None
         set_there = (
-            _lines(seen, found) if from_right is None else _lines_from_right(page, seen, whole=from_right)
+            _lines(seen, raw) if from_right is None else _lines_from_right(page, seen, whole=from_right)
         )
         lines = [line for line in set_there if line.text]
         if document.is_form_pdf:
@@ -200,11 +201,11 @@ def _pages(document: Any, hidden: dict[int, int]) -> Iterator[tuple[int, list[Li
             pymupdf.TOOLS.store_shrink(100)
 
 
-def _lines(seen: SeenText, found: Sequence[tuple[str, dict[str, Any], bool]]) -> Iterator[Line]:
+def _lines(seen: SeenText, raw: Sequence[tuple[str, dict[str, Any], bool]]) -> Iterator[Line]:
     """Yield the lines of a page that is read from left to right."""
-    words = _narrow_words(seen) if any(_RUN_TOGETHER.search(text) for text, _, _ in found) else {}
-    level = sum(horizontal for _, _, horizontal in found) > 0.8 * len(found)
-    for index, (text, line, horizontal) in enumerate(found):
+    words = _narrow_words(seen) if any(_RUN_TOGETHER.search(text) for text, _, _ in raw) else {}
+    level = sum(horizontal for _, _, horizontal in raw) > 0.8 * len(raw)
+    for index, (text, line, horizontal) in enumerate(raw):
         # A note set vertically in the margin is not part of the page's text.
         if horizontal or not level:
             yield _line(line, words.get(index, [text]))
@@ -229,7 +230,7 @@ def _lines_from_right(page: Any, seen: SeenText, *, whole: bool) -> Iterator[Lin
         if not (whole or runs_from_right(text)):
             yield from (_line(line, ["".join(span["text"] for span in line["spans"])]) for line in pool)
             continue
-        joined = _line({"spans": spans, "bbox": _around(pool)}, [text])
+        joined = _line({"spans": spans, "bbox": around(line["bbox"] for line in pool)}, [text])
         letters = (
             Letter(named.get((*char["origin"], char["c"]), char["c"]), *_reach(char, line), span["size"])
             for line in pool
@@ -249,7 +250,7 @@ def _touch(pool: Sequence[dict[str, Any]], line: dict[str, Any]) -> bool:
     """Tell whether a line continues others at its height, on either side."""
     if not (_is_level(line) and _is_level(pool[0])):
         return False
-    x0, y0, x1, y1 = _around(pool)
+    x0, y0, x1, y1 = around(line["bbox"] for line in pool)
     left, top, right, bottom = map(float, line["bbox"])
     shared = min(y1, bottom) - max(y0, top)
     # The letters of a tall font reach into the lines above and below.
@@ -281,11 +282,6 @@ def _reach(char: dict[str, Any], line: dict[str, Any]) -> tuple[float, float]:
     return (y0, y1) if line["dir"][1] > 0 else (-y1, -y0)
 
 
-def _around(lines: Sequence[dict[str, Any]]) -> tuple[float, float, float, float]:
-    lefts, tops, rights, bottoms = zip(*(line["bbox"] for line in lines), strict=True)
-    return min(lefts), min(tops), max(rights), max(bottoms)
-
-
 def _named_glyphs(page: Any) -> dict[tuple[float, float, str], str]:
     """Return the letters for which the font, but not the page, names a character.
 
@@ -296,7 +292,7 @@ def _named_glyphs(page: Any) -> dict[tuple[float, float, str], str]:
     """
     mupdf = pymupdf.mupdf
     unknown = mupdf.FZ_STEXT_UNICODE_IS_CID | mupdf.FZ_STEXT_UNICODE_IS_GID
-    found = {}
+    named = {}
     text = page.get_textpage(flags=pymupdf.TEXTFLAGS_TEXT)  # keeps its letters alive
     for block in text.this:
         for line in block:
@@ -308,10 +304,10 @@ def _named_glyphs(page: Any) -> dict[tuple[float, float, str], str]:
                 if joined and not mark and not runs_from_right(letters):
                     letters = _ALEF  # lam-alef is Arabic's only mandatory ligature
                 if runs_from_right(letters):
-                    found[char.origin.x, char.origin.y, chr(char.c)] = letters
+                    named[char.origin.x, char.origin.y, chr(char.c)] = letters
                 if not mark:
                     joined = name.endswith(".rlig") and unicodedata.normalize("NFKC", letters) == _LAM
-    return found
+    return named
 
 
 def _letters_named(name: str) -> str:

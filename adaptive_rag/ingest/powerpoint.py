@@ -52,7 +52,6 @@ def load_pptx(path: Path, builder: TextBuilder) -> None:
             if slide.get("show") in ("0", "false"):
                 hidden.append(str(number))
             else:
-                builder.mark_page(number)
                 shown = _Slide(archive, part, builder, embedded)
                 shown.write(slide, number)
                 unread["comment"] += shown.count_comments()
@@ -82,10 +81,7 @@ class _Slide:
         shapes = list(_shapes(slide.find("{*}cSld/{*}spTree")))
         titles = [shape for shape in shapes if _placeholder(shape) in _TITLES]
         title = " ".join(text for shape in titles for text, _ in read_paragraphs(shape))
-        if title:
-            self._builder.add_paragraph(title, level=1)
-        else:
-            self._builder.mark_heading(f"Slide {number}", 1)
+        self._builder.begin_slide(number, title)
         for shape in shapes:
             if shape not in titles:
                 self._write_shape(shape)
@@ -98,8 +94,8 @@ class _Slide:
         """Count the comments on the slide, which are not read."""
         names = self._archive.namelist()
         parts = [link.target for link in self._links.values() if link.kind == "comments"]
-        found = (read_xml(self._archive, part) for part in parts if part in names)
-        return sum(sum(1 for _ in root.iter("{*}cm")) for root in found)
+        roots = (read_xml(self._archive, part) for part in parts if part in names)
+        return sum(sum(1 for _ in root.iter("{*}cm")) for root in roots)
 
     def _read_edges(self, shapes: list[Any], slide: Any) -> Iterator[str]:
         """Yield the text of the slide's footer, and the fixed text on its layout and its master."""
@@ -135,9 +131,9 @@ class _Slide:
                 self._builder.add_paragraph(text, marker="-" if drawn == "diagram" else "")
 
     def _write_paragraphs(self, shape: Any, *, listed: bool) -> None:
-        found = list(read_paragraphs(shape))
+        paragraphs = list(read_paragraphs(shape))
         numbers: dict[int, int] = {}  # by level: the number of the last item
-        for text, settings in found:
+        for text, settings in paragraphs:
             level = int(settings.get("lvl", 0)) if settings is not None else 0
             signs = {local_name(each) for each in settings} if settings is not None else set()
             numbers = {deep: last for deep, last in numbers.items() if deep <= level}
@@ -145,7 +141,7 @@ class _Slide:
             if "buAutoNum" in signs:
                 numbers[level] = numbers.get(level, 0) + 1
                 marker = f"{numbers[level]}."
-            elif "buNone" not in signs and (signs & {"buChar", "buBlip"} or (listed and len(found) > 1)):
+            elif "buNone" not in signs and (signs & {"buChar", "buBlip"} or (listed and len(paragraphs) > 1)):
                 marker = "-"
             self._builder.add_paragraph(text, marker="  " * level + marker if marker else "")
 
@@ -171,8 +167,8 @@ def _shapes(tree: Any) -> Iterator[Any]:
 
 def _placeholder(shape: Any) -> str:
     """Return a shape's placeholder type, such as "title"; "" if it is not a placeholder."""
-    found = shape.find("{*}nvSpPr/{*}nvPr/{*}ph")
-    return found.get("type", "obj") if found is not None else ""
+    placeholder = shape.find("{*}nvSpPr/{*}nvPr/{*}ph")
+    return placeholder.get("type", "obj") if placeholder is not None else ""
 
 
 def _read_table(table: Any) -> list[str]:

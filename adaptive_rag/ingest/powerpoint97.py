@@ -11,13 +11,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-import olefile  # type: ignore[import-untyped]
-from olefile.olefile import OleFileError  # type: ignore[import-untyped]
-
 from adaptive_rag.errors import IndexingError
 from adaptive_rag.ingest.documents import TextBuilder
-from adaptive_rag.ingest.properties import note_properties
-from adaptive_rag.ingest.word97 import decode_property
+from adaptive_rag.ingest.ole import open_ole
 
 # Kinds of records.
 _DOCUMENT, _SLIDE, _NOTES, _NOTES_ATOM, _LIST, _PERSIST = 0x03E8, 0x03EE, 0x03F0, 0x03F1, 0x0FF0, 0x03F3
@@ -46,20 +42,10 @@ class _Record(NamedTuple):
 
 def load_ppt(path: Path, builder: TextBuilder) -> None:
     """Write an older presentation's slides into `builder`: a slide is a page, and its title a heading."""
-    try:
-        with olefile.OleFileIO(path) as file:
-            if not (file.exists("PowerPoint Document") and file.exists("Current User")):
-                raise IndexError("there is no presentation in it")
-            data, user = (file.openstream(name).read() for name in ("PowerPoint Document", "Current User"))
-            _Presentation(data, user, builder).write()
-            found = file.get_metadata()
-    except (OleFileError, struct.error, IndexError) as error:
-        raise IndexingError(
-            "is not a PowerPoint presentation or is damaged. "
-            "Open it in PowerPoint or LibreOffice and save it as .pptx"
-        ) from error
-    title, author = (decode_property(value, found.codepage) for value in (found.title, found.author))
-    note_properties(builder, title=title, author=author, date=found.create_time)
+    streams = ("PowerPoint Document", "Current User")
+    with open_ole(path, builder, streams, kind="PowerPoint presentation", newer=".pptx") as file:
+        data, user = (file.openstream(name).read() for name in streams)
+        _Presentation(data, user, builder).write()
 
 
 class _Presentation:
@@ -90,7 +76,6 @@ class _Presentation:
             if self._is_hidden(span):
                 hidden.append(str(position))
                 continue
-            self._builder.mark_page(position)
             self._write_slide(span, texts, position)
             note = by_slide.get(self._ids[number])
             if note is not None:
@@ -120,18 +105,18 @@ class _Presentation:
 
     def _read_list(self, record: _Record) -> dict[int, list[tuple[int, str]]]:
         """Return the texts of placeholders, each with its kind, by the slide's number in the file."""
-        found: dict[int, list[tuple[int, str]]] = {}
+        listed: dict[int, list[tuple[int, str]]] = {}
         texts, kind = list[tuple[int, str]](), _OTHER
         for each in self._records(record.start, record.end):
             if each.kind == _PERSIST:
                 number, _, _, identity = struct.unpack_from("<IIiI", self._data, each.start)
-                texts = found.setdefault(number, [])
+                texts = listed.setdefault(number, [])
                 self._ids[number] = identity
             elif each.kind == _KIND:
                 (kind,) = struct.unpack_from("<I", self._data, each.start)
             elif each.kind in (_CHARS, _BYTES):
                 texts.append((kind, self._text(each)))
-        return found
+        return listed
 
     def _write_slide(self, span: tuple[int, int], listed: list[tuple[int, str]], position: int) -> None:
         texts, referred = list[tuple[int, str]](), set[int]()
@@ -144,10 +129,7 @@ class _Presentation:
         texts += [each for number, each in enumerate(listed) if number not in referred]
         texts.sort(key=lambda each: each[0] not in _TITLES)
         title = _lines(texts[0][1]) if texts and texts[0][0] in _TITLES else []
-        if title:
-            self._builder.add_paragraph(" ".join(title), level=1)
-        else:
-            self._builder.mark_heading(f"Slide {position}", 1)
+        self._builder.begin_slide(position, " ".join(title))
         for kind, text in texts[1:] if title else texts:
             for line in _lines(text):
                 self._builder.add_paragraph(line, marker="-" if kind in _BODIES else "")

@@ -63,8 +63,8 @@ def read_date(value: Any) -> str:
     if isinstance(value, date):  # a datetime is also a date
         return value.isoformat()[:10]
     text = str(value or "").strip()
-    if found := _PDF_DATE.match(text):
-        text = "-".join(part for part in found.groups() if part)
+    if match := _PDF_DATE.match(text):
+        text = "-".join(part for part in match.groups() if part)
     elif re.match(r"[A-Za-z]{3},? \d|\d{1,2} [A-Za-z]{3} \d{4}", text):
         with suppress(ValueError, TypeError, IndexError):
             return email.utils.parsedate_to_datetime(text).date().isoformat()

@@ -12,7 +12,7 @@ from itertools import groupby
 from statistics import mean, median
 
 from adaptive_rag.ingest.columns import read_columns
-from adaptive_rag.ingest.layout import Line
+from adaptive_rag.ingest.layout import Line, levels
 
 _FEWEST_LINES = 3
 # In characters: a column of prose is wider. A table column is narrower, and a table is read row by row.
@@ -22,7 +22,7 @@ _GUTTER = 0.6  # of the type size
 
 def in_reading_order(lines: Sequence[Line]) -> list[Line]:
     """Return upright lines column by column, with table rows in place of their cells."""
-    rows = _in_rows(lines)
+    rows = levels(lines, _at_height_of)
     of_tables = [line for row in _of_tables(rows) for line in row]
     for line in of_tables:  # the height of "12" alone says little
         line.size = median(cell.size for cell in of_tables)
@@ -30,16 +30,16 @@ def in_reading_order(lines: Sequence[Line]) -> list[Line]:
     gutter = _find_gutter([line for line in lines if id(line) not in cells])
     if gutter is None:
         return read_columns(line for row in rows for line in row)
-    found: list[Line] = []
+    ordered: list[Line] = []
     by_height = sorted(lines, key=lambda line: line.y0)
     for across, band in groupby(by_height, lambda line: id(line) in cells or line.x0 < gutter < line.x1):
         beside = list(band)
         if across:
-            found += read_columns(line for row in _in_rows(beside) for line in row)
+            ordered += read_columns(line for row in levels(beside, _at_height_of) for line in row)
         else:
-            found += in_reading_order([line for line in beside if line.x0 < gutter])
-            found += in_reading_order([line for line in beside if line.x0 >= gutter])
-    return found
+            ordered += in_reading_order([line for line in beside if line.x0 < gutter])
+            ordered += in_reading_order([line for line in beside if line.x0 >= gutter])
+    return ordered
 
 
 def _of_tables(rows: Sequence[Sequence[Line]]) -> Iterator[Sequence[Line]]:
@@ -74,18 +74,11 @@ def _are_columns(left: Sequence[Line], right: Sequence[Line]) -> bool:
     return prose and beside >= _FEWEST_LINES
 
 
-def _in_rows(lines: Sequence[Line]) -> list[list[Line]]:
-    """Group lines at the same height, each group from left to right, the groups from top to bottom."""
-    rows: list[list[Line]] = []
-    for line in sorted(lines, key=lambda line: line.y0 + line.y1):
-        middle = (line.y0 + line.y1) / 2
-        if rows and any(one.y0 < middle < one.y1 and _beside(one, line) for one in rows[-1]):
-            rows[-1].append(line)
-        else:
-            rows.append([line])
-    return [sorted(row, key=lambda line: line.x0) for row in rows]
-
-
-def _beside(one: Line, other: Line) -> bool:
-    """Tell whether two lines are at the same height, and not just so close that their boxes overlap."""
-    return abs(one.y0 + one.y1 - other.y0 - other.y1) < min(one.y1 - one.y0, other.y1 - other.y0)
+def _at_height_of(row: Sequence[Line], line: Line) -> bool:
+    """Tell whether a line is at the height of a row, and not just so close that their boxes overlap."""
+    middle = (line.y0 + line.y1) / 2
+    return any(
+        one.y0 < middle < one.y1
+        and abs(one.y0 + one.y1 - line.y0 - line.y1) < min(one.y1 - one.y0, line.y1 - line.y0)
+        for one in row
+    )

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.ingest.archives import unpacked
+from adaptive_rag.ingest.layout import around
 from adaptive_rag.ingest.pdf import open_pdf
 from adaptive_rag.ingest.read import extract_text
 from adaptive_rag.state import Citation
@@ -63,7 +64,7 @@ def locate(citation: Citation, path: str | Path) -> list[Rectangle]:
         before = _Letters(_letters_of(text.text[begin : citation["start"]]))
         earlier = len(before.places("".join(quote)))
     lines = groupby((words[at] for at in letters.find(quote, earlier)), key=lambda word: word.line)
-    return [_around(line[0], [word.box for word in held]) for line, held in lines]
+    return [Rectangle(line[0], *around(word.box for word in held)) for line, held in lines]
 
 
 class _Letters:
@@ -78,12 +79,12 @@ class _Letters:
 
     def places(self, letters: str) -> list[int]:
         """Return the positions of letters as whole words; if there are none, all their positions."""
-        found, at = [], self._text.find(letters) if letters else -1
+        positions, at = [], self._text.find(letters) if letters else -1
         while at >= 0:
-            found.append(at)
+            positions.append(at)
             at = self._text.find(letters, at + 1)
-        whole = [at for at in found if at in self._starts and at + len(letters) in self._ends]
-        return whole or found
+        whole = [at for at in positions if at in self._starts and at + len(letters) in self._ends]
+        return whole or positions
 
     def find(self, quote: Sequence[str], earlier: int) -> list[int]:
         """Return the indexes of the words that make up a quote, in its order.
@@ -98,14 +99,14 @@ class _Letters:
         """
         places = self.places("".join(quote))
         at = places[earlier] if earlier < len(places) else 0
-        found: list[int] = []
+        matched: list[int] = []
         while quote:
             count, place = self._longest(quote, at)
             if count:
                 at = place + sum(map(len, quote[:count]))
-                found += range(self._owners[place], self._owners[at - 1] + 1)
+                matched += range(self._owners[place], self._owners[at - 1] + 1)
             quote = quote[max(1, count) :]
-        return list(dict.fromkeys(found))
+        return list(dict.fromkeys(matched))
 
     def _longest(self, quote: Sequence[str], at: int) -> tuple[int, int]:
         """Return how many first words of a quote occur together, and where: after `at` if possible."""
@@ -133,8 +134,3 @@ def _letters_of(text: str) -> list[str]:
 def _letters(word: str) -> str:
     """Return the letters and digits of a word, with ligatures as separate letters, in lower case."""
     return "".join(filter(str.isalnum, unicodedata.normalize("NFKC", word))).casefold()
-
-
-def _around(page: int, boxes: Sequence[tuple[float, float, float, float]]) -> Rectangle:
-    lefts, tops, rights, bottoms = zip(*boxes, strict=True)
-    return Rectangle(page, min(lefts), min(tops), max(rights), max(bottoms))

@@ -98,8 +98,8 @@ def read_parts(
         elif shape.x0 - before.x1 > _WORD_GAP * shape.size and _are_apart(before, shape):
             parts[-1].append(_Shape(" ", before.x1, shape.x0, shape.size))
         parts[-1].append(shape)
-    found = (Stretch(_in_order(part, from_right), part[0].x0, part[-1].x1) for part in reversed(parts))
-    return [part for part in found if part.text]
+    stretches = (Stretch(_in_order(part, from_right), part[0].x0, part[-1].x1) for part in reversed(parts))
+    return [part for part in stretches if part.text]
 
 
 def _are_apart(left: _Shape, right: _Shape) -> bool:
@@ -165,7 +165,7 @@ def _join_ligatures(shapes: Sequence[_Shape], narrow: Iterable[tuple[int, Letter
         for at, letter in narrow
     ]
     # An alef that touches fewer lams comes first, so that one between two lams gets the lam that is left.
-    for at, letter, beside in sorted(touched, key=lambda found: len(lams.intersection(found[2]))):
+    for at, letter, beside in sorted(touched, key=lambda touch: len(lams.intersection(touch[2]))):
         if not beside:
             alone.append(_Shape(*letter))
             continue

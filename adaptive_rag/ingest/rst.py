@@ -13,7 +13,7 @@ from pathlib import Path
 
 from adaptive_rag.ingest.documents import TextBuilder
 from adaptive_rag.ingest.front_matter import take_front_matter
-from adaptive_rag.ingest.marks import Kept, numbered_lines, tidy, without_signs
+from adaptive_rag.ingest.marks import Kept, fenced, numbered_lines, tidy, without_signs
 from adaptive_rag.ingest.properties import note_properties
 from adaptive_rag.ingest.rst_marks import Names, fold_name, read_inline
 from adaptive_rag.ingest.rst_tables import read_list_table, read_tables
@@ -142,13 +142,13 @@ def _read_blocks(lines: list[str], page: _Page, depth: int = 0) -> list[str]:
 
 def _read_line(line: str, page: _Page, depth: int) -> str:
     """Return a line outside of blocks: a field becomes "name: value", a line block loses its bar."""
-    if found := _FIELD.fullmatch(line):
-        name, value = found["name"], found["value"] or ""
+    if match := _FIELD.fullmatch(line):
+        name, value = match["name"], match["value"] or ""
         if name.lower() in _STEERING and depth == 0:
             return ""
-        if depth == 0 and not found["indent"]:
+        if depth == 0 and not match["indent"]:
             page.fields.setdefault(name.lower(), value)
-        return f"{found['indent']}{name}: {value}"
+        return f"{match['indent']}{name}: {value}"
     bare = line.strip()
     if len(bare) > 3 and _RULE.fullmatch(bare) and bare[0] not in "=+|`" and not line.startswith(" "):
         return ""
@@ -237,8 +237,7 @@ def _fenced(lines: list[str], language: str, kept: Kept) -> list[str]:
     code = textwrap.dedent("\n".join(lines[first : last + 1]))
     if first == 0 or last + 1 == len(lines):
         return [*lines[:first], kept.keep(code), *lines[last + 1 :]]
-    fence = "`" * max([3, *(len(run) + 1 for run in re.findall("`{3,}", code))])
-    return [*lines[: first - 1], kept.keep(f"{fence}{language}\n{code}\n{fence}"), *lines[last + 2 :]]
+    return [*lines[: first - 1], kept.keep(fenced(code, language)), *lines[last + 2 :]]
 
 
 def _options(lines: list[str]) -> dict[str, str]:

@@ -42,32 +42,32 @@ def fold_name(name: str) -> str:
 def read_inline(text: str, kept: Kept, names: Names) -> str:
     """Return the visible text, with the same number of lines."""
 
-    def name(found: re.Match[str]) -> str:
-        address = names.targets.get(fold_name(found["name"]))
-        if address is None and found["mark"] != "__":
-            return found[0]
-        return _linked(found["name"], address or "", kept)
+    def name(match: re.Match[str]) -> str:
+        address = names.targets.get(fold_name(match["name"]))
+        if address is None and match["mark"] != "__":
+            return match[0]
+        return _linked(match["name"], address or "", kept)
 
-    text = _MARK.sub(lambda found: kept.put(found[0], _read_mark(found, kept, names)), text)
+    text = _MARK.sub(lambda match: kept.put(match[0], _read_mark(match, kept, names)), text)
     text = _NOTE.sub("", text)
     text = _SUBSTITUTION.sub(
-        lambda found: names.substitutions.get(fold_name(found["name"]), found["name"]), text
+        lambda match: names.substitutions.get(fold_name(match["name"]), match["name"]), text
     )
     text = _NAME.sub(name, text) if names.targets else text
-    return _ESCAPE.sub(lambda found: found[1].replace(" ", ""), text)
+    return _ESCAPE.sub(lambda match: match[1].replace(" ", ""), text)
 
 
-def _read_mark(found: re.Match[str], kept: Kept, names: Names) -> str:
-    if literal := found["literal"]:
+def _read_mark(match: re.Match[str], kept: Kept, names: Names) -> str:
+    if literal := match["literal"]:
         words = " ".join(literal.split())
         return kept.keep(f"`` {words} ``" if "`" in words else f"`{words}`")
-    if found["target"]:
-        return _plain(found["target"])
-    role = found["role"] or (found["after"] or "").strip(":_")
-    text = _plain(found["content"] or found["text"])
+    if match["target"]:
+        return _plain(match["target"])
+    role = match["role"] or (match["after"] or "").strip(":_")
+    text = _plain(match["content"] or match["text"])
     if role:
         return kept.keep(" ".join(read_role(role, text).split()))
-    if not found["after"]:
+    if not match["after"]:
         return kept.keep(f"`{text}`")
     link = _LINK.fullmatch(text)
     if not link:
@@ -83,4 +83,4 @@ def _linked(text: str, address: str, kept: Kept) -> str:
 
 
 def _plain(text: str) -> str:
-    return " ".join(_ESCAPE.sub(lambda found: found[1].replace(" ", ""), text).split())
+    return " ".join(_ESCAPE.sub(lambda match: match[1].replace(" ", ""), text).split())

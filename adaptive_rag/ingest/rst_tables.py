@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from adaptive_rag.text.tables import EMPTY_CELL
+from adaptive_rag.text.tables import write_row, write_rule
 
 _GRID = re.compile(r" *\+(?:[-=]+\+)+ *")
 _SIMPLE = re.compile(r" *=+(?: +=+)+ *")
@@ -24,8 +24,8 @@ def read_tables(lines: list[str]) -> list[str]:
             while end < len(lines) and lines[end].lstrip()[:1] in ("+", "|"):
                 end += 1
             shown += _read_grid(lines[at:end])
-        elif _SIMPLE.fullmatch(lines[at]) and (found := _end_of_simple(lines, at)) > at + 2:
-            end = found
+        elif _SIMPLE.fullmatch(lines[at]) and (border := _end_of_simple(lines, at)) > at + 2:
+            end = border
             shown += _read_simple(lines[at:end])
         else:
             shown.append(lines[at])
@@ -99,7 +99,7 @@ def _as_lines(rows: _Rows, count: int, headers: int) -> list[str]:
     """Write each row on the line where it begins, and a rule below the header if that line is free."""
     shown = [""] * count
     for at, cells in rows:
-        shown[at] = " | ".join(cell or EMPTY_CELL for cell in cells) if len(cells) > 1 else "".join(cells)
+        shown[at] = write_row(cells) if len(cells) > 1 else "".join(cells)
     if 0 < headers < len(rows) and not shown[rows[headers - 1][0] + 1]:
-        shown[rows[headers - 1][0] + 1] = " | ".join(["---"] * len(rows[0][1]))
+        shown[rows[headers - 1][0] + 1] = write_rule(len(rows[0][1]))
     return shown

@@ -14,7 +14,7 @@ from adaptive_rag.errors import IndexingError
 from adaptive_rag.ingest.documents import TextBuilder
 from adaptive_rag.ingest.page_edges import add_page_edges
 from adaptive_rag.ingest.text import code_page
-from adaptive_rag.text.tables import EMPTY_CELL
+from adaptive_rag.text.tables import write_row
 
 _TOKEN = re.compile(
     rb"\\(?:'(?P<byte>[0-9a-fA-F]{2})|(?P<word>[a-zA-Z]{1,32})(?P<number>-?\d{1,10})? ?|(?P<symbol>.))|"
@@ -116,23 +116,23 @@ class _Reader:
 
     def read(self, data: bytes) -> None:
         at, opened = 0, False
-        while found := _TOKEN.match(data, at):
-            at = found.end()
-            if found["byte"]:
-                self._add_bytes(bytes.fromhex(found["byte"].decode()))
-            elif found["text"]:
-                self._add_bytes(found["text"])
-            elif found["brace"] == b"{":
+        while token := _TOKEN.match(data, at):
+            at = token.end()
+            if token["byte"]:
+                self._add_bytes(bytes.fromhex(token["byte"].decode()))
+            elif token["text"]:
+                self._add_bytes(token["text"])
+            elif token["brace"] == b"{":
                 self._flush()
                 self._stack.append(self._state)
                 self._state = replace(self._state)
                 self.depth += 1
-            elif found["brace"]:
+            elif token["brace"]:
                 self._close_group()
-            elif found["word"] or found["symbol"]:
+            elif token["word"] or token["symbol"]:
                 self._flush()
-                word = (found["word"] or found["symbol"]).decode("latin-1")
-                number = int(found["number"]) if found["number"] else None
+                word = (token["word"] or token["symbol"]).decode("latin-1")
+                number = int(token["number"]) if token["number"] else None
                 if word == "bin":
                     at += max(number or 0, 0)
                 elif word == "*":  # "*" has a meaning only at the start of a group
@@ -141,7 +141,7 @@ class _Reader:
                 else:
                     self._obey(word, number)
             self._unknown = False
-            opened = found["brace"] == b"{" or (opened and not found[0].strip())
+            opened = token["brace"] == b"{" or (opened and not token[0].strip())
         self._flush()
         self._end_paragraph()
         self._end_table()
@@ -223,10 +223,10 @@ class _Reader:
             else:
                 self._end_paragraph()
 
-    def _add_bytes(self, found: bytes) -> None:
-        skipped = min(self._skip, len(found))
+    def _add_bytes(self, data: bytes) -> None:
+        skipped = min(self._skip, len(data))
         self._skip -= skipped
-        self._bytes += found[skipped:]
+        self._bytes += data[skipped:]
 
     def _flush(self) -> None:
         """Decode the collected bytes together, since a character may take several bytes."""
@@ -251,9 +251,7 @@ class _Reader:
         if text or not row:
             self._cells.append(text)
         if row:
-            while self._cells and not self._cells[-1]:
-                self._cells.pop()
-            self._rows.append(" | ".join(cell or EMPTY_CELL for cell in self._cells))
+            self._rows.append(write_row(self._cells, shorten=True))
             self._cells.clear()
 
     def _end_table(self) -> None:
@@ -286,5 +284,5 @@ class _Reader:
 
 def _encoding_of(page: int) -> str:
     """Return the encoding of a code page, or that of Western Windows if it is unknown or UTF-16."""
-    found = code_page(page)
-    return "cp1252" if found is None or found.startswith("utf-16") else found
+    encoding = code_page(page)
+    return "cp1252" if encoding is None or encoding.startswith("utf-16") else encoding

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from itertools import accumulate, chain, pairwise, product
 from typing import NamedTuple
 
-from adaptive_rag.ingest.columns import apart, columns_under, find_columns, with_rule
-from adaptive_rag.ingest.layout import Line, levels, make_row
+from adaptive_rag.ingest.columns import apart, find_columns, with_rule
+from adaptive_rag.ingest.layout import Line, columns_near, levels, make_row
 from adaptive_rag.ingest.table_headers import holds_figures, is_name
 from adaptive_rag.text.tables import EMPTY_CELL
 
@@ -136,17 +136,17 @@ def _meet(level: Rule, upright: Rule) -> bool:
 def _read_frame(lines: list[Line], frame: Rules) -> list[Line]:
     xs, ys = _borders(frame.upright, frame.level), _borders(frame.level, frame.upright)
     inside: dict[int, Line] = {}
-    found: dict[_Reach, list[Line]] = {}
+    by_reach: dict[_Reach, list[Line]] = {}
     for index, line in enumerate(lines):
         x, y = (line.x0 + line.x1) / 2, (line.y0 + line.y1) / 2
         if line.columns or not (xs[0] < x < xs[-1] and ys[0] < y < ys[-1]):
             continue
         inside[index] = line
         reach = _reach(ys, y, frame.level, x), _reach(xs, x, frame.upright, y)
-        found.setdefault(reach, []).append(line)
-    columns = _columns(found, xs)
+        by_reach.setdefault(reach, []).append(line)
+    columns = _columns(by_reach, xs)
     cells: dict[tuple[int, int], list[Line]] = {}
-    for place, line in _places(found, xs, ys, columns):
+    for place, line in _places(by_reach, xs, ys, columns):
         cells.setdefault(place, []).append(line)
     rows, kept = (sorted({cell[axis] for cell in cells}) for axis in (0, 1))
     if len(kept) < 2 or len(inside) < _FILLED * len(rows) * len(kept):
@@ -191,11 +191,13 @@ def _is_one(cells: Sequence[Sequence[Line]]) -> bool:
     return bool(cells[0]) and all(cell == cells[0] for cell in cells)
 
 
-def _columns(found: Mapping[_Reach, Sequence[Line]], xs: Sequence[float]) -> list[list[tuple[float, float]]]:
+def _columns(
+    by_reach: Mapping[_Reach, Sequence[Line]], xs: Sequence[float]
+) -> list[list[tuple[float, float]]]:
     """Return the columns of each upright strip: several if wide gaps, not borders, separate them."""
     columns = [[(start, end)] for start, end in pairwise(xs)]
     by_strip: dict[int, list[list[Line]]] = {}
-    for (_, reach), lines in sorted(found.items(), key=lambda item: item[0][0][0]):
+    for (_, reach), lines in sorted(by_reach.items(), key=lambda item: item[0][0][0]):
         if len(reach) == 1:
             by_strip.setdefault(reach[0], []).extend(levels(lines))
     for strip, texts in by_strip.items():
@@ -206,7 +208,7 @@ def _columns(found: Mapping[_Reach, Sequence[Line]], xs: Sequence[float]) -> lis
 
 
 def _places(
-    found: Mapping[_Reach, Sequence[Line]],
+    by_reach: Mapping[_Reach, Sequence[Line]],
     xs: Sequence[float],
     ys: Sequence[float],
     columns: Sequence[Sequence[tuple[float, float]]],
@@ -217,12 +219,12 @@ def _places(
     below the other are not a cell over several rows, and texts side by side are not a cell over several
     columns.
     """
-    stacked = {rows for (rows, _), lines in found.items() if len(rows) > 1 and _figures(lines) > 1}
+    stacked = {rows for (rows, _), lines in by_reach.items() if len(rows) > 1 and _figures(lines) > 1}
     numbers = [
         range(end - len(strip), end)
         for strip, end in zip(columns, accumulate(map(len, columns)), strict=True)
     ]
-    for (rows, reach), lines in found.items():
+    for (rows, reach), lines in by_reach.items():
         beside = len(reach) > 1 and any(map(_has_gap, levels(lines)))
         for line in lines:
             edge = 0.3 * (line.y1 - line.y0)
@@ -234,7 +236,7 @@ def _places(
                 and len(at) > 1
                 and not (len(levels(lines)) == 1 == len(lines) and is_name(line.text))
             ):
-                at = [at[0] + column for column in columns_under([line], columns[strips[0]])]
+                at = [at[0] + column for column in columns_near((line.x0, line.x1), columns[strips[0]])]
             for place in product(own, at):
                 yield place, line
 
@@ -310,11 +312,11 @@ def _borders(rules: Sequence[Rule], others: Sequence[Rule]) -> list[float]:
     """Return the borders of strips; the ends of the other rules replace an outer edge that is not drawn."""
     places = [rule.at for rule in rules]
     places += [min(rule.start for rule in others), max(rule.end for rule in others)]
-    found: list[float] = []
+    borders: list[float] = []
     for place in sorted(places):
-        if not found or place - found[-1] > _NEAR:
-            found.append(place)
-    return found
+        if not borders or place - borders[-1] > _NEAR:
+            borders.append(place)
+    return borders
 
 
 def _reach(borders: list[float], place: float, rules: Sequence[Rule], across: float) -> range:

@@ -86,10 +86,10 @@ class SheetTable:
         """Tell whether a block, from a row on, continues this table below a blank row."""
         wide = [numbers_in(block.places, row) for row in block.rows[start:] if row.filled > 1]
         return bool(wide) and all(
-            found.keys() <= self.columns.keys()
-            and 2 * len(found) >= len(self.columns)
-            and all(self.numeric.get(place, is_number) == is_number for place, is_number in found.items())
-            for found in wide
+            numeric.keys() <= self.columns.keys()
+            and 2 * len(numeric) >= len(self.columns)
+            and all(self.numeric.get(place, is_number) == is_number for place, is_number in numeric.items())
+            for numeric in wide
         )
 
 
@@ -333,12 +333,12 @@ def restarts(rows: Sequence[SheetRow], places: Sequence[int], start: int) -> int
     for at in range(start, len(rows) - 1):
         row, below = rows[at], rows[at + 1]
         if at > start and row.filled == 1 and below.filled > 1:
-            found = numbers_in(places, below)
+            numbers = numbers_in(places, below)
             named = {
                 cell for place, cell in zip(places, below.cells, strict=True) if cell and place in numeric
             }
-            over_numbers = 1 < len(named) == len(numeric) and not any(map(found.get, numeric))
-            set_apart = below.is_bold and not any(found.values()) and not rows[at - 1].is_bold
+            over_numbers = 1 < len(named) == len(numeric) and not any(map(numbers.get, numeric))
+            set_apart = below.is_bold and not any(numbers.values()) and not rows[at - 1].is_bold
             if (over_numbers or set_apart) and _header_at(rows, at + 1):
                 return at
         numeric |= {place for place, number in numbers_in(places, row).items() if number}

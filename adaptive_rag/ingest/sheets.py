@@ -26,7 +26,7 @@ from adaptive_rag.ingest.sheet_tables import (
     restarts,
 )
 from adaptive_rag.ingest.tables import add_row
-from adaptive_rag.text.tables import EMPTY_CELL
+from adaptive_rag.text.tables import write_row
 
 # In characters and in lines: longer text above a table is not its title.
 _LONGEST_TITLE, _MOST_TITLES = 80, 3
@@ -118,8 +118,8 @@ class _Writer:
         groups = _Groups(rows, several=_has_numbers(rows))
         if header:  # it may be repeated after page breaks
             rows = [row for row in rows if row.cells != header.cells]
-        for alone, found in groupby(rows, groups.is_group):
-            run = list(found)
+        for alone, group in groupby(rows, groups.is_group):
+            run = list(group)
             if alone and len(run) <= _DEEPEST_GROUP and run[-1] is not rows[-1]:
                 groups.enter(run)
             elif alone and any(map(groups.is_line, run)):
@@ -204,7 +204,4 @@ def column_letters(number: int) -> str:
 def _text(row: SheetRow) -> str:
     if row.filled == 1:
         return next(filter(None, row.cells))
-    cells = list(row.cells)
-    while not cells[-1]:
-        cells.pop()
-    return " | ".join(cell or EMPTY_CELL for cell in cells)
+    return write_row(row.cells, shorten=True)

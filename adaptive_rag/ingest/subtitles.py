@@ -53,9 +53,9 @@ def load_subtitles(path: Path, builder: TextBuilder) -> None:
 
 def _cues(text: str) -> Iterator[_Cue]:
     """Yield the subtitles with their times; a line that repeats the line shown last is left out."""
-    found = list(_TIMES.finditer(text))
+    times = list(_TIMES.finditer(text))
     shown = ""
-    for match, following in zip(found, [*(each.start() for each in found[1:]), len(text)], strict=False):
+    for match, following in zip(times, [*(each.start() for each in times[1:]), len(text)], strict=False):
         block = re.split(r"^[ \t]*$", text[match.end() : following], maxsplit=1, flags=re.MULTILINE)[0]
         named = _SPEAKER.search(block)
         plain = html.unescape(_MARKUP.sub("", block))

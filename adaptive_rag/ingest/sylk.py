@@ -7,8 +7,8 @@ from pathlib import Path
 
 from adaptive_rag.errors import IndexingError
 from adaptive_rag.ingest.documents import TextBuilder
-from adaptive_rag.ingest.sheet_tables import SheetRow
-from adaptive_rag.ingest.sheets import Sheet, add_sheets
+from adaptive_rag.ingest.sheet_grid import Grid
+from adaptive_rag.ingest.sheets import add_sheets
 from adaptive_rag.ingest.text import decode
 
 # A row or column that is not given is that of the line before; a semicolon in a text is doubled.
@@ -21,13 +21,11 @@ def load_slk(path: Path, builder: TextBuilder) -> None:
     lines = decode(path.read_bytes(), builder).split("\n")
     if not lines[0].startswith("ID;"):
         raise IndexingError("is not a SYLK workbook: it does not begin with ID;. Save it as .xlsx")
-    cells: dict[int, dict[int, str]] = {}
+    grid = Grid()
     place = {"Y": 0, "X": 0}
     for line in lines:
         if line.startswith(("C;", "F;")):
             place |= {axis: int(number) for axis, number in _PLACE.findall(line)}
             if line[0] == "C" and (value := _VALUE.search(line)) and (text := value[2].strip()):
-                cells.setdefault(place["Y"], {})[place["X"]] = text.replace(";;", ";")
-    columns = sorted({column for row in cells.values() for column in row})
-    rows = [SheetRow(number, [cells[number].get(at, "") for at in columns]) for number in sorted(cells)]
-    add_sheets(builder, [Sheet(path.stem, rows, columns)])
+                grid.add(place["Y"], place["X"], text.replace(";;", ";"))
+    add_sheets(builder, [grid.to_sheet(path.stem, [])])

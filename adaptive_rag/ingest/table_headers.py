@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from adaptive_rag.ingest.layout import Line
+from adaptive_rag.ingest.layout import Extent, Line, columns_near, extent
 
 # The most lines that a header has.
 MOST_LINES = 10
@@ -18,9 +18,8 @@ _YEAR = re.compile(
     r"(?:fy ?)?(?:1[6-9]|20)\d\d(?: ?[-–/] ?(?:\d\d){1,2})?[*†‡]*(?: ?\(\w{1,2}\))?[a-z]?", re.IGNORECASE
 )
 _COUNT = re.compile(r"[(\[]?(\d{1,2})[)\]]?")
-# The lines of each cell of a row, by column; and the start and end of a column.
+# The lines of each cell of a row, by column.
 _Row = Mapping[int, Sequence[Line]]
-_Extent = tuple[float, float]
 
 
 def count_header_lines(rows: Sequence[_Row]) -> int:
@@ -52,7 +51,7 @@ def is_name(text: str) -> bool:
 
 
 def lines_of_names(
-    rows: Sequence[Sequence[Sequence[Line]]], columns: Sequence[_Extent]
+    rows: Sequence[Sequence[Sequence[Line]]], columns: Sequence[Extent]
 ) -> list[list[list[Line]]]:
     """Return the lines of each column's name, in two rows if a name is above several columns.
 
@@ -77,13 +76,13 @@ def lines_of_names(
     ]
 
 
-def _touches(cell: Sequence[Line], columns: Sequence[_Extent], reach: range) -> bool:
-    start, end = _extent(cell)
+def _touches(cell: Sequence[Line], columns: Sequence[Extent], reach: range) -> bool:
+    start, end = extent(cell)
     return columns[reach[0]][0] < end and start < columns[reach[-1]][1]
 
 
 def _reaches(
-    cells: Sequence[Sequence[Line]], columns: Sequence[_Extent], below: Sequence[Sequence[Line]]
+    cells: Sequence[Sequence[Line]], columns: Sequence[Extent], below: Sequence[Sequence[Line]]
 ) -> list[range]:
     """Return the columns that each name of a line is above; `below` has the cells of the next line.
 
@@ -91,7 +90,7 @@ def _reaches(
     "Sales" over three years touches only the one in the middle. Then all names of the line together cover
     every column.
     """
-    names = [_extent(cell) for cell in cells]
+    names = [extent(cell) for cell in cells]
     size = max(line.size for cell in cells for line in cell)
     own = [_under(name, columns) for name in names]
     ruled = [_above_rule(cell, columns) for cell in cells]
@@ -110,9 +109,7 @@ def _reaches(
     return spans if spans and (whole or not fits) else own
 
 
-def _best_spans(
-    names: Sequence[_Extent], columns: Sequence[_Extent], size: float
-) -> tuple[float, list[range]]:
+def _best_spans(names: Sequence[Extent], columns: Sequence[Extent], size: float) -> tuple[float, list[range]]:
     """Assign columns to names from left to right; a name is at the middle or at the left of its columns."""
     # For the first columns and the first names: the lowest cost, and which columns each name gets.
     best: dict[tuple[int, int], tuple[float, list[range]]] = {(0, 0): (0.0, [])}
@@ -132,7 +129,7 @@ def _best_spans(
     return best.get((len(columns), len(names)), (0.0, []))
 
 
-def _shift(name: _Extent, column: _Extent, size: float, *, several: bool = False) -> float:
+def _shift(name: Extent, column: Extent, size: float, *, several: bool = False) -> float:
     """Return the distance of a name from the middle of the columns below it, or from their edges."""
     left, right = name[0] - column[0], column[1] - name[1]
     if several:
@@ -140,22 +137,17 @@ def _shift(name: _Extent, column: _Extent, size: float, *, several: bool = False
     return 0.0 if left * right >= 0 else min(abs(left), abs(right))
 
 
-def _under(name: _Extent, columns: Sequence[_Extent]) -> range:
+def _under(name: Extent, columns: Sequence[Extent]) -> range:
     """Return the columns that a name overlaps, or the nearest one."""
-    over = [at for at, (start, end) in enumerate(columns) if start < name[1] and name[0] < end]
-    near = min(range(len(columns)), key=lambda at: max(columns[at][0] - name[1], name[0] - columns[at][1]))
-    return range(over[0], over[-1] + 1) if over else range(near, near + 1)
+    near = columns_near(name, columns)
+    return range(near[0], near[-1] + 1)
 
 
-def _above_rule(cell: Sequence[Line], columns: Sequence[_Extent]) -> range | None:
+def _above_rule(cell: Sequence[Line], columns: Sequence[Extent]) -> range | None:
     """Return the columns below the ruled line under a name, if there are several."""
     start, end = cell[0].reach or (0.0, 0.0)
     under = [at for at, column in enumerate(columns) if start < (column[0] + column[1]) / 2 < end]
     return range(under[0], under[-1] + 1) if len(cell) == 1 and len(under) > 1 and under[0] else None
-
-
-def _extent(cell: Sequence[Line]) -> _Extent:
-    return min(line.x0 for line in cell), max(line.x1 for line in cell)
 
 
 def _text(lines: Sequence[Line]) -> str:

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from adaptive_rag.errors import IndexingError
-from adaptive_rag.ingest.documents import TextBuilder, without_half_characters
+from adaptive_rag.ingest.documents import TextBuilder
 from adaptive_rag.ingest.text import decode
+from adaptive_rag.text.visible import without_surrogates
 
 _QUESTIONS = ("question", "q", "query", "prompt", "frage")
 _ANSWERS = ("answer", "a", "response", "reply", "ideal_answer", "antwort")
@@ -95,16 +96,16 @@ def _add_lines(text: str, builder: TextBuilder) -> None:
             continue
         number += 1
         try:
-            found = read_json(line)
+            value = read_json(line)
         except (ValueError, RecursionError) as error:
             broken.append(f"line {at} ({_reason(error)})")
             continue
-        if isinstance(found, str):
-            found = {"text": found}
-        if isinstance(found, dict):
-            add_row(builder, found, number, all_is_text=False)
+        if isinstance(value, str):
+            value = {"text": value}
+        if isinstance(value, dict):
+            add_row(builder, value, number, all_is_text=False)
         else:
-            broken.append(f"line {at} (an object with named fields was expected, got {type(found).__name__})")
+            broken.append(f"line {at} (an object with named fields was expected, got {type(value).__name__})")
     if not builder.length:
         first = broken[0] if broken else "no text"
         raise IndexingError(f"holds no line of JSON with text in it; the first problem: {first}")
@@ -119,13 +120,13 @@ def load_json(path: Path, builder: TextBuilder) -> None:
     """
     text = decode(path.read_bytes(), builder)
     try:
-        found = read_json(text)
+        value = read_json(text)
     except (ValueError, RecursionError) as error:
         if isinstance(error, json.JSONDecodeError) and error.msg == "Extra data":
             _add_lines(text, builder)
             return
         raise IndexingError(f"cannot be read as JSON: {_reason(error)}") from error
-    _add_value(builder, found, ())
+    _add_value(builder, value, ())
 
 
 def _add_value(builder: TextBuilder, value: Any, path: Sequence[str], row: int | None = None) -> None:
@@ -153,20 +154,20 @@ def _add_value(builder: TextBuilder, value: Any, path: Sequence[str], row: int |
 
 def _flatten(value: Mapping[str, Any], before: str = "") -> dict[str, Any]:
     """Return the values of an object by path, "address > city"; of an item in a list, "size 2 > width"."""
-    found: dict[str, Any] = {}
+    flat: dict[str, Any] = {}
     for name, inner in value.items():
         if isinstance(inner, list) and not _holds_objects(inner):
             inner = [item for item in inner if item not in (None, "", [])]
             simple = all(isinstance(item, str | int | float) for item in inner)
             inner = ", ".join(map(str, inner)) if simple else _write_json(inner)
         if isinstance(inner, dict):
-            found |= _flatten(inner, f"{before}{name} > ")
+            flat |= _flatten(inner, f"{before}{name} > ")
         elif isinstance(inner, list):
             numbered = {f"{name} {number}": item for number, item in enumerate(inner, start=1)}
-            found |= _flatten(numbered, before)
+            flat |= _flatten(numbered, before)
         elif inner not in (None, ""):
-            found[f"{before}{name}"] = inner
-    return found
+            flat[f"{before}{name}"] = inner
+    return flat
 
 
 def _holds_objects(value: Any) -> bool:
@@ -180,15 +181,15 @@ def read_json(line: str) -> Any:
         ValueError: it is not JSON.
         RecursionError: it is nested too deep to be read, or to be written again.
     """
-    found = json.loads(line)
+    value = json.loads(line)
     if _HALF_CHARACTER.search(line):
-        found = json.loads(without_half_characters(_write_json(found)))
-    layer = [found] if isinstance(found, dict | list) else []
+        value = json.loads(without_surrogates(_write_json(value)))
+    layer = [value] if isinstance(value, dict | list) else []
     for _ in range(_DEEPEST):
         holders = (each.values() if isinstance(each, dict) else each for each in layer)
         layer = [each for values in holders for each in values if isinstance(each, dict | list)]
         if not layer:
-            return found
+            return value
     raise RecursionError
 
 

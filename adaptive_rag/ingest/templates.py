@@ -29,25 +29,25 @@ _IN_PAGE = re.compile(rf"{_CODE_OF_PAGE}|{TAG}", re.IGNORECASE | re.DOTALL)
 _ANY_TAG = re.compile(_TAG, re.DOTALL)
 
 
-def read_tag(found: re.Match[str], kept: Kept) -> str:
+def read_tag(match: re.Match[str], kept: Kept) -> str:
     """Return the visible text for a match of `TAG`; the tags in a raw block are kept, since they are text."""
-    if found["tag"]:
-        shortcode = found["tag"].startswith(("{{<", "{{%", "{%"))
-        shown = [one or other for one, other in _WORDED.findall(found["tag"]) if shortcode]
-        shown += _QUOTED.findall(found["tag"]) if found["tag"].startswith(("{{<", "{{%")) else []
-        return kept.put(found[0], " ".join(shown[0].split()) if shown else "")
-    inside = found["inside"]
-    match found["block"].lower():
+    if match["tag"]:
+        shortcode = match["tag"].startswith(("{{<", "{{%", "{%"))
+        shown = [one or other for one, other in _WORDED.findall(match["tag"]) if shortcode]
+        shown += _QUOTED.findall(match["tag"]) if match["tag"].startswith(("{{<", "{{%")) else []
+        return kept.put(match[0], " ".join(shown[0].split()) if shown else "")
+    inside = match["inside"]
+    match match["block"].lower():
         case "comment":
-            return kept.drop(found[0])
+            return kept.drop(match[0])
         case "raw" | "verbatim":
-            return kept.put(found[0], _ANY_TAG.sub(lambda tag: kept.keep(tag[0]), inside))
+            return kept.put(match[0], _ANY_TAG.sub(lambda tag: kept.keep(tag[0]), inside))
     alone = inside.strip("\n") and inside.startswith("\n") and inside.endswith("\n")
-    return kept.put(found[0], kept.keep(f"```{inside}```" if alone else inside))
+    return kept.put(match[0], kept.keep(f"```{inside}```" if alone else inside))
 
 
 def without_tags(page: str) -> str:
     """Return an HTML page without template tags, except for those in code."""
     kept = Kept()
-    read = _IN_PAGE.sub(lambda found: kept.keep(found[0]) if found["html"] else read_tag(found, kept), page)
+    read = _IN_PAGE.sub(lambda match: kept.keep(match[0]) if match["html"] else read_tag(match, kept), page)
     return kept.restore(read)

@@ -23,12 +23,12 @@ class SeenText:
     def __init__(self, page: Any, flags: int) -> None:
         self._page = page
         self._flags = flags
-        found = page.get_text("dict", flags=flags)["blocks"]
-        self._hidden = _hidden_boxes(page, found)
+        blocks = page.get_text("dict", flags=flags)["blocks"]
+        self._hidden = _hidden_boxes(page, blocks)
         self.hidden_words = sum(
-            len(span["text"].split()) for span in _spans(found) if self._hides(span["bbox"])
+            len(span["text"].split()) for span in _spans(blocks) if self._hides(span["bbox"])
         )
-        self.blocks = self._seen(found)
+        self.blocks = self._seen(blocks)
         self._words: list[Any] | None = None
 
     def letters(self) -> list[dict[str, Any]]:
@@ -38,8 +38,8 @@ class SeenText:
     def words(self, clip: Box) -> list[Any]:
         """Return the words within a box, each with its position."""
         if self._words is None:
-            found = self._page.get_text("words", flags=self._flags)
-            self._words = [word for word in found if not any(_holds(box, word) for box in self._hidden)]
+            words = self._page.get_text("words", flags=self._flags)
+            self._words = [word for word in words if not any(_holds(box, word) for box in self._hidden)]
         return [word for word in self._words if _holds(clip, word)]
 
     def _seen(self, blocks: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -103,7 +103,7 @@ def _of_one_colour(page: Any, boxes: Sequence[Box]) -> set[Box]:
         np.frombuffer(drawn.samples, np.uint8).reshape(drawn.height, drawn.width, drawn.n).astype(np.int16)
     )
     scale = drawn.width / max(page.rect.width, 1)
-    found = set()
+    plain = set()
     for box in boxes:
         x0, y0, x1, y1 = (
             max(0, round((each - edge) * scale)) for each, edge in zip(box, _corner(page), strict=True)
@@ -111,8 +111,8 @@ def _of_one_colour(page: Any, boxes: Sequence[Box]) -> set[Box]:
         inside = pixels[y0 : max(y1, y0 + 1), x0 : max(x1, x0 + 1)].reshape(-1, drawn.n)
         apart = np.abs(inside - np.median(inside, axis=0)).max(axis=1) > _APART if len(inside) else inside
         if not len(inside) or apart.mean() < _LEAST_FILLED:
-            found.add(box)
-    return found
+            plain.add(box)
+    return plain
 
 
 def _corner(page: Any) -> Box:

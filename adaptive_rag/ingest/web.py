@@ -275,9 +275,9 @@ class _Crawler:
                 self._robots[str(place)] = self._read_robots(place)
             except IndexingError as error:
                 self._robots[str(place)] = error
-        if isinstance(found := self._robots[str(place)], IndexingError):
-            raise IndexingError(str(found))
-        return found
+        if isinstance(rules := self._robots[str(place)], IndexingError):
+            raise IndexingError(str(rules))
+        return rules
 
     def _read_robots(self, url: httpx.URL) -> Protego | None:
         """Fetch a robots.txt as RFC 9309 says: if there is none, every page may be read."""
@@ -372,7 +372,7 @@ def _joined(url: httpx.URL, link: str) -> httpx.URL:
 
 
 def _host(url: httpx.URL) -> str:
-    """Return the part of an address that a site's pages share: www.example.org is as example.org."""
+    """Return the part of an address that a site's pages share: www.example.org counts as example.org."""
     port = "" if port_of(url) in (80, 443) else f":{port_of(url)}"
     return url.host.removeprefix("www.") + port
 

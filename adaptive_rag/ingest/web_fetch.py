@@ -162,10 +162,10 @@ async def _look_up(url: httpx.URL, reach: Reach) -> list[str]:
 
     host = url.raw_host.decode("ascii")
     try:
-        found = await anyio.getaddrinfo(host, port_of(url), type=socket.SOCK_STREAM)
+        answers = await anyio.getaddrinfo(host, port_of(url), type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
         raise IndexingError(f"could not be fetched: the name {host!r} is not known") from error
-    places = list(dict.fromkeys(str(where[0]) for *_, where in found))
+    places = list(dict.fromkeys(str(where[0]) for *_, where in answers))
     allowed = [place for place in places if reach.holds(place)]
     if not allowed:
         raise IndexingError(

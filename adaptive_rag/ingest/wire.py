@@ -62,7 +62,7 @@ def unpack(header: dict[str, Any], body: bytes) -> SourceText:
 
 
 def _read(stream: BinaryIO, size: int) -> bytes:
-    found = stream.read(size)
-    if len(found) < size:
+    data = stream.read(size)
+    if len(data) < size:
         raise EOFError
-    return found
+    return data

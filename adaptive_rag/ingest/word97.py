@@ -15,14 +15,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-import olefile  # type: ignore[import-untyped]
-from olefile.olefile import OleFileError  # type: ignore[import-untyped]
-
 from adaptive_rag.errors import IndexingError
 from adaptive_rag.ingest.documents import TextBuilder
-from adaptive_rag.ingest.properties import note_properties
-from adaptive_rag.ingest.text import code_page
-from adaptive_rag.text.tables import EMPTY_CELL
+from adaptive_rag.ingest.ole import open_ole
+from adaptive_rag.text.tables import EMPTY_CELL, write_row
 
 _WORD_97 = 0xC1
 _COMPLEX, _ENCRYPTED, _TABLE_1 = 0x0004, 0x0100, 0x0200
@@ -76,31 +72,14 @@ class _Paragraph(NamedTuple):
 
 def load_doc(path: Path, builder: TextBuilder) -> None:
     """Write an older Word document's text and headings into `builder`."""
-    try:
-        with olefile.OleFileIO(path) as file:
-            if not file.exists("WordDocument"):
-                raise IndexError("there is no document in it")
-            data = file.openstream("WordDocument").read()
-            flags = _u16(data, 0x0A)
-            if flags & _ENCRYPTED:
-                raise IndexingError("asks for a password. Save it as .docx without one")
-            name = "1Table" if flags & _TABLE_1 else "0Table"
-            table = file.openstream(name).read() if file.exists(name) else b""
-            _Document(data, table, builder).write()
-            found = file.get_metadata()
-    except (OleFileError, struct.error, IndexError) as error:
-        raise IndexingError(
-            "is not a Word document or is damaged. Open it in Word or LibreOffice and save it as .docx"
-        ) from error
-    title, author = (decode_property(value, found.codepage) for value in (found.title, found.author))
-    note_properties(builder, title=title, author=author, date=found.create_time)
-
-
-def decode_property(value: bytes | str | None, page: int | None) -> str:
-    """Return a property of an OLE file, decoded with the code page that the file names."""
-    if isinstance(value, bytes):
-        value = value.decode(code_page((page or 0) & 0xFFFF) or "cp1252", "replace")
-    return str(value or "").strip("\0 ")
+    with open_ole(path, builder, ("WordDocument",), kind="Word document", newer=".docx") as file:
+        data = file.openstream("WordDocument").read()
+        flags = _u16(data, 0x0A)
+        if flags & _ENCRYPTED:
+            raise IndexingError("asks for a password. Save it as .docx without one")
+        name = "1Table" if flags & _TABLE_1 else "0Table"
+        table = file.openstream(name).read() if file.exists(name) else b""
+        _Document(data, table, builder).write()
 
 
 def _u16(data: bytes, at: int) -> int:
@@ -229,9 +208,9 @@ class _Document:
     def _split(self, start: int, end: int) -> Iterator[_Paragraph]:
         """Yield the paragraphs and cells of a stretch, each with the mark that ends it."""
         end = min(end, len(self._text))
-        for found in _MARKS.finditer(self._text, start, end):
-            at = found.start()
-            yield _Paragraph(start, at, _plain(self._text[start:at]), found[0], self._run_at(at))
+        for mark in _MARKS.finditer(self._text, start, end):
+            at = mark.start()
+            yield _Paragraph(start, at, _plain(self._text[start:at]), mark[0], self._run_at(at))
             start = at + 1
         if start < end:
             yield _Paragraph(start, end, _plain(self._text[start:end]), "\r", self._run_at(end - 1))
@@ -249,7 +228,7 @@ class _Document:
         if paragraph.mark == "\x07":
             # Without properties, an empty cell counts as the end of a row.
             if paragraph.has(_ROW_END) or (not paragraph.run and not text and self._cells):
-                self._rows.append(" | ".join(cell.strip() or EMPTY_CELL for cell in self._cells))
+                self._rows.append(write_row(map(str.strip, self._cells)))
                 self._cells.clear()
             else:
                 self._cells.append(f"{self._open_cell()} {text}")
@@ -270,7 +249,7 @@ class _Document:
 
     def _end_table(self) -> None:
         if self._cells:
-            self._rows.append(" | ".join(cell.strip() or EMPTY_CELL for cell in self._cells))
+            self._rows.append(write_row(map(str.strip, self._cells)))
         if rows := [row for row in self._rows if row.strip(f" |{EMPTY_CELL}")]:
             self._builder.add_paragraph("\n".join(rows))
         self._cells.clear()
@@ -284,16 +263,16 @@ class _Document:
 
 def _read_properties(data: bytes) -> dict[int, int]:
     """Return the properties that have a single number as their value."""
-    found, at = dict[int, int](), 0
+    properties, at = dict[int, int](), 0
     while at + 2 < len(data):
         number = _u16(data, at)
         size = _OPERANDS[number >> 13]
         if not size:
             size = 1 + _u16(data, at + 2) if number == _LONG_PROPERTY else 1 + data[at + 2]
         else:
-            found[number] = int.from_bytes(data[at + 2 : at + 2 + size], "little")
+            properties[number] = int.from_bytes(data[at + 2 : at + 2 + size], "little")
         at += 2 + size
-    return found
+    return properties
 
 
 def _without_codes(text: str) -> str:
@@ -303,17 +282,17 @@ def _without_codes(text: str) -> str:
     """
     parts, done = [], 0
     codes: list[bool] = []  # of each open field: whether its code continues
-    for found in re.finditer("[\r\x07\x13\x14\x15]", text):
-        at, kept = found.start(), not any(codes[-1:])
+    for mark in re.finditer("[\r\x07\x13\x14\x15]", text):
+        at, kept = mark.start(), not any(codes[-1:])
         parts.append(text[done:at] if kept else _UNSEEN * (at - done))
-        is_end = found[0] in "\r\x07"
-        parts.append(found[0] if is_end else _UNSEEN)
+        is_end = mark[0] in "\r\x07"
+        parts.append(mark[0] if is_end else _UNSEEN)
         done = at + 1
         if is_end:
             codes = [False] * len(codes)
-        elif found[0] == "\x13":
+        elif mark[0] == "\x13":
             codes.append(True)
-        elif codes and found[0] == "\x14":
+        elif codes and mark[0] == "\x14":
             codes[-1] = len(codes) > 1 and codes[-2]
         elif codes:
             codes.pop()

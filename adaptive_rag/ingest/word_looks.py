@@ -109,16 +109,16 @@ class WordLooks:
         """Return the colour behind a paragraph: its own, or that of its cell, table, text box or page."""
         styles = self._inherited(self._style_of(paragraph))
         for settings in (each.find(_PARAGRAPH_SETTINGS) for each in (paragraph, *styles)):
-            if settings is not None and (found := _shade(settings.find(_SHADING))):
-                return found
+            if settings is not None and (color := _shade(settings.find(_SHADING))):
+                return color
         for around in paragraph.iterancestors(_CELL, _TABLE, _BOX):
             if around.tag == _BOX:
                 return _behind_box(around) or self._page
             settings = around.find(qn("w:tcPr" if around.tag == _CELL else "w:tblPr"))
             if settings is None:
                 continue
-            if found := _shade(settings.find(_SHADING)):
-                return found
+            if color := _shade(settings.find(_SHADING)):
+                return color
             for style in self._inherited(_named(settings, _TABLE_STYLE)):
                 if any(map(_shade, style.iter(_SHADING))):  # which cells it applies to is not determined
                     return _ANY
@@ -144,8 +144,8 @@ def _read(settings: Any) -> _Look:
 
 def _named(element: Any, kind: str) -> str:
     """Return the name of the style that an element refers to; "" if there is none."""
-    found = element.find(kind)
-    return (found.get(_VAL) or "") if found is not None else ""
+    style = element.find(kind)
+    return (style.get(_VAL) or "") if style is not None else ""
 
 
 def _shade(shading: Any) -> str | None:

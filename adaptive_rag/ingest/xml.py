@@ -21,7 +21,7 @@ from adaptive_rag.ingest.package import local_name
 from adaptive_rag.ingest.properties import note_properties
 from adaptive_rag.ingest.sheet_grid import LAST_COLUMN, Grid
 from adaptive_rag.ingest.sheets import Sheet, add_sheets
-from adaptive_rag.text.tables import EMPTY_CELL
+from adaptive_rag.text.tables import write_row
 
 _SPREADSHEET = "{urn:schemas-microsoft-com:office:spreadsheet}"
 _OPEN_DOCUMENT = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}document"
@@ -218,8 +218,7 @@ class _Document:
         for element in _outside_cells(table):
             name = local_name(element)
             if name in _ROWS:
-                cells = [_words(cell) or EMPTY_CELL for cell in element if local_name(cell) in _CELLS]
-                rows.append(" | ".join(cells))
+                rows.append(write_row(_words(cell) for cell in element if local_name(cell) in _CELLS))
             elif name in _TITLES | {"caption"} and (text := _words(element)):
                 self._builder.add_paragraph(text)
         if any(rows):
@@ -253,15 +252,15 @@ def _write_feed(root: Any, entry: str, builder: TextBuilder) -> None:
 
 
 def _text_of(element: Any, *names: str) -> str:
-    found = (each for name in names for each in element.iterfind(f"{{*}}{name}"))
-    return "".join(_pieces(each)) if (each := next(found, None)) is not None else ""
+    elements = (each for name in names for each in element.iterfind(f"{{*}}{name}"))
+    return "".join(_pieces(each)) if (each := next(elements, None)) is not None else ""
 
 
 def _shown(element: Any, name: str) -> str:
     """Return the visible text of a part of an entry, which is HTML if its kind says so."""
-    found = element.find(f"{{*}}{name}")
+    part = element.find(f"{{*}}{name}")
     text = _text_of(element, name)
-    is_html = name in ("encoded", "description") or (found is not None and found.get("type") == "html")
+    is_html = name in ("encoded", "description") or (part is not None and part.get("type") == "html")
     return _plain_html(text) if is_html else text.strip()
 
 

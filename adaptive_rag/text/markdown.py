@@ -78,9 +78,9 @@ def verbatim_spans(text: str) -> list[tuple[int, int]]:
 
 def find_in_prose(pattern: re.Pattern[str], text: str) -> list[re.Match[str]]:
     """Return the matches of a pattern in a text, without those that end in code, a formula or an address."""
-    found = list(pattern.finditer(text))
-    verbatim = verbatim_spans(text) if found else []
-    return [match for match in found if not any(start < match.end() <= end for start, end in verbatim)]
+    matches = list(pattern.finditer(text))
+    verbatim = verbatim_spans(text) if matches else []
+    return [match for match in matches if not any(start < match.end() <= end for start, end in verbatim)]
 
 
 def sub_in_prose(pattern: re.Pattern[str], write: Callable[[re.Match[str]], str], text: str) -> str:
@@ -139,16 +139,16 @@ def read_markdown(text: str, *, indented_code: bool = False) -> list[MarkdownPar
     env: dict[str, Any] = {}
     lines = [0, *(match.end() for match in _LINE_END.finditer(text)), len(text)]
     tokens = markdown.parse(text, env)
-    found: list[MarkdownPart] = []
+    parts: list[MarkdownPart] = []
     for token in tokens:
         if token.map is None:
             continue
         first, last = token.map
         if token.type in ("fence", "code_block"):
-            found.append(MarkdownPart("code", lines[first], lines[min(last, len(lines) - 1)]))
+            parts.append(MarkdownPart("code", lines[first], lines[min(last, len(lines) - 1)]))
         elif token.type == "definition":
             end = lines[min(last, len(lines) - 1)]
-            found.append(
+            parts.append(
                 MarkdownPart("definition", lines[first], end, token.meta["url"], middle=lines[first])
             )
         elif token.type == "inline":
@@ -159,8 +159,8 @@ def read_markdown(text: str, *, indented_code: bool = False) -> list[MarkdownPar
             for kind, start, end, address, label in env["found"]:
                 shown = text[place(label[0]) : place(label[1])] if label else ""
                 middle = place(label[1]) if label else place(start)
-                found.append(MarkdownPart(kind, place(start), place(end), address, shown, middle))
-    return found
+                parts.append(MarkdownPart(kind, place(start), place(end), address, shown, middle))
+    return parts
 
 
 def _places(content: str, text: str, lines: Sequence[int], first: int) -> Callable[[int], int]:

@@ -58,9 +58,9 @@ def outline_of(chunks: Sequence[Chunk]) -> list[tuple[int, str | None, int | Non
         for offset in [chunk["start"], *(offset for offset in inside if offset > chunk["start"])]:
             begins[offset] = section_at(chunk, offset), page_at(chunk, offset)
     outline: list[tuple[int, str | None, int | None]] = []
-    for offset, found in sorted(begins.items()):
-        if not outline or outline[-1][1:] != found:
-            outline.append((offset, *found))
+    for offset, heads in sorted(begins.items()):
+        if not outline or outline[-1][1:] != heads:
+            outline.append((offset, *heads))
     return outline
 
 

@@ -176,12 +176,12 @@ def _compiled(values: frozenset[str], remembered: frozenset[str]) -> re.Pattern[
 @lru_cache(maxsize=8)
 def _all_secrets(values: frozenset[str], remembered: frozenset[str]) -> tuple[str, ...]:
     """Return the known secrets, longest first, also in the form quoted for addresses."""
-    found = {value.strip() for value in values if "://" not in value} | remembered
-    found |= {part for value in values for part in _secrets_of_address(value)}
+    secrets = {value.strip() for value in values if "://" not in value} | remembered
+    secrets |= {part for value in values for part in _secrets_of_address(value)}
     # The path of a key file is not a secret.
-    found = {value for value in found if _is_telling(value) and not os.path.exists(value)}
-    found |= {quote(value, safe="", errors="surrogateescape") for value in found}
-    return tuple(sorted(found, key=len, reverse=True))
+    secrets = {value for value in secrets if _is_telling(value) and not os.path.exists(value)}
+    secrets |= {quote(value, safe="", errors="surrogateescape") for value in secrets}
+    return tuple(sorted(secrets, key=len, reverse=True))
 
 
 @lru_cache(maxsize=4096)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
@@ -71,6 +71,19 @@ def is_rule(line: str) -> bool:
     return "|" in line and _RULE.fullmatch(line) is not None
 
 
+def write_row(cells: Iterable[str], *, shorten: bool = False) -> str:
+    """Write the cells of a row on one line; `shorten` leaves out the empty ones at its end."""
+    texts = list(cells)
+    while shorten and texts and not texts[-1]:
+        texts.pop()
+    return " | ".join(text or EMPTY_CELL for text in texts)
+
+
+def write_rule(columns: int) -> str:
+    """Write the rule below the column names of a table."""
+    return " | ".join(["---"] * columns)
+
+
 def find_tables(text: str, columns: tuple[str, ...] = ()) -> Iterator[Table]:
     """Yield the tables of a text.
 
@@ -102,17 +115,17 @@ def _blocks(text: str) -> Iterator[list[tuple[int, str]]]:
     After a blank line, a row with another number of cells begins a new table.
     """
     for match in _TABLE.finditer(text) if "|" in text else ():
-        found: list[tuple[int, str]] = []
+        lines: list[tuple[int, str]] = []
         for line in re.finditer(r"[^\n]*\S[^\n]*", match[0]):
             start = match.start() + line.start()
-            if found:
-                at, above = found[-1]
+            if lines:
+                at, above = lines[-1]
                 apart = text.count("\n", at + len(above), start) > 1
                 if apart and len(_cells(above)) != len(_cells(line[0])):
-                    yield found
-                    found = []
-            found.append((start, line[0]))
-        yield found
+                    yield lines
+                    lines = []
+            lines.append((start, line[0]))
+        yield lines
 
 
 def describe_row(cells: tuple[str, ...], columns: tuple[str, ...]) -> str:

@@ -48,7 +48,7 @@ _PLAIN = {
 
 def without_surrogates(text: str) -> str:
     """Replace each lone surrogate, which no encoding can write, with a question mark."""
-    return text.encode(errors="replace").decode()
+    return text if text.isascii() else text.encode(errors="replace").decode()
 
 
 def visible(text: str) -> str:

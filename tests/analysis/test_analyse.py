@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,11 +15,6 @@ TALK: list[Turn] = [
     {"role": "user", "text": "Who signed the peace treaty?"},
     {"role": "agent", "text": "It was signed by both governments in Utrecht."},
 ]
-
-
-@pytest.fixture(autouse=True)
-def _nothing_learned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ADAPTIVE_RAG_HOME", str(tmp_path))
 
 
 @pytest.mark.parametrize(

@@ -15,11 +15,6 @@ QUESTIONS = [
 EXAMPLES = Path(__file__).parents[2] / "training" / "router_examples.jsonl"
 
 
-@pytest.fixture(autouse=True)
-def _nothing_learned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ADAPTIVE_RAG_HOME", str(tmp_path))
-
-
 def test_fifty_seven_of_sixty_everyday_questions_get_their_type() -> None:
     assert [question["type"] for question in QUESTIONS] == [name for name in QUERY_TYPES for _ in range(15)]
     found = analyse_batch([question["text"] for question in QUESTIONS])
@@ -39,9 +34,9 @@ def test_none_of_them_is_a_training_example() -> None:
     assert [question["text"] for question in QUESTIONS if plain(question["text"]) in examples] == []
 
 
-@pytest.mark.parametrize(
-    "question",
-    [
+KINDS = {
+    "factual": [
+        # A definition or a founding without a reference.
         "What is the greenhouse effect?",
         "what is the gold standard",
         "What is the Magna Carta?",
@@ -52,17 +47,13 @@ def test_none_of_them_is_a_training_example() -> None:
         "What is the IT sector?",
         "When was the BBC founded?",
         "Who leads the U.S.?",
+        # A question for a degree.
+        "How warm is the teaching pool?",
+        "how cold is the cellar",
+        "How late does the shop open?",
     ],
-)
-def test_a_definition_or_a_founding_without_a_reference_is_factual(question: str) -> None:
-    answer = analyse(question)
-    assert answer["type"] == "factual"
-    assert answer["factors"]["references"] == 1.0
-
-
-@pytest.mark.parametrize(
-    "question",
-    [
+    # Twins of the first that point at something else.
+    "contextual": [
         "What is it?",
         "WHAT IS IT?",
         "What is the main difference?",
@@ -72,28 +63,19 @@ def test_a_definition_or_a_founding_without_a_reference_is_factual(question: str
         "When was the company founded?",
         "Can you tell us more?",
     ],
-)
-def test_its_twin_that_points_at_something_else_is_contextual(question: str) -> None:
-    assert analyse(question)["type"] == "contextual"
-
-
-@pytest.mark.parametrize(
-    "question",
-    ["How warm is the teaching pool?", "how cold is the cellar", "How late does the shop open?"],
-)
-def test_a_question_for_a_degree_is_factual(question: str) -> None:
-    assert analyse(question)["type"] == "factual"
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
+    # What somebody thinks, dislikes or remembers.
+    "opinion": [
         "what does the farmer think of the wind farm",
         "what did people dislike about the canteen",
         "who is against the school uniform and why",
         "how do former workers remember the mill",
         "reactions to the new logo",
     ],
-)
-def test_what_somebody_thinks_dislikes_or_remembers_is_an_opinion(text: str) -> None:
-    assert analyse(text)["type"] == "opinion"
+}
+
+
+@pytest.mark.parametrize(("kind", "question"), [(kind, q) for kind, asked in KINDS.items() for q in asked])
+def test_small_words_decide_what_a_short_question_asks_for(kind: str, question: str) -> None:
+    answer = analyse(question)
+    assert answer["type"] == kind
+    assert kind != "factual" or answer["factors"]["references"] == 1.0

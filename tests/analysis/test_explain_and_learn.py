@@ -24,11 +24,6 @@ from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.state import QUERY_TYPES, QueryType
 
 
-@pytest.fixture(autouse=True)
-def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ADAPTIVE_RAG_HOME", str(tmp_path / "home"))
-
-
 def test_the_words_of_a_question_are_named_for_the_type_they_spoke_for() -> None:
     reasons = explain_contributions("Should the monarchy be abolished?", limit=12)
     assert any("should" in reason.what for reason in reasons["opinion"])

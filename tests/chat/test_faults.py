@@ -11,19 +11,17 @@ import pytest
 
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.runnable import AdaptiveRAG
-from benchmarks.chat_server import ChatServer
 from tests.chat.conftest import ANSWER
 from tests.conftest import EVERY_STEP
 
 QUESTION = "How long is the sea wall of Saltmere?"
 
 
-def ask(rag, **knobs):
-    return rag.invoke(QUESTION, context={"route": "factual", **knobs})
-
-
-async def aask(rag, **knobs):
-    return await rag.ainvoke(QUESTION, context={"route": "factual", **knobs})
+def ask(rag, path="sync", **knobs):
+    context = {"route": "factual", **knobs}
+    if path == "sync":
+        return rag.invoke(QUESTION, context=context)
+    return asyncio.run(rag.ainvoke(QUESTION, context=context))
 
 
 def reasons(output):
@@ -70,7 +68,7 @@ ABSORBED = {
 @pytest.mark.parametrize("behaviour", sorted(ABSORBED))
 def test_a_server_that_fails_throughout_is_answered_for_by_the_stand_ins(rag, server, behaviour, path):
     server.behave = lambda number, body: behaviour
-    output = ask(rag) if path == "sync" else asyncio.run(aask(rag))
+    output = ask(rag, path)
     assert "2,340 metres" in output["answer"]
     assert output["citations"]
     assert len(server.calls) <= 3
@@ -113,11 +111,7 @@ def test_a_server_that_is_down_is_answered_for(town):
 def test_a_server_that_hangs_is_left_when_the_deadline_has_passed(rag, server, behaviour, path):
     server.behave = lambda number, body: behaviour if behaviour == "hang" or body.get("stream") else "answer"
     started = time.monotonic()
-    output = (
-        ask(rag, budget={"deadline_s": 1})
-        if path == "sync"
-        else asyncio.run(aask(rag, budget={"deadline_s": 1}))
-    )
+    output = ask(rag, path, budget={"deadline_s": 1})
     assert time.monotonic() - started < 30
     assert "2,340 metres" in output["answer"]
     # On a busy machine the earlier steps may have used up what was left for the answer.
@@ -147,7 +141,7 @@ def test_a_retry_after_beyond_the_deadline_is_not_waited_for(rag, server):
 def test_the_user_mistakes_are_raised_at_the_first_call(rag, server, behaviour, said, path):
     server.behave = lambda number, body: behaviour
     with pytest.raises(ConfigurationError, match=said):
-        ask(rag) if path == "sync" else asyncio.run(aask(rag))
+        ask(rag, path)
     assert len(server.calls) <= 2, "what was asked at once with the call that failed, and nothing after it"
 
 
@@ -195,7 +189,7 @@ async def test_closing_a_stream_ends_the_call(rag, server):
 
 def test_one_model_serves_several_event_loops(rag, server):
     for _ in range(3):
-        assert reasons(asyncio.run(aask(rag))) == {}
+        assert reasons(ask(rag, "async")) == {}
 
 
 def test_the_length_of_answers_is_limited_on_the_wire(rag, server):
@@ -204,8 +198,3 @@ def test_the_length_of_answers_is_limited_on_the_wire(rag, server):
         request.body.get("max_completion_tokens") or request.body.get("max_tokens")
         for request in server.calls
     } == {77}
-
-
-def test_the_server_in_the_benchmarks_is_what_the_tests_talk_to():
-    with ChatServer() as running:
-        assert running.url.startswith("http://127.0.0.1:")

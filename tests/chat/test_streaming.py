@@ -27,16 +27,21 @@ def rag(town, model):
     return AdaptiveRAG(town, model=model, **{"retrieval.fusion": "sparse"}, **EVERY_STEP)
 
 
-def collect(rag, path, **options):
-    """Return the parts of a stream of the compiled graph, on either path."""
-    context = rag.context.model_copy(update=options.pop("context", {}))
+def streamed(runnable, path, question, **options):
+    """Return what a runnable streams, on either path."""
     if path == "sync":
-        return list(rag.graph.stream({"question": QUESTION}, context=context, **options))
+        return list(runnable.stream(question, **options))
 
     async def gather():
-        return [part async for part in rag.graph.astream({"question": QUESTION}, context=context, **options)]
+        return [part async for part in runnable.astream(question, **options)]
 
     return asyncio.run(gather())
+
+
+def collect(rag, path, **options):
+    """Return the parts of a stream of the compiled graph."""
+    context = rag.context.model_copy(update=options.pop("context", {}))
+    return streamed(rag.graph, path, {"question": QUESTION}, context=context, **options)
 
 
 both_paths = pytest.mark.parametrize("path", ["sync", "async"])
@@ -140,14 +145,7 @@ def test_a_question_that_the_model_had_to_classify_costs_three_calls_at_most(tow
 
 @both_paths
 def test_the_chunks_of_the_runnable_add_up_to_the_output(rag, path):
-    if path == "sync":
-        chunks = list(rag.stream(QUESTION, drafts=True))
-    else:
-
-        async def gather():
-            return [chunk async for chunk in rag.astream(QUESTION, drafts=True)]
-
-        chunks = asyncio.run(gather())
+    chunks = streamed(rag, path, QUESTION, drafts=True)
     whole = chunks[0]
     for chunk in chunks[1:]:
         whole = whole + chunk
@@ -160,15 +158,8 @@ def test_the_chunks_of_the_runnable_add_up_to_the_output(rag, path):
 @pytest.mark.parametrize("route", [*QUERY_TYPES, None])
 def test_steps_are_told_as_they_start_and_end_with_what_they_found(rag, path, route):
     # Without a route the question is left open between two types, and both are run.
-    given = {"drafts": True, "steps": True, "context": {"route": route, "routing": UNSURE}}
-    if path == "sync":
-        chunks = list(rag.stream(QUESTION, **given))
-    else:
-
-        async def gather():
-            return [chunk async for chunk in rag.astream(QUESTION, **given)]
-
-        chunks = asyncio.run(gather())
+    context = {"route": route, "routing": UNSURE}
+    chunks = streamed(rag, path, QUESTION, drafts=True, steps=True, context=context)
     output = chunks[-1]
     assert bool(output["analysis"]["alternatives"]) == (route is None)
     steps = [chunk["step"] for chunk in chunks if "step" in chunk]

@@ -126,15 +126,6 @@ def test_only_the_documents_named_are_asked(run: Run, tmp_path: Path) -> None:
     assert "75 minutes" in both["answer"]
 
 
-def test_one_bad_file_is_reported_and_the_others_are_asked(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "docs").mkdir()
-    (tmp_path / "docs" / "wall.txt").write_text("The sea wall of Saltmere is 2,340 metres long.\n")
-    (tmp_path / "docs" / "broken.pdf").write_bytes(b"this is no PDF")
-    result = run("ask", LONG, "--docs", "docs", "--json")
-    assert "2,340" in parsed(result)["answer"]
-    assert result.stderr.startswith("Skipped: docs/broken.pdf ")
-
-
 def test_long_paths_are_shown_short(run: Run, tmp_path: Path, town_index: str) -> None:
     (tmp_path / "wall.txt").write_text("The sea wall of Saltmere is 2,340 metres long.\n")
     assert "[1] wall.txt" in run("ask", LONG, "--docs", tmp_path / "wall.txt").stdout

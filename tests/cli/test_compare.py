@@ -107,7 +107,6 @@ def test_a_context_and_settings_reach_every_column(run: Run, town_index: str) ->
     ("arguments", "problem"),
     [
         (("--routes", "factual,sideways"), "route = 'sideways' is not usable: expected one of factual"),
-        (("--recipes", "soup"), "recipe = 'soup' is not usable: expected one of adaptive-retrieval"),
         (("-k", "0"), "k = 0 is not usable"),
     ],
 )
@@ -119,21 +118,3 @@ def test_a_wrong_name_is_refused_before_documents_are_indexed(
     assert (result.exit_code, result.stdout) == (1, "")
     assert problem in " ".join(result.stderr.split())
     assert not (tmp_path / ".adaptive-rag").exists()
-
-
-def test_an_empty_question_and_a_missing_index_are_named(run: Run) -> None:
-    for question, problem in ((" ", "The question is empty"), ("How long?", "There is no index at")):
-        result = run("compare", question)
-        assert (result.exit_code, result.stdout) == (1, "")
-        assert problem in " ".join(result.stderr.split())
-
-
-def test_a_passage_of_a_markdown_file_is_shown_without_its_signs() -> None:
-    passage = {"id": "a", "source": "a.md", "page": None, "section": None, "start": 0, "end": 24}
-    passage |= {"text": "# Wall\n\n**It** is old.", "metadata": {}, "scores": {}, "labels": []}
-    columns = [
-        Column(name, {}, [name], {"documents": documents, "answer": ""}, 0, 1.0)
-        for name, documents in (("one", [passage]), ("two", []))
-    ]
-    shown = _passages(columns[0], compare_columns("What?", "", columns), 40)
-    assert [line.plain for line in shown] == ["+ [1] a.md", "  Wall It is old."]

@@ -5,9 +5,15 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
+from typer.testing import Result
 
 from benchmarks.chat_server import ChatServer
 from tests.cli.conftest import Run
+
+
+def doctor(run: Run, index: str, server: ChatServer, option: str) -> Result:
+    url = f"models.base_url={server.url}"
+    return run("doctor", "-i", index, "-m", "openai:scripted", "--set", url, option)
 
 
 def findings(result) -> dict[str, dict[str, str]]:
@@ -45,16 +51,7 @@ def test_a_missing_index_is_a_fault_with_its_command(run: Run) -> None:
 
 def test_a_model_that_works_is_reported_with_how_it_fills_forms(run: Run, town_index: str) -> None:
     with ChatServer() as server:
-        result = run(
-            "doctor",
-            "-i",
-            town_index,
-            "-m",
-            "openai:scripted",
-            "--set",
-            f"models.base_url={server.url}",
-            "--json",
-        )
+        result = doctor(run, town_index, server, "--json")
     assert result.exit_code == 0, result.stdout
     assert findings(result)["chat model"]["state"] == "ok"
     assert "json schema" in findings(result)["chat model, forms"]["found"]
@@ -66,16 +63,7 @@ def test_a_model_that_works_is_reported_with_how_it_fills_forms(run: Run, town_i
 )
 def test_a_model_that_fails_is_a_fault(run: Run, town_index: str, behaviour: str, mend: str) -> None:
     with ChatServer(behave=lambda number, body: behaviour) as server:
-        result = run(
-            "doctor",
-            "-i",
-            town_index,
-            "-m",
-            "openai:scripted",
-            "--set",
-            f"models.base_url={server.url}",
-            "--json",
-        )
+        result = doctor(run, town_index, server, "--json")
     assert result.exit_code == 1
     assert findings(result)["chat model"]["state"] == "fault"
     assert mend in findings(result)["chat model"]["mend"]
@@ -93,16 +81,7 @@ def test_a_missing_key_is_found_without_a_call(
 
 def test_offline_no_model_is_called(run: Run, town_index: str) -> None:
     with ChatServer() as server:
-        result = run(
-            "doctor",
-            "-i",
-            town_index,
-            "-m",
-            "openai:scripted",
-            "--set",
-            f"models.base_url={server.url}",
-            "--offline",
-        )
+        result = doctor(run, town_index, server, "--offline")
         assert server.requests == []
     assert result.exit_code == 0
 
@@ -111,19 +90,6 @@ def test_a_wrong_setting_is_a_fault(run: Run) -> None:
     result = run("doctor", "--set", "k=many")
     assert result.exit_code == 1
     assert "k = 'many'" in result.stdout
-
-
-def test_long_lines_hang_below_the_first_one_and_keep_to_the_width(
-    run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    Path("note.txt").write_text("This is a note.\n")
-    run("index", "note.txt", "-i", "kb")
-    monkeypatch.setenv("COLUMNS", "60")
-    lines = run("doctor", "-i", "kb", "--offline").stdout.splitlines()
-    [first] = [at for at, line in enumerate(lines) if line.startswith("  · chat model  none: ")]
-    assert [line[:16].strip() for line in lines[first + 1 : first + 4]] == ["", "", ""]
-    assert lines[first + 1][16:].startswith("answers quote")
-    assert all(len(line) <= 60 and line == line.rstrip() for line in lines[first:])
 
 
 def test_what_mends_an_empty_index_names_that_index(run: Run) -> None:

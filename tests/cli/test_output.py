@@ -120,16 +120,25 @@ def test_a_block_is_wrapped_with_a_hanging_margin(
     assert capsys.readouterr().out.splitlines() == ["  one two three four five", "     six seven eight"]
 
 
-def test_headings_and_markers_of_an_answer_are_styled_and_kept_in_words() -> None:
-    styled = answers._styled("**For you** Do this. [1] Not [this] one.")
-    assert styled.plain == "For you Do this. [1] Not [this] one."
-    assert [styled.plain[span.start : span.end] for span in styled.spans if span.style] == ["For you", "[1]"]
+LINKED = "Read [the guide](https://a.test/x) or [https://b.test](https://b.test). [1] `[a](b)`"
 
 
-def test_a_heading_of_an_answer_is_shown_in_bold_words() -> None:
-    styled = answers._styled("## For **you**\nDo this. [1]")
-    assert styled.plain == "For you\nDo this. [1]"
-    assert [styled.plain[span.start : span.end] for span in styled.spans if span.style] == ["For you", "[1]"]
+@pytest.mark.parametrize(
+    ("answer", "shown", "styled"),
+    [
+        (
+            "**For you** Do this. [1] Not [this] one.",
+            "For you Do this. [1] Not [this] one.",
+            ["For you", "[1]"],
+        ),
+        ("## For **you**\nDo this. [1]", "For you\nDo this. [1]", ["For you", "[1]"]),
+        (LINKED, "Read the guide (https://a.test/x) or https://b.test. [1] `[a](b)`", ["[1]"]),
+    ],
+)
+def test_the_marks_of_an_answer_are_shown_as_styles(answer: str, shown: str, styled: list[str]) -> None:
+    text = answers._styled(answer)
+    assert text.plain == shown
+    assert [text.plain[span.start : span.end] for span in text.spans if span.style] == styled
 
 
 def test_a_sample_document_goes_by_its_name() -> None:
@@ -149,14 +158,6 @@ def test_ctrl_c_before_a_command_has_begun_is_told_in_a_line(
     with pytest.raises(SystemExit) as ended:
         cli.main()
     assert (ended.value.code, capsys.readouterr().err) == (130, "Interrupted.\n")
-
-
-def test_links_of_an_answer_are_shown_as_words_with_their_addresses() -> None:
-    styled = answers._styled(
-        "Read [the guide](https://a.test/x) or [https://b.test](https://b.test). [1] `[a](b)`"
-    )
-    assert styled.plain == "Read the guide (https://a.test/x) or https://b.test. [1] `[a](b)`"
-    assert [styled.plain[span.start : span.end] for span in styled.spans if span.style] == ["[1]"]
 
 
 def test_documents_go_by_the_shortest_names_that_tell_them_apart() -> None:

@@ -93,12 +93,6 @@ def test_when_a_question_is_unsure_follows_the_settings(run: Run, monkeypatch: p
     assert unsure["decided_by"] == "hedge" and len(unsure["alternatives"]) == 1
 
 
-def test_in_a_narrow_terminal_a_bar_stays_in_one_line(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "60")
-    shown = run("route", "Should zoos be closed?").stdout.splitlines()
-    assert len([line for line in shown if "██" in line or "···" in line]) == 4
-
-
 def test_one_term_in_one_category_is_counted_so(run: Run, tmp_path: Path) -> None:
     (tmp_path / "one.yaml").write_text("sea: [tide]\n")
     assert run("ontology", "check", "one.yaml").stdout == "one.yaml: 1 term in 1 category, no problems.\n"

@@ -82,12 +82,12 @@ class Words:
 
     def _one(self, query: str) -> list[Any]:
         words = set(query.lower().strip("?").split())
-        found = []
+        candidates = []
         for passage in self.passages:
             shared = float(len(words & set(passage["text"].lower().strip(".").split())))
             dense = 1 / len(passage["text"])
-            found.append({**passage, "scores": {"dense": dense, "sparse": shared}, "labels": []})
-        return found
+            candidates.append({**passage, "scores": {"dense": dense, "sparse": shared}, "labels": []})
+        return candidates
 
     def __len__(self) -> int:
         return len(self.passages)

@@ -54,28 +54,25 @@ def test_rouge_l_follows_the_order_of_words() -> None:
     assert rouge_l("four three two one", "one two three four") == pytest.approx(2 * 1 / 8)
 
 
-def test_a_citation_counts_where_it_quotes_what_was_read_and_supports_its_sentence() -> None:
-    good = answer("The harbour was dredged in 1987 [1].", citation(1, "The harbour was dredged in 1987."))
-    assert citation_correctness(good, embed) == 1.0
+DREDGED = "The harbour was dredged in 1987."
 
 
-def test_a_quote_that_was_not_read_does_not_count() -> None:
-    invented = answer("The harbour was dredged in 1987 [1].", citation(1, "The harbour was dredged in 1990."))
-    assert citation_correctness(invented, embed) == 0.0
-
-
-def test_a_quote_on_another_matter_does_not_count() -> None:
-    beside = answer("The harbour was dredged in 1987 [1].", citation(1, "The wall stands."))
-    assert citation_correctness(beside, embed) == 0.0
-
-
-def test_a_marker_after_the_full_stop_belongs_to_the_sentence_before_it() -> None:
-    text = "The harbour was dredged in 1987. [1] The library is open."
-    assert citation_correctness(answer(text, citation(1, "The harbour was dredged in 1987.")), embed) == 1.0
-
-
-def test_a_citation_without_its_marker_in_the_answer_does_not_count() -> None:
-    assert citation_correctness(answer("No marker.", citation(1, "The wall stands.")), embed) == 0.0
+@pytest.mark.parametrize(
+    ("text", "quote", "expected"),
+    [
+        ("The harbour was dredged in 1987 [1].", DREDGED, 1.0),
+        # A marker after the full stop belongs to the sentence before it.
+        (f"{DREDGED} [1] The library is open.", DREDGED, 1.0),
+        ("The harbour was dredged in 1987 [1].", "The harbour was dredged in 1990.", 0.0),
+        ("The harbour was dredged in 1987 [1].", "The wall stands.", 0.0),
+        ("No marker.", "The wall stands.", 0.0),
+    ],
+    ids=["quoted", "marker after the full stop", "never read", "another matter", "no marker"],
+)
+def test_a_citation_counts_where_it_quotes_what_was_read_and_supports_its_sentence(
+    text: str, quote: str, expected: float
+) -> None:
+    assert citation_correctness(answer(text, citation(1, quote)), embed) == expected
 
 
 def test_quality_follows_its_formula() -> None:

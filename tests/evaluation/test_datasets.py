@@ -75,24 +75,17 @@ def test_unusable_data_are_refused_by_file_line_and_remedy(
         load_dataset(write_set(**change))
 
 
-def test_a_line_that_is_no_json_is_named(write_set: Any) -> None:
+def test_a_folder_that_is_broken_or_no_data_set_is_refused(write_set: Any) -> None:
     folder = write_set()
     with (folder / "corpus.jsonl").open("a") as file:
         file.write("{broken\n")
     with pytest.raises(ConfigurationError, match=r"corpus\.jsonl:5 is not a line of JSON"):
         load_dataset(folder)
-
-
-def test_a_missing_file_is_named(write_set: Any) -> None:
-    folder = write_set()
     (folder / "qrels.tsv").unlink()
     with pytest.raises(ConfigurationError, match=r"'tiny' has no qrels\.tsv"):
         load_dataset(folder)
-
-
-def test_a_path_that_is_no_data_set_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match=r"is not a data set; expected a folder with corpus\.jsonl"):
-        load_dataset(tmp_path / "nowhere")
+        load_dataset(folder / "nowhere")
 
 
 def test_questions_without_a_relevant_passage_are_left_out_and_counted(write_set: Any) -> None:

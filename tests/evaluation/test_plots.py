@@ -106,11 +106,8 @@ def test_a_name_from_the_data_stays_text() -> None:
 
 
 def test_an_arm_keeps_its_colour() -> None:
-    assert plots.colour_of("without-balance") == plots.colour_of("without-balance")
-    assert plots.colour_of("without-balance") not in (
-        plots.colour_of("standard"),
-        plots.colour_of("adaptive"),
-    )
+    one, again, *others = map(plots.colour_of, ("without-balance", "without-balance", "standard", "adaptive"))
+    assert one == again not in others
 
 
 def test_without_matplotlib_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,7 +2,6 @@
 
 import json
 import re
-import sys
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, get_args
@@ -148,21 +147,8 @@ def test_the_user_context_is_never_lost_on_the_way(town: MemoryIndex) -> None:
     assert values["user_context"] == values["implied_context"] == "I keep bees."
 
 
-def test_an_unsure_question_runs_two_strategies_and_fuses_them(
-    town: MemoryIndex, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    module = sys.modules["adaptive_rag.nodes.classify"]
-    sure = module.analyse
-
-    def unsure(*args: Any, **kwargs: Any) -> Any:
-        return {
-            **sure(*args, **kwargs),
-            "type": "factual",
-            "decided_by": "hedge",
-            "alternatives": ["opinion"],
-        }
-
-    monkeypatch.setattr(module, "analyse", unsure)
+@pytest.mark.usefixtures("unsure")
+def test_an_unsure_question_runs_two_strategies_and_fuses_them(town: MemoryIndex) -> None:
     output = ask(town, "sea wall height views", k=4)
     steps = [record["step"] for record in output["trace"]]
     assert steps[0] == "classify" and steps[-2:] == ["fuse", "generate"]

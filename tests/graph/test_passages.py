@@ -1,7 +1,5 @@
 """The whole graph over an index whose chunks overlap: what reaches the answer, and what it cites."""
 
-import sys
-
 import pytest
 
 from adaptive_rag.answer.passages import as_ranked
@@ -66,14 +64,8 @@ def test_no_sentence_stands_twice_in_the_prompt(source, query_type):
     assert max(read.count(sentence) for sentence in made.SENTENCES) == 1
 
 
-def test_what_two_strategies_found_is_joined_once(source, monkeypatch):
-    module = sys.modules["adaptive_rag.nodes.classify"]
-    sure = module.analyse
-
-    def unsure(*args, **kwargs):
-        return {**sure(*args, **kwargs), "type": "factual", "alternatives": ["opinion"]}
-
-    monkeypatch.setattr(module, "analyse", unsure)
+@pytest.mark.usefixtures("unsure")
+def test_what_two_strategies_found_is_joined_once(source):
     output = GRAPH.invoke({"question": made.QUESTIONS["opinion"]}, context=Context(index=source, k=6))
     assert "fuse" in [record["step"] for record in output["trace"]]
     assert len(output["documents"]) < 6

@@ -12,6 +12,7 @@ from langgraph_sdk import get_client
 from adaptive_rag.context import Context
 from adaptive_rag.context.caller import ALLOWED
 from adaptive_rag.samples import samples_path
+from tests.graph.test_builder import STEPS
 from tests.served import Server, served
 
 pytestmark = pytest.mark.slow
@@ -57,23 +58,8 @@ async def test_both_graphs_are_listed(client: Any) -> None:
 async def test_the_picture_names_every_step_of_every_strategy(client: Any) -> None:
     graph = await client.assistants.get_graph("adaptive_rag", xray=True)
     names = {str(node["id"]) for node in graph["nodes"]}
-    assert names >= {
-        "classify",
-        "factual:enhance",
-        "factual:retrieve",
-        "factual:rerank",
-        "analytical:decompose",
-        "analytical:retrieve",
-        "analytical:diversify",
-        "opinion:viewpoints",
-        "opinion:retrieve",
-        "opinion:balance",
-        "contextual:contextualize",
-        "contextual:retrieve",
-        "contextual:rerank",
-        "hedge:fuse",
-        "generate",
-    }
+    for kind, (first, *own, last) in STEPS.items():
+        assert names >= {first, *(f"{kind}:{step}" for step in own), last, "hedge:fuse"}
 
 
 async def test_the_form_of_the_settings_shows_what_a_caller_may_set_and_nothing_else(client: Any) -> None:

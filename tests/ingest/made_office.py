@@ -5,6 +5,10 @@ from zipfile import ZipFile
 A = 'xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main"'
 C = 'xmlns:c="http://schemas.openxmlformats.org/drawingml/2006/chart"'
 R = 'xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"'
+W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
+M = 'xmlns:m="http://schemas.openxmlformats.org/officeDocument/2006/math"'
+MC = 'xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006"'
+DGM = 'xmlns:dgm="http://schemas.openxmlformats.org/drawingml/2006/diagram"'
 _KIND = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/"
 
 
@@ -14,8 +18,7 @@ def add_parts(path, rels, parts):
     `parts` are, by the name of each from the folder of the main part on, its kind and its bytes. The link to
     the part called "charts/a.xml" has the id "charts-a.xml".
     """
-    with ZipFile(path) as whole:
-        held = {name: whole.read(name) for name in whole.namelist()}
+    held = read_parts(path)
     held.setdefault(
         rels, b'<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">'
     )
@@ -26,9 +29,25 @@ def add_parts(path, rels, parts):
     held[rels] = held[rels].replace(b"</Relationships>", b"") + links + b"</Relationships>"
     folder = rels.partition("_rels/")[0]
     held |= {folder + name: data for name, (_, data) in parts.items() if data is not None}
+    write_parts(path, held)
+
+
+def read_parts(path):
+    """Return the parts of a document by their names."""
+    with ZipFile(path) as whole:
+        return {name: whole.read(name) for name in whole.namelist()}
+
+
+def write_parts(path, parts):
+    """Write a document of these parts."""
     with ZipFile(path, "w") as whole:
-        for name, data in held.items():
+        for name, data in parts.items():
             whole.writestr(name, data)
+
+
+def change_parts(path, change):
+    """Change each part of a document, given its name and its bytes."""
+    write_parts(path, {name: change(name, data) for name, data in read_parts(path).items()})
 
 
 def chart(title, series, categories, *, code="General"):

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+from adaptive_rag.ingest import SourceText, extract_text
 
 PAGE_HEIGHT = 842
 # codes 1 and 2 stand for the ligatures; the rest is Windows' Latin
@@ -114,3 +117,13 @@ def _save(path: Path, objects: Sequence[bytes], encryption: bytes | None) -> Non
         extra = b" /Encrypt %d 0 R /ID [<00> <00>]" % len(objects) if encryption else b""
         file.write(b"trailer\n<< /Size %d /Root 1 0 R%s >>\n" % (len(objects) + 1, extra))
         file.write(b"startxref\n%d\n%%%%EOF\n" % start)
+
+
+def read_pdf(folder: Path, *pages: Sequence[Text | Rule], **options: Any) -> SourceText:
+    """Make a PDF of these pages, and read it."""
+    return extract_text(make_pdf(folder / "made.pdf", pages, **options))
+
+
+def text_of(folder: Path, *pages: Sequence[Text | Rule], **options: Any) -> str:
+    """Make a PDF of these pages, and return its text."""
+    return read_pdf(folder, *pages, **options).text

@@ -15,13 +15,14 @@ from adaptive_rag import AdaptiveRAG, Index
 from adaptive_rag.errors import AdaptiveRAGWarning, IndexingError
 from adaptive_rag.graph.indexing import build_indexing_graph
 from adaptive_rag.index import IndexReport
-from adaptive_rag.ingest import Failure, SourceFile, SourceText, extract_text, process, read_source, split
+from adaptive_rag.ingest import Failure, SourceFile, SourceText, extract_text, process, read_source
 from adaptive_rag.ingest.documents import printable
 from adaptive_rag.ingest.loaders import LOADERS, Loader
 from adaptive_rag.ingest.process import Bounds
 from benchmarks.bad_files import MOST_MEGABYTES, MOST_SECONDS, read_badly
 from benchmarks.made_badly import BAD_FILES, make_bad_files
 from tests.cli.conftest import Run, run  # noqa: F401  a fixture
+from tests.ingest.spans import checked_chunks
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="half of these files cannot be made on Windows")
 
@@ -68,9 +69,8 @@ def test_each_bad_file_alone_is_read_or_costs_one_line(
         check_line(result)
         return
     assert isinstance(result, SourceText)
-    chunks = list(split(result))
+    chunks = checked_chunks(result)
     assert chunks
-    assert all(result.text[chunk["start"] : chunk["end"]] == chunk["text"] for chunk in chunks)
     # what an index and a reply must be able to hold
     json.dumps([chunks, result.notes], ensure_ascii=False).encode()
     assert "root:" not in result.text  # from /etc/passwd
@@ -148,6 +148,10 @@ def test_index_names_each_bad_file_in_a_line_and_exits_with_1(run: Run, docs: Pa
     assert all(sum(f"docs/{name} " in line for line in lines) == 1 for name in BAD)
     assert "3 added, 3 not readable" in result.stdout
     assert "exit" in run("index", "--help").stdout
+    again = run("index", docs, "--json")
+    assert again.exit_code == 1
+    report = json.loads(again.stdout)
+    assert (report["unchanged"], len(report["failed"])) == (3, 3)
 
 
 def test_ask_answers_from_the_good_documents(run: Run, docs: Path) -> None:  # noqa: F811

@@ -5,13 +5,14 @@ from pathlib import Path
 import pytest
 
 from adaptive_rag.errors import ConfigurationError
-from adaptive_rag.ingest import extract_text, split
+from adaptive_rag.ingest import split
 from adaptive_rag.ingest.chunking import text_to_embed
 from adaptive_rag.ingest.documents import TextBuilder
 from adaptive_rag.models import onnx
 from adaptive_rag.models.embeddings import limit_of
 from adaptive_rag.models.onnx import load_minilm, load_tokenizer
 from adaptive_rag.text.sentences import sentence_spans
+from tests.ingest.spans import checked_chunks
 
 SENTENCES = [f"Sentence number {number} tells of the tide and of the wall." for number in range(60)]
 
@@ -26,10 +27,8 @@ def source_of(*paragraphs, name="a.txt"):
 @pytest.mark.parametrize(("size", "overlap"), [(1000, 200), (300, 0), (200, 100), (60, 30), (50, 0)])
 def test_chunks_keep_the_size_the_spans_and_every_sentence(size, overlap):
     source = source_of(" ".join(SENTENCES[:30]), " ".join(SENTENCES[30:]), "x" * 500)
-    chunks = list(split(source, size=size, overlap=overlap))
     covered = set()
-    for chunk in chunks:
-        assert source.text[chunk["start"] : chunk["end"]] == chunk["text"]
+    for chunk in checked_chunks(source, size=size, overlap=overlap):
         assert len(chunk["text"]) <= size
         covered.update(range(chunk["start"], chunk["end"]))
     assert all(at in covered for at, char in enumerate(source.text) if not char.isspace())
@@ -55,10 +54,10 @@ def test_a_chunk_ends_with_its_paragraph_when_it_is_full_enough():
     assert [chunk["text"] for chunk in chunks] == [first, second]
 
 
-def test_a_heading_goes_with_what_it_heads_and_names_the_section(tmp_path):
-    path = tmp_path / "a.md"
-    path.write_text(f"# One\n\n{' '.join(SENTENCES[:17])}\n\n# Two\n\n{' '.join(SENTENCES[17:30])}\n")
-    first, second = split(extract_text(path))
+def test_a_heading_goes_with_what_it_heads_and_names_the_section(read_file):
+    first, second = split(
+        read_file("a.md", f"# One\n\n{' '.join(SENTENCES[:17])}\n\n# Two\n\n{' '.join(SENTENCES[17:30])}\n")
+    )
     assert first["section"] == "One"
     assert not first["text"].endswith("# Two")
     # what is repeated from the section before does not give the second chunk its name
@@ -199,10 +198,8 @@ def test_a_passage_that_was_judged_stays_one_chunk():
     assert len(list(split(source, size=10**6, overlap=0, limit=limit_of(load_minilm(), 1000)))) == 1
 
 
-def test_a_document_of_headings_alone_has_full_chunks(tmp_path):
-    file = tmp_path / "headings.md"
-    file.write_text("# a\n" * 2000)
-    source = extract_text(file)
+def test_a_document_of_headings_alone_has_full_chunks(read_file):
+    source = read_file("headings.md", "# a\n" * 2000)
     chunks = list(split(source, size=800, overlap=100))
     assert len(chunks) < 2 * len(source.text) / 700
     assert chunks[-1]["end"] == len(source.text.rstrip())

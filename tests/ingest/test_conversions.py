@@ -3,7 +3,6 @@ from pathlib import Path
 import pytest
 
 from adaptive_rag.errors import ConfigurationError
-from adaptive_rag.ingest import extract_text
 from adaptive_rag.ingest.conversions import how_to_convert, readable_suffix
 from adaptive_rag.ingest.loaders import LOADERS, find_loader
 
@@ -23,10 +22,9 @@ def test_the_way_to_convert_a_document_is_named(name, way):
     assert how_to_convert(Path(name)) == way
 
 
-def test_a_file_of_a_kind_that_is_not_read_is_refused_with_the_way(tmp_path):
-    (tmp_path / "a.one").write_bytes(b"x")
+def test_a_file_of_a_kind_that_is_not_read_is_refused_with_the_way(read_file):
     with pytest.raises(ConfigurationError, match=r"is not of a kind .* Export it as \.docx"):
-        extract_text(tmp_path / "a.one")
+        read_file("a.one", b"x")
 
 
 def test_what_a_document_becomes_is_read_and_the_document_is_not():

@@ -3,7 +3,8 @@ import zipfile
 import pytest
 
 from adaptive_rag.errors import IndexingError
-from adaptive_rag.ingest import extract_text, split
+from adaptive_rag.ingest import extract_text
+from tests.ingest.spans import checked_chunks
 
 CONTAINER = '<container><rootfiles><rootfile full-path="OEBPS/book.opf"/></rootfiles></container>'
 NAV = '<html><body><nav>&nbsp;<a href="text/two%20b.xhtml#a">Of gates</a></nav></body></html>'
@@ -75,8 +76,7 @@ def test_chapters_are_read_in_their_order_with_their_headings(save):
     )
     sections = {word: source.section_at(source.text.index(word)) for word in ("Spring", "café", "gate")}
     assert sections == {"Spring": "Tides > Levels", "café": "Of walls", "gate": "Of gates"}
-    for chunk in split(source, size=60, overlap=0):
-        assert source.text[chunk["start"] : chunk["end"]] == chunk["text"]
+    assert checked_chunks(source, size=60, overlap=0)
 
 
 def test_a_book_tells_its_title_its_author_and_its_language(save):

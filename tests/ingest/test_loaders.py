@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from adaptive_rag.ingest import SourceText, discover, extract_text, read_source, split
+from adaptive_rag.ingest import SourceText, discover, extract_text, read_source
 from adaptive_rag.ingest.loaders import LOADERS, Loader, find_loader
+from tests.ingest.spans import checked_chunks
 
 TOY = """
 def load_toy(path, builder):
@@ -28,9 +29,7 @@ def test_a_loader_is_one_file_and_one_row(tmp_path: Path, monkeypatch: pytest.Mo
     (text,) = map(read_source, discover(folder))
     assert isinstance(text, SourceText)
     assert text.notes == ("read by the toy loader",)
-    chunks = list(split(text))
-    assert [chunk["text"] for chunk in chunks] == ["SHUT THE GATE", "RING THE BELL"]
-    assert all(text.text[chunk["start"] : chunk["end"]] == chunk["text"] for chunk in chunks)
+    assert [chunk["text"] for chunk in checked_chunks(text)] == ["SHUT THE GATE", "RING THE BELL"]
     assert extract_text(folder / "a.TOY").text == text.text
 
 

@@ -1,15 +1,13 @@
 import base64
 from email.message import EmailMessage
-from pathlib import Path
 
 import pytest
 
-from adaptive_rag.errors import IndexingError
-from adaptive_rag.ingest import SourceText, extract_text, split
 from adaptive_rag.ingest.documents import TextBuilder
 from adaptive_rag.ingest.loaders import LOADERS, Loader
 from adaptive_rag.ingest.mail import load_eml, split_quotes
 from tests.ingest.made_pdf import Text, make_pdf
+from tests.ingest.spans import checked_chunks
 
 DEEP = range(900)
 BODY = """Dear Bo,
@@ -38,21 +36,10 @@ def message(body: str = BODY, **headers: str) -> EmailMessage:
     return made
 
 
-def read(path: Path, data: bytes) -> SourceText:
-    path.write_bytes(data)
-    return extract_text(path)
-
-
-def check_chunks(source: SourceText) -> list[dict]:
-    chunks = [dict(chunk) for chunk in split(source)]
-    assert all(source.text[chunk["start"] : chunk["end"]] == chunk["text"] for chunk in chunks)
-    return chunks
-
-
-def test_headers_new_text_and_each_quote_are_parts_of_their_own(tmp_path):
+def test_headers_new_text_and_each_quote_are_parts_of_their_own(read_file):
     sent = message(In_Reply_To="<2@saltmere.example>", References="<1@saltmere.example> <2@saltmere.example>")
-    source = read(tmp_path / "a.eml", sent.as_bytes())
-    new, first, second = check_chunks(source)
+    source = read_file("a.eml", sent.as_bytes())
+    new, first, second = checked_chunks(source)
     assert new["text"] == (
         "Subject: Re: The north gate – key\nFrom: Ana Ruiz <ana@saltmere.example>\n"
         "To: Bo Lind <bo@saltmere.example>\nDate: Tuesday, 12 March 2024, 10:42\n\n"
@@ -101,16 +88,16 @@ def test_only_what_lies_below_the_new_text_is_taken_for_a_quote(text, new, quote
     assert split_quotes(text) == (new, quotes)
 
 
-def test_plain_text_comes_before_a_page_and_a_page_alone_is_read(tmp_path):
+def test_plain_text_comes_before_a_page_and_a_page_alone_is_read(read_file):
     sent = message("The gate is shut.")
     sent.add_alternative("<p>The gate is <b>open</b>.</p>", subtype="html")
-    assert read(tmp_path / "a.eml", sent.as_bytes()).text.endswith("The gate is shut.")
+    assert read_file("a.eml", sent.as_bytes()).text.endswith("The gate is shut.")
     sent = message(" \n")
     sent.add_alternative("<p>Le café est <b>fermé</b>.</p>", subtype="html", charset="latin-1")
-    assert read(tmp_path / "b.eml", sent.as_bytes()).text.endswith("Le café est fermé.")
+    assert read_file("b.eml", sent.as_bytes()).text.endswith("Le café est fermé.")
 
 
-def test_attachments_are_read_by_their_own_loaders_and_else_named(tmp_path):
+def test_attachments_are_read_by_their_own_loaders_and_else_named(read_file, tmp_path):
     sent = message("See the plan.")
     pdf = make_pdf(tmp_path / "plan.pdf", [[Text("The wall is 5 m high.")], [Text("It is old.")]])
     sent.add_attachment(pdf.read_bytes(), maintype="application", subtype="pdf", filename="../../plän.pdf")
@@ -119,8 +106,8 @@ def test_attachments_are_read_by_their_own_loaders_and_else_named(tmp_path):
     sent.add_attachment(b"not a PDF", maintype="application", subtype="pdf", filename="bad.pdf")
     sent.add_attachment(b"{}", maintype="application", subtype="zip", filename="all.zip")
     sent.add_attachment(message("The older mail.", Cc="Cy <cy@saltmere.example>"))
-    source = read(tmp_path / "a.eml", sent.as_bytes())
-    text, plan, row, older = check_chunks(source)
+    source = read_file("a.eml", sent.as_bytes())
+    text, plan, row, older = checked_chunks(source)
     assert text["text"].splitlines()[4] == "Attachments: plän.pdf, levels.csv, wall.png, bad.pdf, all.zip"
     assert [chunk["page"] for chunk in (text, plan, row, older)] == [None, 1, None, None]
     assert (plan["section"], plan["metadata"]["attachment"]) == ("plän.pdf", "plän.pdf")
@@ -149,7 +136,7 @@ def test_an_attachment_that_its_loader_fails_on_costs_itself_alone(tmp_path, mon
     ]
 
 
-def test_a_mailbox_has_its_messages_with_what_is_known_of_each(tmp_path):
+def test_a_mailbox_has_its_messages_with_what_is_known_of_each(read_file):
     first = message(
         "The first mail.\n\n>From here on it rains.\nFrom 2024 on.", Reply_To="x@y.example"
     ).as_bytes()
@@ -157,49 +144,30 @@ def test_a_mailbox_has_its_messages_with_what_is_known_of_each(tmp_path):
     second = message(f"The second mail.{quoted}", In_Reply_To="<3@saltmere.example>").as_bytes()
     # what is quoted and stands in the mailbox itself is not kept twice
     begin = b"From ana@saltmere.example Tue Mar 12 10:42:00 2024\n"
-    source = read(tmp_path / "a.mbox", begin + first + b"\n" + begin + second)
-    one, two = check_chunks(source)
+    source = read_file("a.mbox", begin + first + b"\n" + begin + second)
+    one, two = checked_chunks(source)
     assert one["text"].endswith("The first mail.\n\nFrom here on it rains.\nFrom 2024 on.")
     assert two["text"].endswith("The second mail.")
     assert two["metadata"]["thread"] == "<3@saltmere.example>"
 
 
-def test_broken_encodings_and_headers_do_no_harm(tmp_path):
+def test_broken_encodings_and_headers_do_no_harm(read_file):
     data = (
         b"From: =?utf-8?q?Ana_Ru=C3=ADz?= <a@b>\r\nSubject: =?klingon?b?AAAA?= =?utf-8?b?!!!?= caf\xe9\r\n"
         b"Date: yesterday\r\nContent-Type: text/plain; charset=nonsense\r\n"
         b"Content-Transfer-Encoding: base64\r\n\r\n" + base64.b64encode("Die Tür".encode("cp1252"))
     )
-    source = read(tmp_path / "a.eml", data)
+    source = read_file("a.eml", data)
     assert source.text.startswith("Subject: ") and "From: Ana Ruíz <a@b>" in source.text
     assert source.text.endswith("\n\nDie Tür") and "date" not in source.records[0].metadata
 
 
-@pytest.mark.parametrize(
-    ("name", "data", "reason"),
-    [
-        ("a.eml", b"Shut the gate.\n", "is no mail"),
-        ("a.mbox", b"Shut the gate.\n", "is no mailbox"),
-        (
-            "deep.eml",
-            b"From: a\n"
-            + b"".join(b"Content-Type: multipart/x; boundary=%d\n\n--%d\n" % (i, i) for i in DEEP),
-            "nested too deep",
-        ),
-    ],
-)
-def test_what_is_no_mail_is_refused(tmp_path, name, data, reason):
-    with pytest.raises(IndexingError, match=reason):
-        read(tmp_path / name, data)
-
-
-def test_a_mail_packed_as_base64_in_a_mail_is_read_with_its_headers(tmp_path):
+def test_a_mail_packed_as_base64_in_a_mail_is_read_with_its_headers(read_file):
     inner = base64.encodebytes(b"Subject: Ropes\nFrom: bo@example.org\n\nTen metres of rope.\n").decode()
-    path = tmp_path / "a.eml"
-    path.write_text(
+    text = read_file(
+        "a.eml",
         "Subject: Fwd\nMIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=b\n\n--b\n"
         "Content-Type: text/plain\n\nSee below.\n--b\nContent-Type: message/rfc822\n"
-        f"Content-Transfer-Encoding: base64\n\n{inner}\n--b--\n"
-    )
-    text = extract_text(path).text
+        f"Content-Transfer-Encoding: base64\n\n{inner}\n--b--\n",
+    ).text
     assert "Subject: Ropes\nFrom: bo@example.org\n\nTen metres of rope." in text

@@ -4,12 +4,12 @@ import time
 
 import pytest
 
-from adaptive_rag.ingest import extract_text, split
 from adaptive_rag.ingest.documents import TextBuilder
 from adaptive_rag.ingest.html import load_html
 from adaptive_rag.ingest.markdown import add_markdown, load_markdown
 from adaptive_rag.ingest.rst import load_rst
 from adaptive_rag.text.places import place_at
+from tests.ingest.spans import checked_chunks
 
 
 def read(text):
@@ -73,14 +73,11 @@ def test_code_and_formulas_stay_as_they_are(code):
     assert read(f"See:\n\n{code}\n") == f"See:\n\n{code}\n"
 
 
-def test_lines_of_a_citation_are_those_of_the_file(tmp_path):
-    path = tmp_path / "a.md"
-    path.write_text("---\ntitle: x\n---\n\n<!-- a\nb -->\n# Wall\n\nThe wall is 5 m high.\n")
-    source = extract_text(path)
-    [chunk] = split(source)
+def test_lines_of_a_citation_are_those_of_the_file(read_file):
+    source = read_file("a.md", "---\ntitle: x\n---\n\n<!-- a\nb -->\n# Wall\n\nThe wall is 5 m high.\n")
+    [chunk] = checked_chunks(source)
     start = source.text.index("The wall is")
     assert place_at(chunk, start, start + 20)["lines"] == [9, 9]
-    assert source.text[chunk["start"] : chunk["end"]] == chunk["text"]
 
 
 PIECES = ["[", "]", "(", ")", "{{", "}}", "{%", "%}", "`", "```", "\n", "\n\n", "<", ">", "a", " ", "::", ".. ", "|", "!", "<table>",

@@ -1,7 +1,5 @@
 import pytest
 
-from adaptive_rag.ingest import extract_text
-
 TEX = r"""\documentclass{article} % a comment
 \title{The Mill}
 \begin{document}
@@ -18,17 +16,8 @@ Hinge & 4\,\% \\ Dowel & 2 \\
 """
 
 
-@pytest.fixture
-def read(tmp_path):
-    def write_and_read(name, text):
-        (tmp_path / name).write_text(text)
-        return extract_text(tmp_path / name)
-
-    return write_and_read
-
-
-def test_latex_is_read_as_its_reader_sees_it_on_the_lines_of_the_file(read):
-    source = read("a.tex", TEX)
+def test_latex_is_read_as_its_reader_sees_it_on_the_lines_of_the_file(read_file):
+    source = read_file("a.tex", TEX)
     lines = source.text.split("\n")
     assert lines[3:6] == [
         "Opening hours",
@@ -65,19 +54,22 @@ def test_latex_is_read_as_its_reader_sees_it_on_the_lines_of_the_file(read):
         ),
     ],
 )
-def test_markup_of_org_mode_and_wikis_is_left_out(read, name, text, shown):
-    source = read(name, text)
+def test_markup_of_org_mode_and_wikis_is_left_out(read_file, name, text, shown):
+    source = read_file(name, text)
     assert source.section_at(len(source.text)) == "Fees"
     assert "Part | Cost" in source.text and "Van | 3" in source.text
     assert "abel" in source.text and not set(source.text) & set("[]{}^=")
     assert shown is None or source.text == shown
 
 
-def test_a_chapter_without_a_preamble_is_read_whole(read):
-    assert read("b.tex", "Shut the gate.\n\\chapter{Mill}\nOpen it.").text == "Shut the gate.\nMill\nOpen it."
+def test_a_chapter_without_a_preamble_is_read_whole(read_file):
+    assert (
+        read_file("b.tex", "Shut the gate.\n\\chapter{Mill}\nOpen it.").text
+        == "Shut the gate.\nMill\nOpen it."
+    )
 
 
 @pytest.mark.parametrize("piece", ["\\a{", "\\(", "$", "[[", "{{", "\\begin{equation}", "<!--", "|", "\\[a"])
 @pytest.mark.parametrize("suffix", ["tex", "org", "wiki", "dokuwiki", "textile"])
-def test_markup_that_never_ends_is_read_in_time(read, piece, suffix):
-    assert "gate" in read(f"a.{suffix}", "gate " + piece * 20_000).text
+def test_markup_that_never_ends_is_read_in_time(read_file, piece, suffix):
+    assert "gate" in read_file(f"a.{suffix}", "gate " + piece * 20_000).text

@@ -1,47 +1,36 @@
 import json
 
-import pytest
-
-from adaptive_rag.errors import IndexingError
-from adaptive_rag.ingest import extract_text, split
+from tests.ingest.spans import checked_chunks
 
 TABLE = (
     "<div><table><tr><th>station</th><th>cm</th></tr><tr><td>North Mole</td><td>412</td></tr></table></div>"
 )
 
 
-def notebook(path, cells):
-    path.write_text(
-        json.dumps({"cells": cells, "metadata": {"kernelspec": {"language": "python"}}, "nbformat": 4})
-    )
-    return extract_text(path)
-
-
-def test_text_code_and_results_stand_in_order_below_their_headings(tmp_path):
-    source = notebook(
-        tmp_path / "a.ipynb",
-        [
-            {"cell_type": "markdown", "source": ["# Tides\n", "\n", "## Gauges\n", "Read daily."]},
-            {
-                "cell_type": "code",
-                "source": ["gauges = read()\n", "gauges"],
-                "outputs": [
-                    {"output_type": "stream", "text": ["3 gauges read\n"]},
-                    {
-                        "output_type": "execute_result",
-                        "data": {"text/html": [TABLE], "text/plain": "a station"},
-                    },
-                    {
-                        "output_type": "display_data",
-                        "data": {"image/png": "AAAA", "text/plain": ["<Figure>"]},
-                    },
-                    {"output_type": "error", "ename": "KeyError", "evalue": "'South'", "traceback": ["..."]},
-                ],
-            },
-            {"cell_type": "markdown", "source": "## Limits\n\nThe wall holds 5 m.\n"},
-            {"cell_type": "code", "source": "doc = '''```'''", "outputs": []},
-        ],
-    )
+def test_text_code_and_results_stand_in_order_below_their_headings(read_file):
+    cells = [
+        {"cell_type": "markdown", "source": ["# Tides\n", "\n", "## Gauges\n", "Read daily."]},
+        {
+            "cell_type": "code",
+            "source": ["gauges = read()\n", "gauges"],
+            "outputs": [
+                {"output_type": "stream", "text": ["3 gauges read\n"]},
+                {
+                    "output_type": "execute_result",
+                    "data": {"text/html": [TABLE], "text/plain": "a station"},
+                },
+                {
+                    "output_type": "display_data",
+                    "data": {"image/png": "AAAA", "text/plain": ["<Figure>"]},
+                },
+                {"output_type": "error", "ename": "KeyError", "evalue": "'South'", "traceback": ["..."]},
+            ],
+        },
+        {"cell_type": "markdown", "source": "## Limits\n\nThe wall holds 5 m.\n"},
+        {"cell_type": "code", "source": "doc = '''```'''", "outputs": []},
+    ]
+    known = {"cells": cells, "metadata": {"kernelspec": {"language": "python"}}, "nbformat": 4}
+    source = read_file("a.ipynb", json.dumps(known))
     assert source.text == (
         "# Tides\n\n## Gauges\nRead daily.\n\n```\ngauges = read()\ngauges\n```\n\n"
         "```\n3 gauges read\n```\n\n"
@@ -51,12 +40,4 @@ def test_text_code_and_results_stand_in_order_below_their_headings(tmp_path):
     assert source.section_at(source.text.index("412")) == "Gauges"
     assert source.section_at(source.text.index("5 m")) == "Limits"
     assert source.metadata == {"language_of_code": "python"}
-    for chunk in split(source, size=80, overlap=0):
-        assert source.text[chunk["start"] : chunk["end"]] == chunk["text"]
-
-
-@pytest.mark.parametrize("text", ['{"cells": {}}', "[1]", "no JSON"])
-def test_what_is_no_notebook_is_refused(tmp_path, text):
-    (tmp_path / "a.ipynb").write_text(text)
-    with pytest.raises(IndexingError, match="is no notebook"):
-        extract_text(tmp_path / "a.ipynb")
+    assert checked_chunks(source, size=80, overlap=0)

@@ -9,10 +9,8 @@ from openpyxl.styles import Font
 from pptx.dml.color import RGBColor
 
 from adaptive_rag.ingest import extract_text
-from tests.ingest.made_office import A, add_parts
+from tests.ingest.made_office import A, M, add_parts
 from tests.ingest.test_opendocument import NAMES
-
-M = 'xmlns:m="http://schemas.openxmlformats.org/officeDocument/2006/math"'
 
 
 def save_open_document(path, kind, body, **parts):

@@ -3,7 +3,8 @@ import zipfile
 import pytest
 
 from adaptive_rag.errors import IndexingError
-from adaptive_rag.ingest import extract_text, split
+from adaptive_rag.ingest import extract_text
+from tests.ingest.spans import checked_chunks, texts
 
 NAMES = " ".join(
     f'xmlns:{name}="urn:oasis:names:tc:opendocument:xmlns:{place}:1.0"'
@@ -76,10 +77,6 @@ def sheet(name, *rows, style="", columns=""):
     )
 
 
-def texts(source):
-    return [source.text[record.start : record.end] for record in source.records]
-
-
 NUMBERED = (
     '<text:list-style style:name="L1"><text:list-level-style-number text:level="1" style:num-format="1"/>'
     '<text:list-level-style-bullet text:level="2"/></text:list-style>'
@@ -109,8 +106,7 @@ def test_paragraphs_headings_lists_and_tables_are_read(read):
         "Between.\n\n3. Third\n\nLevel | Height\n1 | 2 m\n1 | 3 m"
     )
     assert [heading.section for heading in source.headings] == ["Saltmere", "Storms", "Storms > Levels"]
-    for chunk in split(source, size=50, overlap=0):
-        assert source.text[chunk["start"] : chunk["end"]] == chunk["text"]
+    assert checked_chunks(source, size=50, overlap=0)
 
 
 def test_notes_and_boxes_follow_their_paragraph_and_comments_are_left_out(read):

@@ -1,5 +1,3 @@
-from pathlib import Path
-
 import pytest
 
 from adaptive_rag.errors import IndexingError
@@ -7,16 +5,12 @@ from adaptive_rag.ingest import extract_text, split
 from adaptive_rag.ingest.cleaning import clean
 from adaptive_rag.ingest.layout import Flow, Line
 
-from .made_pdf import FI, FL, Text, make_pdf, paragraph
+from .made_pdf import FI, FL, Text, make_pdf, paragraph, read_pdf, text_of
 
 FILLER = [
     "The keeper of the light wrote down the height of the water every hour of the",
     "night, and in the morning he took the book to the harbour office on the quay.",
 ]
-
-
-def text_of(tmp_path: Path, *pages: list[Text], **options: object) -> str:
-    return extract_text(make_pdf(tmp_path / "made.pdf", pages, **options)).text
 
 
 def test_wrapped_lines_become_a_paragraph_and_gaps_part_paragraphs(tmp_path):
@@ -105,7 +99,7 @@ def test_larger_and_bold_lines_are_headings(tmp_path):
         Text("5 Heat", y=220, size=16, bold=True),
         *paragraph(FILLER, y=250),
     ]
-    source = extract_text(make_pdf(tmp_path / "h.pdf", [page]))
+    source = read_pdf(tmp_path, page)
     assert [heading.section for heading in source.headings] == [
         "Town Handbook",
         "4 Storms",
@@ -119,7 +113,7 @@ def test_larger_and_bold_lines_are_headings(tmp_path):
 def test_bookmarks_give_the_headings_where_there_are_some(tmp_path):
     pages = [[Text(title, y=60), *paragraph(FILLER)] for title in ("STORMS.", "DROUGHT.", "HEAT.")]
     marks = [("Storms", 1), ("Drought", 2), ("Heat", 3)]
-    source = extract_text(make_pdf(tmp_path / "b.pdf", pages, bookmarks=marks))
+    source = read_pdf(tmp_path, *pages, bookmarks=marks)
     assert [(heading.section, heading.offset) for heading in source.headings] == [
         ("Storms", source.text.index("STORMS.")),
         ("Drought", source.text.index("DROUGHT.")),

@@ -5,17 +5,13 @@ import pytest
 from adaptive_rag.ingest import extract_text, split
 from adaptive_rag.text.tables import find_tables
 
-from .made_pdf import Rule, Text, make_pdf, paragraph
+from .made_pdf import Rule, Text, make_pdf, paragraph, read_pdf, text_of
 
 MONEY = [("Item", "2022", "2023"), ("Energy", "58,000", "83,000"), ("Room hire", "9,500", "40,000")]
 PROSE = [
     "The keeper of the light wrote down the height of the water every hour of the",
     "night, and in the morning he took the book to the harbour office on the quay.",
 ]
-
-
-def text_of(tmp_path, *pages):
-    return extract_text(make_pdf(tmp_path / "made.pdf", pages)).text
 
 
 def table(rows, *, y=100, places=(60, 200, 320), pitch=14):
@@ -110,7 +106,7 @@ def test_a_table_goes_on_over_a_page_with_its_header_once(tmp_path, repeated):
     rows = [(f"Plot {number}", str(100 + number), str(200 + number)) for number in range(8)]
     second = table([MONEY[0], *rows[4:]] if repeated else rows[4:], y=60)
     pages = [[*paragraph(PROSE), *table([MONEY[0], *rows[:4]], y=700)], [*second, *paragraph(PROSE, y=300)]]
-    source = extract_text(make_pdf(tmp_path / "two.pdf", pages))
+    source = read_pdf(tmp_path, *pages)
     (found,) = find_tables(source.text)
     assert found.columns == MONEY[0]
     assert [row.cells for row in found.rows] == rows
@@ -128,7 +124,7 @@ def test_a_bold_header_is_no_heading(tmp_path):
         *(Text(cell, x=x, y=160, bold=True) for cell, x in zip(MONEY[0], (60, 200, 320), strict=True)),
         *table(MONEY[1:], y=174),
     ]
-    assert extract_text(make_pdf(tmp_path / "bold.pdf", [page])).headings == ()
+    assert read_pdf(tmp_path, page).headings == ()
 
 
 @pytest.mark.parametrize(
@@ -353,7 +349,7 @@ def test_all_lines_of_a_header_name_columns_wherever_the_page_writes_them(tmp_pa
     places = (60, 200, 276, 352)
     above, below = table(header, places=places), table(HEADED, y=128, places=(60, 200, 280, 360))
     page = [*below, *above] if late else [*above, *below]
-    source = extract_text(make_pdf(tmp_path / "made.pdf", [[*page, *paragraph(PROSE, y=300)]]))
+    source = read_pdf(tmp_path, [*page, *paragraph(PROSE, y=300)])
     (found,) = find_tables(source.text)
     assert found.columns == names
     assert [row.cells for row in found.rows] == HEADED
@@ -377,7 +373,7 @@ def test_a_header_of_two_rows_stays_in_one_passage(tmp_path):
     header = [("", "", "Sales", ""), ("Item", "May", "June", "July")]
     places = (60, 200, 280, 360)
     page = [*paragraph(PROSE, y=60), *table(header, places=places), *table(HEADED, y=128, places=places)]
-    source = extract_text(make_pdf(tmp_path / "made.pdf", [page]))
+    source = read_pdf(tmp_path, page)
     for size in range(190, 260, 5):
         for chunk in split(source, size=size, overlap=40):
             for found in find_tables(chunk["text"], tuple(chunk["metadata"].get("columns", ()))):
@@ -475,7 +471,7 @@ def test_a_name_stands_with_all_columns_below_the_line_that_is_ruled_under_it(tm
 
 def test_names_that_hold_figures_name_columns_by_their_place(tmp_path):
     rows = [("Kind", "Ward 5", "12 beds"), ("Men", "31", "17"), ("Women", "42", "18"), ("All", "73", "35")]
-    source = extract_text(make_pdf(tmp_path / "made.pdf", [table(rows)]))
+    source = read_pdf(tmp_path, table(rows))
     (found,) = find_tables(source.text)
     assert found.columns == rows[0]
     assert [row.cells for row in found.rows] == rows[1:]

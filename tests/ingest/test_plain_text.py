@@ -2,7 +2,6 @@ import time
 
 import pytest
 
-from adaptive_rag.errors import IndexingError
 from adaptive_rag.ingest import extract_text, split
 from adaptive_rag.ingest.documents import TextBuilder
 from adaptive_rag.ingest.markdown import load_markdown
@@ -40,10 +39,8 @@ GREEK = "Όλοι οι άνθρωποι γεννιούνται ελεύθερο�
     ("text", "encoding"),
     [(RUSSIAN, "cp1251"), (RUSSIAN, "koi8-r"), (RUSSIAN, "utf-16-le"), (GREEK, "cp1253")],
 )
-def test_an_encoding_of_other_letters_is_recognised(tmp_path, text, encoding):
-    path = tmp_path / "a.txt"
-    path.write_bytes(text.encode(encoding))
-    source = extract_text(path)
+def test_an_encoding_of_other_letters_is_recognised(read_file, text, encoding):
+    source = read_file("a.txt", text.encode(encoding))
     assert (source.text, source.metadata["encoding"]) == (text, encoding)
 
 
@@ -57,25 +54,14 @@ def test_an_encoding_of_other_letters_is_recognised(tmp_path, text, encoding):
         "café",
     ],
 )
-def test_a_western_text_is_never_taken_for_another(tmp_path, text):
-    path = tmp_path / "a.txt"
-    path.write_bytes(text.encode("cp1252"))
-    source = extract_text(path)
+def test_a_western_text_is_never_taken_for_another(read_file, text):
+    source = read_file("a.txt", text.encode("cp1252"))
     assert source.text == text
     assert source.notes == ("not UTF-8; read as cp1252. Save it as UTF-8 if letters look wrong",)
 
 
-def test_bytes_that_windows_does_not_know_are_latin_1(tmp_path):
-    path = tmp_path / "a.txt"
-    path.write_bytes(b"caf\xe9 \x81")
-    assert extract_text(path).metadata["encoding"] == "latin-1"
-
-
-def test_a_binary_file_is_no_text(tmp_path):
-    path = tmp_path / "a.txt"
-    path.write_bytes(b"PK\x00\x03\x04binary\x00")
-    with pytest.raises(IndexingError, match="binary"):
-        extract_text(path)
+def test_bytes_that_windows_does_not_know_are_latin_1(read_file):
+    assert read_file("a.txt", b"caf\xe9 \x81").metadata["encoding"] == "latin-1"
 
 
 @pytest.mark.parametrize("name", ["a.txt", "a.md"])
@@ -87,13 +73,12 @@ def test_spans_are_spans_of_the_file_itself(tmp_path, name):
         assert content[chunk["start"] : chunk["end"]] == chunk["text"]
 
 
-def test_markdown_headings_lead_to_sections_and_code_holds_none(tmp_path):
-    path = tmp_path / "a.md"
-    path.write_text(
+def test_markdown_headings_lead_to_sections_and_code_holds_none(read_file):
+    source = read_file(
+        "a.md",
         "---\ntitle: x\n---\n# Handbook\n\n## 4 Storms ##\n\n### *Warning levels\nOne.\n\n"
-        "```sh\n# a comment\n```\n\nHeat\n----\nTwo.\n"
+        "```sh\n# a comment\n```\n\nHeat\n----\nTwo.\n",
     )
-    source = extract_text(path)
     assert [heading.section for heading in source.headings] == [
         "Handbook",
         "4 Storms",
@@ -104,10 +89,13 @@ def test_markdown_headings_lead_to_sections_and_code_holds_none(tmp_path):
     assert source.section_at(source.text.index("Two.")) == "Heat"
 
 
-def test_a_heading_may_be_closed_and_hold_marks_itself(tmp_path):
-    path = tmp_path / "a.md"
-    path.write_text("# Storms  ##  \n\nOne.\n\n## C#\n\nTwo.\n\n## #\n\nThree.\n")
-    assert [heading.section for heading in extract_text(path).headings] == ["Storms", "C#", "#"]
+def test_a_heading_may_be_closed_and_hold_marks_itself(read_file):
+    assert [
+        heading.section
+        for heading in read_file(
+            "a.md", "# Storms  ##  \n\nOne.\n\n## C#\n\nTwo.\n\n## #\n\nThree.\n"
+        ).headings
+    ] == ["Storms", "C#", "#"]
 
 
 @pytest.mark.few(2)

@@ -4,19 +4,14 @@ import time
 import pytest
 
 from adaptive_rag.errors import IndexingError
-from adaptive_rag.ingest import extract_text
-from tests.ingest.made_ole import make_ole, make_ppt, ppt_record, ppt_shape, ppt_text
+from tests.ingest.made_ole import make_ppt, ppt_record, ppt_shape, ppt_text
 
 REFERENCE = ppt_record(0x0F9E, struct.pack("<I", 1))
 
 
 @pytest.fixture
-def read(tmp_path):
-    def read_presentation(*slides, **known):
-        (tmp_path / "a.ppt").write_bytes(make_ppt(slides, **known))
-        return extract_text(tmp_path / "a.ppt")
-
-    return read_presentation
+def read(read_file):
+    return lambda *slides: read_file("a.ppt", make_ppt(slides))
 
 
 def test_slides_are_read_in_order_with_titles_items_and_notes(read):
@@ -35,11 +30,6 @@ def test_hidden_slides_and_what_stands_on_every_slide_are_left_out(read):
     source = read((ppt_text(0, "Shown"), number, "", False), (ppt_text(0, "Secret"), b"", "", True))
     assert source.text == "Shown"
     assert source.notes == ("hidden slides were left out: 2",)
-
-
-def test_a_presentation_with_a_password_is_named(read):
-    with pytest.raises(IndexingError, match="asks for a password"):
-        read((ppt_text(0, "Secret"), b"", "", False), token=0xF3D1C4DF)
 
 
 def test_records_nested_without_end_are_refused(read):
@@ -63,9 +53,3 @@ def test_a_slide_without_a_title_is_found_by_its_number(read):
     source = read(*slides)
     assert source.text == "Storms\n\n- Shut the gate"
     assert [heading.section for heading in source.headings] == ["Storms", "Slide 2"]
-
-
-def test_what_is_no_presentation_is_named_with_the_way_to_convert(tmp_path):
-    (tmp_path / "a.ppt").write_bytes(make_ole({"Other": b"x"}))
-    with pytest.raises(IndexingError, match=r"is not a PowerPoint presentation.*save it as \.pptx"):
-        extract_text(tmp_path / "a.ppt")

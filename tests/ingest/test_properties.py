@@ -1,3 +1,4 @@
+from collections.abc import Callable
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
@@ -6,10 +7,11 @@ import docx
 import pymupdf
 import pytest
 
-from adaptive_rag.ingest import extract_text
+from adaptive_rag.ingest import SourceText, extract_text
 from adaptive_rag.ingest.documents import TextBuilder
 from adaptive_rag.ingest.properties import LONGEST, note_properties, read_date
 
+Read = Callable[[str, str], SourceText]
 KNOWN = {
     "title": "Harbour fees",
     "author": "Ann Lee",
@@ -75,13 +77,12 @@ def test_what_a_document_says_of_itself_goes_with_its_text(tmp_path: Path, write
     ],
 )
 def test_front_matter_is_no_text_even_where_it_says_nothing_usable(
-    tmp_path: Path, front: str, noted: str
+    read_file: Read, front: str, noted: str
 ) -> None:
-    path = tmp_path / "a.md"
-    path.write_text(f"---\n{front}\n---\n\nA day.\n")
-    source = extract_text(path)
+    page = f"---\n{front}\n---\n\nA day.\n"
+    source = read_file("a.md", page)
     assert source.text.strip() == "A day."
-    assert source.text.count("\n") == path.read_text().count("\n")
+    assert source.text.count("\n") == page.count("\n")
     assert [note.startswith(noted) for note in source.notes] == ([True] if noted else [])
 
 
@@ -119,20 +120,17 @@ def test_what_is_noted_first_stands_and_what_is_too_long_is_left_out() -> None:
         "+++\ntitle = 'Fees'\nweight = 3\ndraft = true\nkind = 'x'\nrow = 9\n+++\n",
     ],
 )
-def test_fields_of_front_matter_are_metadata_but_for_names_of_our_own(tmp_path: Path, front: str) -> None:
-    (tmp_path / "a.md").write_text(front + "A day.\n")
-    source = extract_text(tmp_path / "a.md")
+def test_fields_of_front_matter_are_metadata_but_for_names_of_our_own(read_file: Read, front: str) -> None:
+    source = read_file("a.md", front + "A day.\n")
     assert dict(source.metadata) == {"title": "Fees", "weight": 3, "draft": True}
     assert source.text.strip() == "A day."
 
 
-def test_a_rule_above_text_is_no_front_matter(tmp_path: Path) -> None:
-    (tmp_path / "a.md").write_text("---\n- just\n- a list\n---\n\nA day.\n")
-    assert "just" in extract_text(tmp_path / "a.md").text
+def test_a_rule_above_text_is_no_front_matter(read_file: Read) -> None:
+    assert "just" in read_file("a.md", "---\n- just\n- a list\n---\n\nA day.\n").text
 
 
-def test_front_matter_keeps_a_bounded_number_of_bounded_fields(tmp_path: Path) -> None:
+def test_front_matter_keeps_a_bounded_number_of_bounded_fields(read_file: Read) -> None:
     fields = "".join(f"f{n}: {n}\n" for n in range(500)) + f"long: {'x' * 5000}\n"
-    (tmp_path / "a.md").write_text(f"---\nlong: {'x' * 5000}\n{fields}---\nA day.\n")
-    metadata = extract_text(tmp_path / "a.md").metadata
+    metadata = read_file("a.md", f"---\nlong: {'x' * 5000}\n{fields}---\nA day.\n").metadata
     assert 10 < len(metadata) < 60 and "long" not in metadata

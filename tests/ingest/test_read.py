@@ -7,8 +7,6 @@ from adaptive_rag.errors import ConfigurationError, IndexingError, MissingExtraE
 from adaptive_rag.ingest import (
     Failure,
     SourceFile,
-    SourceText,
-    discover,
     extract_text,
     hash_file,
     read_source,
@@ -32,32 +30,11 @@ def meddle(monkeypatch):
     return install
 
 
-def test_one_bad_file_among_a_hundred_is_reported_and_the_others_are_read(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    for number in range(99):
-        Path(f"{number:02}.txt").write_text(f"File number {number}.")
-    Path("50.pdf").write_bytes(b"no PDF at all")
-    results = [read_source(file) for file in discover(".")]
-    bad = [result for result in results if isinstance(result, Failure)]
-    assert sum(isinstance(result, SourceText) for result in results) == 99
-    assert [str(failure) for failure in bad] == [
-        "50.pdf is not a PDF, though its name says so. Give it the ending of its own kind"
-    ]
-
-
 @pytest.mark.parametrize("suffix", list_suffixes().split(", "))
 def test_an_empty_file_says_so_whatever_its_kind(tmp_path, suffix):
     path = tmp_path / f"a{suffix}"
-    path.write_bytes(b"")
+    path.touch()
     with pytest.raises(IndexingError, match="is empty: it has 0 bytes"):
-        extract_text(path)
-
-
-@pytest.mark.parametrize("suffix", [".txt", ".md", ".html"])
-def test_a_file_of_blanks_holds_no_text(tmp_path, suffix):
-    path = tmp_path / f"a{suffix}"
-    path.write_text(" \n\t\n")
-    with pytest.raises(IndexingError, match="holds no text"):
         extract_text(path)
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from adaptive_rag.ingest import extract_text, split
+from tests.ingest.spans import checked_chunks
 
 GUIDE = """======
  Gates
@@ -32,10 +32,8 @@ Ring it.
 """
 
 
-def test_underlined_titles_are_headings_by_the_order_of_their_signs(tmp_path):
-    path = tmp_path / "guide.rst"
-    path.write_text(GUIDE)
-    source = extract_text(path)
+def test_underlined_titles_are_headings_by_the_order_of_their_signs(read_file):
+    source = read_file("guide.rst", GUIDE)
     assert "====" not in source.text.replace("    ===========", "").replace("===========\n```", "")
     assert source.text.count("\n") == GUIDE.count("\n")
     assert [heading.section for heading in source.headings] == [
@@ -45,13 +43,11 @@ def test_underlined_titles_are_headings_by_the_order_of_their_signs(tmp_path):
         "Bells",
     ]
     assert source.section_at(source.text.index("Ring it")) == "Bells"
-    for chunk in split(source, size=60, overlap=0):
-        assert source.text[chunk["start"] : chunk["end"]] == chunk["text"]
+    assert checked_chunks(source, size=60, overlap=0)
 
 
-def read(tmp_path, text):
-    (tmp_path / "a.rst").write_text(text)
-    source = extract_text(tmp_path / "a.rst")
+def read(read_file, text):
+    source = read_file("a.rst", text)
     assert source.text.count("\n") == text.count("\n")
     return "\n".join(line for line in source.text.split("\n") if line)
 
@@ -71,5 +67,5 @@ def read(tmp_path, text):
         (".. list-table::\n\n   * - A\n     - B\n   * - 1\n     - 2\n", "A | B\n1 | 2"),
     ],
 )
-def test_roles_and_directives_are_read_as_a_reader_sees_them(tmp_path, text, seen):
-    assert read(tmp_path, text) == seen
+def test_roles_and_directives_are_read_as_a_reader_sees_them(read_file, text, seen):
+    assert read(read_file, text) == seen

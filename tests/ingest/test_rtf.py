@@ -1,7 +1,6 @@
 import pytest
 
-from adaptive_rag.errors import IndexingError
-from adaptive_rag.ingest import extract_text, split
+from tests.ingest.spans import checked_chunks
 
 HEAD = (
     r"{\rtf1\ansi\ansicpg1252\deff0{\fonttbl{\f0\fcharset0 Arial;}{\f1\fcharset204 Times{\*\falt X};}}"
@@ -11,18 +10,8 @@ HEAD = (
 
 
 @pytest.fixture
-def save(tmp_path):
-    def save_document(body, head=HEAD, end="}"):
-        path = tmp_path / "a.rtf"
-        path.write_bytes((head + body + end).encode("latin-1"))
-        return path
-
-    return save_document
-
-
-@pytest.fixture
-def read(save):
-    return lambda *document: extract_text(save(*document))
+def read(read_file):
+    return lambda body, head=HEAD, end="}": read_file("a.rtf", (head + body + end).encode("latin-1"))
 
 
 def row(*cells):
@@ -39,8 +28,7 @@ def test_paragraphs_headings_and_lists_are_read(read):
     )
     assert source.text == ("Storms\n\nLevels\n\nShut the gate now.\n\n- First\n2. Second\n\nInner\n\nLast.")
     assert [heading.section for heading in source.headings] == ["Storms", "Levels", "Levels > Inner"]
-    for chunk in split(source, size=50, overlap=0):
-        assert source.text[chunk["start"] : chunk["end"]] == chunk["text"]
+    assert checked_chunks(source, size=50, overlap=0)
 
 
 @pytest.mark.parametrize(
@@ -86,11 +74,6 @@ def test_a_document_that_breaks_off_is_read_as_far_as_it_goes(read):
     source = read(r"\pard Shut the {\b gate", HEAD, "")
     assert source.text == "Shut the gate"
     assert source.notes == ("breaks off before its end: what is there was read",)
-
-
-def test_what_is_no_rich_text_is_refused(read):
-    with pytest.raises(IndexingError, match="is not a rich text document"):
-        read("", "Shut the gate.", "")
 
 
 def test_a_star_inside_a_group_hides_nothing_and_at_its_start_only_what_is_unknown(read):

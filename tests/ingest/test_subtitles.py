@@ -1,8 +1,3 @@
-import pytest
-
-from adaptive_rag.errors import IndexingError
-from adaptive_rag.ingest import extract_text, split
-
 TALK = """WEBVTT - The meeting
 
 NOTE nobody hears this
@@ -36,16 +31,8 @@ Nobody knows why.
 """
 
 
-def read(path, text):
-    path.write_text(text, encoding="utf-8")
-    source = extract_text(path)
-    for chunk in split(source, size=60, overlap=0):
-        assert source.text[chunk["start"] : chunk["end"]] == chunk["text"]
-    return source
-
-
-def test_a_transcript_says_who_speaks_and_when(tmp_path):
-    source = read(tmp_path / "a.vtt", TALK)
+def test_a_transcript_says_who_speaks_and_when(read_file):
+    source = read_file("a.vtt", TALK)
     assert source.text == (
         "[0:00:01] Ana Ruiz: We shut the north gate at noon & ring the bell.\n\n"
         "[1:02:03] Bo: When does the tide come in?"
@@ -53,24 +40,18 @@ def test_a_transcript_says_who_speaks_and_when(tmp_path):
     assert [heading.section for heading in source.headings] == ["0:00:01", "1:02:03"]
 
 
-def test_subtitles_are_joined_to_sentences_and_each_paragraph_knows_its_time(tmp_path):
-    source = read(tmp_path / "a.srt", FILM)
+def test_subtitles_are_joined_to_sentences_and_each_paragraph_knows_its_time(read_file):
+    source = read_file("a.srt", FILM)
     assert source.text == (
         "The harbour freezes over once in thirty years. Nobody knows why.\n\n- Shut the gate!"
     )
     assert source.section_at(source.text.index("Shut")) == "0:01:00"
 
 
-def test_a_long_talk_is_parted_at_ends_of_sentences(tmp_path):
+def test_a_long_talk_is_parted_at_ends_of_sentences(read_file):
     said = "".join(
         f"00:00:{second:02}.000 --> 00:00:{second + 1:02}.000\nThe tide of day {second} comes in.\n\n"
         for second in range(50)
     )
-    paragraphs = read(tmp_path / "a.vtt", said).text.split("\n\n")
+    paragraphs = read_file("a.vtt", said).text.split("\n\n")
     assert len(paragraphs) == 4 and all(each.endswith("comes in.") for each in paragraphs)
-
-
-@pytest.mark.parametrize("text", ["WEBVTT\n", "1\n00:00:01,000 --> 00:00:02,000\n\n", "Shut the gate."])
-def test_a_file_without_subtitles_is_refused(tmp_path, text):
-    with pytest.raises(IndexingError, match="holds no subtitles"):
-        read(tmp_path / "a.srt", text)

@@ -3,19 +3,16 @@ import json
 import pytest
 
 from adaptive_rag import AdaptiveRAG
-from adaptive_rag.errors import IndexingError
-from adaptive_rag.ingest import extract_text, split
+from adaptive_rag.ingest import split
 
 
-def chunks_of(tmp_path, name, text):
-    path = tmp_path / name
-    path.write_text(text, encoding="utf-8")
-    return list(split(extract_text(path)))
+@pytest.fixture
+def chunks_of(read_file):
+    return lambda name, text: list(split(read_file(name, text)))
 
 
-def test_question_and_answer_columns_are_recognised(tmp_path):
+def test_question_and_answer_columns_are_recognised(chunks_of):
     first, second = chunks_of(
-        tmp_path,
         "faq.csv",
         'Topic,Question,Answer\nwall,How high is it?,"It is 5 m,\nmeasured in 2021."\n'
         "gate,Who shuts it?,The keeper.\n",
@@ -43,54 +40,52 @@ def test_what_stands_beside_an_answer_is_told_where_it_is_asked_for(tmp_path):
     assert "Ms Cole" in rag.invoke("Who is the owner of the question about invoices?")["answer"]
 
 
-def test_other_columns_become_labelled_lines(tmp_path):
-    (chunk,) = chunks_of(tmp_path, "t.csv", "\ufeffid;name;height\n7;North Mole;3.6\n;;\n")
+def test_other_columns_become_labelled_lines(chunks_of):
+    (chunk,) = chunks_of("t.csv", "\ufeffid;name;height\n7;North Mole;3.6\n;;\n")
     assert chunk["text"] == "name: North Mole\nheight: 3.6\nid: 7"
     assert (chunk["metadata"]["id"], chunk["metadata"]["row"]) == ("7", 1)
 
 
 @pytest.mark.parametrize("title", ["Stock in March\n\n", "Stock in March;;\n;;\n"])
-def test_titles_above_the_names_of_columns_are_text(tmp_path, title):
-    above, row = chunks_of(tmp_path, "t.csv", f"{title}Item;Price;Shelf\nHinge;4,20;A3\n")
+def test_titles_above_the_names_of_columns_are_text(chunks_of, title):
+    above, row = chunks_of("t.csv", f"{title}Item;Price;Shelf\nHinge;4,20;A3\n")
     assert (above["text"], row["text"]) == ("Stock in March", "Item: Hinge\nPrice: 4,20\nShelf: A3")
 
 
-def test_columns_of_one_name_or_of_none_are_told_apart(tmp_path):
-    (chunk,) = chunks_of(tmp_path, "t.csv", ",Name,Name\n0,Ann,Bell\n")
+def test_columns_of_one_name_or_of_none_are_told_apart(chunks_of):
+    (chunk,) = chunks_of("t.csv", ",Name,Name\n0,Ann,Bell\n")
     assert chunk["text"] == "column 1: 0\nName: Ann\nName (3): Bell"
 
 
-def test_lines_of_one_column_with_commas_have_no_title(tmp_path):
-    chunks = chunks_of(tmp_path, "t.csv", "text\nOne, two, three.\nFour, five, six.\n")
+def test_lines_of_one_column_with_commas_have_no_title(chunks_of):
+    chunks = chunks_of("t.csv", "text\nOne, two, three.\nFour, five, six.\n")
     assert [chunk["metadata"]["row"] for chunk in chunks] == [1, 2]
 
 
-def test_a_chunk_never_holds_two_rows_and_a_long_row_is_cut(tmp_path):
+def test_a_chunk_never_holds_two_rows_and_a_long_row_is_cut(chunks_of):
     rows = ["a,b"] + [f"short {number},text" for number in range(5)] + ["x," + "A long sentence. " * 100]
-    chunks = chunks_of(tmp_path, "t.csv", "\n".join(rows))
+    chunks = chunks_of("t.csv", "\n".join(rows))
     assert [chunk["metadata"]["row"] for chunk in chunks] == [1, 2, 3, 4, 5, 6, 6]
 
 
-def test_a_beir_corpus_keeps_its_ids_and_titles(tmp_path):
+def test_a_beir_corpus_keeps_its_ids_and_titles(chunks_of):
     lines = [
         {"_id": "d1", "title": "Tides", "text": "They rise twice a day.", "metadata": {"year": 1957}},
         {"_id": "d2", "title": "", "text": "They fall too."},
     ]
-    first, second = chunks_of(tmp_path, "corpus.jsonl", "\n".join(map(json.dumps, lines)))
+    first, second = chunks_of("corpus.jsonl", "\n".join(map(json.dumps, lines)))
     assert (first["text"], first["section"]) == ("Tides\nThey rise twice a day.", "Tides")
     assert first["metadata"] == {"_id": "d1", "metadata": {"year": 1957}, "title": "Tides", "row": 1}
     assert (second["text"], second["section"], second["metadata"]["_id"]) == ("They fall too.", None, "d2")
 
 
-def test_a_broken_line_is_noted_and_the_others_are_read(tmp_path):
-    path = tmp_path / "x.jsonl"
-    path.write_text('{"question": "Why?", "answer": "So."}\n{"broken"\n[1]\n"plain words"\n')
-    source = extract_text(path)
+def test_a_broken_line_is_noted_and_the_others_are_read(read_file):
+    source = read_file("x.jsonl", '{"question": "Why?", "answer": "So."}\n{"broken"\n[1]\n"plain words"\n')
     assert [record.metadata["row"] for record in source.records] == [1, 4]
     assert source.notes[0].startswith("2 of 4 lines could not be read: line 2")
 
 
-def test_json_is_read_by_object_with_the_names_that_lead_to_it(tmp_path):
+def test_json_is_read_by_object_with_the_names_that_lead_to_it(chunks_of):
     found = {
         "shop": "Saltmere tools",
         "open": True,
@@ -104,7 +99,7 @@ def test_json_is_read_by_object_with_the_names_that_lead_to_it(tmp_path):
         ],
         "faq": [{"question": "Who shuts it?", "answer": "The keeper."}],
     }
-    chunks = chunks_of(tmp_path, "shop.json", json.dumps(found))
+    chunks = chunks_of("shop.json", json.dumps(found))
     shop, address, hinge, _, board, faq = chunks
     assert shop["text"] == "shop: Saltmere tools\nopen: true\ndays: Monday, Friday"
     assert address["text"] == "address\nstreet: Quay 3\nplace > city: Saltmere"
@@ -114,11 +109,9 @@ def test_json_is_read_by_object_with_the_names_that_lead_to_it(tmp_path):
     assert (faq["section"], faq["text"]) == ("faq > Who shuts it?", "Who shuts it?\nThe keeper.")
 
 
-def test_the_objects_of_a_long_one_are_records_below_its_name(tmp_path):
+def test_the_objects_of_a_long_one_are_records_below_its_name(chunks_of):
     stops = [{"stop": f"Quay {number}", "minutes": number * 7} for number in range(30)]
-    chunks = chunks_of(
-        tmp_path, "lines.json", json.dumps([{"name": "Line 4", "stops": stops}, "Sundays off", 5])
-    )
+    chunks = chunks_of("lines.json", json.dumps([{"name": "Line 4", "stops": stops}, "Sundays off", 5]))
     assert [chunk["text"] for chunk in chunks[:2]] == [
         "name: Line 4",
         "stop: Quay 0\nminutes: 0",
@@ -127,33 +120,18 @@ def test_the_objects_of_a_long_one_are_records_below_its_name(tmp_path):
     assert [chunk["text"] for chunk in chunks[-2:]] == ["Sundays off", "5"] and len(chunks) == 33
 
 
-def test_json_lines_that_are_called_json_are_read(tmp_path):
+def test_json_lines_that_are_called_json_are_read(chunks_of):
     lines = '{"text": "Shut the gate."}\n{"text": "Ring the bell."}\n'
-    assert [chunk["text"] for chunk in chunks_of(tmp_path, "a.json", lines)] == [
+    assert [chunk["text"] for chunk in chunks_of("a.json", lines)] == [
         "Shut the gate.",
         "Ring the bell.",
     ]
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "reason"),
-    [
-        ("a.jsonl", "{oops\n", "no line of JSON"),
-        ("a.csv", "a,b\n", "no rows"),
-        ("a.json", '{"a": 1,\n"b": }', "cannot be read as JSON: no JSON from character 15 on"),
-        ("a.json", "[" * 100_000, "nested too deep"),
-        ("a.json", '{"a": {"b": [null, ""]}}', "holds no text"),
-    ],
-)
-def test_a_table_without_rows_is_refused(tmp_path, name, text, reason):
-    with pytest.raises(IndexingError, match=reason):
-        chunks_of(tmp_path, name, text)
-
-
-def test_half_a_character_becomes_a_question_mark_wherever_it_stands(tmp_path):
-    path = tmp_path / "a.jsonl"
-    path.write_text('{"text": "Tide \\ud83c\\udf0a \\ud83c.", "k\\udfff": ["\\ud800", "\\\\ud800"]}\n')
-    source = extract_text(path)
+def test_half_a_character_becomes_a_question_mark_wherever_it_stands(read_file):
+    source = read_file(
+        "a.jsonl", '{"text": "Tide \\ud83c\\udf0a \\ud83c.", "k\\udfff": ["\\ud800", "\\\\ud800"]}\n'
+    )
     assert source.text == "Tide \U0001f30a ?."
     assert source.records[0].metadata["k?"] == ["?", "\\ud800"]
 
@@ -167,7 +145,7 @@ def test_half_a_character_becomes_a_question_mark_wherever_it_stands(tmp_path):
         ('{"text": "x", ', "no JSON from character 15 on"),
     ],
 )
-def test_a_line_that_cannot_be_kept_is_noted_in_plain_words(tmp_path, line, reason):
-    path = tmp_path / "a.jsonl"
-    path.write_text('{"text": "The tide."}\n' + line)
-    assert extract_text(path).notes == (f"1 of 2 lines could not be read: line 2 ({reason})",)
+def test_a_line_that_cannot_be_kept_is_noted_in_plain_words(read_file, line, reason):
+    assert read_file("a.jsonl", '{"text": "The tide."}\n' + line).notes == (
+        f"1 of 2 lines could not be read: line 2 ({reason})",
+    )

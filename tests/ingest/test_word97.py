@@ -3,7 +3,7 @@ import struct
 import pytest
 
 from adaptive_rag.errors import IndexingError
-from adaptive_rag.ingest import extract_text, split
+from adaptive_rag.ingest import split
 from tests.ingest.made_ole import make_doc, make_ole
 
 ROW_END = struct.pack("<HBHB", 0x2416, 1, 0x2417, 1)
@@ -12,12 +12,8 @@ ITEM = struct.pack("<HH", 0x460B, 3)
 
 
 @pytest.fixture
-def read(tmp_path):
-    def read_document(data, name="a.doc"):
-        (tmp_path / name).write_bytes(data)
-        return extract_text(tmp_path / name)
-
-    return read_document
+def read(read_file):
+    return lambda data: read_file("a.doc", data)
 
 
 def test_paragraphs_headings_and_items_are_read(read):
@@ -50,11 +46,6 @@ def test_a_footnote_stands_behind_its_paragraph_and_headers_nowhere(read):
 
 def test_hidden_letters_are_left_out(read):
     assert read(make_doc("Shut it now.\r", hidden=(7, 11))).text == "Shut it."
-
-
-def test_a_document_with_a_password_is_named(read):
-    with pytest.raises(IndexingError, match="asks for a password"):
-        read(make_doc("Secret\r", flags=0x0100))
 
 
 def test_pieces_longer_than_the_file_are_refused(read):

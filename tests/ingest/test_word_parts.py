@@ -9,12 +9,9 @@ from docx.oxml.parser import parse_xml
 from adaptive_rag.ingest import extract_text, split
 from adaptive_rag.ingest.documents import TextBuilder
 from adaptive_rag.ingest.docx import load_docx
-from tests.ingest.made_office import A, C, R, add_parts, chart, diagram
+from tests.ingest.made_office import DGM, MC, A, C, R, W, add_parts, chart, diagram
 from tests.ingest.made_ole import make_ole
 
-W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
-MC = 'xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006"'
-DGM = 'xmlns:dgm="http://schemas.openxmlformats.org/drawingml/2006/diagram"'
 RELS = "word/_rels/document.xml.rels"
 
 
@@ -27,14 +24,27 @@ def document():
 def read(tmp_path, document):
     """Save the document with further parts, and read it."""
 
-    def save_and_read(**parts):
+    def save_and_read(parts=None):
         path = tmp_path / "a.docx"
         document.save(path)
-        named = {name.replace("__", "."): part for name, part in parts.items()}
-        add_parts(path, RELS, named)
+        add_parts(path, RELS, parts or {})
         return extract_text(path)
 
     return save_and_read
+
+
+@pytest.fixture
+def load(tmp_path, document):
+    """Save the document with further parts, and read it in this process, where the test has set bounds."""
+
+    def save_and_load(parts):
+        path, builder = tmp_path / "a.docx", TextBuilder()
+        document.save(path)
+        add_parts(path, RELS, parts)
+        load_docx(path, builder)
+        return builder
+
+    return save_and_load
 
 
 def draw(paragraph, held):
@@ -91,8 +101,10 @@ def test_a_chart_and_a_diagram_stand_below_their_paragraphs(document, read):
     draw(document.add_paragraph("How to join"), f'<dgm:relIds {DGM} {R} r:dm="data.xml"/>')
     document.add_paragraph("The end.")
     source = read(
-        chart__xml=("chart", chart("Loans", {"2024": [310], "2025": [420]}, ["Spring"])),
-        data__xml=("diagramData", diagram("Ask", "Sign")),
+        {
+            "chart.xml": ("chart", chart("Loans", {"2024": [310], "2025": [420]}, ["Spring"])),
+            "data.xml": ("diagramData", diagram("Ask", "Sign")),
+        }
     )
     assert source.text == (
         "Use of the library\n\nLoans\n\n– | 2024 | 2025\nSpring | 310 | 420\n\n"
@@ -103,7 +115,7 @@ def test_a_chart_and_a_diagram_stand_below_their_paragraphs(document, read):
 
 def test_a_chart_whose_part_is_missing_is_noted(document, read):
     draw(document.add_paragraph("Use of the library"), f'<c:chart {C} {R} r:id="chart.xml"/>')
-    source = read(chart__xml=("chart", None))
+    source = read({"chart.xml": ("chart", None)})
     assert (source.text, source.notes) == ("Use of the library", ("1 chart was left out",))
 
 
@@ -123,16 +135,13 @@ def as_docx(text):
         ("chunk.docx", as_docx("Shut the gate")),
     ],
 )
-def test_a_part_of_another_kind_is_read_in_its_place(tmp_path, document, name, data):
+def test_a_part_of_another_kind_is_read_in_its_place(document, read, name, data):
     document.core_properties.title = "Handbook"
     document.add_heading("Storms", 1)
     paragraph = document.add_paragraph("First of all:")
     paragraph._p.addnext(parse_xml(f'<w:altChunk {W} {R} r:id="{name}"/>'))
     document.add_paragraph("Then leave.")
-    path = tmp_path / "a.docx"
-    document.save(path)
-    add_parts(path, RELS, {name: ("aFChunk", data)})
-    source = extract_text(path)
+    source = read({name: ("aFChunk", data)})
     assert source.text == "Storms\n\nFirst of all:\n\nShut the gate\n\nThen leave."
     assert source.metadata["title"] == "Handbook"
     if name.endswith(("html", "docx")):
@@ -145,9 +154,11 @@ def test_an_embedded_sheet_is_read_below_the_text_and_a_file_of_no_kind_is_named
         embed(document.add_paragraph(), name, "Equation.3")
     document.add_paragraph("The end.")
     source = read(
-        sheet__xlsx=("package", workbook(["Item", "Price"], ["Hinge", 3])),
-        one__bin=("oleObject", make_ole({"Equation Native": b"x"})),
-        two__bin=("oleObject", make_ole({"Equation Native": b"y"})),
+        {
+            "sheet.xlsx": ("package", workbook(["Item", "Price"], ["Hinge", 3])),
+            "one.bin": ("oleObject", make_ole({"Equation Native": b"x"})),
+            "two.bin": ("oleObject", make_ole({"Equation Native": b"y"})),
+        }
     )
     assert source.text == "The stock:\n\nThe end.\n\nItem: Hinge\nPrice: 3"
     assert source.notes == ("embedded files were left out: Equation.3 (2)",)
@@ -162,9 +173,8 @@ def test_a_file_that_is_wrapped_as_an_object_is_read_by_its_own_name(document, r
     embed(document.add_paragraph("The plan:"), "one.bin", "Package")
     embed(document.add_paragraph(), "two.bin", "Excel.Sheet.12")
     sheet = workbook(["Item", "Price"], ["Hinge", 3])
-    source = read(
-        one__bin=("oleObject", whole), two__bin=("oleObject", make_ole({"Package": sheet.ljust(5000, b"\0")}))
-    )
+    wrapped = make_ole({"Package": sheet.ljust(5000, b"\0")})
+    source = read({"one.bin": ("oleObject", whole), "two.bin": ("oleObject", wrapped)})
     assert source.text == "The plan:\n\nShut the gate.\n\nItem: Hinge\nPrice: 3"
     assert {record.metadata.get("attachment") for record in source.records} == {None, "gate.txt", "two.xlsx"}
 
@@ -185,41 +195,31 @@ def test_a_file_in_a_file_in_a_file_is_named(tmp_path):
 
 
 @pytest.mark.parametrize("place", ["kind_by_content", "olefile.OleFileIO"])
-def test_an_embedded_file_that_is_damaged_is_named(tmp_path, monkeypatch, document, place):
+def test_an_embedded_file_that_is_damaged_is_named(load, monkeypatch, document, place):
     def fail(*_):
         raise struct.error
 
     monkeypatch.setattr(f"adaptive_rag.ingest.embedded.{place}", fail)
     embed(document.add_paragraph("The plan:"), "gate.bin", "Package")
-    path, builder = tmp_path / "a.docx", TextBuilder()
-    document.save(path)
-    add_parts(path, RELS, {"gate.bin": ("oleObject", make_ole({"Equation Native": b"x"}))})
-    load_docx(path, builder)
+    builder = load({"gate.bin": ("oleObject", make_ole({"Equation Native": b"x"}))})
     assert builder.text == "The plan:"
     assert builder.notes[0].startswith("embedded files were left out: ")
 
 
-def test_a_part_of_another_kind_is_read_once_and_not_where_it_is_too_large(tmp_path, monkeypatch, document):
+def test_a_part_of_another_kind_is_read_once_and_not_where_it_is_too_large(load, monkeypatch, document):
     monkeypatch.setattr("adaptive_rag.ingest.word_parts.LARGEST", 20)
     for name in ("long.txt", "gate.txt", "gate.txt"):
         paragraph = document.add_paragraph("Then:")
         paragraph._p.addnext(parse_xml(f'<w:altChunk {W} {R} r:id="{name}"/>'))
-    path, builder = tmp_path / "a.docx", TextBuilder()
-    document.save(path)
-    parts = {"gate.txt": ("aFChunk", b"Shut the gate."), "long.txt": ("aFChunk", b"Leave. " * 9)}
-    add_parts(path, RELS, parts)
-    load_docx(path, builder)
+    builder = load({"gate.txt": ("aFChunk", b"Shut the gate."), "long.txt": ("aFChunk", b"Leave. " * 9)})
     assert builder.text == "Then:\n\nThen:\n\nShut the gate.\n\nThen:"
     assert builder.notes == ["2 parts were left out"]
 
 
-def test_an_embedded_file_that_is_too_large_is_named(tmp_path, monkeypatch, document):
+def test_an_embedded_file_that_is_too_large_is_named(load, monkeypatch, document):
     monkeypatch.setattr("adaptive_rag.ingest.embedded.LARGEST", 5)
     embed(document.add_paragraph("The plan:"), "gate.txt", "Package")
-    path, builder = tmp_path / "a.docx", TextBuilder()
-    document.save(path)
-    add_parts(path, RELS, {"gate.txt": ("package", b"Shut the gate.")})
-    load_docx(path, builder)
+    builder = load({"gate.txt": ("package", b"Shut the gate.")})
     assert builder.text == "The plan:"
     assert builder.notes == ["embedded files were left out: gate.txt (too large or too many)"]
 
@@ -227,5 +227,5 @@ def test_an_embedded_file_that_is_too_large_is_named(tmp_path, monkeypatch, docu
 def test_comments_and_macros_are_named(document, read):
     document.add_paragraph("Shut the gate.")
     comments = f'<w:comments {W}><w:comment w:id="0"/><w:comment w:id="1"/></w:comments>'
-    source = read(comments__xml=("comments", comments.encode()), vbaProject__bin=("vbaProject", b"x"))
+    source = read({"comments.xml": ("comments", comments.encode()), "vbaProject.bin": ("vbaProject", b"x")})
     assert source.notes == ("2 comments were left out", "macros were left out")

@@ -1,27 +1,29 @@
 """The recipe `adaptive-retrieval`, rule by rule and number by number."""
 
+from collections.abc import Callable
+
 import pytest
 
+from adaptive_rag import AdaptiveRAG
 from adaptive_rag.index.memory import MemoryIndex
 from adaptive_rag.recipes import load_recipe
-from tests.recipes.made import QUESTIONS, ask, nearest, passages_in
+from tests.recipes.made import QUESTIONS, Watched, ask, nearest, passages_in
 
 NAME = "adaptive-retrieval"
 SUB_QUESTIONS = ["How do waves reach the marsh?", "What do fishers fear?", "When is the library open?"]
 VIEWPOINTS = ["it protects homes", "it drives guests away", "it cuts off the market"]
 
 
+CALLS = {"factual": 11, "analytical": 3, "opinion": 3, "contextual": 12}
+
+
 @pytest.mark.parametrize("kind", QUESTIONS)
 def test_its_calls_are_those_that_it_states(town: MemoryIndex, kind: str) -> None:
     output, model = ask(town, NAME, kind)
     assert output["query_type"] == kind
-    assert len(model.asked) == load_recipe(NAME).calls[kind]
+    assert len(model.asked) == load_recipe(NAME).calls[kind] == CALLS[kind]
     assert model.skills[0] == "classify" and model.skills[-1] == "generate"
     assert not [stand_in for record in output["trace"] for stand_in in record.get("stand_ins", [])]
-
-
-def test_the_calls_of_each_type_are_eleven_three_three_and_twelve() -> None:
-    assert load_recipe(NAME).calls == {"factual": 11, "analytical": 3, "opinion": 3, "contextual": 12}
 
 
 def test_a_given_context_saves_the_call_that_infers_one(town: MemoryIndex) -> None:
@@ -50,48 +52,49 @@ def test_the_first_type_named_counts_and_factual_where_none_is(
     assert model.skills.count("classify") == 1
 
 
-def test_factual_finds_2k_by_vector_for_the_rewritten_query(town: MemoryIndex) -> None:
+def test_factual_finds_2k_by_vector_for_the_rewritten_query_and_scores_them_one_by_one_against_it(
+    town: MemoryIndex,
+) -> None:
     query = "length and height of the sea wall in metres"
     output, model = ask(town, NAME, "factual", script={"enhance": {"query": query}})
     [retrieved] = [record for record in output["trace"] if record["step"] == "retrieve"]
     assert retrieved["queries"] == [query]
+    assert model.skills.count("score") == 8
     scored = [passages_in(model.prompt("score", i))[0] for i in range(8)]
     assert sorted(scored) == sorted(nearest(town, query, 8))
-
-
-def test_factual_scores_one_by_one_against_the_rewritten_query(town: MemoryIndex) -> None:
-    query = "length and height of the sea wall in metres"
-    _, model = ask(town, NAME, "factual", script={"enhance": {"query": query}})
-    assert model.skills.count("score") == 8
     assert f"Question: {query}" in model.prompt("score")
     assert "from 0 to 10" in model.prompt("score")
 
 
-def test_the_best_k_by_the_models_score_alone_are_kept(town: MemoryIndex) -> None:
+def ask_scored(town: MemoryIndex, question: str, rate: Callable[[str], object]) -> tuple:
+    """Ask for a fact with a model that says of each passage what `rate` makes of its text."""
+
     def script(step: str, messages: list) -> object:
         if step == "classify":
             return {"type": "factual"}
-        if step == "score":
-            [passage] = passages_in(messages[-1].text)
-            return {"scores": [9 if "library" in passage else 1]}
-        return None
+        return rate(*passages_in(messages[-1].text)) if step == "score" else None
 
-    model_first, model = ask_with(town, script, "When is the library of Saltmere open?")
-    assert "library" in model_first["documents"][0]["text"]
-    assert [document["scores"]["relevance"] for document in model_first["documents"]] == [9, 1, 1, 1]
+    model = Watched(script=script)
+    return AdaptiveRAG(town, model=model, recipe=NAME).invoke(question), model
+
+
+def test_the_best_k_by_the_models_score_alone_are_kept(town: MemoryIndex) -> None:
+    output, model = ask_scored(
+        town,
+        "When is the library of Saltmere open?",
+        lambda text: {"scores": [9 if "library" in text else 1]},
+    )
+    assert "library" in output["documents"][0]["text"]
+    assert [document["scores"]["relevance"] for document in output["documents"]] == [9, 1, 1, 1]
     assert model.skills.count("score") == 8
 
 
 def test_a_reply_without_a_number_counts_5(town: MemoryIndex) -> None:
-    def script(step: str, messages: list) -> object:
-        if step == "classify":
-            return {"type": "factual"}
-        if step == "score":
-            [passage] = passages_in(messages[-1].text)
-            return "quite useful" if "2,340 metres" in passage else {"scores": [4]}
-        return None
-
-    output, model = ask_with(town, script, QUESTIONS["factual"])
+    output, model = ask_scored(
+        town,
+        QUESTIONS["factual"],
+        lambda text: "quite useful" if "2,340 metres" in text else {"scores": [4]},
+    )
     assert [document["scores"]["relevance"] for document in output["documents"]] == [5, 4, 4, 4]
     assert "2,340 metres" in output["documents"][0]["text"]
     # Nothing was asked twice.
@@ -174,12 +177,3 @@ def test_what_a_caller_sets_wins(town: MemoryIndex) -> None:
     output, model = ask(town, NAME, "factual", k=2, scoring={"characters": 20})
     assert len(output["documents"]) == 2 and model.skills.count("score") == 4
     assert all(len(text) <= 20 for text in passages_in(model.prompt("score")))
-
-
-def ask_with(town: MemoryIndex, script: object, question: str) -> tuple:
-    """Ask with a script that looks at what it is asked."""
-    from adaptive_rag import AdaptiveRAG
-    from tests.recipes.made import Watched
-
-    model = Watched(script=script)
-    return AdaptiveRAG(town, model=model, recipe=NAME).invoke(question), model

@@ -87,22 +87,6 @@ def test_a_recipe_for_one_call(town: MemoryIndex) -> None:
     assert len(output["documents"]) == 5
 
 
-def test_scoring_one_by_one_beyond_the_budget_is_refused_with_what_mends_it(town: MemoryIndex) -> None:
-    from adaptive_rag.testing import ScriptedChatModel
-
-    model = ScriptedChatModel()
-    rag = AdaptiveRAG(town, model=model, k=4, retrieval={"reranker": "pointwise"})
-    with pytest.raises(
-        ConfigurationError, match=r"makes 2 \* k = 8 calls.*Set it to at least 10, or lower k"
-    ):
-        rag.invoke("How long is the sea wall?")
-    assert model.asked == []
-    settings = {"retrieval": {"reranker": "pointwise"}, "budget": {"max_llm_calls": 6}}
-    rag = AdaptiveRAG(town, model=model, k=2, **settings)
-    assert rag.invoke("How long is the sea wall of Saltmere?")["answer"]
-    assert model.skills.count("score") == 4
-
-
 @pytest.mark.parametrize("reranker", ["none", "cross-encoder", "fused"])
 def test_a_situation_is_heard_whatever_ordered_the_candidates(
     town: MemoryIndex, reranker: str, tmp_path: Path

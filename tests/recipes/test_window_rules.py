@@ -1,6 +1,5 @@
 """The window in whole questions: the rules of the recipe faq-hybrid, for every strategy and the hedge."""
 
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -163,15 +162,6 @@ def test_short_statements_are_read_in_numbers_and_long_passages_few(
 def test_a_chat_model_is_given_half_as_much_for_a_fact(long: MemoryIndex) -> None:
     found = find(long, BASIC, route="factual", model=ScriptedChatModel())
     assert windows(found, LAST["factual"])[-1]["chosen"] == 4
-
-
-@pytest.fixture
-def unsure(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leave every question open between two strategies."""
-    module = sys.modules["adaptive_rag.nodes.classify"]
-    sure = module.analyse
-    hedged = {"type": "factual", "decided_by": "hedge", "alternatives": ["opinion"]}
-    monkeypatch.setattr(module, "analyse", lambda *args, **given: {**sure(*args, **given), **hedged})
 
 
 @pytest.mark.usefixtures("unsure")

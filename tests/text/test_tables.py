@@ -3,41 +3,60 @@ import pytest
 from adaptive_rag.text.tables import describe_row, find_tables, names_columns
 
 
-def test_names_that_stand_over_several_columns_are_read_with_those_below_them():
-    text = "Item | Sales | Sales\nItem | 2022 | 2023\nHose | 41 | 52\nPump | 3 | 4"
+@pytest.mark.parametrize(
+    ("text", "columns", "first_cells"),
+    [
+        (
+            "Item | Sales | Sales\nItem | 2022 | 2023\nHose | 41 | 52\nPump | 3 | 4",
+            ("Item", "Sales 2022", "Sales 2023"),
+            ["Hose", "Pump"],
+        ),
+        ("Item | Low | High\nHose | 41 | 41\nPump | 3 | 4", ("Item", "Low", "High"), ["Hose", "Pump"]),
+        (
+            "Property | D300 | D300 Pro\nWeight | 12.4 kg | 15.6 kg\nTank | 5 l | 7 l",
+            ("Property", "D300", "D300 Pro"),
+            ["Weight", "Tank"],
+        ),
+        (
+            "Station | Train 1 (D) | Train 3\nMarsh | 9.15 | 11.00\nMill | 9.27 | 11.16",
+            ("Station", "Train 1 (D)", "Train 3"),
+            ["Marsh", "Mill"],
+        ),
+        (
+            "Evening meal | up to £28 | Line manager\nNight shift | £2.35 an hour | Automatic",
+            (),
+            ["Evening meal", "Night shift"],
+        ),
+        (
+            "Level | What we ask of you\n1 Watch | Move your car.\n2 Prepare | Lift the stock.",
+            ("Level", "What we ask of you"),
+            ["1 Watch", "2 Prepare"],
+        ),
+        ("Colour | red\nWood | oak\nLegs | turned", (), ["Colour", "Wood", "Legs"]),
+        (
+            "Statistic | Years | Years | Years\nStatistic | 1 | 2 | 3\n"
+            "Men | 1.7 | 3.0 | 4.2\nWomen | 1.8 | 2.6 | 3.7",
+            ("Statistic", "Years 1", "Years 2", "Years 3"),
+            ["Men", "Women"],
+        ),
+    ],
+    ids=[
+        "over several columns",
+        "above equal cells",
+        "models",
+        "names with numbers",
+        "an amount is none",
+        "above numbered rows",
+        "no names",
+        "above numbered columns",
+    ],
+)
+def test_names_of_columns_are_told_from_rows(
+    text: str, columns: tuple[str, ...], first_cells: list[str]
+) -> None:
     (table,) = find_tables(text)
-    assert table.columns == ("Item", "Sales 2022", "Sales 2023")
-    assert [row.cells[0] for row in table.rows] == ["Hose", "Pump"]
-
-
-def test_rows_of_equal_cells_below_plain_names_stay_rows():
-    (table,) = find_tables("Item | Low | High\nHose | 41 | 41\nPump | 3 | 4")
-    assert table.columns == ("Item", "Low", "High")
-    assert len(table.rows) == 2
-
-
-def test_names_of_models_stand_above_columns():
-    (table,) = find_tables("Property | D300 | D300 Pro\nWeight | 12.4 kg | 15.6 kg\nTank | 5 l | 7 l")
-    assert table.columns == ("Property", "D300", "D300 Pro")
-    assert [row.cells[0] for row in table.rows] == ["Weight", "Tank"]
-
-
-def test_names_with_numbers_stand_above_amounts_but_an_amount_names_no_column():
-    (trains,) = find_tables("Station | Train 1 (D) | Train 3\nMarsh | 9.15 | 11.00\nMill | 9.27 | 11.16")
-    (sums,) = find_tables("Evening meal | up to £28 | Line manager\nNight shift | £2.35 an hour | Automatic")
-
-    assert trains.columns == ("Station", "Train 1 (D)", "Train 3")
-    assert sums.columns == ()
-
-
-def test_names_stand_above_rows_that_are_numbered():
-    (levels,) = find_tables(
-        "Level | What we ask of you\n1 Watch | Move your car.\n2 Prepare | Lift the stock."
-    )
-    (wood,) = find_tables("Colour | red\nWood | oak\nLegs | turned")
-
-    assert levels.columns == ("Level", "What we ask of you")
-    assert wood.columns == ()
+    assert table.columns == columns
+    assert [row.cells[0] for row in table.rows] == first_cells
 
 
 def test_tables_that_a_blank_line_parts_are_two_where_their_columns_differ():
@@ -105,9 +124,3 @@ def test_the_first_row_names_the_columns(rows: list[tuple[str, ...]]) -> None:
 
 def test_a_row_without_figures_names_no_columns() -> None:
     assert not names_columns([("Actual", "–", "–"), ("1996", "51", "37"), ("1997", "52", "37")])
-
-
-def test_a_name_above_numbered_columns_is_said_with_each() -> None:
-    header = "Statistic | Years | Years | Years\nStatistic | 1 | 2 | 3"
-    (table,) = find_tables(f"{header}\nMen | 1.7 | 3.0 | 4.2\nWomen | 1.8 | 2.6 | 3.7")
-    assert table.columns == ("Statistic", "Years 1", "Years 2", "Years 3")
