@@ -86,7 +86,7 @@ def read_chunks(uri: str | Path, name: str) -> tuple[str, list[Chunk]]:
         held = PostgresIndex(location).only([source]).chunks()
     else:
         reader = TableReader(location.uri, manifest)
-        held = reader.chunks(reader.rows_of([source]))
+        held = reader.chunks(reader.rows([frozenset([source])]))
     chunks = sorted(held, key=lambda chunk: chunk["start"])
     for chunk in chunks:
         if chunk["source"] != source:  # the chunks are stored under another document of the same content

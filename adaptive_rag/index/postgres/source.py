@@ -226,12 +226,14 @@ class PostgresIndex(OpenedIndex):
         pinned = whole._versions.find(self._pinned)
         return pinned[0] if pinned else whole._state
 
-    def _narrowed_by(self, *chosen: Choice) -> Self:
-        view = super()._narrowed_by(*chosen)
+    def narrowed_by(self, *chosen: Choice) -> Self:
+        """Return a view of the chunks that also meet these restrictions."""
+        view = super().narrowed_by(*chosen)
         view._whole = self._whole or self
         return view
 
-    def _record(self, source: str) -> SourceRecord | None:
+    def record(self, source: str) -> SourceRecord | None:
+        """Return the record of a document; None if no document has this name."""
         return self._last_known.manifest.sources.get(source)
 
     @contextmanager
