@@ -104,11 +104,7 @@ class Threads:
 
 
 def check_name(name: str) -> str:
-    """Return a conversation's name without surrounding blanks.
-
-    Raises:
-        ConfigurationError: the name is empty or too long.
-    """
+    """Return a conversation's name without surrounding blanks."""
     name = name.strip()
     if not 0 < len(name) <= MAX_NAME:
         raise ConfigurationError(

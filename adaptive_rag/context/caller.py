@@ -124,11 +124,7 @@ def check_input(given: Any, serving: ServingSettings) -> None:
 
 
 def check_text(name: str, text: Any, most: int, setting: str) -> None:
-    """Check that a value is a text within the operator's bound.
-
-    Raises:
-        InputError: it is not; the message names the bound and its setting.
-    """
+    """Check that a value is a text within the operator's bound."""
     if text is not None and not isinstance(text, str):
         raise InputError(f"{name} is not usable: expected a text, got {type(text).__name__}.")
     if text is not None and len(text) > most:

@@ -119,12 +119,7 @@ class Index(OpenedIndex):
 
     @classmethod
     def open_rows(cls, uri: str | Path, copies: DiskCache | None = None) -> Index:
-        """Open an index without its embedding model, for callers that already have vectors.
-
-        Raises:
-            IndexDamagedError: files of the index are missing or were changed.
-            IndexMismatchError: there is no index, or it is not one of ours.
-        """
+        """Open an index without its embedding model, for callers that already have vectors."""
         location = open_files(uri, "Index.open")
         stamp, manifest = location.stamp(MANIFEST), complete_manifest(location)
         return cls(location, stamp, manifest, None, copies)
@@ -335,11 +330,7 @@ class Index(OpenedIndex):
 
 
 def describe_fields(uri: str | Path) -> dict[str, str]:
-    """Return `Index.fields` of an index without loading its embedding model.
-
-    Raises:
-        IndexMismatchError: there is no index, or it is not one of ours.
-    """
+    """Return `Index.fields` of an index without loading its embedding model."""
     location = open_location(uri)
     if isinstance(location, Database):
         return PostgresIndex(location).fields()
@@ -414,9 +405,6 @@ def open_source(
     """Open a store by its name, or an app's own retriever or vector store; each is opened once.
 
     The shards of an index are each held by an actor of the Ray cluster at the address `ray`, if given.
-
-    Raises:
-        ConfigurationError: a cluster is given, but this is not an index of shards.
     """
     if not isinstance(place, str):
         from adaptive_rag.index.langchain import RetrieverSource
@@ -438,9 +426,6 @@ def narrow_to(report: IndexReport, uri: str, embeddings: str | Embeddings | None
     """Return a source with only the documents of this indexing run; an index may hold those of many runs.
 
     The index opened here is the one that `source_of` returns for the first question.
-
-    Raises:
-        IndexingError: none of the documents could be read.
     """
     named = set(report.sources)
     if not named:

@@ -67,11 +67,7 @@ class Folder:
         return stat.st_ino, stat.st_mtime_ns, stat.st_size
 
     def names(self, folder: str = "") -> list[str]:
-        """Return the names in the folder, or in a subfolder; an empty list if it does not exist.
-
-        Raises:
-            IndexingError: the folder exists but cannot be listed.
-        """
+        """Return the names in the folder, or in a subfolder; an empty list if it does not exist."""
         try:
             return sorted(os.listdir(self.path / folder))
         except (FileNotFoundError, NotADirectoryError):

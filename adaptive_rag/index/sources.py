@@ -44,11 +44,7 @@ class ListedSource:
 
 
 def list_sources(uri: str | Path) -> list[ListedSource]:
-    """List the documents of an index by name.
-
-    Raises:
-        IndexMismatchError: there is no index, or it is not one of ours.
-    """
+    """List the documents of an index by name."""
     location = open_location(uri)
     if uris := shard_uris(location):
         found = [each for shard in uris for each in list_sources(shard)]

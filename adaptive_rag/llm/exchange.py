@@ -180,11 +180,7 @@ def read_reply(request: Request[Any], reply: AIMessage) -> BaseModel:
 
 
 def _refuse_echo(step: StepName, result: BaseModel, folder: str | None) -> None:
-    """Refuse texts that are part of the prompt: small models copy its examples and placeholders.
-
-    Raises:
-        ValueError: a text of the result was copied.
-    """
+    """Refuse texts that are part of the prompt: small models copy its examples and placeholders."""
     if step in ("classify", "generate"):
         return
     prompt = load_prompt(step, folder).casefold()
@@ -256,11 +252,7 @@ def _count(reply: AIMessage, model: BaseChatModel, context: Context, spending: S
 
 
 def _pause(fault: Fault, failures: int, seconds_left: float) -> Pause:
-    """Return how long to wait before the call is made again.
-
-    Raises:
-        GivenUp: a retry would not help, was made often enough, or would take longer than the time left.
-    """
+    """Return how long to wait before the call is made again."""
     if not fault.passing or failures == SERVER_RETRIES:
         raise GivenUp(fault.text)
     # The jitter keeps questions that failed together from retrying together.

@@ -83,11 +83,7 @@ class Fault:
         )
 
     def raise_if_misconfigured(self, error: Exception) -> None:
-        """Raise if only the user can fix the fault; chained to the error, unless that repeats a secret.
-
-        Raises:
-            ConfigurationError: the key is refused, or the model is not known to the server.
-        """
+        """Raise if only the user can fix the fault; chained to the error, unless that repeats a secret."""
         if self.kind == "key":
             raise ConfigurationError(
                 f"The server refused the key for the chat model {self.model!r}: {self.text}. No answer was "

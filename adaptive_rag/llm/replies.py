@@ -1,4 +1,7 @@
-"""Reads what chat models write: JSON in fences, JSON in prose, lists with numbering, plain sentences."""
+"""Reads what chat models write: JSON in fences, JSON in prose, lists with numbering, plain sentences.
+
+What would have to be guessed raises a ValueError, whose message can be shown to the model.
+"""
 
 from __future__ import annotations
 
@@ -48,11 +51,7 @@ _SERVER_ERROR = re.compile(
 
 
 def answer_text(text: str) -> str:
-    """Return a text if it can be an answer.
-
-    Raises:
-        ValueError: it is a form, a page or an error, or has no word.
-    """
+    """Return a text if it can be an answer."""
     if not re.search(r"[^\W\d_]", visible(text)):
         raise ValueError(f"expected an answer in sentences, got {text[:80]!r}")
     if _FORM_OR_PAGE.match(text):
@@ -78,11 +77,7 @@ def json_values(text: str) -> list[Any]:
 
 
 def pick(value: Mapping[str, Any], *names: str) -> Any:
-    """Return the first of the named keys, whatever their case and separators; else the only value.
-
-    Raises:
-        ValueError: none of the names is there, and there are several values.
-    """
+    """Return the first of the named keys, whatever their case and separators; else the only value."""
     plain = {re.sub(r"[^a-z]", "", str(key).lower()): item for key, item in value.items()}
     for name in names:
         if (found := plain.get(name.replace("_", ""))) is not None:
@@ -94,11 +89,7 @@ def pick(value: Mapping[str, Any], *names: str) -> Any:
 
 
 def one_text(value: Any, what: str) -> str:
-    """Return a text, without the quotes around it.
-
-    Raises:
-        ValueError: it is not a text, is empty, or is an excuse rather than an answer.
-    """
+    """Return a text, without the quotes around it."""
     if isinstance(value, Sequence) and not isinstance(value, str) and len(value) == 1:
         value = value[0]
     if not isinstance(value, str):
@@ -120,11 +111,7 @@ def labelled(text: str, *labels: str) -> dict[str, str]:
 
 
 def single_line(text: str, what: str) -> str:
-    """Return a text that consists of one line.
-
-    Raises:
-        ValueError: it does not have exactly one line, so that it is unclear which one was meant.
-    """
+    """Return a text that consists of one line."""
     lines = [line for line in text.splitlines() if line.strip()]
     if len(lines) != 1:
         raise ValueError(f"expected one line with the {what}, got {len(lines)}")
@@ -132,11 +119,7 @@ def single_line(text: str, what: str) -> str:
 
 
 def text_in(value: Any, what: str, *names: str) -> str:
-    """Return a text from a form that has it under one of the names, a labelled line, or a single line.
-
-    Raises:
-        ValueError: there is none, or it is unclear which of several was meant.
-    """
+    """Return a text from a form that has it under one of the names, a labelled line, or a single line."""
     if isinstance(value, Mapping):
         return one_text(pick(value, *names), what)
     if not isinstance(value, str):
@@ -146,11 +129,7 @@ def text_in(value: Any, what: str, *names: str) -> str:
 
 
 def texts(value: Any, what: str) -> list[str]:
-    """Return the items of a list, however it is written.
-
-    Raises:
-        ValueError: there is no list.
-    """
+    """Return the items of a list, however it is written."""
     if isinstance(value, str):
         return _listed_lines(value, what)
     if isinstance(value, Mapping):
@@ -169,11 +148,7 @@ def texts(value: Any, what: str) -> list[str]:
 
 
 def exactly(n: int, items: Sequence[str], what: str) -> list[str]:
-    """Return the first n different items without their numbering.
-
-    Raises:
-        ValueError: there are fewer than n; the message can be shown to the model.
-    """
+    """Return the first n different items without their numbering."""
     first: dict[str, str] = {}
     for item in items:
         text = plain_item(item)

@@ -164,9 +164,6 @@ def read_outputs(outputs: NDArray[Any], form: Form) -> Scores:
 
     One logit goes through a sigmoid; of two logits, the softmax of the second label counts. Both are computed
     in float64, since half precision would lose the order of passages with high scores.
-
-    Raises:
-        ScoringError: a value is not finite, or is no probability although the model returns probabilities.
     """
     values = np.asarray(outputs, dtype=np.float64)
     if not np.isfinite(values).all():
@@ -185,9 +182,6 @@ def find_form(outputs: NDArray[Any], name: str) -> Form:
 
     Two values that sum to 1 are probabilities. A single value is a probability where it is within 0-1 for all
     probes, unless the output is named "logits", as exporters name a network's last layer.
-
-    Raises:
-        ConfigurationError: the model has more than two labels.
     """
     if outputs.ndim > 2 or (labels := outputs.shape[1] if outputs.ndim == 2 else 1) not in (1, 2):
         raise ConfigurationError(

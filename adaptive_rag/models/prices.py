@@ -60,11 +60,7 @@ def price_of(model: BaseChatModel, tokens: Mapping[str, int], table: str | None 
 
 @lru_cache(maxsize=8)
 def load_prices(path: str) -> dict[str, Price]:
-    """Read a table of prices by the names of models.
-
-    Raises:
-        ConfigurationError: the file is missing, is not TOML, or an entry lacks one of the two numbers.
-    """
+    """Read a table of prices by the names of models."""
     try:
         table = tomllib.loads(Path(path).read_text(encoding="utf-8"))
         return TypeAdapter(dict[str, Price]).validate_python(table, strict=True)

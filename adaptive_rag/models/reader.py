@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 from bisect import bisect_left
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -21,7 +20,13 @@ from numpy.typing import NDArray
 
 from adaptive_rag.deadline import in_time
 from adaptive_rag.errors import ConfigurationError
-from adaptive_rag.models.onnx import CHARACTERS_PER_TOKEN, check_digest, load_session, load_tokenizer
+from adaptive_rag.models.onnx import (
+    CHARACTERS_PER_TOKEN,
+    check_digest,
+    count_cores,
+    load_session,
+    load_tokenizer,
+)
 from adaptive_rag.text.reading import Passage, PassageReading, Reader, Reading, Side, Span, Support
 from adaptive_rag.text.sentences import sentence_spans
 from adaptive_rag.text.vectors import Scores
@@ -130,8 +135,7 @@ class OnnxReader:
         self.name = name
         self._form = Form()
         self._session = load_session(model, threads=1)
-        affinity = getattr(os, "sched_getaffinity", None)
-        self._workers = len(affinity(0)) if affinity else os.cpu_count() or 1
+        self._workers = count_cores()
         given = {node.name for node in self._session.get_inputs()}
         written = {node.name for node in self._session.get_outputs()}
         if given != set(INPUTS) or not set(OUTPUTS) <= written:

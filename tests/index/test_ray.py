@@ -314,7 +314,7 @@ def work_of(path: str) -> list[Work]:
 def test_a_node_that_lacks_the_documents_is_named(cluster: Any) -> None:
     with (
         pytest.raises(IndexingError, match=r"node \S+ of the Ray cluster cannot read /nowhere/a\.txt.*share"),
-        open_cluster("auto", work_of("/nowhere/a.txt"), HashEmbeddings()),
+        open_cluster("auto", work_of("/nowhere/a.txt")),
     ):
         pass
 
@@ -335,7 +335,7 @@ def test_a_cluster_that_cannot_be_used_says_why(
     cluster: Any, monkeypatch: pytest.MonkeyPatch, name: str, value: object, said: str
 ) -> None:
     monkeypatch.setattr(f"adaptive_rag.index.cluster.{name}", value)
-    with pytest.raises(ConfigurationError, match=said), open_cluster("auto", [], HashEmbeddings()):
+    with pytest.raises(ConfigurationError, match=said), open_cluster("auto", []):
         pass
 
 
@@ -354,7 +354,7 @@ def test_a_cluster_of_another_version_says_so(cluster: Any) -> None:
     script = (
         "import sys, ray; ray.__version__ = '2.0.0'\n"
         "from adaptive_rag.index.cluster import open_cluster\n"
-        "with open_cluster(sys.argv[1], [], 'local:all-MiniLM-L6-v2'): pass"
+        "with open_cluster(sys.argv[1], []): pass"
     )
     command = [sys.executable, "-c", script, cluster.address]
     failed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)

@@ -113,11 +113,7 @@ class Database:
 
     @contextmanager
     def hold(self, *, wait_seconds: float, on_wait: Callable[[str], None] | None) -> Iterator[None]:
-        """Hold the write lock of the index; it ends with the connection, and so with the process.
-
-        Raises:
-            IndexingError: another process still holds the lock after `wait_seconds`.
-        """
+        """Hold the write lock of the index; it ends with the connection, and so with the process."""
         lock = "hashtextextended(current_schema() || '.' || %s, 0)"
         until = time.monotonic() + wait_seconds
         with closing(self.connect()) as connection:
@@ -146,11 +142,7 @@ class Database:
 
     @contextmanager
     def reading(self, snapshot: str | None = None) -> Iterator[Cursor[Any]]:
-        """Yield a cursor whose statements all see one state of the database: the last, or that of a snapshot.
-
-        Raises:
-            SnapshotGoneError: the transaction that exported the snapshot has ended.
-        """
+        """Yield a cursor whose statements all see one state: the last, or that of a snapshot."""
         from psycopg.errors import InvalidParameterValue, UndefinedObject
 
         with self.asking(), closing(self._pool.raw_connection()) as pooled:

@@ -36,11 +36,7 @@ def shard_of(source: str, shards: int) -> int:
 
 
 def shard_uris(location: Location) -> list[str]:
-    """Return the URIs of the shards of an index; an empty list if it has no shards.
-
-    Raises:
-        IndexMismatchError: the file that says how many there are cannot be read.
-    """
+    """Return the URIs of the shards of an index; an empty list if it has no shards."""
     content = None if isinstance(location, Database) else location.read(SHARDS)
     if content is None:
         return []

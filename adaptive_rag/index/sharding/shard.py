@@ -140,11 +140,7 @@ class Shard:
         self._counted: SharedCache[str, int] = SharedCache(CHUNKS_KEPT)
 
     def call(self, version: str | None, chosen: Chosen, method: str, *args: Any) -> Any:
-        """Call a method on the selected chunks, in the named state or the current one.
-
-        Raises:
-            IndexMismatchError: the shard cannot be opened.
-        """
+        """Call a method on the selected chunks, in the named state or the current one."""
         with self._lock:
             if self._index is None:
                 self._index = Index.open_rows(self._uri, self._copies)
