@@ -19,19 +19,27 @@ TIDES = {
 }
 
 
-def test_a_folder_becomes_an_index(tmp_path: Path) -> None:
-    docs, kb = write_files(tmp_path / "docs", TIDES), tmp_path / "kb"
-    report = build(docs, kb)
+@pytest.fixture
+def docs(tmp_path: Path) -> Path:
+    return write_files(tmp_path / "docs", TIDES)
+
+
+@pytest.fixture
+def kb(docs: Path, new_kb: Path) -> Path:
+    build(docs, new_kb)
+    return new_kb
+
+
+def test_a_folder_becomes_an_index(docs: Path, new_kb: Path) -> None:
+    report = build(docs, new_kb)
     assert (report.added, report.updated, report.removed, report.failed) == (3, 0, 0, [])
     assert report.chunks == report.total_chunks == 3
-    assert texts_in(kb) == sorted(TIDES.values())
+    assert texts_in(new_kb) == sorted(TIDES.values())
 
 
 def test_unchanged_files_are_neither_read_nor_embedded(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    docs: Path, kb: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    docs, kb = write_files(tmp_path / "docs", TIDES), tmp_path / "kb"
-    build(docs, kb)
     before = (kb / "manifest.json").read_bytes()
 
     def refuse(*_: object) -> None:
@@ -45,9 +53,7 @@ def test_unchanged_files_are_neither_read_nor_embedded(
     assert (kb / "manifest.json").read_bytes() == before
 
 
-def test_a_touched_file_is_hashed_once_and_not_embedded(tmp_path: Path) -> None:
-    docs, kb = write_files(tmp_path / "docs", TIDES), tmp_path / "kb"
-    build(docs, kb)
+def test_a_touched_file_is_hashed_once_and_not_embedded(docs: Path, kb: Path) -> None:
     os.utime(docs / "sun.txt", (time.time() - 60, time.time() - 60))
     report = build(docs, kb)
     assert (report.unchanged, report.texts_embedded) == (3, 0)
@@ -56,9 +62,7 @@ def test_a_touched_file_is_hashed_once_and_not_embedded(tmp_path: Path) -> None:
     assert stamps["sun.txt"] == (docs / "sun.txt").stat().st_mtime_ns
 
 
-def test_a_changed_file_replaces_its_chunks(tmp_path: Path) -> None:
-    docs, kb = write_files(tmp_path / "docs", TIDES), tmp_path / "kb"
-    build(docs, kb)
+def test_a_changed_file_replaces_its_chunks(docs: Path, kb: Path) -> None:
     write_files(docs, {"sun.txt": "The sun is far."})
     report = build(docs, kb)
     assert (report.added, report.updated, report.unchanged) == (0, 1, 2)
@@ -76,9 +80,9 @@ def test_a_change_that_keeps_size_and_time_is_seen_where_the_file_was_fresh(tmp_
     assert texts_in(kb) == ["The tide is big."]
 
 
-def test_a_file_of_the_same_size_and_time_counts_as_unchanged_until_it_is_touched(tmp_path: Path) -> None:
-    docs, kb = write_files(tmp_path / "docs", TIDES), tmp_path / "kb"
-    build(docs, kb)
+def test_a_file_of_the_same_size_and_time_counts_as_unchanged_until_it_is_touched(
+    docs: Path, kb: Path
+) -> None:
     file, stamp = docs / "moon.txt", (docs / "moon.txt").stat()
     file.write_text("The moon pulls the air.")
     os.utime(file, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
@@ -176,9 +180,7 @@ def test_a_vanished_file_is_removed_and_others_stay(tmp_path: Path) -> None:
     assert "Rain falls." in texts_in(kb), "only the folders that were named are pruned"
 
 
-def test_without_prune_nothing_is_removed(tmp_path: Path) -> None:
-    docs, kb = write_files(tmp_path / "docs", TIDES), tmp_path / "kb"
-    build(docs, kb)
+def test_without_prune_nothing_is_removed(docs: Path, kb: Path) -> None:
     (docs / "sun.txt").unlink()
     assert build(docs, kb, prune=False).removed == 0
     assert len(texts_in(kb)) == 3
@@ -192,9 +194,7 @@ def test_one_bad_file_among_many_is_reported_and_the_others_are_indexed(tmp_path
     assert [Path(failure.source).name for failure in report.failed] == ["bad.pdf"]
 
 
-def test_a_file_that_turns_bad_keeps_its_last_good_chunks(tmp_path: Path) -> None:
-    docs, kb = write_files(tmp_path / "docs", TIDES), tmp_path / "kb"
-    build(docs, kb)
+def test_a_file_that_turns_bad_keeps_its_last_good_chunks(docs: Path, kb: Path) -> None:
     (docs / "sun.txt").write_bytes(b"")
     report = build(docs, kb)
     assert len(report.failed) == 1
@@ -221,9 +221,7 @@ def test_a_folder_that_is_not_ours_is_refused_and_untouched(tmp_path: Path) -> N
     assert [path.name for path in foreign.iterdir()] == ["holiday.txt"]
 
 
-def test_other_settings_are_refused_with_both_and_the_command_that_mends(tmp_path: Path) -> None:
-    docs, kb = write_files(tmp_path / "docs", TIDES), tmp_path / "kb"
-    build(docs, kb)
+def test_other_settings_are_refused_with_both_and_the_command_that_mends(docs: Path, kb: Path) -> None:
     with pytest.raises(IndexMismatchError, match=r"1000 .* 500 .*--rebuild"):
         build(docs, kb, chunk_size=500)
     with pytest.raises(IndexMismatchError, match=r"hash .*other .*--rebuild"):
@@ -231,9 +229,7 @@ def test_other_settings_are_refused_with_both_and_the_command_that_mends(tmp_pat
     assert len(texts_in(kb)) == 3
 
 
-def test_rebuild_makes_the_index_anew_with_other_settings(tmp_path: Path) -> None:
-    docs, kb = write_files(tmp_path / "docs", TIDES), tmp_path / "kb"
-    build(docs, kb)
+def test_rebuild_makes_the_index_anew_with_other_settings(docs: Path, kb: Path) -> None:
     reader = open_index(kb)
     wide = HashEmbeddings(dimension=24)
     report = build(docs, kb, embeddings=wide, chunk_size=500, rebuild=True)
@@ -261,14 +257,13 @@ def test_paths_and_documents_are_not_mixed(tmp_path: Path) -> None:
 
 
 def test_a_file_keeps_its_name_when_indexed_from_another_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, docs: Path, new_kb: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    docs, kb = write_files(tmp_path / "docs", TIDES), tmp_path / "kb"
     monkeypatch.chdir(tmp_path)
-    build("docs", kb)
+    build("docs", new_kb)
     monkeypatch.chdir(docs)
-    assert build(".", kb).unchanged == 3
-    assert set(open_index(kb).sources()) == {f"docs/{name}" for name in TIDES}
+    assert build(".", new_kb).unchanged == 3
+    assert set(open_index(new_kb).sources()) == {f"docs/{name}" for name in TIDES}
 
 
 def test_progress_reaches_its_estimated_total(tmp_path: Path) -> None:

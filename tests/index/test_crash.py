@@ -21,6 +21,18 @@ from tests.index.made import HashEmbeddings, build, found, open_index, texts_in,
 OLD = {f"{n}.txt": f"Old note {n} on tides." for n in range(6)}
 NEW = {f"{n}.txt": f"New note {n} on tides." for n in range(9)}
 
+
+@pytest.fixture
+def docs(tmp_path: Path) -> Path:
+    return write_files(tmp_path / "docs", OLD)
+
+
+@pytest.fixture
+def kb(docs: Path, new_kb: Path) -> Path:
+    build(docs, new_kb)
+    return new_kb
+
+
 # Where a run is killed: just before or just after the call that is named.
 MOMENTS = [
     ("before", "adaptive_rag.index.table.TableWriter.add"),
@@ -76,10 +88,8 @@ def run_python(script: str, *arguments: object, wait: bool = True) -> subprocess
     ("when", "target"), [*MOMENTS, *(pytest.param(*more, marks=pytest.mark.slow) for more in MORE_MOMENTS)]
 )
 def test_a_killed_run_leaves_the_last_state_and_the_next_one_completes_it(
-    tmp_path: Path, when: str, target: str
+    docs: Path, kb: Path, when: str, target: str
 ) -> None:
-    docs, kb = write_files(tmp_path / "docs", OLD), tmp_path / "kb"
-    build(docs, kb)
     write_files(docs, NEW)
     killed = run_python(SCRIPT, when, target, docs, kb)
     assert killed.returncode == -signal.SIGKILL, killed.stderr and killed.stderr.read()
@@ -89,17 +99,15 @@ def test_a_killed_run_leaves_the_last_state_and_the_next_one_completes_it(
     assert found(open_index(kb), ["new note 8"], limit=1)[0][0] == NEW["8.txt"]
 
 
-def test_a_killed_first_run_is_completed_by_the_next(tmp_path: Path) -> None:
-    docs, kb = write_files(tmp_path / "docs", OLD), tmp_path / "kb"
-    assert run_python(SCRIPT, *MOMENTS[2], docs, kb).returncode == -signal.SIGKILL
-    build(docs, kb)
-    assert texts_in(kb) == sorted(OLD.values())
+def test_a_killed_first_run_is_completed_by_the_next(docs: Path, new_kb: Path) -> None:
+    assert run_python(SCRIPT, *MOMENTS[2], docs, new_kb).returncode == -signal.SIGKILL
+    build(docs, new_kb)
+    assert texts_in(new_kb) == sorted(OLD.values())
 
 
-def test_what_a_killed_run_embedded_is_not_embedded_again(tmp_path: Path) -> None:
-    docs, kb = write_files(tmp_path / "docs", OLD), tmp_path / "kb"
-    run_python(SCRIPT, "before", "adaptive_rag.index.table.TableWriter.add", docs, kb)
-    assert build(docs, kb).texts_embedded == 0
+def test_what_a_killed_run_embedded_is_not_embedded_again(docs: Path, new_kb: Path) -> None:
+    run_python(SCRIPT, "before", "adaptive_rag.index.table.TableWriter.add", docs, new_kb)
+    assert build(docs, new_kb).texts_embedded == 0
 
 
 def test_an_interrupted_run_keeps_what_is_complete_and_says_how_to_go_on(
@@ -144,9 +152,7 @@ def test_sources_are_published_whole_however_small_the_batches(
     assert len(list(open_index(kb).chunks())) == sum(final.values())
 
 
-def test_a_second_run_waits_and_says_for_whom(tmp_path: Path) -> None:
-    docs, kb = write_files(tmp_path / "docs", OLD), tmp_path / "kb"
-    build(docs, kb)
+def test_a_second_run_waits_and_says_for_whom(docs: Path, kb: Path) -> None:
     write_files(docs, NEW)
     heard: list[str] = []
     release = threading.Event()
@@ -190,9 +196,7 @@ def test_a_run_that_waited_goes_on_from_what_the_other_wrote(tmp_path: Path) -> 
     assert (report.unchanged, report.changed) == (len(NEW), False)
 
 
-def test_a_second_run_that_may_not_wait_says_who_holds_the_index(tmp_path: Path) -> None:
-    docs, kb = write_files(tmp_path / "docs", OLD), tmp_path / "kb"
-    build(docs, kb)
+def test_a_second_run_that_may_not_wait_says_who_holds_the_index(docs: Path, kb: Path) -> None:
     with write_lock(Folder(kb), wait_seconds=0, on_wait=None):
         with pytest.raises(IndexingError, match=rf"being written by process {os.getpid()} on .* since 20"):
             build(docs, kb, wait_seconds=0)
@@ -201,19 +205,18 @@ def test_a_second_run_that_may_not_wait_says_who_holds_the_index(tmp_path: Path)
 
 @pytest.mark.parametrize("stopped", [False, True])
 def test_a_run_that_waited_in_vain_leaves_the_first_run_of_another_alone(
-    tmp_path: Path, stopped: bool
+    docs: Path, new_kb: Path, stopped: bool
 ) -> None:
-    docs, kb = write_files(tmp_path / "docs", OLD), tmp_path / "kb"
-    kb.mkdir()
+    new_kb.mkdir()
 
     def interrupt(_: str) -> None:
         if stopped:
             raise KeyboardInterrupt
 
-    with write_lock(Folder(kb), wait_seconds=0, on_wait=None):
+    with write_lock(Folder(new_kb), wait_seconds=0, on_wait=None):
         with pytest.raises(KeyboardInterrupt if stopped else IndexingError):
-            build(docs, kb, wait_seconds=0.4, on_wait=interrupt)
-        assert {path.name for path in kb.iterdir()} == {".lock", "lock.json"}
+            build(docs, new_kb, wait_seconds=0.4, on_wait=interrupt)
+        assert {path.name for path in new_kb.iterdir()} == {".lock", "lock.json"}
 
 
 @pytest.mark.nightly
@@ -228,10 +231,8 @@ def test_two_first_runs_at_once_make_one_index(tmp_path: Path) -> None:
 
 
 def test_a_disk_that_fails_is_named_and_the_state_is_kept(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    docs: Path, kb: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    docs, kb = write_files(tmp_path / "docs", OLD), tmp_path / "kb"
-    build(docs, kb)
     write_files(docs, NEW)
 
     def full(*_: object) -> None:
@@ -248,10 +249,8 @@ def test_a_disk_that_fails_is_named_and_the_state_is_kept(
 
 @pytest.mark.parametrize("write", ["manifest.json", "manifest.copy.json"])
 def test_a_disk_that_is_full_when_the_manifest_is_written_loses_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write: str
+    docs: Path, kb: Path, monkeypatch: pytest.MonkeyPatch, write: str
 ) -> None:
-    docs, kb = write_files(tmp_path / "docs", OLD), tmp_path / "kb"
-    build(docs, kb)
     write_files(docs, NEW)
     really = Folder.write
 
@@ -280,9 +279,7 @@ LIMITED = """
 
 
 @pytest.mark.nightly
-def test_a_disk_that_takes_no_more_is_told_whatever_file_it_breaks_off(tmp_path: Path) -> None:
-    docs, kb = write_files(tmp_path / "docs", OLD), tmp_path / "kb"
-    build(docs, kb)
+def test_a_disk_that_takes_no_more_is_told_whatever_file_it_breaks_off(docs: Path, kb: Path) -> None:
     write_files(docs, {"long.txt": "\n\n".join(f"Wave {n} breaks on the wall." * 9 for n in range(200))})
     for limit in (1_000, 20_000):
         run = run_python(LIMITED, docs, kb, limit)
@@ -295,9 +292,7 @@ def test_a_disk_that_takes_no_more_is_told_whatever_file_it_breaks_off(tmp_path:
     assert len(texts_in(kb)) > len(OLD) and Index.check(kb, deep=True).healthy
 
 
-def test_a_disk_that_is_read_only_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    docs, kb = write_files(tmp_path / "docs", OLD), tmp_path / "kb"
-    build(docs, kb)
+def test_a_disk_that_is_read_only_is_named(docs: Path, kb: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
     def refuse(*_: object, **__: object) -> None:
         raise OSError(30, "Read-only file system")
@@ -309,9 +304,7 @@ def test_a_disk_that_is_read_only_is_named(tmp_path: Path, monkeypatch: pytest.M
 
 
 @pytest.mark.skipif(os.getuid() == 0, reason="the superuser may write everywhere")
-def test_a_folder_that_may_not_be_written_is_named(tmp_path: Path) -> None:
-    docs, kb = write_files(tmp_path / "docs", OLD), tmp_path / "kb"
-    build(docs, kb)
+def test_a_folder_that_may_not_be_written_is_named(docs: Path, kb: Path) -> None:
     kb.chmod(0o555)
     try:
         with pytest.raises(IndexingError, match="cannot be written: Permission denied"):
@@ -320,9 +313,7 @@ def test_a_folder_that_may_not_be_written_is_named(tmp_path: Path) -> None:
         kb.chmod(0o755)
 
 
-def test_a_read_only_index_is_searched(tmp_path: Path) -> None:
-    docs, kb = write_files(tmp_path / "docs", OLD), tmp_path / "kb"
-    build(docs, kb)
+def test_a_read_only_index_is_searched(kb: Path) -> None:
     for path in [kb, *kb.rglob("*")]:
         path.chmod(0o555 if path.is_dir() else 0o444)
     try:
@@ -332,9 +323,7 @@ def test_a_read_only_index_is_searched(tmp_path: Path) -> None:
             path.chmod(0o755)
 
 
-def test_a_broken_cache_does_no_harm(tmp_path: Path) -> None:
-    docs, kb = write_files(tmp_path / "docs", OLD), tmp_path / "kb"
-    build(docs, kb)
+def test_a_broken_cache_does_no_harm(docs: Path, kb: Path) -> None:
     (kb / "embeddings.sqlite").write_bytes(b"garbage" * 1000)
     write_files(docs, NEW)
     assert build(docs, kb).updated == 6
