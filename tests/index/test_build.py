@@ -201,16 +201,19 @@ def test_a_file_that_turns_bad_keeps_its_last_good_chunks(docs: Path, kb: Path) 
     assert TIDES["sun.txt"] in texts_in(kb)
 
 
-def test_nothing_readable_is_an_error_and_leaves_no_folder(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "error", "said"),
+    [
+        ("bad.pdf", IndexingError, r"No document could be read: .*bad\.pdf"),
+        ("nowhere", ConfigurationError, "does not exist"),
+    ],
+)
+def test_nothing_readable_is_an_error_and_leaves_no_folder(
+    tmp_path: Path, name: str, error: type[Exception], said: str
+) -> None:
     (tmp_path / "bad.pdf").write_bytes(b"not a pdf")
-    with pytest.raises(IndexingError, match=r"No document could be read: .*bad\.pdf"):
-        build(tmp_path / "bad.pdf", tmp_path / "kb")
-    assert not (tmp_path / "kb").exists()
-
-
-def test_a_missing_path_is_an_error_and_leaves_no_folder(tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match="does not exist"):
-        build(tmp_path / "nowhere", tmp_path / "kb")
+    with pytest.raises(error, match=said):
+        build(tmp_path / name, tmp_path / "kb")
     assert not (tmp_path / "kb").exists()
 
 

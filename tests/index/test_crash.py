@@ -8,7 +8,10 @@ import sys
 import textwrap
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,6 +19,7 @@ from adaptive_rag.errors import IndexingError
 from adaptive_rag.index import Index
 from adaptive_rag.index.location import Folder
 from adaptive_rag.index.lock import write_lock
+from adaptive_rag.index.table import TableWriter
 from tests.index.made import HashEmbeddings, build, found, open_index, texts_in, write_files
 
 OLD = {f"{n}.txt": f"Old note {n} on tides." for n in range(6)}
@@ -90,11 +94,16 @@ def run_python(script: str, *arguments: object, wait: bool = True) -> subprocess
 def test_a_killed_run_leaves_the_last_state_and_the_next_one_completes_it(
     docs: Path, kb: Path, when: str, target: str
 ) -> None:
+    kill_and_complete(docs, kb, when, target)
+
+
+def kill_and_complete(docs: Path, kb: Any, when: str, target: str) -> None:
+    """Kill a run over an index of the old notes, and let the next one complete its work."""
     write_files(docs, NEW)
     killed = run_python(SCRIPT, when, target, docs, kb)
     assert killed.returncode == -signal.SIGKILL, killed.stderr and killed.stderr.read()
     assert texts_in(kb) in (sorted(OLD.values()), sorted(NEW.values())), "a reader sees one whole state"
-    build(docs, kb)
+    build(docs, kb, wait_seconds=10)
     assert texts_in(kb) == sorted(NEW.values())
     assert found(open_index(kb), ["new note 8"], limit=1)[0][0] == NEW["8.txt"]
 
@@ -152,10 +161,9 @@ def test_sources_are_published_whole_however_small_the_batches(
     assert len(list(open_index(kb).chunks())) == sum(final.values())
 
 
-def test_a_second_run_waits_and_says_for_whom(docs: Path, kb: Path) -> None:
-    write_files(docs, NEW)
-    heard: list[str] = []
-    release = threading.Event()
+@contextmanager
+def held(kb: Path, release: threading.Event) -> Iterator[None]:
+    """Let another thread hold the lock until it is told to let go."""
 
     def hold() -> None:
         with write_lock(Folder(kb), wait_seconds=0, on_wait=None):
@@ -165,34 +173,31 @@ def test_a_second_run_waits_and_says_for_whom(docs: Path, kb: Path) -> None:
     holder.start()
     while not (kb / "lock.json").exists():
         time.sleep(0.01)
-    report = build(docs, kb, on_wait=lambda message: (heard.append(message), release.set()))
+    yield
     holder.join()
+
+
+def test_a_second_run_waits_and_says_for_whom(docs: Path, kb: Path) -> None:
+    write_files(docs, NEW)
+    heard, release = list[str](), threading.Event()
+    with held(kb, release):
+        report = build(docs, kb, on_wait=lambda message: (heard.append(message), release.set()))
     assert len(heard) == 1
     assert f"process {os.getpid()} on " in heard[0]
     assert report.updated == 6
 
 
-def test_a_run_that_waited_goes_on_from_what_the_other_wrote(tmp_path: Path) -> None:
-    docs, kb, later = write_files(tmp_path / "docs", OLD), tmp_path / "kb", tmp_path / "later"
-    build(docs, kb)
+def test_a_run_that_waited_goes_on_from_what_the_other_wrote(docs: Path, kb: Path, tmp_path: Path) -> None:
+    later, release = tmp_path / "later", threading.Event()
     shutil.copytree(kb, later)
     build(write_files(docs, NEW), later)
-    release = threading.Event()
-
-    def hold() -> None:
-        with write_lock(Folder(kb), wait_seconds=0, on_wait=None):
-            release.wait(10)
 
     def write(_: str) -> None:
         shutil.copytree(later, kb, dirs_exist_ok=True)
         release.set()
 
-    holder = threading.Thread(target=hold)
-    holder.start()
-    while not (kb / "lock.json").exists():
-        time.sleep(0.01)
-    report = build(docs, kb, on_wait=write)
-    holder.join()
+    with held(kb, release):
+        report = build(docs, kb, on_wait=write)
     assert (report.unchanged, report.changed) == (len(NEW), False)
 
 
@@ -230,40 +235,23 @@ def test_two_first_runs_at_once_make_one_index(tmp_path: Path) -> None:
     assert texts_in(kb) == sorted(NEW.values())
 
 
-def test_a_disk_that_fails_is_named_and_the_state_is_kept(
-    docs: Path, kb: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    write_files(docs, NEW)
-
-    def full(*_: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    with monkeypatch.context() as broken:
-        broken.setattr("adaptive_rag.index.table.TableWriter.add", full)
-        with pytest.raises(IndexingError, match=r"the disk is full.*untouched"):
-            build(docs, kb)
-    assert texts_in(kb) == sorted(OLD.values())
-    build(docs, kb)
-    assert texts_in(kb) == sorted(NEW.values())
-
-
-@pytest.mark.parametrize("write", ["manifest.json", "manifest.copy.json"])
-def test_a_disk_that_is_full_when_the_manifest_is_written_loses_nothing(
+@pytest.mark.parametrize("write", ["rows", "manifest.json", "manifest.copy.json"])
+def test_a_full_disk_is_named_and_loses_nothing(
     docs: Path, kb: Path, monkeypatch: pytest.MonkeyPatch, write: str
 ) -> None:
     write_files(docs, NEW)
     really = Folder.write
 
-    def full(folder: Folder, name: str, content: bytes) -> None:
-        if name == write:
+    def full(place: object, name: object, *content: bytes) -> None:
+        if write in ("rows", name):
             raise OSError(28, "No space left on device")
-        really(folder, name, content)
+        really(place, name, *content)  # type: ignore[arg-type]
 
     with monkeypatch.context() as broken:
-        broken.setattr(Folder, "write", full)
-        with pytest.raises(IndexingError, match="the disk is full"):
+        broken.setattr(*((TableWriter, "add") if write == "rows" else (Folder, "write")), full)
+        with pytest.raises(IndexingError, match=r"the disk is full.*untouched"):
             build(docs, kb)
-    assert texts_in(kb) in (sorted(OLD.values()), sorted(NEW.values()))
+    assert texts_in(kb) in (sorted(OLD.values()), *([sorted(NEW.values())] if write != "rows" else []))
     build(docs, kb)
     assert texts_in(kb) == sorted(NEW.values())
     assert Index.check(kb, deep=True).healthy

@@ -26,17 +26,9 @@ def minilm_files() -> dict[str, object]:
     return {"model": Path(model_path()), "tokenizer": TOKENIZER, "name": MINILM}
 
 
-class TestLangChainUnit(EmbeddingsUnitTests):
-    @property
-    def embeddings_class(self) -> type[Embeddings]:
-        return OnnxEmbeddings
+class TestOfLangChain(EmbeddingsUnitTests, EmbeddingsIntegrationTests):
+    """LangChain's own suites."""
 
-    @property
-    def embedding_model_params(self) -> dict[str, object]:
-        return minilm_files()
-
-
-class TestLangChainIntegration(EmbeddingsIntegrationTests):
     @property
     def embeddings_class(self) -> type[Embeddings]:
         return OnnxEmbeddings
