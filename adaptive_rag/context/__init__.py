@@ -91,6 +91,18 @@ class ModelAccess:
     may_connect: Callable[[str, str], bool] | None = None
 
 
+@dataclass(frozen=True)
+class Served:
+    """What a server adds to the settings of a caller's question."""
+
+    # The file with the learned weights of the server's router; None: the user's own file.
+    learned: Path | None = None
+    # How the chat model is reached; None: by what the environment and the settings say.
+    access: ModelAccess | None = None
+    # Plain data for the answer's `response_metadata["kept"]`, which the server stores in its conversation.
+    kept: Mapping[str, Any] = field(default_factory=dict)
+
+
 class Context(BaseSettings):
     """The settings of one run. Environment variables carry the prefix ADAPTIVE_RAG_."""
 
@@ -213,42 +225,18 @@ class Context(BaseSettings):
         """Order the sources: passed values, environment, config file, and the recipe that these name."""
         return init_settings, env_settings, _ConfigFile(settings_cls), _Recipe(settings_cls)
 
-    _is_served: bool = PrivateAttr(False)
-    _learned: Path | None = PrivateAttr(None)
-    _access: ModelAccess | None = PrivateAttr(None)
-    _kept: Mapping[str, Any] = PrivateAttr(default_factory=dict)
+    _served: Served | None = PrivateAttr(None)
 
-    def for_caller(
-        self,
-        learned: Path | None = None,
-        access: ModelAccess | None = None,
-        kept: Mapping[str, Any] | None = None,
-    ) -> Context:
-        """Return a copy of the settings for a server's caller, who is shown no details of errors.
-
-        `learned` is the file with the learned weights of the server's router; `access` says how the chat
-        model is reached if an admin of the server has set it; `kept` is plain data that the server stores
-        with the answer in its conversation.
-        """
-        served = self.model_copy()
-        served._is_served, served._learned, served._access = True, learned, access
-        served._kept = kept or {}
-        return served
+    def for_caller(self, served: Served) -> Context:
+        """Return a copy of the settings for a server's caller, who is shown no details of errors."""
+        copy = self.model_copy()
+        copy._served = served
+        return copy
 
     @property
-    def kept(self) -> Mapping[str, Any]:
-        """Plain data for the answer's `response_metadata["kept"]`."""
-        return self._kept
-
-    @property
-    def learned(self) -> Path | None:
-        """The file with the router's learned weights; None means the user's own file."""
-        return self._learned
-
-    @property
-    def access(self) -> ModelAccess | None:
-        """How the chat model is reached; None means by what the environment and the settings say."""
-        return self._access
+    def served(self) -> Served:
+        """What a server has added; nothing for the program's own user."""
+        return self._served or Served()
 
     def uses(self, mechanism: Mechanism) -> bool:
         """Tell whether a mechanism is on."""
@@ -433,7 +421,7 @@ def context_of(runtime: Runtime[Any]) -> Context:
 def is_served(runtime: Runtime[Any]) -> bool:
     """Tell whether the question comes from a server's caller rather than from the program's own user."""
     given = runtime.context
-    return given._is_served if isinstance(given, Context) else isinstance(given, CallerSettings)
+    return given._served is not None if isinstance(given, Context) else isinstance(given, CallerSettings)
 
 
 def _named_way(given: Any) -> Any:

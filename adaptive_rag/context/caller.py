@@ -84,11 +84,7 @@ class _Given(CallerSettings):
 
 
 def check_settings(form: type[CallerSettings], given: Mapping[str, Any]) -> None:
-    """Check that a caller may set the given settings, and that they are within the operator's bounds.
-
-    Raises:
-        InputError: they are not; the message names each one, its bound, and what may be set.
-    """
+    """Check that a caller may set the given settings, and that they are within the operator's bounds."""
     unknown = [name for name in given if name not in form.model_fields]
     if unknown and not form.model_fields:
         raise InputError(f"{unknown[0][:80]!r} cannot be set: this graph has no settings for callers.")
@@ -100,11 +96,7 @@ def check_settings(form: type[CallerSettings], given: Mapping[str, Any]) -> None
 
 
 def check_input(given: Any, serving: ServingSettings) -> None:
-    """Check that an input has the right form and is within the operator's bounds; None resumes a thread.
-
-    Raises:
-        InputError: it is not; the message names the key, the value and the bound.
-    """
+    """Check that an input has the right form and is within the operator's bounds; None resumes a thread."""
     if given is None:
         return
     if not isinstance(given, dict) or (unknown := [name for name in given if name not in INPUTS]):

@@ -30,7 +30,7 @@ from adaptive_rag.index.files import refuse_damage
 from adaptive_rag.index.location import Files, open_files, open_location
 from adaptive_rag.index.manifest import MANIFEST, Manifest, SourceRecord, complete_manifest
 from adaptive_rag.index.neighbours import Ids
-from adaptive_rag.index.opened import Choice, OpenedIndex
+from adaptive_rag.index.opened import OpenedIndex
 from adaptive_rag.index.postgres.database import Database
 from adaptive_rag.index.postgres.source import PostgresIndex
 from adaptive_rag.index.reader import TableReader
@@ -91,8 +91,7 @@ class Index(OpenedIndex):
             getsizeof=lambda reader: min(EARLIER_CHUNKS, FEWEST_CHUNKS + reader.manifest.chunks),
         )
         self._pinned: TableReader | None = None
-        # For a view: the index that it restricts, and the documents it leaves out. None and empty otherwise.
-        self._whole: Index | None = None
+        # For a view: the documents that it leaves out.
         self._left_out = frozenset[str]()
 
     @classmethod
@@ -174,17 +173,6 @@ class Index(OpenedIndex):
         """
         view = self.narrowed_by()
         view._left_out |= frozenset(documents)
-        return view
-
-    @property
-    def whole(self) -> Index:
-        """The index that this view restricts; the index itself if it is no view."""
-        return self._whole or self
-
-    def narrowed_by(self, *chosen: Choice) -> Self:
-        """Return a view of the chunks that also meet these restrictions."""
-        view = super().narrowed_by(*chosen)
-        view._whole = self._whole or self
         return view
 
     def record(self, source: str) -> SourceRecord | None:

@@ -240,11 +240,7 @@ def read_manifest(location: Location) -> Manifest | None:
 
 
 def last_manifest(location: Location) -> Manifest | None:
-    """Return the manifest of an index, or its copy if it is damaged; None if neither can be read.
-
-    Raises:
-        IndexMismatchError: the folder is not an index of ours.
-    """
+    """Return the manifest of an index, or its copy if it is damaged; None if neither can be read."""
     try:
         return read_manifest(location)
     except IndexMismatchError:

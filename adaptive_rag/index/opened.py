@@ -25,6 +25,7 @@ class OpenedIndex(ABC):
         self.uri = uri
         self._embeddings = embeddings
         self._chosen: tuple[Choice, ...] = ()
+        self._whole: Self | None = None
 
     @property
     def embeddings(self) -> Embeddings:
@@ -56,7 +57,13 @@ class OpenedIndex(ABC):
         """Return a view of the chunks that also meet these restrictions."""
         view = copy.copy(self)
         view._chosen = (*self._chosen, *chosen)
+        view._whole = self.whole
         return view
+
+    @property
+    def whole(self) -> Self:
+        """The index that this view restricts; the index itself if it is no view."""
+        return self if self._whole is None else self._whole
 
     @abstractmethod
     def record(self, source: str) -> SourceRecord | None:

@@ -114,10 +114,6 @@ def plan_run(
     """Compare documents with the manifest and return the plan.
 
     `progress` is called while web pages are fetched.
-
-    Raises:
-        ConfigurationError: the documents are of no known kind, a path does not exist, or a pattern cannot be
-            read.
     """
     from adaptive_rag.ingest import Confined, Site, SourceFile, SourceText, from_langchain
     from adaptive_rag.ingest.web import is_address

@@ -114,11 +114,7 @@ class TableReader:
 
     @property
     def table(self) -> Any:
-        """The table at this version, in its local copy if there is one.
-
-        Raises:
-            IndexDamagedError: it cannot be opened, or its chunk count differs from that of the manifest.
-        """
+        """The table at this version, in its local copy if there is one."""
         place = str(self.copy.folder) if self.copy and self.copy.folder.exists() else self._uri
         if (known := self._tables.get(place)) is not None:
             return known

@@ -61,9 +61,6 @@ def receive(reply: object, max_tokens: int, *, form: bool = False) -> AIMessage:
     A text is cut after `MAX_CHARACTERS_A_TOKEN` characters for each of `max_tokens`, and that of a form after
     `MAX_FORM`; "cut" in the metadata then says so. Arguments of a tool call that are longer, or nested deeper
     than `DEEPEST`, are left out.
-
-    Raises:
-        ValueError: it is not a message of a chat model.
     """
     if isinstance(reply, Draft):
         reply = reply.message()

@@ -129,11 +129,7 @@ def load_reranker(model: str) -> CrossEncoder:
 
 
 def find_reranker(model: str) -> CrossEncoder:
-    """Return a cross-encoder as `load_reranker` does; a failure to load is a scoring error.
-
-    Raises:
-        ScoringError: it cannot be loaded; the message says why, and how to install what is missing.
-    """
+    """Return a cross-encoder as `load_reranker` does; a failure to load is a scoring error."""
     found = _try_to_load(model)
     if isinstance(found, str):
         raise ScoringError(found)

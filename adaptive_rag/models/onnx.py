@@ -267,11 +267,7 @@ def load_minilm() -> OnnxEmbeddings:
 
 
 def load_onnx_folder(path: str | Path) -> OnnxEmbeddings:
-    """Load an embedding model from a sentence-transformers folder with model.onnx and tokenizer.json.
-
-    Raises:
-        ConfigurationError: the folder or one of the two files is missing.
-    """
+    """Load an embedding model from a sentence-transformers folder with model.onnx and tokenizer.json."""
     folder = Path(path).expanduser()
     model = find_network(folder)
     if model is None:

@@ -31,9 +31,6 @@ def price_of(model: BaseChatModel, tokens: Mapping[str, int], table: str | None 
 
     Models that the user's table lacks are looked up in the list that comes with genai-prices; nothing is
     downloaded. A self-hosted server has no price there, since it may serve anything under a known name.
-
-    Raises:
-        ConfigurationError: the user's table cannot be read.
     """
     name, prices = model_name(model), load_prices(table) if table else {}
     read, written = tokens.get("input", 0), tokens.get("output", 0)

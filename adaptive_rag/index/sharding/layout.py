@@ -51,11 +51,7 @@ def shard_uris(location: Location) -> list[str]:
 
 
 def refuse_shards(location: Location, what: str, instead: str = "") -> None:
-    """Raise an error if an operation for single shards is called on an index of shards.
-
-    Raises:
-        ConfigurationError: it is an index of shards; `what` names the operation, `instead` an alternative.
-    """
+    """Raise an error for an index of shards; `what` names the operation, `instead` an alternative."""
     if uris := shard_uris(location):
         raise ConfigurationError(
             f"{what} is for one shard at a time: {location.uri} is an index of {len(uris)} shards. "

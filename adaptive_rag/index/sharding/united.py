@@ -34,11 +34,7 @@ class UnitedIndex(ShardedIndex):
     """
 
     def __init__(self, indexes: Mapping[str, Index]) -> None:
-        """Unite indexes, whole or without some documents, by name.
-
-        Raises:
-            IndexMismatchError: they were not made with the same embedding model.
-        """
+        """Unite indexes, whole or without some documents, by name."""
         made = {name: index.reader().manifest.settings for name, index in indexes.items()}
         models = {(settings.embeddings, settings.dimension) for settings in made.values()}
         if len(models) > 1:
