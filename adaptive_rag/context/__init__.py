@@ -117,8 +117,7 @@ class Context(BaseSettings):
     )
 
     recipe: str | None = Field(
-        None,
-        description="Published system whose settings are taken; what is set besides wins over them.",
+        None, description="Published system whose settings are used where nothing else is set."
     )
     index: str | SkipJsonSchema[InstanceOf[ChunkSource]] = Field(
         ".adaptive-rag", description="Folder or URI of the index to search."
@@ -135,38 +134,32 @@ class Context(BaseSettings):
         None, description="Chat model as 'provider:name'. Without one every step is done locally."
     )
     reader: str | SkipJsonSchema[InstanceOf[Reader]] | None = Field(
-        None,
-        description="Model that reads passages, as 'onnx:PATH'. By default the shipped one.",
+        None, description="Model that reads passages, as 'onnx:PATH'. By default the shipped one."
     )
     route: str | None = Field(
         None, description="Strategy for every question. By default the question is classified."
     )
     k: int | None = Field(
-        None,
-        ge=1,
-        le=1000,
-        description="Passages that reach the answer. By default as many as the strategy's reading budget "
-        "holds.",
+        None, ge=1, le=1000, description="Number of passages read. By default the strategy's budget decides."
     )
     profile: Profile | None = Field(
         None,
-        description="Read 3, 5 or 8 passages, more or fewer by the question's complexity and domain; "
-        "what `k` says goes before it.",
+        description="Read 3, 5 or 8 passages, more or fewer by the question's complexity and domain; `k` "
+        "takes precedence.",
     )
     where: Annotated[str, AfterValidator(_readable_condition)] = Field(
         "",
-        description="Condition that a passage must fulfil to be found, such as 'kind = pdf and page < 10'; "
+        description="Condition that a passage must meet, such as 'kind = pdf and page < 10'; "
         "`adaptive-rag info` lists the fields.",
     )
     ontology: str | None = Field(None, description="YAML file of domain terms: category -> terms.")
     user_id: str | None = Field(None, description="User whose stored profile is added to the context.")
     without: Annotated[frozenset[Mechanism], NoDecode, BeforeValidator(listed)] = Field(
-        frozenset(), description="Parts to leave out, to see what they are worth."
+        frozenset(), description="Parts to leave out, to measure their worth."
     )
     strict: bool = Field(
         False,
-        description="Raise where a part that only improves an answer fails, such as spelling, rather than "
-        "leave it out and say so in the trace: for tests.",
+        description="Raise if an optional part such as spelling fails, instead of leaving it out: for tests.",
     )
     routing: RoutingSettings = Field(
         default_factory=RoutingSettings, description="Routing: who classifies, and when the router is unsure."
@@ -176,8 +169,7 @@ class Context(BaseSettings):
         description="Chat models: a fast model, the server's address, prompts and prices.",
     )
     budget: BudgetSettings = Field(
-        default_factory=BudgetSettings,
-        description="Limits of one question: chat calls, tokens and seconds.",
+        default_factory=BudgetSettings, description="Limits of one question: chat calls, tokens and seconds."
     )
     retrieval: RetrievalSettings = Field(
         default_factory=RetrievalSettings,
@@ -187,16 +179,14 @@ class Context(BaseSettings):
         default_factory=ScoringSettings, description="Scoring of candidates by a chat model."
     )
     web: WebSettings = Field(
-        default_factory=WebSettings,
-        description="Web: bounds of what is read from an address, and of where it may lie.",
+        default_factory=WebSettings, description="Web: which pages are read, and how many."
     )
     bucket: BucketSettings = Field(
-        default_factory=BucketSettings,
-        description="Buckets: copies of an index's files on this machine.",
+        default_factory=BucketSettings, description="Buckets: copies of an index's files on this machine."
     )
     serving: ServingSettings = Field(
         default_factory=ServingSettings,
-        description="Serving: users, folders that may be indexed, and bounds of what callers pass.",
+        description="Serving: users, folders that may be indexed, and limits for callers.",
     )
 
     @model_validator(mode="before")
@@ -441,19 +431,20 @@ class IndexingContext(Group):
         1000,
         ge=100,
         le=20_000,
-        description="Characters that a chunk has at most; fewer where the embedding model reads less.",
+        description="Maximum characters of a chunk; fewer if the embedding model reads less.",
     )
-    chunk_overlap: int = Field(200, ge=0, le=10_000, description="Characters that neighbours share at most.")
+    chunk_overlap: int = Field(200, ge=0, le=10_000, description="Maximum characters that neighbours share.")
     sentence_vectors: Annotated[SentenceVectors, BeforeValidator(_named_way)] = Field(
         "apart",
-        description="Vectors of sentences: each embedded by itself ('apart', or true), all from the run of "
-        "their chunk ('pooled'), or 'none' (false).",
+        description="Vectors of sentences: each embedded by itself ('apart', or true), all taken from one "
+        "pass over their chunk ('pooled'), or 'none' (false).",
     )
     include: tuple[str, ...] = Field(
         (), description="Read only files of the folders that match one of these patterns, such as '*.md'."
     )
     exclude: tuple[str, ...] = Field(
-        (), description="Patterns of files to leave out as well; '!node_modules/' reads what is left out."
+        (),
+        description="Patterns of further files to leave out; '!node_modules/' reads what is always left out.",
     )
-    prune: bool = Field(True, description="Remove what is gone from the folders that were named.")
-    rebuild: bool = Field(False, description="Make the index anew, with these settings.")
+    prune: bool = Field(True, description="Remove documents that are gone from the given folders.")
+    rebuild: bool = Field(False, description="Build the index again, with these settings.")
