@@ -286,15 +286,6 @@ def test_a_checkpointer_keeps_the_conversation(town: MemoryIndex) -> None:
     assert [record["step"] for record in second["trace"]].count("classify") == 1
 
 
-def test_two_of_them_on_two_indexes_do_not_mix(two_folders: Path) -> None:
-    sea = AdaptiveRAG.from_documents("sea", index="kb-sea")
-    bread = AdaptiveRAG.from_documents("bread", index="kb-bread")
-    question = "How long is the rye bread baked, and how long is the sea wall?"
-    for _ in range(2):
-        assert sources(sea.invoke(question)) == {"wall.txt", "storm.txt"}
-        assert sources(bread.invoke(question)) == {"rye.txt"}
-
-
 @pytest.mark.few(2)
 @pytest.mark.parametrize(
     "place", ["sea/wall.txt", "sea", Path("sea"), ["sea/wall.txt", "sea/storm.txt"], "s*/*.txt"]
@@ -486,16 +477,13 @@ class _TownRetriever(BaseRetriever):
         return [Document(text, metadata={"source": "town", "start_index": 0}) for text in TOWN[:6]]
 
 
-async def test_an_apps_own_retriever_is_searched_instead_of_an_index() -> None:
-    rag = AdaptiveRAG(retriever=_TownRetriever())
+@pytest.mark.parametrize(
+    "retriever", [_TownRetriever(), InMemoryVectorStore.from_texts(TOWN, DeterministicFakeEmbedding(size=16))]
+)
+async def test_an_apps_own_retriever_or_store_is_searched_instead_of_an_index(retriever: Any) -> None:
+    rag = AdaptiveRAG(retriever=retriever, k=18)
     for output in (rag.invoke(LONG), await rag.ainvoke(LONG)):
-        assert "2,340" in output["answer"]
-        assert output["citations"][0]["source"] == "town"
-
-
-def test_an_apps_own_vector_store_is_searched_instead_of_an_index() -> None:
-    store = InMemoryVectorStore.from_texts(TOWN, DeterministicFakeEmbedding(size=16))
-    assert AdaptiveRAG(retriever=store, k=18).invoke(LONG)["citations"][0]["quote"] in TOWN[1]
+        assert output["citations"][0]["quote"] in TOWN[1] and "2,340" in output["answer"]
 
 
 @pytest.mark.parametrize("route", [None, "factual", "analytical", "opinion", "contextual"])

@@ -229,14 +229,11 @@ def test_the_list_of_prices_is_loaded_only_where_a_model_was_called(monkeypatch)
     assert done.stdout.strip() == "False"
 
 
-def test_a_known_name_on_a_server_of_ones_own_has_no_price():
-    assert price_of(load_chat_model("openai:gpt-4.1-mini", base_url=URL), {"input": 10}) is None
-
-
-def test_the_user_table_comes_first(tmp_path):
+def test_a_known_name_on_a_server_of_ones_own_has_the_price_of_the_users_table_alone(tmp_path):
     table = tmp_path / "prices.toml"
     table.write_text('["gpt-4.1-mini"]\ninput = 1000000\noutput = 0\n')
     model = load_chat_model("openai:gpt-4.1-mini", base_url=URL)
+    assert price_of(model, {"input": 3}) is None
     assert price_of(model, {"input": 3}, str(table)) == 3
 
 
