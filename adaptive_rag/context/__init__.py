@@ -444,7 +444,7 @@ class IndexingContext(Group):
     )
     exclude: tuple[str, ...] = Field(
         (),
-        description="Patterns of further files to leave out; '!node_modules/' reads that folder all the same.",
+        description="Patterns of further files to leave out; '!node_modules/' reads that folder anyway.",
     )
     prune: bool = Field(True, description="Remove documents that are gone from the given folders.")
     rebuild: bool = Field(False, description="Build the index again, with these settings.")
