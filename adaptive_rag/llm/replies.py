@@ -188,10 +188,10 @@ def _repaired(text: str) -> list[Any]:
 
     try:
         # What is not closed swallows the end mark. Without the mark, one list would look like several values.
-        *found, last = json_repair.loads(f"{text}\n{json.dumps(_END)}", skip_json_loads=True)
+        found: Any = json_repair.loads(f"{text}\n{json.dumps(_END)}", skip_json_loads=True)
     except (ValueError, TypeError, RecursionError):
         return []
-    return found if last == _END else []
+    return found[:-1] if isinstance(found, list) and found[-1:] == [_END] else []
 
 
 def _is_marker(value: list[Any]) -> bool:

@@ -112,7 +112,7 @@ class _Columns:
         return dict(self.of_all)
 
     def values(self, field: str) -> list[Any]:
-        found = self.own.values(field) if field in self.own.kinds() else [None] * len(self)
+        found: list[Any] = self.own.values(field) if field in self.own.kinds() else [None] * len(self)
         if field != "source" or not self.prefix:
             return found
         return [[self.prefix + n for n in v] if isinstance(v, list) else self.prefix + v for v in found]

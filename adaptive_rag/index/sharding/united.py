@@ -69,14 +69,14 @@ class _Member(NamedTuple):
     """One of the indexes: translates between its own names and those that it has among the others."""
 
     prefix: str
-    index: Index
+    view: Index
     shard: Shard
 
     def call(self, version: str | None, chosen: Chosen, method: str, *args: Any) -> Any:
         """Call a method of the shard, as `Shard.call` does."""
         if method in _TAKES_IDS:
             args = ([id_.removeprefix(self.prefix) for id_ in args[0] if id_.startswith(self.prefix)],)
-        found = self.shard.call_on(self.index, version, tuple(map(self._own, chosen)), method, *args)
+        found = self.shard.call_on(self.view, version, tuple(map(self._own, chosen)), method, *args)
         match method:
             case "has":
                 return [self.prefix + id_ for id_ in found]
