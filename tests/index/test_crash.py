@@ -53,24 +53,31 @@ MORE_MOMENTS = [
     ("after", "adaptive_rag.index.manifest.Manifest.publish"),
 ]
 
+# Kills itself before or after the nth call of what is named; with the address of a cluster, it builds by Ray.
 SCRIPT = """
     import importlib, os, signal, sys
+    from adaptive_rag.index import run as building, cluster
     from tests.index.made import build
 
-    when, target, docs, kb = sys.argv[1:]
+    when, target, number, docs, kb, *ray = sys.argv[1:]
     path, _, method = target.rpartition(".")
     module, _, owner = path.rpartition(".")
     kind = getattr(importlib.import_module(module), owner)
-    real = getattr(kind, method)
+    real, calls = getattr(kind, method), []
 
     def deadly(*args, **kwargs):
-        if when == "before":
+        calls.append(method)
+        if when == "before" and len(calls) == int(number):
             os.kill(os.getpid(), signal.SIGKILL)
-        real(*args, **kwargs)
-        os.kill(os.getpid(), signal.SIGKILL)
+        made = real(*args, **kwargs)
+        if when == "after" and len(calls) == int(number):
+            os.kill(os.getpid(), signal.SIGKILL)
+        return made
 
     setattr(kind, method, deadly)
-    build(docs, kb)
+    if ray:
+        cluster.SOURCES_PER_TASK, building.SECONDS_PER_PUBLISH = 3, 0.0
+    build(docs, kb, ray=ray[0] if ray else None)
 """
 
 
@@ -100,7 +107,7 @@ def test_a_killed_run_leaves_the_last_state_and_the_next_one_completes_it(
 def kill_and_complete(docs: Path, kb: Any, when: str, target: str) -> None:
     """Kill a run over an index of the old notes, and let the next one complete its work."""
     write_files(docs, NEW)
-    killed = run_python(SCRIPT, when, target, docs, kb)
+    killed = run_python(SCRIPT, when, target, 1, docs, kb)
     assert killed.returncode == -signal.SIGKILL, killed.stderr and killed.stderr.read()
     assert texts_in(kb) in (sorted(OLD.values()), sorted(NEW.values())), "a reader sees one whole state"
     build(docs, kb, wait_seconds=10)
@@ -109,13 +116,13 @@ def kill_and_complete(docs: Path, kb: Any, when: str, target: str) -> None:
 
 
 def test_a_killed_first_run_is_completed_by_the_next(docs: Path, new_kb: Path) -> None:
-    assert run_python(SCRIPT, *MOMENTS[2], docs, new_kb).returncode == -signal.SIGKILL
+    assert run_python(SCRIPT, *MOMENTS[2], 1, docs, new_kb).returncode == -signal.SIGKILL
     build(docs, new_kb)
     assert texts_in(new_kb) == sorted(OLD.values())
 
 
 def test_what_a_killed_run_embedded_is_not_embedded_again(docs: Path, new_kb: Path) -> None:
-    run_python(SCRIPT, "before", "adaptive_rag.index.table.TableWriter.add", docs, new_kb)
+    run_python(SCRIPT, *MOMENTS[0], 1, docs, new_kb)
     assert build(docs, new_kb).texts_embedded == 0
 
 

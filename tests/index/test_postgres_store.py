@@ -548,7 +548,7 @@ def test_a_killed_run_leaves_one_whole_state_and_lets_go(
 def test_a_killed_first_run_is_completed_by_the_next(kb: str, tmp_path: Path) -> None:
     docs = write_files(tmp_path / "docs", OLD)
     for when, target in (("after", f"{WRITER}._make_table"), ("after", f"{WRITER}.add")):
-        assert run_python(SCRIPT, when, target, docs, kb).returncode == -signal.SIGKILL
+        assert run_python(SCRIPT, when, target, 1, docs, kb).returncode == -signal.SIGKILL
         with pytest.raises(IndexMismatchError, match="its first run did not finish"):
             open_index(kb)
     build(docs, kb, wait_seconds=10)

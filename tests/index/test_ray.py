@@ -9,7 +9,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -28,6 +27,7 @@ from adaptive_rag.ingest import SourceFile
 from adaptive_rag.samples import samples_path
 from tests.index.deadly import DeadlyEmbeddings, FailingEmbeddings, PoisonedEmbeddings
 from tests.index.made import HashEmbeddings, build, write_files
+from tests.index.test_crash import SCRIPT, run_python
 
 pytestmark = pytest.mark.skipif(not importlib.util.find_spec("ray"), reason="Ray is not installed")
 
@@ -49,31 +49,6 @@ DRIVER_MOMENTS = [
     ("after", "adaptive_rag.index.table.TableWriter.optimize"),
 ]
 NODE_MOMENTS = [1, 2, 3, 4, 5]
-
-SCRIPT = """
-    import importlib, os, signal, sys
-    from adaptive_rag.index import run as building, cluster
-    from tests.index.made import build
-
-    when, target, number, docs, kb, address = sys.argv[1:]
-    path, _, method = target.rpartition(".")
-    module, _, owner = path.rpartition(".")
-    kind = getattr(importlib.import_module(module), owner)
-    real, calls = getattr(kind, method), []
-
-    def deadly(*args, **kwargs):
-        calls.append(method)
-        if when == "before" and len(calls) == int(number):
-            os.kill(os.getpid(), signal.SIGKILL)
-        made = real(*args, **kwargs)
-        if when == "after" and len(calls) == int(number):
-            os.kill(os.getpid(), signal.SIGKILL)
-        return made
-
-    setattr(kind, method, deadly)
-    cluster.SOURCES_PER_TASK, building.SECONDS_PER_PUBLISH = 3, 0.0
-    build(docs, kb, ray=address)
-"""
 
 
 @pytest.fixture(scope="module")
@@ -210,9 +185,8 @@ def test_a_killed_run_leaves_whole_sources_and_the_next_goes_on(
     write_files(docs, NEW)
     # what is called more than once is cut off in the middle of the run
     number = 2 if target.endswith(("copy", "publish")) else 1
-    command = [sys.executable, "-c", textwrap.dedent(SCRIPT), when, target, str(number), docs, kb]
-    killed = subprocess.run([*command, cluster.address], cwd=ROOT, capture_output=True, text=True)
-    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    killed = run_python(SCRIPT, when, target, number, docs, kb, cluster.address, wait=False)
+    assert killed.wait(timeout=300) == -signal.SIGKILL, killed.stderr and killed.stderr.read()
     present = texts_of(kb)
     assert len(present) == len(set(present)) and set(present) <= {*OLD.values(), *NEW.values()}
     done = sum(text in NEW.values() for text in present)
