@@ -26,8 +26,8 @@ def minilm_files() -> dict[str, object]:
     return {"model": Path(model_path()), "tokenizer": TOKENIZER, "name": MINILM}
 
 
-class TestOfLangChain(EmbeddingsUnitTests, EmbeddingsIntegrationTests):
-    """LangChain's own suites."""
+class OurModel:
+    """What LangChain's own suites test."""
 
     @property
     def embeddings_class(self) -> type[Embeddings]:
@@ -36,6 +36,12 @@ class TestOfLangChain(EmbeddingsUnitTests, EmbeddingsIntegrationTests):
     @property
     def embedding_model_params(self) -> dict[str, object]:
         return minilm_files()
+
+
+class TestLangChainUnit(OurModel, EmbeddingsUnitTests): ...
+
+
+class TestLangChainIntegration(OurModel, EmbeddingsIntegrationTests): ...
 
 
 @pytest.fixture(scope="module")
