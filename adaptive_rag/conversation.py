@@ -104,11 +104,7 @@ class Threads:
 
 
 def check_name(name: str) -> str:
-    """Return a conversation's name without surrounding blanks.
-
-    Raises:
-        ConfigurationError: the name is empty or too long.
-    """
+    """Return a conversation's name without surrounding blanks."""
     name = name.strip()
     if not 0 < len(name) <= MAX_NAME:
         raise ConfigurationError(
@@ -126,11 +122,7 @@ def read_profile(store: BaseStore | None, user_id: str | None) -> str:
 
 
 def write_profile(store: BaseStore, user_id: str, text: str) -> None:
-    """Replace a user's profile.
-
-    Raises:
-        ConfigurationError: the user has no name, or the text is too long to be added to every question.
-    """
+    """Replace a user's profile."""
     text = text.strip()
     if not user_id:
         raise ConfigurationError("A profile needs a user_id to be kept under.")

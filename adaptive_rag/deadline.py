@@ -28,11 +28,7 @@ class Deadline:
         self._is_left = True
 
     def check(self) -> None:
-        """Raise if the time is over or nobody waits for the result.
-
-        Raises:
-            DeadlineError: the work has to end here.
-        """
+        """Raise if the time is over or nobody waits for the result."""
         if self._is_left:
             raise DeadlineError("Nobody waits for this answer any more, so the work on it was ended.")
         if time.monotonic() >= self._ends_at:
@@ -70,11 +66,7 @@ def check_deadline() -> None:
 
 
 def in_time(items: Iterable[T]) -> Iterator[T]:
-    """Yield items while there is time for the next one.
-
-    Raises:
-        DeadlineError: as `check_deadline` does.
-    """
+    """Yield items while there is time for the next one."""
     for item in items:
         check_deadline()
         yield item

@@ -38,22 +38,14 @@ def make_folder(folder: Path) -> None:
 
 
 def make_file(file: Path) -> None:
-    """Create an empty file if there is none, for example before SQLite opens it.
-
-    Raises:
-        OSError: the file cannot be created.
-    """
+    """Create an empty file if there is none, for example before SQLite opens it."""
     # SQLite's name for a database without a file.
     if str(file) != ":memory:":
         os.close(os.open(file, os.O_WRONLY | os.O_CREAT, FILE_MODE))
 
 
 def replace_text(file: Path, text: str) -> None:
-    """Replace a file atomically, so that an interruption leaves either the old or the new one.
-
-    Raises:
-        OSError: the file cannot be written; the old one stays.
-    """
+    """Replace a file atomically, so that an interruption leaves either the old or the new one."""
     partial = file.with_name(file.name + ".partial")
     partial.unlink(missing_ok=True)
     make_file(partial)

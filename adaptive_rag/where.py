@@ -127,11 +127,7 @@ class Where:
     _tree: Any
 
     def keep(self, columns: Columns) -> Mask:
-        """Return a mask of the passages that fulfil the condition.
-
-        Raises:
-            InputError: a field is unknown, or is compared with a value of another kind.
-        """
+        """Return a mask of the passages that fulfil the condition."""
         return self.build(columns.kinds(), lambda one: one.mask(columns.values(one.field)), _all, _any, _not)
 
     def build(

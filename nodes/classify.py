@@ -165,7 +165,7 @@ def _analyse(
         ontology=_ontology(context.ontology) if context.ontology else None,
         threshold=routing.threshold,
         low_confidence=routing.low_confidence,
-        learned=context.learned,
+        learned=context.served.learned,
     )
     if not history and not user_context:
         analysis = attempt("wording", partial(by_its_kind, analysis, question, routing.threshold), analysis)

@@ -43,8 +43,8 @@ def generate(state: State, runtime: Runtime[Context], styles: Mapping[str, Answe
     """Answer from the documents with citations, or abstain where they do not hold the answer."""
     context = context_of(runtime)
     update = yield from _generate(state, context, styles)
-    if context.kept:
-        update["messages"][-1].response_metadata["kept"] = dict(context.kept)
+    if kept := context.served.kept:
+        update["messages"][-1].response_metadata["kept"] = dict(kept)
     return update
 
 

@@ -1,6 +1,8 @@
 """The settings of a run: bounds, precedence, and what Studio's form is drawn from."""
 
 import json
+from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import Any, get_args
 
@@ -59,10 +61,6 @@ def test_every_field_has_a_description_that_ends() -> None:
     for kind in (Context, *GROUPS.values()):
         for name, field in kind.model_fields.items():
             assert field.description and field.description.endswith("."), name
-
-
-def test_the_settings_of_the_first_level_can_be_overlooked() -> None:
-    assert len(Context.model_fields) <= 22
 
 
 def test_the_form_can_be_drawn_and_leaves_out_live_objects() -> None:
@@ -153,77 +151,33 @@ def test_a_part_that_nobody_knows_is_refused_with_the_known_ones() -> None:
     assert all(f"'{name}'" in str(refused.value) for name in MECHANISMS)
 
 
+# Values for settings that take more than any text or number.
+VALUES = {
+    "strict": False,  # tests are strict
+    "route": "opinion",
+    "where": "page < 10",
+    "without": "hedge",
+    "recipes": "faq-hybrid",
+    "steps": "generate",
+    "temperatures": "generate=0.2",
+    "alpha_table": "technical=0.4",
+    "selection_characters": "opinion=100",
+    "users": f"ada={'0' * 64}",
+}
+
+
+@cache
 def an_other_value(name: str) -> Any:
-    """Return a value of a setting that is not its default."""
-    return {
-        "strict": False,
-        "fast_model": "openai:small",
-        "base_url": "http://127.0.0.1:1",
-        "prompts": "folder",
-        "prices": "prices.toml",
-        "max_llm_calls": 2,
-        "max_tokens": 99,
-        "deadline_s": 5.0,
-        "context_tokens": 500,
-        "fusion": "dense",
-        "alpha": 0.5,
-        "qa_views": True,
-        "reranker": "none",
-        "reranker_model": "folder",
-        "sub_questions": 5,
-        "viewpoints": 5,
-        "diversity": "coverage",
-        "selection": "model",
-        "index": "elsewhere",
-        "ray": "auto",
-        "embeddings": "openai:small",
-        "reader": "onnx:reader.onnx",
-        "model": "openai:large",
-        "route": "opinion",
-        "k": 7,
-        "profile": "balanced",
-        "where": "page < 10",
-        "ontology": "terms.yaml",
-        "user_id": "ada",
-        "without": frozenset({"hedge"}),
-        "recipes": frozenset({"faq-hybrid"}),
-        "classify": "model",
-        "threshold": 0.5,
-        "low_confidence": 0.4,
-        "fallback": "contextual",
-        "steps": frozenset({"generate"}),
-        "temperatures": {"generate": 0.2},
-        "no_context": "Nothing is known.",
-        "planned_calls": 4,
-        "alpha_by": "intent",
-        "alpha_table": {"technical": 0.4},
-        "lexical": "okapi",
-        "tfidf": 0.3,
-        "pool": 2,
-        "branch_candidates": 2,
-        "draw": "in-turn",
-        "rewrites": "always",
-        "selection_characters": {"opinion": 100},
-        "weight": 1.0,
-        "against": "query",
-        "lowest": 1,
-        "missing": 5.0,
-        "characters": 1500,
-        "max_pages": 5,
-        "max_megabytes": 5,
-        "private_networks": True,
-        "users": {"ada": "0" * 64},
-        "cache_gb": 2.5,
-        "cache": "copies",
-        "origins": frozenset({"https://example.org"}),
-        "roots": frozenset({"documents"}),
-        "max_documents": 5,
-        "max_k": 5,
-        "max_question": 500,
-        "max_user_context": 500,
-        "max_turns": 5,
-        "max_characters": 500,
-    }[name.rpartition(".")[2]]
+    """Return a value of a setting that is not its default: the first of some that it takes."""
+    group, _, part = name.rpartition(".")
+    field = (GROUPS[group] if group else Context).model_fields[part]
+    choices = [value for each in (field.annotation, *get_args(field.annotation)) for value in get_args(each)]
+    for value in (VALUES.get(part), *choices, 0.5, 2, 500, True, False, "elsewhere"):
+        with suppress(ConfigurationError):
+            other = settings_of(make_context({name: value}))[name]
+            if part in VALUES or other != field.get_default(call_default_factory=True):
+                return other
+    raise AssertionError(f"no value for {name}")
 
 
 # A recipe sets others too; tests/recipes has what each of them sets.

@@ -111,10 +111,3 @@ def test_the_files_of_an_evaluation_are_for_their_owner(tmp_path):
     journal.compact()
     assert json.loads((tmp_path / "questions.jsonl").read_text())["id"] == "q"
     assert mode(tmp_path / "questions.jsonl") == "600"
-
-
-def test_a_cache_that_cannot_be_made_is_done_without(tmp_path):
-    from adaptive_rag.index.cache import EmbeddingCache
-
-    (tmp_path / "embeddings.sqlite").mkdir()
-    assert EmbeddingCache(tmp_path).get("model", ["text"]) == [None]

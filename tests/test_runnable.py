@@ -126,16 +126,6 @@ async def test_every_way_to_call_gives_the_same_output(rag: AdaptiveRAG) -> None
         assert {key: output[key] for key in STEADY} == {key: expected[key] for key in STEADY}
 
 
-async def test_the_chunks_of_a_stream_add_up_to_the_output(rag: AdaptiveRAG) -> None:
-    expected = rag.invoke(LONG)
-    for chunks in (list(rag.stream(LONG)), [chunk async for chunk in rag.astream(LONG)]):
-        whole = chunks[0]
-        for chunk in chunks[1:]:
-            whole = whole + chunk
-        assert sorted(whole) == sorted(KEYS)
-        assert {key: whole[key] for key in STEADY} == {key: expected[key] for key in STEADY}
-
-
 WRITTEN = "The sea wall of Saltmere is 2,340 metres long [1]."
 
 
@@ -216,7 +206,7 @@ def test_the_graphs_own_stream_is_passed_on_when_asked_for(rag: AdaptiveRAG) -> 
     assert steps == ["classify", "factual", "generate"]
 
 
-def test_it_stands_in_a_chain(rag: AdaptiveRAG) -> None:
+async def test_it_stands_in_a_chain(rag: AdaptiveRAG) -> None:
     assert "2,340" in (rag | itemgetter("answer")).invoke(LONG)
     prompt = ChatPromptTemplate.from_messages([("user", "How long is the {thing} of Saltmere?")])
     chain = RunnablePassthrough.assign(answer=prompt | rag | itemgetter("answer"))
@@ -225,11 +215,7 @@ def test_it_stands_in_a_chain(rag: AdaptiveRAG) -> None:
         RunnableLambda(lambda text: {"question": text}) | rag | (lambda output: len(output["documents"]))
     )
     assert counted.invoke(LONG) == len(rag.invoke(LONG)["documents"]) > 1
-
-
-async def test_it_stands_in_an_asynchronous_chain(rag: AdaptiveRAG) -> None:
-    chain = rag | itemgetter("answer")
-    answers = await asyncio.gather(*(chain.ainvoke(LONG) for _ in range(3)))
+    answers = await asyncio.gather(*((rag | itemgetter("answer")).ainvoke(LONG) for _ in range(3)))
     assert all("2,340" in answer for answer in answers)
 
 
@@ -300,30 +286,29 @@ def test_a_checkpointer_keeps_the_conversation(town: MemoryIndex) -> None:
     assert [record["step"] for record in second["trace"]].count("classify") == 1
 
 
-def test_two_of_them_on_two_indexes_do_not_mix(two_folders: Path) -> None:
-    sea = AdaptiveRAG.from_documents("sea", index="kb-sea")
-    bread = AdaptiveRAG.from_documents("bread", index="kb-bread")
-    question = "How long is the rye bread baked, and how long is the sea wall?"
-    for _ in range(2):
-        assert sources(sea.invoke(question)) == {"wall.txt", "storm.txt"}
-        assert sources(bread.invoke(question)) == {"rye.txt"}
-
-
 @pytest.mark.few(2)
 @pytest.mark.parametrize(
     "place", ["sea/wall.txt", "sea", Path("sea"), ["sea/wall.txt", "sea/storm.txt"], "s*/*.txt"]
 )
-def test_documents_given_first_are_indexed_and_answered_from_alone(two_folders: Path, place: Any) -> None:
+@pytest.mark.parametrize("begin", [AdaptiveRAG, AdaptiveRAG.from_documents])
+def test_documents_given_first_are_indexed_and_answered_from_alone(
+    two_folders: Path, begin: Any, place: Any
+) -> None:
     AdaptiveRAG.from_documents("bread")
-    rag = AdaptiveRAG(place, k=4)
-    assert "2,340 metres" in rag.invoke(LONG)["answer"]
+    rag = begin(place, k=4)
+    output = rag.invoke(LONG)
+    assert "2,340 metres" in output["answer"] and output["citations"][0]["source"] == "sea/wall.txt"
     assert sources(rag.invoke("How long is bread baked?")) <= {"wall.txt", "storm.txt"}
-    assert "rye.txt" in sources(AdaptiveRAG(".adaptive-rag").invoke("How long is bread baked?"))
+    assert "rye.txt" in sources(AdaptiveRAG().invoke("How long is bread baked?"))
+    with pytest.raises(ConfigurationError, match="k = 0"):
+        begin(place, k=0)
 
 
-def test_documents_given_first_go_into_the_index_that_is_named(two_folders: Path) -> None:
-    AdaptiveRAG("sea/wall.txt", index="kb", chunk_size=200, chunk_overlap=0)
-    assert Index.open("kb").info()["chunk_size"] == 200
+@pytest.mark.parametrize("begin", [AdaptiveRAG, AdaptiveRAG.from_documents])
+def test_documents_go_into_the_index_that_is_named_with_its_settings(two_folders: Path, begin: Any) -> None:
+    (two_folders / "sea" / "long.txt").write_text("\n\n".join(TOWN))
+    begin("sea/long.txt", index="kb", chunk_size=200, chunk_overlap=0)
+    assert Index.open("kb").info()["chunk_size"] == 200 and len(Index.open("kb")) > 4
     assert not (two_folders / ".adaptive-rag").exists()
 
 
@@ -458,19 +443,6 @@ def test_a_comparison_leaves_conversations_alone(town: MemoryIndex) -> None:
     assert list(saver.list(None)) == []
 
 
-def test_a_file_is_indexed_and_answered_from(two_folders: Path) -> None:
-    output = AdaptiveRAG.from_documents("sea/wall.txt", k=4).invoke(LONG)
-    assert output["citations"][0]["source"] == "sea/wall.txt"
-    assert (two_folders / ".adaptive-rag").is_dir()
-
-
-def test_named_documents_are_answered_from_alone_though_the_index_gathers_all(two_folders: Path) -> None:
-    AdaptiveRAG.from_documents("bread")
-    sea = AdaptiveRAG.from_documents("sea")
-    assert sources(sea.invoke("How long is bread baked?")) == {"wall.txt", "storm.txt"}
-    assert "rye.txt" in sources(AdaptiveRAG().invoke("How long is bread baked?"))
-
-
 def test_documents_of_langchain_are_indexed_with_their_metadata(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -481,24 +453,11 @@ def test_documents_of_langchain_are_indexed_with_their_metadata(
     assert (output["citations"][0]["source"], output["citations"][0]["page"]) == ("wall", 4)
 
 
-def test_settings_of_the_index_are_passed_to_it(two_folders: Path) -> None:
-    (two_folders / "sea" / "long.txt").write_text("\n\n".join(TOWN))
-    AdaptiveRAG.from_documents("sea/long.txt", index="kb", chunk_size=200, chunk_overlap=0)
-    assert Index.open("kb").info()["chunk_size"] == 200
-    assert len(Index.open("kb")) > 4
-
-
 def test_documents_that_cannot_be_read_are_no_ground_for_an_answer(two_folders: Path) -> None:
     AdaptiveRAG.from_documents("bread")
     (two_folders / "bad.pdf").write_bytes(b"no PDF at all")
     with pytest.raises(IndexingError, match=r"bad\.pdf"):
         AdaptiveRAG.from_documents("bad.pdf")
-
-
-def test_a_wrong_setting_is_refused_before_documents_are_indexed(two_folders: Path) -> None:
-    with pytest.raises(ConfigurationError, match="k = 0"):
-        AdaptiveRAG.from_documents("sea", k=0)
-    assert not (two_folders / ".adaptive-rag").exists()
 
 
 def test_a_live_index_and_live_embeddings_are_taken(two_folders: Path) -> None:
@@ -518,16 +477,13 @@ class _TownRetriever(BaseRetriever):
         return [Document(text, metadata={"source": "town", "start_index": 0}) for text in TOWN[:6]]
 
 
-async def test_an_apps_own_retriever_is_searched_instead_of_an_index() -> None:
-    rag = AdaptiveRAG(retriever=_TownRetriever())
+@pytest.mark.parametrize(
+    "retriever", [_TownRetriever(), InMemoryVectorStore.from_texts(TOWN, DeterministicFakeEmbedding(size=16))]
+)
+async def test_an_apps_own_retriever_or_store_is_searched_instead_of_an_index(retriever: Any) -> None:
+    rag = AdaptiveRAG(retriever=retriever, k=18)
     for output in (rag.invoke(LONG), await rag.ainvoke(LONG)):
-        assert "2,340" in output["answer"]
-        assert output["citations"][0]["source"] == "town"
-
-
-def test_an_apps_own_vector_store_is_searched_instead_of_an_index() -> None:
-    store = InMemoryVectorStore.from_texts(TOWN, DeterministicFakeEmbedding(size=16))
-    assert AdaptiveRAG(retriever=store, k=18).invoke(LONG)["citations"][0]["quote"] in TOWN[1]
+        assert output["citations"][0]["quote"] in TOWN[1] and "2,340" in output["answer"]
 
 
 @pytest.mark.parametrize("route", [None, "factual", "analytical", "opinion", "contextual"])

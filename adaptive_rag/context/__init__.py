@@ -91,6 +91,18 @@ class ModelAccess:
     may_connect: Callable[[str, str], bool] | None = None
 
 
+@dataclass(frozen=True)
+class Served:
+    """What a server adds to the settings of a caller's question."""
+
+    # The file with the learned weights of the server's router; None: the user's own file.
+    learned: Path | None = None
+    # How the chat model is reached; None: by what the environment and the settings say.
+    access: ModelAccess | None = None
+    # Plain data for the answer's `response_metadata["kept"]`, which the server stores in its conversation.
+    kept: Mapping[str, Any] = field(default_factory=dict)
+
+
 class Context(BaseSettings):
     """The settings of one run. Environment variables carry the prefix ADAPTIVE_RAG_."""
 
@@ -105,8 +117,7 @@ class Context(BaseSettings):
     )
 
     recipe: str | None = Field(
-        None,
-        description="Published system whose settings are taken; what is set besides wins over them.",
+        None, description="Published system whose settings are used where nothing else is set."
     )
     index: str | SkipJsonSchema[InstanceOf[ChunkSource]] = Field(
         ".adaptive-rag", description="Folder or URI of the index to search."
@@ -123,38 +134,32 @@ class Context(BaseSettings):
         None, description="Chat model as 'provider:name'. Without one every step is done locally."
     )
     reader: str | SkipJsonSchema[InstanceOf[Reader]] | None = Field(
-        None,
-        description="Model that reads passages, as 'onnx:PATH'. By default the shipped one.",
+        None, description="Model that reads passages, as 'onnx:PATH'. By default the shipped one."
     )
     route: str | None = Field(
         None, description="Strategy for every question. By default the question is classified."
     )
     k: int | None = Field(
-        None,
-        ge=1,
-        le=1000,
-        description="Passages that reach the answer. By default as many as the strategy's reading budget "
-        "holds.",
+        None, ge=1, le=1000, description="Number of passages read. By default the strategy's budget decides."
     )
     profile: Profile | None = Field(
         None,
-        description="Read 3, 5 or 8 passages, more or fewer by the question's complexity and domain; "
-        "what `k` says goes before it.",
+        description="Read 3, 5 or 8 passages, more or fewer by the question's complexity and domain; `k` "
+        "takes precedence.",
     )
     where: Annotated[str, AfterValidator(_readable_condition)] = Field(
         "",
-        description="Condition that a passage must fulfil to be found, such as 'kind = pdf and page < 10'; "
+        description="Condition that a passage must meet, such as 'kind = pdf and page < 10'; "
         "`adaptive-rag info` lists the fields.",
     )
     ontology: str | None = Field(None, description="YAML file of domain terms: category -> terms.")
     user_id: str | None = Field(None, description="User whose stored profile is added to the context.")
     without: Annotated[frozenset[Mechanism], NoDecode, BeforeValidator(listed)] = Field(
-        frozenset(), description="Parts to leave out, to see what they are worth."
+        frozenset(), description="Parts to leave out, to measure their worth."
     )
     strict: bool = Field(
         False,
-        description="Raise where a part that only improves an answer fails, such as spelling, rather than "
-        "leave it out and say so in the trace: for tests.",
+        description="Raise if an optional part such as spelling fails, instead of leaving it out: for tests.",
     )
     routing: RoutingSettings = Field(
         default_factory=RoutingSettings, description="Routing: who classifies, and when the router is unsure."
@@ -164,8 +169,7 @@ class Context(BaseSettings):
         description="Chat models: a fast model, the server's address, prompts and prices.",
     )
     budget: BudgetSettings = Field(
-        default_factory=BudgetSettings,
-        description="Limits of one question: chat calls, tokens and seconds.",
+        default_factory=BudgetSettings, description="Limits of one question: chat calls, tokens and seconds."
     )
     retrieval: RetrievalSettings = Field(
         default_factory=RetrievalSettings,
@@ -175,16 +179,14 @@ class Context(BaseSettings):
         default_factory=ScoringSettings, description="Scoring of candidates by a chat model."
     )
     web: WebSettings = Field(
-        default_factory=WebSettings,
-        description="Web: bounds of what is read from an address, and of where it may lie.",
+        default_factory=WebSettings, description="Web: which pages are read, and how many."
     )
     bucket: BucketSettings = Field(
-        default_factory=BucketSettings,
-        description="Buckets: copies of an index's files on this machine.",
+        default_factory=BucketSettings, description="Buckets: copies of an index's files on this machine."
     )
     serving: ServingSettings = Field(
         default_factory=ServingSettings,
-        description="Serving: users, folders that may be indexed, and bounds of what callers pass.",
+        description="Serving: users, folders that may be indexed, and limits for callers.",
     )
 
     @model_validator(mode="before")
@@ -213,42 +215,18 @@ class Context(BaseSettings):
         """Order the sources: passed values, environment, config file, and the recipe that these name."""
         return init_settings, env_settings, _ConfigFile(settings_cls), _Recipe(settings_cls)
 
-    _is_served: bool = PrivateAttr(False)
-    _learned: Path | None = PrivateAttr(None)
-    _access: ModelAccess | None = PrivateAttr(None)
-    _kept: Mapping[str, Any] = PrivateAttr(default_factory=dict)
+    _served: Served | None = PrivateAttr(None)
 
-    def for_caller(
-        self,
-        learned: Path | None = None,
-        access: ModelAccess | None = None,
-        kept: Mapping[str, Any] | None = None,
-    ) -> Context:
-        """Return a copy of the settings for a server's caller, who is shown no details of errors.
-
-        `learned` is the file with the learned weights of the server's router; `access` says how the chat
-        model is reached if an admin of the server has set it; `kept` is plain data that the server stores
-        with the answer in its conversation.
-        """
-        served = self.model_copy()
-        served._is_served, served._learned, served._access = True, learned, access
-        served._kept = kept or {}
-        return served
+    def for_caller(self, served: Served) -> Context:
+        """Return a copy of the settings for a server's caller, who is shown no details of errors."""
+        copy = self.model_copy()
+        copy._served = served
+        return copy
 
     @property
-    def kept(self) -> Mapping[str, Any]:
-        """Plain data for the answer's `response_metadata["kept"]`."""
-        return self._kept
-
-    @property
-    def learned(self) -> Path | None:
-        """The file with the router's learned weights; None means the user's own file."""
-        return self._learned
-
-    @property
-    def access(self) -> ModelAccess | None:
-        """How the chat model is reached; None means by what the environment and the settings say."""
-        return self._access
+    def served(self) -> Served:
+        """What a server has added; nothing for the program's own user."""
+        return self._served or Served()
 
     def uses(self, mechanism: Mechanism) -> bool:
         """Tell whether a mechanism is on."""
@@ -433,7 +411,7 @@ def context_of(runtime: Runtime[Any]) -> Context:
 def is_served(runtime: Runtime[Any]) -> bool:
     """Tell whether the question comes from a server's caller rather than from the program's own user."""
     given = runtime.context
-    return given._is_served if isinstance(given, Context) else isinstance(given, CallerSettings)
+    return given._served is not None if isinstance(given, Context) else isinstance(given, CallerSettings)
 
 
 def _named_way(given: Any) -> Any:
@@ -453,19 +431,20 @@ class IndexingContext(Group):
         1000,
         ge=100,
         le=20_000,
-        description="Characters that a chunk has at most; fewer where the embedding model reads less.",
+        description="Maximum characters of a chunk; fewer if the embedding model reads less.",
     )
-    chunk_overlap: int = Field(200, ge=0, le=10_000, description="Characters that neighbours share at most.")
+    chunk_overlap: int = Field(200, ge=0, le=10_000, description="Maximum characters that neighbours share.")
     sentence_vectors: Annotated[SentenceVectors, BeforeValidator(_named_way)] = Field(
         "apart",
-        description="Vectors of sentences: each embedded by itself ('apart', or true), all from the run of "
-        "their chunk ('pooled'), or 'none' (false).",
+        description="Vectors of sentences: each embedded by itself ('apart', or true), all taken from one "
+        "pass over their chunk ('pooled'), or 'none' (false).",
     )
     include: tuple[str, ...] = Field(
         (), description="Read only files of the folders that match one of these patterns, such as '*.md'."
     )
     exclude: tuple[str, ...] = Field(
-        (), description="Patterns of files to leave out as well; '!node_modules/' reads what is left out."
+        (),
+        description="Patterns of further files to leave out; '!node_modules/' reads that folder anyway.",
     )
-    prune: bool = Field(True, description="Remove what is gone from the folders that were named.")
-    rebuild: bool = Field(False, description="Make the index anew, with these settings.")
+    prune: bool = Field(True, description="Remove documents that are gone from the given folders.")
+    rebuild: bool = Field(False, description="Build the index again, with these settings.")

@@ -85,11 +85,7 @@ class _Given(CallerSettings):
 
 
 def check_settings(form: type[CallerSettings], given: Mapping[str, Any]) -> None:
-    """Check that a caller may set the given settings, and that they are within the operator's bounds.
-
-    Raises:
-        InputError: they are not; the message names each one, its bound, and what may be set.
-    """
+    """Check that a caller may set the given settings, and that they are within the operator's bounds."""
     unknown = [name for name in given if name not in form.model_fields]
     if unknown and not form.model_fields:
         raise InputError(f"{unknown[0][:80]!r} cannot be set: this graph has no settings for callers.")
@@ -101,11 +97,7 @@ def check_settings(form: type[CallerSettings], given: Mapping[str, Any]) -> None
 
 
 def check_input(given: Any, serving: ServingSettings) -> None:
-    """Check that an input has the right form and is within the operator's bounds; None resumes a thread.
-
-    Raises:
-        InputError: it is not; the message names the key, the value and the bound.
-    """
+    """Check that an input has the right form and is within the operator's bounds; None resumes a thread."""
     if given is None:
         return
     if not isinstance(given, dict) or (unknown := [name for name in given if name not in INPUTS]):
@@ -125,11 +117,7 @@ def check_input(given: Any, serving: ServingSettings) -> None:
 
 
 def check_text(name: str, text: Any, most: int, setting: str) -> None:
-    """Check that a value is a text within the operator's bound.
-
-    Raises:
-        InputError: it is not; the message names the bound and its setting.
-    """
+    """Check that a value is a text within the operator's bound."""
     if text is not None and not isinstance(text, str):
         raise InputError(f"{name} is not usable: expected a text, got {type(text).__name__}.")
     if text is not None and len(text) > most:

@@ -96,24 +96,21 @@ def paired(value: Any) -> Any:
 
 
 class RoutingSettings(Group):
-    """What decides the type of a question."""
+    """How the type of a question is decided."""
 
     classify: Literal["unsure", "router", "model"] = Field(
-        "unsure", description="Whether a chat model classifies: where the router is unsure, never, or always."
+        "unsure", description="When a chat model classifies: if the router is unsure, never, or always."
     )
     threshold: float = Field(
-        0.6, ge=0, le=1, description="Probability of the likeliest type below which the router is unsure."
+        0.6, ge=0, le=1, description="Probability of the most likely type below which the router is unsure."
     )
     low_confidence: float = Field(
-        0.0,
-        ge=0,
-        le=1,
-        description="Confidence below which the router is unsure too, and a profile reads one step more.",
+        0.0, ge=0, le=1, description="Confidence below which the router is unsure, and a profile reads more."
     )
     fallback: QueryType | None = Field(
         None,
-        description="Type for a model's reply that names none; of several that it names the first counts "
-        "then. By default the model is asked again, and then the router decides.",
+        description="Type for a model's reply that names none; if it names several, the first counts. By "
+        "default the model is asked again, and then the router decides.",
     )
 
 
@@ -132,8 +129,8 @@ class ModelSettings(Group):
     )
     steps: Annotated[frozenset[ModelStep], NoDecode, BeforeValidator(listed)] = Field(
         frozenset({"classify", "viewpoints", "contextualize", "score", "generate"}),
-        description="Steps that ask a chat model, where there is one; the others go their local way. By "
-        "default those that earn their call (docs/calls.md).",
+        description="Steps that ask a chat model; the others run locally. By default the steps that are "
+        "worth a call (docs/calls.md).",
     )
     temperatures: Annotated[dict[ModelStep | Literal["select"], float], NoDecode, BeforeValidator(paired)] = (
         Field(
@@ -142,7 +139,7 @@ class ModelSettings(Group):
         )
     )
     no_context: str = Field(
-        "", max_length=500, description="What a model is told of the asker where nothing is known of them."
+        "", max_length=500, description="What a model is told about a user of whom nothing is known."
     )
 
 
@@ -153,19 +150,12 @@ class BudgetSettings(Group):
         3,
         ge=0,
         le=100,
-        description="Chat calls that one question may make, at most. A repeated call counts too; the last "
-        "one is kept for the answer.",
+        description="Maximum chat calls of a question, retries included; the last is kept for the answer.",
     )
     planned_calls: int = Field(
-        3,
-        ge=1,
-        le=100,
-        description="Chat calls that one question plans to make; what `max_llm_calls` allows beyond them is "
-        "left to repetitions.",
+        3, ge=1, le=100, description="Chat calls planned for a question; further calls are for retries."
     )
-    max_tokens: int = Field(
-        1024, ge=16, description="Tokens that one reply of a chat model may have, at most."
-    )
+    max_tokens: int = Field(1024, ge=16, description="Maximum tokens of one reply of a chat model.")
     deadline_s: float = Field(
         60.0,
         gt=0,
@@ -173,7 +163,7 @@ class BudgetSettings(Group):
         "10 s, or it fails.",
     )
     context_tokens: int = Field(
-        6000, ge=100, description="Tokens that all passages behind one answer may have together, at most."
+        6000, ge=100, description="Maximum tokens of all passages of an answer together."
     )
 
 
@@ -184,69 +174,67 @@ AlphaKey = Literal[Intent, "in-domain", "off-domain"]
 class RetrievalSettings(Group):
     """How passages are searched, scored and selected."""
 
-    fusion: Fusion = Field("weighted", description="How scores by vector and by words are joined.")
+    fusion: Fusion = Field("weighted", description="How scores by vector and by words are combined.")
     alpha: float | None = Field(
         None, ge=0, le=1, description="Weight of the vector score. By default each question's words decide."
     )
     alpha_by: Literal["words", "intent"] = Field(
         "words",
-        description="What decides alpha: what the question's words are worth in this index, or its intent "
-        "and domain, by `alpha_table`.",
+        description="What decides alpha: how well the question's words tell passages apart, or the "
+        "question's intent and domain, by `alpha_table`.",
     )
     alpha_table: Annotated[dict[AlphaKey, float], NoDecode, BeforeValidator(paired)] = Field(
         default_factory=dict,
         description="Alpha for an intent, in the domain or outside it, in place of the built-in table.",
     )
     lexical: Literal["index", "okapi"] = Field(
-        "index",
-        description="What scores by words: the index's own BM25, or BM25Okapi over all chunks, in memory.",
+        "index", description="Word scores: the index's BM25, or BM25Okapi over all chunks in memory."
     )
     tfidf: float = Field(
-        0.0, ge=0, le=1, description="Share of the TF-IDF cosine in the score by words; the rest is BM25."
+        0.0, ge=0, le=1, description="Share of the TF-IDF cosine in the word score; the rest is BM25."
     )
     pool: int | None = Field(
         None,
         ge=1,
         le=1000,
-        description="Candidates by vector and by words, each, for one passage of the answer. "
-        "By default at least 50 in all.",
+        description="Candidates by vector, and as many by words, for each passage of the answer. By default "
+        "at least 50 in all.",
     )
     qa_views: bool = Field(
         False,
-        description="Compare a query also with the question alone and the answer alone of a "
-        "question-answer pair, weighted by intent.",
+        description="Also compare a query with the question alone and the answer alone of a question-answer "
+        "pair, weighted by intent.",
     )
     reranker: str = Field(
         "auto",
-        description="What scores the candidates again. `auto` asks the chat model, in one call; "
-        "without one it is `fused`.",
+        description="What scores the candidates again. `auto` asks the chat model, in one call; without a "
+        "chat model it is `fused`.",
     )
     reranker_model: str = Field(
         "cross-encoder/ms-marco-MiniLM-L-6-v2",
         description="Cross-encoder to load: a Hugging Face id or a local folder.",
     )
     sub_questions: Annotated[int, Field(ge=1, le=50)] | Literal["k"] = Field(
-        3,
-        description="Sub-questions that a chat model splits an analytical question into, or as many as `k`.",
+        3, description="Number of sub-questions of an analytical question, or `k`; a chat model writes them."
     )
     viewpoints: Annotated[int, Field(ge=2, le=50)] | Literal["k"] = Field(
-        3, description="Viewpoints that a chat model names, or as many as `k`; at most `k` are heard."
+        3, description="Number of viewpoints that a chat model names, or `k`; at most `k` are searched."
     )
     branch_candidates: int | None = Field(
         None,
         ge=1,
         le=1000,
-        description="Candidates that each sub-question or viewpoint brings. By default all that it finds.",
+        description="Maximum candidates of each sub-question or viewpoint. By default all.",
     )
     draw: Literal["fused", "in-turn"] = Field(
         "fused",
-        description="How passages are drawn from the branches: by their joined scores, or in turn, as the "
-        "branches found them.",
+        description="How passages are taken from the branches: by their joined scores, or in turn, in the "
+        "order of each branch.",
     )
     rewrites: Literal["follow-ups", "always", "alone"] = Field(
         "follow-ups",
-        description="Which contextual questions a chat model makes to stand alone. The question itself is "
-        "searched beside it, but not with `alone`.",
+        description="Which contextual questions a chat model rewrites so that they stand alone. The original "
+        "question is searched too, except with `alone`.",
     )
     diversity: Diversity = Field(
         "mmr", description="How a diverse set is selected for an analytical question."
@@ -267,16 +255,14 @@ class RetrievalSettings(Group):
 
 
 class ScoringSettings(Group):
-    """How a chat model scores candidates, and what its scores count."""
+    """How a chat model scores candidates, and how its scores are used."""
 
     weight: float = Field(
-        0.6,
-        ge=0,
-        le=1,
-        description="Weight of the model's score; the rest is the local one's.",
+        0.6, ge=0, le=1, description="Weight of the model's score; the rest is the local score's."
     )
     against: Literal["question", "query"] = Field(
-        "question", description="What candidates are scored for: the question, or the query that found them."
+        "question",
+        description="What candidates are scored against: the question, or the query that found them.",
     )
     lowest: Literal[0, 1] = Field(0, description="Lowest score of the scale; the highest is 10.")
     missing: float | None = Field(
@@ -294,14 +280,14 @@ class ScoringSettings(Group):
 
 
 class WebSettings(Group):
-    """How far `adaptive-rag index https://...` goes; callers of a server can neither set it nor use it."""
+    """Limits of `adaptive-rag index https://...`; callers of a server can set none of them."""
 
-    max_pages: int = Field(100, ge=1, le=10_000, description="Pages that one address may lead to, at most.")
-    max_megabytes: int = Field(200, ge=1, description="Size of these pages together, at most.")
+    max_pages: int = Field(100, ge=1, le=10_000, description="Maximum pages read from one address.")
+    max_megabytes: int = Field(200, ge=1, description="Maximum size of these pages together.")
     private_networks: bool = Field(
         False,
-        description="Also read pages of this machine and of networks that are not public, such as an "
-        "intranet. Link-local addresses stay closed.",
+        description="Also read pages of this machine and of private networks, such as an intranet. "
+        "Link-local addresses stay closed.",
     )
 
 
@@ -311,16 +297,16 @@ class BucketSettings(Group):
     cache_gb: float = Field(
         0.0,
         ge=0,
-        description="Gigabytes that copies of the files of indexes in buckets may take on this machine, all "
-        "together. By default none is made, and each search reads the bucket.",
+        description="Gigabytes of this disk for copies of the files of all indexes in buckets. By default no "
+        "copies are made, and each search reads the bucket.",
     )
     cache: str | None = Field(
-        None, description="Folder of these copies. By default one where the user's caches lie."
+        None, description="Folder of these copies. By default in the user's cache folder."
     )
 
 
 class ServingSettings(Group):
-    """What a server lets its callers do. Nothing of it matters in a notebook or in the shell."""
+    """What callers of a server may do. It has no effect in a notebook or in the shell."""
 
     users: Annotated[
         dict[
@@ -331,34 +317,31 @@ class ServingSettings(Group):
         BeforeValidator(paired),
     ] = Field(
         default_factory=dict,
-        description="Users by name, each with the SHA-256 of their token. Without users a server answers "
-        "this machine alone.",
+        description="Users by name, each with the SHA-256 of their token. Without users, a server answers "
+        "only this machine.",
     )
     origins: Annotated[frozenset[str], NoDecode, BeforeValidator(listed)] = Field(
         frozenset({"https://smith.langchain.com"}),
-        description="Web pages, beside those of this machine, that may ask the served graphs without users.",
+        description="Web pages of other machines that may call the served graphs if there are no users.",
     )
     roots: Annotated[frozenset[str], NoDecode, BeforeValidator(listed)] = Field(
-        frozenset(), description="Folders that callers may have indexed, with all they hold. By default none."
+        frozenset(), description="Folders that callers may index, with their subfolders. By default none."
     )
     recipes: Annotated[frozenset[RecipeName], NoDecode, BeforeValidator(listed)] = Field(
-        frozenset(),
-        description="Recipes that callers may name. Most need more model calls. By default none.",
+        frozenset(), description="Recipes that callers may name; most need more model calls. By default none."
     )
-    max_documents: int = Field(1000, ge=1, description="Files that one call may have indexed, at most.")
+    max_documents: int = Field(1000, ge=1, description="Maximum files that one call may index.")
     max_k: int = Field(50, ge=1, le=1000, description="Highest `k` that a caller may set.")
     max_question: int = Field(
-        20_000, ge=1, le=20_000, description="Characters of a caller's question, at most."
+        20_000, ge=1, le=20_000, description="Maximum characters of a caller's question."
     )
     max_user_context: int = Field(
-        20_000, ge=0, description="Characters that a caller may say of themselves, at most."
+        20_000, ge=0, description="Maximum characters of what callers say about themselves."
     )
     max_turns: int = Field(
-        100, ge=1, description="Turns or messages that a call may bring, and that are read of a thread."
+        100, ge=1, description="Maximum turns or messages of a call, or read from a thread."
     )
-    max_characters: int = Field(
-        100_000, ge=1, description="Characters that these turns or messages may have together."
-    )
+    max_characters: int = Field(100_000, ge=1, description="Maximum characters of these turns together.")
 
 
 GROUPS: dict[str, type[Group]] = {

@@ -100,11 +100,7 @@ def said_of(file: Path) -> bool | None:
 
 
 def say(file: Path, *, trusted: bool) -> None:
-    """Store whether the user trusts a file; after a change of its content they are asked again.
-
-    Raises:
-        ConfigurationError: the decision cannot be stored.
-    """
+    """Store whether the user trusts a file; after a change of its content they are asked again."""
     known = {**_read(), str(file.absolute()): (_digest(file), trusted)}
     try:
         make_folder(home())

@@ -7,7 +7,6 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from itertools import islice
 from typing import TYPE_CHECKING
 
 from adaptive_rag.index.plan import Work
@@ -27,16 +26,13 @@ def reading_ahead(work: Sequence[Work]) -> Iterator[Iterator[tuple[Work, SourceT
     Leaving the `with` block cancels the reading.
     """
     waiting: deque[tuple[Work, Future[SourceText | Failure]]] = deque()
-    upcoming, stop = iter(work), threading.Event()
+    upcoming, stop = deque(work), threading.Event()
     with ThreadPoolExecutor(1, thread_name_prefix="read-ahead") as pool:
 
         def submit() -> None:
-            while len(waiting) < _MOST_AHEAD and sum(item.size for item, _ in waiting) < _LARGE:
-                for item in islice(upcoming, 1):
-                    waiting.append((item, pool.submit(item.read, stop)))
-                    break
-                else:
-                    return
+            while upcoming and len(waiting) < _MOST_AHEAD and sum(item.size for item, _ in waiting) < _LARGE:
+                item = upcoming.popleft()
+                waiting.append((item, pool.submit(item.read, stop)))
 
         def results() -> Iterator[tuple[Work, SourceText | Failure]]:
             while waiting:

@@ -61,12 +61,7 @@ class Bucket:
     """Whether another process has taken over the lease because this one did not renew it."""
 
     def __init__(self, uri: str) -> None:
-        """Set the location; no request is sent yet.
-
-        Raises:
-            ConfigurationError: the URI has a scheme that cannot hold an index.
-            MissingExtraError: the package `obstore` is not installed.
-        """
+        """Set the location; no request is sent yet."""
         scheme = uri.partition("://")[0]
         if scheme not in SCHEMES:
             raise ConfigurationError(

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from langchain_core.embeddings import Embeddings
 
 from adaptive_rag.errors import ConfigurationError, IndexMismatchError
-from adaptive_rag.index.cluster import open_cluster, run_each
+from adaptive_rag.index.cluster import Cluster, open_cluster, run_each
 from adaptive_rag.index.faults import storing
 from adaptive_rag.index.files import refuse_damage
 from adaptive_rag.index.location import Location, open_location
@@ -163,8 +163,8 @@ def _bring_up_to_date(
         # Ray is started only if there is something to read; its workers load a model by name
         sent = model.name if isinstance(model, OnnxEmbeddings) else options.embeddings or model
         by_ray = options.ray and plan.work
-        with open_cluster(str(options.ray), plan.work, sent) if by_ray else nullcontext() as cluster:
-            run.apply(plan, rescue, cluster)
+        with open_cluster(str(options.ray), plan.work) if by_ray else nullcontext() as ray:
+            run.apply(plan, rescue, Cluster(ray, sent) if ray else None)
     elif plan.failed and not before.sources:
         raise nothing_read(plan.failed)
     elif plan.restamped:
@@ -183,10 +183,6 @@ def build_shards(documents: Documents, location: Location, options: BuildOptions
     """Bring each shard up to date with its share of the documents; with Ray, each in its own process.
 
     An interrupted run leaves the last complete state of each shard.
-
-    Raises:
-        ConfigurationError: the index has another number of shards, or the location cannot hold shards.
-        IndexingError: nothing could be read.
     """
     uris = _lay_out(location, options.shards)
     if isinstance(documents, Iterable) and not isinstance(documents, str):
@@ -261,11 +257,7 @@ def _model_of(
 def _state_before(
     location: Location, manifest: Manifest | None, wanted: Settings, *, rebuild: bool
 ) -> Manifest:
-    """Return the state to start from: that of the index, or an empty one.
-
-    Raises:
-        IndexMismatchError: the index has other settings; the message names both and the rebuild command.
-    """
+    """Return the state to start from: that of the index, or an empty one."""
     if manifest is None or rebuild:
         table, generation = next_table(location, manifest), manifest.generation if manifest else 0
         return Manifest(wanted, table=table, generation=generation)

@@ -60,10 +60,11 @@ class Batch:
 
 
 @contextmanager
-def open_cluster(address: str, work: Sequence[Work], embeddings: str | Embeddings) -> Iterator[Cluster]:
-    """Connect to the cluster at an address, or start one on this machine; disconnect at the end.
+def open_cluster(address: str, work: Sequence[Work]) -> Iterator[Any]:
+    """Connect to the cluster at an address, or start one on this machine, and yield the module of Ray.
 
-    If the program is already connected to a cluster, that one is used and stays connected.
+    It is disconnected at the end. If the program was connected to a cluster before, that one is used and
+    stays connected.
 
     Raises:
         MissingExtraError: Ray is not installed.
@@ -71,8 +72,13 @@ def open_cluster(address: str, work: Sequence[Work], embeddings: str | Embedding
             or this package, or no node with a core and the memory that a task takes.
         IndexingError: a node cannot read the documents.
     """
-    with connected(address, work) as ray:
-        yield Cluster(ray, embeddings)
+    ray, is_ours = connect_cluster(address, "Indexing by Ray")
+    try:
+        check_nodes(ray, work)
+        yield ray
+    finally:
+        if is_ours:
+            ray.shutdown()
 
 
 def run_each(address: str, function: Callable[..., Any], calls: Mapping[str, Sequence[Any]]) -> Iterator[Any]:
@@ -84,7 +90,7 @@ def run_each(address: str, function: Callable[..., Any], calls: Mapping[str, Seq
         IndexingError: the worker of one call was lost on every retry.
         ConfigurationError, MissingExtraError: as in `open_cluster`.
     """
-    with connected(address, ()) as ray:
+    with open_cluster(address, ()) as ray:
         task = ray.remote(num_cpus=1, memory=TASK_MEMORY, max_retries=RETRIES)(function)
         spread = task.options(scheduling_strategy="SPREAD")
         running = {spread.remote(*arguments): name for name, arguments in calls.items()}
@@ -104,18 +110,6 @@ def run_each(address: str, function: Callable[..., Any], calls: Mapping[str, Seq
         finally:
             for each in running:
                 ray.cancel(each, force=True)
-
-
-@contextmanager
-def connected(address: str, work: Sequence[Work]) -> Iterator[Any]:
-    """Connect to a cluster and check its nodes; disconnect at the end, unless it was connected before."""
-    ray, is_ours = connect_cluster(address, "Indexing by Ray")
-    try:
-        check_nodes(ray, work)
-        yield ray
-    finally:
-        if is_ours:
-            ray.shutdown()
 
 
 def connect_cluster(address: str, purpose: str) -> tuple[Any, bool]:
@@ -163,9 +157,6 @@ class Cluster:
 
         Ray gives the task of a lost worker or node to another one. If that fails too, the sources of the
         task are tried one by one, so that only the bad source fails.
-
-        Raises:
-            IndexingError: the cluster has no usable node left.
         """
         from adaptive_rag.ingest import Failure
 
@@ -250,11 +241,7 @@ class Cluster:
         return self._names[node]
 
     def _wait_for_nodes(self) -> int:
-        """Wait until the cluster has a usable node, and return how many tasks it can run at a time.
-
-        Raises:
-            IndexingError: it has had no usable node for `WITHOUT_NODES_SECONDS`.
-        """
+        """Wait until the cluster has a usable node, and return how many tasks it can run at a time."""
         began = time.monotonic()
         while not (slots := _slots(self._ray.nodes())):
             if time.monotonic() - began > WITHOUT_NODES_SECONDS:
@@ -330,11 +317,7 @@ def _absolute(item: Work) -> Work:
 
 
 def _connect(ray: Any, address: str) -> None:
-    """Connect to a cluster, or start one.
-
-    Raises:
-        ConfigurationError: there is none, or it has another version of Ray or Python.
-    """
+    """Connect to a cluster, or start one."""
     quiet = {"log_to_driver": False, "logging_level": logging.ERROR}
     if address == LOCAL:
         ray.init(LOCAL, include_dashboard=False, **quiet)

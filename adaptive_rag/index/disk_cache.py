@@ -107,11 +107,7 @@ class DiskCache:
                 _log.warning("The index %s is read from the bucket at every search: %s", bucket.uri, why)
 
     def _make_room(self, bucket: Bucket, manifest: Manifest, partial: Path) -> None:
-        """Link files that other copies of the index have, and remove the least recently used copies.
-
-        Raises:
-            NoCopyError: the version does not fit.
-        """
+        """Link files that other copies of the index have, and remove the least recently used copies."""
         siblings = [each for each in partial.parent.iterdir() if each.is_dir() and each != partial]
         missing = 0
         for name, seal in _files(manifest):
@@ -152,11 +148,7 @@ class DiskCache:
 
 @functools.cache
 def open_disk_cache(cache: str | None, cache_gb: float) -> DiskCache | None:
-    """Return the cache for these settings; None if its size is 0.
-
-    Raises:
-        ConfigurationError: the system has no file locks that processes can share, as on Windows.
-    """
+    """Return the cache for these settings; None if its size is 0."""
     if not cache_gb:
         return None
     if not SHARES_LOCKS:
@@ -217,11 +209,7 @@ def _linked(partial: Path, name: str, size: int, siblings: list[Path]) -> bool:
 
 
 def _copy(bucket: Bucket, partial: Path, item: tuple[str, Seal], wanted: weakref.ref[CopyReader]) -> None:
-    """Copy one file, unless it exists.
-
-    Raises:
-        NoCopyError: it differs from the manifest, or nobody needs it any more.
-    """
+    """Copy one file, unless it exists."""
     name, seal = item
     file = partial / name
     if file.exists():

@@ -104,13 +104,6 @@ class Fields:
         """Return the value of a field for each chunk; None if it has none."""
         return self._columns[field]
 
-    def sources_below(self, prefix: str) -> list[Any]:
-        """Return the names of each chunk's document, each after a prefix."""
-        named = self._columns["source"]
-        return [
-            [prefix + one for one in names] if isinstance(names, list) else prefix + names for names in named
-        ]
-
     def common(self, most: int, kept: Mask | None = None) -> dict[str, tuple[Kind, dict[Any, int]]]:
         """Return the kind of each field and its most frequent values, with how many chunks have each.
 

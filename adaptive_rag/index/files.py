@@ -80,11 +80,7 @@ def read_version(location: Location, table: str, version: int) -> TableVersion:
 
 
 def seal_files(location: Location, table: str, version: int, known: Mapping[str, Seal]) -> dict[str, Seal]:
-    """Return the sizes and checksums of the files of a version; files in `known` are not read again.
-
-    Raises:
-        IndexingError: a file was not written completely; LanceDB does not notice this on every disk.
-    """
+    """Return the sizes and checksums of the files of a version; files in `known` are not read again."""
     parts = read_version(location, table, version)
     expected = {parts.file: 0}
     for fragment in parts.fragments:
@@ -95,6 +91,7 @@ def seal_files(location: Location, table: str, version: int, known: Mapping[str,
     new = {file: size for file, size in expected.items() if file not in known}
     sizes = location.sizes(new)
     for file, size in new.items():
+        # on some disks LanceDB does not notice that it wrote a part of a file alone
         if file not in sizes or size not in (0, sizes[file]):
             written = f"{sizes.get(file, 0):,} of {size:,} bytes" if size else "nothing"
             raise IndexingError(
@@ -133,9 +130,6 @@ def refuse_damage(location: Location, manifest: Manifest, known: Collection[str]
 
     The contents are compared if the table is small enough to be read into memory, which reads them anyway.
     For a larger table, and in a bucket, only sizes are compared.
-
-    Raises:
-        IndexDamagedError: a file is missing or was changed.
     """
     files = {file: seal for file, seal in manifest.files.items() if file not in known}
     contents = manifest.chunks <= IN_MEMORY_UP_TO and location.path is not None

@@ -8,11 +8,10 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
-from functools import partial, reduce
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Self, TypeVar
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from cachetools import LRUCache, TTLCache, cached
@@ -31,7 +30,7 @@ from adaptive_rag.index.files import refuse_damage
 from adaptive_rag.index.location import Files, open_files, open_location
 from adaptive_rag.index.manifest import MANIFEST, Manifest, SourceRecord, complete_manifest
 from adaptive_rag.index.neighbours import Ids
-from adaptive_rag.index.opened import Choice, OpenedIndex
+from adaptive_rag.index.opened import OpenedIndex
 from adaptive_rag.index.postgres.database import Database
 from adaptive_rag.index.postgres.source import PostgresIndex
 from adaptive_rag.index.reader import TableReader
@@ -43,7 +42,7 @@ from adaptive_rag.models.onnx import OnnxEmbeddings
 from adaptive_rag.source import ChoosesSources, ChunkSource, FiltersChunks, KeepsVersions, Sentences
 from adaptive_rag.state import Candidate, Chunk
 from adaptive_rag.text.vectors import Vectors
-from adaptive_rag.where import Kind, Where, read_where
+from adaptive_rag.where import Kind, read_where
 
 MAX_OPEN = 16
 # Limits on earlier states that running questions may still read: time in seconds, and chunks in total. Each
@@ -92,11 +91,8 @@ class Index(OpenedIndex):
             getsizeof=lambda reader: min(EARLIER_CHUNKS, FEWEST_CHUNKS + reader.manifest.chunks),
         )
         self._pinned: TableReader | None = None
-        # For a view: the index that it restricts, and the documents it leaves out. None and empty otherwise.
-        self._whole: Index | None = None
+        # For a view: the documents that it leaves out.
         self._left_out = frozenset[str]()
-        # The selected rows, for each state of the index that they were read from.
-        self._rows: WeakKeyDictionary[TableReader, Ids] = WeakKeyDictionary()
 
     @classmethod
     def open(
@@ -122,12 +118,7 @@ class Index(OpenedIndex):
 
     @classmethod
     def open_rows(cls, uri: str | Path, copies: DiskCache | None = None) -> Index:
-        """Open an index without its embedding model, for callers that already have vectors.
-
-        Raises:
-            IndexDamagedError: files of the index are missing or were changed.
-            IndexMismatchError: there is no index, or it is not one of ours.
-        """
+        """Open an index without its embedding model, for callers that already have vectors."""
         location = open_files(uri, "Index.open")
         stamp, manifest = location.stamp(MANIFEST), complete_manifest(location)
         return cls(location, stamp, manifest, None, copies)
@@ -142,8 +133,8 @@ class Index(OpenedIndex):
             return []
         reader, vectors = self.reader(), self.embed(queries)
         refuse_dimension(self.uri, reader.manifest.settings.dimension, vectors, self.embeddings)
-        found = reader.search(queries, vectors, limit, self._among(reader))
-        return [[self._renamed(hit, reader) for hit in hits] for hits in found]
+        found = reader.search(queries, vectors, limit, self.among(reader))
+        return [[self.renamed(hit, reader) for hit in hits] for hits in found]
 
     def prepare(self, texts: Sequence[str], also_compared: Sequence[str] = ()) -> None:
         """Start the work for a search for these texts in other threads, and return at once.
@@ -180,23 +171,15 @@ class Index(OpenedIndex):
         If another document has the same content, the content is found under that name only. The view follows
         later changes to the index.
         """
-        view = self._narrowed_by()
+        view = self.narrowed_by()
         view._left_out |= frozenset(documents)
         return view
 
-    def whole(self) -> tuple[Index, frozenset[str]]:
-        """Return the index that this view restricts, and the documents that the view leaves out."""
-        return self._whole or self, self._left_out
-
-    def _narrowed_by(self, *chosen: Choice) -> Self:
-        view = super()._narrowed_by(*chosen)
-        view._whole, view._rows = self._whole or self, WeakKeyDictionary()
-        return view
-
-    def _record(self, source: str) -> SourceRecord | None:
+    def record(self, source: str) -> SourceRecord | None:
+        """Return the record of a document; None if no document has this name."""
         return self.reader().manifest.sources.get(source)
 
-    def _renamed(self, chunk: AnyChunk, reader: TableReader) -> AnyChunk:
+    def renamed(self, chunk: AnyChunk, reader: TableReader) -> AnyChunk:
         """Return a chunk under those of its names that are not left out."""
         if not self._left_out:
             return chunk
@@ -207,35 +190,25 @@ class Index(OpenedIndex):
         renamed["source"], renamed["metadata"] = source, metadata | ({"also_as": others} if others else {})
         return renamed
 
-    def _among(self, reader: TableReader) -> Ids | None:
-        """Return the selected rows in ascending order; None if all are selected."""
-        if not self._chosen and not self._left_out:
-            return None
-        with self._lock:
-            rows = self._rows.get(reader)
-        if rows is None:
-            each = [_rows(reader, chosen) for chosen in self._chosen]
-            left = [reader.rows_without(self._left_out)] if self._left_out else []
-            rows = reduce(np.intersect1d, [*each, *left])
-            with self._lock:
-                self._rows[reader] = rows
-        return rows if len(rows) < reader.manifest.chunks else None
+    def among(self, reader: TableReader) -> Ids | None:
+        """Return the selected rows of a state in ascending order; None if all are selected."""
+        return reader.rows(self._chosen, self._left_out)
 
     def get(self, ids: Sequence[str]) -> list[Chunk]:
         """Return chunks by id."""
         reader = self.reader()
-        return [self._renamed(chunk, reader) for chunk in reader.get(ids)]
+        return [self.renamed(chunk, reader) for chunk in reader.get(ids)]
 
     def chunks(self) -> Iterator[Chunk]:
         """Iterate over all chunks."""
         reader = self.reader()
-        return (self._renamed(chunk, reader) for chunk in reader.chunks(self._among(reader)))
+        return (self.renamed(chunk, reader) for chunk in reader.chunks(self.among(reader)))
 
     def sources(self) -> dict[str, int]:
         """Return the indexed sources and the number of chunks of each."""
         reader = self.reader()
         names = reader.names_without(self._left_out)
-        if (rows := self._among(reader)) is not None:
+        if (rows := self.among(reader)) is not None:
             return dict(Counter(names[source][0] for source in reader.sources_of(rows)))
         held = reader.manifest.sources
         return {name: held[name].chunks for same in names.values() for name in same}
@@ -243,12 +216,12 @@ class Index(OpenedIndex):
     def spelt_like(self, word: str) -> list[str]:
         """Return words of the chunks that are spelt almost like this one; none if a chunk contains it."""
         reader = self.reader()
-        return reader.spelt_like(word, self._among(reader))
+        return reader.spelt_like(word, self.among(reader))
 
     def holds(self, word: str) -> bool:
         """Tell whether a chunk contains a word as it is, ignoring case."""
         reader = self.reader()
-        return reader.holds(word, self._among(reader))
+        return reader.holds(word, self.among(reader))
 
     def fields(self) -> dict[str, str]:
         """Return the fields that a condition can use, each with its kind and its range or examples."""
@@ -261,7 +234,7 @@ class Index(OpenedIndex):
         another has the same content.
         """
         reader = self.reader()
-        (rows, fields), among = reader.fields, self._among(reader)
+        (rows, fields), among = reader.fields, self.among(reader)
         found = fields.common(most, None if among is None else np.isin(rows, among))
         if self._left_out:
             for name in found.keys() & {"source", "file"}:
@@ -273,7 +246,7 @@ class Index(OpenedIndex):
 
     def __len__(self) -> int:
         reader = self.reader()
-        rows = self._among(reader)
+        rows = self.among(reader)
         return reader.manifest.chunks if rows is None else len(rows)
 
     @property
@@ -344,18 +317,8 @@ class Index(OpenedIndex):
         return reader
 
 
-def _rows(reader: TableReader, chosen: Choice) -> Ids:
-    if isinstance(chosen, Where):
-        return reader.rows_where(chosen)
-    return reader.rows_of(chosen)
-
-
 def describe_fields(uri: str | Path) -> dict[str, str]:
-    """Return `Index.fields` of an index without loading its embedding model.
-
-    Raises:
-        IndexMismatchError: there is no index, or it is not one of ours.
-    """
+    """Return `Index.fields` of an index without loading its embedding model."""
     location = open_location(uri)
     if isinstance(location, Database):
         return PostgresIndex(location).fields()
@@ -430,9 +393,6 @@ def open_source(
     """Open a store by its name, or an app's own retriever or vector store; each is opened once.
 
     The shards of an index are each held by an actor of the Ray cluster at the address `ray`, if given.
-
-    Raises:
-        ConfigurationError: a cluster is given, but this is not an index of shards.
     """
     if not isinstance(place, str):
         from adaptive_rag.index.langchain import RetrieverSource
@@ -454,9 +414,6 @@ def narrow_to(report: IndexReport, uri: str, embeddings: str | Embeddings | None
     """Return a source with only the documents of this indexing run; an index may hold those of many runs.
 
     The index opened here is the one that `source_of` returns for the first question.
-
-    Raises:
-        IndexingError: none of the documents could be read.
     """
     named = set(report.sources)
     if not named:

@@ -50,11 +50,6 @@ def hold_lease(
 
     The lease of a process that dies runs out after `LEASE_SECONDS`. If another process holds the lease,
     `on_wait` is called once with its name.
-
-    Raises:
-        IndexingError: another process still holds the lease after `wait_seconds`, or the store ignores the
-            conditions of writes.
-        IndexUnreachableError: the bucket cannot be written.
     """
     lease = _Lease(bucket)
     lease.take(wait_seconds, on_wait)

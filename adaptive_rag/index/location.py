@@ -34,11 +34,7 @@ class Folder:
             return None
 
     def write(self, name: str, content: bytes) -> None:
-        """Replace a file atomically: a reader sees either the old content or the new.
-
-        Raises:
-            OSError: it cannot be written; the old content stays.
-        """
+        """Replace a file atomically: a reader sees either the old content or the new."""
         # written beside the old file, synced to the disk, and then moved over the old file
         handle, temporary = tempfile.mkstemp(dir=self.path, prefix=f".{name}.")
         try:
@@ -67,11 +63,7 @@ class Folder:
         return stat.st_ino, stat.st_mtime_ns, stat.st_size
 
     def names(self, folder: str = "") -> list[str]:
-        """Return the names in the folder, or in a subfolder; an empty list if it does not exist.
-
-        Raises:
-            IndexingError: the folder exists but cannot be listed.
-        """
+        """Return the names in the folder, or in a subfolder; an empty list if it does not exist."""
         try:
             return sorted(os.listdir(self.path / folder))
         except (FileNotFoundError, NotADirectoryError):
@@ -134,11 +126,7 @@ def open_location(uri: str | Path) -> Location:
 
 
 def open_files(uri: str | Path, what: str) -> Files:
-    """Return the location of an index that consists of files.
-
-    Raises:
-        ConfigurationError: the index is in a database; `what` names the operation in the message.
-    """
+    """Return the location of an index that consists of files; `what` names the operation in the error."""
     location = open_location(uri)
     if isinstance(location, Database):
         raise ConfigurationError(

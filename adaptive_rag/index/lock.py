@@ -69,11 +69,7 @@ def write_lock(
 
 
 def refuse_foreign_folder(location: Location) -> None:
-    """Raise an error if a folder holds files that are not an index.
-
-    Raises:
-        IndexMismatchError: the folder holds files, and nothing shows that they are an index of ours.
-    """
+    """Raise an error if a folder holds files that are not an index."""
     names = location.names()
     foreign = not all(name.startswith(OWN_FILES) for name in names)
     if foreign and MANIFEST not in names and not is_ours(location):

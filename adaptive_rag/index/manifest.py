@@ -185,11 +185,7 @@ def _fields(record: Manifest | Settings | SourceRecord) -> dict[str, Any]:
 
 
 def stored_way(asked: bool | SentenceVectors) -> bool | Literal["pooled"]:
-    """Return the stored form of the `sentence_vectors` option: "apart" is True, "none" is False.
-
-    Raises:
-        ConfigurationError: the value is not known.
-    """
+    """Return the stored form of the `sentence_vectors` option: "apart" is True, "none" is False."""
     ways: dict[str, bool | Literal["pooled"]] = {"apart": True, "pooled": "pooled", "none": False}
     if isinstance(asked, bool):
         return asked
@@ -244,11 +240,7 @@ def read_manifest(location: Location) -> Manifest | None:
 
 
 def last_manifest(location: Location) -> Manifest | None:
-    """Return the manifest of an index, or its copy if it is damaged; None if neither can be read.
-
-    Raises:
-        IndexMismatchError: the folder is not an index of ours.
-    """
+    """Return the manifest of an index, or its copy if it is damaged; None if neither can be read."""
     try:
         return read_manifest(location)
     except IndexMismatchError:
@@ -335,11 +327,7 @@ def complete_manifest(location: Location) -> Manifest:
 
 
 def describe(uri: str | Path) -> dict[str, Any]:
-    """Return what an index contains and how it was made, without loading its embedding model.
-
-    Raises:
-        IndexMismatchError: there is no index, or it is not one of ours.
-    """
+    """Return what an index contains and how it was made, without loading its embedding model."""
     location = open_location(uri)
     if uris := shard_uris(location):
         return join_facts(location.uri, [describe(each) for each in uris])

@@ -25,6 +25,7 @@ class OpenedIndex(ABC):
         self.uri = uri
         self._embeddings = embeddings
         self._chosen: tuple[Choice, ...] = ()
+        self._whole: Self | None = None
 
     @property
     def embeddings(self) -> Embeddings:
@@ -46,29 +47,36 @@ class OpenedIndex(ABC):
 
     def where(self, condition: Where) -> Self:
         """Return a view of the chunks that meet a condition; it follows later changes to the index."""
-        return self._narrowed_by(condition)
+        return self.narrowed_by(condition)
 
     def only(self, sources: Collection[str]) -> Self:
         """Return a view of the chunks of some sources; it follows later changes to the index."""
-        return self._narrowed_by(frozenset(sources))
+        return self.narrowed_by(frozenset(sources))
 
-    def _narrowed_by(self, *chosen: Choice) -> Self:
+    def narrowed_by(self, *chosen: Choice) -> Self:
+        """Return a view of the chunks that also meet these restrictions."""
         view = copy.copy(self)
         view._chosen = (*self._chosen, *chosen)
+        view._whole = self.whole
         return view
 
+    @property
+    def whole(self) -> Self:
+        """The index that this view restricts; the index itself if it is no view."""
+        return self if self._whole is None else self._whole
+
     @abstractmethod
-    def _record(self, source: str) -> SourceRecord | None:
+    def record(self, source: str) -> SourceRecord | None:
         """Return the record of a document; None if no document has this name."""
 
     def notes(self, source: str) -> Sequence[str]:
         """Return notes on what could not be read in a document, or had to be guessed."""
-        record = self._record(source)
+        record = self.record(source)
         return record.notes if record else ()
 
     def file_of(self, source: str) -> str | None:
         """Return the full path of the file that a document was read from; None if there was no file."""
-        record = self._record(source)
+        record = self.record(source)
         return record.path if record else None
 
     def __repr__(self) -> str:

@@ -89,6 +89,18 @@ class Plan:
     unknown: list[str] = field(default_factory=list)
     """Files in the folders that no loader can read."""
 
+    def add_text(
+        self, text: SourceText, record: SourceRecord | None, web: dict[str, Any] | None = None
+    ) -> None:
+        """Add a text, which needs work if it is new or has changed; `web` is the stamp of a page."""
+        self.seen.add(text.source)
+        if record is None or record.hash != text.content_hash:
+            self.work.append(Work(text.source, len(text.text), text=text, replaces=record, web=web))
+            return
+        self.unchanged += 1
+        if web is not None and record.web != web:
+            self.restamped[text.source] = replace(record, web=web)
+
 
 def plan_run(
     documents: Documents | Share,
@@ -102,10 +114,6 @@ def plan_run(
     """Compare documents with the manifest and return the plan.
 
     `progress` is called while web pages are fetched.
-
-    Raises:
-        ConfigurationError: the documents are of no known kind, a path does not exist, or a pattern cannot be
-            read.
     """
     from adaptive_rag.ingest import Confined, Site, SourceFile, SourceText, from_langchain
     from adaptive_rag.ingest.web import is_address
@@ -144,19 +152,12 @@ def _any(source: str) -> bool:
 
 def _plan_texts(texts: Iterable[SourceText], manifest: Manifest, holds: Holds) -> Plan:
     plan = Plan()
-    for text in texts:
-        if not holds(text.source):
-            continue
+    for text in filter(lambda text: holds(text.source), texts):
         if text.source in plan.seen:
             raise ConfigurationError(
                 f"Two documents are named {text.source!r}: a source is indexed as a whole."
             )
-        plan.seen.add(text.source)
-        record = manifest.sources.get(text.source)
-        if record and record.hash == text.content_hash:
-            plan.unchanged += 1
-        else:
-            plan.work.append(Work(text.source, len(text.text), text=text, replaces=record))
+        plan.add_text(text, manifest.sources.get(text.source))
     return plan
 
 
@@ -179,16 +180,8 @@ def _add_site(
     plan.unchanged += len(set(found.unchanged) - plan.seen)
     plan.seen.update(found.unchanged)
     for text, stamp in found.pages:
-        if text.source in plan.seen:
-            continue
-        plan.seen.add(text.source)
-        record, web = manifest.sources.get(text.source), asdict(stamp)
-        if record and record.hash == text.content_hash:
-            plan.unchanged += 1
-            if record.web != web:
-                plan.restamped[text.source] = replace(record, web=web)
-        else:
-            plan.work.append(Work(text.source, len(text.text), text=text, replaces=record, web=web))
+        if text.source not in plan.seen:
+            plan.add_text(text, manifest.sources.get(text.source), asdict(stamp))
     for source, why in found.gone.items():
         if source not in plan.seen:
             done = "It was removed from the index" if prune else "What was read of it is kept"

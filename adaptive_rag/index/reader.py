@@ -6,7 +6,7 @@ import math
 import re
 import threading
 import weakref
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
@@ -22,6 +22,8 @@ from adaptive_rag.index.fields import Fields
 from adaptive_rag.index.manifest import Manifest, repair_hint
 from adaptive_rag.index.memory_table import IN_MEMORY_UP_TO, Cosines, MemoryTable, WordScores
 from adaptive_rag.index.neighbours import VECTOR, Ids
+from adaptive_rag.index.opened import Choice
+from adaptive_rag.index.shared_cache import SharedCache
 from adaptive_rag.index.table import (
     CHUNK_COLUMNS,
     ID,
@@ -102,9 +104,9 @@ class TableReader:
         self._dimension = manifest.settings.dimension
         self._lock = threading.Lock()
         self._kept = _KeptChunks(ROWS_KEPT)
-        self._fulfilling: LRUCache[str, Ids] = LRUCache(CONDITIONS_KEPT)
-        self._names: LRUCache[frozenset[str], dict[str, list[str]]] = LRUCache(CONDITIONS_KEPT)
-        self._narrowed: LRUCache[bytes, Vectors] = LRUCache(NARROWED_ROWS, getsizeof=len)
+        self._chosen: SharedCache[tuple[Any, ...], Ids] = SharedCache(CONDITIONS_KEPT)
+        self._names: SharedCache[frozenset[str], dict[str, list[str]]] = SharedCache(CONDITIONS_KEPT)
+        self._narrowed: SharedCache[bytes, Vectors] = SharedCache(NARROWED_ROWS, len)
         self._uri = uri
         self._tables: dict[str, Any] = {}
         _ = self.table
@@ -112,11 +114,7 @@ class TableReader:
 
     @property
     def table(self) -> Any:
-        """The table at this version, in its local copy if there is one.
-
-        Raises:
-            IndexDamagedError: it cannot be opened, or its chunk count differs from that of the manifest.
-        """
+        """The table at this version, in its local copy if there is one."""
         place = str(self.copy.folder) if self.copy and self.copy.folder.exists() else self._uri
         if (known := self._tables.get(place)) is not None:
             return known
@@ -320,51 +318,55 @@ class TableReader:
         found = self._fetch(rows)
         return [found[row].scored(query, bm25.get(row, 0.0)) for row in dict.fromkeys(rows)]
 
-    def rows_of(self, sources: Collection[str]) -> Ids:
-        """Return the rows of sources, in ascending order."""
-        rows, fields = self.fields
-        held = self.manifest.sources
-        owners = {(held[source].copy_of or source) if source in held else source for source in sources}
-        return rows[[source in owners for source in fields.sources]]
+    def rows(self, chosen: Sequence[Choice], left_out: frozenset[str] = frozenset()) -> Ids | None:
+        """Return the rows that meet all restrictions, in ascending order; None if all rows do.
 
-    def rows_without(self, documents: frozenset[str]) -> Ids:
-        """Return the rows that do not belong to these documents, in ascending order."""
+        `left_out` names documents whose chunks are left out. Recent results are cached.
+
+        Raises:
+            InputError: a field is unknown, or is compared with a value of another kind.
+        """
+        if not chosen and not left_out:
+            return None
+        found = self._chosen.get((*chosen, left_out), lambda: self._choose(chosen, left_out))
+        return found if len(found) < self.manifest.chunks else None
+
+    def _choose(self, chosen: Sequence[Choice], left_out: frozenset[str]) -> Ids:
         rows, fields = self.fields
-        names = self.names_without(documents)
-        return rows[[source in names for source in fields.sources]]
+        kept = np.ones(len(rows), dtype=np.bool_)
+        for one in chosen:
+            if isinstance(one, Where):
+                kept &= one.keep(fields)
+            else:
+                owners = self._owners(one)
+                kept &= np.array([source in owners for source in fields.sources], dtype=np.bool_)
+        if left_out:
+            names = self.names_without(left_out)
+            kept &= np.array([source in names for source in fields.sources], dtype=np.bool_)
+        return rows[kept]
+
+    def _owners(self, sources: frozenset[str]) -> set[str]:
+        """Return the sources that hold the chunks of these sources."""
+        held = self.manifest.sources
+        return {(held[source].copy_of or source) if source in held else source for source in sources}
 
     def names_without(self, documents: frozenset[str]) -> Mapping[str, Sequence[str]]:
         """Return the remaining names of each stored source and its copies, without some documents."""
-        with self._lock:
-            known = self._names.get(documents)
-        if known is None:
-            known, held = {}, self.manifest.sources.items()
+
+        def find() -> dict[str, list[str]]:
+            found: dict[str, list[str]] = {}
+            held = self.manifest.sources.items()
             for source, record in sorted(held, key=lambda item: (item[1].copy_of is not None, item[0])):
                 if documents.isdisjoint(owners_of(source, record.start)):
-                    known.setdefault(record.copy_of or source, []).append(source)
-            with self._lock:
-                self._names[documents] = known
-        return known
+                    found.setdefault(record.copy_of or source, []).append(source)
+            return found
+
+        return self._names.get(documents, find)
 
     def sources_of(self, rows: Ids) -> list[str]:
         """Return the source of each row."""
         every, fields = self.fields
         return [fields.sources[at] for at in np.searchsorted(every, rows)]
-
-    def rows_where(self, condition: Where) -> Ids:
-        """Return the rows that meet a condition, in ascending order; recent conditions are cached.
-
-        Raises:
-            InputError: a field is unknown, or is compared with a value of another kind.
-        """
-        with self._lock:
-            known = self._fulfilling.get(condition.text)
-        if known is None:
-            rows, fields = self.fields
-            known = rows[condition.keep(fields)]
-            with self._lock:
-                self._fulfilling[condition.text] = known
-        return known
 
     @cached_property
     def fields(self) -> tuple[Ids, Fields]:
@@ -495,16 +497,13 @@ class TableReader:
 
     def _vectors_of(self, rows: Ids) -> Vectors:
         """Return the vectors of rows of a large table; recent results are cached."""
-        key = rows.tobytes()
-        with self._lock:
-            known = self._narrowed.get(key)
-        if known is None:
+
+        def read() -> Vectors:
             with reading(self._uri, "its table"):
                 taken = self.table.take_row_ids(rows.tolist()).select([VECTOR]).with_row_id().to_arrow()
-            known = self._matrix(MemoryTable.of(taken).columns)
-            with self._lock:
-                self._narrowed[key] = known
-        return known
+            return self._matrix(MemoryTable.of(taken).columns)
+
+        return self._narrowed.get(rows.tobytes(), read)
 
     def _map(self, function: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
         """Apply a function to each item, in parallel if there are several."""

@@ -44,11 +44,7 @@ class ListedSource:
 
 
 def list_sources(uri: str | Path) -> list[ListedSource]:
-    """List the documents of an index by name.
-
-    Raises:
-        IndexMismatchError: there is no index, or it is not one of ours.
-    """
+    """List the documents of an index by name."""
     location = open_location(uri)
     if uris := shard_uris(location):
         found = [each for shard in uris for each in list_sources(shard)]
@@ -86,7 +82,7 @@ def read_chunks(uri: str | Path, name: str) -> tuple[str, list[Chunk]]:
         held = PostgresIndex(location).only([source]).chunks()
     else:
         reader = TableReader(location.uri, manifest)
-        held = reader.chunks(reader.rows_of([source]))
+        held = reader.chunks(reader.rows([frozenset([source])]))
     chunks = sorted(held, key=lambda chunk: chunk["start"])
     for chunk in chunks:
         if chunk["source"] != source:  # the chunks are stored under another document of the same content

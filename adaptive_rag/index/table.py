@@ -273,12 +273,9 @@ class TableWriter:
         return self._table.count_rows()
 
     def _commit(self, write: Callable[[], AddResult | DeleteResult]) -> None:
-        """Commit a write on top of this writer's last version, and of no other.
-
-        Raises:
-            IndexingError: another process wrote in between; LanceDB has merged the two writes.
-        """
+        """Commit a write on top of this writer's last version, and of no other."""
         before = self.version
+        # LanceDB merges the writes of two processes
         if write().version != before + 1:
             raise written_by_another(self._uri)
 

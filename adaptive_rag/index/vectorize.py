@@ -146,11 +146,7 @@ def load_model_of(uri: str, name: str, embeddings: str | Embeddings | None) -> E
 
 
 def refuse_dimension(uri: str, stored: int, vectors: Vectors, embeddings: Embeddings) -> None:
-    """Raise an error if query vectors do not have the dimension of the index.
-
-    Raises:
-        IndexMismatchError: they have another dimension.
-    """
+    """Raise an error if query vectors do not have the dimension of the index."""
     if vectors.shape[1] != stored:
         raise IndexMismatchError(
             f"The index {uri} holds vectors of {stored} dimensions; {embedding_name(embeddings)!r} made one "

@@ -27,11 +27,7 @@ ResultT = TypeVar("ResultT")
 
 
 def call_all(requests: Sequence[Request[Any]], context: Context, budget: Budget) -> list[Reply[Any]]:
-    """Call the model for each request in a thread of its own; one that hangs is left behind.
-
-    Raises:
-        ConfigurationError: a model cannot be opened, its key is refused, or the server does not know it.
-    """
+    """Call the model for each request in a thread of its own; one that hangs is left behind."""
     ledger = open_ledger(budget)
     conversations = [_Conversation(request, context, ledger, budget) for request in requests]
     started = [_start(conversation.run) for conversation in conversations]

@@ -12,7 +12,6 @@ from collections import Counter
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from itertools import islice
 from typing import Any, TypeAlias
 
 from langchain_core.language_models import BaseChatModel
@@ -25,7 +24,7 @@ from adaptive_rag.llm.budget import Ledger
 from adaptive_rag.llm.faults import Fault, fault_of
 from adaptive_rag.llm.messages import format_messages, load_prompt
 from adaptive_rag.llm.receive import storable, without_thoughts
-from adaptive_rag.llm.replies import ATTEMPTS, json_values
+from adaptive_rag.llm.replies import json_values
 from adaptive_rag.llm.request import Reply, Request, StepName
 from adaptive_rag.llm.structured import METHODS, Method, forget_method, known_method
 from adaptive_rag.models.chat import Role
@@ -34,6 +33,8 @@ from adaptive_rag.models.prices import price_of
 # Retries of one request after a failure of the server, and after a reply that was not usable.
 SERVER_RETRIES = 2
 REPLY_RETRIES = 1
+# JSON values of one reply that are tried.
+MOST_VALUES = 64
 # Seconds before the first retry; doubled each time.
 BACKOFF = 0.5
 
@@ -158,7 +159,7 @@ def read_reply(request: Request[Any], reply: AIMessage) -> BaseModel:
             raise ValueError(_empty(reply))
         return _checked(request, request.schema(text=text, message_id=reply.id))
     values: list[Any] = [call["args"] for call in reply.tool_calls]
-    values += islice(json_values(text), ATTEMPTS)
+    values += json_values(text)[:MOST_VALUES]
     if text and (not values or not (reply.tool_calls or _is_json_alone(text))):
         values.append(text)
     if not values:
@@ -179,11 +180,7 @@ def read_reply(request: Request[Any], reply: AIMessage) -> BaseModel:
 
 
 def _refuse_echo(step: StepName, result: BaseModel, folder: str | None) -> None:
-    """Refuse texts that are part of the prompt: small models copy its examples and placeholders.
-
-    Raises:
-        ValueError: a text of the result was copied.
-    """
+    """Refuse texts that are part of the prompt: small models copy its examples and placeholders."""
     if step in ("classify", "generate"):
         return
     prompt = load_prompt(step, folder).casefold()
@@ -255,11 +252,7 @@ def _count(reply: AIMessage, model: BaseChatModel, context: Context, spending: S
 
 
 def _pause(fault: Fault, failures: int, seconds_left: float) -> Pause:
-    """Return how long to wait before the call is made again.
-
-    Raises:
-        GivenUp: a retry would not help, was made often enough, or would take longer than the time left.
-    """
+    """Return how long to wait before the call is made again."""
     if not fault.passing or failures == SERVER_RETRIES:
         raise GivenUp(fault.text)
     # The jitter keeps questions that failed together from retrying together.

@@ -1,4 +1,7 @@
-"""Reads the scores and passage numbers that chat models write."""
+"""Reads the scores and passage numbers that chat models write.
+
+What is no number, or no score for each passage, raises a ValueError, whose message can be shown to the model.
+"""
 
 from __future__ import annotations
 
@@ -25,11 +28,7 @@ _SCORE_KEYS = ("score", "relevance", "rating", "value", "points")
 
 
 def read_scores(value: Any, n: int) -> list[float]:
-    """Return n scores on a scale of 0 to 10, in the passages' order.
-
-    Raises:
-        ValueError: there are not n of them, or one is not a number.
-    """
+    """Return n scores on a scale of 0 to 10, in the passages' order."""
     if isinstance(value, str):
         value = _entries(value, n)
     if isinstance(value, Mapping):
@@ -52,11 +51,7 @@ def read_scores(value: Any, n: int) -> list[float]:
 
 
 def read_score(value: Any) -> float:
-    """Return one score: 7, "7", "7/10", "70%", "8 out of 10".
-
-    Raises:
-        ValueError: it is not a number.
-    """
+    """Return one score: 7, "7", "7/10", "70%", "8 out of 10"."""
     number = math.nan
     if isinstance(value, int | float):
         # A whole number may be too large for a float; it is not a score anyway.
@@ -77,9 +72,6 @@ def read_numbers(value: Any, n: int) -> list[int]:
     """Return passage numbers counted from 1.
 
     A list that holds a 0 and nothing beyond n - 1 was counted from 0 and is moved up by one.
-
-    Raises:
-        ValueError: an entry is not a whole number, or there is none.
     """
     if isinstance(value, str):
         named = [int(a or b) for a, b in _NAMED.findall(value)]

@@ -40,11 +40,7 @@ class Draft:
         return self._room < 0
 
     def message(self) -> AIMessage:
-        """Return the chunks as one message.
-
-        Raises:
-            ValueError: a chunk is not the model's own.
-        """
+        """Return the chunks as one message."""
         for chunk in self._chunks:
             if not isinstance(chunk, AIMessageChunk):
                 raise ValueError(f"the client gave a message of type {chunk.type!r} instead of the model's")
@@ -65,9 +61,6 @@ def receive(reply: object, max_tokens: int, *, form: bool = False) -> AIMessage:
     A text is cut after `MAX_CHARACTERS_A_TOKEN` characters for each of `max_tokens`, and that of a form after
     `MAX_FORM`; "cut" in the metadata then says so. Arguments of a tool call that are longer, or nested deeper
     than `DEEPEST`, are left out.
-
-    Raises:
-        ValueError: it is not a message of a chat model.
     """
     if isinstance(reply, Draft):
         reply = reply.message()
@@ -108,11 +101,7 @@ def without_thoughts(text: str) -> str:
 
 
 def storable(value: Any) -> Any:
-    """Return a value of JSON whose texts can all be encoded and stored.
-
-    Raises:
-        ValueError: it is nested too deeply, or too long.
-    """
+    """Return a value of JSON whose texts can all be encoded and stored."""
     if not is_shallow(value):
         raise ValueError(f"expected a short form, got more than {DEEPEST} brackets within each other")
     return _plain(value)

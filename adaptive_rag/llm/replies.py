@@ -1,10 +1,13 @@
-"""Reads what chat models write: JSON in fences, JSON in prose, lists with numbering, plain sentences."""
+"""Reads what chat models write: JSON in fences, JSON in prose, lists with numbering, plain sentences.
+
+What would have to be guessed raises a ValueError, whose message can be shown to the model.
+"""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from adaptive_rag.llm.receive import DEEPEST
@@ -14,10 +17,10 @@ from adaptive_rag.text.visible import visible
 # In all patterns here a run of blanks, marks or digits is matched whole ("*+") or is bounded: a reply may
 # contain thousands of them, and backtracking over them takes quadratic time.
 
-# Brackets that may fail to open JSON before the rest of a reply is given up.
-ATTEMPTS = 64
-
-_BRACKET = re.compile(r"[{\[]")
+# Opening brackets in a row, more than any form has; json-repair takes seconds for thousands of them.
+_TOO_DEEP = re.compile(rf"(?:[{{\[]\s*+){{{DEEPEST + 1}}}")
+# Written after a text, to see where its last JSON value ends.
+_END = {"end of the reply": True}
 # "1.", "2)", "-", "*", "Viewpoint 3:", "Sub-question 1 -", "**Q1:**" before the item itself
 _NUMBERING = re.compile(
     r"^\s*+(?:[-*•–]\s++|\(?\d{1,2}[.):]\s*+|[*_]{0,2}(?:sub-?question|question|viewpoint|perspective|q)"
@@ -48,11 +51,7 @@ _SERVER_ERROR = re.compile(
 
 
 def answer_text(text: str) -> str:
-    """Return a text if it can be an answer.
-
-    Raises:
-        ValueError: it is a form, a page or an error, or has no word.
-    """
+    """Return a text if it can be an answer."""
     if not re.search(r"[^\W\d_]", visible(text)):
         raise ValueError(f"expected an answer in sentences, got {text[:80]!r}")
     if _FORM_OR_PAGE.match(text):
@@ -63,38 +62,22 @@ def answer_text(text: str) -> str:
     return text
 
 
-def json_values(text: str) -> Iterator[Any]:
-    """Yield the outermost JSON objects and lists of a text, in order.
+def json_values(text: str) -> list[Any]:
+    """Return the outermost JSON objects and lists of a text, in order; none if the last one was cut off.
 
-    Single quotes, Python's None and True, and trailing commas are repaired (json-repair). A list of one
-    number amid other text is a citation marker, not an answer, and is left out.
+    Single quotes, Python's None and True, and trailing commas are repaired (json-repair). Unquoted text in
+    brackets ("[see the note]") and a list of one number amid other text (a citation marker) are left out.
     """
-    closings = _closings(text)
-    position, failed = 0, 0
-    # All brackets are tried: a lone quotation mark in prose hides those behind it from `_closings` only.
-    for bracket in _BRACKET.finditer(text):
-        start = bracket.start()
-        if start < position:
-            continue
-        value, end = _decode(text, start, closings.get(start))
-        if end is None:
-            failed += 1
-            if failed == ATTEMPTS:
-                return
-            continue
-        alone = not (text[:start] + text[end:]).strip()
-        marker = isinstance(value, list) and len(value) < 2 and all(isinstance(v, int | float) for v in value)
-        if alone or not marker:
-            yield value
-        position = end
+    try:
+        found = [json.loads(text)]
+    except (ValueError, RecursionError):  # not JSON, a number of thousands of digits, endless brackets
+        found = _repaired(text)
+        found = [v for v in found if _was_quoted(v, text) and not (isinstance(v, list) and _is_marker(v))]
+    return [value for value in found if isinstance(value, dict | list)]
 
 
 def pick(value: Mapping[str, Any], *names: str) -> Any:
-    """Return the first of the named keys, whatever their case and separators; else the only value.
-
-    Raises:
-        ValueError: none of the names is there, and there are several values.
-    """
+    """Return the first of the named keys, whatever their case and separators; else the only value."""
     plain = {re.sub(r"[^a-z]", "", str(key).lower()): item for key, item in value.items()}
     for name in names:
         if (found := plain.get(name.replace("_", ""))) is not None:
@@ -106,11 +89,7 @@ def pick(value: Mapping[str, Any], *names: str) -> Any:
 
 
 def one_text(value: Any, what: str) -> str:
-    """Return a text, without the quotes around it.
-
-    Raises:
-        ValueError: it is not a text, is empty, or is an excuse rather than an answer.
-    """
+    """Return a text, without the quotes around it."""
     if isinstance(value, Sequence) and not isinstance(value, str) and len(value) == 1:
         value = value[0]
     if not isinstance(value, str):
@@ -132,11 +111,7 @@ def labelled(text: str, *labels: str) -> dict[str, str]:
 
 
 def single_line(text: str, what: str) -> str:
-    """Return a text that consists of one line.
-
-    Raises:
-        ValueError: it does not have exactly one line, so that it is unclear which one was meant.
-    """
+    """Return a text that consists of one line."""
     lines = [line for line in text.splitlines() if line.strip()]
     if len(lines) != 1:
         raise ValueError(f"expected one line with the {what}, got {len(lines)}")
@@ -144,11 +119,7 @@ def single_line(text: str, what: str) -> str:
 
 
 def text_in(value: Any, what: str, *names: str) -> str:
-    """Return a text from a form that has it under one of the names, a labelled line, or a single line.
-
-    Raises:
-        ValueError: there is none, or it is unclear which of several was meant.
-    """
+    """Return a text from a form that has it under one of the names, a labelled line, or a single line."""
     if isinstance(value, Mapping):
         return one_text(pick(value, *names), what)
     if not isinstance(value, str):
@@ -158,11 +129,7 @@ def text_in(value: Any, what: str, *names: str) -> str:
 
 
 def texts(value: Any, what: str) -> list[str]:
-    """Return the items of a list, however it is written.
-
-    Raises:
-        ValueError: there is no list.
-    """
+    """Return the items of a list, however it is written."""
     if isinstance(value, str):
         return _listed_lines(value, what)
     if isinstance(value, Mapping):
@@ -181,11 +148,7 @@ def texts(value: Any, what: str) -> list[str]:
 
 
 def exactly(n: int, items: Sequence[str], what: str) -> list[str]:
-    """Return the first n different items without their numbering.
-
-    Raises:
-        ValueError: there are fewer than n; the message can be shown to the model.
-    """
+    """Return the first n different items without their numbering."""
     first: dict[str, str] = {}
     for item in items:
         text = plain_item(item)
@@ -217,56 +180,31 @@ def _listed_lines(text: str, what: str) -> list[str]:
     return items
 
 
-def _closings(text: str) -> dict[int, int]:
-    """Return, in one pass, where each bracket ends that is closed and not nested too deeply."""
-    ends: dict[int, int] = {}
-    stack: list[tuple[int, int]] = []  # the position of an open bracket, and the depth of its nesting
-    quote, escaped = "", False
-    for position, character in enumerate(text):
-        if escaped:
-            escaped = False
-        elif quote:
-            escaped = character == "\\"
-            quote = "" if character == quote else quote
-        elif character in "[{":
-            stack.append((position, 1))
-        elif character in "]}" and stack:
-            start, depth = stack.pop()
-            if depth <= DEEPEST:
-                ends[start] = position + 1
-            if stack:
-                outer, held = stack.pop()
-                stack.append((outer, max(held, depth + 1)))
-        elif stack and (character == '"' or (character == "'" and text[position - 1] in "[{,: \n")):
-            quote = character
-    return ends
-
-
-def _decode(text: str, start: int, closing: int | None) -> tuple[Any, int | None]:
-    try:
-        return json.JSONDecoder().raw_decode(text, start)
-    except (ValueError, RecursionError):  # not JSON, a number of thousands of digits, endless brackets
-        pass
-    if closing is None:
-        return None, None
+def _repaired(text: str) -> list[Any]:
+    """Return the values that json-repair finds in a text."""
+    if _TOO_DEEP.search(text):
+        return []
     import json_repair
 
-    snippet = text[start:closing]
     try:
-        value = json_repair.loads(snippet, skip_json_loads=True)
+        # What is not closed swallows the end mark. Without the mark, one list would look like several values.
+        found: Any = json_repair.loads(f"{text}\n{json.dumps(_END)}", skip_json_loads=True)
     except (ValueError, TypeError, RecursionError):
-        return None, None
-    # Unquoted text in brackets ("[see the note]") is prose, and a repaired form of it would be a guess.
-    usable = isinstance(value, dict | list) and bool(value) and _was_quoted(value, snippet)
-    return (value, closing) if usable else (None, None)
+        return []
+    return found[:-1] if isinstance(found, list) and found[-1:] == [_END] else []
 
 
-def _was_quoted(value: Any, snippet: str) -> bool:
+def _is_marker(value: list[Any]) -> bool:
+    return len(value) < 2 and all(isinstance(number, int | float) for number in value)
+
+
+def _was_quoted(value: Any, text: str) -> bool:
+    """Tell whether each text of a value stands behind a quotation mark; else the value would be a guess."""
     if isinstance(value, dict | list):
         items = value.values() if isinstance(value, dict) else value
-        return all(_was_quoted(item, snippet) for item in items)
+        return all(_was_quoted(item, text) for item in items)
     if not isinstance(value, str):
         return True
     start = re.match(r"[^\\\n\t\"']*", value)
     begins = start.group()[:40] if start else ""
-    return any(f"{mark}{begins}" in snippet for mark in "\"'“")
+    return any(f"{mark}{begins}" in text for mark in "\"'“")

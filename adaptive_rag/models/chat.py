@@ -67,7 +67,7 @@ def chat_model_of(context: Context, role: Role) -> BaseChatModel | None:
         base_url=context.models.base_url,
         timeout=timeout,
         max_tokens=budget.max_tokens,
-        access=context.access,
+        access=context.served.access,
     )
     return limit_length(model, budget.max_tokens)
 

@@ -129,11 +129,7 @@ def load_reranker(model: str) -> CrossEncoder:
 
 
 def find_reranker(model: str) -> CrossEncoder:
-    """Return a cross-encoder as `load_reranker` does; a failure to load is a scoring error.
-
-    Raises:
-        ScoringError: it cannot be loaded; the message says why, and how to install what is missing.
-    """
+    """Return a cross-encoder as `load_reranker` does; a failure to load is a scoring error."""
     found = _try_to_load(model)
     if isinstance(found, str):
         raise ScoringError(found)
@@ -164,9 +160,6 @@ def read_outputs(outputs: NDArray[Any], form: Form) -> Scores:
 
     One logit goes through a sigmoid; of two logits, the softmax of the second label counts. Both are computed
     in float64, since half precision would lose the order of passages with high scores.
-
-    Raises:
-        ScoringError: a value is not finite, or is no probability although the model returns probabilities.
     """
     values = np.asarray(outputs, dtype=np.float64)
     if not np.isfinite(values).all():
@@ -185,9 +178,6 @@ def find_form(outputs: NDArray[Any], name: str) -> Form:
 
     Two values that sum to 1 are probabilities. A single value is a probability where it is within 0-1 for all
     probes, unless the output is named "logits", as exporters name a network's last layer.
-
-    Raises:
-        ConfigurationError: the model has more than two labels.
     """
     if outputs.ndim > 2 or (labels := outputs.shape[1] if outputs.ndim == 2 else 1) not in (1, 2):
         raise ConfigurationError(

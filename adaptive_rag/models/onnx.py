@@ -64,8 +64,7 @@ class OnnxEmbeddings(Embeddings):
     ) -> None:
         self.name = name
         self._batched = batched
-        affinity = getattr(os, "sched_getaffinity", None)
-        self.workers = len(affinity(0)) if affinity else os.cpu_count() or 1
+        self.workers = count_cores()
         self.max_tokens = max_tokens
         self._max_characters = max_tokens * CHARACTERS_PER_TOKEN
         self._tokenizer = load_tokenizer(tokenizer, max_tokens)
@@ -268,11 +267,7 @@ def load_minilm() -> OnnxEmbeddings:
 
 
 def load_onnx_folder(path: str | Path) -> OnnxEmbeddings:
-    """Load an embedding model from a sentence-transformers folder with model.onnx and tokenizer.json.
-
-    Raises:
-        ConfigurationError: the folder or one of the two files is missing.
-    """
+    """Load an embedding model from a sentence-transformers folder with model.onnx and tokenizer.json."""
     folder = Path(path).expanduser()
     model = find_network(folder)
     if model is None:
@@ -310,12 +305,14 @@ def load_session(path: Path, *, threads: int = 0) -> InferenceSession:
     return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
 
 
-def check_digest(path: Path, expected: str) -> None:
-    """Check that a file is the published one.
+def count_cores() -> int:
+    """Return how many cores this process may use."""
+    affinity = getattr(os, "sched_getaffinity", None)
+    return len(affinity(0)) if affinity else os.cpu_count() or 1
 
-    Raises:
-        ConfigurationError: it is a different file.
-    """
+
+def check_digest(path: Path, expected: str) -> None:
+    """Check that a file is the published one."""
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     if digest != expected:

@@ -31,9 +31,6 @@ def price_of(model: BaseChatModel, tokens: Mapping[str, int], table: str | None 
 
     Models that the user's table lacks are looked up in the list that comes with genai-prices; nothing is
     downloaded. A self-hosted server has no price there, since it may serve anything under a known name.
-
-    Raises:
-        ConfigurationError: the user's table cannot be read.
     """
     name, prices = model_name(model), load_prices(table) if table else {}
     read, written = tokens.get("input", 0), tokens.get("output", 0)
@@ -60,11 +57,7 @@ def price_of(model: BaseChatModel, tokens: Mapping[str, int], table: str | None 
 
 @lru_cache(maxsize=8)
 def load_prices(path: str) -> dict[str, Price]:
-    """Read a table of prices by the names of models.
-
-    Raises:
-        ConfigurationError: the file is missing, is not TOML, or an entry lacks one of the two numbers.
-    """
+    """Read a table of prices by the names of models."""
     try:
         table = tomllib.loads(Path(path).read_text(encoding="utf-8"))
         return TypeAdapter(dict[str, Price]).validate_python(table, strict=True)

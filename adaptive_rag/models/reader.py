@@ -1,14 +1,13 @@
 """The reader: one small network that reads a question, a claim or a proposal together with passages.
 
-It was trained for this package (`training/reader`); what it was trained on and what it reaches stands in
-docs/reader.md. A network of the same inputs and outputs is opened by `onnx:PATH`.
+It was trained for this package (`training/reader`); docs/reader.md describes its training data and its
+quality. `onnx:PATH` opens another network with the same inputs and outputs.
 """
 
 from __future__ import annotations
 
 import json
 import math
-import os
 from bisect import bisect_left
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -21,7 +20,13 @@ from numpy.typing import NDArray
 
 from adaptive_rag.deadline import in_time
 from adaptive_rag.errors import ConfigurationError
-from adaptive_rag.models.onnx import CHARACTERS_PER_TOKEN, check_digest, load_session, load_tokenizer
+from adaptive_rag.models.onnx import (
+    CHARACTERS_PER_TOKEN,
+    check_digest,
+    count_cores,
+    load_session,
+    load_tokenizer,
+)
 from adaptive_rag.text.reading import Passage, PassageReading, Reader, Reading, Side, Span, Support
 from adaptive_rag.text.sentences import sentence_spans
 from adaptive_rag.text.vectors import Scores
@@ -32,14 +37,14 @@ SHIPPED_SHA256 = "39f5360da63d0a921bd8e0a8c04bd13345da4bc5162cf8a9f7d56152cebc29
 NETWORK = Path(__file__).parent / "minilm" / "reader.onnx"
 TOKENIZER = NETWORK.with_name("tokenizer.json")
 MOST_TOKENS = 320
-# Of these a passage gets the rest: a longer question is cut.
+# A longer question is cut; the passage gets the remaining tokens.
 MOST_ASKED = 96
 INPUTS = ("input_ids", "token_type_ids", "attention_mask", "spans")
 OUTPUTS = ("sentences", "passage", "claim", "sides")
 
 
 class Pair(NamedTuple):
-    """A pair of texts in tokens; `spans` are the ranges of what is asked and then of each sentence."""
+    """A tokenised pair of texts; `spans` are the token ranges of the question and of each sentence."""
 
     ids: list[int]
     types: list[int]
@@ -47,7 +52,7 @@ class Pair(NamedTuple):
 
 
 class Logits(NamedTuple):
-    """What the network wrote of a part of a passage: logits."""
+    """The network's logits for a part of a passage."""
 
     spans: list[Span]
     sentences: Scores
@@ -57,14 +62,14 @@ class Logits(NamedTuple):
 
 
 class Form:
-    """How a pair of texts is written for the network: "question: ...", then title, section and passage."""
+    """Writes a pair of texts for the network: "question: ...", then title, section and passage."""
 
     def __init__(self) -> None:
         self._tokenizer = load_tokenizer(TOKENIZER, MOST_TOKENS)
         self._tokenizer.no_padding()
 
     def pair(self, task: str, asked: str, passage: Passage) -> tuple[Pair, list[Span]]:
-        """Return a passage after what is asked of it, and the sentences that fit, in characters."""
+        """Return the question with a passage, and the character spans of the sentences that fit."""
         heading = " > ".join(part for part in (passage.title, passage.section) if part)
         lead = f"{heading}\n" if heading else ""
         found = self._tokenizer.encode(f"{task}: {self._cut(asked)}", lead + passage.text)
@@ -82,7 +87,7 @@ class Form:
         return Pair(found.ids, found.type_ids, ranges), spans
 
     def _cut(self, asked: str) -> str:
-        """Return what is asked, or so much of it that most of a passage still fits."""
+        """Cut a long question, so that most of a passage still fits."""
         if len(asked) <= MOST_ASKED:
             return asked
         found = self._tokenizer.encode(asked[: MOST_ASKED * CHARACTERS_PER_TOKEN], add_special_tokens=False)
@@ -90,10 +95,10 @@ class Form:
 
 
 class Calibration(NamedTuple):
-    """What each thing that is known of a sentence counts in its logit, beside 0 for "none".
+    """Weights of a sentence's features in its logit; the logit of "no sentence answers" is 0.
 
-    A conditional logit model (McFadden 1974) of few weights, fitted on documents that the network was not
-    trained on, to passages as retrieval returns them, best first (`training/reader/calibrate.py`).
+    A conditional logit model (McFadden 1974), fitted to passages in the order in which retrieval returns
+    them, of documents that the network was not trained on (`training/reader/calibrate.py`).
     """
 
     sentence: float = 1.0
@@ -105,10 +110,10 @@ class Calibration(NamedTuple):
 
 
 def known_of(question: str, passage: Passage, judged: Logits, rank: int) -> Scores:
-    """Return what is known of each sentence of a passage, in the order of `Calibration`; (sentences, 6).
+    """Return the features of each sentence, in the order of `Calibration`; shape (sentences, 6).
 
-    That is its logit; of its passage that it answers, its relevance and its rank, counted from 0; the share
-    of what is asked that its words name; and 1.
+    They are the sentence's logit, its passage's logits (answers, relevance) and rank from 0, the share of the
+    question's terms that the sentence contains, and the constant 1.
     """
     weights = weighted_terms(question)
     rows = [
@@ -121,17 +126,16 @@ def known_of(question: str, passage: Passage, judged: Logits, rank: int) -> Scor
 class OnnxReader:
     """Runs a network of the reader's inputs and outputs.
 
-    Passages are run side by side, each as long as it is, so that what a passage says does not depend on what
-    is read beside it. Of one that is longer than the network reads, the sentences that did not fit are read
-    as a passage of their own.
+    Passages are run in parallel and without padding, so that the result for a passage does not depend on the
+    others. If a passage is longer than the network reads, the sentences that did not fit are read as another
+    passage.
     """
 
     def __init__(self, model: Path, *, name: str) -> None:
         self.name = name
         self._form = Form()
         self._session = load_session(model, threads=1)
-        affinity = getattr(os, "sched_getaffinity", None)
-        self._workers = len(affinity(0)) if affinity else os.cpu_count() or 1
+        self._workers = count_cores()
         given = {node.name for node in self._session.get_inputs()}
         written = {node.name for node in self._session.get_outputs()}
         if given != set(INPUTS) or not set(OUTPUTS) <= written:
@@ -164,7 +168,7 @@ class OnnxReader:
         )
 
     def check(self, claims: Sequence[str], passages: Sequence[Passage]) -> list[Support]:
-        """Return of each claim what the passages say of it: what that one says which tells most of it."""
+        """Return the verdict on each claim: that of the passage which is most certain to address it."""
         verdicts = list[Support]()
         for claim in claims:
             parts = [part for of in self.judge("claim", claim, passages) for part in of]
@@ -173,7 +177,7 @@ class OnnxReader:
         return verdicts
 
     def side(self, proposal: str, passages: Sequence[Passage]) -> list[list[tuple[Span, Side]]]:
-        """Return of each passage its sentences, and the side that each takes toward a proposal."""
+        """Return the sentences of each passage, with the side that each takes toward a proposal."""
         return [
             [
                 (span, Side(*map(float, _softmax(logits))))
@@ -184,9 +188,9 @@ class OnnxReader:
         ]
 
     def judge(self, task: str, asked: str, passages: Sequence[Passage]) -> list[list[Logits]]:
-        """Return what the network writes of each passage beside what is asked; a long one has several parts.
+        """Return the logits for each passage; a long passage has several parts.
 
-        `task` is "question", "claim" or "proposal".
+        `task` is "question", "claim" or "proposal", and `asked` its text.
         """
         if self._workers == 1 or len(passages) < 2:
             return [self._parts(task, asked, passage) for passage in in_time(passages)]
@@ -208,7 +212,7 @@ class OnnxReader:
 
     def _run(self, pair: Pair) -> Logits:
         tokens = len(pair.ids)
-        # the network takes two spans at least; what is said of one that is not there is left out below
+        # the network needs at least two spans; the result for one that does not exist is left out below
         spans = np.zeros((1, max(2, len(pair.spans)), tokens), dtype=np.float32)
         for row, span in enumerate(pair.spans):
             spans[0, row, span.start : span.stop] = 1 / len(span)
@@ -224,7 +228,7 @@ class OnnxReader:
 
 
 def join(parts: Sequence[Logits]) -> Logits:
-    """Return what a passage says whose parts were read one by one; of a claim what its first part says."""
+    """Join the parts of a passage; the logits of a claim are those of its first part."""
     if len(parts) == 1:
         return parts[0]
     spans = [span for part in parts for span in part.spans]

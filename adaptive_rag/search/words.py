@@ -87,11 +87,7 @@ class EveryChunk:
     """Searches a source with every chunk as a candidate, and BM25Okapi in place of the source's BM25."""
 
     def __init__(self, source: object) -> None:
-        """Read the words of a source, or take them from the cache if its version has not changed.
-
-        Raises:
-            ConfigurationError: the source cannot list its chunks, or has too many.
-        """
+        """Read the words of a source, or take them from the cache if its version has not changed."""
         self._source = _check_source(source)
         self.words = _words_of(self._source)
 
@@ -108,11 +104,7 @@ class EveryChunk:
 
 
 def check_lexical(source: object, context: Context) -> None:
-    """Raise an error for a source that BM25Okapi cannot score, before any chat model is called.
-
-    Raises:
-        ConfigurationError: the source cannot list its chunks, or has too many.
-    """
+    """Raise an error for a source that BM25Okapi cannot score, before any chat model is called."""
     if context.retrieval.lexical == "okapi" and context.uses("fusion"):
         _check_source(source)
 

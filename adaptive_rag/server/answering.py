@@ -12,7 +12,7 @@ from fastapi.concurrency import run_in_threadpool
 from pydantic import BaseModel, ConfigDict, Field
 
 from adaptive_rag.compare import Comparison
-from adaptive_rag.context import Context, make_context
+from adaptive_rag.context import Context, Served, make_context
 from adaptive_rag.context.caller import caller_settings, check_input, check_settings, served_error
 from adaptive_rag.deadline import deadline
 from adaptive_rag.errors import (
@@ -151,7 +151,7 @@ class Answering:
         learned = self._settings.learned_router
         model, access = self._model.for_questions() if self._model else ({}, None)
         context = make_context(self._operator, model, allowed, index, user_id=caller_id)
-        return context.for_caller(learned if learned.exists() else None, access, asked.only.kept())
+        return context.for_caller(Served(learned if learned.exists() else None, access, asked.only.kept()))
 
     def index_of(self, place: Searched) -> ChunkSource:
         """Open what is searched: the index of a collection, or those of several as one.

@@ -5,8 +5,8 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
@@ -152,12 +152,37 @@ def test_every_path_of_the_table_is_there() -> None:
         assert (ROOT / row.test).is_file(), row.test
 
 
-def follow(tree: Tree, change: str, right: Callable[[], None], wrong: Callable[[], None]) -> None:
+@dataclass(frozen=True)
+class Change:
+    """A change as a row of the table says it, what then can be seen, and how it is done wrong."""
+
+    row: str
+    new: dict[str, str] = field(default_factory=dict)
+    lines: Sequence[tuple[str, str, str]] = ()
+    """Lines to put behind others, as in `Tree.insert`."""
+    texts: Sequence[tuple[str, str, str]] = ()
+    """Texts to put in others' places, as in `Tree.replace`."""
+    code: str = ""
+    says: str = ""
+    wrong: tuple[str, str, str] = ("", "", "")
+
+    def do(self, tree: Tree) -> None:
+        for name, text in self.new.items():
+            tree.write(name, text)
+        for line in self.lines:
+            tree.insert(*line)
+        for text in self.texts:
+            tree.replace(*text)
+
+
+def follow(tree: Tree, change: Change) -> None:
     """Do a change as the table says and then wrong: its test passes, and then fails."""
-    right()
-    assert tree.passes(TABLE[change].test)
-    wrong()
-    assert not tree.passes(TABLE[change].test)
+    change.do(tree)
+    if change.code:
+        assert change.says in tree.run(change.code)
+    assert tree.passes(TABLE[change.row].test)
+    tree.replace(*change.wrong)
+    assert not tree.passes(TABLE[change.row].test)
 
 
 ASK = """
@@ -168,108 +193,36 @@ rag = AdaptiveRAG(MemoryIndex.from_texts([text, "The tank was built in 1968."]),
 output = rag.invoke("How do I fill the tank?")
 """
 
-
-def test_a_strategy_is_one_file_and_one_row(tree: Tree) -> None:
-    example = (HERE / "procedural.py").read_text(encoding="utf-8")
-
-    def right() -> None:
-        tree.write("graph/strategies/procedural.py", example)
-        tree.insert("graph/strategies/__init__.py", '"contextual",', '    "procedural",')
-
-    right()
-    answer = tree.run(
-        ASK.format(settings='route="procedural"') + "print(output['query_type']); print(output['answer'])"
-    )
-    name, first, *_ = answer.splitlines()
-    assert name == "procedural" and first.startswith("1. ")
-    facts = tree.run(
-        "from adaptive_rag.graph.builder import build_graph, context_schema\n"
-        "from adaptive_rag.evaluation.arms import ARMS\n"
-        "from adaptive_rag.analysis import analyse\n"
-        "graph = build_graph().compile()\n"
-        "print(graph.get_graph().nodes['procedural'].metadata['colour'])\n"
-        "print('procedural' in str(context_schema().model_json_schema()['properties']['route']))\n"
-        "print('only-procedural' in ARMS)\n"
-        "print('procedural' in analyse('How do I fill the tank?')['probabilities'])\n"
-        "print('procedural:enhance' in graph.get_graph(xray=True).nodes)\n"
-        "from adaptive_rag.cli.app import app\n"
-        "from typer.testing import CliRunner\n"
-        "for asked in (['ask', '--help'], ['settings']):\n"
-        "    print('procedural' in CliRunner().invoke(app, asked).stdout)\n"
-    )
-    assert facts.split() == ["#a33a5b", "True", "True", "False", "True", "True", "True"]
-    tree.undo()
-
-    def wrong() -> None:
-        tree.replace("graph/strategies/procedural.py", 'colour="#a33a5b"', 'colour="red"')
-
-    follow(tree, "strategy", right, wrong)
+LOADER = '''"""Toy files: a line a record."""
 
 
-@pytest.mark.nightly
-def test_a_loader_is_one_file_and_one_row(tree: Tree) -> None:
-    def right() -> None:
-        tree.write(
-            "adaptive_rag/ingest/toy.py",
-            '"""Toy files: a line a record."""\n\n\n'
-            "def load_toy(path, builder):\n"
-            '    """Read a toy file."""\n'
-            "    for number, line in enumerate(path.read_text().splitlines(), start=1):\n"
-            '        builder.add_record(line, {"row": number})\n',
-        )
-        row = '    "toy": Loader((".toy",), "adaptive_rag.ingest.toy:load_toy"),'
-        tree.insert("adaptive_rag/ingest/loaders.py", "LOADERS: dict[str, Loader] = {", row)
+def load_toy(path, builder):
+    """Read a toy file."""
+    for number, line in enumerate(path.read_text().splitlines(), start=1):
+        builder.add_record(line, {"row": number})
+'''
 
-    right()
-    (tree.root / "a.toy").write_text("Shut the gate.\nRing the bell.\n")
-    shown = tree.run(
-        "from adaptive_rag.ingest import discover, read_source, split\n"
-        "[file] = [f for f in discover('.') if f.path.suffix == '.toy']\n"
-        "text = read_source(file)\n"
-        "print([text.text[c['start']:c['end']] for c in split(text)])"
-    )
-    assert shown.strip() == "['Shut the gate.', 'Ring the bell.']"
-    tree.undo()
-    follow(
-        tree,
-        "loader",
-        right,
-        lambda: tree.replace("adaptive_rag/ingest/loaders.py", "ingest.toy:load_toy", "ingest.toy:load_toys"),
-    )
+RERANKER = '''"""Short passages first."""
+
+from adaptive_rag.rank.scoring import RerankRequest, by_relevance
 
 
-@pytest.mark.nightly
-def test_a_reranker_is_one_file_and_one_row(tree: Tree) -> None:
-    def right() -> None:
-        tree.write(
-            "adaptive_rag/rank/short.py",
-            '"""Short passages first."""\n\n'
-            "from adaptive_rag.rank.scoring import RerankRequest, by_relevance\n\n\n"
-            "def prefer_short(request: RerankRequest):\n"
-            '    """Score the candidates by how short they are."""\n'
-            "    yield from ()\n"
-            "    scores = [10 / (1 + len(c['text']) / 1000) for c in request.candidates]\n"
-            "    return by_relevance(request.candidates, scores)\n",
-        )
-        name = "adaptive_rag/rank/rerankers.py"
-        tree.insert(
-            name, "from __future__ import annotations", "\nfrom adaptive_rag.rank.short import prefer_short"
-        )
-        tree.insert(name, "RERANKERS: dict[str, Rerank] = {", '    "short": prefer_short,')
+def prefer_short(request: RerankRequest):
+    """Score the candidates by how short they are."""
+    yield from ()
+    scores = [10 / (1 + len(c["text"]) / 1000) for c in request.candidates]
+    return by_relevance(request.candidates, scores)
+'''
 
-    right()
-    settings = 'route="factual", retrieval={"reranker": "short"}'
-    assert "1968" in tree.run(ASK.format(settings=settings) + "print(output['documents'][0]['text'])")
-    tree.undo()
-    follow(
-        tree,
-        "reranker",
-        right,
-        lambda: tree.replace(
-            "adaptive_rag/rank/short.py", "by_relevance(request.candidates, scores)", "request.candidates[:1]"
-        ),
-    )
+COMMAND = '''"""`adaptive-rag hello`: a greeting."""
 
+import typer
+
+
+def hello() -> None:
+    """Greet the reader."""
+    typer.echo("Hello.")
+'''
 
 MODEL = '''"""A toy embedding model: counts of letters."""
 
@@ -290,37 +243,6 @@ class Letters(Embeddings):
         """Return how often each letter stands in the query."""
         return self.embed_documents([text])[0]
 '''
-
-
-@pytest.mark.nightly
-def test_an_embedding_model_is_one_file_and_one_row(tree: Tree) -> None:
-    def right() -> None:
-        tree.write("adaptive_rag/models/letters.py", MODEL)
-        name = "adaptive_rag/models/embeddings.py"
-        tree.insert(
-            name, "from __future__ import annotations", "\nfrom adaptive_rag.models.letters import Letters"
-        )
-        tree.insert(name, "EMBEDDINGS: dict[str", '    "letters": Letters,')
-
-    right()
-    shown = tree.run(
-        "from langchain_core.documents import Document\n"
-        "from adaptive_rag import Index\n"
-        "documents = [Document('The tide is out.', metadata={'source': 'tide'})]\n"
-        "Index.build(documents, 'toy-index', embeddings='letters:small')\n"
-        "print(Index.open('toy-index').info()['embeddings'])"
-    )
-    assert shown.strip() == "letters:small"
-    tree.undo()
-    follow(
-        tree,
-        "embedding model",
-        right,
-        lambda: tree.replace(
-            "adaptive_rag/models/letters.py", 'self.name = f"letters:{name}"', "self.kind = name"
-        ),
-    )
-
 
 STORE = '''"""A toy store: a list of notes."""
 
@@ -346,59 +268,150 @@ class Notes:
         return self._index.sentences(ids)
 '''
 
-
-@pytest.mark.nightly
-def test_a_store_is_one_file_and_one_row(tree: Tree) -> None:
-    def right() -> None:
-        tree.write("adaptive_rag/index/notes.py", STORE)
-        name = "adaptive_rag/index/index.py"
-        tree.insert(
-            name, "from __future__ import annotations", "\nfrom adaptive_rag.index.notes import Notes"
-        )
-        tree.insert(name, "STORES: dict[str", '    "notes": Notes,')
-
-    right()
-    code = (
-        "from adaptive_rag import AdaptiveRAG as R; print(R('notes://mine').invoke('Is it loud?')['answer'])"
-    )
-    assert "The siren is loud." in tree.run(code)
-    tree.undo()
-    follow(
-        tree,
+IMPORTS = "from __future__ import annotations"
+METRICS = "adaptive_rag/evaluation/metrics.py"
+PROMPT, MARKERS = "adaptive_rag/llm/prompts/enhance.md", "adaptive_rag/text/markers.py"
+CHANGES = [
+    Change(
+        "loader",
+        new={
+            "adaptive_rag/ingest/toy.py": LOADER,
+            "a.toy": "Shut the gate.\nRing the bell.\n",
+        },
+        lines=[
+            (
+                "adaptive_rag/ingest/loaders.py",
+                "LOADERS: dict[str, Loader] = {",
+                '    "toy": Loader((".toy",), "adaptive_rag.ingest.toy:load_toy"),',
+            )
+        ],
+        code="from adaptive_rag.ingest import discover, read_source, split\n"
+        "[file] = [f for f in discover('.') if f.path.suffix == '.toy']\n"
+        "text = read_source(file)\n"
+        "print([text.text[c['start']:c['end']] for c in split(text)])",
+        says="['Shut the gate.', 'Ring the bell.']",
+        wrong=("adaptive_rag/ingest/loaders.py", "ingest.toy:load_toy", "ingest.toy:load_toys"),
+    ),
+    Change(
+        "reranker",
+        new={"adaptive_rag/rank/short.py": RERANKER},
+        lines=[
+            ("adaptive_rag/rank/rerankers.py", IMPORTS, "\nfrom adaptive_rag.rank.short import prefer_short"),
+            ("adaptive_rag/rank/rerankers.py", "RERANKERS: dict[str, Rerank]", '    "short": prefer_short,'),
+        ],
+        code=ASK.format(settings='route="factual", retrieval={"reranker": "short"}')
+        + "print(output['documents'][0]['text'])",
+        says="1968",
+        wrong=(
+            "adaptive_rag/rank/short.py",
+            "by_relevance(request.candidates, scores)",
+            "request.candidates[:1]",
+        ),
+    ),
+    Change(
+        "embedding model",
+        new={"adaptive_rag/models/letters.py": MODEL},
+        lines=[
+            (
+                "adaptive_rag/models/embeddings.py",
+                IMPORTS,
+                "\nfrom adaptive_rag.models.letters import Letters",
+            ),
+            ("adaptive_rag/models/embeddings.py", "EMBEDDINGS: dict[str", '    "letters": Letters,'),
+        ],
+        code="from langchain_core.documents import Document\n"
+        "from adaptive_rag import Index\n"
+        "documents = [Document('The tide is out.', metadata={'source': 'tide'})]\n"
+        "Index.build(documents, 'toy-index', embeddings='letters:small')\n"
+        "print(Index.open('toy-index').info()['embeddings'])",
+        says="letters:small",
+        wrong=("adaptive_rag/models/letters.py", 'self.name = f"letters:{name}"', "self.kind = name"),
+    ),
+    Change(
         "store",
-        right,
-        lambda: tree.replace("adaptive_rag/index/notes.py", "def sentences(", "def sentence("),
-    )
-
-
-@pytest.mark.nightly
-def test_a_metric_is_one_row(tree: Tree) -> None:
-    name = "adaptive_rag/evaluation/metrics.py"
-
-    def right() -> None:
-        tree.insert(name, "RANKING_METRICS: dict[str, str] = {", '    "judged": "Judged",')
-
-    right()
-    shown = tree.run(
-        "from adaptive_rag.evaluation.datasets import Question\n"
+        new={"adaptive_rag/index/notes.py": STORE},
+        lines=[
+            ("adaptive_rag/index/index.py", IMPORTS, "\nfrom adaptive_rag.index.notes import Notes"),
+            ("adaptive_rag/index/index.py", "STORES: dict[str", '    "notes": Notes,'),
+        ],
+        code="from adaptive_rag import AdaptiveRAG\n"
+        "print(AdaptiveRAG('notes://mine').invoke('Is it loud?')['answer'])",
+        says="The siren is loud.",
+        wrong=("adaptive_rag/index/notes.py", "def sentences(", "def sentence("),
+    ),
+    Change(
+        "metric",
+        lines=[(METRICS, "RANKING_METRICS: dict[str, str] = {", '    "judged": "Judged",')],
+        code="from adaptive_rag.evaluation.datasets import Question\n"
         "from adaptive_rag.evaluation.metrics import score_ranking\n"
         "question = Question(id='q', text='?', gold={'a': 1})\n"
-        "print(score_ranking(question, ['a', 'b'], 2)['judged@2'])"
-    )
-    assert float(shown) == 0.5
-    tree.undo()
-    follow(tree, "metric", right, lambda: tree.replace(name, '"judged": "Judged"', '"judged": "Judge"'))
+        "print(score_ranking(question, ['a', 'b'], 2)['judged@2'])",
+        says="0.5",
+        wrong=(METRICS, '"judged": "Judged"', '"judged": "Judge"'),
+    ),
+    Change(
+        "prompt",
+        texts=[(PROMPT, "Question: {question}\n", "The question: {question}\n")],
+        wrong=(PROMPT, "The question: {question}\n", "The question: {query}\n"),
+    ),
+    Change(
+        "citation format",
+        texts=[(MARKERS, 'BRACKETS, OTHERS = "[]", "()"', 'BRACKETS, OTHERS = "()", "[]"')],
+        code="from adaptive_rag import AdaptiveRAG\n"
+        "from adaptive_rag.index.memory import MemoryIndex\n"
+        "rag = AdaptiveRAG(MemoryIndex.from_texts(['The tank of Saltmere was built in 1968.']))\n"
+        "print(rag.invoke('When was the tank of Saltmere built?')['answer'])",
+        says="(1)",
+        wrong=(MARKERS, '"()", "[]"', '"()", "()"'),
+    ),
+    Change(
+        "shell command",
+        new={"adaptive_rag/cli/hello.py": COMMAND},
+        lines=[
+            ("adaptive_rag/cli/app.py", IMPORTS, "\nfrom adaptive_rag.cli.hello import hello"),
+            ("adaptive_rag/cli/app.py", '"demo": demo,', '    "hello": hello,'),
+        ],
+        code="import sys; sys.argv = ['adaptive-rag', 'hello']; from adaptive_rag.cli import main; main()",
+        says="Hello.",
+        wrong=("adaptive_rag/cli/hello.py", "import typer", "import numpy\nimport typer"),
+    ),
+]
 
 
 @pytest.mark.nightly
-def test_a_prompt_is_one_file(tree: Tree) -> None:
-    name = "adaptive_rag/llm/prompts/enhance.md"
-    follow(
-        tree,
-        "prompt",
-        lambda: tree.replace(name, "Question: {question}\n", "The question: {question}\n"),
-        lambda: tree.replace(name, "The question: {question}\n", "The question: {query}\n"),
+@pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.row)
+def test_a_change_is_as_small_as_its_row_says(tree: Tree, change: Change) -> None:
+    follow(tree, change)
+
+
+def test_a_strategy_is_one_file_and_one_row(tree: Tree) -> None:
+    change = Change(
+        "strategy",
+        new={"graph/strategies/procedural.py": (HERE / "procedural.py").read_text(encoding="utf-8")},
+        lines=[("graph/strategies/__init__.py", '"contextual",', '    "procedural",')],
+        code=ASK.format(settings='route="procedural"') + "print(output['query_type'], output['answer'])",
+        says="procedural 1. ",
+        wrong=("graph/strategies/procedural.py", 'colour="#a33a5b"', 'colour="red"'),
     )
+    change.do(tree)
+    facts = tree.run(
+        "from adaptive_rag.graph.builder import build_graph, context_schema\n"
+        "from adaptive_rag.evaluation.arms import ARMS\n"
+        "from adaptive_rag.analysis import analyse\n"
+        "graph = build_graph().compile()\n"
+        "print(graph.get_graph().nodes['procedural'].metadata['colour'])\n"
+        "print('procedural' in str(context_schema().model_json_schema()['properties']['route']))\n"
+        "print('only-procedural' in ARMS)\n"
+        "print('procedural' in analyse('How do I fill the tank?')['probabilities'])\n"
+        "print('procedural:enhance' in graph.get_graph(xray=True).nodes)\n"
+        "from adaptive_rag.cli.app import app\n"
+        "from typer.testing import CliRunner\n"
+        "for asked in (['ask', '--help'], ['settings']):\n"
+        "    print('procedural' in CliRunner().invoke(app, asked).stdout)\n"
+    )
+    assert facts.split() == ["#a33a5b", "True", "True", "False", "True", "True", "True"]
+    tree.undo()
+    follow(tree, change)
 
 
 @pytest.mark.nightly
@@ -413,47 +426,3 @@ def test_a_setting_is_one_field_and_the_page_that_is_made_of_it(tree: Tree) -> N
     tree.write("docs/settings.md", tree.shell("settings", "--markdown"))
     assert "budget.patience_s" in (tree.root / "docs/settings.md").read_text()
     assert tree.passes(TABLE["setting"].test)
-
-
-@pytest.mark.nightly
-def test_a_citation_format_is_one_file(tree: Tree) -> None:
-    name = "adaptive_rag/text/markers.py"
-
-    def right() -> None:
-        tree.replace(name, 'BRACKETS, OTHERS = "[]", "()"', 'BRACKETS, OTHERS = "()", "[]"')
-
-    right()
-    shown = tree.run(
-        "from adaptive_rag import AdaptiveRAG\n"
-        "from adaptive_rag.index.memory import MemoryIndex\n"
-        "rag = AdaptiveRAG(MemoryIndex.from_texts(['The tank of Saltmere was built in 1968.']))\n"
-        "print(rag.invoke('When was the tank of Saltmere built?')['answer'])"
-    )
-    assert shown.strip().endswith("(1)")
-    tree.undo()
-    follow(tree, "citation format", right, lambda: tree.replace(name, '"()", "[]"', '"()", "()"'))
-
-
-@pytest.mark.nightly
-def test_a_shell_command_is_one_file_and_one_row(tree: Tree) -> None:
-    def right() -> None:
-        tree.write(
-            "adaptive_rag/cli/hello.py",
-            '"""`adaptive-rag hello`: a greeting."""\n\nimport typer\n\n\n'
-            "def hello() -> None:\n"
-            '    """Greet the reader."""\n'
-            '    typer.echo("Hello.")\n',
-        )
-        name = "adaptive_rag/cli/app.py"
-        tree.insert(name, "from __future__ import annotations", "\nfrom adaptive_rag.cli.hello import hello")
-        tree.insert(name, '"demo": demo,', '    "hello": hello,')
-
-    right()
-    assert tree.shell("hello").strip() == "Hello."
-    tree.undo()
-    follow(
-        tree,
-        "shell command",
-        right,
-        lambda: tree.replace("adaptive_rag/cli/hello.py", "import typer", "import numpy\nimport typer"),
-    )

@@ -23,6 +23,12 @@ def kb(port: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 @pytest.fixture
+def new_kb(tmp_path: Path) -> Path:
+    """The folder of an index that nobody has written yet."""
+    return tmp_path / "kb"
+
+
+@pytest.fixture
 def network(port: int, monkeypatch: pytest.MonkeyPatch) -> Iterator[Network]:
     with network_before(port) as network:
         use(monkeypatch, network.port)

@@ -13,6 +13,7 @@ from langchain_core.embeddings import Embeddings
 from xxhash import xxh3_64_hexdigest
 
 from adaptive_rag.index import Index, IndexReport, manifest
+from adaptive_rag.index.postgres.source import PostgresIndex
 
 
 class HashEmbeddings(Embeddings):
@@ -51,15 +52,17 @@ def write_files(folder: Path, texts: dict[str, str]) -> Path:
     return folder
 
 
-def build(documents: Any, uri: Path, **settings: Any) -> IndexReport:
+def build(documents: Any, uri: Any, **settings: Any) -> IndexReport:
     """Build without sentence vectors, which most tests do not need."""
     settings.setdefault("embeddings", HashEmbeddings())
     settings.setdefault("sentence_vectors", False)
     return Index.build(documents, uri, **settings)
 
 
-def open_index(uri: Path) -> Index:
-    return Index.open(uri, embeddings=HashEmbeddings())
+def open_index(uri: Any) -> Any:
+    """Open an index in a folder, a bucket or a database."""
+    kind = PostgresIndex if str(uri).startswith("postgres") else Index
+    return kind.open(uri, HashEmbeddings())
 
 
 def change_manifest(uri: Path, change: Callable[[dict[str, Any]], None]) -> None:
@@ -72,7 +75,7 @@ def change_manifest(uri: Path, change: Callable[[dict[str, Any]], None]) -> None
     (uri / "manifest.json").write_bytes(sealed)
 
 
-def texts_in(uri: Path) -> list[str]:
+def texts_in(uri: Any) -> list[str]:
     return sorted(chunk["text"] for chunk in open_index(uri).chunks())
 
 

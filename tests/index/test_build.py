@@ -19,19 +19,27 @@ TIDES = {
 }
 
 
-def test_a_folder_becomes_an_index(tmp_path: Path) -> None:
-    docs, kb = write_files(tmp_path / "docs", TIDES), tmp_path / "kb"
-    report = build(docs, kb)
+@pytest.fixture
+def docs(tmp_path: Path) -> Path:
+    return write_files(tmp_path / "docs", TIDES)
+
+
+@pytest.fixture
+def kb(docs: Path, new_kb: Path) -> Path:
+    build(docs, new_kb)
+    return new_kb
+
+
+def test_a_folder_becomes_an_index(docs: Path, new_kb: Path) -> None:
+    report = build(docs, new_kb)
     assert (report.added, report.updated, report.removed, report.failed) == (3, 0, 0, [])
     assert report.chunks == report.total_chunks == 3
-    assert texts_in(kb) == sorted(TIDES.values())
+    assert texts_in(new_kb) == sorted(TIDES.values())
 
 
 def test_unchanged_files_are_neither_read_nor_embedded(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    docs: Path, kb: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    docs, kb = write_files(tmp_path / "docs", TIDES), tmp_path / "kb"
-    build(docs, kb)
     before = (kb / "manifest.json").read_bytes()
 
     def refuse(*_: object) -> None:
@@ -45,9 +53,7 @@ def test_unchanged_files_are_neither_read_nor_embedded(
     assert (kb / "manifest.json").read_bytes() == before
 
 
-def test_a_touched_file_is_hashed_once_and_not_embedded(tmp_path: Path) -> None:
-    docs, kb = write_files(tmp_path / "docs", TIDES), tmp_path / "kb"
-    build(docs, kb)
+def test_a_touched_file_is_hashed_once_and_not_embedded(docs: Path, kb: Path) -> None:
     os.utime(docs / "sun.txt", (time.time() - 60, time.time() - 60))
     report = build(docs, kb)
     assert (report.unchanged, report.texts_embedded) == (3, 0)
@@ -56,9 +62,7 @@ def test_a_touched_file_is_hashed_once_and_not_embedded(tmp_path: Path) -> None:
     assert stamps["sun.txt"] == (docs / "sun.txt").stat().st_mtime_ns
 
 
-def test_a_changed_file_replaces_its_chunks(tmp_path: Path) -> None:
-    docs, kb = write_files(tmp_path / "docs", TIDES), tmp_path / "kb"
-    build(docs, kb)
+def test_a_changed_file_replaces_its_chunks(docs: Path, kb: Path) -> None:
     write_files(docs, {"sun.txt": "The sun is far."})
     report = build(docs, kb)
     assert (report.added, report.updated, report.unchanged) == (0, 1, 2)
@@ -76,9 +80,9 @@ def test_a_change_that_keeps_size_and_time_is_seen_where_the_file_was_fresh(tmp_
     assert texts_in(kb) == ["The tide is big."]
 
 
-def test_a_file_of_the_same_size_and_time_counts_as_unchanged_until_it_is_touched(tmp_path: Path) -> None:
-    docs, kb = write_files(tmp_path / "docs", TIDES), tmp_path / "kb"
-    build(docs, kb)
+def test_a_file_of_the_same_size_and_time_counts_as_unchanged_until_it_is_touched(
+    docs: Path, kb: Path
+) -> None:
     file, stamp = docs / "moon.txt", (docs / "moon.txt").stat()
     file.write_text("The moon pulls the air.")
     os.utime(file, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
@@ -172,45 +176,36 @@ def test_a_vanished_file_is_removed_and_others_stay(tmp_path: Path) -> None:
     build([one, two], kb)
     (one / "sun.txt").unlink()
     (two / "rain.txt").rename(tmp_path / "kept.txt")
+    assert build(one, kb, prune=False).removed == 0
     assert build(one, kb).removed == 1
     assert "Rain falls." in texts_in(kb), "only the folders that were named are pruned"
 
 
-def test_without_prune_nothing_is_removed(tmp_path: Path) -> None:
-    docs, kb = write_files(tmp_path / "docs", TIDES), tmp_path / "kb"
-    build(docs, kb)
-    (docs / "sun.txt").unlink()
-    assert build(docs, kb, prune=False).removed == 0
-    assert len(texts_in(kb)) == 3
-
-
-def test_one_bad_file_among_many_is_reported_and_the_others_are_indexed(tmp_path: Path) -> None:
-    docs = write_files(tmp_path / "docs", {f"{n}.txt": f"Note number {n}." for n in range(20)})
+def test_a_bad_file_is_reported_and_others_are_indexed_and_one_that_turns_bad_keeps_its_chunks(
+    docs: Path, new_kb: Path
+) -> None:
     (docs / "bad.pdf").write_bytes(b"not a pdf")
-    report = build(docs, tmp_path / "kb")
-    assert report.added == 20
+    report = build(docs, new_kb)
+    assert report.added == 3
     assert [Path(failure.source).name for failure in report.failed] == ["bad.pdf"]
-
-
-def test_a_file_that_turns_bad_keeps_its_last_good_chunks(tmp_path: Path) -> None:
-    docs, kb = write_files(tmp_path / "docs", TIDES), tmp_path / "kb"
-    build(docs, kb)
     (docs / "sun.txt").write_bytes(b"")
-    report = build(docs, kb)
-    assert len(report.failed) == 1
-    assert TIDES["sun.txt"] in texts_in(kb)
+    assert len(build(docs, new_kb).failed) == 2
+    assert TIDES["sun.txt"] in texts_in(new_kb)
 
 
-def test_nothing_readable_is_an_error_and_leaves_no_folder(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "error", "said"),
+    [
+        ("bad.pdf", IndexingError, r"No document could be read: .*bad\.pdf"),
+        ("nowhere", ConfigurationError, "does not exist"),
+    ],
+)
+def test_nothing_readable_is_an_error_and_leaves_no_folder(
+    tmp_path: Path, name: str, error: type[Exception], said: str
+) -> None:
     (tmp_path / "bad.pdf").write_bytes(b"not a pdf")
-    with pytest.raises(IndexingError, match=r"No document could be read: .*bad\.pdf"):
-        build(tmp_path / "bad.pdf", tmp_path / "kb")
-    assert not (tmp_path / "kb").exists()
-
-
-def test_a_missing_path_is_an_error_and_leaves_no_folder(tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match="does not exist"):
-        build(tmp_path / "nowhere", tmp_path / "kb")
+    with pytest.raises(error, match=said):
+        build(tmp_path / name, tmp_path / "kb")
     assert not (tmp_path / "kb").exists()
 
 
@@ -221,9 +216,7 @@ def test_a_folder_that_is_not_ours_is_refused_and_untouched(tmp_path: Path) -> N
     assert [path.name for path in foreign.iterdir()] == ["holiday.txt"]
 
 
-def test_other_settings_are_refused_with_both_and_the_command_that_mends(tmp_path: Path) -> None:
-    docs, kb = write_files(tmp_path / "docs", TIDES), tmp_path / "kb"
-    build(docs, kb)
+def test_other_settings_are_refused_with_both_and_the_command_that_mends(docs: Path, kb: Path) -> None:
     with pytest.raises(IndexMismatchError, match=r"1000 .* 500 .*--rebuild"):
         build(docs, kb, chunk_size=500)
     with pytest.raises(IndexMismatchError, match=r"hash .*other .*--rebuild"):
@@ -231,9 +224,7 @@ def test_other_settings_are_refused_with_both_and_the_command_that_mends(tmp_pat
     assert len(texts_in(kb)) == 3
 
 
-def test_rebuild_makes_the_index_anew_with_other_settings(tmp_path: Path) -> None:
-    docs, kb = write_files(tmp_path / "docs", TIDES), tmp_path / "kb"
-    build(docs, kb)
+def test_rebuild_makes_the_index_anew_with_other_settings(docs: Path, kb: Path) -> None:
     reader = open_index(kb)
     wide = HashEmbeddings(dimension=24)
     report = build(docs, kb, embeddings=wide, chunk_size=500, rebuild=True)
@@ -261,14 +252,13 @@ def test_paths_and_documents_are_not_mixed(tmp_path: Path) -> None:
 
 
 def test_a_file_keeps_its_name_when_indexed_from_another_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, docs: Path, new_kb: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    docs, kb = write_files(tmp_path / "docs", TIDES), tmp_path / "kb"
     monkeypatch.chdir(tmp_path)
-    build("docs", kb)
+    build("docs", new_kb)
     monkeypatch.chdir(docs)
-    assert build(".", kb).unchanged == 3
-    assert set(open_index(kb).sources()) == {f"docs/{name}" for name in TIDES}
+    assert build(".", new_kb).unchanged == 3
+    assert set(open_index(new_kb).sources()) == {f"docs/{name}" for name in TIDES}
 
 
 def test_progress_reaches_its_estimated_total(tmp_path: Path) -> None:
@@ -293,33 +283,20 @@ def test_equal_sentences_are_embedded_once(tmp_path: Path) -> None:
     assert report.texts_embedded == distinct_chunks + 2
 
 
-NOTED = ("bad.jsonl", "1 of 2 lines could not be read: line 2")
-
-
-def test_what_a_loader_could_not_read_is_told_and_kept(tmp_path: Path) -> None:
-    docs, kb = (
-        write_files(tmp_path / "docs", {**TIDES, "bad.jsonl": '{"text": "Gates."}\n{oops\n'}),
-        tmp_path / "kb",
-    )
+def test_what_a_loader_could_not_read_is_told_and_kept_as_long_as_it_is_so(docs: Path, new_kb: Path) -> None:
+    kb = new_kb
+    write_files(docs, {"bad.jsonl": '{"text": "Gates."}\n{oops\n'})
     first, again = build(docs, kb), build(docs, kb)
     assert (again.unchanged, again.notes) == (4, first.notes)
     [note] = first.notes
-    assert (Path(note.source).name, note.text[: len(NOTED[1])]) == NOTED
+    assert Path(note.source).name == "bad.jsonl"
+    assert note.text.startswith("1 of 2 lines could not be read: line 2")
     assert open_index(kb).info()["notes"] == [{"source": note.source, "text": note.text}]
     os.utime(docs / "bad.jsonl", (time.time() - 60, time.time() - 60))
     assert build(docs, kb).notes == first.notes
-
-
-def test_a_note_goes_with_what_it_was_about(tmp_path: Path) -> None:
-    docs, kb = (
-        write_files(tmp_path / "docs", {"a.jsonl": '{"text": "Gates."}\n{oops\n', **TIDES}),
-        tmp_path / "kb",
-    )
-    assert build(docs, kb).notes
     assert build(docs / "sun.txt", kb).notes == []  # a run tells of the sources it was given
-    write_files(docs, {"a.jsonl": '{"text": "Gates."}\n'})
-    assert build(docs, kb).notes == []
-    assert open_index(kb).info()["notes"] == []
+    write_files(docs, {"bad.jsonl": '{"text": "Gates."}\n'})
+    assert build(docs, kb).notes == open_index(kb).info()["notes"] == []
 
 
 def test_the_notes_of_texts_at_hand_are_kept_too(tmp_path: Path) -> None:

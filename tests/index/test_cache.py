@@ -130,6 +130,7 @@ def test_a_cache_that_is_only_locked_is_kept(tmp_path: Path, monkeypatch: pytest
 def test_a_cache_that_cannot_be_opened_is_no_damage(tmp_path: Path) -> None:
     (tmp_path / FILE).mkdir()
     assert cache_damage(tmp_path) == ""
+    assert EmbeddingCache(tmp_path).get("small", ["tide"]) == [None]
 
 
 _connect = sqlite3.connect

@@ -30,6 +30,17 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.fixture
+def docs(here: Path) -> Path:
+    return write_files(here / "docs", TIDES)
+
+
+@pytest.fixture
+def kb(docs: Path, new_kb: Path) -> Path:
+    build(docs, new_kb)
+    return new_kb
+
+
 def build_without_cache(folder: Path, kb: Path, **settings: Any) -> tuple[IndexReport, list[str]]:
     """Index again where no vector is remembered; return what was embedded too."""
     (kb / "embeddings.sqlite").unlink(missing_ok=True)
@@ -42,21 +53,18 @@ def is_whole(kb: Path) -> bool:
     return Index.check(kb, deep=True).healthy
 
 
-def test_files_of_the_same_content_are_stored_once_under_both_names(here: Path) -> None:
-    docs, kb = write_files(here / "docs", TIDES), here / "kb"
-    report = build(docs, kb)
+def test_files_of_the_same_content_are_stored_once_under_both_names(docs: Path, new_kb: Path) -> None:
+    report = build(docs, new_kb)
     assert (report.added, report.copies, report.chunks, report.total_chunks) == (3, 1, 2, 2)
-    index = open_index(kb)
+    index = open_index(new_kb)
     assert index.sources() == {"docs/a.txt": 1, "docs/b.txt": 1, "docs/c.txt": 1}
     assert found(index, ["moon sea"], limit=1) == [[TIDES["a.txt"]]]
-    assert is_whole(kb)
-    again = build(docs, kb)
+    assert is_whole(new_kb)
+    again = build(docs, new_kb)
     assert (again.unchanged, again.changed) == (3, False)
 
 
-def test_a_filter_finds_the_content_by_each_of_its_names(here: Path) -> None:
-    docs, kb = write_files(here / "docs", TIDES), here / "kb"
-    build(docs, kb)
+def test_a_filter_finds_the_content_by_each_of_its_names(docs: Path, kb: Path) -> None:
     index = open_index(kb)
     for condition in ('file = "a.txt"', 'file = "c.txt"', 'source = "docs/c.txt"', "source like '*/c.*'"):
         narrowed = index.where(read_where(condition))
@@ -82,9 +90,7 @@ def test_what_is_found_names_all_files_of_its_content(here: Path) -> None:
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("gone", ["a.txt", "c.txt"])
-def test_of_two_copies_one_may_go(here: Path, gone: str) -> None:
-    docs, kb = write_files(here / "docs", TIDES), here / "kb"
-    build(docs, kb)
+def test_of_two_copies_one_may_go(docs: Path, kb: Path, gone: str) -> None:
     (docs / gone).unlink()
     report, embedded = build_without_cache(docs, kb)
     assert (report.removed, report.total_chunks, embedded) == (1, 2, [])
@@ -95,9 +101,7 @@ def test_of_two_copies_one_may_go(here: Path, gone: str) -> None:
 
 
 @pytest.mark.parametrize("changed", ["a.txt", "c.txt"])
-def test_of_two_copies_one_may_change_and_change_back(here: Path, changed: str) -> None:
-    docs, kb = write_files(here / "docs", TIDES), here / "kb"
-    build(docs, kb)
+def test_of_two_copies_one_may_change_and_change_back(docs: Path, kb: Path, changed: str) -> None:
     write_files(docs, {changed: "The sun pulls less."})
     assert build(docs, kb).updated == 1
     assert texts_in(kb) == sorted(["The sun pulls less.", TIDES["a.txt"], TIDES["b.txt"]])
@@ -108,9 +112,7 @@ def test_of_two_copies_one_may_change_and_change_back(here: Path, changed: str) 
     assert is_whole(kb)
 
 
-def test_a_copy_stays_while_the_first_file_cannot_be_read(here: Path) -> None:
-    docs, kb = write_files(here / "docs", TIDES), here / "kb"
-    build(docs, kb)
+def test_a_copy_stays_while_the_first_file_cannot_be_read(docs: Path, kb: Path) -> None:
     (docs / "a.txt").write_text("")
     assert [failure.source for failure in build(docs, kb).failed] == ["docs/a.txt"]
     assert set(open_index(kb).sources()) == {"docs/a.txt", "docs/b.txt", "docs/c.txt"}
@@ -168,9 +170,7 @@ def test_source_code_under_another_name_has_that_name_in_its_sections(here: Path
 
 
 @pytest.mark.parametrize("kept", [["a.txt", "c.txt"], ["c.txt"], ["a.txt"], []])
-def test_a_damaged_index_with_copies_is_mended(here: Path, kept: list[str]) -> None:
-    docs, kb = write_files(here / "docs", TIDES), here / "kb"
-    build(docs, kb)
+def test_a_damaged_index_with_copies_is_mended(docs: Path, kb: Path, kept: list[str]) -> None:
     for name in {"a.txt", "c.txt"} - set(kept):
         (docs / name).unlink()
     for file in (kb / "chunks-1.lance" / "data").iterdir():

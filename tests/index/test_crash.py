@@ -8,7 +8,10 @@ import sys
 import textwrap
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,10 +19,23 @@ from adaptive_rag.errors import IndexingError
 from adaptive_rag.index import Index
 from adaptive_rag.index.location import Folder
 from adaptive_rag.index.lock import write_lock
+from adaptive_rag.index.table import TableWriter
 from tests.index.made import HashEmbeddings, build, found, open_index, texts_in, write_files
 
 OLD = {f"{n}.txt": f"Old note {n} on tides." for n in range(6)}
 NEW = {f"{n}.txt": f"New note {n} on tides." for n in range(9)}
+
+
+@pytest.fixture
+def docs(tmp_path: Path) -> Path:
+    return write_files(tmp_path / "docs", OLD)
+
+
+@pytest.fixture
+def kb(docs: Path, new_kb: Path) -> Path:
+    build(docs, new_kb)
+    return new_kb
+
 
 # Where a run is killed: just before or just after the call that is named.
 MOMENTS = [
@@ -37,24 +53,31 @@ MORE_MOMENTS = [
     ("after", "adaptive_rag.index.manifest.Manifest.publish"),
 ]
 
+# Kills itself before or after the nth call of what is named; with the address of a cluster, it builds by Ray.
 SCRIPT = """
     import importlib, os, signal, sys
+    from adaptive_rag.index import run as building, cluster
     from tests.index.made import build
 
-    when, target, docs, kb = sys.argv[1:]
+    when, target, number, docs, kb, *ray = sys.argv[1:]
     path, _, method = target.rpartition(".")
     module, _, owner = path.rpartition(".")
     kind = getattr(importlib.import_module(module), owner)
-    real = getattr(kind, method)
+    real, calls = getattr(kind, method), []
 
     def deadly(*args, **kwargs):
-        if when == "before":
+        calls.append(method)
+        if when == "before" and len(calls) == int(number):
             os.kill(os.getpid(), signal.SIGKILL)
-        real(*args, **kwargs)
-        os.kill(os.getpid(), signal.SIGKILL)
+        made = real(*args, **kwargs)
+        if when == "after" and len(calls) == int(number):
+            os.kill(os.getpid(), signal.SIGKILL)
+        return made
 
     setattr(kind, method, deadly)
-    build(docs, kb)
+    if ray:
+        cluster.SOURCES_PER_TASK, building.SECONDS_PER_PUBLISH = 3, 0.0
+    build(docs, kb, ray=ray[0] if ray else None)
 """
 
 
@@ -76,30 +99,31 @@ def run_python(script: str, *arguments: object, wait: bool = True) -> subprocess
     ("when", "target"), [*MOMENTS, *(pytest.param(*more, marks=pytest.mark.slow) for more in MORE_MOMENTS)]
 )
 def test_a_killed_run_leaves_the_last_state_and_the_next_one_completes_it(
-    tmp_path: Path, when: str, target: str
+    docs: Path, kb: Path, when: str, target: str
 ) -> None:
-    docs, kb = write_files(tmp_path / "docs", OLD), tmp_path / "kb"
-    build(docs, kb)
+    kill_and_complete(docs, kb, when, target)
+
+
+def kill_and_complete(docs: Path, kb: Any, when: str, target: str) -> None:
+    """Kill a run over an index of the old notes, and let the next one complete its work."""
     write_files(docs, NEW)
-    killed = run_python(SCRIPT, when, target, docs, kb)
+    killed = run_python(SCRIPT, when, target, 1, docs, kb)
     assert killed.returncode == -signal.SIGKILL, killed.stderr and killed.stderr.read()
     assert texts_in(kb) in (sorted(OLD.values()), sorted(NEW.values())), "a reader sees one whole state"
-    build(docs, kb)
+    build(docs, kb, wait_seconds=10)
     assert texts_in(kb) == sorted(NEW.values())
     assert found(open_index(kb), ["new note 8"], limit=1)[0][0] == NEW["8.txt"]
 
 
-def test_a_killed_first_run_is_completed_by_the_next(tmp_path: Path) -> None:
-    docs, kb = write_files(tmp_path / "docs", OLD), tmp_path / "kb"
-    assert run_python(SCRIPT, *MOMENTS[2], docs, kb).returncode == -signal.SIGKILL
-    build(docs, kb)
-    assert texts_in(kb) == sorted(OLD.values())
+def test_a_killed_first_run_is_completed_by_the_next(docs: Path, new_kb: Path) -> None:
+    assert run_python(SCRIPT, *MOMENTS[2], 1, docs, new_kb).returncode == -signal.SIGKILL
+    build(docs, new_kb)
+    assert texts_in(new_kb) == sorted(OLD.values())
 
 
-def test_what_a_killed_run_embedded_is_not_embedded_again(tmp_path: Path) -> None:
-    docs, kb = write_files(tmp_path / "docs", OLD), tmp_path / "kb"
-    run_python(SCRIPT, "before", "adaptive_rag.index.table.TableWriter.add", docs, kb)
-    assert build(docs, kb).texts_embedded == 0
+def test_what_a_killed_run_embedded_is_not_embedded_again(docs: Path, new_kb: Path) -> None:
+    run_python(SCRIPT, *MOMENTS[0], 1, docs, new_kb)
+    assert build(docs, new_kb).texts_embedded == 0
 
 
 def test_an_interrupted_run_keeps_what_is_complete_and_says_how_to_go_on(
@@ -144,12 +168,9 @@ def test_sources_are_published_whole_however_small_the_batches(
     assert len(list(open_index(kb).chunks())) == sum(final.values())
 
 
-def test_a_second_run_waits_and_says_for_whom(tmp_path: Path) -> None:
-    docs, kb = write_files(tmp_path / "docs", OLD), tmp_path / "kb"
-    build(docs, kb)
-    write_files(docs, NEW)
-    heard: list[str] = []
-    release = threading.Event()
+@contextmanager
+def held(kb: Path, release: threading.Event) -> Iterator[None]:
+    """Let another thread hold the lock until it is told to let go."""
 
     def hold() -> None:
         with write_lock(Folder(kb), wait_seconds=0, on_wait=None):
@@ -159,40 +180,35 @@ def test_a_second_run_waits_and_says_for_whom(tmp_path: Path) -> None:
     holder.start()
     while not (kb / "lock.json").exists():
         time.sleep(0.01)
-    report = build(docs, kb, on_wait=lambda message: (heard.append(message), release.set()))
+    yield
     holder.join()
+
+
+def test_a_second_run_waits_and_says_for_whom(docs: Path, kb: Path) -> None:
+    write_files(docs, NEW)
+    heard, release = list[str](), threading.Event()
+    with held(kb, release):
+        report = build(docs, kb, on_wait=lambda message: (heard.append(message), release.set()))
     assert len(heard) == 1
     assert f"process {os.getpid()} on " in heard[0]
     assert report.updated == 6
 
 
-def test_a_run_that_waited_goes_on_from_what_the_other_wrote(tmp_path: Path) -> None:
-    docs, kb, later = write_files(tmp_path / "docs", OLD), tmp_path / "kb", tmp_path / "later"
-    build(docs, kb)
+def test_a_run_that_waited_goes_on_from_what_the_other_wrote(docs: Path, kb: Path, tmp_path: Path) -> None:
+    later, release = tmp_path / "later", threading.Event()
     shutil.copytree(kb, later)
     build(write_files(docs, NEW), later)
-    release = threading.Event()
-
-    def hold() -> None:
-        with write_lock(Folder(kb), wait_seconds=0, on_wait=None):
-            release.wait(10)
 
     def write(_: str) -> None:
         shutil.copytree(later, kb, dirs_exist_ok=True)
         release.set()
 
-    holder = threading.Thread(target=hold)
-    holder.start()
-    while not (kb / "lock.json").exists():
-        time.sleep(0.01)
-    report = build(docs, kb, on_wait=write)
-    holder.join()
+    with held(kb, release):
+        report = build(docs, kb, on_wait=write)
     assert (report.unchanged, report.changed) == (len(NEW), False)
 
 
-def test_a_second_run_that_may_not_wait_says_who_holds_the_index(tmp_path: Path) -> None:
-    docs, kb = write_files(tmp_path / "docs", OLD), tmp_path / "kb"
-    build(docs, kb)
+def test_a_second_run_that_may_not_wait_says_who_holds_the_index(docs: Path, kb: Path) -> None:
     with write_lock(Folder(kb), wait_seconds=0, on_wait=None):
         with pytest.raises(IndexingError, match=rf"being written by process {os.getpid()} on .* since 20"):
             build(docs, kb, wait_seconds=0)
@@ -201,19 +217,18 @@ def test_a_second_run_that_may_not_wait_says_who_holds_the_index(tmp_path: Path)
 
 @pytest.mark.parametrize("stopped", [False, True])
 def test_a_run_that_waited_in_vain_leaves_the_first_run_of_another_alone(
-    tmp_path: Path, stopped: bool
+    docs: Path, new_kb: Path, stopped: bool
 ) -> None:
-    docs, kb = write_files(tmp_path / "docs", OLD), tmp_path / "kb"
-    kb.mkdir()
+    new_kb.mkdir()
 
     def interrupt(_: str) -> None:
         if stopped:
             raise KeyboardInterrupt
 
-    with write_lock(Folder(kb), wait_seconds=0, on_wait=None):
+    with write_lock(Folder(new_kb), wait_seconds=0, on_wait=None):
         with pytest.raises(KeyboardInterrupt if stopped else IndexingError):
-            build(docs, kb, wait_seconds=0.4, on_wait=interrupt)
-        assert {path.name for path in kb.iterdir()} == {".lock", "lock.json"}
+            build(docs, new_kb, wait_seconds=0.4, on_wait=interrupt)
+        assert {path.name for path in new_kb.iterdir()} == {".lock", "lock.json"}
 
 
 @pytest.mark.nightly
@@ -227,44 +242,23 @@ def test_two_first_runs_at_once_make_one_index(tmp_path: Path) -> None:
     assert texts_in(kb) == sorted(NEW.values())
 
 
-def test_a_disk_that_fails_is_named_and_the_state_is_kept(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("write", ["rows", "manifest.json", "manifest.copy.json"])
+def test_a_full_disk_is_named_and_loses_nothing(
+    docs: Path, kb: Path, monkeypatch: pytest.MonkeyPatch, write: str
 ) -> None:
-    docs, kb = write_files(tmp_path / "docs", OLD), tmp_path / "kb"
-    build(docs, kb)
-    write_files(docs, NEW)
-
-    def full(*_: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    with monkeypatch.context() as broken:
-        broken.setattr("adaptive_rag.index.table.TableWriter.add", full)
-        with pytest.raises(IndexingError, match=r"the disk is full.*untouched"):
-            build(docs, kb)
-    assert texts_in(kb) == sorted(OLD.values())
-    build(docs, kb)
-    assert texts_in(kb) == sorted(NEW.values())
-
-
-@pytest.mark.parametrize("write", ["manifest.json", "manifest.copy.json"])
-def test_a_disk_that_is_full_when_the_manifest_is_written_loses_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write: str
-) -> None:
-    docs, kb = write_files(tmp_path / "docs", OLD), tmp_path / "kb"
-    build(docs, kb)
     write_files(docs, NEW)
     really = Folder.write
 
-    def full(folder: Folder, name: str, content: bytes) -> None:
-        if name == write:
+    def full(place: object, name: object, *content: bytes) -> None:
+        if write in ("rows", name):
             raise OSError(28, "No space left on device")
-        really(folder, name, content)
+        really(place, name, *content)  # type: ignore[arg-type]
 
     with monkeypatch.context() as broken:
-        broken.setattr(Folder, "write", full)
-        with pytest.raises(IndexingError, match="the disk is full"):
+        broken.setattr(*((TableWriter, "add") if write == "rows" else (Folder, "write")), full)
+        with pytest.raises(IndexingError, match=r"the disk is full.*untouched"):
             build(docs, kb)
-    assert texts_in(kb) in (sorted(OLD.values()), sorted(NEW.values()))
+    assert texts_in(kb) in (sorted(OLD.values()), *([sorted(NEW.values())] if write != "rows" else []))
     build(docs, kb)
     assert texts_in(kb) == sorted(NEW.values())
     assert Index.check(kb, deep=True).healthy
@@ -280,9 +274,7 @@ LIMITED = """
 
 
 @pytest.mark.nightly
-def test_a_disk_that_takes_no_more_is_told_whatever_file_it_breaks_off(tmp_path: Path) -> None:
-    docs, kb = write_files(tmp_path / "docs", OLD), tmp_path / "kb"
-    build(docs, kb)
+def test_a_disk_that_takes_no_more_is_told_whatever_file_it_breaks_off(docs: Path, kb: Path) -> None:
     write_files(docs, {"long.txt": "\n\n".join(f"Wave {n} breaks on the wall." * 9 for n in range(200))})
     for limit in (1_000, 20_000):
         run = run_python(LIMITED, docs, kb, limit)
@@ -295,9 +287,7 @@ def test_a_disk_that_takes_no_more_is_told_whatever_file_it_breaks_off(tmp_path:
     assert len(texts_in(kb)) > len(OLD) and Index.check(kb, deep=True).healthy
 
 
-def test_a_disk_that_is_read_only_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    docs, kb = write_files(tmp_path / "docs", OLD), tmp_path / "kb"
-    build(docs, kb)
+def test_a_disk_that_is_read_only_is_named(docs: Path, kb: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
     def refuse(*_: object, **__: object) -> None:
         raise OSError(30, "Read-only file system")
@@ -309,9 +299,7 @@ def test_a_disk_that_is_read_only_is_named(tmp_path: Path, monkeypatch: pytest.M
 
 
 @pytest.mark.skipif(os.getuid() == 0, reason="the superuser may write everywhere")
-def test_a_folder_that_may_not_be_written_is_named(tmp_path: Path) -> None:
-    docs, kb = write_files(tmp_path / "docs", OLD), tmp_path / "kb"
-    build(docs, kb)
+def test_a_folder_that_may_not_be_written_is_named(docs: Path, kb: Path) -> None:
     kb.chmod(0o555)
     try:
         with pytest.raises(IndexingError, match="cannot be written: Permission denied"):
@@ -320,9 +308,7 @@ def test_a_folder_that_may_not_be_written_is_named(tmp_path: Path) -> None:
         kb.chmod(0o755)
 
 
-def test_a_read_only_index_is_searched(tmp_path: Path) -> None:
-    docs, kb = write_files(tmp_path / "docs", OLD), tmp_path / "kb"
-    build(docs, kb)
+def test_a_read_only_index_is_searched(kb: Path) -> None:
     for path in [kb, *kb.rglob("*")]:
         path.chmod(0o555 if path.is_dir() else 0o444)
     try:
@@ -332,9 +318,7 @@ def test_a_read_only_index_is_searched(tmp_path: Path) -> None:
             path.chmod(0o755)
 
 
-def test_a_broken_cache_does_no_harm(tmp_path: Path) -> None:
-    docs, kb = write_files(tmp_path / "docs", OLD), tmp_path / "kb"
-    build(docs, kb)
+def test_a_broken_cache_does_no_harm(docs: Path, kb: Path) -> None:
     (kb / "embeddings.sqlite").write_bytes(b"garbage" * 1000)
     write_files(docs, NEW)
     assert build(docs, kb).updated == 6

@@ -15,11 +15,20 @@ def notes() -> dict[str, str]:
     return {f"{n:03}.txt": f"Note {n}: " + " ".join(generator.choice(WORDS, 6)) for n in range(400)}
 
 
+@pytest.fixture
+def docs(tmp_path: Path, notes: dict[str, str]) -> Path:
+    return write_files(tmp_path / "docs", notes)
+
+
+@pytest.fixture
+def kb(docs: Path, new_kb: Path) -> Path:
+    build(docs, new_kb)
+    return new_kb
+
+
 def test_a_large_index_is_searched_approximately_and_says_how_well(
-    tmp_path: Path, notes: dict[str, str], monkeypatch: pytest.MonkeyPatch
+    docs: Path, kb: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    docs, kb = write_files(tmp_path / "docs", notes), tmp_path / "kb"
-    build(docs, kb)
     queries = ["storm tide wall", "salt marsh boat", "siren"]
     exact = open_index(kb).search(queries, limit=10)
     monkeypatch.setattr("adaptive_rag.index.neighbours.EXACT_UP_TO", 100)
@@ -70,11 +79,7 @@ def test_small_tables_have_no_approximate_index(tmp_path: Path, notes: dict[str,
     assert open_index(tmp_path / "kb").info()["recall"] is None
 
 
-def test_a_state_that_has_no_vector_index_yet_is_no_damage(
-    tmp_path: Path, notes: dict[str, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    docs, kb = write_files(tmp_path / "docs", notes), tmp_path / "kb"
-    build(docs, kb)
+def test_a_state_that_has_no_vector_index_yet_is_no_damage(kb: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # as a first run publishes it on its way
     monkeypatch.setattr("adaptive_rag.index.neighbours.EXACT_UP_TO", 100)
     assert Index.check(kb).healthy and Index.check(kb, deep=True).healthy

@@ -35,14 +35,15 @@ def test_a_live_index_is_searched_as_it_is(town: MemoryIndex) -> None:
     assert source_of(make_context(index=town)) is town
 
 
-def test_an_index_is_opened_once_and_kept() -> None:
+def test_an_index_is_opened_once_by_whatever_path_it_is_named_and_two_do_not_mix(tmp_path: Path) -> None:
     build("kb", "a")
-    assert source_of(make_context(index="kb")) is source_of(make_context(index="kb", k=7))
-
-
-def test_an_index_is_the_same_by_whatever_path_it_is_named(tmp_path: Path) -> None:
-    build("kb", "a")
-    assert source_of(make_context(index="kb")) is source_of(make_context(index=str(tmp_path / "kb")))
+    build("two", "b")
+    source = source_of(make_context(index="kb"))
+    assert source is source_of(make_context(index="kb", k=7))
+    assert source is source_of(make_context(index=str(tmp_path / "kb")))
+    assert source is not source_of(make_context(index="two"))
+    build("kb", "b")
+    assert isinstance(source, Index) and set(source.sources()) == {"a", "b"}, "it sees what was indexed since"
 
 
 def test_a_relative_path_means_the_folder_of_the_moment(
@@ -54,20 +55,6 @@ def test_a_relative_path_means_the_folder_of_the_moment(
         build("kb", name)
         source = source_of(make_context(index="kb"))
         assert isinstance(source, Index) and list(source.sources()) == [name]
-
-
-def test_two_indexes_do_not_mix() -> None:
-    build("one", "a")
-    build("two", "b")
-    assert source_of(make_context(index="one")) is not source_of(make_context(index="two"))
-
-
-def test_an_open_index_sees_what_was_indexed_since() -> None:
-    build("kb", "a")
-    source = source_of(make_context(index="kb"))
-    build("kb", "b")
-    assert isinstance(source, Index) and set(source.sources()) == {"a", "b"}
-    assert source_of(make_context(index="kb")) is source
 
 
 def test_only_so_many_are_kept_open(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,7 +24,6 @@ from hypothesis import strategies as st
 from langchain_core.documents import Document
 
 from adaptive_rag import AdaptiveRAG
-from adaptive_rag.context import make_context
 from adaptive_rag.errors import (
     ConfigurationError,
     IndexingError,
@@ -36,7 +35,7 @@ from adaptive_rag.errors import (
 from adaptive_rag.index import Index, describe, describe_fields
 from adaptive_rag.index.cache import FILE, EmbeddingCache
 from adaptive_rag.index.fields import Fields
-from adaptive_rag.index.index import narrow_to, open_source, source_of
+from adaptive_rag.index.index import narrow_to, open_source
 from adaptive_rag.index.postgres.database import Database
 from adaptive_rag.index.postgres.source import PostgresIndex
 from adaptive_rag.index.sources import list_sources, read_chunks, remove_sources
@@ -47,17 +46,29 @@ from adaptive_rag.source import (
     ChunkSource,
     FiltersChunks,
     HoldsWords,
-    KeepsVersions,
     ListsChunks,
     ListsSources,
     SpellsWords,
 )
 from adaptive_rag.where import read_where
 from tests.cli.conftest import Run, parsed, run  # noqa: F401
-from tests.index.made import HashEmbeddings, build, write_files
-from tests.index.test_bucket import WRITE
-from tests.index.test_crash import NEW, OLD, SCRIPT, run_python
-from tests.index.test_filtered import CHUNKS, QUERIES, WORDS, filtered_first, notes
+from tests.index.made import HashEmbeddings, build, open_index, texts_in, write_files
+from tests.index.test_bucket import write_at_once
+from tests.index.test_crash import NEW, OLD, SCRIPT, kill_and_complete, run_python
+from tests.index.test_filtered import (  # noqa: F401
+    CHUNKS,
+    QUERIES,
+    WORDS,
+    filtered_first,
+    notes,
+    test_a_condition_that_nothing_fulfils_finds_nothing,
+    test_a_narrowed_search_finds_what_is_found_by_filtering_everything_first,
+    test_conditions_and_sources_narrow_each_other,
+)
+from tests.index.test_versions import (  # noqa: F401
+    ask_while_it_is_written,
+    test_a_question_under_way_goes_on_with_the_state_that_it_began_with,
+)
 from tests.postgres_server import NUMBERS, empty_database, serving_postgres
 from tests.query.test_spelling import READINGS, TEXTS
 from tests.sample_vectors import begin_with
@@ -90,15 +101,7 @@ def database(server: Any) -> str:
 def index(shared: str) -> PostgresIndex:
     address = f"{shared}&table=notes"
     build(notes(), address)
-    return opened(address)
-
-
-def opened(address: str) -> PostgresIndex:
-    return PostgresIndex.open(address, HashEmbeddings())
-
-
-def texts_in(address: str) -> list[str]:
-    return sorted(chunk["text"] for chunk in opened(address).chunks())
+    return open_index(address)
 
 
 def test_it_is_what_a_source_can_be(index: PostgresIndex) -> None:
@@ -175,7 +178,7 @@ def odd(shared: str) -> PostgresIndex:
             )
         )
     build(documents, address)
-    return opened(address)
+    return open_index(address)
 
 
 NAMES = [
@@ -240,34 +243,13 @@ def test_a_condition_keeps_in_sql_what_it_keeps_in_memory(odd: PostgresIndex, te
     assert {chunk["id"] for chunk in odd.where(condition).chunks()} == expected
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(
-    first=st.integers(0, CHUNKS - 1),
-    length=st.sampled_from([1, 3, 40, 200, CHUNKS]),
-    limit=st.sampled_from([1, 5, 20]),
-    query=st.sampled_from(QUERIES),
-)
-def test_a_narrowed_search_finds_what_is_found_by_filtering_everything_first(
-    index: PostgresIndex, first: int, length: int, limit: int, query: str
-) -> None:
-    wanted = set(range(first, min(CHUNKS, first + length)))
-    narrowed = index.where(read_where(f"number >= {min(wanted)} and number <= {max(wanted)}"))
-    [found] = narrowed.search([query], limit=limit)
-    expected = filtered_first(index, query, wanted, limit)
-    assert {c["metadata"]["number"] for c in found} <= wanted
-    for measure in ("dense", "sparse"):
-        best = sorted((s[measure] for s in expected.values()), reverse=True)[:limit]
-        got = sorted((c["scores"][measure] for c in found), reverse=True)[:limit]
-        assert got == pytest.approx(best, abs=1e-5)
-
-
 @pytest.fixture
 def large(database: str, monkeypatch: pytest.MonkeyPatch) -> PostgresIndex:
     """The notes in a table that is large enough for the approximate vector index, and for many hits."""
     monkeypatch.setattr("adaptive_rag.index.postgres.neighbours.INDEXED_ABOVE", 100)
     monkeypatch.setattr("adaptive_rag.index.postgres.state.FEW", 50)
     build(notes(), database)
-    return opened(database)
+    return open_index(database)
 
 
 def index_scans(index: PostgresIndex) -> int:
@@ -346,24 +328,9 @@ def test_a_server_with_an_older_pgvector_goes_on_comparing_exactly(
     monkeypatch.setattr("adaptive_rag.index.postgres.neighbours.INDEXED_ABOVE", 10)
     monkeypatch.setattr("adaptive_rag.index.postgres.neighbours.PGVECTOR", (99, 0))
     build(notes()[:20], database)
-    facts = opened(database).info()
+    facts = open_index(database).info()
     assert (facts["vector_search"], facts["recall"]) == ("exact", None)
-    assert len(opened(database).search(["note"], limit=5)[0]) >= 5
-
-
-def test_conditions_and_sources_narrow_each_other(index: PostgresIndex) -> None:
-    narrowed = index.only(["01.txt", "02.txt"]).where(read_where("half = yes"))
-    assert narrowed.sources() == {"02.txt": CHUNKS // 20} and len(narrowed) == CHUNKS // 20
-    assert index.where(read_where("number > 100000")).search(QUERIES, limit=5) == [[] for _ in QUERIES]
-    with pytest.raises(InputError, match="Did you mean 'number'"):
-        len(index.where(read_where("nmber < 3")))
-
-
-def test_a_setting_narrows_what_a_question_searches(kb: str) -> None:
-    build(notes()[:30], kb)
-    context = make_context(index=kb, embeddings=HashEmbeddings(), where="number < 3")
-    assert len(source_of(context)) == 3  # type: ignore[arg-type]
-    assert "test" not in repr(context.index) or "[redacted]" in repr(source_of(context))
+    assert len(open_index(database).search(["note"], limit=5)[0]) >= 5
 
 
 def test_what_is_unchanged_costs_nothing_and_what_changed_is_replaced(kb: str, tmp_path: Path) -> None:
@@ -373,12 +340,12 @@ def test_what_is_unchanged_costs_nothing_and_what_changed_is_replaced(kb: str, t
     )
     assert build(docs, kb, embeddings=model).copies == 1
     assert describe_fields(kb)["file"] == "text: 1.txt, 2.txt, 3.txt"
-    assert len(opened(kb).where(read_where("file = '3.txt'"))) == 1, "a copy is found by its name"
+    assert len(open_index(kb).where(read_where("file = '3.txt'"))) == 1, "a copy is found by its name"
     again = build(docs, kb, embeddings=model)
     assert (again.unchanged, again.changed, again.texts_embedded) == (3, False, 0)
     (docs / "2.txt").rename(docs / "4.txt")
     write_files(docs, {"1.txt": "Flow."})
-    reader = opened(kb)
+    reader = open_index(kb)
     report = build(docs, kb, embeddings=model)
     assert (report.updated, report.unchanged) == (1, 1)
     assert sorted(c["text"] for c in reader.chunks()) == ["Flow.", "Neap."], "an open index follows"
@@ -396,10 +363,10 @@ def test_a_source_keeps_the_chunks_that_an_update_leaves_as_they_were(kb: str, t
     same = "The tide rises twice a day. " * 30
     docs = write_files(tmp_path / "docs", {"1.txt": same + "It is high at noon."})
     build(docs, kb, chunk_size=400, chunk_overlap=0)
-    before = {chunk["id"] for chunk in opened(kb).chunks()}
+    before = {chunk["id"] for chunk in open_index(kb).chunks()}
     write_files(docs, {"1.txt": same + "It is high at one."})
     report = build(docs, kb, chunk_size=400, chunk_overlap=0)
-    after = {chunk["id"] for chunk in opened(kb).chunks()}
+    after = {chunk["id"] for chunk in open_index(kb).chunks()}
     assert before & after and before != after
     assert len(after) == report.total_chunks
 
@@ -431,7 +398,7 @@ def test_the_table_of_words_holds_what_the_chunks_hold_after_each_run(database: 
         assert held == taken_apart and held
         assert seen == (True,), "a search reads the index alone"
     assert [
-        hit["text"] for hit in opened(database).search(["ebb"], limit=3)[0] if hit["scores"]["sparse"]
+        hit["text"] for hit in open_index(database).search(["ebb"], limit=3)[0] if hit["scores"]["sparse"]
     ] == []
 
 
@@ -439,7 +406,7 @@ def test_the_table_of_words_holds_what_the_chunks_hold_after_each_run(database: 
 def test_an_index_made_anew_serves_until_the_new_one_is_complete(database: str, tmp_path: Path) -> None:
     docs = write_files(tmp_path / "docs", OLD)
     build(docs, database)
-    reader, seen = opened(database), []
+    reader, seen = open_index(database), []
 
     class Looking(HashEmbeddings):
         def embed_documents(self, texts: list[str]) -> list[list[float]]:
@@ -471,44 +438,17 @@ def test_an_index_made_anew_serves_until_the_new_one_is_complete(database: str, 
 def test_a_question_goes_on_with_chunks_that_are_replaced_meanwhile(kb: str, tmp_path: Path) -> None:
     docs = write_files(tmp_path / "docs", {"1.txt": "The siren sounds at noon."})
     build(docs, kb, sentence_vectors=True)
-    reader = opened(kb)
+    reader = open_index(kb)
     [[hit]] = reader.search(["siren"], limit=3)
     write_files(docs, {"1.txt": "The siren is silent."})
     build(docs, kb, sentence_vectors=True)
     assert reader.vectors([hit["id"]]).shape == (1, 16)
     assert len(reader.sentences([hit["id"]])[0].spans) == 1
     with pytest.raises(KeyError, match="No chunk has the id"):
-        opened(kb).vectors([hit["id"]])
+        open_index(kb).vectors([hit["id"]])
 
 
-QUAY = {
-    "quay.md": "The quay of Saltmere was built in 1820.",
-    "tide.md": "The tide turns in Saltmere at noon.",
-}
-
-
-def test_a_question_under_way_goes_on_with_the_state_that_it_began_with(kb: str, tmp_path: Path) -> None:
-    docs = write_files(tmp_path / "docs", QUAY)
-    build(docs, kb)
-    reader = opened(kb)
-    assert isinstance(reader, KeepsVersions)
-    view = reader.only([str(docs / "quay.md")])
-    version, [found] = reader.version, reader.search(["the quay of Saltmere"], limit=5)
-    (docs / "tide.md").unlink()
-    build(write_files(docs, {"quay.md": "A quay of concrete.", "new.md": "Saltmere, Saltmere."}), kb)
-    assert reader.version != version and view.version == reader.version
-    pinned = reader.at(version)
-    for _ in range(2):
-        assert pinned.version == version and len(pinned) == 2
-        assert pinned.search(["the quay of Saltmere"], limit=5) == [found], "words weigh what they did"
-        assert [c["text"] for c in view.at(version).chunks()] == [QUAY["quay.md"]]
-        assert pinned.sources().keys() == {str(docs / name) for name in QUAY}
-        assert pinned.where(read_where("file = 'tide.md'")).search(["noon"], limit=3)[0]
-        build(docs, kb, rebuild=True)
-    assert {hit["text"] for hit in reader.search(["quay"], limit=5)[0]} == {
-        "A quay of concrete.",
-        "Saltmere, Saltmere.",
-    }
+QUAY = {"quay.md": "The quay of Saltmere was built in 1820."}
 
 
 def test_a_version_that_is_not_held_any_more_is_the_present_one(
@@ -517,7 +457,7 @@ def test_a_version_that_is_not_held_any_more_is_the_present_one(
     monkeypatch.setattr("adaptive_rag.index.postgres.versions.VERSIONS_HELD", 2)
     docs = write_files(tmp_path / "docs", QUAY)
     build(docs, database)
-    reader = opened(database)
+    reader = open_index(database)
     first, pinned = reader.version, reader.at(reader.version)
     assert reader.at("1.5").version == first
     names = []
@@ -541,7 +481,7 @@ def test_the_server_ends_what_holds_a_version(
 ) -> None:
     monkeypatch.setattr("adaptive_rag.index.postgres.versions.HELD_SECONDS", 1)
     build(write_files(tmp_path / "docs", QUAY), database)
-    reader = opened(database)
+    reader = open_index(database)
     version = reader.version
     holding = (
         "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND state LIKE 'idle in%'"
@@ -555,26 +495,14 @@ def test_the_server_ends_what_holds_a_version(
 @pytest.mark.few(1)
 @pytest.mark.parametrize("route", ["factual", pytest.param("analytical", marks=pytest.mark.slow)])
 def test_an_index_that_changes_at_every_step_breaks_no_question(kb: str, route: str) -> None:
-    def write(edition: int) -> None:
-        texts = [f"The quay of Saltmere, edition {edition}, has bollard {n} of iron." for n in range(12)]
-        documents = [Document(text, metadata={"source": f"quay-{n}"}) for n, text in enumerate(texts)]
-        build(documents, kb, embeddings=None, sentence_vectors=True)
-
-    write(0)
-    rag, texts = AdaptiveRAG(kb, route=route), set()
-    steps = rag.stream("What does the quay of Saltmere have?", stream_mode="updates")
-    for edition, part in enumerate(steps, 1):
-        write(edition)
-        for update in part.values():
-            texts |= {document["text"] for document in (update or {}).get("documents", [])}
-    assert texts and all("edition 0" in text for text in texts)
+    ask_while_it_is_written(kb, route)
 
 
 @pytest.fixture(scope="module")
 def spelt(shared: str) -> PostgresIndex:
     address = f"{shared}&table=spelt"
     build([SourceText(name, text, name) for name, text in TEXTS.items()], address)
-    return opened(address)
+    return open_index(address)
 
 
 @pytest.mark.parametrize(("question", "read_as"), READINGS)
@@ -613,21 +541,16 @@ def test_a_killed_run_leaves_one_whole_state_and_lets_go(
 ) -> None:
     docs = write_files(tmp_path / "docs", OLD)
     build(docs, kb)
-    write_files(docs, NEW)
-    killed = run_python(SCRIPT, when, target, docs, kb)
-    assert killed.returncode == -signal.SIGKILL, killed.stderr and killed.stderr.read()
-    assert texts_in(kb) in (sorted(OLD.values()), sorted(NEW.values())), "a reader sees one whole state"
-    build(docs, kb, wait_seconds=10)
-    assert texts_in(kb) == sorted(NEW.values())
+    kill_and_complete(docs, kb, when, target)
 
 
 @pytest.mark.nightly
 def test_a_killed_first_run_is_completed_by_the_next(kb: str, tmp_path: Path) -> None:
     docs = write_files(tmp_path / "docs", OLD)
     for when, target in (("after", f"{WRITER}._make_table"), ("after", f"{WRITER}.add")):
-        assert run_python(SCRIPT, when, target, docs, kb).returncode == -signal.SIGKILL
+        assert run_python(SCRIPT, when, target, 1, docs, kb).returncode == -signal.SIGKILL
         with pytest.raises(IndexMismatchError, match="its first run did not finish"):
-            opened(kb)
+            open_index(kb)
     build(docs, kb, wait_seconds=10)
     assert texts_in(kb) == sorted(OLD.values())
 
@@ -635,12 +558,7 @@ def test_a_killed_first_run_is_completed_by_the_next(kb: str, tmp_path: Path) ->
 @pytest.mark.few(1)
 @pytest.mark.parametrize("processes", [2, pytest.param(6, marks=pytest.mark.slow)])
 def test_writers_at_once_all_keep_their_documents(kb: str, tmp_path: Path, processes: int) -> None:
-    texts = {f"{number}.txt": f"Tide table {number}." for number in range(6)}
-    folders = [write_files(tmp_path / name, {name: text}) for name, text in texts.items()]
-    runs = [run_python(WRITE, *folders[n::processes], kb, wait=False) for n in range(processes)]
-    outputs = [each.communicate(timeout=120) for each in runs]
-    assert [each.returncode for each in runs] == [0] * processes, outputs
-    assert texts_in(kb) == sorted(texts.values())
+    write_at_once(kb, tmp_path, processes)
 
 
 def test_a_writer_is_waited_for(database: str, tmp_path: Path) -> None:
@@ -663,7 +581,7 @@ def test_each_search_sees_one_whole_state_while_it_is_written(kb: str, tmp_path:
 
     docs = tmp_path / "docs"
     write(0)
-    reader, stop, rounds = opened(kb), threading.Event(), set()
+    reader, stop, rounds = open_index(kb), threading.Event(), set()
 
     def read() -> None:
         while not stop.is_set():
@@ -789,13 +707,13 @@ def test_several_indexes_lie_in_one_database(database: str) -> None:
     other = f"{database}&table=other"
     build(notes()[:3], database)
     build(notes()[3:5], other)
-    assert (len(opened(database)), len(opened(other))) == (3, 2)
+    assert (len(open_index(database)), len(open_index(other))) == (3, 2)
     report = build(notes()[5:6], other)
     view = narrow_to(report, other, HashEmbeddings())
     assert isinstance(view, PostgresIndex) and len(view) == 1
     for name in ("Other", "a-b", 'x"; DROP TABLE y; --', "1", "x" * 41):
         with pytest.raises(ConfigurationError, match="names no table of an index"):
-            opened(f"{database}&table={name}")
+            open_index(f"{database}&table={name}")
 
 
 def test_another_model_is_refused_with_both_names(kb: str) -> None:
@@ -808,7 +726,7 @@ def test_another_model_is_refused_with_both_names(kb: str) -> None:
         build(notes()[:3], kb, embeddings=HashEmbeddings(8, "other"))
     with pytest.raises(IndexMismatchError, match=r"holds vectors of 16 dimensions; .* made one of 8"):
         PostgresIndex.open(kb, HashEmbeddings(8)).search(["x"], limit=1)
-    reader = opened(kb)
+    reader = open_index(kb)
     build(notes()[:3], kb, embeddings=HashEmbeddings(name="other"), rebuild=True)
     with pytest.raises(IndexMismatchError, match="Open it again"):
         len(reader)
@@ -847,7 +765,7 @@ def test_a_user_who_may_not_write_is_told(guarded: str) -> None:
         build(notes()[:3], address)
     build(notes()[:3], guarded)
     with pytest.raises(IndexUnreachableError, match="needs the right to SELECT"):
-        opened(address)
+        open_index(address)
 
 
 def test_a_server_that_is_not_there_is_named(tmp_path: Path) -> None:
@@ -864,15 +782,15 @@ def test_a_server_that_is_not_there_is_named(tmp_path: Path) -> None:
 
 def test_a_database_an_index_or_a_table_that_is_missing_is_named(server: Any, database: str) -> None:
     with pytest.raises(IndexUnreachableError, match='database "nowhere" does not exist'):
-        opened(str(server.get_uri(database="nowhere")))
+        open_index(str(server.get_uri(database="nowhere")))
     with pytest.raises(
         IndexMismatchError, match=r"There is no index at .*Make one with: adaptive-rag index PATH"
     ):
-        opened(database)
+        open_index(database)
     with pytest.raises(IndexMismatchError, match="There is no index"):
         describe(database)
     build(notes()[:3], database)
-    reader = opened(database)
+    reader = open_index(database)
     with psycopg.connect(database) as connection:
         connection.execute("DROP TABLE adaptive_rag_chunks_1")
     with pytest.raises(IndexUnreachableError, match=r"adaptive_rag_chunks_1.* does not exist"):
@@ -881,7 +799,7 @@ def test_a_database_an_index_or_a_table_that_is_missing_is_named(server: Any, da
 
 def test_a_server_that_ended_a_connection_is_reached_again(database: str) -> None:
     build(notes()[:3], database)
-    reader = opened(database)
+    reader = open_index(database)
     assert reader.search(["note"], limit=1)[0]
     with psycopg.connect(database, autocommit=True) as connection:
         connection.execute(

@@ -9,7 +9,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -28,6 +27,7 @@ from adaptive_rag.ingest import SourceFile
 from adaptive_rag.samples import samples_path
 from tests.index.deadly import DeadlyEmbeddings, FailingEmbeddings, PoisonedEmbeddings
 from tests.index.made import HashEmbeddings, build, write_files
+from tests.index.test_crash import SCRIPT, run_python
 
 pytestmark = pytest.mark.skipif(not importlib.util.find_spec("ray"), reason="Ray is not installed")
 
@@ -49,31 +49,6 @@ DRIVER_MOMENTS = [
     ("after", "adaptive_rag.index.table.TableWriter.optimize"),
 ]
 NODE_MOMENTS = [1, 2, 3, 4, 5]
-
-SCRIPT = """
-    import importlib, os, signal, sys
-    from adaptive_rag.index import run as building, cluster
-    from tests.index.made import build
-
-    when, target, number, docs, kb, address = sys.argv[1:]
-    path, _, method = target.rpartition(".")
-    module, _, owner = path.rpartition(".")
-    kind = getattr(importlib.import_module(module), owner)
-    real, calls = getattr(kind, method), []
-
-    def deadly(*args, **kwargs):
-        calls.append(method)
-        if when == "before" and len(calls) == int(number):
-            os.kill(os.getpid(), signal.SIGKILL)
-        made = real(*args, **kwargs)
-        if when == "after" and len(calls) == int(number):
-            os.kill(os.getpid(), signal.SIGKILL)
-        return made
-
-    setattr(kind, method, deadly)
-    cluster.SOURCES_PER_TASK, building.SECONDS_PER_PUBLISH = 3, 0.0
-    build(docs, kb, ray=address)
-"""
 
 
 @pytest.fixture(scope="module")
@@ -210,9 +185,8 @@ def test_a_killed_run_leaves_whole_sources_and_the_next_goes_on(
     write_files(docs, NEW)
     # what is called more than once is cut off in the middle of the run
     number = 2 if target.endswith(("copy", "publish")) else 1
-    command = [sys.executable, "-c", textwrap.dedent(SCRIPT), when, target, str(number), docs, kb]
-    killed = subprocess.run([*command, cluster.address], cwd=ROOT, capture_output=True, text=True)
-    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    killed = run_python(SCRIPT, when, target, number, docs, kb, cluster.address, wait=False)
+    assert killed.wait(timeout=300) == -signal.SIGKILL, killed.stderr and killed.stderr.read()
     present = texts_of(kb)
     assert len(present) == len(set(present)) and set(present) <= {*OLD.values(), *NEW.values()}
     done = sum(text in NEW.values() for text in present)
@@ -314,7 +288,7 @@ def work_of(path: str) -> list[Work]:
 def test_a_node_that_lacks_the_documents_is_named(cluster: Any) -> None:
     with (
         pytest.raises(IndexingError, match=r"node \S+ of the Ray cluster cannot read /nowhere/a\.txt.*share"),
-        open_cluster("auto", work_of("/nowhere/a.txt"), HashEmbeddings()),
+        open_cluster("auto", work_of("/nowhere/a.txt")),
     ):
         pass
 
@@ -335,7 +309,7 @@ def test_a_cluster_that_cannot_be_used_says_why(
     cluster: Any, monkeypatch: pytest.MonkeyPatch, name: str, value: object, said: str
 ) -> None:
     monkeypatch.setattr(f"adaptive_rag.index.cluster.{name}", value)
-    with pytest.raises(ConfigurationError, match=said), open_cluster("auto", [], HashEmbeddings()):
+    with pytest.raises(ConfigurationError, match=said), open_cluster("auto", []):
         pass
 
 
@@ -354,7 +328,7 @@ def test_a_cluster_of_another_version_says_so(cluster: Any) -> None:
     script = (
         "import sys, ray; ray.__version__ = '2.0.0'\n"
         "from adaptive_rag.index.cluster import open_cluster\n"
-        "with open_cluster(sys.argv[1], [], 'local:all-MiniLM-L6-v2'): pass"
+        "with open_cluster(sys.argv[1], []): pass"
     )
     command = [sys.executable, "-c", script, cluster.address]
     failed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)

@@ -24,7 +24,6 @@ from adaptive_rag.errors import (
 from adaptive_rag.index import Index, ShardedIndex, describe, describe_fields
 from adaptive_rag.index.cache import EmbeddingCache
 from adaptive_rag.index.index import open_source
-from adaptive_rag.index.sharding import shard as one_shard
 from adaptive_rag.index.sharding.layout import shard_of
 from adaptive_rag.index.sharding.shard import count_words
 from adaptive_rag.index.sources import list_sources, remove_sources
@@ -344,17 +343,13 @@ def test_lengths_and_times_are_those_of_the_word_index() -> None:
     assert (lengths.tolist(), times.tolist()) == ([1, 2, 5, 3], [1, 2, 1, 3])
 
 
-def test_a_large_shard_is_searched_alike(kbs: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
-    from adaptive_rag.index import reader
-
-    monkeypatch.setattr(reader, "IN_MEMORY_UP_TO", 0)
-    one, many = Index.open(kbs[0], HashEmbeddings()), open_shards(kbs[1])
-    for query in QUERIES:
-        assert_same(many.search([query], limit=20)[0], one.search([query], limit=20)[0])
-
-
-def test_what_is_kept_of_hits_is_bounded(kbs: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(one_shard, "HITS_KEPT", 60)
+@pytest.mark.parametrize(
+    "bound", ["adaptive_rag.index.reader.IN_MEMORY_UP_TO", "adaptive_rag.index.sharding.shard.HITS_KEPT"]
+)
+def test_a_large_shard_is_searched_alike_and_what_is_kept_of_hits_is_bounded(
+    kbs: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch, bound: str
+) -> None:
+    monkeypatch.setattr(bound, 60)
     one, many = Index.open(kbs[0], HashEmbeddings()), open_shards(kbs[1])
     for query in QUERIES:
         assert_same(many.search([query], limit=20)[0], one.search([query], limit=20)[0])

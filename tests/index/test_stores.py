@@ -13,20 +13,3 @@ def test_a_row_opens_something_that_can_be_searched() -> None:
         assert isinstance(source, ChunkSource), f"{scheme}: it lacks a method of ChunkSource"
         [found] = source.search(["a question"], limit=3)
         assert all({"dense", "sparse"} <= candidate["scores"].keys() for candidate in found)
-
-
-def test_paths_and_buckets_are_opened_as_indexes() -> None:
-    assert {scheme for scheme, opener in STORES.items() if opener == Index.open} == {
-        "",
-        "file",
-        "s3",
-        "gs",
-        "az",
-    }
-
-
-def test_databases_are_opened_as_indexes_in_postgresql() -> None:
-    assert {scheme for scheme, opener in STORES.items() if opener == PostgresIndex.open} == {
-        "postgres",
-        "postgresql",
-    }

@@ -2,77 +2,65 @@
 
 import weakref
 from pathlib import Path
+from typing import Any
 
 import pytest
 from langchain_core.documents import Document
 
 from adaptive_rag import AdaptiveRAG
 from adaptive_rag.source import KeepsVersions
+from adaptive_rag.where import read_where
 from tests.index.made import build, open_index, write_files
 
 OLD = {"quay.md": "The quay of Saltmere was built in 1820.", "tide.md": "The tide turns at noon in Saltmere."}
 NEW = {"quay.md": "The quay of Saltmere was built anew in 1954, of concrete."}
 
 
-def test_a_question_under_way_goes_on_with_the_state_that_it_began_with(tmp_path: Path) -> None:
-    build(write_files(tmp_path / "docs", OLD), tmp_path / "kb")
-    index = open_index(tmp_path / "kb")
-    version = index.version
-    [found] = index.search(["the quay of Saltmere"], limit=5)
-    for number in range(3):
-        build(
-            write_files(tmp_path / "docs", {"quay.md": f"{NEW['quay.md']} Edition {number}."}),
-            tmp_path / "kb",
-        )
-        assert all("1954" in c["text"] or "tide" in c["text"] for c in index.search(["quay"], limit=5)[0])
-    pinned = index.at(version)
-    assert pinned.version == version
-    [again] = pinned.search(["the quay of Saltmere"], limit=5)
-    assert again == found and "1820" in found[0]["text"]
-    assert pinned.vectors([chunk["id"] for chunk in found]).shape == (2, 16)
-    with pytest.raises(KeyError):
-        index.vectors([chunk["id"] for chunk in found])
+@pytest.fixture
+def kb(new_kb: Path) -> Path:
+    return new_kb
 
 
-def test_what_was_pinned_stays_although_the_index_is_written(tmp_path: Path) -> None:
-    build(write_files(tmp_path / "docs", OLD), tmp_path / "kb")
-    index = open_index(tmp_path / "kb")
-    pinned = index.at(index.version)
-    build(write_files(tmp_path / "docs", NEW), tmp_path / "kb")
-    assert pinned.version != index.version
-    assert "1820" in pinned.search(["quay"], limit=1)[0][0]["text"]
-
-
-def test_a_version_that_nobody_knows_any_more_is_the_present_one(tmp_path: Path) -> None:
-    build(write_files(tmp_path / "docs", OLD), tmp_path / "kb")
-    index = open_index(tmp_path / "kb")
-    assert index.at("1.5").version == index.version
-
-
-def test_the_view_of_some_documents_keeps_to_a_version_too(tmp_path: Path) -> None:
+def test_a_question_under_way_goes_on_with_the_state_that_it_began_with(kb: Any, tmp_path: Path) -> None:
     docs = write_files(tmp_path / "docs", OLD)
-    build(docs, tmp_path / "kb")
-    view = open_index(tmp_path / "kb").only([str(docs / "quay.md")])
-    assert isinstance(view, KeepsVersions)
-    version = view.version
-    build(write_files(docs, NEW), tmp_path / "kb")
+    build(docs, kb)
+    index = open_index(kb)
+    view = index.only([str(docs / "quay.md")])
+    version, [found] = index.version, index.search(["the quay of Saltmere"], limit=5)
+    for number in range(3):
+        write_files(docs, {"quay.md": f"{NEW['quay.md']} Edition {number}."})
+        build(docs, kb, rebuild=number == 2)
+        assert all("1954" in c["text"] or "tide" in c["text"] for c in index.search(["quay"], limit=5)[0])
+    assert isinstance(view, KeepsVersions) and view.version == index.version != version
     assert "1954" in view.search(["quay"], limit=1)[0][0]["text"]
-    assert "1820" in view.at(version).search(["quay"], limit=1)[0][0]["text"]
+    pinned, ids = index.at(version), [chunk["id"] for chunk in found]
+    assert (pinned.version, len(pinned)) == (version, 2)
+    assert pinned.search(["the quay of Saltmere"], limit=5) == [found], "words weigh what they did"
+    assert "1820" in found[0]["text"]
+    assert pinned.vectors(ids).shape == (2, 16)
+    assert pinned.sources().keys() == {str(docs / name) for name in OLD}
+    assert pinned.where(read_where("file = 'tide.md'")).search(["noon"], limit=3)[0]
+    assert [chunk["text"] for chunk in view.at(version).chunks()] == [OLD["quay.md"]]
+    assert index.at("1.5").version == index.version, "nobody knows this version any more"
+    with pytest.raises(KeyError):
+        open_index(kb).vectors(ids)
 
 
 @pytest.mark.parametrize("route", ["factual", "analytical", "opinion", "contextual"])
-def test_an_index_that_changes_at_every_step_breaks_no_question(tmp_path: Path, route: str) -> None:
+def test_an_index_that_changes_at_every_step_breaks_no_question(kb: Any, route: str) -> None:
+    ask_while_it_is_written(kb, route)
+
+
+def ask_while_it_is_written(kb: Any, route: str) -> None:
     def write(edition: int) -> None:
         texts = [f"The quay of Saltmere, edition {edition}, has bollard {n} of iron." for n in range(12)]
         documents = [Document(text, metadata={"source": f"quay-{n}"}) for n, text in enumerate(texts)]
-        build(documents, tmp_path / "kb", embeddings=None, sentence_vectors=True)
+        build(documents, kb, embeddings=None, sentence_vectors=True)
 
     write(0)
-    rag = AdaptiveRAG(tmp_path / "kb", route=route)
-    texts = set()
-    for edition, part in enumerate(
-        rag.stream("What does the quay of Saltmere have?", stream_mode="updates"), 1
-    ):
+    rag, texts = AdaptiveRAG(kb, route=route), set()
+    steps = rag.stream("What does the quay of Saltmere have?", stream_mode="updates")
+    for edition, part in enumerate(steps, 1):
         write(edition)
         for update in part.values():
             texts |= {document["text"] for document in (update or {}).get("documents", [])}

@@ -26,7 +26,9 @@ def minilm_files() -> dict[str, object]:
     return {"model": Path(model_path()), "tokenizer": TOKENIZER, "name": MINILM}
 
 
-class TestLangChainUnit(EmbeddingsUnitTests):
+class OurModel:
+    """What LangChain's own suites test."""
+
     @property
     def embeddings_class(self) -> type[Embeddings]:
         return OnnxEmbeddings
@@ -36,14 +38,10 @@ class TestLangChainUnit(EmbeddingsUnitTests):
         return minilm_files()
 
 
-class TestLangChainIntegration(EmbeddingsIntegrationTests):
-    @property
-    def embeddings_class(self) -> type[Embeddings]:
-        return OnnxEmbeddings
+class TestLangChainUnit(OurModel, EmbeddingsUnitTests): ...
 
-    @property
-    def embedding_model_params(self) -> dict[str, object]:
-        return minilm_files()
+
+class TestLangChainIntegration(OurModel, EmbeddingsIntegrationTests): ...
 
 
 @pytest.fixture(scope="module")

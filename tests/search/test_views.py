@@ -60,17 +60,6 @@ def test_equal_views_leave_the_score_as_it_was():
         assert weighed["scores"]["dense"] == pytest.approx(0.4)
 
 
-def test_look_ups_go_by_the_question_solutions_by_the_answer_and_comparisons_by_neither():
-    assert {intent: (weights.question, weights.answer) for intent, weights in WEIGHTS_BY_INTENT.items()} == {
-        "factual": (0.3, 0),
-        "conceptual": (0.3, 0),
-        "technical": (0, 0.4),
-        "procedural": (0, 0.4),
-        "troubleshooting": (0, 0.4),
-        "comparison": (0, 0),
-    }
-
-
 def test_a_chunk_that_is_no_pair_stays_as_it_is():
     plain = candidate(dense=0.3, sparse=1.0)
     assert weigh_views([plain], WITH_ANSWER) == [plain]
@@ -99,7 +88,3 @@ def test_the_setting_reaches_the_search(faq: Index) -> None:
     assert all("dense_pair" not in found for found in without.values())
     assert all("dense_pair" in found for found in with_views.values())
     assert any(abs(with_views[id_]["dense"] - without[id_]["dense"]) > 0.01 for id_ in without)
-
-
-def test_the_views_are_off_unless_asked_for() -> None:
-    assert make_context().retrieval.qa_views is False

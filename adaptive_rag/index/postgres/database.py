@@ -58,12 +58,7 @@ class Database:
     """Always False: a writer that loses its lock has lost its connection too, and cannot write."""
 
     def __init__(self, address: str) -> None:
-        """Set the location; the server is not contacted yet.
-
-        Raises:
-            ConfigurationError: the address cannot be parsed, or its table name is not allowed.
-            MissingExtraError: the packages for PostgreSQL are not installed.
-        """
+        """Set the location; the server is not contacted yet."""
         import_extra("pgvector.psycopg", extra="postgres", purpose="An index in PostgreSQL")
         remember_address(address)
         address = quote_user(address)
@@ -113,11 +108,7 @@ class Database:
 
     @contextmanager
     def hold(self, *, wait_seconds: float, on_wait: Callable[[str], None] | None) -> Iterator[None]:
-        """Hold the write lock of the index; it ends with the connection, and so with the process.
-
-        Raises:
-            IndexingError: another process still holds the lock after `wait_seconds`.
-        """
+        """Hold the write lock of the index; it ends with the connection, and so with the process."""
         lock = "hashtextextended(current_schema() || '.' || %s, 0)"
         until = time.monotonic() + wait_seconds
         with closing(self.connect()) as connection:
@@ -146,11 +137,7 @@ class Database:
 
     @contextmanager
     def reading(self, snapshot: str | None = None) -> Iterator[Cursor[Any]]:
-        """Yield a cursor whose statements all see one state of the database: the last, or that of a snapshot.
-
-        Raises:
-            SnapshotGoneError: the transaction that exported the snapshot has ended.
-        """
+        """Yield a cursor whose statements all see one state: the last, or that of a snapshot."""
         from psycopg.errors import InvalidParameterValue, UndefinedObject
 
         with self.asking(), closing(self._pool.raw_connection()) as pooled:
@@ -182,33 +169,28 @@ class Database:
 
     def read(self, name: str) -> bytes | None:
         """Return the content of a file, or None if there is none."""
-        content: bytes | None = self._of_file("content", name)
+        with closing(self.connect()) as connection, self.asking():
+            content: bytes | None = self._of_file(connection, "content", name)
         return content
 
     def stamp(self, name: str) -> Hashable:
         """Return a value that changes with the file; None if there is none."""
-        stamp: str | None = self._of_file("xmin::text", name)
+        with closing(self.connect()) as connection, self.asking():
+            return self.stamped(connection, name)
+
+    def stamped(self, cursor: Connection[Any] | Cursor[Any], name: str) -> Hashable:
+        """Return `stamp` of a file in the state that a reading cursor sees; None if there is no file."""
+        stamp: str | None = self._of_file(cursor, "xmin::text", name)
         return stamp
 
-    def _of_file(self, what: str, name: str) -> Any:
-        from psycopg.errors import UndefinedTable
-
-        with closing(self.connect()) as connection, self.asking():
-            try:
-                found = connection.execute(f"SELECT {what} FROM {self._files} WHERE name = %s", [name])
-            except UndefinedTable:
-                return None
-            return next((row[0] for row in found), None)
-
-    def stamped(self, cursor: Cursor[Any], name: str) -> Hashable:
-        """Return `stamp` of a file in the state that a reading cursor sees; None if there is no file."""
+    def _of_file(self, cursor: Connection[Any] | Cursor[Any], what: str, name: str) -> Any:
         from psycopg.errors import UndefinedTable
 
         try:
-            cursor.execute(f"SELECT xmin::text FROM {self._files} WHERE name = %s", [name])
+            found = cursor.execute(f"SELECT {what} FROM {self._files} WHERE name = %s", [name])
         except UndefinedTable:
             return None
-        return next((row[0] for row in cursor), None)
+        return next((row[0] for row in found), None)
 
     def write(self, name: str, content: bytes) -> None:
         """Replace a file, and commit it together with everything written since the last commit."""

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from cachetools import LRUCache
@@ -16,7 +16,7 @@ from langchain_core.embeddings import Embeddings
 from adaptive_rag.errors import IndexMismatchError
 from adaptive_rag.index.fields import Fields
 from adaptive_rag.index.manifest import MANIFEST, SourceRecord, complete_manifest
-from adaptive_rag.index.opened import Choice, OpenedIndex
+from adaptive_rag.index.opened import OpenedIndex
 from adaptive_rag.index.postgres.conditions import Conditions
 from adaptive_rag.index.postgres.database import Database, SnapshotGoneError
 from adaptive_rag.index.postgres.neighbours import nearest_exactly, nearest_roughly
@@ -72,8 +72,6 @@ class PostgresIndex(OpenedIndex):
         self._database = database
         self._lock = threading.Lock()
         self._found: LRUCache[str, StoredChunk] = LRUCache(CHUNKS_KEPT)
-        # For a view, the index that it restricts; None otherwise.
-        self._whole: PostgresIndex | None = None
         self._versions, self._pinned = HeldVersions(), ""
         self._state = self._last_state()
 
@@ -194,7 +192,7 @@ class PostgresIndex(OpenedIndex):
     @property
     def version(self) -> str:
         """The name of the current state, which is held for some minutes from now."""
-        whole = self._whole or self
+        whole = self.whole
         if self._pinned and whole._versions.find(self._pinned):
             return self._pinned
         while True:
@@ -210,8 +208,8 @@ class PostgresIndex(OpenedIndex):
     def at(self, version: str) -> PostgresIndex:
         """Return the index pinned to the named state, or to the current one if that is no longer held."""
         pinned = copy.copy(self)
-        known = (self._whole or self)._versions.find(version)
-        pinned._whole, pinned._pinned = self._whole or self, version if known else self.version
+        known = self.whole._versions.find(version)
+        pinned._whole, pinned._pinned = self.whole, version if known else self.version
         return pinned
 
     def __len__(self) -> int:
@@ -222,22 +220,18 @@ class PostgresIndex(OpenedIndex):
     @property
     def _last_known(self) -> DatabaseState:
         """Return the pinned state, or the one that was last read."""
-        whole = self._whole or self
+        whole = self.whole
         pinned = whole._versions.find(self._pinned)
         return pinned[0] if pinned else whole._state
 
-    def _narrowed_by(self, *chosen: Choice) -> Self:
-        view = super()._narrowed_by(*chosen)
-        view._whole = self._whole or self
-        return view
-
-    def _record(self, source: str) -> SourceRecord | None:
+    def record(self, source: str) -> SourceRecord | None:
+        """Return the record of a document; None if no document has this name."""
         return self._last_known.manifest.sources.get(source)
 
     @contextmanager
     def _asking(self) -> Iterator[tuple[Cursor[Any], DatabaseState]]:
         """Yield a cursor, and the state of the index that all its statements see."""
-        whole = self._whole or self
+        whole = self.whole
         with ExitStack() as stack:
             if pinned := whole._versions.find(self._pinned):
                 try:

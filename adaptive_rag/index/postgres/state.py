@@ -12,6 +12,7 @@ from cachetools import LRUCache
 from adaptive_rag.index.fields import Fields
 from adaptive_rag.index.manifest import Manifest
 from adaptive_rag.index.postgres.database import Database
+from adaptive_rag.index.shared_cache import SharedCache
 from adaptive_rag.text.bm25 import idf
 from adaptive_rag.where import Kind
 
@@ -37,7 +38,7 @@ class DatabaseState:
         self._kinds: dict[str, Kind] | None = None
         self._lock = threading.Lock()
         self._weights: LRUCache[str, float] = LRUCache(WORDS_KEPT)
-        self._few: LRUCache[str, array[int]] = LRUCache(CONDITIONS_KEPT)
+        self._few: SharedCache[str, array[int]] = SharedCache(CONDITIONS_KEPT)
 
     def mean_words(self, cursor: Cursor[Any]) -> float:
         """Return how many words a chunk has on average, without stop words."""
@@ -64,13 +65,8 @@ class DatabaseState:
 
         The result is cached under `name`, which identifies the condition.
         """
-        with self._lock:
-            known = self._few.get(name)
-        if known is None:
-            one_more = f"SELECT number FROM {self.table} WHERE {chosen} LIMIT {FEW + 1}"
-            known = array("i", [number for [number] in cursor.execute(one_more, values)])
-            with self._lock:
-                self._few[name] = known
+        one_more = f"SELECT number FROM {self.table} WHERE {chosen} LIMIT {FEW + 1}"
+        known = self._few.get(name, lambda: array("i", [n for [n] in cursor.execute(one_more, values)]))
         return known.tolist() if len(known) <= FEW else None
 
     def kinds(self, cursor: Cursor[Any]) -> dict[str, Kind]:

@@ -16,11 +16,7 @@ CALLS_AT_ONCE, ANSWER_SECONDS = 8, 120.0
 
 
 def hold_shards(address: str, uris: Sequence[str], copies: DiskCache | None) -> ShardActors:
-    """Open the shards of an index in actors of a cluster, which keep them open until this process ends.
-
-    Raises:
-        ConfigurationError, MissingExtraError: as in `open_cluster`.
-    """
+    """Open the shards of an index in actors of a cluster, which keep them open until this process ends."""
     ray, _ = connect_cluster(address, "Shards held by Ray")
     check_nodes(ray, ())
     return ShardActors(ray, uris, copies)

@@ -36,11 +36,7 @@ def shard_of(source: str, shards: int) -> int:
 
 
 def shard_uris(location: Location) -> list[str]:
-    """Return the URIs of the shards of an index; an empty list if it has no shards.
-
-    Raises:
-        IndexMismatchError: the file that says how many there are cannot be read.
-    """
+    """Return the URIs of the shards of an index; an empty list if it has no shards."""
     content = None if isinstance(location, Database) else location.read(SHARDS)
     if content is None:
         return []
@@ -55,11 +51,7 @@ def shard_uris(location: Location) -> list[str]:
 
 
 def refuse_shards(location: Location, what: str, instead: str = "") -> None:
-    """Raise an error if an operation for single shards is called on an index of shards.
-
-    Raises:
-        ConfigurationError: it is an index of shards; `what` names the operation, `instead` an alternative.
-    """
+    """Raise an error for an index of shards; `what` names the operation, `instead` an alternative."""
     if uris := shard_uris(location):
         raise ConfigurationError(
             f"{what} is for one shard at a time: {location.uri} is an index of {len(uris)} shards. "

@@ -8,13 +8,13 @@ import threading
 import uuid
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from cachetools import LRUCache
 from numpy.typing import NDArray
 
 from adaptive_rag.index.disk_cache import DiskCache
@@ -22,12 +22,13 @@ from adaptive_rag.index.fields import Fields
 from adaptive_rag.index.index import Index
 from adaptive_rag.index.neighbours import Ids
 from adaptive_rag.index.reader import TableReader
+from adaptive_rag.index.shared_cache import SharedCache
 from adaptive_rag.index.table import TEXT, connect, words_config
 from adaptive_rag.state import Candidate, Chunk
 from adaptive_rag.text.bm25 import K1, B, idf
 from adaptive_rag.text.vectors import Vectors
 from adaptive_rag.text.words import STOP_WORDS
-from adaptive_rag.where import Kind, read_where
+from adaptive_rag.where import Columns, Kind, Mask, Where
 
 Scores = NDArray[np.float64]
 # Chunks sampled to find the mean length of chunks, and words tried for it.
@@ -36,15 +37,13 @@ SAMPLED, WORDS_TRIED = 64, 50
 MARGIN = 20
 # Cached hits of one state, 16 bytes each: 64 MB.
 HITS_KEPT = 4_000_000
-CHUNKS_KEPT, CONDITIONS_KEPT = 65_536, 16
+CHUNKS_KEPT = 65_536
 # How far the number of times that a chunk contains a word may be from the estimate, as a factor, and the
 # largest number that is tried.
 FAR, MOST_TIMES = 1.25, 256
 # How far a computed length, in words, may be from a whole number: scores have 24 bits.
 NEARLY_WHOLE = 0.01
 WORD = re.compile(r"[^\W_]+")
-# Methods of the reader that take chunk ids; they ignore what is selected.
-OF_CHUNKS = ("vectors", "sentences", "get")
 # Words that no text contains.
 MARK, OTHER = "qzxmarkqzx", "qzxotherqzx"
 
@@ -82,44 +81,41 @@ def total(counts: Sequence[Counts]) -> Counts:
     return Counts(chunks, length or 1.0, {word: words[word] for each in counts for word in each.words})
 
 
-@dataclass(frozen=True, slots=True)
-class Condition:
-    """A condition, and the kind of each field's values over all shards."""
+@dataclass(frozen=True)
+class Condition(Where):
+    """A condition, with the kind of each field's values over all shards."""
 
-    text: str
-    kinds: tuple[tuple[str, Kind], ...]
+    kinds: tuple[tuple[str, Kind], ...] = ()
     prefix: str = ""
     """What the names of this shard's documents begin with, as the condition knows them."""
 
-
-@dataclass(frozen=True, slots=True)
-class Without:
-    """A restriction to what does not belong to some documents."""
-
-    documents: frozenset[str]
+    def keep(self, columns: Columns) -> Mask:
+        """Return a mask of the passages that fulfil the condition."""
+        return super().keep(_Columns(columns, self.kinds, self.prefix))
 
 
-Chosen = tuple[frozenset[str] | Condition | Without, ...]
+Chosen = tuple[frozenset[str] | Condition, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class _Columns:
     """The fields of a shard's chunks; fields that only other shards have are empty here."""
 
-    fields: Fields
+    own: Columns
     of_all: tuple[tuple[str, Kind], ...]
     prefix: str
 
     def __len__(self) -> int:
-        return len(self.fields)
+        return len(self.own)
 
     def kinds(self) -> Mapping[str, Kind]:
         return dict(self.of_all)
 
     def values(self, field: str) -> list[Any]:
-        if field == "source" and self.prefix:
-            return self.fields.sources_below(self.prefix)
-        return self.fields.values(field) if field in self.fields.kinds() else [None] * len(self)
+        found: list[Any] = self.own.values(field) if field in self.own.kinds() else [None] * len(self)
+        if field != "source" or not self.prefix:
+            return found
+        return [[self.prefix + n for n in v] if isinstance(v, list) else self.prefix + v for v in found]
 
 
 class _State:
@@ -128,60 +124,48 @@ class _State:
     def __init__(self) -> None:
         self.length: float | None = None
         self.share = 1.0
-        self.hits: LRUCache[str, tuple[Ids, Scores]] = LRUCache(
-            HITS_KEPT, getsizeof=lambda hits: 1 + len(hits[0])
+        self.hits: SharedCache[str, tuple[Ids, Scores]] = SharedCache(
+            HITS_KEPT, lambda hits: 1 + len(hits[0])
         )
-        self.chosen: LRUCache[Chosen, Ids] = LRUCache(CONDITIONS_KEPT)
 
 
 class Shard:
     """One shard that is open for searching, in this process or in a Ray actor."""
 
-    def __init__(self, uri: str, copies: DiskCache | None = None, index: Index | None = None) -> None:
+    def __init__(self, uri: str, copies: DiskCache | None = None) -> None:
         self._uri, self._copies = uri, copies
-        self._index = index
+        self._index: Index | None = None
         self._lock = threading.Lock()
         self._states: WeakKeyDictionary[TableReader, _State] = WeakKeyDictionary()
-        self._counted: LRUCache[str, int] = LRUCache(CHUNKS_KEPT)
+        self._counted: SharedCache[str, int] = SharedCache(CHUNKS_KEPT)
 
     def call(self, version: str | None, chosen: Chosen, method: str, *args: Any) -> Any:
-        """Call a method on the selected chunks, in the named state or the current one.
-
-        Raises:
-            IndexMismatchError: the shard cannot be opened.
-        """
-        reader = self.reader(version)
-        if method in OF_CHUNKS:
-            return getattr(reader, method)(*args)
-        return getattr(self, method)(reader, self._among(reader, chosen), *args)
-
-    def reader(self, version: str | None) -> TableReader:
-        """Return the reader of the named state or the current one; open the index at first."""
+        """Call a method on the selected chunks, in the named state or the current one."""
         with self._lock:
             if self._index is None:
                 self._index = Index.open_rows(self._uri, self._copies)
-        return (self._index if version is None else self._index.at(version)).reader()
+        return self.call_on(self._index, version, chosen, method, *args)
+
+    def call_on(self, index: Index, version: str | None, chosen: Chosen, method: str, *args: Any) -> Any:
+        """Call a method of this class, or else of the index, on the selected chunks of the index."""
+        view = index.narrowed_by(*chosen)
+        view = view if version is None else view.at(version)
+        own = getattr(self, method, None)
+        return own(view, *args) if own is not None else getattr(view, method)(*args)
 
     # The following methods are called by name.
 
-    def version(self, reader: TableReader, among: Ids | None) -> str:
+    def version(self, index: Index) -> str:
         """Return the name of the state."""
-        return str(reader.manifest.committed)
+        return index.version
 
-    def info(self, reader: TableReader, among: Ids | None) -> dict[str, Any]:
-        """Return what the shard contains and how it was made."""
-        assert self._index is not None
-        return self._index.info()
-
-    def counts(self, reader: TableReader, among: Ids | None, words: Sequence[str]) -> Counts:
+    def counts(self, index: Index, words: Sequence[str]) -> Counts:
         """Count words in all chunks, whatever is selected."""
-        held = {word: len(self._hits(reader, word)[0]) for word in words}
-        return Counts(reader.manifest.chunks, self._length(reader), held)
+        return self._counts(index.reader(), words)
 
     def search(
         self,
-        reader: TableReader,
-        among: Ids | None,
+        index: Index,
         queries: Sequence[Sequence[str]],
         vectors: Vectors,
         limit: int,
@@ -191,111 +175,74 @@ class Shard:
 
         BM25 uses `counts`, which are those of all shards.
         """
-        held = self.size(reader, among)
+        reader = index.reader()
+        among = index.among(reader)
+        held = reader.manifest.chunks if among is None else len(among)
         if not held:
             return [[] for _ in queries]
         limit = min(limit, held)
-        own = self.counts(reader, among, list(counts.words))
+        own = self._counts(reader, list(counts.words))
         found = []
         for words, vector, near in zip(queries, vectors, reader.nearest(vectors, limit, among), strict=True):
             named = self._named(reader, among, words, own, counts)[: limit + MARGIN]
-            hits = reader.candidates([*near.tolist(), *named.tolist()], vector, {})
             rows = np.array(list(dict.fromkeys([*near.tolist(), *named.tolist()])), dtype=np.int64)
+            hits = reader.candidates(rows.tolist(), vector, {})
             scores = self._bm25(reader, rows, hits, words, own, counts)
             for hit, score in zip(hits, scores.tolist(), strict=True):
                 hit["scores"]["sparse"] = score
             best = set(np.argsort(-scores, kind="stable")[:limit].tolist())
-            found.append([hit for at, hit in enumerate(hits) if at < len(near) or at in best])
+            kept = [hit for at, hit in enumerate(hits) if at < len(near) or at in best]
+            found.append([index.renamed(hit, reader) for hit in kept])
         return found
 
-    def has(self, reader: TableReader, among: Ids | None, ids: Sequence[str]) -> list[str]:
+    def has(self, index: Index, ids: Sequence[str]) -> list[str]:
         """Return the ids that chunks of this shard have."""
         found = []
         for id_ in ids:
-            try:
-                reader.get([id_])
-            except KeyError:
-                continue
-            found.append(id_)
+            with suppress(KeyError):
+                index.get([id_])
+                found.append(id_)
         return found
 
-    def chunks(self, reader: TableReader, among: Ids | None) -> list[Chunk]:
+    def chunks(self, index: Index) -> list[Chunk]:
         """Return all chunks."""
-        return list(reader.chunks(among))
+        return list(index.chunks())
 
-    def size(self, reader: TableReader, among: Ids | None) -> int:
-        """Return how many chunks are selected."""
-        return reader.manifest.chunks if among is None else len(among)
-
-    def sources(self, reader: TableReader, among: Ids | None) -> dict[str, int]:
-        """Return the documents and the number of chunks of each."""
-        if among is not None:
-            return dict(Counter(reader.sources_of(among)))
-        return {name: record.chunks for name, record in reader.manifest.sources.items()}
-
-    def record(self, reader: TableReader, among: Ids | None, source: str) -> Any:
-        """Return the record of a document; None if no document has this name."""
-        return reader.manifest.sources.get(source)
-
-    def spelt_like(self, reader: TableReader, among: Ids | None, word: str) -> list[str] | None:
+    def spelt_like(self, index: Index, word: str) -> list[str] | None:
         """Return words that are spelt almost like this one; None if a chunk contains it."""
+        reader = index.reader()
+        among = index.among(reader)
         return None if reader.contains(word, among) else reader.spelt_like(word, among)
 
-    def holds(self, reader: TableReader, among: Ids | None, word: str) -> bool:
-        """Tell whether a chunk contains a word as it is."""
-        return reader.holds(word, among)
-
-    def fields(self, reader: TableReader, among: Ids | None) -> Fields:
+    def fields(self, index: Index) -> Fields:
         """Return the fields of all chunks."""
-        return reader.fields[1]
+        return index.reader().fields[1]
 
-    def kinds(self, reader: TableReader, among: Ids | None) -> dict[str, Kind]:
+    def kinds(self, index: Index) -> dict[str, Kind]:
         """Return the fields that some chunk has, and the kind of their values."""
-        fields = reader.fields[1]
+        fields = self.fields(index)
         known = fields.kinds().items()
         return {name: kind for name, kind in known if any(v is not None for v in fields.values(name))}
 
     # End of the methods that are called by name.
 
+    def _counts(self, reader: TableReader, words: Sequence[str]) -> Counts:
+        held = {word: len(self._hits(reader, word)[0]) for word in words}
+        return Counts(reader.manifest.chunks, self._length(reader), held)
+
     def _state(self, reader: TableReader) -> _State:
         with self._lock:
             return self._states.setdefault(reader, _State())
 
-    def _among(self, reader: TableReader, chosen: Chosen) -> Ids | None:
-        """Return the selected rows in ascending order; None if all are selected."""
-        if not chosen:
-            return None
-        state = self._state(reader)
-        with self._lock:
-            rows = state.chosen.get(chosen)
-        if rows is None:
-            every, fields = reader.fields
-            kept = np.ones(len(every), dtype=bool)
-            for one in chosen:
-                if isinstance(one, Condition):
-                    kept &= read_where(one.text).keep(_Columns(fields, one.kinds, one.prefix))
-                elif isinstance(one, Without):
-                    kept &= np.isin(every, reader.rows_without(one.documents))
-                else:
-                    kept &= np.isin(every, reader.rows_of(one))
-            rows = every[kept]
-            with self._lock:
-                state.chosen[chosen] = rows
-        return rows
-
     def _hits(self, reader: TableReader, word: str) -> tuple[Ids, Scores]:
         """Return all rows that contain a word, in ascending order, and their BM25 for this word alone."""
-        state = self._state(reader)
-        with self._lock:
-            known = state.hits.get(word)
-        if known is None:
+
+        def find() -> tuple[Ids, Scores]:
             rows, scores = reader.match(word, max(1, reader.manifest.chunks))
             order = np.argsort(rows)
-            known = rows[order], scores[order].astype(np.float64)
-            with self._lock:
-                if len(rows) < HITS_KEPT:
-                    state.hits[word] = known
-        return known
+            return rows[order], scores[order].astype(np.float64)
+
+        return self._state(reader).hits.get(word, find)
 
     def _ratios(self, reader: TableReader, word: str, own: Counts) -> tuple[Ids, Scores]:
         """Return the rows that contain a word, and for each its norm divided by the occurrences of the word.
@@ -356,13 +303,7 @@ class Shard:
 
     def _count(self, chunk: Chunk) -> int:
         """Return how many words of a chunk are not stop words, by our own count; recent counts are cached."""
-        with self._lock:
-            known = self._counted.get(chunk["id"])
-        if known is None:
-            known = _content(chunk["text"])
-            with self._lock:
-                self._counted[chunk["id"]] = known
-        return known
+        return self._counted.get(chunk["id"], lambda: _content(chunk["text"]))
 
     def _length(self, reader: TableReader) -> float:
         """Return the mean chunk length that LanceDB uses, derived from its scores of a word."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import cache
@@ -25,6 +25,7 @@ from adaptive_rag.index.opened import OpenedIndex
 from adaptive_rag.index.reader import split_words
 from adaptive_rag.index.sharding.layout import join_facts, shard_of, shard_uris
 from adaptive_rag.index.sharding.shard import Chosen, Condition, Counts, Shard, total
+from adaptive_rag.index.shared_cache import SharedCache
 from adaptive_rag.index.vectorize import load_model_of, refuse_dimension
 from adaptive_rag.models.onnx import OnnxEmbeddings
 from adaptive_rag.source import Sentences
@@ -52,14 +53,16 @@ def _pool() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(8, thread_name_prefix="shard")
 
 
-class _InThisProcess:
+class ShardsHere:
     """Shards that this process opens."""
 
-    def __init__(self, uris: Sequence[str], copies: DiskCache | None) -> None:
-        self._shards = [Shard(uri, copies) for uri in uris]
+    def __init__(self, calls: Sequence[Callable[..., Any]]) -> None:
+        """Take the `call` of each shard."""
+        self._calls = calls
 
     def ask(self, calls: Mapping[int, Call]) -> dict[int, Any]:
-        asked = {number: _pool().submit(self._shards[number].call, *call) for number, call in calls.items()}
+        """Call several shards in parallel, and return the results by shard number."""
+        asked = {number: _pool().submit(self._calls[number], *call) for number, call in calls.items()}
         return {number: one.result() for number, one in asked.items()}
 
 
@@ -78,7 +81,7 @@ class ShardedIndex(OpenedIndex):
         self._lock = threading.Lock()
         self._places: LRUCache[str, int] = LRUCache(PLACES_KEPT)
         self._counts: LRUCache[tuple[str, ...], Counts] = LRUCache(STATES_KEPT)
-        self._known_kinds: LRUCache[Any, tuple[tuple[str, Kind], ...]] = LRUCache(STATES_KEPT)
+        self._known_kinds: SharedCache[Any, tuple[tuple[str, Kind], ...]] = SharedCache(STATES_KEPT)
         self.stores_sentences = True
 
     @classmethod
@@ -121,7 +124,7 @@ class ShardedIndex(OpenedIndex):
                     f"index anew: adaptive-rag index PATH --index {quoted(location.uri)} --rebuild"
                 )
         model = load_model_of(location.uri, found[0].embeddings, embeddings)
-        shards: Shards = _InThisProcess(uris, copies)
+        shards: Shards = ShardsHere([Shard(each, copies).call for each in uris])
         if ray is not None:
             from adaptive_rag.index.sharding.actors import hold_shards
 
@@ -197,7 +200,8 @@ class ShardedIndex(OpenedIndex):
         """Return the fields that a condition can use, each with its kind and its range or examples."""
         return Fields.joined(self._ask("fields")).describe()
 
-    def _record(self, source: str) -> SourceRecord | None:
+    def record(self, source: str) -> SourceRecord | None:
+        """Return the record of a document; None if no document has this name."""
         record: SourceRecord | None = self._ask_one(shard_of(source, self._number), "record", source)
         return record
 
@@ -217,7 +221,7 @@ class ShardedIndex(OpenedIndex):
         return pinned if len(pinned._pinned) == self._number else self
 
     def __len__(self) -> int:
-        return sum(self._at_one_state()._ask("size"))
+        return sum(self._at_one_state()._ask("__len__"))
 
     def _at_one_state(self) -> ShardedIndex:
         return self if self._pinned else self.at(self.version)
@@ -238,26 +242,22 @@ class ShardedIndex(OpenedIndex):
 
     def _chosen_in_shards(self) -> Chosen:
         """Return the selection, with the kinds of the fields over all shards added to each condition."""
-        if not any(isinstance(one, Where) for one in self._chosen):
-            return tuple(one for one in self._chosen if not isinstance(one, Where))
-        kinds = self._kinds()
-        return tuple(Condition(one.text, kinds) if isinstance(one, Where) else one for one in self._chosen)
+        kinds = self._kinds() if any(isinstance(one, Where) for one in self._chosen) else ()
+        return tuple(
+            Condition(**vars(one), kinds=kinds) if isinstance(one, Where) else one for one in self._chosen
+        )
 
     def _kinds(self) -> tuple[tuple[str, Kind], ...]:
-        with self._lock:
-            known = self._known_kinds.get(self._pinned)
-        if known is None:
-            whole = copy.copy(self)
-            whole._chosen = ()
-            kinds: dict[str, Kind] = {}
-            for each in whole._ask("kinds"):
-                for name, kind in each.items():
-                    kinds[name] = kind if kinds.get(name, kind) == kind else "text"
-            known = tuple({name: kinds.get(name, "text") for name in (*OWN_FIELDS, *kinds)}.items())
-            if self._pinned is not None:
-                with self._lock:
-                    self._known_kinds[self._pinned] = known
-        return known
+        return self._known_kinds.get(self._pinned, self._find_kinds) if self._pinned else self._find_kinds()
+
+    def _find_kinds(self) -> tuple[tuple[str, Kind], ...]:
+        whole = copy.copy(self)
+        whole._chosen = ()
+        kinds: dict[str, Kind] = {}
+        for each in whole._ask("kinds"):
+            for name, kind in each.items():
+                kinds[name] = kind if kinds.get(name, kind) == kind else "text"
+        return tuple({name: kinds.get(name, "text") for name in (*OWN_FIELDS, *kinds)}.items())
 
     def _count(self, words: Sequence[str]) -> Counts:
         """Return the counts of words over all shards; they are cached for each state."""
