@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import PurePath
 from typing import NamedTuple, TypeVar
 
@@ -12,10 +13,10 @@ from adaptive_rag.answer.aggregate import WholeTable, collect_tables
 from adaptive_rag.answer.passages import cite_span
 from adaptive_rag.answer.rows import say_row
 from adaptive_rag.answer.sentences import AnswerSentence, collect_sentences
-from adaptive_rag.answer.speakers import in_words
 from adaptive_rag.source import ChoosesSources, ChunkSource, ListsChunks
-from adaptive_rag.state import Candidate, Citation, to_candidate
-from adaptive_rag.text.markers import respell_markers, write_marker
+from adaptive_rag.state import Candidate, Piece, to_candidate
+from adaptive_rag.text.markers import respell_markers
+from adaptive_rag.text.phrases import Written, joined, say
 from adaptive_rag.text.places import outline_of, section_at
 from adaptive_rag.text.words import terms
 
@@ -35,12 +36,18 @@ READABLE = 0.6
 Item = TypeVar("Item")
 
 
-class Overview(NamedTuple):
-    """An overview as an answer, with its citations and the passages that its markers count."""
+@dataclass(frozen=True)
+class Overview(Written):
+    """An overview as an answer, and the passages that its markers count."""
 
     document: str
-    text: str
-    citations: list[Citation]
+    passages: list[Candidate]
+
+
+class _Lines(NamedTuple):
+    """The lines of a document's overview, and the passages that its markers count."""
+
+    lines: list[list[Piece]]
     passages: list[Candidate]
 
 
@@ -54,6 +61,11 @@ class _Place(NamedTuple):
 
 def outline_document(name: str, source: ChunkSource) -> Overview | None:
     """Write an overview of a document; None where its chunks cannot be listed or nothing is readable."""
+    found = _outline(name, source)
+    return Overview(joined(found.lines, "\n"), name, found.passages) if found else None
+
+
+def _outline(name: str, source: ChunkSource) -> _Lines | None:
     if not isinstance(source, ChoosesSources) or source.sources().get(name, MOST_CHUNKS) >= MOST_CHUNKS:
         return None
     narrowed = source.only({name})
@@ -75,19 +87,16 @@ def outline_document(name: str, source: ChunkSource) -> Overview | None:
     passages = [chunks[at] for at in read]
     found = collect_sentences(passages, source.sentences([chunk["id"] for chunk in passages]))
     sentences = sorted(found, key=lambda sentence: sentence.start)
-    lines, citations = list[str](), list[Citation]()
+    lines = list[list[Piece]]()
     for place in told:
         if sentence := _leading(sentences, passages, place):
-            marker = sentence.document + 1
-            said = f"{respell_markers(' '.join(sentence.text.split()))} {write_marker(marker)}"
             heading = place.section.rpartition(" > ")[2]
-            lines.append(f"- **{heading}**: {said}" if heading else f"- {said}")
-            citations.append(cite_span(passages[marker - 1], marker, sentence.start, sentence.end))
+            lines.append([f"- **{heading}**: " if heading else "- ", *_quote(passages, sentence)])
     if not lines:
         return None
-    of = f"{len(told)} of its {len(places)} sections" if len(told) < len(places) else "its sections"
-    lead = f"{PurePath(name).name}, {of if headed else 'from its beginning to its end'}:"
-    return Overview(name, "\n".join([lead, *lines]), citations, passages)
+    code = "some_sections" if len(told) < len(places) else "sections"
+    lead = say(code if headed else "whole_text", name=PurePath(name).name, n=len(told), all=len(places))
+    return _Lines([[lead], *lines], passages)
 
 
 def outline_documents(source: ChunkSource) -> Overview | None:
@@ -96,25 +105,22 @@ def outline_documents(source: ChunkSource) -> Overview | None:
         return None
     held = list(source.sources())
     same = Counter(PurePath(name).name for name in held)
-    lines, citations, passages = list[str](), list[Citation](), list[Candidate]()
+    lines, passages = list[list[Piece]](), list[Candidate]()
     told = _spread(held, DOCUMENTS)
     for name in told:
-        overview = outline_document(name, source)
+        overview = _outline(name, source)
         if overview is None:
             continue
         short = PurePath(name).name
-        lines.append(f"\n**{respell_markers(short if same[short] == 1 else name)}**")
-        said = zip(overview.text.split("\n")[1:], overview.citations, strict=True)
-        for line, citation in list(said)[:BEGINNING]:
+        above = "\n" if lines or len(told) < len(held) else ""
+        lines.append([f"{above}**{respell_markers(short if same[short] == 1 else name)}**"])
+        for *line, citation in overview.lines[1 : BEGINNING + 1]:
             passage = overview.passages[citation["marker"] - 1]
             if passage not in passages:
                 passages.append(passage)
-            marker = passages.index(passage) + 1
-            lines.append(f"{line.removesuffix(write_marker(citation['marker']))}{write_marker(marker)}")
-            citations.append({**citation, "marker": marker})
-    lead = [f"{len(told)} of {len(held)} documents, by how they begin:"] if len(told) < len(held) else []
-    text = "\n".join([*lead, *lines]).strip()
-    return Overview("all documents", text, citations, passages) if citations else None
+            lines.append([*line, {**citation, "marker": passages.index(passage) + 1}])
+    lead = [[say("documents_begin", n=len(told), all=len(held))]] if len(told) < len(held) else []
+    return Overview(joined([*lead, *lines], "\n"), "all documents", passages) if passages else None
 
 
 def tell_section(heading: str, passages: Sequence[Candidate], source: ChunkSource) -> Overview | None:
@@ -132,12 +138,9 @@ def tell_section(heading: str, passages: Sequence[Candidate], source: ChunkSourc
                 and each.quality >= READABLE
                 and section_at(passage, each.start) == section
             ][:TOLD]
-            said = [
-                f"{respell_markers(' '.join(each.text.split()))} {write_marker(at + 1)}" for each in below
-            ]
-            citations = [cite_span(passage, at + 1, each.start, each.end) for each in below]
-            if said:
-                return Overview(f"{passage['source']}, {section}", " ".join(said), citations, [*passages])
+            if below:
+                said = joined([_quote(passages, each, at) for each in below], " ")
+                return Overview(said, f"{passage['source']}, {section}", [*passages])
     return None
 
 
@@ -148,21 +151,27 @@ def _whole_tables(source: ListsChunks, chunks: Sequence[Candidate]) -> list[Whol
     return tables if 2 * rows >= chunks[-1]["end"] - chunks[0]["start"] else []
 
 
-def _tell_tables(name: str, tables: Sequence[WholeTable]) -> Overview:
+def _tell_tables(name: str, tables: Sequence[WholeTable]) -> _Lines:
     """Describe each table: the number of its rows, its columns, and its first row."""
-    lines, citations, passages = list[str](), list[Citation](), list[Candidate]()
+    lines, passages = list[list[Piece]](), list[Candidate]()
     for table in tables[:SECTIONS]:
         first = table.rows[0]
         if all(passage["id"] != first.chunk["id"] for passage in passages):
             passages.append(first.chunk)
         marker = 1 + next(at for at, passage in enumerate(passages) if passage["id"] == first.chunk["id"])
         sheet = str(first.chunk["metadata"].get("sheet", ""))
-        columns = in_words([column for column in table.columns if column])
+        said = say("table", n=len(table.rows), columns=[column for column in table.columns if column])
         row = respell_markers(" ".join(say_row(first.cells, "").split()))
-        of = f"**{sheet}**: " if sheet else ""
-        lines.append(f"- {of}{len(table.rows)} rows with {columns}. The first: {row} {write_marker(marker)}")
-        citations.append(cite_span(passages[marker - 1], marker, first.start, first.end))
-    return Overview(name, "\n".join([f"{PurePath(name).name}, its tables:", *lines]), citations, passages)
+        mark = cite_span(passages[marker - 1], marker, first.start, first.end)
+        lines.append([f"- **{sheet}**: " if sheet else "- ", said, f" {row} ", mark])
+    return _Lines([[say("tables", name=PurePath(name).name)], *lines], passages)
+
+
+def _quote(passages: Sequence[Candidate], sentence: AnswerSentence, at: int | None = None) -> list[Piece]:
+    """Return a sentence on one line and its mark; `at` is its passage, by default the sentence's own."""
+    number = sentence.document if at is None else at
+    mark = cite_span(passages[number], number + 1, sentence.start, sentence.end)
+    return [f"{respell_markers(' '.join(sentence.text.split()))} ", mark]
 
 
 def _sections(chunks: Sequence[Candidate]) -> list[_Place]:

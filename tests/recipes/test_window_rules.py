@@ -39,7 +39,8 @@ def find(index: MemoryIndex, question: str, **settings: Any) -> dict[str, Any]:
 def windows(output: Mapping[str, Any], step: str) -> list[dict[str, Any]]:
     """Return what a step's record says of the window."""
     records = [record for record in output["trace"] if record["step"] == step]
-    return [d for record in records for d in record.get("decisions", ()) if d["what"] == "window"]
+    decisions = [d for record in records for d in record.get("decisions", ()) if d["what"] == "window"]
+    return [{name: d[name] for name in ("what", "chosen", "why")} for d in decisions]
 
 
 @pytest.fixture

@@ -28,9 +28,9 @@ export function said(error) {
 /** @param {unknown} error */
 export const wordsOf = (error) => said(error).text;
 
-/** Show a message of the server, translated if the page knows its sentences. @param {{ of: string, class?: string }} props */
+/** Show a message of the server, translated if the page knows its sentences. @param {{ of: string | Said, class?: string }} props */
 export function Said({ of, ...rest }) {
-  const { text, lang } = translated(of);
+  const { text, lang } = typeof of === "string" ? translated(of) : of;
   return html`<span ...${rest} lang=${lang}>${text}</span>`;
 }
 

@@ -1,6 +1,7 @@
 /** Explain an answer: the path of its question, step by step. */
 import { askAgain } from "../ask/conversation.js";
 import { html, useDisclosure, useEffect } from "../core/html.js";
+import { reasonsOf } from "../core/phrases.js";
 import { formatDuration, formatPercent, named, t } from "../core/texts.js";
 import { Said } from "../shell/notices.js";
 import { Timeline, timeOf } from "./timeline.js";
@@ -65,11 +66,12 @@ function Reasons({ turn }) {
   </div>`;
 }
 
-/** @param {Analysis} analysis its reason may be "factual at 0.96" */
-function reasonOf({ type, reason, probabilities }) {
-  return reason.startsWith(`${type} at `)
-    ? `${named("", type)}, ${formatPercent(probabilities[type])}.`
-    : html`<${Said} of=${`${reason}.`} />`;
+/** @param {Analysis} analysis whose bars show its first reason, if that is how likely the type is */
+function reasonOf({ type, probabilities, reasons: [first, ...others] }) {
+  const isLikely = first?.code === "type_at";
+  const reasons = isLikely ? others : [first, ...others];
+  return html`${isLikely && `${named("", type)}, ${formatPercent(probabilities[type])}. `}
+    ${reasons.length > 0 && html`<${Said} of=${reasonsOf({ reasons })} />.`}`;
 }
 
 /** @param {{ analysis: Analysis }} props */
