@@ -68,7 +68,7 @@ def _generate(state: State, context: Context, styles: Mapping[str, AnswerStyle])
         missing,
         aspects=list(dict.fromkeys(label for passage in passages for label in passage["labels"])),
     )
-    budget, prompts = context.budget.context_tokens * BYTES_PER_TOKEN, context.models.prompts
+    budget, prompts = context.answers.context_tokens * BYTES_PER_TOKEN, context.models.prompts
     [reply] = yield [
         ask_to_draft(asked, state["query_type"], style, passages, budget=budget, prompts=prompts)
     ]
@@ -92,7 +92,7 @@ def _choose_passages(state: State, context: Context) -> tuple[State, list[Decisi
     if not found:
         return state, [], None
     # An overview's markers count all of its passages; what a model is shown of them has a separate budget.
-    tokens = sys.maxsize if overview else context.budget.context_tokens
+    tokens = sys.maxsize if overview else context.answers.context_tokens
     read = partial(read_passages, found, tokens=tokens)
     joins = context.uses("join") and not overview
     joined = attempt("join", partial(read, join=True), None) if joins else None

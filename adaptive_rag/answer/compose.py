@@ -150,8 +150,9 @@ def _format_block(request: AnswerRequest, block: Block) -> list[Piece]:
         else:
             lines.append(["- ", *shown] if block.listed else shown)
         before, is_code = (sentence, speaker), code.endswith(CODE_FENCE)
-    heading = [[block.heading]] if block.heading else []
-    body = joined([*heading, *lines], "\n")
+    if heading := block.heading:
+        lines.insert(0, [f"**{heading}**" if isinstance(heading, str) else heading])
+    body = joined(lines, "\n")
     return [block.opening, "\n\n", *body] if block.opening else body
 
 

@@ -36,7 +36,7 @@ class Block:
     """Sentences that are shown together."""
 
     sentences: list[AnswerSentence]  # in the order shown; an empty block is left out
-    heading: Phrase | None = None
+    heading: Phrase | str = ""
     numbered: bool = False  # whether each sentence is on a separate line with its number
     listed: bool = False  # whether each thought is on a separate line with a dash
     opening: Phrase | None = None  # above the heading

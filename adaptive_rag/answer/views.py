@@ -60,7 +60,7 @@ def by_side(request: AnswerRequest, judged: ScoredSentences) -> list[Block]:
             chosen += choose(judged, others, 1, words=OTHER_SIDE_WORDS, used=chosen)
     taken = _sides_of(chosen, judged, side_of)
 
-    def block(side: int, heading: Phrase | None = None) -> Block:
+    def block(side: int, heading: Phrase | str = "") -> Block:
         own = [sentence for sentence, of in zip(chosen, taken, strict=True) if of == side]
         return Block(own, heading, listed=True)
 

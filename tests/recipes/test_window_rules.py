@@ -209,7 +209,7 @@ def test_many_short_passages_fit_into_every_prompt_whole(short: MemoryIndex, rou
 
 def test_the_limit_of_context_tokens_stays_above_what_is_read(long: MemoryIndex) -> None:
     context = make_context(
-        index=MemoryIndex.from_texts(LONG), route="factual", budget={"context_tokens": 600}
+        index=MemoryIndex.from_texts(LONG), route="factual", answers={"context_tokens": 600}
     )
     output = build_graph().compile().invoke({"question": BASIC}, context=context)
     assert len(output["documents"]) == 2

@@ -185,21 +185,37 @@ export const sentences = [
   // Conditions
   ["cannot be read at its end.", "lässt sich am Ende nicht lesen."],
   ["cannot be read at", "lässt sich nicht lesen ab"],
-  ["A condition is made of fields,", "Eine Bedingung besteht aus Feldern,"],
+  ["Write a value there, as in:", "Schreiben Sie dort einen Wert, wie in:"],
+  [
+    "Write after a field how it is compared, and with what, as in:",
+    "Schreiben Sie nach einem Feld, wie und womit es verglichen wird, wie in:",
+  ],
+  [
+    "Join two comparisons by and or or, and put several words in quotation marks, as in:",
+    "Verbinden Sie zwei Vergleiche mit and oder or, und setzen Sie mehrere Wörter in Anführungszeichen, wie in:",
+  ],
+  ["Write the name of a field there, as in:", "Schreiben Sie dort den Namen eines Feldes, wie in:"],
+  [
+    "A parenthesis is not closed. Write it like this:",
+    "Eine Klammer ist nicht geschlossen. Schreiben Sie es so:",
+  ],
+  ["Put the values in parentheses, as in:", "Setzen Sie die Werte in Klammern, wie in:"],
+  ["Write it like this:", "Schreiben Sie es so:"],
+  ["A parenthesis is closed that was not opened.", "Eine Klammer ist geschlossen, die nicht geöffnet wurde."],
   ["No passage has the field {}.", "Keine Textstelle hat das Feld {}."],
   ["Did you mean", "Meinten Sie"],
   ["The fields are:", "Die Felder sind:"],
-  ["The field {} holds numbers: expected one, got", "Das Feld {} enthält Zahlen. Erwartet wird eine, nicht"],
   [
-    "The field {} holds dates: expected one such as 2024-03-01, 2024-03 or 2024, got",
-    "Das Feld {} enthält Daten. Erwartet wird eines wie 2024-03-01, 2024-03 oder 2024, nicht",
+    "The field {} holds numbers, as in 10. This is none:",
+    "Das Feld {} enthält Zahlen, wie 10. Das ist keine:",
   ],
   [
-    "The field {} is yes or no: expected one of them, got",
-    "Das Feld {} enthält yes oder no. Erwartet wird eines davon, nicht",
+    "The field {} holds dates, as in 2024-03-01, 2024-03 or 2024. This is none:",
+    "Das Feld {} enthält Tage, wie 2024-03-01, 2024-03 oder 2024. Das ist keiner:",
   ],
+  ["The field {} holds yes or no. This is none:", "Das Feld {} enthält yes oder no. Das ist keines davon:"],
   [
-    "The field {} is yes or no: compare it with = or !=, not with {}.",
+    "The field {} holds yes or no: compare it with = or !=, not with {}.",
     "Das Feld {} enthält yes oder no: Vergleichen Sie es mit = oder !=, nicht mit {}.",
   ],
   [

@@ -79,8 +79,9 @@ function Title({ row: { id, shared_by, is_shared, found }, title }) {
 function Export({ id, title }) {
   const { isOpen, toggle, button, onKeyDown } = useDisclosure();
   const label = t("thread_export_of", { title });
-  return html`<div class="row" onKeyDown=${onKeyDown}>
+  // The files stand below the button, so that the second click of a double click takes none of them.
+  return html`<div class="menu" onKeyDown=${onKeyDown}>
     <button class="quiet" ref=${button} aria-expanded=${isOpen} aria-label=${label} onClick=${toggle}>${t("export")}</button>
-    ${isOpen && FILES.map(([form, name]) => html`<a class="button" download href=${`${API}/threads/${id}/export?form=${form}`} aria-label=${`${label} (${name})`}>${name}</a>`)}
+    ${isOpen && html`<div class="card row">${FILES.map(([form, name]) => html`<a class="button" download href=${`${API}/threads/${id}/export?form=${form}`} aria-label=${`${label} (${name})`}>${name}</a>`)}</div>`}
   </div>`;
 }
