@@ -99,12 +99,8 @@ function Compared({ turn, found: { columns, passages, sentences, places }, kept,
   // Both columns mark the same kind: sentences of one answer only, or sentences of both.
   const areOwnFewer = Object.values(sentences.only).flat().length <= 2 * sentences.in_all.length;
   /** @param {Comparison["columns"][0]} column */
-  const column = ({
-    name,
-    ms,
-    calls,
-    answer,
-  }) => html`<article key=${name} class="card stack" style=${laneStyle(name)}>
+  const column = ({ name, ms, calls, answer }) => html`
+  <article key=${name} class="card stack" style=${laneStyle(name)}>
     <header class="row"><h3 class="grow">${named("", name)}</h3>
       <span class="soft small">${formatDuration(ms)}, ${calls ? t("model_calls", { n: calls }) : t("no_model_calls")}</span></header>
     <${MarkedText} text=${markdownOf(answer.parts)} collections=${turn.collections} answer=${answer}

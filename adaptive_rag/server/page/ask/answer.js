@@ -136,7 +136,7 @@ function Text({ turn }) {
   return html`
     ${
       isClosest
-        ? html`<section class="card refusal"><h3>${t("ask_closest")}</h3><p class="small soft">${wordsFor(/** @type {Phrase} */ (all[0]))}</p>${body}</section>`
+        ? html`<section class="card refusal"><h3>${wordsFor(/** @type {Phrase} */ (all[0]))}</h3>${body}</section>`
         : body
     }
     ${isSilent(turn) && html`<p class="small" role="note">${t("ask_model_silent")}</p>`}
@@ -160,7 +160,9 @@ function Markdown({ text, answer, turn }) {
   /** @param {DocumentFragment} drawn */
   const finish = (drawn) => {
     for (const { chosen } of decisionsOf(turn, "unsupported"))
-      wrapWords(drawn, String(chosen), () => made("unheld"))?.after(made("unheld-note", t("ask_unheld")));
+      wrapWords(drawn, String(chosen), () => made("unheld"))?.after(
+        made("badge unheld-note", t("ask_unheld")),
+      );
   };
   return html`<${MarkedText} text=${text} collections=${turn.collections} answer=${answer} finish=${finish} />`;
 }

@@ -120,12 +120,10 @@ export function CitationCard() {
       event.stopPropagation();
       hide();
     };
-    window.addEventListener("keydown", close, true);
-    window.addEventListener("scroll", hide);
-    return () => {
-      window.removeEventListener("keydown", close, true);
-      window.removeEventListener("scroll", hide);
-    };
+    const stop = new AbortController();
+    window.addEventListener("keydown", close, { capture: true, signal: stop.signal });
+    window.addEventListener("scroll", hide, stop);
+    return () => stop.abort();
   }, [now]);
   if (!now) return null;
   const { also_as: names = [], ocr_confidence: sure, ...citation } = now.citation;
@@ -136,7 +134,7 @@ export function CitationCard() {
   };
   return html`<div id="citation" role="tooltip" class="card citation" style=${place}
     onMouseEnter=${() => clearTimeout(closing)} onMouseLeave=${hideSoon}>
-    <blockquote>${citation.quote}</blockquote>
+    <blockquote class="quoted">${citation.quote}</blockquote>
     <p class="small"><b>${nameIn(now.collections, citation.source)}</b> · ${placeWords(citation.place)}</p>
     ${names.length > 0 && html`<p class="small soft">${t("ask_also_as", { names: names.join(", ") })}</p>`}
     ${sure !== undefined && sure < 0.9 && html`<p class="small soft">${t("ask_scanned", { percent: Math.round(100 * sure) })}</p>`}

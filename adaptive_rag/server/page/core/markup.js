@@ -98,15 +98,16 @@ const inProse = (text, act) =>
  */
 export function placeMarks(drawn, make) {
   for (let node of textsOf(drawn)) {
-    const isCode = node.parentElement?.closest("code");
+    if (node.parentElement?.closest("code")) {
+      node.data = node.data.replace(
+        new RegExp(HELD_MARK, "g"),
+        (_, at) => `[${make(Number(at)).textContent}]`,
+      );
+      continue;
+    }
     for (let match = HELD_MARK.exec(node.data); match; match = HELD_MARK.exec(node.data)) {
       const mark = node.splitText(match.index);
       const rest = mark.splitText(match[0].length);
-      if (isCode) {
-        mark.data = `[${make(Number(match[1])).textContent}]`;
-        node = rest;
-        continue;
-      }
       // Keep a mark on the line of the word or mark before it, so that no line begins with a mark.
       const word = node.splitText(node.data.search(/\S{0,30}\s*$/));
       const last = word.previousSibling?.previousSibling;

@@ -1,6 +1,6 @@
 /** What the server says by code: in English in its own words, in other languages in those of texts/said_de.js. */
 import { documentName, placeWords } from "./places.js";
-import { fill, formatList, language, named, number, phraseOf, translated } from "./texts.js";
+import { fill, formatList, named, number, phraseOf, translated } from "./texts.js";
 
 /** The values that are names of the server's, with the prefix of the page's word for them. @type {Record<string, string>} */
 const NAMES = { type: "", other_type: "", kind: "chosen", profile: "chosen", complexity: "chosen" };
@@ -28,8 +28,7 @@ function valueWords(name, value, between) {
 /** Return reasons in the reader's language. @param {{ why?: string, reason?: string, reasons?: Phrase[] }} of @returns {Said} */
 export function reasonsOf({ why, reason, reasons = [] }) {
   if (!reasons.length) return translated(why ?? reason ?? "");
-  const isKnown = language.value === "en" || reasons.every(({ code }) => phraseOf(code));
-  return { text: reasons.map(wordsFor).join("; "), lang: isKnown ? undefined : "en" };
+  return { text: reasons.map(wordsFor).join("; ") };
 }
 
 // A placeholder of private-use characters for a mark, which Markdown passes through: the index of its part.

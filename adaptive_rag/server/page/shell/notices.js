@@ -1,19 +1,10 @@
 /** Short notices at the edge of the page: errors, and actions that can be undone. */
 import { Problem } from "../core/api.js";
-import {
-  classes,
-  html,
-  signal,
-  useEffect,
-  useElement,
-  useLayoutEffect,
-  useSignal,
-  useState,
-} from "../core/html.js";
+import { classes, html, signal, useEffect, useSignal, useState } from "../core/html.js";
 import { t, translated } from "../core/texts.js";
 import { en } from "../texts/en.js";
 
-const MS_SHOWN = 8_000;
+const MS_SHOWN = 8000;
 const MS_OF_UNDO = 30_000;
 
 /** @typedef {Said & { key: number, end: () => unknown, isBad?: boolean, undo?: () => void }} Shown `end` runs when the notice times out or is closed */
@@ -80,8 +71,6 @@ export function removeWithUndo(gone, ids, text, act) {
   });
 }
 
-const focusMain = () => document.getElementById("main")?.focus({ preventScroll: true });
-
 /** Carry out now the deletions that could still be undone. */
 export const finishAll = () => Promise.all(shown.value.map(({ undo, end }) => undo && end()));
 window.addEventListener("pagehide", finishAll);
@@ -90,6 +79,7 @@ window.addEventListener("pagehide", finishAll);
 function show(notice) {
   const key = ++last;
   const drop = () => {
+    if (document.activeElement?.closest(".notices")) takeFocus(document.getElementById("main"));
     shown.value = shown.value.filter((each) => each.key !== key);
   };
   const others = shown.value.filter((each) => each.undo || each.text !== notice.text);
@@ -109,30 +99,20 @@ export function Notices({ isInDialog = false }) {
   </div>`;
 }
 
-/**
- * Show a notice. It times out, but not while it is hovered or the user moves the focus to it. An error stays.
- * The button that undoes a deletion gets the focus, because the focused element has disappeared.
- * @param {Shown} props
- */
+/** Focus a notice's button, because the element that had the focus has disappeared. @param {HTMLElement | null} button */
+const takeFocus = (button) => button?.focus({ preventScroll: true });
+
+/** Show a notice. It times out, but not while it is hovered or, if nothing can be undone, focused. An error stays. @param {Shown} props */
 function Notice({ text, lang, isBad, undo, end }) {
   const [isHeld, setHeld] = useState(false);
-  const button = useElement();
   useEffect(() => {
     if (isBad || isHeld) return;
     const timer = setTimeout(end, undo ? MS_OF_UNDO : MS_SHOWN);
     return () => clearTimeout(timer);
   }, [isHeld]);
-  useLayoutEffect(() => {
-    const undoing = button.current;
-    undoing?.focus({ preventScroll: true });
-    setHeld(false);
-    return () => {
-      if (undoing && document.activeElement === undoing) focusMain();
-    };
-  }, []);
   const [hold, release] = [true, false].map((held) => () => setHeld(held));
-  return html`<div class=${classes("card row", isBad && "bad")} role=${isBad && "alert"} onMouseEnter=${hold} onMouseLeave=${release} onFocusIn=${hold} onFocusOut=${release}>
+  return html`<div class=${classes("card row", isBad && "bad")} role=${isBad && "alert"} onMouseEnter=${hold} onMouseLeave=${release} onFocusIn=${!undo && hold} onFocusOut=${release}>
     <span class="grow" lang=${lang}>${text}</span>
-    ${undo ? html`<button ref=${button} onClick=${undo}>${t("undo")}</button>` : html`<button class="quiet" aria-label=${t("close")} onClick=${end}>×</button>`}
+    ${undo ? html`<button ref=${takeFocus} onClick=${undo}>${t("undo")}</button>` : html`<button class="quiet" aria-label=${t("close")} onClick=${end}>×</button>`}
   </div>`;
 }

@@ -81,7 +81,6 @@ function inWords({ what, chosen }) {
   const meaning = what === "fusion" ? Number(String(chosen).split("alpha ")[1]) : Number.NaN;
   if (meaning >= 0)
     return t("fusion_shares", { meaning: formatPercent(meaning), words: formatPercent(1 - meaning) });
-  if (what === "evidence" && typeof chosen === "number") return t("chosen_enough");
   if (what === "type" || what === "hedge")
     return [chosen]
       .flat()
