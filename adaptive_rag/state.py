@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from typing import Annotated, Any, Literal, NotRequired, TypeAlias, cast, get_args
+from typing import Annotated, Any, Literal, NotRequired, TypeAlias, cast, final, get_args
 
 from langchain_core.messages import AnyMessage
 from langgraph.graph.message import add_messages
@@ -140,6 +140,7 @@ class Place(TypedDict, total=False):
     lines: list[int]
 
 
+@final
 class Citation(TypedDict):
     """A passage as the answer names it; `quote` stands in the source at `start:end`."""
 
@@ -156,6 +157,7 @@ class Citation(TypedDict):
     also_as: NotRequired[list[str]]
 
 
+@final
 class Phrase(TypedDict):
     """Something that the program says itself; text/en.toml has the words of each code."""
 

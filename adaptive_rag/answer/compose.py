@@ -90,7 +90,9 @@ def quote_plainly(request: AnswerRequest) -> tuple[Evidence, ExtractedAnswer | N
     if not best:
         return Evidence(None, "refusal", say("quoted_plainly")), None
     quoted = [cite_span(request.documents[number], number + 1, start, end) for _, number, start, end in best]
-    lines = [[f"- {respell_markers(' '.join(plain(each['quote']).split()))} ", each] for each in quoted]
+    lines: list[list[Piece]] = [
+        [f"- {respell_markers(' '.join(plain(each['quote']).split()))} ", each] for each in quoted
+    ]
     return Evidence(None, "closest", say("quoted_plainly")), _closest(joined(lines, "\n"))
 
 

@@ -16,7 +16,7 @@ from adaptive_rag.answer.sentences import AnswerSentence, collect_sentences
 from adaptive_rag.source import ChoosesSources, ChunkSource, ListsChunks
 from adaptive_rag.state import Candidate, Piece, to_candidate
 from adaptive_rag.text.markers import respell_markers
-from adaptive_rag.text.phrases import Written, joined, say
+from adaptive_rag.text.phrases import Written, citations_of, joined, say
 from adaptive_rag.text.places import outline_of, section_at
 from adaptive_rag.text.words import terms
 
@@ -114,11 +114,12 @@ def outline_documents(source: ChunkSource) -> Overview | None:
         short = PurePath(name).name
         above = "\n" if lines or len(told) < len(held) else ""
         lines.append([f"{above}**{respell_markers(short if same[short] == 1 else name)}**"])
-        for *line, citation in overview.lines[1 : BEGINNING + 1]:
+        for line in overview.lines[1 : BEGINNING + 1]:
+            [citation] = citations_of(line)
             passage = overview.passages[citation["marker"] - 1]
             if passage not in passages:
                 passages.append(passage)
-            lines.append([*line, {**citation, "marker": passages.index(passage) + 1}])
+            lines.append([*line[:-1], {**citation, "marker": passages.index(passage) + 1}])
     lead = [[say("documents_begin", n=len(told), all=len(held))]] if len(told) < len(held) else []
     return Overview(joined([*lead, *lines], "\n"), "all documents", passages) if passages else None
 

@@ -82,4 +82,6 @@ def outline(source: ChunkSource) -> list[Piece]:
     if len(lines) > SHOWN:
         lines = [*lines[:SHOWN], say("more_documents", n=len(lines) - SHOWN)]
     total = say("outline", n=len(held), passages=sum(held.values()))
-    return joined([[total], *(["- ", line] for line in lines)], "\n")
+    rows: list[list[Piece]] = [[total]]
+    rows += [["- ", line] for line in lines]
+    return joined(rows, "\n")

@@ -141,7 +141,9 @@ def parts_of(pieces: Iterable[Piece], citations: Sequence[Citation]) -> list[Ans
             if parts and parts[-1].keys() == {"text"}:
                 part["text"] = parts.pop()["text"] + piece
         elif "code" in piece:
-            part = AnswerPart(**{**piece, **part})
+            part |= {"code": piece["code"], "values": piece["values"]}
+            if piece.get("heading"):
+                part["heading"] = True
         else:
             part["citation"] = citations.index(piece)
         if part["text"]:
