@@ -137,7 +137,11 @@ def height_of(place: Locator) -> float:
 @pytest.mark.nightly
 def test_who_goes_back_finds_a_long_list_where_it_was(demo: str, visit: Visit) -> None:
     every = [
-        {"id": f"{n:032x}", "title": f"Storm {n}, " + "and another word " * (n % 7), "collection": "samples"}
+        {
+            "id": f"{n:032x}",
+            "title": f"Storm {n}, " + "and another word " * (n % 7),
+            "collections": ["samples"],
+        }
         | dict.fromkeys(("created", "updated"), "2026-05-04T10:00:00Z")
         for n in range(400)
     ]
@@ -174,9 +178,12 @@ def test_who_goes_back_finds_the_conversation_where_it_was(demo: str, visit: Vis
             """async () => {
               const { turns } = await import("/page/ask/conversation.js");
               turns.value = Array.from({ length: 40 }, (_, n) => ({
-                key: `made-${n}`, collection: "samples", question: `Question ${n}?`, userContext: "",
+                key: `made-${n}`, collections: ["samples"],
+                only: { documents: [], folders: [], where: "" }, question: `Question ${n}?`, userContext: "",
                 state: "answered", steps: [], passages: [], draft: "", number: n + 1,
-                answer: { answer: "The wall has many stones.\\n\\n".repeat(1 + n % 9), citations: [],
+                answer: {
+                  parts: [{ text: "The wall has many stones.\\n\\n".repeat(1 + n % 9) }],
+                  citations: [],
                   query_type: "factual", abstained: false },
               }));
             }"""
