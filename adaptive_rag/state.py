@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from typing import Annotated, Any, Literal, NotRequired, cast, get_args
+from typing import Annotated, Any, Literal, NotRequired, TypeAlias, cast, final, get_args
 
 from langchain_core.messages import AnyMessage
 from langgraph.graph.message import add_messages
@@ -41,7 +41,10 @@ class QueryAnalysis(TypedDict):
     confidence: float
     factors: dict[str, float]
     decided_by: DecidedBy
+    # the reasons in English
     reason: str
+    # the same as phrases
+    reasons: list[Phrase]
     alternatives: list[str]
 
 
@@ -137,6 +140,7 @@ class Place(TypedDict, total=False):
     lines: list[int]
 
 
+@final
 class Citation(TypedDict):
     """A passage as the answer names it; `quote` stands in the source at `start:end`."""
 
@@ -153,12 +157,45 @@ class Citation(TypedDict):
     also_as: NotRequired[list[str]]
 
 
+@final
+class Phrase(TypedDict):
+    """Something that the program says itself; text/en.toml has the words of each code."""
+
+    code: str
+    # texts, numbers, phrases, places, and lists of these, by their names in the words
+    values: dict[str, Any]
+    # the English words
+    text: str
+    # whether it is a heading of an answer
+    heading: NotRequired[bool]
+
+
+class AnswerPart(TypedDict):
+    """A piece of an answer; the answer is the texts of its parts."""
+
+    text: str
+    # of words that are ours, not those of a document or a model: what they say
+    code: NotRequired[str]
+    values: NotRequired[dict[str, Any]]
+    # whether these words are a heading, between "**" and "**"
+    heading: NotRequired[bool]
+    # of a marker: the index of its citation in `citations`
+    citation: NotRequired[int]
+
+
+# A piece of an answer that is being written: a text, a phrase of ours, or the marker of a citation.
+Piece: TypeAlias = str | Phrase | Citation
+
+
 class Decision(TypedDict):
     """Something a step chose, and why."""
 
     what: str
     chosen: Any
+    # the reasons in English
     why: str
+    # the same as phrases, where the step gives them
+    reasons: NotRequired[list[Phrase]]
 
 
 class StandIn(TypedDict):
@@ -166,6 +203,8 @@ class StandIn(TypedDict):
 
     skill: str
     reason: str
+    # the same as phrases, where no model was asked
+    reasons: NotRequired[list[Phrase]]
 
 
 class TraceRecord(TypedDict, total=False):
@@ -239,11 +278,12 @@ class State(InputState, Found, total=False):
     # written by classify, part of the keys of the node cache: the settings and the state of the index
     fingerprint: str
     # written by classify, read by generate: the reply to a text that asks nothing about the documents
-    reply: str
+    reply: list[Piece]
     # written by classify: the user's profile from the store; a part of user_context
     profile: str
     # written by generate
     answer: str
+    parts: list[AnswerPart]
     citations: list[Citation]
     # the share of the answer's claims that the documents support, 0-1; 1 for quotes
     grounding: float
@@ -266,6 +306,8 @@ class OutputState(RetrievalState):
     """What a caller gets."""
 
     answer: str
+    # the answer in parts, with the codes of our own words and the citations of the markers
+    parts: list[AnswerPart]
     citations: list[Citation]
     # the share of the answer's claims that the documents support, 0-1; 1 for quotes
     grounding: float

@@ -27,7 +27,18 @@ T = TypeVar("T")
 
 LONGEST = 2000
 DEEPEST = 50
-EXAMPLE = 'kind = pdf and (page < 10 or date >= 2024-03-01) and not author in ("A. Smith", "B. Ray")'
+# What to write where a condition cannot be read, by what the grammar expects there.
+HINTS = {
+    "TEXT": "Write a value there, as in: kind = pdf",
+    "COMPARISON": "Write after a field how it is compared, and with what, as in: page < 10",
+    "_AND": "Join two comparisons by and or or, and put several words in quotation marks, as in: "
+    'author = "A. Smith" and page < 10',
+    "QUOTED_NAME": "Write the name of a field there, as in: kind = pdf and page < 10",
+    "RPAR": "A parenthesis is not closed. Write it like this: kind in (pdf, md)",
+    "LPAR": "Put the values in parentheses, as in: kind in (pdf, md)",
+    "_KNOWN": "Write it like this: author is known",
+    "$END": "A parenthesis is closed that was not opened.",
+}
 _GRAMMAR = r"""
 ?start: either
 ?either: both (_OR both)*
@@ -65,9 +76,9 @@ _COMPARISONS: Mapping[str, Callable[[Any, Any], Any]] = {
 }
 _DATE = re.compile(r"\d{4}(-\d{2}(-\d{2})?)?")
 _EXPECTED = {
-    "number": "holds numbers: expected one",
-    "date": "holds dates: expected one such as 2024-03-01, 2024-03 or 2024",
-    "yes or no": "is yes or no: expected one of them",
+    "number": "holds numbers, as in 10",
+    "date": "holds dates, as in 2024-03-01, 2024-03 or 2024",
+    "yes or no": "holds yes or no",
 }
 _YES_NO = {"yes": True, "true": True, "no": False, "false": False}
 
@@ -166,7 +177,9 @@ class Where:
                 case _:
                     sign = "!="
             if kind == "yes or no" and sign not in ("=", "!="):
-                raise InputError(f"The field {field} is yes or no: compare it with = or !=, not with {sign}.")
+                raise InputError(
+                    f"The field {field} holds yes or no: compare it with = or !=, not with {sign}."
+                )
             plain: Any = "=" if sign == "!=" else sign
             each = [compared(Predicate(field, kind, plain, _value(field, kind, value))) for value in given]
             found = either(each) if len(each) > 1 else each[0]
@@ -194,10 +207,9 @@ def read_where(text: str) -> Where:
         ended = getattr(getattr(error, "token", None), "type", "") == "$END"
         at = len(text) if ended else max(0, error.pos_in_stream or 0)
         where = f"at {text[at : at + 20]!r}" if at < len(text) else "at its end"
-        raise InputError(
-            f"{text!r} cannot be read {where}. A condition is made of fields, =, !=, <, <=, >, >=, "
-            f"in (...), like, is known, and, or, not: {EXAMPLE}"
-        ) from error
+        wanted = getattr(error, "accepts", None) or getattr(error, "allowed", None) or ()
+        hint = next(hint for name, hint in HINTS.items() if name in (*wanted, "$END"))
+        raise InputError(f"{text!r} cannot be read {where}. {hint}") from error
     return Where(text, tree)
 
 
@@ -249,7 +261,7 @@ def _value(field: str, kind: Kind, given: str) -> Any:
         return float(given)
     if kind == "yes or no" and given.casefold() in _YES_NO:
         return _YES_NO[given.casefold()]
-    raise InputError(f"The field {field} {_EXPECTED[kind]}, got {given!r}.")
+    raise InputError(f"The field {field} {_EXPECTED[kind]}. This is none: {given!r}.")
 
 
 def _is_date(text: str) -> bool:

@@ -14,7 +14,7 @@ from pydantic import BaseModel, Field
 
 from adaptive_rag.analysis import analyse
 from adaptive_rag.analysis.ontology import Ontology, load_ontology
-from adaptive_rag.analysis.wording import by_its_kind, by_its_wording, decided
+from adaptive_rag.analysis.wording import because, by_its_kind, by_its_wording, decided
 from adaptive_rag.context import Context, context_of, is_served, live_key
 from adaptive_rag.context.caller import check_text, newest, user_of
 from adaptive_rag.conversation import read_profile
@@ -34,6 +34,7 @@ from adaptive_rag.search.search import prepare
 from adaptive_rag.search.words import check_lexical
 from adaptive_rag.source import ChunkSource
 from adaptive_rag.state import QUERY_TYPES, Decision, QueryAnalysis, QueryType, State, Turn
+from adaptive_rag.text.phrases import decide, say
 from adaptive_rag.text.visible import without_surrogates
 
 # The edge's name for input that asks nothing of the documents.
@@ -78,26 +79,23 @@ def classify(state: State, runtime: Runtime[Context], routes: Collection[str] = 
     found = attempt("small talk", small_talk, None) if context.uses("analysis") else None
     reply, kind = found or ("", "")
     if reply:
-        why = f"nothing is searched: this is {kind}"
-        analysis = decided(analysis, analysis["type"], "local", why)
+        analysis = decided(analysis, analysis["type"], "local", say("small_talk", kind=kind))
     elif context.route is not None:
-        why = f"the caller fixed the route to {context.route}"
-        analysis = decided(analysis, context.route, "caller", why)
+        analysis = decided(analysis, context.route, "caller", say("route_fixed", type=context.route))
     elif not context.uses("analysis"):
-        why = "without analysis every question goes to factual"
-        analysis = decided(analysis, "factual", "caller", why)
+        analysis = decided(analysis, "factual", "caller", say("without_analysis"))
     else:
         analysis = yield from classify_by_model(analysis, question, user_context, history, context)
     analysis = _hedged(analysis, hedges=context.uses("hedge"))
     if analysis["type"] == "contextual" and context.uses("context"):
         told, spelt = attempt("situation", partial(split_situation, spelt), ("", spelt))
         if told:
-            reading.append(Decision(what="situation", chosen=told, why="the question tells it of the asker"))
+            reading.append(decide("situation", told, say("told_by_question")))
         if told not in own:
             # It is stored like the profile, so that a thread does not keep it as the user's own words.
             profile = join_context(told, profile)
             user_context = join_context(own, profile)
-    decision = Decision(what="type", chosen=analysis["type"], why=analysis["reason"])
+    decision = decide("type", analysis["type"], *analysis["reasons"])
     return {
         **_FRESH,
         "question": question,
@@ -146,6 +144,7 @@ _FRESH: dict[str, Any] = {
     "candidates": [],
     "documents": [],
     "answer": "",
+    "parts": [],
     "citations": [],
     "grounding": 0.0,
     "confidence": None,
@@ -190,13 +189,11 @@ def _read_in_full(
 
 
 def _read_decisions(subject: str, read_as: Mapping[str, str]) -> list[Decision]:
-    why = "the question leans on what was said before it"
-    decisions = [Decision(what="subject added", chosen=subject, why=why)] if subject else []
+    decisions = [decide("subject added", subject, say("leans_on_earlier"))] if subject else []
     for word, other in read_as.items():
-        apart = "what it is made of" if other.replace(" ", "") == word else "spelt much like it"
-        alike = "what it is short for" if word.lower() in IN_FULL else apart
-        why = f"read {word!r} as {other!r}: no passage holds the one, and the other is {alike}"
-        decisions.append(Decision(what="spelling", chosen=other, why=why))
+        apart = "spelt_apart" if other.replace(" ", "") == word else "spelt_alike"
+        code = "spelt_in_full" if word.lower() in IN_FULL else apart
+        decisions.append(decide("spelling", other, say(code, word=repr(word), other=repr(other))))
     return decisions
 
 
@@ -210,9 +207,9 @@ def _hedged(analysis: QueryAnalysis, *, hedges: bool) -> QueryAnalysis:
     if not analysis["alternatives"]:
         return analysis
     if hedges:
-        return {**analysis, "reason": f"{analysis['reason']}; so both are run"}
-    why = f"{analysis['reason']}; without the hedge {analysis['type']} alone is run"
-    return {**analysis, "decided_by": "local", "alternatives": [], "reason": why}
+        return because(analysis, say("both_run"))
+    why = say("without_hedge", type=analysis["type"])
+    return because({**analysis, "decided_by": "local", "alternatives": []}, why)
 
 
 def _fingerprint(context: Context, source: ChunkSource) -> str:
@@ -235,15 +232,12 @@ def classify_by_model(
     [reply] = yield [request]
     answer: Classification | None = reply.result
     if answer is None:
-        return {**analysis, "reason": f"{analysis['reason']}; the model did not decide: {reply.reason}"}
-    why = f"the router was {analysis['reason']}"
-    if every:
-        why = f"a model classifies every question (the router: {analysis['reason']})"
+        return because(analysis, say("model_did_not_decide", why=reply.reason))
+    before = say("model_decides_all" if every else "router_was", reasons=analysis["reasons"])
+    why = say("model_decided", why=answer.reason or answer.type)
     if answer is request.otherwise:
-        why += f"; the model's reply named no type, so routing.fallback decided: {answer.type}"
-    else:
-        why += f"; the model decided: {answer.reason or answer.type}"
-    return decided(analysis, answer.type, "model", why)
+        why = say("fallback_decided", type=answer.type)
+    return decided(analysis, answer.type, "model", before, why)
 
 
 def ask_to_classify(

@@ -10,7 +10,8 @@ from adaptive_rag.nodes.step import Update, step
 from adaptive_rag.rank.window import Window, given_size
 from adaptive_rag.search.fusion import fuse_rankings
 from adaptive_rag.search.search import summarise
-from adaptive_rag.state import Decision, HedgeState
+from adaptive_rag.state import HedgeState
+from adaptive_rag.text.phrases import decide, say
 
 
 @step
@@ -22,10 +23,10 @@ def fuse(state: HedgeState, runtime: Runtime[Context]) -> Update:
     rankings = [[d for d in state["documents"] if d.get("route") == route] for route in routes]
     fused = fuse_rankings(rankings, [analysis["probabilities"][route] for route in routes])
     # Each strategy has already applied its own reading budget, and dropped weak passages by its own scores.
-    longest = max(map(len, rankings)), "as many as the strategy that reads more"
+    longest = max(map(len, rankings)), say("as_longest")
     size, why = given_size(context, analysis) or longest
     documents, window = Window(fused, size, why, found=len(fused)).keep(fused)
-    decision = Decision(what="hedge", chosen=routes, why=analysis["reason"])
+    decision = decide("hedge", routes, *analysis["reasons"])
     return {
         "documents": Overwrite(documents),
         "record": {"candidates": summarise(documents), "decisions": [decision, *window]},

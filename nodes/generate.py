@@ -8,14 +8,14 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from langchain_core.messages import HumanMessage
+from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.runtime import Runtime
 
 from adaptive_rag.answer.aggregate import work_out
 from adaptive_rag.answer.check import MAX_SENTENCES, Review, review_draft
-from adaptive_rag.answer.compose import CLOSEST_HEADING, answer_locally, quote_plainly
+from adaptive_rag.answer.compose import answer_locally, quote_plainly
 from adaptive_rag.answer.draft import DraftAnswer, DraftQuestion, ask_to_draft
-from adaptive_rag.answer.evidence import Evidence, format_abstention, judge_evidence, nearest_quote
+from adaptive_rag.answer.evidence import Evidence, judge_evidence, nearest_quote, say_abstention
 from adaptive_rag.answer.message import answer_message
 from adaptive_rag.answer.overview import outline_document, outline_documents, tell_section
 from adaptive_rag.answer.passages import read_passages, read_sentences
@@ -33,7 +33,8 @@ from adaptive_rag.query.parts import full_parts
 from adaptive_rag.query.whole_document import asks_for_all, document_asked_for, heading_asked_for
 from adaptive_rag.rank.stances import Side, asked_side
 from adaptive_rag.source import ChunkSource, KnowsNotes, ListsSources
-from adaptive_rag.state import Candidate, Citation, Decision, State
+from adaptive_rag.state import Candidate, Citation, Decision, Phrase, State
+from adaptive_rag.text.phrases import Written, decide, marked, parts_of, say
 from adaptive_rag.text.tokens import BYTES_PER_TOKEN
 from adaptive_rag.text.words import is_german
 
@@ -50,17 +51,15 @@ def generate(state: State, runtime: Runtime[Context], styles: Mapping[str, Answe
 
 def _generate(state: State, context: Context, styles: Mapping[str, AnswerStyle]) -> Steps:
     if said := state.get("reply"):
-        why = "it asks nothing of the documents, so nothing was searched"
-        decision = Decision(what="answer", chosen="small talk", why=why)
-        return _answer(state, said, [], 1.0, [decision], confidence=None)
+        decision = decide("answer", "small talk", say("asks_nothing"))
+        return _answer(state, Written(said), 1.0, [decision], confidence=None)
     state, decisions, overview = _choose_passages(state, context)
     if not state["documents"]:
-        return _abstain(state, context, Evidence(0.0, "refusal", "nothing was found"))
+        return _abstain(state, context, Evidence(0.0, "refusal", say("nothing_found")))
     if worked := attempt("worked out", partial(_work_out, state, context), None):
-        why = "every word of the question stands in the table, so nobody has to be asked"
-        decisions.append(Decision(what="worked out", chosen=worked.what, why=why))
+        decisions.append(decide("worked out", worked.what, say("all_in_table")))
         state = {**state, "documents": worked.passages}
-        return _answer(state, worked.text, worked.citations, 1.0, decisions, confidence=None)
+        return _answer(state, worked, 1.0, decisions, confidence=None)
     missing = attempt("sides", partial(_missing_side, state), None)
     style, passages = styles[state["query_type"]], state["documents"]
     asked = DraftQuestion(
@@ -70,7 +69,7 @@ def _generate(state: State, context: Context, styles: Mapping[str, AnswerStyle])
         missing,
         aspects=list(dict.fromkeys(label for passage in passages for label in passage["labels"])),
     )
-    budget, prompts = context.budget.context_tokens * BYTES_PER_TOKEN, context.models.prompts
+    budget, prompts = context.answers.context_tokens * BYTES_PER_TOKEN, context.models.prompts
     [reply] = yield [
         ask_to_draft(asked, state["query_type"], style, passages, budget=budget, prompts=prompts)
     ]
@@ -78,9 +77,8 @@ def _generate(state: State, context: Context, styles: Mapping[str, AnswerStyle])
     if reply.result is not None and (given := _give_draft(reply.result, state, context, request, decisions)):
         return given
     if overview:
-        why = "the question asks for a document or a section as a whole"
-        decisions.insert(0, Decision(what="overview", chosen=overview.what, why=why))
-        return _answer(state, overview.text, overview.citations, 1.0, decisions, confidence=None)
+        decisions.insert(0, decide("overview", overview.what, say("asks_for_whole")))
+        return _answer(state, overview, 1.0, decisions, confidence=None)
     return _give_quotes(state, context, request, decisions)
 
 
@@ -95,7 +93,7 @@ def _choose_passages(state: State, context: Context) -> tuple[State, list[Decisi
     if not found:
         return state, [], None
     # An overview's markers count all of its passages; what a model is shown of them has a separate budget.
-    tokens = sys.maxsize if overview else context.budget.context_tokens
+    tokens = sys.maxsize if overview else context.answers.context_tokens
     read = partial(read_passages, found, tokens=tokens)
     joins = context.uses("join") and not overview
     joined = attempt("join", partial(read, join=True), None) if joins else None
@@ -114,15 +112,17 @@ def _give_draft(
     if review is None:
         return None
     decisions += _review_decisions(review)
+    flaw = review.flaw or say("draft_empty")
     if not review.knows:
-        return _abstain(state, context, Evidence(0.0, "refusal", review.flaw), decisions, request)
+        return _abstain(state, context, Evidence(0.0, "refusal", flaw), decisions, request)
     # A draft without text after the check is not used, even where the extractive fallback is off.
-    if review.text.strip() and (not review.flaw or not context.uses("extractive-fallback")):
+    if review.text.strip() and (review.flaw is None or not context.uses("extractive-fallback")):
         # A draft that the check changed is a different message from the one that was streamed.
         message_id = draft.message_id if review.text == draft.text else None
         sure, share = judge_evidence(request).confidence, review.grounding.share
-        return _answer(state, review.text, review.citations, share, decisions, message_id, confidence=sure)
-    decisions.append(Decision(what="answer", chosen="extractive", why=review.flaw))
+        said = Written(marked(review.text, review.citations))
+        return _answer(state, said, share, decisions, message_id, citations=review.citations, confidence=sure)
+    decisions.append(decide("answer", "extractive", flaw))
     return None
 
 
@@ -132,15 +132,13 @@ def _give_quotes(state: State, context: Context, request: AnswerRequest, decisio
     evidence, extracted = attempt("answer style", local, None) or quote_plainly(request)
     if extracted is None or not extracted.text:
         if extracted is not None:
-            argues = f"no passage argues {request.missing} it"
-            why = argues if request.missing else "no sentence that was read can be quoted"
-            evidence = replace(evidence, outcome="refusal", reason=why)
+            code = f"nothing_argues_{request.missing}" if request.missing else "nothing_quotable"
+            evidence = replace(evidence, outcome="refusal", reason=say(code))
         return _abstain(state, context, evidence, decisions, request)
-    decisions.insert(0, Decision(what="evidence", chosen=evidence.outcome, why=evidence.reason))
+    decisions.insert(0, decide("evidence", evidence.outcome, evidence.reason))
     if evidence.outcome == "closest" and context.uses("abstain"):
-        why = "the answer's first line says that it gives the closest passages"
-        decisions.append(Decision(what="closest", chosen=CLOSEST_HEADING, why=why))
-    return _answer(state, extracted.text, extracted.citations, 1.0, decisions, confidence=evidence.confidence)
+        decisions.append(decide("closest", say("closest")["text"], say("says_closest")))
+    return _answer(state, extracted, 1.0, decisions, confidence=evidence.confidence)
 
 
 def _work_out(state: State, context: Context) -> WholeAnswer | None:
@@ -209,55 +207,51 @@ def _answer_request(
 
 
 def _review_decisions(review: Review) -> list[Decision]:
-    found: list[tuple[str, Any, str]] = [
-        ("markers dropped", review.unknown, "no passage has these numbers"),
-        (
-            "markers added",
-            review.added,
-            "these passages say what the model wrote without a marker, or with the marker of another passage",
-        ),
-        (
-            "compared",
-            "numbers" if review.translated else "",
-            "the answer is not in the language of the passages, so that no words can be compared",
-        ),
-        (
-            "links removed",
-            review.removed,
-            "links lead to the documents' own addresses alone, and images are left out",
-        ),
+    changes: list[tuple[str, Any, Phrase]] = [
+        ("markers dropped", review.unknown, say("no_such_numbers")),
+        ("markers added", review.added, say("marked_by_support")),
+        ("compared", "numbers" if review.translated else "", say("other_language")),
+        ("links removed", review.removed, say("own_links_alone")),
         (
             "shortened",
             "generate" if review.left_out else "",
-            f"an answer has at most {MAX_SENTENCES} sentences; {review.left_out} more were left out",
+            say("at_most_sentences", n=MAX_SENTENCES, more=review.left_out),
         ),
     ]
+    decisions = [decide(what, chosen, why) for what, chosen, why in changes if chosen]
     unsupported = zip(review.grounding.unsupported, review.grounding.reasons, strict=True)
-    found += [("unsupported", claim, reason) for claim, reason in unsupported]
-    return [Decision(what=what, chosen=chosen, why=why) for what, chosen, why in found if chosen]
+    return decisions + [
+        Decision(what="unsupported", chosen=claim, why=reason) for claim, reason in unsupported
+    ]
 
 
 def _answer(
     state: State,
-    text: str,
-    citations: list[Citation],
+    said: Written,
     grounding: float,
     decisions: Sequence[Decision],
     message_id: str | None = None,
     *,
+    citations: list[Citation] | None = None,
     confidence: float | None,
     abstained: bool = False,
 ) -> Update:
+    """Return the update for an answer; `citations` are by default those of its marks."""
+    text, citations = said.text, said.citations if citations is None else citations
+    parts = parts_of(said.pieces, citations)
+    message = _message(state, text, citations, decisions, message_id)
+    message.response_metadata |= {"parts": parts, "abstained": abstained}
     return {
         # A thread's next question reads its history from the messages, unless its caller gives one.
         "history": [],
         "documents": state["documents"],
         "answer": text,
+        "parts": parts,
         "citations": citations,
         "grounding": grounding,
         "confidence": None if confidence is None else round(confidence, 3),
         "abstained": abstained,
-        "messages": _messages(state, text, citations, decisions, message_id, abstained=abstained),
+        "messages": [*_question_message(state), message],
         "record": {"decisions": list(decisions)},
     }
 
@@ -273,37 +267,39 @@ def _abstain(
     source = source_of(context, state)
     documents = len(source.sources()) if isinstance(source, ListsSources) else None
     nearest = attempt("nearest quote", partial(nearest_quote, request), None) if request else None
-    text = format_abstention(spelt_question(state), queries, documents, nearest, where=context.where)
-    decision = Decision(what="evidence", chosen="abstain", why=evidence.reason)
-    said = [decision, *decisions]
-    return _answer(state, text, [], 0.0, said, confidence=evidence.confidence, abstained=True)
+    said = say_abstention(spelt_question(state), queries, documents, nearest, where=context.where)
+    decided = [decide("evidence", "abstain", evidence.reason), *decisions]
+    return _answer(state, Written(said), 0.0, decided, confidence=evidence.confidence, abstained=True)
 
 
-def _messages(
+def _question_message(state: State) -> list[Any]:
+    """Return the question as a message to add, unless it came as one.
+
+    It is a plain dict, which message streams leave out.
+    """
+    earlier: list[Any] = state.get("messages", [])
+    came_as_message = bool(earlier) and isinstance(earlier[-1], HumanMessage)
+    return [] if came_as_message else [{"role": "user", "content": state["question"]}]
+
+
+def _message(
     state: State,
     answer: str,
     citations: Sequence[Citation],
     decisions: Sequence[Decision],
     message_id: str | None,
-    *,
-    abstained: bool,
-) -> list[Any]:
-    """Return the messages to add: the question, unless it came as a message, and the answer.
+) -> AIMessage:
+    """Return the answer as a message.
 
-    The answer's `response_metadata` says when the question was asked (seconds since 1970), for whom, how it
-    was answered and what was decided about it, for those who read the conversation later. The answer has the
-    id of the message that was streamed, so that message streams do not repeat it. The question is a plain
-    dict, which message streams leave out.
+    Its `response_metadata` says when the question was asked (seconds since 1970), for whom, how it was
+    answered and what was decided about it, for those who read the conversation later. It has the id of the
+    message that was streamed, so that message streams do not repeat it.
     """
-    earlier: list[Any] = state.get("messages", [])
-    came_as_message = bool(earlier) and isinstance(earlier[-1], HumanMessage)
-    asked = [] if came_as_message else [{"role": "user", "content": state["question"]}]
     message = answer_message(answer, citations, message_id)
     message.response_metadata |= {
         "query_type": state["query_type"],
-        "abstained": abstained,
         "user_context": state.get("user_context", ""),
         "decisions": list(decisions),
         "asked_at": state.get("started_at"),
     }
-    return [*asked, message]
+    return message

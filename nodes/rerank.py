@@ -37,7 +37,8 @@ from adaptive_rag.rank.window import (
 from adaptive_rag.search.fusion import with_scores
 from adaptive_rag.search.search import search, summarise
 from adaptive_rag.source import ChunkSource
-from adaptive_rag.state import Candidate, Decision, Query, StrategyState
+from adaptive_rag.state import Candidate, Decision, Phrase, Query, StrategyState
+from adaptive_rag.text.phrases import decide, say
 from adaptive_rag.text.vectors import min_max
 
 # One place is reserved for the user's situation for every so many passages.
@@ -66,8 +67,7 @@ def rerank(state: StrategyState, runtime: Runtime[Context], reading: ReadingBudg
         chosen = attempt("situation", reserve, chosen)
     documents, decisions = window.keep(chosen)
     if reserves:
-        why = "the last passages were chosen for the user's situation"
-        decisions.append(Decision(what="situation", chosen=situation, why=why))
+        decisions.append(decide("situation", situation, say("for_situation")))
     return selected(state, documents, scored, decisions)
 
 
@@ -115,17 +115,14 @@ def select_from(
 
 
 def select_in_turn(
-    state: StrategyState, drawn: list[Candidate], context: Context, size: tuple[int, str]
+    state: StrategyState, drawn: list[Candidate], context: Context, size: tuple[int, Phrase]
 ) -> Steps:
     """Keep the first of the candidates that the branches brought, or those that a model selects from them."""
     k, why = size
     documents, by_model = yield from select_from(state, drawn, drawn[:k], context)
     chosen = "the model's choice" if by_model else "in turn"
-    found = f"{len(drawn)} passages, as the branches found them"
-    decisions = [
-        Decision(what="selection", chosen=chosen, why=found),
-        Decision(what="window", chosen=len(documents), why=why),
-    ]
+    found = say("as_branches_found", n=len(drawn))
+    decisions = [decide("selection", chosen, found), decide("window", len(documents), why)]
     return selected(state, documents, drawn, decisions)
 
 

@@ -34,6 +34,7 @@ KEYS = [
     "documents",
     "trace",
     "answer",
+    "parts",
     "citations",
     "grounding",
     "confidence",

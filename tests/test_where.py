@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adaptive_rag.errors import InputError
-from adaptive_rag.where import DEEPEST, EXAMPLE, LONGEST, kind_of, read_where
+from adaptive_rag.where import DEEPEST, HINTS, LONGEST, kind_of, read_where
 
 SIGNS = {
     "=": operator.eq,
@@ -85,11 +85,16 @@ def test_a_condition_keeps_what_fulfils_it(condition: str, kept: list[int]) -> N
         ("page = 1; drop table chunks", "at '; drop table chunks'"),
         ("page = 1 or 1 = 1", "at '1 = 1'"),
         ("pages = 3", "Did you mean 'page'"),
-        ("page < abc", "page holds numbers: expected one, got 'abc'"),
-        ("date = 3", "expected one such as 2024-03-01"),
-        ("date = 2024-13", "expected one such as 2024-03-01"),
+        ("page < abc", "page holds numbers, as in 10. This is none: 'abc'"),
+        ("date = 3", "as in 2024-03-01, 2024-03 or 2024"),
+        ("date = 2024-13", "as in 2024-03-01, 2024-03 or 2024"),
         ("draft > yes", "compare it with = or !="),
-        ("draft = maybe", "is yes or no"),
+        ("draft = maybe", "holds yes or no. This is none: 'maybe'"),
+        ("kind pdf", "at 'pdf'. Write after a field how it is compared, and with what, as in: page < 10"),
+        ("author = A. Smith", "put several words in quotation marks"),
+        ("(kind = pdf", "at its end. A parenthesis is not closed"),
+        ("kind = pdf)", "at ')'. A parenthesis is closed that was not opened"),
+        ("kind in pdf", "Put the values in parentheses"),
         ("page = " + "1" * LONGEST, "too long"),
         ("(" * (DEEPEST + 1) + "page = 1" + ")" * (DEEPEST + 1), "too deeply"),
         ("not " * (DEEPEST + 1) + "page = 1", "too deeply"),
@@ -100,9 +105,10 @@ def test_what_is_no_condition_is_refused_with_the_reason(condition: str, why: st
         read_where(condition).keep(Held())
 
 
-def test_the_example_of_the_message_is_a_condition() -> None:
-    held = Held(kind=["pdf", "pdf"], page=[1, 1], date=["2024-03-01"] * 2, author=["A. Smith", "C"])
-    assert read_where(EXAMPLE).keep(held).tolist() == [False, True]
+@pytest.mark.parametrize("hint", [hint for hint in HINTS.values() if ": " in hint])
+def test_the_example_of_each_hint_is_a_condition(hint: str) -> None:
+    held = Held(kind=["pdf", "txt"], page=[1, 20], author=["A. Smith", None])
+    assert read_where(hint.partition(": ")[2]).keep(held).tolist() == [True, False]
 
 
 @pytest.mark.parametrize(

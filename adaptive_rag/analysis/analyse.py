@@ -12,7 +12,8 @@ from adaptive_rag.analysis.parse import ParsedQuestion, parse_question
 from adaptive_rag.analysis.router import Floats, embed_questions, load_learned, load_router, softmax
 from adaptive_rag.analysis.traits import find_entities, find_intent, measure_complexity
 from adaptive_rag.models.onnx import Vectors
-from adaptive_rag.state import QUERY_TYPES, QueryAnalysis, Turn
+from adaptive_rag.state import QUERY_TYPES, Phrase, QueryAnalysis, Turn
+from adaptive_rag.text.phrases import in_order, say
 
 # Below this probability of the likeliest type, the router is unsure. See the curve in docs/routing.md.
 UNSURE_THRESHOLD = 0.6
@@ -91,13 +92,15 @@ def _analyse_parsed(
     entities = find_entities(question.text)
     relevance = ontology.relevance(question.text) if ontology else None
     confidence, factors = measure_confidence(question, probabilities, entities, relevance, doubt)
-    verdict, unsure = f"{best} at {top:.2f}", ""
+    verdict, unsure = say("type_at", type=best, share=top), None
     if confidence < limits[1]:
-        unsure = f"the confidence, {confidence:.3f}, is under {limits[1]:g}"
+        unsure = say("confidence_under", confidence=confidence, limit=limits[1])
     if top < limits[0]:
-        unsure = f"{top:.3f} is under {limits[0]:g}"
+        unsure = say("share_under", share=top, limit=limits[0])
     if unsure:
-        verdict = f"unsure between {best} ({top:.2f}) and {second} ({next_:.2f}), for {unsure}"
+        shares = {"share": top, "other_share": next_}
+        verdict = say("unsure_between", type=best, other_type=second, **shares, why=unsure)
+    reasons = [verdict, *_reasons(question, doubt_reason)]
     return {
         "type": best,
         "probabilities": dict(zip(QUERY_TYPES, probabilities.tolist(), strict=True)),
@@ -109,41 +112,39 @@ def _analyse_parsed(
         "confidence": confidence,
         "factors": factors,
         "decided_by": "hedge" if unsure else "local",
-        "reason": "; ".join([verdict, *_reasons(question, doubt_reason)]),
+        "reason": in_order(reasons),
+        "reasons": reasons,
         "alternatives": [second] if unsure else [],
     }
 
 
-def _reasons(question: ParsedQuestion, doubt: str) -> list[str]:
-    reasons = [doubt] if doubt else []
+def _reasons(question: ParsedQuestion, doubt: str) -> list[Phrase]:
+    reasons = [say(doubt)] if doubt else []
     dangling = question.references.dangling
-    if dangling and question.has_history:
-        reasons.append(f"{dangling[0]!r} points back at the conversation")
-    elif dangling and question.user_context.strip():
-        reasons.append(f"{dangling[0]!r} points at the user's context")
-    elif dangling:
-        reasons.append(f"it has a reference without antecedent ({dangling[0]!r}) and there is no history")
+    if dangling:
+        to_user = "points_at_user" if question.user_context.strip() else "points_at_nothing"
+        reasons.append(say("points_back" if question.has_history else to_user, word=repr(dangling[0])))
     elif question.has_history and not question.references.openers:
-        reasons.append("it stands alone in the conversation")
+        reasons.append(say("stands_alone"))
     if question.instruction_removed:
-        reasons.append("an instruction about its own type was set aside")
+        reasons.append(say("instruction_set_aside"))
     return reasons
 
 
 def find_doubt(text: str, words: tuple[str, ...]) -> tuple[float, str]:
-    """Return how much of the router's verdict to discard (0 to 1), and why."""
+    """Return how much of the router's verdict to discard (0 to 1), and the code of the reason."""
     letters = [character for character in text if character.isalpha()]
     if not letters:
-        return 1.0, "it holds no words"
+        return 1.0, "no_words"
     if sum(character.isascii() for character in letters) < 0.6 * len(letters):
-        return 0.9, "it is not written in English, which is all that the router reads"
+        return 0.9, "not_english"
     foreign = sum(word in lx.FOREIGN_WORDS for word in words)
     if foreign and foreign > sum(word in lx.ENGLISH_WORDS for word in words):
-        return 0.9, "it does not look like English, which is all that the router reads"
+        return 0.9, "hardly_english"
     if len(words) == 1 and words[0] not in lx.SHAPE_WORDS:
-        return 0.7, "one word says little about what is asked"
+        return 0.7, "one_word"
     if len(_CODE.findall(text)) >= 2 and lx.WH_WORDS.isdisjoint(words):
-        return 0.6, "it reads like code, not like a question"
+        return 0.6, "like_code"
     return 0.0, ""
 
 

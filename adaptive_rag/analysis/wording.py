@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from adaptive_rag.analysis import lexicon as lx
 from adaptive_rag.analysis.parse import parse_question
-from adaptive_rag.state import DecidedBy, QueryAnalysis
+from adaptive_rag.state import DecidedBy, Phrase, QueryAnalysis
+from adaptive_rag.text.phrases import in_order, say
 
 _FIRST_PERSON = lx.SINGULAR_FIRST | lx.PLURAL_FIRST | lx.POSSESSIVE_FIRST
 
@@ -25,14 +26,16 @@ def by_its_kind(analysis: QueryAnalysis, question: str, threshold: float) -> Que
     left = sum(chance for route, chance in likely.items() if route != "contextual")
     others = sorted((route for route in likely if route != "contextual"), key=lambda r: -likely[r])
     unsure = likely[others[0]] < threshold * left
-    why = f"{analysis['reason']}; nothing was said before it and nobody says who asks, so it is {others[0]}"
-    return {
-        **analysis,
-        "type": others[0],
-        "decided_by": "hedge" if unsure else "local",
-        "reason": f"{why} or {others[1]}" if unsure else why,
-        "alternatives": [others[1]] if unsure else [],
-    }
+    why = say("asked_by_nobody_or" if unsure else "asked_by_nobody", type=others[0], other_type=others[1])
+    return because(
+        {
+            **analysis,
+            "type": others[0],
+            "decided_by": "hedge" if unsure else "local",
+            "alternatives": [others[1]] if unsure else [],
+        },
+        why,
+    )
 
 
 def by_its_wording(analysis: QueryAnalysis, *, situated: bool) -> QueryAnalysis:
@@ -44,15 +47,22 @@ def by_its_wording(analysis: QueryAnalysis, *, situated: bool) -> QueryAnalysis:
     """
     open_types = {analysis["type"], *analysis["alternatives"]}
     if situated and "contextual" in analysis["alternatives"]:
-        why = f"{analysis['reason']}; the asker says who asks, so it is contextual"
-        return decided(analysis, "contextual", "local", why)
+        told = because(analysis, say("says_who_asks"))
+        return decided(told, "contextual", "local", *told["reasons"])
     asks_no_fact = analysis["intent"] in ("conceptual", "comparison")
     if open_types == {"factual", "analytical"} and analysis["type"] == "factual" and asks_no_fact:
-        why = f"{analysis['reason']}; its words ask for an analysis rather than a fact"
-        return {**analysis, "type": "analytical", "alternatives": ["factual"], "reason": why}
+        analytical: QueryAnalysis = {**analysis, "type": "analytical", "alternatives": ["factual"]}
+        return because(analytical, say("asks_for_analysis"))
     return analysis
 
 
-def decided(analysis: QueryAnalysis, route: str, by: DecidedBy, why: str) -> QueryAnalysis:
+def decided(analysis: QueryAnalysis, route: str, by: DecidedBy, *reasons: Phrase) -> QueryAnalysis:
     """Return the analysis with a type that was decided elsewhere than in the router."""
-    return {**analysis, "type": route, "decided_by": by, "reason": why, "alternatives": []}
+    decision: QueryAnalysis = {**analysis, "type": route, "decided_by": by, "alternatives": [], "reasons": []}
+    return because(decision, *reasons)
+
+
+def because(analysis: QueryAnalysis, *reasons: Phrase) -> QueryAnalysis:
+    """Return the analysis with further reasons."""
+    all_reasons = [*analysis["reasons"], *reasons]
+    return {**analysis, "reason": in_order(all_reasons), "reasons": all_reasons}

@@ -21,7 +21,8 @@ from adaptive_rag.answer.units import read_units
 from adaptive_rag.deadline import in_time
 from adaptive_rag.models.onnx import load_minilm
 from adaptive_rag.source import ChoosesSources, ChunkSource, ListsChunks
-from adaptive_rag.state import Candidate, to_candidate
+from adaptive_rag.state import Candidate, Phrase, to_candidate
+from adaptive_rag.text.phrases import joined, say
 from adaptive_rag.text.places import section_at
 from adaptive_rag.text.words import ASKING_WORDS, STOP_WORDS, stem, terms, words
 
@@ -148,10 +149,10 @@ class _Asked:
     told: str  # the condition that the rows share: "status open"
 
     @property
-    def of(self) -> str:
-        """Describe the rows in words."""
-        rows = f"the {len(self.rows)} rows" if len(self.rows) > 1 else "the one row"
-        return f"{rows} of {self.table.place}{f' with {self.told}' if self.told else ''}"
+    def of(self) -> Phrase:
+        """The rows in words."""
+        code = f"{'rows' if len(self.rows) > 1 else 'one_row'}{'_with' if self.told else ''}"
+        return say(code, n=len(self.rows), table=self.table.place, condition=self.told)
 
 
 def work_out(question: str, passages: Sequence[Candidate], source: ChunkSource) -> WholeAnswer | None:
@@ -331,7 +332,7 @@ def _day(text: str) -> datetime | None:
 class _Said(NamedTuple):
     """An answer before it is written: an introduction, and the rows with a text for each."""
 
-    lead: str
+    lead: Phrase
     rows: list[tuple[NamedRow, str]]
     listed: bool = False  # whether each row is on a separate line
 
@@ -344,9 +345,8 @@ def _say_extreme(asked: _Asked) -> _Said | None:
     highest = asked.kind == "most"
     best = max(values.values()) if highest else min(values.values())
     rows = [asked.rows[at] for at, value in values.items() if value == best]
-    word = ("earliest", "latest")[highest] if days else ("lowest", "highest")[highest]
-    verb = "this has" if len(rows) == 1 else "these share"
-    lead = f"Of {asked.of}, {verb} the {word} “{with_unit(asked.column, '0')[0]}”:"
+    code = ("earliest", "latest")[highest] if days else ("lowest", "highest")[highest]
+    lead = say(code, of=asked.of, n=len(rows), column=with_unit(asked.column, "0")[0])
     return _Said(lead, [(row, _said(asked, row, [asked.column])) for row in rows], listed=len(rows) > 1)
 
 
@@ -354,9 +354,9 @@ def _say_sum(asked: _Asked) -> _Said | None:
     values = _numbers(asked.rows, asked.column)
     if not values:
         return None
-    total, verb = sum(values.values(), Decimal()), "adds up to"
+    total = sum(values.values(), Decimal())
     if asked.kind == "mean":
-        total, verb = (total / len(values)).quantize(Decimal("0.01")), "is on average"
+        total = (total / len(values)).quantize(Decimal("0.01"))
     rows = [asked.rows[at] for at in values]
     shape = _NUMBER.fullmatch(rows[0].value(asked.column))
     assert shape is not None  # `_numbers` matched it
@@ -364,7 +364,7 @@ def _say_sum(asked: _Asked) -> _Said | None:
     name, figure = with_unit(asked.column, f"{shape['before'].strip('+-−')}{total:,}{apart}{shape['after']}")
     cells = [(row, with_unit(asked.column, row.value(asked.column))[1]) for row in rows]
     named = [(row, f"{asked.table.name_of(row)} {cell}") for row, cell in cells]
-    return _Said(f"Over {asked.of}, “{name}” {verb} {figure}:", named)
+    return _Said(say(asked.kind, of=asked.of, column=name, figure=figure), named)
 
 
 def _say_count(asked: _Asked) -> _Said | None:
@@ -373,20 +373,19 @@ def _say_count(asked: _Asked) -> _Said | None:
         for row in asked.rows:
             if value := row.value(asked.column):
                 each.setdefault(value, row)
-        lead = f"Under “{asked.column}”, {asked.of} name {len(each)}:"
+        lead = say("count_of_values", column=asked.column, of=asked.of, n=len(each))
         return _Said(lead, [(row, value) for value, row in each.items()])
     table = asked.table
     named = [(row, table.name_of(row)) for row in asked.rows]
     if asked.told:
-        have = "has" if len(named) == 1 else "have"
-        return _Said(
-            f"{len(named)} of the {len(table.rows)} rows of {table.place} {have} {asked.told}:", named
-        )
-    return _Said(f"{table.place[:1].upper()}{table.place[1:]} has {len(named)} rows:", named)
+        counts = {"n": len(named), "all": len(table.rows)}
+        return _Said(say("count_with", **counts, table=table.place, condition=asked.told), named)
+    return _Said(say("count", table=f"{table.place[:1].upper()}{table.place[1:]}", n=len(named)), named)
 
 
 def _say_list(asked: _Asked) -> _Said | None:
-    lead = f"{asked.of[:1].upper()}{asked.of[1:]}:"
+    of = asked.of
+    lead = say("list", of={**of, "text": f"{of['text'][:1].upper()}{of['text'][1:]}"})
     wanted = [] if asked.column == asked.table.columns[0] else [asked.column]
     return _Said(lead, [(row, _said(asked, row, wanted)) for row in asked.rows], listed=True)
 
@@ -411,9 +410,9 @@ def _written(said: _Said, asked: _Asked, passages: Sequence[Candidate]) -> Whole
     """Write an answer with a marker for each row; a row outside the passages adds its chunk to them."""
     shown = said.rows[: LISTED if said.listed else NAMED]
     quotes = [Quote(text, row.chunk, row.start, row.end) for row, text in shown]
-    parts, citations, read = write_quotes(quotes, passages)
+    parts, read = write_quotes(quotes, passages)
     if len(shown) < len(said.rows):
-        parts.append(f"and {len(said.rows) - len(shown):,} more")
-    body = "".join(f"\n- {part}" for part in parts) if said.listed else f" {', '.join(parts)}"
+        parts.append([say("and_more", n=len(said.rows) - len(shown))])
+    first, between = ("\n- ", "\n- ") if said.listed else (" ", ", ")
     how = f"{asked.kind} of {asked.column!r} over {len(asked.rows)} of {len(asked.table.rows)} rows"
-    return WholeAnswer(f"{said.lead}{body}", citations, read, how)
+    return WholeAnswer([said.lead, first, *joined(parts, between)], read, how)

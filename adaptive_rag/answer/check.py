@@ -18,7 +18,8 @@ from adaptive_rag.answer.wording import UNITS
 from adaptive_rag.models.onnx import Vectors
 from adaptive_rag.optional import attempt
 from adaptive_rag.source import Sentences
-from adaptive_rag.state import Candidate, Citation
+from adaptive_rag.state import Candidate, Citation, Phrase
+from adaptive_rag.text.phrases import say
 from adaptive_rag.text.reading import Reader, Support, passage_of
 from adaptive_rag.text.vectors import cosines
 from adaptive_rag.text.visible import plain, visible
@@ -164,7 +165,7 @@ class Review:
     text: str
     citations: list[Citation] = field(default_factory=list)
     grounding: Grounding = field(default_factory=lambda: Grounding(0.0, [], []))
-    flaw: str = ""  # why the draft cannot be the answer; "" where it can
+    flaw: Phrase | None = None  # why the draft cannot be the answer; None where it can
     knows: bool = True  # False where the draft says that the passages do not hold the answer
     unknown: Sequence[int] = ()  # marker numbers without a passage
     added: Sequence[int] = ()  # marker numbers that the draft lacks, although their passages support it
@@ -189,12 +190,11 @@ def review_draft(draft: str, request: AnswerRequest, encode: Callable[[Sequence[
     # A draft that cites a passage, or of which one supports a sentence, answers at least a part, even if it
     # says that it does not know the rest.
     cites = any(claim.markers for claim in claims)
-    unknowing = replace(review, knows=False, flaw="the chat model says that the passages do not hold it")
+    unknowing = replace(review, knows=False, flaw=say("model_refused"))
     if marked.absences and not cites and (marked.opens_with_absence or not claims):
         return unknowing
     if not claims:
-        flaw = "the model's answer says nothing" if text.strip() else "the model's answer is empty"
-        return replace(review, flaw=flaw)
+        return replace(review, flaw=say("draft_says_nothing" if text.strip() else "draft_empty"))
     asked = f"{request.question} {request.situation}"
     translated = _is_translated(" ".join(claim.text for claim in claims), request)
     shown = ShownPassages(request.documents, request.sentences, asked, translated, request.reader)
@@ -216,7 +216,7 @@ def review_draft(draft: str, request: AnswerRequest, encode: Callable[[Sequence[
         text=text,
         citations=cite([*claims, *others], vectors, request.documents, request.sentences),
         grounding=grounding,
-        flaw="" if stands else "no passage supports the model's answer",
+        flaw=None if stands else say("draft_unsupported"),
         added=sorted({*added.values()}),
         translated=translated,
     )

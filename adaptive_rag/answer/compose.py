@@ -19,23 +19,18 @@ from adaptive_rag.answer.styles import FACTUAL_STYLE
 from adaptive_rag.answer.units import CODE_FENCE
 from adaptive_rag.models.onnx import load_minilm
 from adaptive_rag.optional import attempt
-from adaptive_rag.state import Citation
-from adaptive_rag.text.markers import respell_markers, write_marker
+from adaptive_rag.state import Citation, Piece
+from adaptive_rag.text.markers import respell_markers
+from adaptive_rag.text.phrases import Written, citations_of, joined, marked, say, say_heading, text_of
 from adaptive_rag.text.visible import plain
 
-NOTHING = "The documents hold nothing on “{part}”."
-# Heading above quotes that may not answer the question.
-CLOSEST_HEADING = "The documents may not say this outright. The closest passages:"
 # Maximum number of sentences that are shown as the closest passages.
 CLOSEST = 3
 
 
 @dataclass(frozen=True)
-class ExtractedAnswer:
-    """An answer of quoted sentences, each followed by its marker [n], with their citations."""
-
-    text: str
-    citations: list[Citation]
+class ExtractedAnswer(Written):
+    """An answer of quoted sentences, each followed by the mark of its citation."""
 
 
 def answer_locally(request: AnswerRequest, *, abstains: bool) -> tuple[Evidence, ExtractedAnswer | None]:
@@ -48,16 +43,16 @@ def answer_locally(request: AnswerRequest, *, abstains: bool) -> tuple[Evidence,
     asked = [_part_of(request, part) for part in request.parts]
     judged = [judge_evidence(one) for one in asked]
     if any(evidence.outcome == "answer" for evidence in judged):
-        lines, citations = list[str](), list[Citation]()
+        lines = list[list[Piece]]()
         for one, evidence in zip(asked, judged, strict=True):
-            answer = extract_answer(one, citations) if evidence.outcome == "answer" else None
+            shown = citations_of(joined(lines, ""))
+            answer = extract_answer(one, shown) if evidence.outcome == "answer" else None
             if answer is None:
-                lines.append(NOTHING.format(part=one.question))
+                lines.append([say("nothing_on", part=one.question)])
             elif answer.text:
-                lines.append(answer.text)
-                citations += answer.citations
+                lines.append(answer.pieces)
         best = max(judged, key=lambda evidence: evidence.confidence or 0.0)
-        return best, ExtractedAnswer("\n".join(lines), citations)
+        return best, ExtractedAnswer(joined(lines, "\n"))
     evidence = judge_evidence(request)
     if not abstains or evidence.outcome == "answer":
         return evidence, extract_answer(request)
@@ -81,7 +76,7 @@ def extract_answer(request: AnswerRequest, shown: Sequence[Citation] = ()) -> Ex
     """
     judged = request.judged
     if not judged.sentences:
-        return ExtractedAnswer("", [])
+        return ExtractedAnswer([])
     return _write(request, request.style.arrange(request, judged), shown)
 
 
@@ -93,16 +88,13 @@ def quote_plainly(request: AnswerRequest) -> tuple[Evidence, ExtractedAnswer | N
         for position, (start, end) in enumerate(sentences.spans.tolist())
     ]
     best = [each for each in sorted(found, reverse=True)[:CLOSEST] if each[0] >= NEAR]
-    why = "quoted by nearness alone: the usual way to answer failed"
     if not best:
-        return Evidence(None, "refusal", why), None
+        return Evidence(None, "refusal", say("quoted_plainly")), None
     quoted = [cite_span(request.documents[number], number + 1, start, end) for _, number, start, end in best]
-    lines = [
-        f"- {respell_markers(' '.join(plain(citation['quote']).split()))} {write_marker(citation['marker'])}"
-        for citation in quoted
+    lines: list[list[Piece]] = [
+        [f"- {respell_markers(' '.join(plain(each['quote']).split()))} ", each] for each in quoted
     ]
-    said = ExtractedAnswer("\n".join([f"**{CLOSEST_HEADING}**", *lines]), quoted)
-    return Evidence(None, "closest", why), said
+    return Evidence(None, "closest", say("quoted_plainly")), _closest(joined(lines, "\n"))
 
 
 def show_closest(request: AnswerRequest) -> ExtractedAnswer:
@@ -110,7 +102,11 @@ def show_closest(request: AnswerRequest) -> ExtractedAnswer:
     judged = request.judged
     chosen = choose(judged, judged.scores, CLOSEST)
     said = _write(request, [Block(chosen, listed=True)], ())
-    return replace(said, text=f"**{CLOSEST_HEADING}**\n{said.text}") if said.text else said
+    return _closest(said.pieces) if said.pieces else said
+
+
+def _closest(pieces: Sequence[Piece]) -> ExtractedAnswer:
+    return ExtractedAnswer([say_heading("closest"), "\n", *pieces])
 
 
 def _write(request: AnswerRequest, blocks: Sequence[Block], shown: Sequence[Citation]) -> ExtractedAnswer:
@@ -121,15 +117,12 @@ def _write(request: AnswerRequest, blocks: Sequence[Block], shown: Sequence[Cita
     told = {(citation["source"], citation["start"]) for citation in shown}
     blocks = [replace(block, sentences=_untold(request, block, told)) for block in blocks]
     blocks = [block for block in blocks if block.sentences]
-    text, _ = keep_own_links("\n\n".join(_format_block(request, block) for block in blocks), None)
-    runs = [run for block in blocks for run in _runs(request, block)]
-    return ExtractedAnswer(
-        text,
-        [
-            cite_span(request.documents[run[0].document], run[0].document + 1, run[0].start, run[-1].end)
-            for run in runs
-        ],
-    )
+    pieces = joined([_format_block(request, block) for block in blocks], "\n\n")
+    text, _ = keep_own_links(text_of(pieces), None)
+    apart = [keep_own_links(piece, None)[0] if isinstance(piece, str) else piece for piece in pieces]
+    # A link may begin in one piece and end in another; its text is then not where the piece was.
+    whole = text == text_of(apart)
+    return ExtractedAnswer(apart if whole else marked(text, citations_of(pieces)))
 
 
 def _untold(request: AnswerRequest, block: Block, told: Collection[tuple[str, int]]) -> list[AnswerSentence]:
@@ -159,30 +152,34 @@ def _speaker(request: AnswerRequest, sentence: AnswerSentence) -> str | None:
     return None if sentence.alone else said_by.speaker_at(sentence.start, sentence.text)
 
 
-def _format_block(request: AnswerRequest, block: Block) -> str:
-    lines: list[str] = []
+def _format_block(request: AnswerRequest, block: Block) -> list[Piece]:
+    lines = list[list[Piece]]()
+    is_code = False  # whether the last line ends with a code block
     before: tuple[AnswerSentence, str | None] | None = None
     for number, run in enumerate(_runs(request, block), start=1):
         speaker = _speaker(request, run[0])
         same = before is not None and speaker is not None and speaker == before[1]
         # The marker goes after the introduction of a code block, and the block goes on separate lines.
         said, fence, code = _said(request, run, speaker, named=not same).partition(f"\n{CODE_FENCE}\n")
-        shown = f"{said} {write_marker(run[0].document + 1)}{fence}{code}"
+        passage = request.documents[run[0].document]
+        mark = cite_span(passage, run[0].document + 1, run[0].start, run[-1].end)
+        shown: list[Piece] = [f"{said} ", mark, f"{fence}{code}"]
         goes_on = (
             same
             or not (block.listed or block.apart)
             or (block.listed and before is not None and run[0].follows(before[0]))
         )
         if block.numbered:
-            lines.append(f"{number}. {shown}")
-        elif lines and goes_on and not lines[-1].endswith(CODE_FENCE):
-            lines[-1] += f" {shown}"
+            lines.append([f"{number}. ", *shown])
+        elif lines and goes_on and not is_code:
+            lines[-1] += [" ", *shown]
         else:
-            lines.append(f"- {shown}" if block.listed else shown)
-        before = run[-1], speaker
-    heading = [f"**{block.heading}**"] if block.heading else []
-    body = ("\n\n" if block.apart else "\n").join([*heading, *lines])
-    return f"{block.opening}\n\n{body}" if block.opening else body
+            lines.append(["- ", *shown] if block.listed else shown)
+        before, is_code = (run[-1], speaker), code.endswith(CODE_FENCE)
+    if heading := block.heading:
+        lines.insert(0, [f"**{heading}**" if isinstance(heading, str) else heading])
+    body = joined(lines, "\n\n" if block.apart else "\n")
+    return [block.opening, "\n\n", *body] if block.opening else body
 
 
 def _said(request: AnswerRequest, run: Sequence[AnswerSentence], speaker: str | None, *, named: bool) -> str:

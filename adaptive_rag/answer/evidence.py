@@ -5,16 +5,14 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import PurePath
 from typing import Literal
 
 from adaptive_rag.answer.links import keep_own_links
 from adaptive_rag.answer.passages import cite_span
 from adaptive_rag.answer.request import NEITHER, AnswerRequest
-from adaptive_rag.query.history import REFUSAL
-from adaptive_rag.state import Citation
+from adaptive_rag.state import Citation, Phrase, Piece
 from adaptive_rag.text.markers import respell_markers
-from adaptive_rag.text.places import format_place
+from adaptive_rag.text.phrases import joined, say
 from adaptive_rag.text.words import terms
 
 Outcome = Literal["answer", "closest", "refusal"]
@@ -38,30 +36,26 @@ class Evidence:
 
     confidence: float | None  # 0 to 1; None where the passages could not be judged
     outcome: Outcome
-    reason: str
+    reason: Phrase
 
 
 def judge_evidence(request: AnswerRequest) -> Evidence:
     """Judge whether the passages answer the question."""
     judged = request.judged
     if not any(sentence.quality > 0 for sentence in judged.sentences):
-        return Evidence(0.0, "refusal", "no readable sentence was found")
+        return Evidence(0.0, "refusal", say("nothing_readable"))
     if judged.answered is None or not _shares_a_word(request):
         near = max(float(sentence.vector @ request.question_vector) for sentence in judged.sentences)
         outcome: Outcome = "closest" if near >= NEAR and terms(request.read_as) else "refusal"
-        why = (
-            "no reader judged the passages" if judged.answered is None else "no word of the question was read"
-        )
-        return Evidence(None, outcome, f"{why}; the nearest sentence has a cosine of {near:.2f}")
+        code = "not_judged" if judged.answered is None else "no_word_read"
+        return Evidence(None, outcome, say(code, near=round(near, 2)))
     sure = judged.answered
     # No single sentence answers a question for views, so a lower confidence is enough where a sentence takes
     # a side.
     needed = CLOSE if request.style.views and (request.taken != NEITHER).any() else ANSWERED
     outcome = "answer" if sure >= needed else "closest" if sure >= CLOSE else "refusal"
-    limit = needed if outcome == "answer" else CLOSE
-    why = f"how likely the passages answer: {sure:.2f}; {limit:.2f} is needed for "
-    why += "an answer" if outcome == "answer" else "the closest passages to be shown"
-    return Evidence(sure, outcome, why)
+    code, limit = ("likely_answer", needed) if outcome == "answer" else ("likely_closest", CLOSE)
+    return Evidence(sure, outcome, say(code, sure=round(float(sure), 2), limit=limit))
 
 
 def _shares_a_word(request: AnswerRequest) -> bool:
@@ -91,13 +85,13 @@ def nearest_quote(request: AnswerRequest) -> tuple[str, Citation] | None:
     return nearest.text, cite_span(passage, nearest.document + 1, nearest.start, nearest.end)
 
 
-def format_abstention(
+def say_abstention(
     question: str,
     queries: Sequence[str],
     documents: int | None = None,
     nearest: tuple[str, Citation] | None = None,
     where: str = "",
-) -> str:
+) -> list[Piece]:
     """Write an abstention: the documents do not hold the answer, what was searched, and the nearest sentence.
 
     Args:
@@ -107,43 +101,32 @@ def format_abstention(
         nearest: the nearest sentence and its citation.
         where: the condition that passages had to fulfil.
     """
-    asked = _on_one_line(question)
+    asked, condition = _on_one_line(question), respell_markers(_on_one_line(where))
+    if where and documents == 0:
+        return joined([[say("refused")], [say("no_match", condition=condition)]], " ")
     beyond = (_on_one_line(_on_one_line(query).replace(asked, "")) for query in queries)
     others = [
-        f"“{respell_markers(query.rstrip('.!'))}”"
+        say("quoted", text=respell_markers(query.rstrip(".!")))
         for query in dict.fromkeys(beyond)
         if len(query) <= LONGEST_QUERY and set(terms(query)) - set(terms(asked))
     ]
-    searched = (
-        "one document" if documents == 1 else f"{documents} documents" if documents else "the documents"
-    )
-    lines = [REFUSAL]
-    condition = respell_markers(_on_one_line(where))
-    if where and documents == 0:
-        return f"{REFUSAL} No passage of them fulfils the condition that was given: {condition}"
+    said = [say("refused")]
     if documents or others:
-        lines.append(
-            f"I searched {searched}{f', also for {_listed(others, SHOWN_QUERIES)}' if others else ''}."
-        )
+        searched = say("some_documents", n=documents) if documents else say("all_documents")
+        what = say("one_document") if documents == 1 else searched
+        more = [say("more", n=len(others) - SHOWN_QUERIES)] if len(others) > SHOWN_QUERIES else []
+        shown = [*others[:SHOWN_QUERIES], *more]
+        said.append(say("searched_also", what=what, queries=shown) if shown else say("searched", what=what))
     if where:
-        lines.append(f"Only passages that fulfil the condition were searched: {condition}.")
+        said.append(say("only_where", condition=condition))
     if nearest is not None:
         text, citation = nearest
-        place = ", ".join(filter(None, (_name(citation["source"]), format_place(citation["place"]))))
         quote = textwrap.shorten(keep_own_links(text, None)[0], LONGEST_QUOTE, placeholder=" …")
-        quote = quote.translate(_INNER_QUOTES)
-        lines.append(f"What came nearest stands in {respell_markers(place)}: “{respell_markers(quote)}”")
-    return " ".join(lines)
+        quote = respell_markers(quote.translate(_INNER_QUOTES))
+        place = {"source": citation["source"], "place": citation["place"]}
+        said.append(say("nearest", place=place, quote=quote))
+    return joined([[phrase] for phrase in said], " ")
 
 
 def _on_one_line(text: str) -> str:
     return " ".join(text.split())
-
-
-def _name(source: str) -> str:
-    return PurePath(source).name or source
-
-
-def _listed(items: Sequence[str], limit: int) -> str:
-    shown = [*items[:limit], f"{len(items) - limit} more"] if len(items) > limit else list(items)
-    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"

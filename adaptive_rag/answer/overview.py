@@ -12,10 +12,10 @@ from adaptive_rag.answer.aggregate import WholeTable, collect_tables
 from adaptive_rag.answer.quotes import Quote, WholeAnswer, write_quotes
 from adaptive_rag.answer.rows import say_row
 from adaptive_rag.answer.sentences import AnswerSentence, collect_sentences
-from adaptive_rag.answer.speakers import in_words
 from adaptive_rag.source import ChoosesSources, ChunkSource, ListsChunks
-from adaptive_rag.state import Candidate, to_candidate
+from adaptive_rag.state import Candidate, Phrase, to_candidate
 from adaptive_rag.text.markers import respell_markers
+from adaptive_rag.text.phrases import joined, say
 from adaptive_rag.text.places import outline_of, section_at
 from adaptive_rag.text.words import terms
 
@@ -41,7 +41,7 @@ class _Place(NamedTuple):
 
 
 class _Outline(NamedTuple):
-    lead: str
+    lead: Phrase
     quotes: list[Quote]
     passages: list[Candidate]
 
@@ -50,8 +50,8 @@ def outline_document(name: str, source: ChunkSource) -> WholeAnswer | None:
     """Write an overview of a document, or None where its chunks cannot be listed or nothing is readable."""
     if (outline := _read_document(name, source)) is None:
         return None
-    lines, citations, passages = write_quotes(outline.quotes, outline.passages)
-    return WholeAnswer("\n".join([outline.lead, *lines]), citations, passages, name)
+    lines, passages = write_quotes(outline.quotes, outline.passages)
+    return WholeAnswer(joined([[outline.lead], *lines], "\n"), passages, name)
 
 
 def outline_documents(source: ChunkSource) -> WholeAnswer | None:
@@ -65,14 +65,14 @@ def outline_documents(source: ChunkSource) -> WholeAnswer | None:
     for name in told:
         outline = _read_document(name, source)
         short = PurePath(name).name
-        heading = f"\n**{respell_markers(short if same[short] == 1 else name)}**\n"
+        above = "\n" if quotes or len(told) < len(held) else ""
+        heading = [f"{above}**{respell_markers(short if same[short] == 1 else name)}**\n"]
         for quote in outline.quotes[:BEGINNING] if outline else []:
-            quotes.append(quote._replace(before=f"{heading}{quote.before}"))
-            heading = ""
-    lines, citations, passages = write_quotes(quotes, [])
-    lead = [f"{len(told)} of {len(held)} documents, by how they begin:"] if len(told) < len(held) else []
-    text = "\n".join([*lead, *lines]).strip()
-    return WholeAnswer(text, citations, passages, "all documents") if citations else None
+            quotes.append(quote._replace(before=[*heading, *quote.before]))
+            heading = []
+    lines, passages = write_quotes(quotes, [])
+    lead = [[say("documents_begin", n=len(told), all=len(held))]] if len(told) < len(held) else []
+    return WholeAnswer(joined([*lead, *lines], "\n"), passages, "all documents") if lines else None
 
 
 def tell_section(heading: str, passages: Sequence[Candidate], source: ChunkSource) -> WholeAnswer | None:
@@ -91,8 +91,8 @@ def tell_section(heading: str, passages: Sequence[Candidate], source: ChunkSourc
                 and section_at(passage, each.start) == section
             ]
             if below:
-                lines, citations, read = write_quotes(below[:TOLD], passages)
-                return WholeAnswer(" ".join(lines), citations, read, f"{passage['source']}, {section}")
+                lines, read = write_quotes(below[:TOLD], passages)
+                return WholeAnswer(joined(lines, " "), read, f"{passage['source']}, {section}")
     return None
 
 
@@ -123,9 +123,9 @@ def _read_document(name: str, source: ChunkSource) -> _Outline | None:
         if first := _leading(sentences, passages, place):
             heading = place.section.rpartition(" > ")[2]
             before = f"- **{heading}**: " if heading else "- "
-            quotes.append(Quote(first.text, passages[first.document], first.start, first.end, before))
-    of = f"{len(told)} of its {len(places)} sections" if len(told) < len(places) else "its sections"
-    lead = f"{short}, {of if headed else 'from its beginning to its end'}:"
+            quotes.append(Quote(first.text, passages[first.document], first.start, first.end, [before]))
+    code = "some_sections" if len(told) < len(places) else "sections"
+    lead = say(code if headed else "whole_text", name=short, n=len(told), all=len(places))
     return _Outline(lead, quotes, passages) if quotes else None
 
 
@@ -140,8 +140,8 @@ def _tell_table(table: WholeTable) -> Quote:
     """Describe a table: the number of its rows, its columns, and its first row."""
     first = table.rows[0]
     sheet = str(first.chunk["metadata"].get("sheet", ""))
-    columns = in_words([column for column in table.columns if column])
-    before = f"- {f'**{sheet}**: ' if sheet else ''}{len(table.rows)} rows with {columns}. The first: "
+    said = say("table", n=len(table.rows), columns=[column for column in table.columns if column])
+    before = [f"- **{sheet}**: " if sheet else "- ", said, " "]
     return Quote(say_row(first.cells, ""), first.chunk, first.start, first.end, before)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from adaptive_rag.source import Sentences
 from adaptive_rag.state import Candidate, Chunk, Citation, Decision, Part
 from adaptive_rag.text.ocr import ocr_confidence
+from adaptive_rag.text.phrases import decide, say
 from adaptive_rag.text.places import page_at, place_at, section_at
 from adaptive_rag.text.tokens import count_tokens
 
@@ -37,14 +38,13 @@ def read_passages(
     decisions = []
     fitting = within_budget(ranked, tokens)
     if len(fitting) < len(ranked):
-        why = f"more would exceed {tokens} tokens"
-        decisions.append(Decision(what="window", chosen=len(fitting), why=why))
+        decisions.append(decide("window", len(fitting), say("would_exceed", tokens=tokens)))
     if not join:
         return fitting, decisions
     passages = join_neighbours(fitting)
     if overlapping := len({part["id"] for passage in passages for part in passage.get("parts", [])}):
-        why = f"{overlapping} of {len(fitting)} chunks overlap, and no text is read twice"
-        decisions.append(Decision(what="passages", chosen=len(passages), why=why))
+        why = say("overlap", n=overlapping, all=len(fitting))
+        decisions.append(decide("passages", len(passages), why))
     return passages, decisions
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from adaptive_rag.answer.passages import cite_span
-from adaptive_rag.state import Candidate, Citation
-from adaptive_rag.text.markers import respell_markers, write_marker
+from adaptive_rag.state import Candidate, Piece
+from adaptive_rag.text.markers import respell_markers
+from adaptive_rag.text.phrases import Written
 
 
 class Quote(NamedTuple):
@@ -17,34 +19,32 @@ class Quote(NamedTuple):
     passage: Candidate
     start: int
     end: int
-    before: str = ""  # Markdown before the text, such as a dash
+    before: Sequence[Piece] = ()  # above or before the text, such as a dash
 
 
-class WholeAnswer(NamedTuple):
+@dataclass(frozen=True)
+class WholeAnswer(Written):
     """An answer made of a whole table or document."""
 
-    text: str
-    citations: list[Citation]
     passages: list[Candidate]  # [n] is the nth of them
     what: str  # for the trace: the document, or how the answer was computed
 
 
 def write_quotes(
     quotes: Sequence[Quote], passages: Sequence[Candidate]
-) -> tuple[list[str], list[Citation], list[Candidate]]:
-    """Return the quotes on one line each with their markers, their citations, and the passages.
+) -> tuple[list[list[Piece]], list[Candidate]]:
+    """Return the quotes on one line each with the marks of their citations, and the passages.
 
     A quote from a text that is in none of the passages adds its own passage.
     """
-    read, citations, lines = list(passages), list[Citation](), list[str]()
+    read, lines = list(passages), list[list[Piece]]()
     for quote in quotes:
         at = next((at for at, passage in enumerate(read) if _holds(passage, quote)), len(read))
         if at == len(read):
             read.append(quote.passage)
-        citations.append(cite_span(read[at], at + 1, quote.start, quote.end))
         text = respell_markers(" ".join(quote.text.split()))
-        lines.append(f"{quote.before}{text} {write_marker(at + 1)}")
-    return lines, citations, read
+        lines.append([*quote.before, f"{text} ", cite_span(read[at], at + 1, quote.start, quote.end)])
+    return lines, read
 
 
 def _holds(passage: Candidate, quote: Quote) -> bool:

@@ -20,7 +20,7 @@ from adaptive_rag.optional import attempt
 from adaptive_rag.rank.agreement import agreements, centred
 from adaptive_rag.rank.stances import Side
 from adaptive_rag.source import Sentences
-from adaptive_rag.state import Candidate
+from adaptive_rag.state import Candidate, Phrase
 from adaptive_rag.text.reading import Reader
 from adaptive_rag.text.vectors import Scores
 
@@ -39,11 +39,11 @@ class Block:
     """Sentences that are shown together."""
 
     sentences: list[AnswerSentence]  # in the order shown; an empty block is left out
-    heading: str = ""
+    heading: Phrase | str = ""
     numbered: bool = False  # whether each sentence is on a separate line with its number
     listed: bool = False  # whether each place is on a separate line with a dash
     apart: bool = False  # whether each place is a paragraph of its own
-    opening: str = ""  # text in our own words above the heading
+    opening: Phrase | None = None  # above the heading
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,7 +6,6 @@ contributions.py finds who says a sentence of a passage.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
 _FIRST_PERSON = re.compile(r"\b(?:I|[Mm]y|me|mine|myself|[Ww]e|[Oo]ur|us)\b")
 SAYS_I = re.compile(r"\b(?:I|[Mm]y|me|mine|myself)\b")
@@ -65,8 +64,3 @@ def without_label(text: str) -> str:
 def bare_name(speaker: str) -> str:
     """Return a speaker's name without a description: "Nadia Petrov" for "Nadia Petrov (Living Streets)"."""
     return re.split(r" ?\(|, ", speaker)[0].strip("* ")
-
-
-def in_words(items: Sequence[str]) -> str:
-    """Join items into a list in words: "a, b and c"."""
-    return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} and {items[-1]}"

@@ -11,8 +11,10 @@ from adaptive_rag.answer.choose import answer_first, choose
 from adaptive_rag.answer.request import AGAINST, FOR, NEITHER, SEVERAL, SURE, AnswerRequest, Block
 from adaptive_rag.answer.score import ScoredSentences
 from adaptive_rag.answer.sentences import AnswerSentence
-from adaptive_rag.answer.speakers import bare_name, in_words
-from adaptive_rag.rank.stances import LABELS, Side, asked_side
+from adaptive_rag.answer.speakers import bare_name
+from adaptive_rag.rank.stances import Side, asked_side
+from adaptive_rag.state import Phrase
+from adaptive_rag.text.phrases import say, say_heading
 from adaptive_rag.text.vectors import Scores
 
 COLUMNS: Mapping[Side, int] = {"for": FOR, "against": AGAINST}
@@ -20,10 +22,8 @@ COLUMNS: Mapping[Side, int] = {"for": FOR, "against": AGAINST}
 OTHER_SIDE_WORDS = 40
 # The share of the best chunk's relevance that a chunk must have whose views count.
 ON_MATTER = 0.1
-ONE_SIDED: Mapping[Side, str] = {
-    "against": "Only arguments for it were found, none against it.",
-    "for": "Only arguments against it were found, none for it.",
-}
+# What an answer says first where the passages take one side alone, by the side that is missing.
+ONE_SIDED: Mapping[Side, str] = {"against": "only_for", "for": "only_against"}
 
 
 def by_side(request: AnswerRequest, judged: ScoredSentences) -> list[Block]:
@@ -61,18 +61,20 @@ def by_side(request: AnswerRequest, judged: ScoredSentences) -> list[Block]:
             chosen += choose(judged, others, 1, words=OTHER_SIDE_WORDS, used=chosen)
     taken = _sides_of(chosen, judged, side_of)
 
-    def block(side: int, heading: str = "") -> Block:
+    def block(side: int, heading: Phrase | str = "") -> Block:
         own = [sentence for sentence, of in zip(chosen, taken, strict=True) if of == side]
         return Block(own, heading, listed=True)
 
-    heads = {side: f"{LABELS[side][:1].upper()}{LABELS[side][1:]}" for side in COLUMNS}
-    blocks = [block(NEITHER), *(block(COLUMNS[side], head) for side, head in heads.items())]
+    blocks = [
+        block(NEITHER),
+        *(block(column, say_heading(f"side_{side}")) for side, column in COLUMNS.items()),
+    ]
     shown = [block for block in blocks if block.sentences]
     missing = [side for side, column in COLUMNS.items() if column not in taken]
     opening = _count(list(stands.values()))
     if not asked and missing and request.missing == missing[0]:
-        opening = ONE_SIDED[request.missing]
-    return [replace(block, opening=opening if block is shown[0] else "") for block in shown]
+        opening = say(ONE_SIDED[request.missing])
+    return [replace(block, opening=opening if block is shown[0] else None) for block in shown]
 
 
 def _sides_of(chosen: Sequence[AnswerSentence], judged: ScoredSentences, side_of: np.ndarray) -> list[int]:
@@ -111,17 +113,14 @@ def _stands(request: AnswerRequest, on_matter: np.ndarray) -> dict[str, int]:
     }
 
 
-def _count(stands: Sequence[int]) -> str:
+def _count(stands: Sequence[int]) -> Phrase | None:
     """Say how many speakers were read and on which side each stands, where the text names several."""
     if len(stands) < SEVERAL:
-        return ""
-    told = [
-        f"{count} {'are' if count > 1 else 'is'} {where}"
-        for side, where in ((FOR, "for it"), (AGAINST, "against it"))
-        if (count := stands.count(side))
-    ]
-    if not told:
-        told = ["none takes a clear side"]
-    elif unclear := stands.count(NEITHER):
-        told.append(f"{unclear} {'take' if unclear > 1 else 'takes'} no clear side")
-    return f"Of {len(stands)} speakers that were read, {in_words(told)}."
+        return None
+    sides = ("speakers_for", FOR), ("speakers_against", AGAINST)
+    views = [say(code, n=stands.count(side)) for code, side in sides if side in stands]
+    if not views:
+        views = [say("speakers_without_side")]
+    elif NEITHER in stands:
+        views.append(say("speakers_unclear", n=stands.count(NEITHER)))
+    return say("speakers", n=len(stands), views=views)

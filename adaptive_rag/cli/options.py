@@ -172,7 +172,7 @@ def ask_for_config_file() -> None:
 def may_use(file: Path, risks: Sequence[str], what: str) -> bool:
     """Tell whether a file may be used despite what was found in it; ask the user once, if possible."""
     from adaptive_rag.cli.output import print_note
-    from adaptive_rag.context.trusted import HOW, is_trusted, said_of, say
+    from adaptive_rag.context.trusted import HOW, is_trusted, keep_answer, said_of
     from adaptive_rag.text.visible import escape_hidden
 
     if not risks or is_trusted(file):
@@ -182,7 +182,7 @@ def may_use(file: Path, risks: Sequence[str], what: str) -> bool:
         import typer
 
         trusted = typer.confirm(f"{shown} Use it here, now and from now on?", err=True)
-        say(file, trusted=trusted)
+        keep_answer(file, trusted=trusted)
         return trusted
     if said_of(file) is None:
         print_note(("Note: ", "yellow"), f"{shown} It is not used. To use it, {HOW}")

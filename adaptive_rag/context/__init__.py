@@ -41,6 +41,7 @@ from pydantic_settings import (
 from adaptive_rag.context.groups import (
     GROUPS,
     MECHANISMS,
+    AnswerSettings,
     BucketSettings,
     BudgetSettings,
     Group,
@@ -177,6 +178,9 @@ class Context(BaseSettings):
     )
     scoring: ScoringSettings = Field(
         default_factory=ScoringSettings, description="Scoring of candidates by a chat model."
+    )
+    answers: AnswerSettings = Field(
+        default_factory=AnswerSettings, description="Answers: how much of the passages they are written from."
     )
     web: WebSettings = Field(
         default_factory=WebSettings, description="Web: which pages are read, and how many."

@@ -162,9 +162,6 @@ class BudgetSettings(Group):
         description="Seconds after which no chat model is waited for; local steps finish the answer within "
         "10 s, or it fails.",
     )
-    context_tokens: int = Field(
-        6000, ge=100, description="Maximum tokens of all passages of an answer together."
-    )
 
 
 # The keys of the table of alphas: the intent of a question, or whether it is in the domain.
@@ -279,6 +276,14 @@ class ScoringSettings(Group):
     )
 
 
+class AnswerSettings(Group):
+    """What an answer is written from."""
+
+    context_tokens: int = Field(
+        6000, ge=100, description="Tokens that all passages behind one answer may have together, at most."
+    )
+
+
 class WebSettings(Group):
     """Limits of `adaptive-rag index https://...`; callers of a server can set none of them."""
 
@@ -350,6 +355,7 @@ GROUPS: dict[str, type[Group]] = {
     "budget": BudgetSettings,
     "retrieval": RetrievalSettings,
     "scoring": ScoringSettings,
+    "answers": AnswerSettings,
     "web": WebSettings,
     "bucket": BucketSettings,
     "serving": ServingSettings,

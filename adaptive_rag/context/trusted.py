@@ -99,7 +99,7 @@ def said_of(file: Path) -> bool | None:
     return trusted if digest == _digest(file) else None
 
 
-def say(file: Path, *, trusted: bool) -> None:
+def keep_answer(file: Path, *, trusted: bool) -> None:
     """Store whether the user trusts a file; after a change of its content they are asked again."""
     known = {**_read(), str(file.absolute()): (_digest(file), trusted)}
     try:

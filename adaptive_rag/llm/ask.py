@@ -9,10 +9,11 @@ from adaptive_rag.context import Context
 from adaptive_rag.llm.budget import Budget
 from adaptive_rag.llm.call import acall_all, call_all
 from adaptive_rag.llm.request import Reply, Request
+from adaptive_rag.state import Phrase
+from adaptive_rag.text.phrases import say
 
 # Reasons that the caller has chosen; every other reason is a failure or a limit.
-NO_MODEL = "no chat model is configured"
-LEFT_LOCAL = "models.steps leaves it to the local way"
+NO_MODEL, LEFT_LOCAL = say("no_model")["text"], say("left_local")["text"]
 
 
 def ask(requests: Sequence[Request[Any]], context: Context, budget: Budget) -> list[Reply[Any]]:
@@ -33,45 +34,48 @@ async def aask(requests: Sequence[Request[Any]], context: Context, budget: Budge
     return _in_order(reasons, await acall_all(granted, context, budget) if granted else [])
 
 
-def _granted(requests: Sequence[Request[Any]], reasons: list[str]) -> list[Request[Any]]:
-    return [request for request, reason in zip(requests, reasons, strict=True) if not reason]
+def _granted(requests: Sequence[Request[Any]], reasons: list[Phrase | None]) -> list[Request[Any]]:
+    return [request for request, reason in zip(requests, reasons, strict=True) if reason is None]
 
 
-def _in_order(reasons: list[str], replies: list[Reply[Any]]) -> list[Reply[Any]]:
+def _in_order(reasons: list[Phrase | None], replies: list[Reply[Any]]) -> list[Reply[Any]]:
     left = iter(replies)
-    return [Reply(reason=reason) if reason else next(left) for reason in reasons]
+    return [next(left) if reason is None else Reply(reason=reason["text"], said=reason) for reason in reasons]
 
 
-def refusals(requests: Sequence[Request[Any]], context: Context, budget: Budget) -> list[str]:
-    """Return, for each request, why no model is asked; an empty text if one is asked."""
-    reasons: list[str] = []
+def refusals(requests: Sequence[Request[Any]], context: Context, budget: Budget) -> list[Phrase | None]:
+    """Return, for each request, why no model is asked; None if one is asked."""
+    reasons = list[Phrase | None]()
     asked = budget.asked
     for request in requests:
         together = sum(other.step == request.step for other in requests)
-        reasons.append(request.locally_because or _refusal(request, together, context, budget, asked))
-        asked += not reasons[-1]
+        because = say("locally", why=request.locally_because) if request.locally_because else None
+        reasons.append(because or _refusal(request, together, context, budget, asked))
+        asked += reasons[-1] is None
     return reasons
 
 
-def _refusal(request: Request[Any], together: int, context: Context, budget: Budget, asked: int) -> str:
+def _refusal(
+    request: Request[Any], together: int, context: Context, budget: Budget, asked: int
+) -> Phrase | None:
     if context.model is None and (request.role == "answer" or context.models.fast_model is None):
-        return NO_MODEL
+        return say("no_model")
     if request.step != "select" and request.step not in context.models.steps:
-        return LEFT_LOCAL
+        return say("left_local")
     if budget.seconds <= 0:
-        return f"the deadline of {context.budget.deadline_s:g} s has passed"
+        return say("deadline_passed", seconds=context.budget.deadline_s)
     if budget.calls <= 0:
-        return f"the budget of {context.budget.max_llm_calls} calls is spent"
+        return say("calls_spent", n=context.budget.max_llm_calls)
     if request.role == "answer":
-        return ""
+        return None
     if budget.unreachable:
-        return "the chat model did not respond earlier in this question"
+        return say("no_response_earlier")
     if request.optional and budget.branches > 1:
-        return "two strategies run at once, and only one call is planned for each"
+        return say("one_call_each")
     # The answer itself is one of the planned calls; the steps before it share the others.
     planned = context.budget.planned_calls
     if asked >= planned - budget.branches and not request.by_setting:
-        return f"the {planned} calls that are planned for a question are needed elsewhere"
+        return say("calls_needed_elsewhere", n=planned)
     if together > budget.calls - 1:
-        return f"{together} calls at once and one for the answer exceed the {budget.calls} that are left"
-    return ""
+        return say("calls_exceed", n=together, left=budget.calls)
+    return None

@@ -10,6 +10,7 @@ from typing import Any, Generic, Literal, TypeAlias, TypeVar
 from pydantic import BaseModel
 
 from adaptive_rag.models.chat import Role
+from adaptive_rag.state import Phrase
 
 StepName = Literal[
     "classify", "enhance", "decompose", "viewpoints", "infer", "contextualize", "score", "select", "generate"
@@ -60,6 +61,8 @@ class Reply(Generic[ResultT]):
     result: ResultT | None = None
     # why there is no result
     reason: str = ""
+    # the same as a phrase, where no model was asked
+    said: Phrase | None = None
     calls: int = 0
     tokens: dict[str, int] = field(default_factory=dict)
     # US dollars; None if a call's price is not known

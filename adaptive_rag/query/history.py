@@ -11,13 +11,12 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 
 from adaptive_rag.errors import InputError
 from adaptive_rag.state import InputState, Turn
+from adaptive_rag.text.phrases import english
 from adaptive_rag.text.sentences import sentence_spans
 from adaptive_rag.text.visible import without_surrogates
 from adaptive_rag.text.words import ASKING_WORDS, stem, terms
 
 MAX_QUESTION = 20_000
-# The first sentence of an answer that abstains; such answers are left out of the history of later questions.
-REFUSAL = "The documents do not hold an answer to this question."
 # A line of the context counts as a repetition where at least this share of its words is in the history.
 ECHO = 0.8
 
@@ -119,7 +118,7 @@ def read_history(history: Sequence[Turn], messages: Sequence[AnyMessage]) -> lis
     return [
         Turn(role=turn["role"], text=without_surrogates(turn["text"]))
         for turn in turns
-        if turn["role"] == "user" or not turn["text"].startswith(REFUSAL)
+        if turn["role"] == "user" or not turn["text"].startswith(english()["refused"])
     ]
 
 

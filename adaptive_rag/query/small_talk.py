@@ -7,6 +7,8 @@ from pathlib import PurePath
 
 from adaptive_rag.query.whole_document import asks_for_all, document_asked_for
 from adaptive_rag.source import ChunkSource, ListsSources
+from adaptive_rag.state import Piece
+from adaptive_rag.text.phrases import joined, say
 
 # Maximum number of documents that an outline lists.
 SHOWN = 20
@@ -40,18 +42,20 @@ _HELD = (
 _OPENING = rf"(?:(?:{_GREETING}|please|so|and),? )?"
 _CLOSING = r"(?:,? (?:please|now|here))?"
 _FOR_ME = re.compile(rf"{_OPENING}(?:what can i do|help me){_CLOSING}")
-_HELP = "Ask me about your documents. I search them, answer from what they say, and quote the passages."
+# The phrases of a reply; "outline" is the list of the documents.
 _KINDS = {
-    "a greeting": (re.compile(_GREETING), "Hello. {help}"),
-    "thanks": (re.compile(_THANKS), "You are welcome."),
-    "praise": (re.compile(_PRAISE), "Good. Ask on whenever you like."),
-    "a farewell": (re.compile(_FAREWELL), "Goodbye."),
-    "what this is": (re.compile(f"{_OPENING}{_ABOUT_ME}{_CLOSING}"), "{help} {outline}"),
-    "what is held": (re.compile(f"{_OPENING}{_HELD}{_CLOSING}"), "{outline}"),
+    "a greeting": (re.compile(_GREETING), ("hello", "help")),
+    "thanks": (re.compile(_THANKS), ("welcome",)),
+    "praise": (re.compile(_PRAISE), ("good",)),
+    "a farewell": (re.compile(_FAREWELL), ("goodbye",)),
+    "what this is": (re.compile(f"{_OPENING}{_ABOUT_ME}{_CLOSING}"), ("help", "outline")),
+    "what is held": (re.compile(f"{_OPENING}{_HELD}{_CLOSING}"), ("outline",)),
 }
 
 
-def reply_to_small_talk(text: str, source: ChunkSource, *, situated: bool = False) -> tuple[str, str] | None:
+def reply_to_small_talk(
+    text: str, source: ChunkSource, *, situated: bool = False
+) -> tuple[list[Piece], str] | None:
     """Return the reply to small talk and its kind, or None where the text asks about the documents.
 
     The whole text must be small talk: "Thanks, and how long is the wall?" is a question. So is "What can I
@@ -60,25 +64,24 @@ def reply_to_small_talk(text: str, source: ChunkSource, *, situated: bool = Fals
     plain = " ".join(text.lower().replace("’", "'").split()).strip(" .!?,;:)(")
     if document_asked_for(text, source) or asks_for_all(text, source):
         return None  # "What is this about?" asks about the only document
-    for kind, (pattern, reply) in _KINDS.items():
+    for kind, (pattern, codes) in _KINDS.items():
         if pattern.fullmatch(plain) and not (situated and _FOR_ME.fullmatch(plain)):
-            return reply.format(help=_HELP, outline=outline(source)).strip(), kind
+            said = (outline(source) if code == "outline" else [say(code)] for code in codes)
+            return joined(said, " "), kind
     return None
 
 
-def outline(source: ChunkSource) -> str:
+def outline(source: ChunkSource) -> list[Piece]:
     """List the indexed documents with their numbers of passages."""
     if not isinstance(source, ListsSources):
-        return "I cannot list the documents of this store."
+        return [say("not_listed")]
     held = source.sources()
     if not held:
-        return "No document is indexed yet."
-    lines = [f"- {PurePath(name).name or name}: {_count(n, 'passage')}" for name, n in held.items()]
+        return [say("nothing_indexed")]
+    lines = [say("document", name=PurePath(name).name or name, n=count) for name, count in held.items()]
     if len(lines) > SHOWN:
-        lines = [*lines[:SHOWN], f"- and {_count(len(lines) - SHOWN, 'more document')}"]
-    total = f"{_count(len(held), 'document')} with {_count(sum(held.values()), 'passage')}"
-    return "\n".join([f"I search {total}:", *lines])
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}{'s' * (number != 1)}"
+        lines = [*lines[:SHOWN], say("more_documents", n=len(lines) - SHOWN)]
+    total = say("outline", n=len(held), passages=sum(held.values()))
+    rows: list[list[Piece]] = [[total]]
+    rows += [["- ", line] for line in lines]
+    return joined(rows, "\n")

@@ -10,7 +10,8 @@ import numpy as np
 from adaptive_rag.context import Context
 from adaptive_rag.context.groups import Profile
 from adaptive_rag.search.fusion import IN_DOMAIN, OFF_DOMAIN
-from adaptive_rag.state import Candidate, Complexity, Decision, QueryAnalysis
+from adaptive_rag.state import Candidate, Complexity, Decision, Phrase, QueryAnalysis
+from adaptive_rag.text.phrases import decide, say
 from adaptive_rag.text.tokens import count_tokens
 
 # How many passages a profile reads, and the factor for the question's complexity, in tenths.
@@ -51,7 +52,7 @@ class Window:
     # best first, without the dropped ones
     candidates: list[Candidate]
     size: int
-    why: str
+    why: Phrase
     # the score below which candidates were dropped; None if all may be read
     limit: float | None = None
     # number of candidates before any was dropped
@@ -60,11 +61,10 @@ class Window:
     def keep(self, chosen: Sequence[Candidate]) -> tuple[list[Candidate], list[Decision]]:
         """Return the chosen candidates that fit into the window, and the decisions for the trace."""
         kept, size = list(chosen[: self.size]), min(self.size, self.found)
-        why = self.why if size == self.size else f"{self.why}; no more were found"
-        decisions = [Decision(what="window", chosen=size, why=why)]
+        why = [self.why] if size == self.size else [self.why, say("no_more_found")]
+        decisions = [decide("window", size, *why)]
         if self.limit is not None and len(kept) < size:
-            why = f"the others score under {self.limit:.3f}"
-            decisions.append(Decision(what="window", chosen=len(kept), why=why))
+            decisions.append(decide("window", len(kept), say("others_score_under", limit=self.limit)))
         return kept, decisions
 
 
@@ -89,7 +89,7 @@ def choose_window(
 
 def reading_size(
     context: Context, analysis: QueryAnalysis, ranked: Sequence[Candidate], budget: ReadingBudget
-) -> tuple[int, str]:
+) -> tuple[int, Phrase]:
     """Return how many passages are read, and why: by `k`, else by the profile, else by the budget.
 
     Without a chat model, reading costs no tokens, so the budget is at least `READ_LOCALLY` tokens.
@@ -99,9 +99,9 @@ def reading_size(
     return given_size(context, analysis) or fitting_size(ranked, budget)
 
 
-def planned_size(context: Context, analysis: QueryAnalysis, budget: ReadingBudget) -> tuple[int, str]:
+def planned_size(context: Context, analysis: QueryAnalysis, budget: ReadingBudget) -> tuple[int, Phrase]:
     """Return how many passages to expect before the search, and why; by default the least that is read."""
-    return given_size(context, analysis) or (budget.least, "the least that is read")
+    return given_size(context, analysis) or (budget.least, say("least"))
 
 
 def largest_size(context: Context) -> int:
@@ -116,35 +116,35 @@ def largest_size(context: Context) -> int:
     return (BASE[profile] * max(BY_COMPLEXITY.values()) + 5) // 10 * IN_DOMAIN_TENTHS // 10
 
 
-def given_size(context: Context, analysis: QueryAnalysis) -> tuple[int, str] | None:
+def given_size(context: Context, analysis: QueryAnalysis) -> tuple[int, Phrase] | None:
     """Return how many passages the settings ask for, and why; None if they leave it to the budget."""
     if context.k is not None:
-        return context.k, "k"
+        return context.k, say("given_k")
     return None if context.profile is None else window_size(context.profile, context, analysis)
 
 
-def window_size(profile: Profile, context: Context, analysis: QueryAnalysis) -> tuple[int, str]:
+def window_size(profile: Profile, context: Context, analysis: QueryAnalysis) -> tuple[int, Phrase]:
     """Return how many passages a profile reads for a question, and why.
 
     base * complexity rounded half up, then * domain rounded down: 5 * 1.3 = 7, and 7 * 1.1 = 7; 5 * 0.7 = 3.
     """
-    reasons = [f"{profile} profile"]
+    reasons = [say("profile", profile=profile)]
     if profile in WIDER and analysis["confidence"] < context.routing.low_confidence:
         profile = WIDER[profile]
-        reasons.append(f"as {profile}, since the confidence is {analysis['confidence']:.2f}")
+        reasons.append(say("wider_profile", profile=profile, confidence=analysis["confidence"]))
     complexity, relevance = analysis["complexity"], analysis["domain_relevance"]
     size = (BASE[profile] * BY_COMPLEXITY[complexity] + 5) // 10
-    reasons.append(f"{complexity} question")
+    reasons.append(say("complexity", complexity=complexity))
     if relevance > IN_DOMAIN:
         size = size * IN_DOMAIN_TENTHS // 10
-        reasons.append("in the domain")
+        reasons.append(say("in_domain"))
     elif relevance < OFF_DOMAIN:
         size = size * OFF_DOMAIN_TENTHS // 10
-        reasons.append("outside the domain")
-    return max(1, size), ", ".join(reasons)
+        reasons.append(say("off_domain"))
+    return max(1, size), say("by_profile", reasons=reasons)
 
 
-def fitting_size(ranked: Sequence[Candidate], budget: ReadingBudget) -> tuple[int, str]:
+def fitting_size(ranked: Sequence[Candidate], budget: ReadingBudget) -> tuple[int, Phrase]:
     """Return how many of the best candidates fit into a budget, and why."""
     spent = size = 0
     for candidate in ranked[: budget.most]:
@@ -153,8 +153,8 @@ def fitting_size(ranked: Sequence[Candidate], budget: ReadingBudget) -> tuple[in
             break
         size += 1
     if size < min(budget.least, len(ranked)):
-        return min(budget.least, len(ranked)), f"the least that is read, of more than {budget.tokens} tokens"
-    return size, f"what fits into {budget.tokens} tokens, at most {budget.most} passages"
+        return min(budget.least, len(ranked)), say("least_of", tokens=budget.tokens)
+    return size, say("fits_tokens", tokens=budget.tokens, n=budget.most)
 
 
 def threshold(scores: Sequence[float]) -> float:

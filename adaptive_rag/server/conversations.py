@@ -27,7 +27,7 @@ from adaptive_rag.server.problems import Problem
 from adaptive_rag.server.selection import Selection
 from adaptive_rag.server.settings import ServerSettings
 from adaptive_rag.server.tables import Thread, TurnText, now
-from adaptive_rag.state import Citation, Decision
+from adaptive_rag.state import AnswerPart, Citation, Decision
 from adaptive_rag.text.redaction import redact
 from adaptive_rag.text.visible import visible
 
@@ -37,6 +37,10 @@ FILE = "conversations.sqlite"
 MOST_CHARACTERS_SEARCHED = 50_000
 # The decisions about an answer that are marked in its text, and so are seen by everybody who may read it.
 MARKED = ("unsupported", "closest")
+PARTS: Any = Field(
+    description="The answer in parts; their texts, joined, are the answer. Where the program speaks for "
+    "itself, a part has a code and values. A mark has the index of its citation in `citations`, from 0."
+)
 
 
 class TurnShown(BaseModel):
@@ -46,6 +50,7 @@ class TurnShown(BaseModel):
     number: int = Field(description="Its place in the thread, from 1.")
     question: str
     answer: str
+    parts: list[AnswerPart] = PARTS
     citations: list[Citation]
     route: str
     user_context: str = Field(description="Who asked, or in what situation.")
@@ -292,6 +297,7 @@ def _read_turns(messages: Iterable[AnyMessage]) -> list[TurnShown]:
                 number=len(turns) + 1,
                 question=question,
                 answer=message.text,
+                parts=facts["parts"],
                 citations=facts["citations"],
                 route=facts["query_type"],
                 user_context=facts.get("user_context", ""),

@@ -4,11 +4,17 @@ from dataclasses import replace
 
 import pytest
 
-from adaptive_rag.answer.compose import CLOSEST_HEADING, answer_locally
-from adaptive_rag.answer.evidence import ANSWERED, CLOSE, format_abstention, judge_evidence, nearest_quote
+from adaptive_rag.answer.compose import answer_locally
+from adaptive_rag.answer.evidence import ANSWERED, CLOSE, judge_evidence, nearest_quote, say_abstention
 from adaptive_rag.answer.styles import STYLES
 from adaptive_rag.state import QUERY_TYPES
+from adaptive_rag.text.phrases import english, text_of
 from tests.answer.made import ScriptedReader, candidate, request
+
+
+def format_abstention(*args) -> str:
+    return text_of(say_abstention(*args))
+
 
 WALL = candidate("The wall was built in 1955. The ferry runs every hour of the day.")
 
@@ -20,13 +26,13 @@ def test_one_probability_decides_what_is_given(chance: float, outcome: str) -> N
     asked = request("When was it built?", [WALL], {"1955": chance})
     evidence, said = answer_locally(asked, abstains=True)
     assert (evidence.outcome, evidence.confidence) == (outcome, pytest.approx(chance))
-    assert f"{chance:.2f}" in evidence.reason
+    assert f"{chance:.2f}" in evidence.reason["text"]
     if outcome == "refusal":
         assert said is None
         assert answer_locally(asked, abstains=False)[1]
     else:
         assert said
-        assert said.text.startswith(f"**{CLOSEST_HEADING}**\n- The wall") is (outcome == "closest")
+        assert said.text.startswith(f"**{english()['closest']}**\n- The wall") is (outcome == "closest")
         assert said.citations[0]["quote"] == "The wall was built in 1955."
 
 

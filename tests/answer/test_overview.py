@@ -133,7 +133,7 @@ def test_a_document_of_nothing_to_read_has_no_overview(tmp_path: Path) -> None:
 def test_markers_count_what_is_given_however_little_a_model_may_read(tmp_path: Path, tokens: int) -> None:
     part = "# Part {n}\n\n" + "The marsh was drained in year {n}. " * 30
     index = build(tmp_path, book__md="\n\n".join(part.format(n=n) for n in range(1, 9)))
-    context = Context(index=index, budget={"context_tokens": tokens})
+    context = Context(index=index, answers={"context_tokens": tokens})
     answer = build_graph().compile().invoke({"question": "Summarise this document"}, context=context)
     assert len(answer["citations"]) == 8
     for citation in answer["citations"]:

@@ -8,6 +8,7 @@ from adaptive_rag.answer.request import AGAINST, FOR
 from adaptive_rag.answer.score import blend_sides
 from adaptive_rag.answer.styles import OPINION_STYLE
 from adaptive_rag.answer.views import ONE_SIDED
+from adaptive_rag.text.phrases import english
 from tests.answer.made import ScriptedReader, candidate, request
 
 DEBATE = candidate(
@@ -77,7 +78,7 @@ def test_where_no_sentence_takes_a_side_what_answers_is_quoted_without_heads() -
 def test_one_sided_documents_are_said_to_be_so() -> None:
     praise = candidate("A night ferry saves lives. A night ferry makes the islanders glad of it.")
     text = answer(FERRY, praise, {"saves": "for", "glad": "for"}, missing="against")
-    assert text.startswith(ONE_SIDED["against"])
+    assert text.startswith(english()[ONE_SIDED["against"]])
 
 
 @pytest.mark.parametrize("times", [3, 30])

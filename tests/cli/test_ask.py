@@ -22,6 +22,7 @@ def test_json_is_one_object_with_every_key_and_nothing_else(run: Run, town_index
         "documents",
         "trace",
         "answer",
+        "parts",
         "citations",
         "grounding",
         "confidence",

@@ -17,9 +17,9 @@ from adaptive_rag.graph.builder import build_graph, build_retrieval_graph
 from adaptive_rag.graph.strategies import STRATEGIES
 from adaptive_rag.index import Index
 from adaptive_rag.index.memory import MemoryIndex
-from adaptive_rag.query.history import REFUSAL
 from adaptive_rag.state import OutputState, QueryType
 from adaptive_rag.testing import ScriptedChatModel
+from adaptive_rag.text.phrases import english
 from tests.conftest import EVERY_STEP, TOWN
 
 GRAPH = build_graph().compile()
@@ -120,7 +120,7 @@ def test_what_the_documents_do_not_hold_is_not_answered(town: MemoryIndex) -> No
     output = ask(town, "What is the boiling point of tungsten?")
     assert output["abstained"]
     assert output["citations"] == []
-    assert output["answer"].startswith(REFUSAL)
+    assert output["answer"].startswith(english()["refused"])
 
 
 def test_an_empty_index_is_a_state_that_the_answer_admits() -> None:

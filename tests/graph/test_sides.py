@@ -9,6 +9,7 @@ from adaptive_rag import AdaptiveRAG
 from adaptive_rag.answer.views import ONE_SIDED
 from adaptive_rag.index.memory import MemoryIndex
 from adaptive_rag.testing import ScriptedChatModel
+from adaptive_rag.text.phrases import english
 from tests.answer.made import ScriptedReader
 
 CARS = (
@@ -28,6 +29,7 @@ BLAME = (
     "A night ferry puts the crew in danger.",
     "A night ferry harms the seals and ruins the quiet of the bay.",
 )
+ONLY_ONE_SIDE = english()["only_for"], english()["only_against"]
 FERRY = "Should the ferry run at night?"
 
 
@@ -78,7 +80,7 @@ def test_documents_of_one_side_are_said_to_be_so(question: str, texts: tuple[str
     reader = reading((), texts) if missing == "for" else reading(texts, ())
     output = ask(question, *texts, without={"abstain"}, reader=reader)
     assert sides(output) == {"found": ["for" if missing == "against" else "against"], "missing": missing}
-    assert output["answer"].startswith(ONE_SIDED[missing])
+    assert output["answer"].startswith(english()[ONE_SIDED[missing]])
     assert f"arguments {missing}" not in output["answer"].partition("\n")[2]
     assert output["citations"]
 
@@ -86,13 +88,13 @@ def test_documents_of_one_side_are_said_to_be_so(question: str, texts: tuple[str
 def test_documents_of_both_sides_are_not() -> None:
     output = ask(FERRY, *PRAISE[:2], *BLAME[:2])
     assert sides(output) == {"found": ["against", "for"], "missing": None}
-    assert not output["answer"].startswith(tuple(ONE_SIDED.values()))
+    assert not output["answer"].startswith(ONLY_ONE_SIDE)
 
 
 def test_who_asks_for_the_side_that_is_there_is_not_told_of_the_other() -> None:
     output = ask("What are the benefits of a night ferry?", *PRAISE)
     assert sides(output)["missing"] == "against"
-    assert not output["answer"].startswith(tuple(ONE_SIDED.values()))
+    assert not output["answer"].startswith(ONLY_ONE_SIDE)
     assert output["citations"]
 
 
@@ -117,4 +119,4 @@ def test_a_chat_model_is_told_which_side_is_missing(texts: tuple[str, ...], told
 
 def test_what_another_strategy_found_is_not_called_one_sided() -> None:
     rag = AdaptiveRAG(MemoryIndex.from_texts(PRAISE), route="factual")
-    assert not rag.invoke({"question": FERRY})["answer"].startswith(tuple(ONE_SIDED.values()))
+    assert not rag.invoke({"question": FERRY})["answer"].startswith(ONLY_ONE_SIDE)

@@ -7,11 +7,17 @@ from dataclasses import replace
 import pytest
 
 from adaptive_rag.context import make_context
-from adaptive_rag.llm.ask import aask, ask, refusals
+from adaptive_rag.llm.ask import aask, ask
+from adaptive_rag.llm.ask import refusals as refusals_of
 from adaptive_rag.llm.budget import open_ledger
 from adaptive_rag.rank.scoring import ask_to_score
 from adaptive_rag.testing import ScriptedChatModel
 from tests.llm.made import QUESTION, STEPS, budget, candidate, context, request_for
+
+
+def refusals(*given) -> list[str]:
+    """Return why no model is asked, in words; "" where one is."""
+    return [said["text"] if said else "" for said in refusals_of(*given)]
 
 
 def score(**more):

@@ -18,6 +18,7 @@ from adaptive_rag.llm.request import Reply
 from adaptive_rag.rank.scoring import ask_to_score
 from adaptive_rag.rank.selection import ask_to_select
 from adaptive_rag.testing import ScriptedChatModel
+from adaptive_rag.text.phrases import say
 from tests.llm.made import QUESTION, budget, candidate, context, request_for
 
 pytestmark = pytest.mark.usefixtures("no_backoff")
@@ -53,7 +54,7 @@ async def test_tokens_and_calls_of_repetitions_are_counted():
 
 async def test_without_a_model_nothing_is_called_and_the_reply_says_so():
     for [reply] in await both([request_for("enhance")], lambda: context(None), budget()):
-        assert reply == Reply(reason="no chat model is configured")
+        assert reply == Reply(reason="no chat model is configured", said=say("no_model"))
 
 
 async def test_a_failure_is_waited_out_and_given_up_with_its_reason_if_it_comes_twice_more():

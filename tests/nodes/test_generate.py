@@ -111,7 +111,7 @@ def test_with_the_switch_off_the_chunks_stay_apart(node, source):
 def test_the_budget_limits_what_is_read_and_the_trace_says_so(node, source):
     chunks = made.ranked(0, 5, 3)
     model = ScriptedChatModel(script={"generate": "I don't know."})
-    output = run(node, source, chunks, model=model, budget={"context_tokens": 130})
+    output = run(node, source, chunks, model=model, answers={"context_tokens": 130})
     assert [document["id"] for document in output["documents"]] == [chunk["id"] for chunk in chunks[:2]]
     assert len(made.passages_of(prompt_of(model))) == 2
     [decision] = decisions(output, "window")
@@ -124,7 +124,7 @@ def test_one_chunk_that_is_longer_than_the_budget_is_cut_in_the_prompt(node):
     [whole] = made.report(size=4000)
     document = {**whole, "scores": {"fused": 1.0}, "labels": []}
     model = ScriptedChatModel(script={"generate": "I don't know."})
-    output = run(node, MemoryIndex([whole]), [document], model=model, budget={"context_tokens": 100})
+    output = run(node, MemoryIndex([whole]), [document], model=model, answers={"context_tokens": 100})
     [passage] = made.passages_of(prompt_of(model))
     assert 200 < len(passage) <= 400
     assert output["documents"] == [document]

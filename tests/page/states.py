@@ -131,12 +131,12 @@ def _states_of_notes(page: Page) -> Iterator[str]:
 
 def _states_of_answers(page: Page) -> Iterator[str]:
     """What answers seldom are: weak, not held, on their way, refused by the server."""
-    closest = {"what": "closest", "chosen": "The closest passage says:", "why": "few of its words"}
     unsupported = {"what": "unsupported", "chosen": "The mayor promised swans.", "why": "no passage is close"}
-    text = "**The closest passage says:**\nThe wall is high. The mayor promised swans."
-    for name, decision in (("weak", closest), ("unheld", unsupported)):
-        answer = {"answer": text, "citations": [], "query_type": "factual", "abstained": False}
-        answer |= {"documents": [], "grounding": 0.5, "trace": [{"decisions": [decision]}]}
+    text = {"text": "\nThe wall is high. The mayor promised swans."}
+    closest = {"text": "**The closest passages:**", "code": "closest", "values": {}, "heading": True}
+    for name, parts, decisions in (("weak", [closest, text], []), ("unheld", [text], [unsupported])):
+        answer = {"parts": parts, "citations": [], "query_type": "factual", "abstained": False}
+        answer |= {"documents": [], "grounding": 0.5, "trace": [{"decisions": decisions}]}
         body = f"event: answer\ndata: {json.dumps(answer)}\n\n"
         _answer(page, body)
         ask(page, QUESTIONS["factual"])

@@ -12,6 +12,7 @@ import httpx
 import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
+from adaptive_rag.text.phrases import marked, parts_of, say_heading
 from benchmarks.chat_server import quote_passages, say_sensibly
 from tests.page.conftest import Model, Visit
 
@@ -144,16 +145,17 @@ def test_a_refusal_shows_what_came_nearest(demo: str, visit: Visit) -> None:
 def test_weak_evidence_and_what_was_read_from_a_scan_are_said(demo: str, visit: Visit) -> None:
     citation = {"marker": 1, "source": "old/wall.pdf", "page": 2, "place": {"page": 2}, "start": 0, "end": 9}
     citation |= {"quote": "Of 1968.", "ocr_confidence": 0.614, "also_as": ["b.pdf", "c.pdf"]}
-    answer = {"answer": "**Closest.**\nOf 1968. [1]", "citations": [citation], "query_type": "factual"}
-    decisions = [{"what": "closest", "chosen": "Closest.", "why": ""}]
-    answer |= {"abstained": False, "documents": [], "grounding": 1, "trace": [{"decisions": decisions}]}
+    closest = say_heading("closest")
+    closest["text"] = f"**{closest['text']}**"
+    parts: list[Any] = [closest, {"text": "\nOf 1968. "}, {"text": "[1]", "citation": 0}]
+    answer = {"parts": parts, "citations": [citation], "query_type": "factual"}
+    answer |= {"abstained": False, "documents": [], "grounding": 1, "trace": []}
     body = f"event: answer\ndata: {json.dumps(answer)}\n\n"
     with visit(demo) as somebody:
         page = somebody.open()
         page.route("**/ask/events", lambda route: route.fulfill(content_type="text/event-stream", body=body))
         turn = ask(page, LEVEL)
         expect(turn).to_contain_text("The documents may not say this outright.")
-        expect(turn.get_by_text("Closest.", exact=True)).to_have_count(0)
         turn.get_by_role("button", name="Source 1: wall.pdf, page 2").hover()
         expect(page.get_by_role("tooltip")).to_contain_text("Also as b.pdf, c.pdf")
         expect(page.get_by_role("tooltip")).to_contain_text("Read from a scan; 61 % sure")
@@ -240,7 +242,8 @@ def test_a_table_code_and_a_formula_are_drawn_and_a_mark_in_a_cell_opens_its_quo
     demo: str, visit: Visit, screenshots: Path
 ) -> None:
     found = httpx.post(f"{demo}/api/v1/collections/samples/ask", json={"question": LEVEL}, timeout=30).json()
-    body = f"event: answer\ndata: {json.dumps(found | {'answer': TABLE})}\n\n"
+    parts = parts_of(marked(TABLE, found["citations"]), found["citations"])
+    body = f"event: answer\ndata: {json.dumps(found | {'parts': parts})}\n\n"
     with visit(demo) as somebody:
         page = somebody.open()
         page.route("**/ask/events", lambda route: route.fulfill(content_type="text/event-stream", body=body))

@@ -143,16 +143,20 @@ def stream_of(text: str) -> str:
     """Return the events of an answer in which every text is hostile."""
     passage = {"id": text, "source": text, "page": 1, "section": text, "start": 0, "end": 9, "text": text}
     passage |= {"metadata": {text: text}, "scores": {"relevance": 0.5}, "labels": [text], "route": "factual"}
+    said = {"code": text, "values": {"type": text, "why": text}, "text": text}
     decision = {"what": text, "chosen": text, "why": text}
-    record: dict[str, Any] = {"step": "retrieve", "ms": 1, "queries": [text], "decisions": [decision]}
-    record |= {"candidates": [passage], "stand_ins": [{"skill": text, "reason": text}]}
+    reasoned = decision | {"reasons": [said, said | {"code": "small_talk", "values": {"kind": text}}]}
+    record: dict[str, Any] = {"step": "retrieve", "ms": 1, "queries": [text]}
+    record |= {"decisions": [decision, reasoned], "candidates": [passage]}
+    record |= {"stand_ins": [{"skill": text, "reason": text, "reasons": [said]}]}
     analysis = {"type": "factual", "probabilities": {"factual": 0.7, "opinion": 0.3}, "intent": text}
     analysis |= {"complexity": text, "entities": [text], "confidence": 0.7, "decided_by": "local"}
-    analysis |= {"reason": text, "alternatives": ["opinion"]}
+    analysis |= {"reason": text, "reasons": [said], "alternatives": ["opinion"]}
     citation = {"marker": 1, "source": text, "page": 1, "place": {"section": text, "sheet": text}}
     citation |= {"start": 0, "end": 9, "quote": text, "also_as": [text]}
     step = {"id": "1", "name": "retrieve", "strategy": "factual"}
-    answer = {"answer": f"{text}\n\nSo it is. [1]", "citations": [citation], "query_type": "factual"}
+    parts = [{"text": f"{text}\n\nSo it is. "}, {"text": "[1]", "citation": 0}, said]
+    answer = {"parts": parts, "citations": [citation], "query_type": "factual"}
     answer |= {"analysis": analysis, "grounding": 0.5, "abstained": False, "documents": [passage]}
     events = [
         ("step", step | {"state": "started"}),
@@ -339,7 +343,7 @@ def test_a_hostile_comparison(watched: Watched) -> None:
         text = next(coming)
         place = {"source": text, "page": 1, "start": 0, "end": 9}
         columns = [
-            {"name": name, "answer": {"answer": text, "citations": []}, "calls": 0, "ms": 1}
+            {"name": name, "answer": {"parts": [{"text": text}], "citations": []}, "calls": 0, "ms": 1}
             for name in ("factual", "opinion")
         ]
         only = {"factual": [text], "opinion": []}

@@ -60,9 +60,9 @@ def test_a_notice_waits_for_who_is_at_it_and_its_row_stays_away(demo: str, visit
         thread = add_thread(page, demo, "samples", "Whose turn?")
         page.reload()
         page.get_by_role("button", name="Delete: Whose turn?").click()
-        page.get_by_role("button", name="Undo").focus()
-        page.get_by_role("link", name="Ask", exact=True).hover()
-        page.clock.run_for(20_000)
+        expect(page.get_by_role("button", name="Undo")).to_be_focused()
+        page.get_by_role("button", name="Undo").hover()
+        page.clock.run_for(40_000)
         page.evaluate("location.hash = '#/people'")
         expect(page.get_by_role("heading", name="Settings")).to_be_visible()
         with page.expect_response("**/threads?**"):
@@ -70,8 +70,8 @@ def test_a_notice_waits_for_who_is_at_it_and_its_row_stays_away(demo: str, visit
         expect(page.locator("[aria-busy=true]")).to_have_count(0)
         expect(page.get_by_role("link", name="Whose turn?")).to_have_count(0)
         with page.expect_response(lambda answer: answer.request.method == "DELETE"):
-            page.get_by_role("button", name="Undo").evaluate("button => button.blur()")
-            page.clock.run_for(9000)
+            page.mouse.move(0, 0)
+            page.clock.run_for(31_000)
         assert httpx.get(f"{demo}/api/v1/threads/{thread}").status_code == 404
 
 
@@ -137,7 +137,11 @@ def height_of(place: Locator) -> float:
 @pytest.mark.nightly
 def test_who_goes_back_finds_a_long_list_where_it_was(demo: str, visit: Visit) -> None:
     every = [
-        {"id": f"{n:032x}", "title": f"Storm {n}, " + "and another word " * (n % 7), "collection": "samples"}
+        {
+            "id": f"{n:032x}",
+            "title": f"Storm {n}, " + "and another word " * (n % 7),
+            "collections": ["samples"],
+        }
         | dict.fromkeys(("created", "updated"), "2026-05-04T10:00:00Z")
         for n in range(400)
     ]
@@ -174,9 +178,12 @@ def test_who_goes_back_finds_the_conversation_where_it_was(demo: str, visit: Vis
             """async () => {
               const { turns } = await import("/page/ask/conversation.js");
               turns.value = Array.from({ length: 40 }, (_, n) => ({
-                key: `made-${n}`, collection: "samples", question: `Question ${n}?`, userContext: "",
+                key: `made-${n}`, collections: ["samples"],
+                only: { documents: [], folders: [], where: "" }, question: `Question ${n}?`, userContext: "",
                 state: "answered", steps: [], passages: [], draft: "", number: n + 1,
-                answer: { answer: "The wall has many stones.\\n\\n".repeat(1 + n % 9), citations: [],
+                answer: {
+                  parts: [{ text: "The wall has many stones.\\n\\n".repeat(1 + n % 9) }],
+                  citations: [],
                   query_type: "factual", abstained: false },
               }));
             }"""

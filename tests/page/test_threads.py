@@ -10,6 +10,7 @@ from playwright.sync_api import expect
 from tests.page.conftest import Visit
 from tests.page.test_ask import LEVEL, VIEWS, ask
 from tests.page.test_conversation import WALL, questions_of
+from tests.page.test_mended import add_thread
 
 
 def test_a_thread_is_found_by_its_words_opens_at_that_turn_and_loses_one_with_undo(
@@ -47,3 +48,17 @@ def test_a_thread_is_found_by_its_words_opens_at_that_turn_and_loses_one_with_un
         expect(good).to_have_attribute("aria-pressed", "true")
         voted = httpx.get(f"{demo}/api/v1/threads/{thread}").json()["turns"]
         assert [bool(turn["feedback"]) for turn in voted] == [False, True, False]
+
+
+def test_a_double_click_on_export_shows_the_files_and_takes_none(demo: str, visit: Visit) -> None:
+    with visit(demo) as somebody:
+        page = somebody.open("#/threads")
+        add_thread(page, demo, "samples", "Which file?")
+        page.reload()
+        taken: list[object] = []
+        page.on("download", lambda file: taken.append(file))
+        export = page.get_by_role("button", name="Export: Which file?")
+        export.dblclick()
+        expect(page.get_by_role("link", name=re.compile("Export: Which file"))).to_have_count(3)
+        expect(export).to_have_attribute("aria-expanded", "true")
+        assert taken == []

@@ -267,7 +267,7 @@ def test_a_dozen_votes_teach_the_router_and_the_teaching_is_undone(
 @pytest.mark.nightly
 def test_what_two_answers_share_is_marked_in_both_of_them(demo: str, visit: Visit) -> None:
     def column(name: str, text: str) -> dict[str, object]:
-        answer = {"answer": text, "citations": [], "query_type": name, "abstained": False}
+        answer = {"parts": [{"text": text}], "citations": [], "query_type": name, "abstained": False}
         return {"name": name, "answer": answer, "calls": 0, "ms": 5}
 
     sentences = {

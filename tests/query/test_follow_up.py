@@ -5,8 +5,9 @@ import pytest
 from adaptive_rag import AdaptiveRAG
 from adaptive_rag.index.memory import MemoryIndex
 from adaptive_rag.query.follow_up import find_subject
-from adaptive_rag.query.history import REFUSAL, read_history
+from adaptive_rag.query.history import read_history
 from adaptive_rag.state import Turn
+from adaptive_rag.text.phrases import english
 from tests.conftest import TOWN
 
 
@@ -64,7 +65,7 @@ def test_nothing_is_added_where_nothing_was_asked_before() -> None:
 
 
 def test_a_refusal_is_no_part_of_what_is_known() -> None:
-    refused = f"{REFUSAL} I searched for “quux”."
+    refused = f"{english()['refused']} I searched for “quux”."
     assert read_history(talk("What is quux?", refused), []) == talk("What is quux?")
 
 
@@ -88,7 +89,7 @@ async def test_a_follow_up_is_answered_on_the_async_path() -> None:
 
 
 def test_what_was_refused_is_not_searched_again(town: MemoryIndex) -> None:
-    refused = f"{REFUSAL} I searched for “zirconium”. The nearest passages, in mine.txt, are elsewhere."
+    refused = f"{english()['refused']} I searched for “zirconium”. The nearest passages are elsewhere."
     output = ask(AdaptiveRAG(town), "How long is the sea wall?", "Where is gold found?", refused)
     queries = [query for record in output["trace"] for query in record.get("queries", [])]
     assert not any("zirconium" in query for query in queries)

@@ -6,6 +6,7 @@ from adaptive_rag import AdaptiveRAG
 from adaptive_rag.index.memory import MemoryIndex
 from adaptive_rag.query.small_talk import SHOWN, outline, reply_to_small_talk
 from adaptive_rag.testing import ScriptedChatModel
+from adaptive_rag.text.phrases import text_of
 
 
 @pytest.mark.parametrize(
@@ -55,7 +56,7 @@ def test_an_outline_counts_documents_and_passages() -> None:
         for n in range(SHOWN + 2)
         for chunk in MemoryIndex.from_texts(["One.", "Two."][: 1 + (n == 0)]).chunks()
     ]
-    lines = outline(MemoryIndex(chunks)).splitlines()
+    lines = text_of(outline(MemoryIndex(chunks))).splitlines()
     assert lines[0] == f"I search {SHOWN + 2} documents with {SHOWN + 3} passages:"
     assert lines[1:3] == ["- 0.txt: 2 passages", "- 1.txt: 1 passage"]
     assert lines[-1] == "- and 2 more documents"

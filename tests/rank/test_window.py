@@ -15,6 +15,7 @@ from adaptive_rag.rank.window import (
 )
 from adaptive_rag.search.fusion import with_scores
 from adaptive_rag.state import Candidate
+from adaptive_rag.text.phrases import decide, say
 
 
 def analysed(complexity="intermediate", relevance=0.5, confidence=0.9):
@@ -43,7 +44,7 @@ def analysed(complexity="intermediate", relevance=0.5, confidence=0.9):
 def test_the_window_follows_profile_complexity_and_domain(profile, complexity, relevance, size):
     found = given_size(make_context(profile=profile), analysed(complexity, relevance))
     assert found is not None and found[0] == size
-    assert profile in found[1] and complexity in found[1]
+    assert profile in found[1]["text"] and complexity in found[1]["text"]
 
 
 @pytest.mark.parametrize(("profile", "size"), [("conservative", 5), ("balanced", 8), ("aggressive", 8)])
@@ -56,7 +57,7 @@ def test_a_low_confidence_widens_the_window_by_one_step(profile, size):
 
 
 def test_k_goes_before_a_profile_and_a_profile_before_the_budget():
-    assert given_size(make_context(k=7, profile="balanced"), analysed()) == (7, "k")
+    assert given_size(make_context(k=7, profile="balanced"), analysed()) == (7, say("given_k"))
     assert given_size(make_context(), analysed()) is None
 
 
@@ -82,8 +83,8 @@ def test_short_passages_are_read_in_numbers_and_long_ones_few(make, lengths, siz
 
 
 def test_what_is_read_despite_the_budget_is_told(make):
-    assert fitting_size(passages(make, *[4000] * 9), READING)[1].startswith("the least that is read")
-    assert "1000 tokens" in fitting_size(passages(make, *[1000] * 9), READING)[1]
+    assert fitting_size(passages(make, *[4000] * 9), READING)[1]["text"].startswith("the least that is read")
+    assert "1000 tokens" in fitting_size(passages(make, *[1000] * 9), READING)[1]["text"]
 
 
 def test_chunks_far_below_the_others_are_dropped(make):
@@ -127,14 +128,15 @@ def test_equal_scores_are_all_kept(make, scores):
 
 def test_nothing_found_is_an_empty_window():
     window = choose_window(make_context(), analysed(), [], READING)
-    assert window.keep(window.candidates) == ([], [{"what": "window", "chosen": 0, "why": window.why}])
+    assert window.keep(window.candidates) == ([], [decide("window", 0, window.why)])
 
 
 def test_the_trace_counts_what_was_found_where_that_is_less_than_k(make):
     ranked = passages(make, 10, 10)
     window = choose_window(make_context(k=5), analysed(), ranked, READING)
     kept, [decision] = window.keep(window.candidates)
-    assert (len(kept), decision) == (2, {"what": "window", "chosen": 2, "why": "k; no more were found"})
+    assert (len(kept), decision) == (2, decide("window", 2, say("given_k"), say("no_more_found")))
+    assert decision["why"] == "k; no more were found"
 
 
 TEXTS = [

@@ -38,7 +38,8 @@ def find(index: MemoryIndex, question: str, **settings: Any) -> dict[str, Any]:
 def windows(output: Mapping[str, Any], step: str) -> list[dict[str, Any]]:
     """Return what a step's record says of the window."""
     records = [record for record in output["trace"] if record["step"] == step]
-    return [d for record in records for d in record.get("decisions", ()) if d["what"] == "window"]
+    decisions = [d for record in records for d in record.get("decisions", ()) if d["what"] == "window"]
+    return [{name: d[name] for name in ("what", "chosen", "why")} for d in decisions]
 
 
 @pytest.fixture
@@ -198,7 +199,7 @@ def test_many_short_passages_fit_into_every_prompt_whole(short: MemoryIndex, rou
 
 def test_the_limit_of_context_tokens_stays_above_what_is_read(long: MemoryIndex) -> None:
     context = make_context(
-        index=MemoryIndex.from_texts(LONG), route="factual", budget={"context_tokens": 600}
+        index=MemoryIndex.from_texts(LONG), route="factual", answers={"context_tokens": 600}
     )
     output = build_graph().compile().invoke({"question": BASIC}, context=context)
     assert len(output["documents"]) == 2

@@ -16,10 +16,11 @@ from adaptive_rag.compare import Overlap
 from adaptive_rag.server.answering import BareQuestion, Question
 from adaptive_rag.server.api.forms import Confidence, Grounding, Route
 from adaptive_rag.server.calls import ASKING, AskCall, Call
+from adaptive_rag.server.conversations import PARTS
 from adaptive_rag.server.folders import Searched
 from adaptive_rag.server.problems import Problem, details_of
 from adaptive_rag.server.tables import Collection
-from adaptive_rag.state import Candidate, Citation, OutputState, QueryAnalysis, TraceRecord
+from adaptive_rag.state import AnswerPart, Candidate, Citation, OutputState, QueryAnalysis, TraceRecord
 
 router = APIRouter(prefix="/collections/{collection}", tags=["questions"], dependencies=[ASKING])
 
@@ -37,6 +38,10 @@ _CITED = {
 }
 EXAMPLE: dict[str, Any] = {
     "answer": "The harbour of Saltmere was founded in 1612. [1]",
+    "parts": [
+        {"text": "The harbour of Saltmere was founded in 1612. "},
+        {"text": "[1]", "citation": 0},
+    ],
     "citations": [_CITED],
     "query_type": "factual",
     "confidence": 0.93,
@@ -66,6 +71,7 @@ class Answer(Quality):
 
     turn: str | None = Field(None, description="The id of its turn, if it was asked in a thread.")
     answer: str
+    parts: list[AnswerPart] = PARTS
     citations: list[Citation] = Field(description="What the marks [1], [2] ... in the answer stand for.")
     analysis: QueryAnalysis
     documents: list[Candidate] = Field(description="The passages that were read; [1] is the first.")

@@ -1,9 +1,10 @@
 /** Compare the answer with that of another strategy, side by side, and take the user's vote. */
-import { MarkedText, shownNumbers } from "../ask/citations.js";
+import { MarkedText } from "../ask/citations.js";
 import { pathOf, post, remove } from "../core/api.js";
 import { html, signal, useDisclosure, useSignal } from "../core/html.js";
 import { made, wrapWords } from "../core/markup.js";
-import { formatDuration, named, t, withOwnLines } from "../core/texts.js";
+import { markdownOf } from "../core/phrases.js";
+import { formatDuration, named, t } from "../core/texts.js";
 import { openDocument } from "../document/opened.js";
 import { IconButton } from "../shell/icon.js";
 import { tell } from "../shell/notices.js";
@@ -98,15 +99,11 @@ function Compared({ turn, found: { columns, passages, sentences, places }, kept,
   // Both columns mark the same kind: sentences of one answer only, or sentences of both.
   const areOwnFewer = Object.values(sentences.only).flat().length <= 2 * sentences.in_all.length;
   /** @param {Comparison["columns"][0]} column */
-  const column = ({
-    name,
-    ms,
-    calls,
-    answer,
-  }) => html`<article key=${name} class="card stack" style=${laneStyle(name)}>
+  const column = ({ name, ms, calls, answer }) => html`
+  <article key=${name} class="card stack" style=${laneStyle(name)}>
     <header class="row"><h3 class="grow">${named("", name)}</h3>
       <span class="soft small">${formatDuration(ms)}, ${calls ? t("model_calls", { n: calls }) : t("no_model_calls")}</span></header>
-    <${MarkedText} text=${withOwnLines(answer.answer)} collections=${turn.collections} citations=${answer.citations} numbers=${shownNumbers(answer)}
+    <${MarkedText} text=${markdownOf(answer.parts)} collections=${turn.collections} answer=${answer}
       finish=${(/** @type {DocumentFragment} */ drawn) => markFewer(drawn, areOwnFewer, areOwnFewer ? sentences.only[name] : sentences.in_all)} />
     ${sources(passages.only[name], "sources_only")}
     <button class="better" aria-pressed=${kept?.better_route === name} onClick=${() => vote(kept?.better_route === name ? undefined : { better_route: name })}>${t("this_better")}</button>

@@ -3,16 +3,19 @@ import { Another } from "../another/another.js";
 import { get, pathOf } from "../core/api.js";
 import { html, useEffect, useSignal, useState } from "../core/html.js";
 import { made, sectionsOf, wrapWords } from "../core/markup.js";
+import { HELD_MARK, markdownOf, partsOfDraft, reasonsOf, textOf, wordsFor } from "../core/phrases.js";
 import { placedIn } from "../core/places.js";
-import { formatPercent, language, t, translated, withOwnLines } from "../core/texts.js";
+import { formatPercent, language, t } from "../core/texts.js";
 import { IconButton } from "../shell/icon.js";
 import { Said, tell } from "../shell/notices.js";
 import { en } from "../texts/en.js";
 import { useWhy } from "../why/why.js";
-import { asMarkdown, MarkedText, Nearest, Sources, shownNumbers } from "./citations.js";
+import { asMarkdown, MarkedText, Nearest, Sources } from "./citations.js";
 import { focusQuestion, useInPlace } from "./composer.js";
 import { ask, askAgain, askInstead, dropTurn, turns } from "./conversation.js";
 import { wordsOf } from "./only.js";
+
+/** @typedef {import("./citations.js").Written} Written */
 
 /** @param {{ turn: Turn }} props */
 export function Answer({ turn }) {
@@ -35,11 +38,7 @@ export function Answer({ turn }) {
     ${edited.field || html`<h2 class="question">${turn.question}</h2>`}
     ${which && html`<p class="small soft">${which}</p>`}
     ${answer?.query_type === "contextual" && !answer.abstained && html`<${Situation} turn=${turn} />`}
-    ${
-      answer?.abstained
-        ? html`<div class="card refusal"><p>${t("ask_refused")}</p><${Markdown} turn=${turn} text=${translated(beyondRefusal(turn)).text} /><${Nearest} turn=${turn} /></div>`
-        : html`<${Text} turn=${turn} />`
-    }
+    ${answer?.abstained ? html`<${Refusal} turn=${turn} answer=${answer} />` : html`<${Text} turn=${turn} />`}
     ${state === "running" && html`<${Working} turn=${turn} />`}
     ${state === "failed" && html`<div class="card refusal" role="alert"><p>${turn.problem?.message}</p><${Retry} turn=${turn} /></div>`}
     ${state === "stopped" && html`<div class="row soft">${t("ask_stopped")}<${Retry} turn=${turn} /></div>`}
@@ -69,12 +68,12 @@ function Next({ turn }) {
   </div>`;
 }
 
-/** Return what the server's refusal adds to the page's own text. @param {Turn} turn */
-function beyondRefusal({ answer, passages }) {
-  const added = (answer?.answer ?? "")
-    .replace(en.ask_refused, "")
-    .replace(/^\s*I searched (one|the|\d+) documents?\.\s*/, "");
-  return passages.length ? added.replace(/What came nearest stands in .*$/s, "") : added;
+/** Show that the documents hold no answer, what was searched, and the closest passages. @param {{ turn: Turn, answer: NonNullable<Turn["answer"]> }} props */
+function Refusal({ turn, answer: { parts } }) {
+  const isShown = (/** @type {AnswerPart} */ { code }) =>
+    code && !(code === "nearest" && turn.passages.length);
+  const [refused, ...others] = parts.filter(isShown).map(textOf);
+  return html`<div class="card refusal"><p>${refused}</p>${others.length > 0 && html`<p>${others.join(" ")}</p>`}<${Nearest} turn=${turn} /></div>`;
 }
 
 /** Ask again, and focus the field for the next question. @param {Turn} turn @param {Parameters<typeof askAgain>[1]} [changed] */
@@ -111,56 +110,61 @@ function isSilent({ answer }) {
 
 /** Show the answer, or the part that has been written so far. @param {{ turn: Turn }} props */
 function Text({ turn }) {
-  const [closest] = decisionsOf(turn, "closest");
-  const text = (turn.answer?.answer ?? turn.draft).replace(closest ? `**${closest.chosen}**\n` : "", "");
-  const sure = turn.answer?.confidence;
-  const [first, ...others] = sectionsOf(withOwnLines(text));
+  const { citations = [], confidence } = turn.answer ?? {};
+  const all = turn.answer?.parts ?? partsOfDraft(turn.draft);
+  const isClosest = all[0]?.code === "closest";
+  const answer = { parts: isClosest ? all.slice(1) : all, citations };
+  const [first, ...others] = sectionsOf(markdownOf(answer.parts));
   if (!first) return null;
   const headed = first.heading ? [first, ...others] : others;
   const isOpinion = (turn.answer?.query_type ?? turn.analysis?.type) === "opinion";
+  const draw = (/** @type {string} */ text) =>
+    html`<${Markdown} turn=${turn} text=${text} answer=${answer} />`;
   const body = html`
-    ${!first.heading && html`<${Markdown} turn=${turn} text=${first.body} />`}
+    ${!first.heading && draw(first.body)}
     ${
       headed.length > 0 &&
       html`<div class=${isOpinion && headed.length > 1 && "columns"}>
         ${headed.map(
           ({ heading, body }) => html`<section>
-            <h3>${heading}${isOpinion && html` <span class="small soft">${countsOf(turn, body)}</span>`}</h3>
-            <${Markdown} turn=${turn} text=${body} />
+            <h3>${heading}${isOpinion && html` <span class="small soft">${countsOf(answer, body)}</span>`}</h3>
+            ${draw(body)}
           </section>`,
         )}
       </div>`
     }`;
   return html`
     ${
-      closest
-        ? html`<section class="card refusal"><h3>${t("ask_closest")}</h3><p class="small soft">${t("ask_closest_why")}</p>${body}</section>`
+      isClosest
+        ? html`<section class="card refusal"><h3>${wordsFor(/** @type {Phrase} */ (all[0]))}</h3>${body}</section>`
         : body
     }
     ${isSilent(turn) && html`<p class="small" role="note">${t("ask_model_silent")}</p>`}
-    ${!closest && typeof sure === "number" && html`<p class="small soft">${t("sure", { share: formatPercent(sure) })}</p>`}
+    ${!isClosest && typeof confidence === "number" && html`<p class="small soft">${t("sure", { share: formatPercent(confidence) })}</p>`}
     <${Unheld} turn=${turn} />
   `;
 }
 
-/** @param {Turn} turn @param {string} body @returns {string} the number of views and sources in it */
-function countsOf({ answer }, body) {
+/** @param {Written} answer @param {string} body a section of it @returns {string} the number of views and sources in it */
+function countsOf({ parts, citations }, body) {
   const views = body.match(/^\s*(?:[-*+]|\d+\.)\s/gm)?.length ?? body.trim().split(/\n\s*\n/).length;
-  const marks = new Set(Array.from(body.matchAll(/\[(\d+)\]/g), (mark) => Number(mark[1])));
-  const cited = (answer?.citations ?? []).filter((each) => marks.has(each.marker));
-  const sources = new Set(cited.map((each) => each.source)).size;
-  return t("ask_views", { views, sources });
+  const marks = body.split(HELD_MARK).filter((_, at) => at % 2);
+  const sources = new Set(
+    marks.map((at) => citations[parts[Number(at)].citation ?? -1]?.source).filter(Boolean),
+  );
+  return t("ask_views", { views, sources: sources.size });
 }
 
-/** @param {{ text: string, turn: Turn }} props */
-function Markdown({ text, turn }) {
+/** @param {{ text: string, answer: Written, turn: Turn }} props */
+function Markdown({ text, answer, turn }) {
   /** @param {DocumentFragment} drawn */
   const finish = (drawn) => {
     for (const { chosen } of decisionsOf(turn, "unsupported"))
-      wrapWords(drawn, String(chosen), () => made("unheld"))?.after(made("unheld-note", t("ask_unheld")));
+      wrapWords(drawn, String(chosen), () => made("unheld"))?.after(
+        made("badge unheld-note", t("ask_unheld")),
+      );
   };
-  const { answer = turn.draft, citations = [] } = turn.answer ?? {};
-  return html`<${MarkedText} text=${text} collections=${turn.collections} citations=${citations} numbers=${shownNumbers({ answer, citations })} finish=${finish} />`;
+  return html`<${MarkedText} text=${text} collections=${turn.collections} answer=${answer} finish=${finish} />`;
 }
 
 /** Show the sentences that no passage supports, with the reasons. @param {{ turn: Turn }} props */
@@ -173,7 +177,7 @@ function Unheld({ turn }) {
   const all = share > 0 ? Math.round(unheld.length / share) : 0;
   return html`<details class="card hint folded">
     <summary>${all ? t("ask_held", { held: all - unheld.length, all }) : t("ask_not_held", { n: unheld.length })}</summary>
-    <ul>${unheld.map((each) => html`<li>“${String(each.chosen)}” <${Said} class="soft" of=${each.why} /></li>`)}</ul>
+    <ul>${unheld.map((each) => html`<li>“${String(each.chosen)}” <${Said} class="soft" of=${reasonsOf(each)} /></li>`)}</ul>
   </details>`;
 }
 

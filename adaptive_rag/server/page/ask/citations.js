@@ -1,6 +1,7 @@
 /** The citations of an answer: marks, the card that shows a quote, and the list of sources. */
 import { html, signal, useEffect, useElement, useLayoutEffect, useSignal } from "../core/html.js";
-import { numbersOf, placeMarks, renderMarkdown, renumber } from "../core/markup.js";
+import { placeMarks, renderMarkdown } from "../core/markup.js";
+import { isMark, textOf } from "../core/phrases.js";
 import { nameIn, placeWords } from "../core/places.js";
 import { language, t } from "../core/texts.js";
 import { openDocument } from "../document/opened.js";
@@ -14,14 +15,19 @@ const cited = new WeakMap();
 const shown = signal(null);
 let closing = 0;
 
-/** Return the numbers shown for an answer's marks. @param {Pick<Answer, "answer" | "citations">} answer */
-export const shownNumbers = ({ answer, citations }) =>
-  numbersOf(
-    answer,
-    citations.map(({ marker }) => marker),
-  );
+/** @typedef {Pick<Answer, "parts" | "citations">} Written */
 
-/** Return an answer's citations with their numbers, in order. @param {Pick<Answer, "answer" | "citations">} answer */
+/** Return the marker of a part, as the passages are numbered. @param {AnswerPart} part @param {Citation[]} citations */
+const markerOf = ({ marker, citation = -1 }, citations) => marker ?? citations[citation].marker;
+
+/** Return the number shown for each marker: 1, 2, 3 in order of appearance. @param {Written} answer */
+function shownNumbers({ parts, citations }) {
+  const written = parts.filter(isMark).map((part) => markerOf(part, citations));
+  const markers = new Set([...written, ...citations.map(({ marker }) => marker)]);
+  return new Map([...markers].map((marker, at) => [marker, at + 1]));
+}
+
+/** Return an answer's citations with their numbers, in order. @param {Written} answer */
 function inOrder(answer) {
   const numbers = shownNumbers(answer);
   const numbered = answer.citations.map((each) => ({ ...each, number: numbers.get(each.marker) ?? 0 }));
@@ -29,33 +35,31 @@ function inOrder(answer) {
 }
 
 /**
- * Show a text with its citation marks. `finish` may change the rendered nodes.
- * @param {{ text: string, collections: string[], citations?: Citation[], numbers: Map<number, number>, finish: (drawn: DocumentFragment) => void }} props
+ * Show an answer, or a section of it, with its marks. `finish` may change the rendered nodes.
+ * @param {{ text: string, collections: string[], answer: Written, finish: (drawn: DocumentFragment) => void }} props
+ *   `text` is Markdown with a placeholder for each mark
  */
-export function MarkedText({ text, collections, citations = [], numbers, finish }) {
+export function MarkedText({ text, collections, answer, finish }) {
   const place = useElement();
   useLayoutEffect(() => {
     const drawn = renderMarkdown(text);
-    placeMarks(drawn, (marker, sentence) =>
-      markOf(collections, citations, marker, numbers.get(marker), sentence),
-    );
+    const numbers = shownNumbers(answer);
+    placeMarks(drawn, (at) => {
+      const number = numbers.get(markerOf(answer.parts[at], answer.citations)) ?? 0;
+      return markOf(collections, answer, answer.parts[at], number);
+    });
     finish(drawn);
     place.current?.replaceChildren(drawn);
-  }, [text, citations, language.value]);
+  }, [text, answer.citations, language.value]);
   return html`<div class="markdown" ref=${place}></div>`;
 }
 
 /**
- * Return the node for a mark: a button once its citation is known; plain text if it cites nothing, as in "[2024]".
- * If the passage has several quotes, the mark cites the one that shares the most words with its sentence.
- * @param {string[]} collections @param {Citation[]} all @param {number} marker @param {number} [number] as shown @param {string} [sentence]
+ * Return the node for a mark: a button that shows its citation; in a draft, its number.
+ * @param {string[]} collections @param {Written} answer @param {AnswerPart} part @param {number} number as shown
  */
-function markOf(collections, all, marker, number = marker, sentence = "") {
-  const said = wordsIn(sentence);
-  const found = all.filter((each) => each.marker === marker);
-  const shared = found.map(({ quote }) => [...wordsIn(quote)].filter((word) => said.has(word)).length);
-  const citation = found[shared.indexOf(Math.max(...shared))];
-  if (!citation && all.length) return document.createTextNode(`[${marker}]`);
+function markOf(collections, { citations: all }, part, number) {
+  const citation = part.citation === undefined ? undefined : all[part.citation];
   const mark = document.createElement(citation ? "button" : "span");
   mark.className = "mark";
   mark.textContent = String(number);
@@ -67,8 +71,6 @@ function markOf(collections, all, marker, number = marker, sentence = "") {
   return mark;
 }
 
-/** @param {string} text */
-const wordsIn = (text) => new Set(text.toLowerCase().match(/[\p{L}\p{N}]+/gu));
 /** @param {string[]} collections @param {{ source: string, place: Place }} citation */
 const whereOf = (collections, { source, place }) =>
   [nameIn(collections, source), placeWords(place)].filter(Boolean).join(", ");
@@ -118,12 +120,10 @@ export function CitationCard() {
       event.stopPropagation();
       hide();
     };
-    window.addEventListener("keydown", close, true);
-    window.addEventListener("scroll", hide);
-    return () => {
-      window.removeEventListener("keydown", close, true);
-      window.removeEventListener("scroll", hide);
-    };
+    const stop = new AbortController();
+    window.addEventListener("keydown", close, { capture: true, signal: stop.signal });
+    window.addEventListener("scroll", hide, stop);
+    return () => stop.abort();
   }, [now]);
   if (!now) return null;
   const { also_as: names = [], ocr_confidence: sure, ...citation } = now.citation;
@@ -134,7 +134,7 @@ export function CitationCard() {
   };
   return html`<div id="citation" role="tooltip" class="card citation" style=${place}
     onMouseEnter=${() => clearTimeout(closing)} onMouseLeave=${hideSoon}>
-    <blockquote>${citation.quote}</blockquote>
+    <blockquote class="quoted">${citation.quote}</blockquote>
     <p class="small"><b>${nameIn(now.collections, citation.source)}</b> · ${placeWords(citation.place)}</p>
     ${names.length > 0 && html`<p class="small soft">${t("ask_also_as", { names: names.join(", ") })}</p>`}
     ${sure !== undefined && sure < 0.9 && html`<p class="small soft">${t("ask_scanned", { percent: Math.round(100 * sure) })}</p>`}
@@ -182,10 +182,14 @@ export function Nearest({ turn }) {
     })}</ul>`;
 }
 
-/** @param {string[]} collections @param {Pick<Answer, "answer" | "citations">} answer @returns {string} the answer as Markdown, followed by its quotes */
+/** @param {string[]} collections @param {Written} answer @returns {string} the answer as Markdown, followed by its quotes */
 export function asMarkdown(collections, answer) {
+  const numbers = shownNumbers(answer);
+  const words = answer.parts.map((part) =>
+    isMark(part) ? `[${numbers.get(markerOf(part, answer.citations))}]` : textOf(part),
+  );
   const quotes = inOrder(answer).map(
     (each) => `- [${each.number}] ${whereOf(collections, each)}: “${each.quote.replace(/\s+/g, " ")}”`,
   );
-  return [renumber(answer.answer, shownNumbers(answer)), quotes.join("\n")].filter(Boolean).join("\n\n");
+  return [words.join(""), quotes.join("\n")].filter(Boolean).join("\n\n");
 }

@@ -63,7 +63,7 @@ export async function openThread(id) {
       passages,
       answer: {
         ...facts,
-        answer: turn.answer,
+        parts: turn.parts,
         citations: turn.citations,
         query_type: turn.route,
         abstained: turn.abstained,

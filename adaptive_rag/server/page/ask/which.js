@@ -23,10 +23,8 @@ export function Which({ choose }) {
       others.length > 0 &&
       html`<fieldset class="row small"><legend>${t("only_also")}</legend>
       ${others.map(
-        ({
-          name,
-          documents,
-        }) => html`<label key=${name} class="row"><input type="checkbox" checked=${names.includes(name)}
+        ({ name, documents }) => html`
+        <label key=${name} class="row"><input type="checkbox" checked=${names.includes(name)}
           disabled=${!names.includes(name) && (names.length >= MOST_COLLECTIONS || !documents)} onChange=${() => toggle(name)} />${name}</label>`,
       )}
     </fieldset>`

@@ -40,9 +40,7 @@ export const pathOf = (name) => `/collections/${encodeURIComponent(name)}`;
 export const get = (path) => request("GET", path);
 /** Return one page of a list. @param {string} path @param {number} limit @param {number} [offset] */
 export const getPart = (path, limit, offset = 0) =>
-  get(
-    `${path}${path.includes("?") ? "&" : "?"}${new URLSearchParams({ limit: `${limit}`, offset: `${offset}` })}`,
-  );
+  get(`${path}${path.includes("?") ? "&" : "?"}limit=${limit}&offset=${offset}`);
 /** Return all items of a list. @param {string} path @returns {Promise<any[]>} */
 export async function getAll(path) {
   const found = [];
@@ -115,13 +113,9 @@ async function send(method, path, options) {
   isOnline.value = true;
   if (answer.ok) return answer;
   if (answer.status !== 401 || path === "/session") throw await problemOf(answer);
-  await signedIn();
-  return send(method, path, options);
-}
-
-function signedIn() {
   signInNeeded.value += 1;
-  return until(() => !signInNeeded.value);
+  await until(() => !signInNeeded.value);
+  return send(method, path, options);
 }
 
 /** Wait until a condition is true. @param {() => boolean} holds reads signals @returns {Promise<void>} */

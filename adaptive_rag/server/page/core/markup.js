@@ -1,6 +1,7 @@
 /** Render the text of answers, Markdown and math, as sanitized HTML without scripts. */
 import DOMPurify from "dompurify";
 import { marked } from "marked";
+import { HELD_MARK } from "./phrases.js";
 
 // The page's Trusted Types policy: it admits only scripts in vendor/.
 const ownFiles = window.trustedTypes?.createPolicy("adaptive-rag", {
@@ -92,41 +93,21 @@ const inProse = (text, act) =>
     .join("");
 
 /**
- * Return the number shown for each mark of a text: 1, 2, 3 in order of appearance.
- * @param {string} text @param {number[]} cited the marks that have a citation; empty for a draft, where they are not known yet
- */
-export function numbersOf(text, cited) {
-  /** @type {number[]} */
-  const written = [];
-  inProse(text, (prose) => {
-    for (const [, number] of prose.matchAll(MARKS)) written.push(Number(number));
-    return prose;
-  });
-  const known = written.filter((number) => !cited.length || cited.includes(number));
-  return new Map([...new Set([...known, ...cited])].map((mark, at) => [mark, at + 1]));
-}
-
-/** Replace the marks in a text with the numbers shown for them. @param {string} text @param {Map<number, number>} numbers */
-export const renumber = (text, numbers) =>
-  inProse(text, (prose) =>
-    prose.replace(MARKS, (mark, number) => (numbers.has(+number) ? `[${numbers.get(+number)}]` : mark)),
-  );
-
-/**
- * Replace each mark "[1]" in rendered Markdown with an element.
- * @param {ParentNode} drawn
- * @param {(number: number, sentence: string) => Node} make gets the mark's number and the words before it
+ * Replace the placeholder of each mark in rendered Markdown with an element.
+ * @param {ParentNode} drawn @param {(part: number) => Node} make gets the index of the mark's part of the answer
  */
 export function placeMarks(drawn, make) {
-  let [said, before] = ["", ""];
   for (let node of textsOf(drawn)) {
-    if (node.parentElement?.closest("code, math")) continue;
-    for (let match = /\[(\d+)\]/.exec(node.data); match; match = /\[(\d+)\]/.exec(node.data)) {
+    if (node.parentElement?.closest("code")) {
+      node.data = node.data.replace(
+        new RegExp(HELD_MARK, "g"),
+        (_, at) => `[${make(Number(at)).textContent}]`,
+      );
+      continue;
+    }
+    for (let match = HELD_MARK.exec(node.data); match; match = HELD_MARK.exec(node.data)) {
       const mark = node.splitText(match.index);
       const rest = mark.splitText(match[0].length);
-      before += node.data;
-      if (/[\p{L}\p{N}]/u.test(before)) said = before; // both marks of "[1][2]" belong to the same words
-      before = "";
       // Keep a mark on the line of the word or mark before it, so that no line begins with a mark.
       const word = node.splitText(node.data.search(/\S{0,30}\s*$/));
       const last = word.previousSibling?.previousSibling;
@@ -135,11 +116,10 @@ export function placeMarks(drawn, make) {
       const together = isSecond ? last : made("together");
       if (!isSecond) mark.replaceWith(together);
       word.data = word.data.replace(/\s*$/, "\u00a0");
-      together.append(word, make(Number(match[1]), said));
+      together.append(word, make(Number(match[1])));
       mark.remove();
       node = rest;
     }
-    before += node.data;
   }
 }
 
@@ -191,7 +171,6 @@ export function textsOf(drawn) {
 }
 
 const MATH = /\$\$([\s\S]{1,2000}?)\$\$|\\\[([\s\S]{1,2000}?)\\\]|\\\(([\s\S]{1,500}?)\\\)/g;
-const MARKS = /\[(\d+)\]/g;
 const CODE = /(```[\s\S]*?(?:```|$)|`[^`\n]*`)/;
 // A placeholder of private-use characters, which Markdown passes through. The text's own ones are removed first.
 const HELD = /\uE000(\d+)\uE001/;

@@ -9,8 +9,10 @@ const KEY = "adaptive-rag.language";
 
 /** The texts by language. German is loaded on first use. @type {{ en: Record<Words, string>, de?: Record<Words, string> }} */
 const languages = { en };
-/** The server's sentences: a pattern of the English one, and the German one. @type {[RegExp, string][]} */
+/** The server's sentences that have no code: a pattern of the English one, and the German one. @type {[RegExp, string][]} */
 let sentences = [];
+/** What the server says by code, in German. @type {Record<string, string>} */
+let phrases = {};
 /** @type {{ value: Language }} */
 export const language = signal(/** @type {Language} */ ("en"));
 /** Resolves when the texts in the reader's language are loaded; in English if they cannot be. */
@@ -25,9 +27,10 @@ export function setLanguage(chosen) {
 /** @param {Language} chosen */
 async function show(chosen) {
   if (chosen === "de" && !languages.de) {
-    const [{ de }, { said }] = await Promise.all([import("../texts/de.js"), import("../texts/said_de.js")]);
+    const [{ de }, said] = await Promise.all([import("../texts/de.js"), import("../texts/said_de.js")]);
     languages.de = de;
-    sentences = said.map(([english, german]) => [patternOf(english), german]);
+    phrases = said.phrases;
+    sentences = said.sentences.map(([english, german]) => [patternOf(english), german]);
   }
   document.documentElement.lang = chosen;
   language.value = chosen;
@@ -57,24 +60,26 @@ const replaced = (text, [pattern, german]) =>
     return german.replace(/\{\}/g, () => values[at++]);
   });
 
-/** Translate the lines of an answer that the server wrote: its headings, and how many speakers or documents were read. @param {string} answer */
-export const withOwnLines = (answer) =>
-  answer.replace(
-    /^(?:\*\*.+\*\*|Of \d+ speakers that were read, .*|\d+ of \d+ documents, by how they begin:)$/gm,
-    (line) => translated(line).text,
-  );
+/** @param {string} code @returns {string | undefined} the words of a phrase; undefined if the server's own are to be shown */
+export const phraseOf = (code) => (language.value === "de" ? phrases[code] : undefined);
 
 /**
  * Return a text. A value replaces "{name}", and the singular or plural replaces "{n|one|many}".
  * @param {Words} key @param {Record<string, string | number>} [values]
  */
-export function t(key, values = {}) {
-  return (languages[language.value] ?? en)[key]
+export const t = (key, values = {}) =>
+  fill((languages[language.value] ?? en)[key], values, (name) => shown(values[name]));
+
+/**
+ * Fill a text with values. `show` gets the name of a value, and what follows ":" in "{name:;}".
+ * @param {string} text @param {Record<string, any>} values @param {(name: string, form?: string) => string} show
+ */
+export const fill = (text, values, show) =>
+  text
     .replace(/\{(\w+)\|([^|}]*)\|([^|}]*)\}/g, (_, name, one, many) =>
       Number(values[name]) === 1 ? one : many,
     )
-    .replace(/\{(\w+)\}/g, (_, name) => shown(values[name]));
-}
+    .replace(/\{(\w+)(?::([^}]*))?\}/g, (_, name, form) => show(name, form));
 
 /**
  * Return the word for a name that the server uses, such as a step; the name itself if there is none.
@@ -99,10 +104,12 @@ export function formatDuration(ms) {
   return `${shown(value)}\u00a0${unit}`;
 }
 
+/** @param {number} value */
+export const number = (value) => value.toLocaleString(language.value, { maximumFractionDigits: 2 });
 /** @param {string | number} value */
-function shown(value) {
-  return typeof value === "number" ? value.toLocaleString(language.value) : value;
-}
+const shown = (value) => (typeof value === "number" ? value.toLocaleString(language.value) : value);
+/** @param {string[]} items */
+export const formatList = (items) => new Intl.ListFormat(language.value).format(items);
 
 /** @param {string} moment */
 export function formatDate(moment) {

@@ -25,7 +25,11 @@ type Thread = {
   /** the number of its questions; set for the open thread */
   length?: number;
 };
-type Decision = { what: string; chosen: unknown; why: string };
+/** What the server says itself: a code with its values, and its English words. */
+type Phrase = { code: string; values: Record<string, any>; text: string; heading?: boolean };
+/** A piece of an answer: text, words of the server's own, or a mark, which in a draft has a number alone. */
+type AnswerPart = Partial<Phrase> & { text: string; citation?: number; marker?: number };
+type Decision = { what: string; chosen: unknown; why: string; reasons?: Phrase[] };
 type Span = { source: string; page: number | null; start: number; end: number };
 
 interface Collection {
@@ -99,6 +103,7 @@ interface Analysis {
   probabilities: Record<Strategy, number>;
   decided_by: "local" | "hedge" | "model" | "caller";
   reason: string;
+  reasons: Phrase[];
   alternatives: Strategy[];
 }
 
@@ -111,13 +116,13 @@ interface TraceRecord {
   queries?: string[];
   candidates?: { id: string; source: string; page: number | null; scores: Record<string, number> }[];
   decisions?: Decision[];
-  stand_ins?: { skill: string; reason: string }[];
+  stand_ins?: { skill: string; reason: string; reasons?: Phrase[] }[];
   unreachable?: string[];
 }
 
 interface Answer {
   turn?: string;
-  answer: string;
+  parts: AnswerPart[];
   citations: Citation[];
   query_type: Strategy;
   analysis: Analysis;
@@ -215,7 +220,7 @@ interface Turn {
   analysis?: Analysis;
   passages: Candidate[];
   draft: string;
-  answer?: Pick<Answer, "answer" | "citations" | "query_type" | "abstained"> & Partial<Answer>;
+  answer?: Pick<Answer, "parts" | "citations" | "query_type" | "abstained"> & Partial<Answer>;
   problem?: { status: number; message: string; retryAfter?: number };
   /** its id in the thread that stores it, and its position, from 1, if the thread is the user's own */
   id?: string;

@@ -110,7 +110,7 @@ export function Notes({ path, source, noted: { loaded, notes }, onChoose }) {
         <p>${note.text}</p>
         <div class="row">
           <button class="quiet small opener grow" disabled=${note.start === null || note.source !== source} onClick=${() => onChoose(note)}>
-            <span><q>${note.quote}</q> ${where(note)}</span></button>
+            <span class="beginning"><q>${note.quote}</q> ${where(note)}</span></button>
           <button class="quiet small" aria-label=${t("note_edit_of", { text: note.text })} onClick=${() => editNote(path, note)}>${t("note_edit")}</button>
           <button class="quiet small danger" aria-label=${t("note_delete_of", { text: note.text })} onClick=${() => deleteNote(path, note)}>${t("delete")}</button>
         </div>

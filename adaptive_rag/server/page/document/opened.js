@@ -21,11 +21,8 @@ let opener = null;
 export function openDocument(collections, cited, all = [cited]) {
   const [collection, source] = placedIn([collections].flat(), cited.source);
   if (!opened.value) opener = document.activeElement;
-  const spans = new Map(
-    all
-      .filter((each) => each.source === cited.source)
-      .map((each) => [`${each.start}-${each.end}`, { ...each, source }]),
-  );
+  const own = all.filter((each) => each.source === cited.source);
+  const spans = new Map(own.map((each) => [`${each.start}-${each.end}`, { ...each, source }]));
   const quotes = [...spans.values()].sort((a, b) => a.start - b.start);
   opened.value = { ...cited, source, collection, quotes };
 }

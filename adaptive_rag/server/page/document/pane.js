@@ -24,14 +24,9 @@ export function DocumentPane() {
   if (!shown) return null;
   return isSheet
     ? html`<${Sheet} label=${shown.source}><${Pane} key=${shown.collection + shown.source} shown=${shown} /><//>`
-    : html`<aside class="document" aria-label=${shown.source} onKeyDown=${closeByKey}>
+    : html`<aside class="document" aria-label=${shown.source} onKeyDown=${(/** @type {KeyboardEvent} */ { key }) => key === "Escape" && closeDocument()}>
         <${Pane} key=${shown.collection + shown.source} shown=${shown} />
       </aside>`;
-}
-
-/** @param {KeyboardEvent} event */
-function closeByKey(event) {
-  if (event.key === "Escape") closeDocument();
 }
 
 /** @param {{ label: string, children: unknown }} props */
@@ -68,7 +63,7 @@ function Pane({ shown }) {
   return html`
     <header class="pane-header">
       <div class="row">
-        <h2 class="grow" title=${source}>${documentName(source)}</h2>
+        <h2 class="grow one-line" title=${source}>${documentName(source)}</h2>
         <button class="quiet" aria-label=${t("close")} onClick=${closeDocument}>×</button>
       </div>
       <div class="row small">

@@ -24,10 +24,8 @@ export function Stretches({ block, stretches, view }) {
     html`<${StretchText} block=${block} stretch=${stretch} view=${view} isOnSlide=${isOnSlide} />`;
   if (!SLIDES.test(block.source)) return stretches.map((each) => draw(each));
   return [...Map.groupBy(stretches.filter(isWritten(block)), ({ page }) => page)].map(
-    ([
-      page,
-      parts,
-    ]) => html`<section class="card slide" aria-label=${placeWords({ slide: page ?? undefined })}>
+    ([page, parts]) => html`
+    <section class="card slide" aria-label=${placeWords({ slide: page ?? undefined })}>
       ${page && html`<p class="small soft">${t("document_slide", { n: page })}</p>`}
       ${parts.map((each) => draw(each, true))}
     </section>`,
@@ -61,13 +59,8 @@ function StretchText({ block, stretch, view, isOnSlide }) {
   const first = line < 0 || line > high ? high : line;
   const sections = stretch.section?.split(" > ") ?? [];
   // Most texts contain the heading themselves: "## Storms" or "Storms".
-  const isTitle =
-    sections.at(-1) ===
-    chars
-      .slice(low, first)
-      .join("")
-      .replace(/^#+\s*/, "")
-      .trim();
+  const opening = chars.slice(low, first).join("");
+  const isTitle = sections.at(-1) === opening.replace(/^#+\s*/, "").trim();
   const place = isOnSlide
     ? sections.filter((name) => name !== `Slide ${stretch.page}`) // a slide without a title
     : [stretch.page && placeWords({ page: stretch.page }), ...sections].filter(Boolean);

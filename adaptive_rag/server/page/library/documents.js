@@ -74,7 +74,7 @@ export function Documents({ collection: { name, role } }) {
       before=${html`<input type="checkbox" aria-label=${t("library_choose", { name: row.name })} checked=${chosen.some(({ id }) => id === row.id)}
         onClick=${(/** @type {MouseEvent} */ event) => choose(row, at, rows, event)} />`}
       title=${html`<a href=${link(["library", name], { document: row.id })}>${row.name}</a>`}
-      soft=${html`${row.found_note && html`<a class="found-note" href=${link(["library", name], { document: row.id, notes: "open" })}>✎ ${row.found_note}</a>`}<span class=${row.state}>${ICONS[row.state]} ${t(`library_${row.state}`)}</span>
+      soft=${html`${row.found_note && html`<a class="found-note beginning" href=${link(["library", name], { document: row.id, notes: "open" })}>✎ ${row.found_note}</a>`}<span class=${row.state}>${ICONS[row.state]} ${t(`library_${row.state}`)}</span>
         ${[saidOf(row) && html`<${Said} of=${saidOf(row)} />`, ...factsOf(row)].map((fact) => fact && html` · ${fact}`)}`}>
       ${role !== "reader" && row.state === "failed" && html`<${ReadAgain} name=${name} id=${row.id} />`}
       ${role !== "reader" && html`<button class="quiet" aria-label=${t("remove_of", { name: row.name })} onClick=${() => drop([row])}>${t("remove")}</button>`}

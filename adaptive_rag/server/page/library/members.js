@@ -1,10 +1,10 @@
 /** The members of a collection and their roles. */
-import { Problem, pathOf, put, remove } from "../core/api.js";
+import { pathOf, put, remove } from "../core/api.js";
 import { html, useVersion } from "../core/html.js";
 import { t } from "../core/texts.js";
 import { Choice, Field, Form } from "../shell/form.js";
 import { PagedList, Row } from "../shell/list.js";
-import { said, tell } from "../shell/notices.js";
+import { tell } from "../shell/notices.js";
 import { Page } from "./screen.js";
 
 const ROLES = /** @type {const} */ (["reader", "writer", "admin"]);
@@ -24,14 +24,10 @@ export function Members({ collection }) {
   <//>`;
   return html`<${Page} title=${t("library_members")} back=${collection.name}>
     <p class="soft">${t("library_members_intro")}</p>
-    <${Form} isCard action=${t("library_member_add")} act=${(/** @type {any} */ { name, role }) => set(name.trim(), role)} say=${refusal}>
+    <${Form} isCard action=${t("library_member_add")} act=${(/** @type {any} */ { name, role }) => set(name.trim(), role)} unknown="library_member_unknown">
       <${Field} label=${t("library_member_name")} name="name" required maxlength="100" />
       <${Field} label=${t("library_role")} name="role" options=${options} />
     <//>
     <${PagedList} path=${path} version=${version} label=${t("library_members")} empty=${t("library_members_none")} row=${row} />
   <//>`;
 }
-
-/** @param {unknown} error */
-const refusal = (error) =>
-  error instanceof Problem && error.status === 404 ? { text: t("library_member_unknown") } : said(error);

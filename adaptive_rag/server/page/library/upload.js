@@ -38,9 +38,8 @@ export function change(collection, part) {
 }
 
 /** @param {string} collection @param {Said[]} told */
-function complain(collection, told) {
+const complain = (collection, told) =>
   change(collection, ({ problems }) => ({ problems: [...problems, ...told] }));
-}
 
 /**
  * Upload files, and follow their indexing. Files that cannot be sent are reported; the others continue.

@@ -3,7 +3,7 @@ import { get, post, put, remove } from "../core/api.js";
 import { html, useState } from "../core/html.js";
 import { me } from "../core/session.js";
 import { t, translated } from "../core/texts.js";
-import { Field, Form, openForm } from "../shell/form.js";
+import { Field, Form, openSure } from "../shell/form.js";
 import { Loading, useLoaded } from "../shell/loaded.js";
 import { said, tell } from "../shell/notices.js";
 
@@ -72,11 +72,10 @@ function Editor({ of, change }) {
     }
   };
   const onRemove = () =>
-    openForm({
+    openSure({
       title: t("model_remove_title"),
-      fields: html`<p>${t("model_remove_sure")}</p>`,
+      sure: t("model_remove_sure"),
       action: t("remove"),
-      isDanger: true,
       act: () => change(remove("/model"), "model_removed"),
     });
   const beside = html`<button type="button" onClick=${onTry}>${t("model_try")}</button>

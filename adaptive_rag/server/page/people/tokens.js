@@ -2,7 +2,7 @@
 import { post, remove } from "../core/api.js";
 import { html, useState, useVersion } from "../core/html.js";
 import { formatDate, t } from "../core/texts.js";
-import { Field, Form, openForm } from "../shell/form.js";
+import { Field, Form, openSure } from "../shell/form.js";
 import { PagedList, Row } from "../shell/list.js";
 import { Secret } from "./secret.js";
 
@@ -35,11 +35,10 @@ export function TokenList({ path, version = 0, label, empty }) {
   const [revoked, again] = useVersion();
   /** @param {{ id: string, name: string }} token */
   const revoke = ({ id, name }) =>
-    openForm({
+    openSure({
       title: t("token_revoke_title", { name }),
-      fields: html`<p>${t("token_revoke_sure")}</p>`,
+      sure: t("token_revoke_sure"),
       action: t("token_revoke"),
-      isDanger: true,
       act: () => remove(`${path}/${id}`).then(again),
     });
   /** @param {any} token */

@@ -3,7 +3,7 @@ import { patch, post, remove } from "../core/api.js";
 import { html, useSignal, useState, useVersion } from "../core/html.js";
 import { me } from "../core/session.js";
 import { formatDate, t } from "../core/texts.js";
-import { Field, Form, openForm } from "../shell/form.js";
+import { Field, Form, openSure } from "../shell/form.js";
 import { PagedList, Row } from "../shell/list.js";
 import { tell } from "../shell/notices.js";
 import { Secret } from "./secret.js";
@@ -32,11 +32,10 @@ export function Users() {
   const row = ({ name, is_admin, is_disabled, issuer, created }) => {
     const path = `/users/${encodeURIComponent(name)}`;
     const drop = () =>
-      openForm({
+      openSure({
         title: t("delete_title", { name }),
-        fields: html`<p>${t("user_delete_sure")}</p>`,
+        sure: t("user_delete_sure"),
         action: t("delete"),
-        isDanger: true,
         act: () => remove(path).then(again),
       });
     /** @param {Words} label @param {object} changed */

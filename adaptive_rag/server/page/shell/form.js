@@ -1,9 +1,11 @@
 /** Forms in the page or in a dialog: named fields, a button, and an error message. */
+import { Problem } from "../core/api.js";
 import { html, onValue, signal, useElement, useLayoutEffect, useSignal, useState } from "../core/html.js";
 import { t } from "../core/texts.js";
 import { said, Trouble } from "./notices.js";
 
 /** @typedef {{ title: string, action: string, act: (given: Given) => unknown, fields?: any, isDanger?: boolean }} Asked */
+/** @typedef {{ title: string, sure: string, action: string, act: () => unknown }} Sure */
 
 /** @type {{ value: Asked | null }} */
 const asked = signal(null);
@@ -12,6 +14,10 @@ const asked = signal(null);
 export function openForm(what) {
   asked.value = what;
 }
+
+/** Open a dialog that asks whether something is to be deleted. @param {Sure} what */
+export const openSure = ({ sure, ...what }) =>
+  openForm({ ...what, fields: html`<p>${sure}</p>`, isDanger: true });
 
 /** Show the dialog that `openForm` has opened. */
 export function OpenForm() {
@@ -32,10 +38,10 @@ export function OpenForm() {
 
 /**
  * Show a form. It is cleared after `act` has succeeded.
- * @param {{ action: string, act: (given: Given) => unknown, say?: typeof said, close?: () => void, isDanger?: boolean, isCard?: boolean, beside?: any, children?: any }} props
- *   `say` turns an error into a message; `beside` are further buttons
+ * @param {{ action: string, act: (given: Given) => unknown, say?: typeof said, unknown?: Words, close?: () => void, isDanger?: boolean, isCard?: boolean, beside?: any, children?: any }} props
+ *   `say` turns an error into a message, `unknown` says what was not found; `beside` are further buttons
  */
-export function Form({ action, act, say = said, close, isDanger, isCard, beside, children }) {
+export function Form({ action, act, say = said, unknown, close, isDanger, isCard, beside, children }) {
   const [problem, setProblem] = useState(/** @type {Said | null} */ (null));
   /** @param {SubmitEvent} event */
   const send = async (event) => {
@@ -46,7 +52,8 @@ export function Form({ action, act, say = said, close, isDanger, isCard, beside,
       await act(Object.fromEntries(new FormData(form)));
       form.reset();
     } catch (error) {
-      setProblem(say(error));
+      const isUnknown = unknown && error instanceof Problem && error.status === 404;
+      setProblem(isUnknown ? { text: t(unknown) } : say(error));
       /** @type {HTMLInputElement | null} */ (form.querySelector("[type=password]"))?.select();
     }
   };
@@ -72,11 +79,8 @@ export function Field({ label, options, ...rest }) {
  * Show a select.
  * @param {{ options: [value: string, words: string][], onChoose?: (value: string) => unknown } & Record<string, any>} props
  */
-export const Choice = ({
-  options,
-  onChoose = () => {},
-  ...rest
-}) => html`<select ...${rest} onChange=${onValue(onChoose)}>
+export const Choice = ({ options, onChoose = () => {}, ...rest }) => html`
+  <select ...${rest} onChange=${onValue(onChoose)}>
   ${options.map(([value, words = value]) => html`<option value=${value}>${words}</option>`)}
 </select>`;
 

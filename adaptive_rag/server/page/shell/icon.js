@@ -11,10 +11,6 @@ const PATHS = {
 };
 
 /** @param {{ icon: keyof typeof PATHS, label: string, of?: any, class?: string } & Record<string, any>} props `of` takes a ref of the button */
-export const IconButton = ({
-  icon,
-  label,
-  of,
-  ...rest
-}) => html`<button ...${rest} ref=${of} class=${classes("quiet icon", rest.class)} aria-label=${label} title=${label}>
+export const IconButton = ({ icon, label, of, ...rest }) => html`
+  <button ...${rest} ref=${of} class=${classes("quiet icon", rest.class)} aria-label=${label} title=${label}>
   <svg width="18" height="18" viewBox="0 0 24 24" aria-hidden="true"><path d=${PATHS[icon]} /></svg></button>`;

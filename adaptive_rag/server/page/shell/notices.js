@@ -5,6 +5,7 @@ import { t, translated } from "../core/texts.js";
 import { en } from "../texts/en.js";
 
 const MS_SHOWN = 8000;
+const MS_OF_UNDO = 30_000;
 
 /** @typedef {Said & { key: number, end: () => unknown, isBad?: boolean, undo?: () => void }} Shown `end` runs when the notice times out or is closed */
 
@@ -28,9 +29,9 @@ export function said(error) {
 /** @param {unknown} error */
 export const wordsOf = (error) => said(error).text;
 
-/** Show a message of the server, translated if the page knows its sentences. @param {{ of: string, class?: string }} props */
+/** Show a message of the server, translated if the page knows its sentences. @param {{ of: string | Said, class?: string }} props */
 export function Said({ of, ...rest }) {
-  const { text, lang } = translated(of);
+  const { text, lang } = typeof of === "string" ? translated(of) : of;
   return html`<span ...${rest} lang=${lang}>${text}</span>`;
 }
 
@@ -44,13 +45,12 @@ export function tell(told) {
 }
 
 /**
- * Hide rows of a list, show a notice, and delete them after a few seconds unless the user undoes it.
- * Leaving the page deletes them at once.
+ * Hide rows of a list, show a notice, and delete them after half a minute unless the user undoes it.
+ * Leaving the page deletes them at once, and so does the next question.
  * @param {{ value: Set<string> }} gone the hidden rows @param {string[]} ids
  * @param {string} text @param {() => Promise<unknown>} act deletes them
  */
 export function removeWithUndo(gone, ids, text, act) {
-  document.getElementById("main")?.focus({ preventScroll: true }); // the focused element disappears
   gone.value = gone.value.union(new Set(ids));
   const undo = () => {
     gone.value = gone.value.difference(new Set(ids));
@@ -79,6 +79,7 @@ window.addEventListener("pagehide", finishAll);
 function show(notice) {
   const key = ++last;
   const drop = () => {
+    if (document.activeElement?.closest(".notices")) takeFocus(document.getElementById("main"));
     shown.value = shown.value.filter((each) => each.key !== key);
   };
   const others = shown.value.filter((each) => each.undo || each.text !== notice.text);
@@ -98,17 +99,20 @@ export function Notices({ isInDialog = false }) {
   </div>`;
 }
 
-/** Show a notice. It times out, but not while it is hovered or focused. An error stays. @param {Shown} props */
+/** Focus a notice's button, because the element that had the focus has disappeared. @param {HTMLElement | null} button */
+const takeFocus = (button) => button?.focus({ preventScroll: true });
+
+/** Show a notice. It times out, but not while it is hovered or, if nothing can be undone, focused. An error stays. @param {Shown} props */
 function Notice({ text, lang, isBad, undo, end }) {
   const [isHeld, setHeld] = useState(false);
   useEffect(() => {
     if (isBad || isHeld) return;
-    const timer = setTimeout(end, MS_SHOWN);
+    const timer = setTimeout(end, undo ? MS_OF_UNDO : MS_SHOWN);
     return () => clearTimeout(timer);
   }, [isHeld]);
   const [hold, release] = [true, false].map((held) => () => setHeld(held));
-  return html`<div class=${classes("card row", isBad && "bad")} role=${isBad && "alert"} onMouseEnter=${hold} onMouseLeave=${release} onFocusIn=${hold} onFocusOut=${release}>
+  return html`<div class=${classes("card row", isBad && "bad")} role=${isBad && "alert"} onMouseEnter=${hold} onMouseLeave=${release} onFocusIn=${!undo && hold} onFocusOut=${release}>
     <span class="grow" lang=${lang}>${text}</span>
-    ${undo ? html`<button onClick=${undo}>${t("undo")}</button>` : html`<button class="quiet" aria-label=${t("close")} onClick=${end}>×</button>`}
+    ${undo ? html`<button ref=${takeFocus} onClick=${undo}>${t("undo")}</button>` : html`<button class="quiet" aria-label=${t("close")} onClick=${end}>×</button>`}
   </div>`;
 }

@@ -79,8 +79,9 @@ function Title({ row: { id, shared_by, is_shared, found }, title }) {
 function Export({ id, title }) {
   const { isOpen, toggle, button, onKeyDown } = useDisclosure();
   const label = t("thread_export_of", { title });
-  return html`<div class="row" onKeyDown=${onKeyDown}>
-    <button class="quiet" ref=${button} aria-expanded=${isOpen} aria-label=${label} onClick=${toggle}>${t("export")}</button>
-    ${isOpen && FILES.map(([form, name]) => html`<a class="button" download href=${`${API}/threads/${id}/export?form=${form}`} aria-label=${`${label} (${name})`}>${name}</a>`)}
+  // The second click of a double click neither takes a file, which all stand below the button, nor closes the menu.
+  return html`<div class="menu" onKeyDown=${onKeyDown}>
+    <button class="quiet" ref=${button} aria-expanded=${isOpen} aria-label=${label} onClick=${(/** @type {MouseEvent} */ { detail }) => detail < 2 && toggle()}>${t("export")}</button>
+    ${isOpen && html`<div class="card stack">${FILES.map(([form, name]) => html`<a class="button" download href=${`${API}/threads/${id}/export?form=${form}`} aria-label=${`${label} (${name})`}>${name}</a>`)}</div>`}
   </div>`;
 }

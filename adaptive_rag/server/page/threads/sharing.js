@@ -1,5 +1,5 @@
 /** With whom a thread is shared: people by name, those who have its address, or all readers of its collection. */
-import { get, Problem, put, remove } from "../core/api.js";
+import { get, put, remove } from "../core/api.js";
 import { html, useEffect, useElement, useVersion } from "../core/html.js";
 import { link } from "../core/route.js";
 import { formatDate, t } from "../core/texts.js";
@@ -7,7 +7,7 @@ import { Secret } from "../people/secret.js";
 import { Field, Form } from "../shell/form.js";
 import { Row } from "../shell/list.js";
 import { Loading, useLoaded } from "../shell/loaded.js";
-import { said, tell } from "../shell/notices.js";
+import { tell } from "../shell/notices.js";
 
 const WAYS = /** @type {const} */ (["people", "link", "collection"]);
 
@@ -32,7 +32,7 @@ export function Sharing({ id }) {
     <div class="fields"><${Field} label=${t("share_open_to")} value=${sharing.value.open_to} options=${WAYS.map((way) => [way, t(`share_${way}`)])}
       onChoose=${(/** @type {string} */ way) => put(path, { open_to: way }).then(again, tell)} /></div>
     <${Secret} label=${t("share_address")} secret=${address} note="" />
-    <${Form} isCard action=${t("share")} say=${refusal} act=${(/** @type {Given} */ { name }) => put(of(name.trim())).then(again)}>
+    <${Form} isCard action=${t("share")} unknown="share_unknown" act=${(/** @type {Given} */ { name }) => put(of(name.trim())).then(again)}>
       <${Field} label=${t("share_name")} name="name" required maxlength="100" autocapitalize="none" />
     <//>
     ${
@@ -47,7 +47,3 @@ export function Sharing({ id }) {
     }
   </div>`;
 }
-
-/** @param {unknown} error */
-const refusal = (error) =>
-  error instanceof Problem && error.status === 404 ? { text: t("share_unknown") } : said(error);

@@ -1,5 +1,6 @@
 /** What each step did: its duration, queries and decisions, and the passages that it kept. */
 import { html, useState } from "../core/html.js";
+import { reasonsOf } from "../core/phrases.js";
 import { formatDuration, formatPercent, language, named, t } from "../core/texts.js";
 import { openDocument } from "../document/opened.js";
 import { Said } from "../shell/notices.js";
@@ -57,11 +58,11 @@ function Step({ turn, step, longest }) {
     </div>
     <ul class="plain small">
       ${queries.map((query) => html`<li>${t("searched")} <q>${query}</q></li>`)}
-      ${decisions.map((each) => html`<li>${named("what", each.what)}: <b>${inWords(each)}</b>${!isBare(each) && html` <${Said} class="soft" of=${each.why} />`}</li>`)}
-      ${stand_ins.map((each) => html`<li>${t("local_way", { step: named("step", each.skill) })} <${Said} class="soft" of=${each.reason} /></li>`)}
+      ${decisions.map((each) => html`<li>${named("what", each.what)}: <b>${inWords(each)}</b>${!isBare(each) && html` <${Said} class="soft" of=${reasonsOf(each)} />`}</li>`)}
+      ${stand_ins.map((each) => html`<li>${t("local_way", { step: named("step", each.skill) })} <${Said} class="soft" of=${reasonsOf(each)} /></li>`)}
       ${spent(record) && html`<li>${spent(record)}</li>`}
     </ul>
-    ${figures.length > 0 && html`<details class="small"><summary>${t("details")}</summary><ul class="plain soft">${figures.map((each) => html`<li><${Said} class="soft" of=${each.why} /></li>`)}</ul></details>`}
+    ${figures.length > 0 && html`<details class="small"><summary>${t("details")}</summary><ul class="plain soft">${figures.map((each) => html`<li><${Said} class="soft" of=${reasonsOf(each)} /></li>`)}</ul></details>`}
     ${candidates.length > 0 && html`<details open=${isFinal}><summary class="small">${t("candidates", { n: candidates.length })}</summary><${Candidates} turn=${turn} step=${step} /></details>`}
   </li>`;
 }
@@ -80,7 +81,6 @@ function inWords({ what, chosen }) {
   const meaning = what === "fusion" ? Number(String(chosen).split("alpha ")[1]) : Number.NaN;
   if (meaning >= 0)
     return t("fusion_shares", { meaning: formatPercent(meaning), words: formatPercent(1 - meaning) });
-  if (what === "evidence" && typeof chosen === "number") return t("chosen_enough");
   if (what === "type" || what === "hedge")
     return [chosen]
       .flat()
@@ -137,7 +137,7 @@ function Candidates({ turn, step }) {
       </table>
     </div>
     <p class="small soft">
-      ${window && candidates.some(({ id }) => !isRead.has(id)) && html`${t("why_dropped")} <${Said} of=${window.why} />. `}
+      ${window && candidates.some(({ id }) => !isRead.has(id)) && html`${t("why_dropped")} <${Said} of=${reasonsOf(window)} />. `}
       ${candidates.length > FEW && html`<button class="quiet small" aria-expanded=${isWhole} onClick=${() => setWhole(!isWhole)}>${isWhole ? t("show_fewer") : t("show_all", { n: candidates.length })}</button>`}
     </p>`;
 }

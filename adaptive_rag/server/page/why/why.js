@@ -1,6 +1,7 @@
 /** Explain an answer: the path of its question, step by step. */
 import { askAgain } from "../ask/conversation.js";
 import { html, useDisclosure, useEffect } from "../core/html.js";
+import { reasonsOf } from "../core/phrases.js";
 import { formatDuration, formatPercent, named, t } from "../core/texts.js";
 import { Said } from "../shell/notices.js";
 import { Timeline, timeOf } from "./timeline.js";
@@ -24,7 +25,7 @@ export function useWhy(turn) {
     button: html`<button ref=${button} class="quiet small opener why-opener" aria-expanded=${isOpen} aria-controls=${id} onClick=${toggle} onKeyDown=${onKeyDown}>
       <span class="why-arrow" aria-hidden="true">›</span><span class="one-line"><b>${t("why")}</b> ${summary(turn)}</span></button>`,
     panel: html`<section id=${id} class="why" aria-label=${t("why")} hidden=${!isOpen} onKeyDown=${onKeyDown}>
-      ${isOpen && (wasKept ? html`<${Reasons} turn=${turn} />` : html`<${NotKept} turn=${turn} />`)}
+      ${isOpen && (wasKept ? html`<${Reasons} turn=${turn} />` : html`<p class="soft row">${t("way_not_kept")} <button onClick=${() => askAgain(turn)}>${t("ask_for_way")}</button></p>`)}
     </section>`,
   };
 }
@@ -36,24 +37,13 @@ function summary(turn) {
   const calls = steps.reduce((sum, step) => sum + (step.record?.calls ?? 0), 0);
   const parts = [
     ...lanesOf(turn).map((lane) => named("", lane)),
-    analysis && whoDecided(analysis),
+    (analysis?.decided_by === "caller" || analysis?.decided_by === "model") &&
+      t(`short_${analysis.decided_by}`),
     t("steps", { n: steps.length }),
     formatDuration(timeOf(steps)),
     calls ? t("model_calls", { n: calls }) : t("no_model_calls"),
   ];
   return parts.filter(Boolean).join(", ");
-}
-
-/** @param {Analysis} analysis */
-function whoDecided({ decided_by }) {
-  return (decided_by === "caller" || decided_by === "model") && t(`short_${decided_by}`);
-}
-
-/** @param {{ turn: Turn }} props */
-function NotKept({ turn }) {
-  return html`<p class="soft row">${t("way_not_kept")}
-    <button onClick=${() => askAgain(turn)}>${t("ask_for_way")}</button>
-  </p>`;
 }
 
 /** @param {{ turn: Turn }} props */
@@ -65,11 +55,12 @@ function Reasons({ turn }) {
   </div>`;
 }
 
-/** @param {Analysis} analysis its reason may be "factual at 0.96" */
-function reasonOf({ type, reason, probabilities }) {
-  return reason.startsWith(`${type} at `)
-    ? `${named("", type)}, ${formatPercent(probabilities[type])}.`
-    : html`<${Said} of=${`${reason}.`} />`;
+/** @param {Analysis} analysis whose bars show its first reason, if that is how likely the type is */
+function reasonOf({ type, probabilities, reasons: [first, ...others] }) {
+  const isLikely = first?.code === "type_at";
+  const reasons = isLikely ? others : [first, ...others];
+  return html`${isLikely && `${named("", type)}, ${formatPercent(probabilities[type])}${reasons.length ? "; " : ""}`}
+    ${reasons.length > 0 && html`<${Said} of=${reasonsOf({ reasons })} />`}.`;
 }
 
 /** @param {{ analysis: Analysis }} props */

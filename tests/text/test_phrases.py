@@ -1,0 +1,79 @@
+"""What the program says itself: its English words, its parts in an answer, and the page's German for each."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+import adaptive_rag
+from adaptive_rag import AdaptiveRAG
+from adaptive_rag.index.memory import MemoryIndex
+from adaptive_rag.text.phrases import decide, english, marked, parts_of, say, say_heading, text_of
+
+GERMAN = Path(adaptive_rag.__file__).parent / "server/page/texts/said_de.js"
+CITED = [
+    {"marker": 1, "quote": "The wall is high."},
+    {"marker": 1, "quote": "Ferries leave at noon."},
+    {"marker": 2, "quote": "It rains."},
+]
+
+
+def fields(words: str) -> set[str]:
+    return set(re.findall(r"\{(\w+)[:}|]", words))
+
+
+def test_numbers_lists_phrases_and_places_are_written_in_words() -> None:
+    views = [say("speakers_for", n=1), say("speakers_against", n=2), say("speakers_unclear", n=1)]
+    assert say("speakers", n=4, views=views)["text"] == (
+        "Of 4 speakers that were read, 1 is for it, 2 are against it and 1 takes no clear side."
+    )
+    place = {"source": "/docs/plan.pdf", "place": {"page": 3}}
+    assert say("nearest", place=place, quote="High.")["text"].startswith(
+        "What came nearest stands in plan.pdf, page 3:"
+    )
+    assert say("and_more", n=1234)["text"] == "and 1,234 more"
+    assert say("router_was", reasons=[say("one_word"), say("both_run")])["text"].endswith(
+        "asked; so both are run"
+    )
+
+
+def test_a_decision_has_its_reasons_in_words_and_by_code() -> None:
+    decision = decide("window", 3, say("given_k"), say("no_more_found"))
+    assert decision["why"] == "k; no more were found"
+    assert [reason["code"] for reason in decision["reasons"]] == ["given_k", "no_more_found"]
+
+
+def test_the_texts_of_the_parts_are_the_answer() -> None:
+    pieces = [say_heading("closest"), "\n- ", "The wall is high. ", CITED[0]]
+    parts = parts_of(pieces, CITED)
+    assert "".join(part["text"] for part in parts) == text_of(pieces)
+    assert [part.get("code") for part in parts] == ["closest", None, None]
+    assert (parts[0]["heading"], parts[1]["text"], parts[2]["citation"]) == (
+        True,
+        "\n- The wall is high. ",
+        0,
+    )
+
+
+def test_a_marker_stands_for_the_quote_that_shares_most_words_with_what_it_follows() -> None:
+    text = "Ferries leave at noon [1], the wall is high [1][2]. See `a[2]` and [7]."
+    pieces = marked(text, CITED)
+    assert text_of(pieces) == text
+    assert [part["citation"] for part in parts_of(pieces, CITED) if "citation" in part] == [1, 0, 2]
+
+
+@pytest.mark.parametrize("question", ["When was the wall built?", "Who won the cup?", "hello"])
+def test_an_output_is_plain_data_whose_parts_are_its_answer(question: str) -> None:
+    output = AdaptiveRAG(MemoryIndex.from_texts(["The wall was built in 1955."])).invoke(question)
+    assert output["answer"] == "".join(part["text"] for part in output["parts"])
+    assert json.loads(json.dumps(output["parts"])) == output["parts"]
+    assert bool(output["citations"]) == any("citation" in part for part in output["parts"])
+    assert output["abstained"] == (output["parts"][0].get("code") == "refused")
+
+
+def test_the_page_has_german_words_with_the_same_values_for_each_code() -> None:
+    [table] = re.findall(r"phrases = \{\n(.*?)\n\};", GERMAN.read_text(), re.DOTALL)
+    german = dict(re.findall(r'^  (\w+):\s+"((?:[^"\\]|\\.)*)",$', table, re.MULTILINE))
+    assert german.keys() == english().keys()
+    assert {code for code, words in german.items() if not fields(words) <= fields(english()[code])} == set()
