@@ -28,7 +28,7 @@ from adaptive_rag.optional import attempt
 from adaptive_rag.query.follow_up import find_subject
 from adaptive_rag.query.history import join_context, read_question, split_situation
 from adaptive_rag.query.small_talk import reply_to_small_talk
-from adaptive_rag.query.spelling import IN_FULL, correct_spelling
+from adaptive_rag.query.spelling import IN_FULL, Spelt, correct_spelling
 from adaptive_rag.rank.rerankers import RERANKERS, check_calls
 from adaptive_rag.search.search import prepare
 from adaptive_rag.search.words import check_lexical
@@ -180,24 +180,33 @@ def _read_in_full(
     if context.uses("context"):
         subject = attempt("follow-up", partial(find_subject, question, history), "")
     if not context.uses("spelling"):
-        return question, subject, _read_decisions(subject, {})
-    as_typed: dict[str, str] = {}
-    spelt, read_as = attempt("spelling", partial(correct_spelling, question, source), (question, as_typed))
+        return question, subject, _read_decisions(subject, Spelt(question, {}, {}))
+    spelt = attempt("spelling", partial(correct_spelling, question, source), Spelt(question, {}, {}))
     if subject:
-        corrected = attempt("spelling", partial(correct_spelling, subject, source), (subject, as_typed))
-        subject, read_as = corrected[0], read_as | corrected[1]
-    return spelt, subject, _read_decisions(subject, read_as)
+        named = attempt("spelling", partial(correct_spelling, subject, source), Spelt(subject, {}, {}))
+        subject = named.question
+        spelt = Spelt(spelt.question, spelt.read_as | named.read_as, spelt.kept | named.kept)
+    return spelt.question, subject, _read_decisions(subject, spelt)
 
 
-def _read_decisions(subject: str, read_as: Mapping[str, str]) -> list[Decision]:
+def _read_decisions(subject: str, spelt: Spelt) -> list[Decision]:
     why = "the question leans on what was said before it"
     decisions = [Decision(what="subject added", chosen=subject, why=why)] if subject else []
-    for word, other in read_as.items():
-        apart = "what it is made of" if other.replace(" ", "") == word else "spelt much like it"
-        alike = "what it is short for" if word.lower() in IN_FULL else apart
-        why = f"read {word!r} as {other!r}: no passage holds the one, and the other is {alike}"
+    for word, other in spelt.read_as.items():
+        why = f"read {word!r} as {other!r}: no passage holds the one, "
+        if word.lower() in IN_FULL:
+            why += "and the other is what it is short for"
+        else:
+            why += f"the other finds better passages, and the other is {_likeness(word, other)}"
         decisions.append(Decision(what="spelling", chosen=other, why=why))
+    for word, other in spelt.kept.items():
+        why = f"{other!r} is {_likeness(word, other)}, but finds no clearly better passages"
+        decisions.append(Decision(what="spelling", chosen=word, why=why))
     return decisions
+
+
+def _likeness(word: str, other: str) -> str:
+    return "what it is made of" if other.replace(" ", "") == word else "spelt much like it"
 
 
 @cache
