@@ -15,11 +15,11 @@ from adaptive_rag.nodes.step import Steps, step
 from adaptive_rag.optional import attempt
 from adaptive_rag.query.history import full_question
 from adaptive_rag.query.viewpoints import matter
-from adaptive_rag.rank.agreement import agreements, decide_sides, hear_other_side, label_sides
+from adaptive_rag.rank.agreement import agreements, decide_sides, hear_other_side, label_sides, taken_sides
 from adaptive_rag.rank.branches import attribute, take_first_of_each
 from adaptive_rag.rank.relevance import score_opinions, with_feedback
 from adaptive_rag.rank.scoring import by_relevance
-from adaptive_rag.rank.selection import cover
+from adaptive_rag.rank.selection import compare, cover
 from adaptive_rag.rank.window import READING, ReadingBudget, choose_window, planned_size, ranked_by
 from adaptive_rag.search.fusion import join_branches
 from adaptive_rag.search.search import weigh
@@ -43,8 +43,8 @@ def balance(state: StrategyState, runtime: Runtime[Context], reading: ReadingBud
     source = source_of(context, state)
     hits = sorted(state["hits"], key=lambda hit: hit["order"])
     if context.retrieval.draw == "in-turn":
-        drawn = take_first_of_each(hits)
         size = planned_size(context, state["analysis"], reading)
+        drawn = take_first_of_each(hits, size[0])
         return (yield from select_in_turn(state, drawn, context, size))
     if context.uses("rerank"):
         hits[0] = attempt("feedback", partial(_towards_first_hits, hits[0], state, context), hits[0])
@@ -68,6 +68,7 @@ def balance(state: StrategyState, runtime: Runtime[Context], reading: ReadingBud
         judged = spread[: max(k + 1, SIDES_OF)]
         held = _agreements(state, source, judged)
         if views:
+            spread = [*without_contrary(judged, held, state["queries"]), *spread[len(judged) :]]
             local = draw_named(spread, viewpoints_by_side(state["queries"]), k)
         else:
             local = [judged[i] for i in hear_other_side(held, k)]
@@ -78,8 +79,9 @@ def balance(state: StrategyState, runtime: Runtime[Context], reading: ReadingBud
             told = label_sides([*judged, *beyond], [*held, *_agreements(state, source, beyond)])
             labels = {candidate["id"]: candidate["labels"] for candidate in told}
             scored = [{**candidate, "labels": labels[candidate["id"]]} for candidate in scored[:k]]
-            views = list(dict.fromkeys(label for candidate in scored for label in candidate["labels"]))
-        why = "the model's choice" if by_model else "the most relevant, without near-duplicates"
+        views = list(dict.fromkeys(label for candidate in scored[:k] for label in candidate["labels"]))
+        why = compare(scored[:k], window.candidates)
+        why = f"the model's choice; {why}" if by_model else why
         decisions = [Decision(what="draw", chosen=views, why=why), decide_sides(held)]
     documents, reasons = window.keep(scored)
     return selected(state, documents, candidates, [*decisions, *reasons])
@@ -97,6 +99,23 @@ def _towards_first_hits(hit: Hit, state: StrategyState, context: Context) -> Hit
         return hit
     alpha, _ = weigh(hit["candidates"], context, state["analysis"], state.get("plan"))
     return {**hit, "candidates": with_feedback(source_of(context, state), hit["candidates"], alpha=alpha)}
+
+
+def without_contrary(
+    candidates: Sequence[Candidate], held: Sequence[Scores], queries: Sequence[Query]
+) -> list[Candidate]:
+    """Return the candidates without the labels of viewpoints whose side they argue against.
+
+    Args:
+        candidates: labelled with viewpoints.
+        held: their agreements, as `agreements` returns them.
+        queries: the viewpoints with their sides.
+    """
+    side_of = {query["label"]: query.get("side", "other") for query in queries if "label" in query}
+    return [
+        {**c, "labels": [label for label in c["labels"] if not taken or side_of[label] in (*taken, "other")]}
+        for c, taken in zip(candidates, taken_sides(held), strict=True)
+    ]
 
 
 def viewpoints_by_side(queries: Sequence[Query]) -> list[list[str]]:

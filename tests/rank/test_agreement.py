@@ -19,6 +19,7 @@ from adaptive_rag.rank.agreement import (
     agreements,
     centred,
     hear_other_side,
+    decide_sides,
     label_sides,
     leans,
     missing_side,
@@ -129,10 +130,16 @@ def test_a_tone_that_goes_up_and_down_makes_no_second_side(held: list[float], ex
     assert sides_of(np.array(held)) == expected
 
 
-def test_where_all_sounds_grim_what_is_much_less_grim_takes_the_other_side(make) -> None:
+def test_what_is_only_less_grim_than_the_others_is_not_for_it(make) -> None:
     held = [np.array([-0.05]), np.array([-0.45])]
     labelled = label_sides([make("a", "x"), make("b", "x")], held)
-    assert [candidate["labels"] for candidate in labelled] == [[FOR], [AGAINST]]
+    assert [candidate["labels"] for candidate in labelled] == [[], [AGAINST]]
+
+
+def test_passages_that_are_all_against_are_not_traced_as_for_and_against() -> None:
+    decision = decide_sides([np.array([lean]) for lean in (-0.02, -0.08, -0.3, -0.4)])
+    assert decision["chosen"]["found"] == ["against"]
+    assert decision["why"].startswith("of 4 passages, 0 speak for it, 2 against it")
 
 
 def test_where_a_side_is_missing_no_passage_is_labelled_with_it(make) -> None:

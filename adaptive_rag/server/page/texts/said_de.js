@@ -79,6 +79,14 @@ export const said = [
   ["the question leans on what was said before it", "die Frage stützt sich auf das zuvor Gesagte"],
   ["no passage holds the one, and the other is", "keine Textstelle enthält das eine, und das andere ist"],
   [
+    "no passage holds the one, the other finds better passages, and the other is",
+    "keine Textstelle enthält das eine, mit dem anderen findet sich Besseres, und das andere ist",
+  ],
+  [
+    "is {}, but finds no clearly better passages",
+    "ist {}, aber damit findet sich nichts deutlich Besseres",
+  ],
+  [
     "the best hit by words stands {} above its rivals",
     "der beste Treffer nach Wörtern liegt {} über den anderen",
   ],
@@ -98,8 +106,11 @@ export const said = [
     "with it the question is further from every passage",
     "damit ist die Frage von jeder Textstelle weiter entfernt",
   ],
-  ["of {} passages, none speaks {}", "von {} Textstellen spricht keine {}"],
-  ["no side is surely missing", "keine Seite fehlt mit Sicherheit"],
+  [
+    "of {} passages, {} speak for it, {} against it",
+    "von {} Textstellen sprechen {} dafür, {} dagegen",
+  ],
+  ["so none speaks {}", "also spricht keine {}"],
   ["what fits into {} tokens, at most {} passages", "was in {} Tokens passt, höchstens {} Textstellen"],
   [
     "the least that is read, of more than {} tokens",
@@ -119,8 +130,15 @@ export const said = [
   ],
   ["{} passages, as the branches found them", "{} Textstellen, wie die Teile sie fanden"],
   ["the model's choice", "die Wahl des Modells"],
-  ["the most relevant, without near-duplicates", "die treffendsten, ohne fast gleiche"],
-  ["the aspects count together", "die Aspekte zählen zusammen"],
+  ["{} of {} passages replace more relevant ones", "{} von {} Textstellen ersetzen treffendere"],
+  [
+    "these are the most relevant passages, in another order",
+    "es sind die treffendsten Textstellen, anders geordnet",
+  ],
+  [
+    "it changed nothing: these are the most relevant passages",
+    "ohne Wirkung: es sind die treffendsten Textstellen",
+  ],
   ["no readable sentence was found", "es wurde kein lesbarer Satz gefunden"],
   [
     "no reader judged the passages; the nearest sentence has a cosine of",
