@@ -25,7 +25,7 @@ from adaptive_rag.rank.scoring import (
     by_relevance,
     join_scores,
 )
-from adaptive_rag.rank.selection import select
+from adaptive_rag.rank.selection import compare, select
 from adaptive_rag.rank.window import (
     READING,
     ReadingBudget,
@@ -66,7 +66,7 @@ def rerank(state: StrategyState, runtime: Runtime[Context], reading: ReadingBudg
         chosen = attempt("situation", reserve, chosen)
     documents, decisions = window.keep(chosen)
     if reserves:
-        why = "the last passages were chosen for the user's situation"
+        why = f"{compare(documents, window.candidates)}, for the user's situation"
         decisions.append(Decision(what="situation", chosen=situation, why=why))
     return selected(state, documents, scored, decisions)
 

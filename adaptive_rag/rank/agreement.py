@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from adaptive_rag.query.viewpoints import matter
-from adaptive_rag.rank.stances import CUES, LABELS, Side, any_of, asked_side
+from adaptive_rag.rank.stances import CUES, Side, any_of, asked_side
 from adaptive_rag.source import Sentences
 from adaptive_rag.state import Candidate, Decision
 from adaptive_rag.text.vectors import Scores, Vectors, cosines
@@ -228,14 +228,6 @@ def taken_sides(held: Sequence[Scores]) -> list[list[Side]]:
     return [
         [side for side in sides_of(relative) if side != missing and side in sides_of(own)]
         for own, relative in zip(held, centred(held), strict=True)
-    ]
-
-
-def label_sides(candidates: Sequence[Candidate], held: Sequence[Scores]) -> list[Candidate]:
-    """Return the candidates, each labelled with the sides that it takes, by their agreements."""
-    return [
-        {**candidate, "labels": [LABELS[side] for side in sides]}
-        for candidate, sides in zip(candidates, taken_sides(held), strict=True)
     ]
 
 

@@ -124,10 +124,7 @@ export const said = [
     "{} of {} chunks overlap, and no text is read twice",
     "{} von {} Textstellen überschneiden sich, und kein Text wird zweimal gelesen",
   ],
-  [
-    "the last passages were chosen for the user's situation",
-    "die letzten Textstellen wurden für die Situation gewählt",
-  ],
+  ["for the user's situation", "für die Situation"],
   ["{} passages, as the branches found them", "{} Textstellen, wie die Teile sie fanden"],
   ["the model's choice", "die Wahl des Modells"],
   ["{} of {} passages replace more relevant ones", "{} von {} Textstellen ersetzen treffendere"],
