@@ -90,6 +90,10 @@ export const said = [
     "the best hit by words stands {} above its rivals",
     "der beste Treffer nach Wörtern liegt {} über den anderen",
   ],
+  [
+    "too few passages hold the question's words to compare them",
+    "zu wenige Textstellen enthalten die Wörter der Frage, um sie zu vergleichen",
+  ],
   ["in the domain", "im Fachgebiet"],
   ["BM25Okapi scored all {} chunks", "BM25Okapi hat alle {} Textstellen bewertet"],
   ["TF-IDF counts {} of the score by words", "TF-IDF macht {} der Bewertung nach Wörtern aus"],
