@@ -73,7 +73,7 @@ def test_a_models_choice_leads_and_is_filled_up_from_the_local_set(town: MemoryI
 def test_a_choice_that_cannot_be_used_leaves_the_local_set(town: MemoryIndex) -> None:
     update, asked = run(town, {"select": "none of them"}, retrieval={"selection": "model"})
     assert asked == ["select", "select"]
-    assert chosen(update) == ["mmr"]
+    assert chosen(update) == ["none"]
     assert update["documents"] == run(town)[0]["documents"]
 
 
