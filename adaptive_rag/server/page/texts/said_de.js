@@ -130,6 +130,10 @@ export const said = [
   ],
   ["for the user's situation", "für die Situation"],
   ["{} passages, as the branches found them", "{} Textstellen, wie die Teile sie fanden"],
+  [
+    "it was asked in the step before the search, while the query was prepared",
+    "es wurde vor der Suche gefragt, während die Anfrage entstand",
+  ],
   ["the model's choice", "die Wahl des Modells"],
   ["{} of {} passages replace more relevant ones", "{} von {} Textstellen ersetzen treffendere"],
   [
