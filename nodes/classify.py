@@ -35,6 +35,7 @@ from adaptive_rag.search.words import check_lexical
 from adaptive_rag.source import ChunkSource
 from adaptive_rag.state import QUERY_TYPES, Decision, QueryAnalysis, QueryType, State, Turn
 from adaptive_rag.text.visible import without_surrogates
+from adaptive_rag.text.words import terms
 
 # The edge's name for input that asks nothing of the documents.
 SMALL_TALK = "small talk"
@@ -197,7 +198,8 @@ def _read_decisions(subject: str, spelt: Spelt) -> list[Decision]:
         if word.lower() in IN_FULL:
             why += "and the other is what it is short for"
         else:
-            why += f"the other finds better passages, and the other is {_likeness(word, other)}"
+            better = "the other finds better passages, " if terms(other) else ""
+            why += f"{better}and the other is {_likeness(word, other)}"
         decisions.append(Decision(what="spelling", chosen=other, why=why))
     for word, other in spelt.kept.items():
         why = f"{other!r} is {_likeness(word, other)}, but finds no clearly better passages"

@@ -17,7 +17,7 @@ from adaptive_rag.models.onnx import load_minilm
 from adaptive_rag.query.english import SHORTEST, is_english, is_everyday
 from adaptive_rag.source import ChunkSource, HoldsWords, ListsSources, SpellsWords
 from adaptive_rag.state import Candidate
-from adaptive_rag.text.words import stem, words
+from adaptive_rag.text.words import stem, terms, words
 
 # Words to check. Shorter ones have too many similar words; a word with a digit is a name ("P220" is not
 # "P240").
@@ -84,7 +84,9 @@ def correct_spelling(question: str, source: ChunkSource) -> Spelt:
             proposed[word] = other.capitalize() if word[0].isupper() else other
         elif isinstance(source, HoldsWords) and (apart := _in_two(word, source)):
             proposed[word] = apart
-    better = _finding_better(question, proposed, source)
+    # No passage is found by a word without content: "whch" is "which" whatever is found.
+    compared = {word: other for word, other in proposed.items() if terms(other)}
+    better = {*proposed} - {*compared} | _finding_better(question, compared, source)
     read_as = {word: other for word, other in proposed.items() if word in better}
     kept = {word: other for word, other in proposed.items() if word not in better}
     return Spelt(_replace(question, read_as), in_full | read_as, kept)

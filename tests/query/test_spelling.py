@@ -142,6 +142,11 @@ def test_a_word_that_english_has_is_no_slip(word: str) -> None:
     assert correct_spelling(f"what can {word} it", memory) == (f"what can {word} it", {}, {})
 
 
+def test_a_slip_of_a_word_without_content_needs_no_better_passages() -> None:
+    memory = MemoryIndex.from_texts(["The parts which are left are in the shed.", "Bikes are mended here."])
+    assert correct_spelling("whch bikes are mended", memory).read_as == {"whch": "which"}
+
+
 CURRY = [
     "Curry plays basketball for the Golden State team, which he joined in 2009.",
     "The steps of the house are steep. Salt is put on the steps in winter.",
