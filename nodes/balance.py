@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 import numpy as np
@@ -15,11 +15,12 @@ from adaptive_rag.nodes.step import Steps, step
 from adaptive_rag.optional import attempt
 from adaptive_rag.query.history import full_question
 from adaptive_rag.query.viewpoints import matter
-from adaptive_rag.rank.agreement import agreements, decide_sides, hear_other_side, label_sides
+from adaptive_rag.rank.agreement import agreements, decide_sides, hear_other_side, taken_sides
 from adaptive_rag.rank.branches import attribute, take_first_of_each
 from adaptive_rag.rank.relevance import score_opinions, with_feedback
 from adaptive_rag.rank.scoring import by_relevance
-from adaptive_rag.rank.selection import cover
+from adaptive_rag.rank.selection import compare, cover
+from adaptive_rag.rank.stances import LABELS
 from adaptive_rag.rank.window import READING, ReadingBudget, choose_window, planned_size, ranked_by
 from adaptive_rag.search.fusion import join_branches
 from adaptive_rag.search.search import weigh
@@ -43,8 +44,8 @@ def balance(state: StrategyState, runtime: Runtime[Context], reading: ReadingBud
     source = source_of(context, state)
     hits = sorted(state["hits"], key=lambda hit: hit["order"])
     if context.retrieval.draw == "in-turn":
-        drawn = take_first_of_each(hits)
         size = planned_size(context, state["analysis"], reading)
+        drawn = take_first_of_each(hits, size[0])
         return (yield from select_in_turn(state, drawn, context, size))
     if context.uses("rerank"):
         hits[0] = attempt("feedback", partial(_towards_first_hits, hits[0], state, context), hits[0])
@@ -72,17 +73,34 @@ def balance(state: StrategyState, runtime: Runtime[Context], reading: ReadingBud
         else:
             local = [judged[i] for i in hear_other_side(held, k)]
         scored, by_model = yield from select_from(state, spread, local, context)
-        if not views:
-            known = {candidate["id"] for candidate in judged}
-            beyond = [candidate for candidate in scored if candidate["id"] not in known]
-            told = label_sides([*judged, *beyond], [*held, *_agreements(state, source, beyond)])
-            labels = {candidate["id"]: candidate["labels"] for candidate in told}
-            scored = [{**candidate, "labels": labels[candidate["id"]]} for candidate in scored[:k]]
-            views = list(dict.fromkeys(label for candidate in scored for label in candidate["labels"]))
-        why = "the model's choice" if by_model else "the most relevant, without near-duplicates"
+        scored = _labelled(state, source, scored[:k], dict(zip([c["id"] for c in judged], held, strict=True)))
+        views = list(dict.fromkeys(label for candidate in scored[:k] for label in candidate["labels"]))
+        why = compare(scored[:k], window.candidates)
+        why = f"the model's choice; {why}" if by_model else why
         decisions = [Decision(what="draw", chosen=views, why=why), decide_sides(held)]
     documents, reasons = window.keep(scored)
     return selected(state, documents, candidates, [*decisions, *reasons])
+
+
+def _labelled(
+    state: StrategyState, source: ChunkSource, chosen: list[Candidate], judged: Mapping[str, Scores]
+) -> list[Candidate]:
+    """Label the chosen passages with their sides, or keep of the named viewpoints those that they speak for.
+
+    `judged` has the agreements of the passages by which the middle between the sides is determined.
+    """
+    beyond = [candidate for candidate in chosen if candidate["id"] not in judged]
+    held = {**judged, **dict(zip([c["id"] for c in beyond], _agreements(state, source, beyond), strict=True))}
+    taken = dict(zip(held, taken_sides(list(held.values())), strict=True))
+    side_of = {query["label"]: query.get("side", "other") for query in state["queries"] if "label" in query}
+
+    def labels(candidate: Candidate) -> list[str]:
+        sides = taken[candidate["id"]]
+        if not side_of:
+            return [LABELS[side] for side in sides]
+        return [label for label in candidate["labels"] if not sides or side_of[label] in (*sides, "other")]
+
+    return [{**candidate, "labels": labels(candidate)} for candidate in chosen]
 
 
 def _agreements(state: StrategyState, source: ChunkSource, candidates: list[Candidate]) -> list[Scores]:

@@ -28,7 +28,7 @@ from adaptive_rag.optional import attempt
 from adaptive_rag.query.follow_up import find_subject
 from adaptive_rag.query.history import join_context, read_question, split_situation
 from adaptive_rag.query.small_talk import reply_to_small_talk
-from adaptive_rag.query.spelling import IN_FULL, correct_spelling
+from adaptive_rag.query.spelling import IN_FULL, Spelt, correct_spelling
 from adaptive_rag.rank.rerankers import RERANKERS, check_calls
 from adaptive_rag.search.search import prepare
 from adaptive_rag.search.words import check_lexical
@@ -36,6 +36,7 @@ from adaptive_rag.source import ChunkSource
 from adaptive_rag.state import QUERY_TYPES, Decision, QueryAnalysis, QueryType, State, Turn
 from adaptive_rag.text.phrases import decide, say
 from adaptive_rag.text.visible import without_surrogates
+from adaptive_rag.text.words import terms
 
 # The edge's name for input that asks nothing of the documents.
 SMALL_TALK = "small talk"
@@ -179,22 +180,30 @@ def _read_in_full(
     if context.uses("context"):
         subject = attempt("follow-up", partial(find_subject, question, history), "")
     if not context.uses("spelling"):
-        return question, subject, _read_decisions(subject, {})
-    as_typed: dict[str, str] = {}
-    spelt, read_as = attempt("spelling", partial(correct_spelling, question, source), (question, as_typed))
+        return question, subject, _read_decisions(subject, Spelt(question, {}, {}))
+    spelt = attempt("spelling", partial(correct_spelling, question, source), Spelt(question, {}, {}))
     if subject:
-        corrected = attempt("spelling", partial(correct_spelling, subject, source), (subject, as_typed))
-        subject, read_as = corrected[0], read_as | corrected[1]
-    return spelt, subject, _read_decisions(subject, read_as)
+        named = attempt("spelling", partial(correct_spelling, subject, source), Spelt(subject, {}, {}))
+        subject = named.question
+        spelt = Spelt(spelt.question, spelt.read_as | named.read_as, spelt.kept | named.kept)
+    return spelt.question, subject, _read_decisions(subject, spelt)
 
 
-def _read_decisions(subject: str, read_as: Mapping[str, str]) -> list[Decision]:
+def _read_decisions(subject: str, spelt: Spelt) -> list[Decision]:
     decisions = [decide("subject added", subject, say("leans_on_earlier"))] if subject else []
-    for word, other in read_as.items():
-        apart = "spelt_apart" if other.replace(" ", "") == word else "spelt_alike"
-        code = "spelt_in_full" if word.lower() in IN_FULL else apart
+    for word, other in spelt.read_as.items():
+        code = "spelt_in_full" if word.lower() in IN_FULL else f"spelt_{_likeness(word, other)}"
+        if code == "spelt_alike" and not terms(other):
+            code = "spelt_slip"  # taken without a comparison: it changes nothing that is searched for
         decisions.append(decide("spelling", other, say(code, word=repr(word), other=repr(other))))
+    for word, other in spelt.kept.items():
+        code = f"kept_{_likeness(word, other)}"
+        decisions.append(decide("spelling", word, say(code, other=repr(other))))
     return decisions
+
+
+def _likeness(word: str, other: str) -> str:
+    return "apart" if other.replace(" ", "") == word else "alike"
 
 
 @cache

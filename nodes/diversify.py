@@ -15,13 +15,15 @@ from adaptive_rag.optional import attempt
 from adaptive_rag.query.history import full_question
 from adaptive_rag.rank.branches import join_by_rank, take_in_turn
 from adaptive_rag.rank.scoring import by_relevance
-from adaptive_rag.rank.selection import SELECTORS
-from adaptive_rag.rank.window import READING, ReadingBudget, choose_window, planned_size, ranked_by
+from adaptive_rag.rank.selection import SELECTORS, compare
+from adaptive_rag.rank.window import READING, ReadingBudget, Window, choose_window, planned_size, ranked_by
 from adaptive_rag.search.fusion import join_branches
 from adaptive_rag.state import Candidate, Decision, Hit, Query, StrategyState
 
 # The reason why no model scores them: its score for the whole question would favour one aspect.
 LOCALLY = "analytical questions are scored by what their branches found"
+# The settings of diversity and selection that keep the most relevant passages.
+NOTHING = ("none", "local")
 
 
 @step
@@ -36,17 +38,23 @@ def diversify(state: StrategyState, runtime: Runtime[Context], reading: ReadingB
     window = choose_window(context, state["analysis"], candidates, reading)
     scored = window.candidates
     decisions: list[Decision] = []
-    if context.uses("diversify") and scored:
-        diversity = context.retrieval.diversity
-        vectors = source_of(context, state).vectors([candidate["id"] for candidate in scored])
-        select_apart = partial(SELECTORS[diversity], vectors, ranked_by(scored), window.size)
-        first = list(range(min(window.size, len(scored))))
-        local = [scored[i] for i in attempt("diversity", select_apart, first)]
+    settings = context.retrieval
+    if context.uses("diversify") and scored and (settings.diversity, settings.selection) != NOTHING:
+        local = attempt("diversity", partial(_apart, state, context, window), scored[: window.size])
         scored, by_model = yield from select_from(state, scored, local, context)
-        chosen = "the model's choice" if by_model else diversity
-        decisions.append(Decision(what="selection", chosen=chosen, why="the aspects count together"))
+        chosen = "the model's choice" if by_model else settings.diversity
+        why = compare(scored[: window.size], window.candidates)
+        decisions.append(Decision(what="selection", chosen=chosen, why=why))
     documents, reasons = window.keep(scored)
     return selected(state, documents, candidates, [*decisions, *reasons])
+
+
+def _apart(state: StrategyState, context: Context, window: Window) -> list[Candidate]:
+    """Select relevant passages that say different things, as `retrieval.diversity` says."""
+    found = window.candidates
+    vectors = source_of(context, state).vectors([candidate["id"] for candidate in found])
+    chosen = SELECTORS[context.retrieval.diversity](vectors, ranked_by(found), window.size)
+    return [found[i] for i in chosen]
 
 
 def _join(

@@ -25,7 +25,7 @@ from adaptive_rag.rank.scoring import (
     by_relevance,
     join_scores,
 )
-from adaptive_rag.rank.selection import select
+from adaptive_rag.rank.selection import compare, select
 from adaptive_rag.rank.window import (
     READING,
     ReadingBudget,
@@ -43,6 +43,8 @@ from adaptive_rag.text.vectors import min_max
 
 # One place is reserved for the user's situation for every so many passages.
 PASSAGES_PER_PLACE = 4
+# Where the call for the scores stands in the trace.
+EARLY = "it was asked in the step before the search, while the query was prepared"
 
 
 @step
@@ -50,10 +52,12 @@ def rerank(state: StrategyState, runtime: Runtime[Context], reading: ReadingBudg
     """Order the candidates by relevance to the question and keep the window."""
     context = context_of(runtime)
     early = state.get("early_scored", [])
+    decisions: list[Decision] = []
     if early and context.uses("rerank"):
         candidates = add_missed(state["candidates"], early)
         local = score_locally(state, candidates, context)
         scored = by_relevance(candidates, join_scores(candidates, local, early, context.scoring.weight))
+        decisions.append(Decision(what="scores", chosen="the model's", why=EARLY))
     else:
         scored = yield from score(state, state["candidates"], context, reading)
     window = choose_window(context, state["analysis"], scored, reading)
@@ -65,9 +69,11 @@ def rerank(state: StrategyState, runtime: Runtime[Context], reading: ReadingBudg
         source = source_of(context, state)
         reserve = partial(reserve_for_context, source, situation, chosen, window.size)
         chosen = attempt("situation", reserve, chosen)
-    documents, decisions = window.keep(chosen)
+    documents, reasons = window.keep(chosen)
+    decisions += reasons
     if reserves:
-        decisions.append(decide("situation", situation, say("for_situation")))
+        why = f"{compare(documents, window.candidates)}, for the user's situation"
+        decisions.append(Decision(what="situation", chosen=situation, why=why))
     return selected(state, documents, scored, decisions)
 
 

@@ -88,7 +88,7 @@ def test_inside_a_group_too(monkeypatch: pytest.MonkeyPatch) -> None:
     context = make_context(retrieval={"alpha": 0.4})
     chosen = context.retrieval.alpha, context.retrieval.fusion, context.retrieval.sub_questions
     assert chosen == (0.4, "sparse", 5)
-    assert context.retrieval.diversity == "mmr"
+    assert context.retrieval.diversity == "none"
     assert make_context().retrieval.alpha == 0.3
 
 

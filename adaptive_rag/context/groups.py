@@ -234,7 +234,9 @@ class RetrievalSettings(Group):
         "question is searched too, except with `alone`.",
     )
     diversity: Diversity = Field(
-        "mmr", description="How a diverse set is selected for an analytical question."
+        "none",
+        description="How a diverse set is selected for an analytical question; by default the most relevant "
+        "passages are read.",
     )
     selection: Selection = Field(
         "local", description="What selects the final set of an analytical or opinion question."

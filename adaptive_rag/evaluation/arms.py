@@ -50,6 +50,8 @@ class Bench:
     settings: dict[str, Any] = field(default_factory=dict)
     # recorded replies of a chat model, by question; None if the settings' own model is asked
     replies: Replies | None = None
+    # the terms of the data's domain, if a file of them lies beside its questions
+    ontology: str | None = None
 
     def context(self, question: Question, own: Mapping[str, Any] | None = None) -> Context:
         """Return the context of one question; an arm's own settings win over those of the run."""
@@ -180,6 +182,11 @@ def _graph(
     return _result(output, as_ranked(output["documents"]), started, bench)
 
 
+def _with_ontology(question: Question, bench: Bench) -> Result:
+    """Ask the graph with the ontology of the data; without one it answers as it does by default."""
+    return _graph(question, bench, settings={"ontology": bench.ontology} if bench.ontology else None)
+
+
 def _costliest(question: Question, bench: Bench) -> Result:
     """Run every strategy and join their rankings; the price of not choosing."""
     results = [_graph(question, bench, route=route) for route in QUERY_TYPES]
@@ -211,6 +218,8 @@ OF_FAQ_HYBRID: dict[str, dict[str, Any]] = {
     "cross-encoder": {"retrieval.reranker": "none"},
     "window": {"profile": None, "without": [*recipe_settings("faq-hybrid")["without"], "window"]},
 }
+# The recipe of two signals, which has no other part.
+FUSION = "vector-bm25-fusion"
 ALL_STEPS = sorted(get_args(ModelStep))
 # Variations that are off by default, each measured beside the default: a description and the settings.
 VARIATIONS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -237,6 +246,8 @@ VARIATIONS: dict[str, tuple[str, dict[str, Any]]] = {
         {"retrieval.lexical": "okapi", "retrieval.tfidf": 0.3},
     ),
     "alpha-by-intent": ("alpha by intent and domain", {"retrieval.alpha_by": "intent"}),
+    "mmr": ("near-duplicates moved back in analytical sets", {"retrieval.diversity": "mmr"}),
+    "coverage": ("paraphrases held back in analytical sets", {"retrieval.diversity": "coverage"}),
     "qa-views": ("two views of question-answer pairs, by intent", {"retrieval.qa_views": True}),
     "cross-encoder": (
         "a cross-encoder over 3k candidates; its folder is --set retrieval.reranker_model",
@@ -259,6 +270,14 @@ ARMS: dict[str, Arm] = {
     "bm25": Arm("BM25 top-k for the question as it stands", partial(_plain, order=by_words)),
     "tfidf": Arm("TF-IDF top-k, by the retriever of langchain-community", _by_tfidf),
     "fusion": Arm("dense and BM25 joined, each weighing half", partial(_plain, order=by_fusion)),
+    "vector-alone": Arm(
+        f"the recipe {FUSION}, its vectors alone",
+        partial(_graph, settings={"recipe": FUSION, "retrieval.fusion": "dense"}),
+    ),
+    "okapi-alone": Arm(
+        f"the recipe {FUSION}, its BM25Okapi alone",
+        partial(_graph, settings={"recipe": FUSION, "retrieval.fusion": "sparse"}),
+    ),
     "adaptive": Arm("the graph as it is", _graph),
     "oracle": Arm(
         "adaptive with the labelled route", lambda q, bench: _graph(q, bench, route=q.type), sees_label=True
@@ -282,6 +301,9 @@ ARMS: dict[str, Arm] = {
         f"with-{name}": Arm(f"adaptive with {what}", partial(_graph, settings=settings))
         for name, (what, settings) in VARIATIONS.items()
     },
+    "with-ontology": Arm(
+        "adaptive with the ontology of the data: ontology.yaml beside its questions", _with_ontology
+    ),
     **{
         f"recipe-{name}": Arm(f"the recipe {name}", partial(_graph, settings={"recipe": name}))
         for name in RECIPES

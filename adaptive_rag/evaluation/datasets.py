@@ -17,6 +17,7 @@ from adaptive_rag.state import QUERY_TYPES, Chunk, QueryType, Turn
 CORPUS, QUERIES = "corpus.jsonl", "queries.jsonl"
 QRELS = ("qrels.tsv", "qrels/test.tsv")
 QRELS_COLUMNS = ("query-id", "corpus-id", "score")
+ONTOLOGY = "ontology.yaml"
 ASPECTS, ASPECTS_COLUMNS = "aspects.tsv", ("query-id", "corpus-id", "aspect")
 
 
@@ -48,6 +49,8 @@ class Dataset:
     # sha256 of what is searched, and of what is asked; the first names the cached index
     corpus_digest: str = ""
     questions_digest: str = ""
+    # the file with the terms of its domain, if there is one
+    ontology: Path | None = None
     # what was left out or could not be read, in sentences for the person who runs it
     notes: tuple[str, ...] = ()
 
@@ -146,9 +149,11 @@ def _load_documents(name: str, files: list[Path], folder: Path) -> Dataset:
     if not questions:
         named = ", ".join(map(str, files))
         raise ConfigurationError(f"{named} holds no question; there is nothing to evaluate.")
+    ontology = folder / ONTOLOGY
     # A folder of their own separates the documents from other files beside the questions.
     folder = folder / "documents" if (folder / "documents").is_dir() else folder
-    documents = tuple(file.path for file in discover(folder) if not _holds_questions(file.path))
+    found = (file.path for file in discover(folder) if not _holds_questions(file.path))
+    documents = tuple(path for path in found if path != ontology)
     if not documents:
         raise ConfigurationError(f"No document lies beside {files[0]}; put those that it asks about there.")
     return Dataset(
@@ -157,6 +162,7 @@ def _load_documents(name: str, files: list[Path], folder: Path) -> Dataset:
         documents=documents,
         corpus_digest=_digest(documents),
         questions_digest=_digest(files),
+        ontology=ontology if ontology.is_file() else None,
     )
 
 

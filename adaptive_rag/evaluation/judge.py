@@ -12,7 +12,7 @@ from langchain_core.language_models import BaseChatModel
 from pydantic import BaseModel, Field
 
 from adaptive_rag.errors import AdaptiveRAGError, ConfigurationError
-from adaptive_rag.evaluation.arms import find_arms
+from adaptive_rag.evaluation.arms import FUSION, find_arms
 from adaptive_rag.evaluation.records import QuestionRecord
 from adaptive_rag.evaluation.run import OpenBar, no_bar
 from adaptive_rag.evaluation.summary import ALL
@@ -27,7 +27,8 @@ OVERALL = "overall"
 
 COMPARISONS: dict[str, tuple[str, ...]] = {
     "adaptive-against-standard": ("standard", "adaptive"),
-    "vector-bm25-fusion": ("standard", "bm25", "fusion"),
+    # the recipe and its two signals, each alone
+    FUSION: ("vector-alone", "okapi-alone", f"recipe-{FUSION}"),
 }
 
 TRIES = 2

@@ -84,6 +84,7 @@ def open_bench(
         seed=settings.seed,
         settings=dict(settings.settings),
         replies=read_replies(Path(settings.replies), dataset.name) if settings.replies else None,
+        ontology=str(dataset.ontology) if dataset.ontology else None,
     )
     if not dataset.passages:
         dataset = with_gold(dataset, index.chunks())

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from adaptive_rag.query.viewpoints import matter
-from adaptive_rag.rank.stances import CUES, LABELS, Side, any_of, asked_side
+from adaptive_rag.rank.stances import CUES, Side, any_of, asked_side
 from adaptive_rag.source import Sentences
 from adaptive_rag.state import Candidate, Decision
 from adaptive_rag.text.vectors import Scores, Vectors, cosines
@@ -218,24 +218,28 @@ def missing_side(held: Sequence[Scores]) -> Side | None:
     return "against" if means.mean() > 0 else "for"
 
 
-def label_sides(candidates: Sequence[Candidate], held: Sequence[Scores]) -> list[Candidate]:
-    """Return the candidates, each labelled with the sides that it takes, by their agreements.
+def taken_sides(held: Sequence[Scores]) -> list[list[Side]]:
+    """Return the sides that each passage takes, the main one first, by their agreements.
 
-    If one side is missing, no candidate is labelled with it.
+    A passage takes a side if it leans that way by itself and also beside the others: among passages that are
+    all against, the least bitter one is not for. If one side is missing, none takes it.
     """
     missing = missing_side(held)
     return [
-        {**candidate, "labels": [LABELS[side] for side in sides_of(agreement) if side != missing]}
-        for candidate, agreement in zip(candidates, centred(held), strict=True)
+        [side for side in sides_of(relative) if side != missing and side in sides_of(own)]
+        for own, relative in zip(held, centred(held), strict=True)
     ]
 
 
 def decide_sides(held: Sequence[Scores]) -> Decision:
     """Return which sides the passages take and which one is missing, for the trace and the answer."""
-    missing = missing_side(held)
-    taken = {side for agreement in centred(held) for side in sides_of(agreement)} - {missing}
-    why = f"of {len(held)} passages, none speaks {missing}" if missing else "no side is surely missing"
-    return Decision(what="sides", chosen={"found": sorted(taken), "missing": missing}, why=why)
+    missing, taken = missing_side(held), taken_sides(held)
+    found = sorted({side for sides in taken for side in sides})
+    leaning = {side: sum(sides[:1] == [side] for sides in taken) for side in ("for", "against")}
+    why = f"of {len(held)} passages, {leaning['for']} speak for it, {leaning['against']} against it"
+    if missing:
+        why += f"; so none speaks {missing}"
+    return Decision(what="sides", chosen={"found": found, "missing": missing}, why=why)
 
 
 def _side(sign: int) -> Side:

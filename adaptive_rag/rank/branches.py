@@ -10,26 +10,27 @@ from adaptive_rag.state import Candidate, Hit
 # Weight of each sub-question, where the question itself has 1, and the smoothing of reciprocal ranks. Chosen
 # on the public analytical questions with a strong model's sub-questions; see docs/calls.md for the effect.
 BRANCH_WEIGHT, SMOOTHING = 0.2, 10
-# A chunk is labelled with a sub-question if its search ranks the chunk among the first SPEAKS_TO.
+# A chunk is labelled with a sub-question or viewpoint whose search ranks it among the first SPEAKS_TO.
 SPEAKS_TO = 5
 
 
 def attribute(candidates: Sequence[Candidate], hits: Sequence[Hit]) -> list[Candidate]:
-    """Return the candidates, each labelled with the viewpoints whose search found it, the strongest first.
+    """Return the candidates, each labelled with the branches whose search ranks it high, the best rank first.
 
-    The searches of all viewpoints find much the same chunks, but they rank them differently.
+    The searches of all viewpoints find much the same chunks, but they rank them differently. Each hit has its
+    candidates best first.
     """
     ranks = {
-        hit["label"]: {candidate["id"]: rank for rank, candidate in enumerate(hit["candidates"])}
+        hit["label"]: {c["id"]: rank for rank, c in enumerate(hit["candidates"][:SPEAKS_TO])}
         for hit in hits
         if hit["label"] is not None
     }
 
-    def viewpoints(id_: str) -> list[str]:
+    def spoken_to(id_: str) -> list[str]:
         found = [(rank[id_], label) for label, rank in ranks.items() if id_ in rank]
         return [label for _, label in sorted(found, key=lambda pair: pair[0])]
 
-    return [{**candidate, "labels": viewpoints(candidate["id"])} for candidate in candidates]
+    return [{**candidate, "labels": spoken_to(candidate["id"])} for candidate in candidates]
 
 
 def join_by_rank(hits: Sequence[Hit]) -> list[Candidate]:
@@ -47,8 +48,7 @@ def join_by_rank(hits: Sequence[Hit]) -> list[Candidate]:
     joined = fuse_rankings(rankings, weights, name="joined", smoothing=SMOOTHING)
     most = max((candidate["scores"]["joined"] for candidate in joined), default=1.0)
     scored = [with_scores(c, relevance=10 * c["scores"]["joined"] / most) for c in joined]
-    first = [Hit(**{**hit, "candidates": hit["candidates"][:SPEAKS_TO]}) for hit in hits]
-    return attribute(scored, first)
+    return attribute(scored, hits)
 
 
 def take_in_turn(hits: Sequence[Hit], k: int) -> list[Candidate]:
@@ -56,25 +56,27 @@ def take_in_turn(hits: Sequence[Hit], k: int) -> list[Candidate]:
 
     If they are fewer than k, results of the question's own search fill them up.
     """
-    found = _each_text_once(_labelled(hits))
-    if len(found) >= k:
-        return found
-    own = (candidate for hit in hits if hit["label"] is None for candidate in hit["candidates"][:k])
-    return _each_text_once([*found, *own])[:k]
+    return _filled_up(_each_text_once(_labelled(hits)), hits, k)
 
 
-def take_first_of_each(hits: Sequence[Hit]) -> list[Candidate]:
+def take_first_of_each(hits: Sequence[Hit], k: int) -> list[Candidate]:
     """Return the first result of each viewpoint, then the rest by their cosine, each text once.
 
-    If there are no viewpoints, these are the results of the question itself.
+    If they are fewer than k, results of the question's own search fill them up.
     """
     branches = [hit for hit in hits if hit["label"] is not None]
-    if not branches:
-        return _each_text_once(candidate for hit in hits for candidate in hit["candidates"])
     firsts = [Hit(**{**hit, "candidates": hit["candidates"][:1]}) for hit in branches]
     rest = [Hit(**{**hit, "candidates": hit["candidates"][1:]}) for hit in branches]
     nearest = sorted(_labelled(rest), key=lambda candidate: -candidate["scores"]["dense"])
-    return _each_text_once([*_labelled(firsts), *nearest])
+    return _filled_up(_each_text_once([*_labelled(firsts), *nearest]), hits, k)
+
+
+def _filled_up(found: list[Candidate], hits: Sequence[Hit], k: int) -> list[Candidate]:
+    """Return what the branches found; if it is fewer than k, with results of the question's own search."""
+    if len(found) >= k:
+        return found
+    own = (candidate for hit in hits if hit["label"] is None for candidate in hit["candidates"])
+    return _each_text_once([*found, *own])[:k]
 
 
 def _labelled(hits: Sequence[Hit]) -> list[Candidate]:

@@ -112,6 +112,16 @@ SELECTORS: dict[Diversity, Selector] = {
 }
 
 
+def compare(kept: Sequence[Candidate], relevant: Sequence[Candidate]) -> str:
+    """Say for the trace how a selection differs from the first of the candidates, given best first."""
+    chosen, best = ([candidate["id"] for candidate in found[: len(kept)]] for found in (kept, relevant))
+    if replaced := len(set(chosen) - set(best)):
+        return f"{replaced} of {len(chosen)} passages replace more relevant ones"
+    if chosen != best:
+        return "these are the most relevant passages, in another order"
+    return "it changed nothing: these are the most relevant passages"
+
+
 class PassageChoice(BaseModel):
     """Numbers of the chosen passages, best first, counted from 1 as the prompt numbers them."""
 

@@ -71,18 +71,22 @@ def order_by(fused: Scores, candidates: Sequence[Candidate]) -> list[Candidate]:
     return [with_scores(candidates[i], fused=float(fused[i])) for i in order]
 
 
-def word_margin(sparse: Scores) -> float:
+def word_margin(sparse: Scores) -> float | None:
     """Return how far the best hit by words is above its rivals, as a share of its score.
 
     Near 1, the question's words single out one chunk. Near 0, many chunks contain them, and the vectors
-    must decide which one answers. If fewer than ten chunks contain any of the words, the margin is 0: a
-    question phrased in other words than its answer matches at most stray words, and there are no rivals.
-    This is a measure of query clarity after retrieval, as in Shtok et al. (TOIS 2012).
+    must decide which one answers. Among fewer than ten candidates, which are a whole small index, all others
+    are rivals. If fewer than ten of many contain any of the words, there is no margin: a question phrased in
+    other words than its answer matches at most stray words, and there are no rivals. This is a measure of
+    query clarity after retrieval, as in Shtok et al. (TOIS 2012).
     """
-    positive = np.sort(sparse[sparse > 0])[::-1]
-    if len(positive) < RIVALS.stop:
-        return 0.0
-    return float((positive[0] - positive[RIVALS].mean()) / positive[0])
+    ranked = np.sort(sparse)[::-1]
+    is_small = len(ranked) < RIVALS.stop
+    holding = int((ranked > 0).sum())
+    if holding < (1 if is_small else RIVALS.stop) or len(ranked) < 2:
+        return None
+    rivals = ranked[1:] if is_small else ranked[RIVALS]
+    return float((ranked[0] - rivals.mean()) / ranked[0])
 
 
 def choose_alpha(sparse: Scores, analysis: QueryAnalysis) -> tuple[float, str]:
@@ -91,8 +95,10 @@ def choose_alpha(sparse: Scores, analysis: QueryAnalysis) -> tuple[float, str]:
     If an ontology knows the question's terms (relevance above 0.8), alpha is at least 0.8.
     """
     margin = word_margin(sparse)
-    alpha = ALPHA_START - ALPHA_SLOPE * margin
-    why = f"the best hit by words stands {margin:.0%} above its rivals"
+    alpha, why = ALPHA_START, "too few passages hold the question's words to compare them"
+    if margin is not None:
+        alpha -= ALPHA_SLOPE * margin
+        why = f"the best hit by words stands {margin:.0%} above its rivals"
     if analysis["ontology_terms"] and analysis["domain_relevance"] > IN_DOMAIN:
         alpha, why = max(alpha, IN_DOMAIN_ALPHA), f"{why}, in the domain"
     return min(alpha, HIGHEST_ALPHA), why

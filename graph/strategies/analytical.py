@@ -1,4 +1,4 @@
-"""Analytical questions: several aspects matter, so each is searched for and the selection is kept diverse."""
+"""Analytical questions: several aspects matter, so more passages are read; sub-questions are a setting."""
 
 from __future__ import annotations
 

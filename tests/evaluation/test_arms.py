@@ -8,8 +8,10 @@ from adaptive_rag.context import Context
 from adaptive_rag.context.groups import MECHANISMS, OF_ANSWERS
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.evaluation.arms import ARMS, MAIN_ARMS, Bench, find_arms, whole_table
-from adaptive_rag.evaluation.datasets import Dataset, Question
+from adaptive_rag.evaluation.datasets import Dataset, Question, load_dataset
+from adaptive_rag.evaluation.judge import COMPARISONS
 from adaptive_rag.graph.strategies import NAMES
+from adaptive_rag.samples import ontology_path, questions_path
 from adaptive_rag.state import QUERY_TYPES
 
 PLAIN = ("standard", "bm25", "fusion")
@@ -82,6 +84,28 @@ def test_an_arm_of_one_part_changes_the_settings_of_that_part(tiny: Dataset, ben
     assert changed("with-alpha-by-intent", "adaptive") == {"retrieval.alpha_by"}
     assert changed("with-qa-views", "adaptive") == {"retrieval.qa_views"}
     assert changed("with-cross-encoder", "adaptive") == {"retrieval.reranker"}
+
+
+def test_the_judged_arms_of_a_recipe_use_its_own_parts(tiny: Dataset, bench: Bench) -> None:
+    graph: Any = bench.graph
+    asked = {}
+    for name in COMPARISONS["vector-bm25-fusion"]:
+        ARMS[name].run(tiny.questions[0], bench)
+        asked[name] = graph.asked[-1][1]
+    assert {(c.recipe, c.retrieval.lexical, c.retrieval.alpha) for c in asked.values()} == {
+        ("vector-bm25-fusion", "okapi", 0.5)
+    }
+    assert [c.retrieval.fusion for c in asked.values()] == ["dense", "sparse", "weighted"]
+
+
+def test_an_arm_gives_the_ontology_that_lies_beside_the_questions(tiny: Dataset, bench: Bench) -> None:
+    graph: Any = bench.graph
+    for ontology in (None, str(ontology_path())):
+        ARMS["with-ontology"].run(tiny.questions[0], replace(bench, ontology=ontology))
+        assert graph.asked[-1][1].ontology == ontology
+    samples = load_dataset(questions_path())
+    assert samples.ontology == ontology_path() and ontology_path() not in samples.documents
+    assert tiny.ontology is None
 
 
 @pytest.mark.parametrize("name", PLAIN)

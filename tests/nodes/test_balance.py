@@ -2,9 +2,15 @@
 
 import pytest
 
+from adaptive_rag.analysis import analyse
+from adaptive_rag.context import make_context
+from adaptive_rag.index.memory import MemoryIndex
+from adaptive_rag.nodes import balance
 from adaptive_rag.nodes.balance import draw_named
 from adaptive_rag.rank.branches import attribute
-from adaptive_rag.state import Candidate, Hit
+from adaptive_rag.state import Candidate, Hit, Query
+from adaptive_rag.testing import run_node
+from tests.nodes.made import first_hits
 
 
 def candidate(name: str, *labels: str) -> Candidate:
@@ -54,6 +60,36 @@ def test_no_chunk_is_drawn_twice_and_none_is_made_up(k: int) -> None:
     found = [candidate(name, "for", "against") for name in "abc"]
     drawn = draw_named(found, [["for"], ["against"], ["nobody"]], k)
     assert len(names(drawn)) == len(set(names(drawn))) == min(k, 3)
+
+
+TRAMS = [
+    "Trams are a joy to ride, they save money and make the streets safer for everyone.",
+    "Trams are slow, noisy and dangerous, and they waste money that schools need.",
+]
+
+
+def test_a_passage_has_no_label_of_a_viewpoint_that_it_argues_against() -> None:
+    memory = MemoryIndex.from_texts(TRAMS)
+    question = "Should trams be built?"
+    both = first_hits(memory, question)
+    hits = [
+        Hit(order=order, label=label, candidates=both, record={"step": "retrieve"})
+        for order, label in enumerate((None, "riders", "taxpayers"))
+    ]
+    state = {
+        "question": question,
+        "query_type": "opinion",
+        "analysis": analyse(question),
+        "hits": hits,
+        "queries": [
+            Query(text=question),
+            Query(text="riders", label="riders", side="for"),
+            Query(text="taxpayers", label="taxpayers", side="against"),
+        ],
+    }
+    update = run_node(balance, state, make_context(index=memory, k=2))
+    labels = {document["text"]: document["labels"] for document in update["documents"]}
+    assert labels == {TRAMS[0]: ["riders"], TRAMS[1]: ["taxpayers"]}
 
 
 def test_nothing_found_is_nothing_drawn() -> None:

@@ -50,10 +50,15 @@ def test_a_setting_has_the_model_score_them_all_the_same(town: MemoryIndex) -> N
     assert run(town)[0]["documents"][0]["id"] != eighth
 
 
-@pytest.mark.parametrize("diversity", ["mmr", "coverage", "facility-location", "none"])
+@pytest.mark.parametrize("diversity", ["mmr", "coverage", "facility-location"])
 def test_the_set_is_selected_locally_as_the_setting_says(town: MemoryIndex, diversity: str) -> None:
     update, asked = run(town, retrieval={"diversity": diversity})
     assert (asked, chosen(update), len(update["documents"])) == ([], [diversity], 4)
+
+
+def test_where_nothing_is_to_be_diverse_nothing_is_said_of_it(town: MemoryIndex) -> None:
+    update, _ = run(town, retrieval={"diversity": "none"})
+    assert chosen(update) == [] and len(update["documents"]) == 4
 
 
 def test_a_models_choice_leads_and_is_filled_up_from_the_local_set(town: MemoryIndex) -> None:
@@ -68,7 +73,7 @@ def test_a_models_choice_leads_and_is_filled_up_from_the_local_set(town: MemoryI
 def test_a_choice_that_cannot_be_used_leaves_the_local_set(town: MemoryIndex) -> None:
     update, asked = run(town, {"select": "none of them"}, retrieval={"selection": "model"})
     assert asked == ["select", "select"]
-    assert chosen(update) == ["mmr"]
+    assert chosen(update) == ["none"]
     assert update["documents"] == run(town)[0]["documents"]
 
 

@@ -31,7 +31,7 @@ def memory() -> MemoryIndex:
 def test_a_text_without_blanks_is_no_misspelt_word(index: Index) -> None:
     # Each of its splits would be looked up, which takes minutes.
     long = "这是一个很长的问题" * 2000
-    assert correct_spelling(f"what is {long}", index) == (f"what is {long}", {})
+    assert correct_spelling(f"what is {long}", index).question == f"what is {long}"
 
 
 READINGS = [
@@ -71,7 +71,7 @@ READINGS = [
 @pytest.mark.parametrize(("question", "read_as"), READINGS)
 def test_a_word_is_read_as_the_index_spells_it(index, memory, question, read_as) -> None:
     for source in (index, memory):
-        corrected, found = correct_spelling(question, source)
+        corrected, found, _ = correct_spelling(question, source)
         assert found == read_as
         assert all(other in corrected and word not in corrected for word, other in read_as.items())
 
@@ -84,7 +84,10 @@ def test_words_of_other_documents_are_not_told(index: Index) -> None:
 
 def test_what_other_documents_shorten_is_written_in_full(index: Index) -> None:
     narrowed = index.only({"leave.txt"})
-    assert correct_spelling("how many hrs is that", narrowed) == ("how many hours is that", {"hrs": "hours"})
+    assert correct_spelling("how many hrs is that", narrowed)[:2] == (
+        "how many hours is that",
+        {"hrs": "hours"},
+    )
 
 
 def test_the_trace_tells_what_a_short_form_was_read_as(index: Index) -> None:
@@ -126,3 +129,57 @@ async def test_a_misspelt_question_is_answered_on_the_async_path(memory: MemoryI
 def test_spelling_can_be_switched_off(index: Index) -> None:
     output = AdaptiveRAG(index, without={"spelling"}).invoke("How long does the warenty of the pump last?")
     assert not any(d["what"] == "spelling" for d in output["trace"][0]["decisions"])
+
+
+LOOK_ALIKES = "It was paced and read in detail. Larry had to decide on a rapid creation; defined as complete."
+
+
+@pytest.mark.parametrize(
+    "word", ["payed", "retard", "detain", "lorry", "decode", "rabid", "deified", "summarise"]
+)
+def test_a_word_that_english_has_is_no_slip(word: str) -> None:
+    memory = MemoryIndex.from_texts([LOOK_ALIKES, "The summaries are read."])
+    assert correct_spelling(f"what can {word} it", memory) == (f"what can {word} it", {}, {})
+
+
+def test_a_slip_of_a_word_without_content_needs_no_better_passages() -> None:
+    memory = MemoryIndex.from_texts(["The parts which are left are in the shed.", "Bikes are mended here."])
+    assert correct_spelling("whch bikes are mended", memory).read_as == {"whch": "which"}
+
+
+CURRY = [
+    "Curry plays basketball for the Golden State team, which he joined in 2009.",
+    "The steps of the house are steep. Salt is put on the steps in winter.",
+]
+
+
+def test_a_correction_is_taken_only_if_it_finds_better_passages() -> None:
+    memory = MemoryIndex.from_texts(CURRY)
+    basketball, winter = "which basketball team does steph curry play for", "are stesp in winter steep"
+    assert correct_spelling(basketball, memory) == (basketball, {}, {"steph": "steps"})
+    assert correct_spelling(winter, memory).read_as == {"stesp": "steps"}
+
+
+def test_the_trace_tells_why_a_word_stays_as_typed() -> None:
+    output = AdaptiveRAG(MemoryIndex.from_texts(CURRY)).invoke(
+        "which basketball team does steph curry play for"
+    )
+    [decision] = [d for d in output["trace"][0]["decisions"] if d["what"] == "spelling"]
+    assert decision["chosen"] == "steph"
+    assert decision["why"] == "'steps' is spelt much like it, but finds no clearly better passages"
+
+
+def test_both_spellings_are_searched_in_one_call_and_only_if_there_are_two(monkeypatch) -> None:
+    memory, searched = MemoryIndex.from_texts(CURRY), []
+
+    def search(queries, *, limit):
+        searched.append(list(queries))
+        return MemoryIndex.search(memory, queries, limit=limit)
+
+    monkeypatch.setattr(memory, "search", search)
+    correct_spelling("are the steps steep", memory)
+    assert not searched
+    correct_spelling("are stesp in wintre steep", memory)
+    assert searched == [
+        ["are stesp in wintre steep", "are steps in wintre steep", "are stesp in winter steep"]
+    ]

@@ -18,14 +18,15 @@ from adaptive_rag.rank.agreement import (
     SENTIMENT,
     agreements,
     centred,
+    decide_sides,
     hear_other_side,
-    label_sides,
     leans,
     missing_side,
     proposal_sign,
     sides_of,
+    taken_sides,
 )
-from adaptive_rag.rank.stances import AGAINST, FOR, Side
+from adaptive_rag.rank.stances import Side
 from adaptive_rag.source import Sentences
 from adaptive_rag.text.vectors import Scores
 
@@ -129,17 +130,20 @@ def test_a_tone_that_goes_up_and_down_makes_no_second_side(held: list[float], ex
     assert sides_of(np.array(held)) == expected
 
 
-def test_where_all_sounds_grim_what_is_much_less_grim_takes_the_other_side(make) -> None:
-    held = [np.array([-0.05]), np.array([-0.45])]
-    labelled = label_sides([make("a", "x"), make("b", "x")], held)
-    assert [candidate["labels"] for candidate in labelled] == [[FOR], [AGAINST]]
+def test_what_is_only_less_grim_than_the_others_is_not_for_it() -> None:
+    assert taken_sides([np.array([-0.05]), np.array([-0.45])]) == [[], ["against"]]
 
 
-def test_where_a_side_is_missing_no_passage_is_labelled_with_it(make) -> None:
+def test_passages_that_are_all_against_are_not_traced_as_for_and_against() -> None:
+    decision = decide_sides([np.array([lean]) for lean in (-0.02, -0.08, -0.3, -0.4)])
+    assert decision["chosen"]["found"] == ["against"]
+    assert decision["why"].startswith("of 4 passages, 0 speak for it, 2 against it")
+
+
+def test_where_a_side_is_missing_no_passage_takes_it() -> None:
     held = [np.array([lean]) for lean in (0.4, 0.3, 0.25, -0.02)]
     assert missing_side(held) == "against"
-    labelled = label_sides([make(name, "x") for name in "abcd"], held)
-    assert [candidate["labels"] for candidate in labelled] == [[FOR], [FOR], [FOR], []]
+    assert taken_sides(held) == [["for"], ["for"], ["for"], []]
 
 
 @pytest.mark.parametrize(
@@ -179,10 +183,10 @@ def test_the_last_place_goes_to_the_side_that_nobody_else_takes(
 
 
 def test_nothing_to_label_is_no_error(make) -> None:
-    assert label_sides([], []) == []
+    assert taken_sides([]) == []
     empty = Sentences(np.zeros((0, 2), dtype=np.int64), np.zeros((0, 384), dtype=np.float32))
     held = agreements("Should it be?", [make("a", "")], [empty])
-    assert [candidate["labels"] for candidate in label_sides([make("a", "")], held)] == [[]]
+    assert taken_sides(held) == [[]]
 
 
 def test_spans_count_from_where_the_chunk_begins(make) -> None:

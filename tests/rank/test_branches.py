@@ -4,6 +4,7 @@ from adaptive_rag.rank.branches import (
     BRANCH_WEIGHT,
     SMOOTHING,
     SPEAKS_TO,
+    attribute,
     join_by_rank,
     take_first_of_each,
     take_in_turn,
@@ -60,10 +61,24 @@ def test_the_first_of_each_viewpoint_then_the_rest_by_cosine(make):
     near["candidates"] = [
         {**c, "scores": {"dense": 0.99 - n / 100}} for n, c in enumerate(near["candidates"])
     ]
-    drawn = take_first_of_each([hit(make, 0, None, "q"), far, near])
+    drawn = take_first_of_each([hit(make, 0, None, "q"), far, near], 4)
     assert ids(drawn) == ["a", "c", "d", "b"]
     assert drawn[0]["labels"] == ["x"] and drawn[1]["labels"] == ["y"]
 
 
 def test_without_viewpoints_the_questions_own_are_taken(make):
-    assert ids(take_first_of_each([hit(make, 0, None, "q", "r")])) == ["q", "r"]
+    assert ids(take_first_of_each([hit(make, 0, None, "q", "r")], 2)) == ["q", "r"]
+
+
+def test_viewpoints_that_find_the_same_passages_are_filled_up_from_the_question(make):
+    hits = [hit(make, 0, None, "a", "q", "r", "s"), hit(make, 1, "x", "a", "b"), hit(make, 2, "y", "b", "a")]
+    drawn = take_first_of_each(hits, 4)
+    assert ids(drawn) == ["a", "b", "q", "r"]
+    assert [candidate["labels"] for candidate in drawn] == [["x"], ["y"], [], []]
+
+
+def test_a_chunk_far_down_a_viewpoints_search_is_not_labelled_with_it(make):
+    many = [f"m{i}" for i in range(SPEAKS_TO)]
+    hits = [hit(make, 0, None, "a"), hit(make, 1, "x", "a", *many), hit(make, 2, "y", *many, "a")]
+    [labelled] = attribute(hits[0]["candidates"], hits)
+    assert labelled["labels"] == ["x"]

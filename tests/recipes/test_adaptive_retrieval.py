@@ -132,7 +132,11 @@ def test_three_viewpoints_bring_two_each_and_the_first_of_each_is_taken(town: Me
     firsts = list(dict.fromkeys(pair[0] for pair in found))
     texts = [document["text"] for document in output["documents"]]
     assert texts[: len(firsts)] == firsts
-    assert set(texts) <= {text for pair in found for text in pair}
+    brought = {text for pair in found for text in pair}
+    # Where viewpoints find the same passages, the question's own fill them up.
+    own = [text for text in nearest(town, QUESTIONS["opinion"], 9) if text not in brought]
+    assert set(texts) == {*brought, *own[: max(0, 4 - len(brought))]} or set(texts) <= brought
+    assert len(texts) == 4
     assert output["documents"][0]["labels"] == [VIEWPOINTS[0]]
 
 

@@ -47,10 +47,11 @@ def test_three_viewpoints_bring_two_passages_each_shown_by_100_characters(town: 
     assert "exactly 3 viewpoints" in model.prompt("viewpoints")
     found = [nearest(town, f"{QUESTIONS['opinion']} {view}", 2) for view in VIEWPOINTS]
     shown = passages_in(model.prompt("select"))
-    assert sorted(shown) == sorted({text[:100].strip() for pair in found for text in pair})
+    brought = {text[:100].strip() for pair in found for text in pair}
+    assert set(shown[: len(brought)]) == brought
     assert output["documents"][0]["text"].startswith(shown[2])
     # What the model did not pick is filled up in order.
-    assert len(output["documents"]) == min(4, len(shown))
+    assert len(output["documents"]) == 4 <= len(shown)
 
 
 def test_numbers_out_of_range_are_dropped(town: MemoryIndex) -> None:

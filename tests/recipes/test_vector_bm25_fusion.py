@@ -140,3 +140,13 @@ def test_in_plain_text_blanks_count_for_neither_score_and_the_file_stays_as_it_i
     for name in ("dense", "sparse"):
         [[ours]], [[theirs]] = (EveryChunk(s).search([QUESTION], limit=1) for s in (index, clean))
         assert ours["scores"][name] == pytest.approx(theirs["scores"][name], abs=1e-5)
+
+
+def test_its_bm25_alone_is_okapis_over_all_chunks(town: MemoryIndex) -> None:
+    output = ask(town, retrieval={"fusion": "sparse"})
+    scores = okapi(TOWN)
+    best = [TOWN[i] for i in np.argsort(-scores, kind="stable")[: (scores > 0).sum()]]
+    found = [document["text"] for document in output["documents"]]
+    assert found[:3] == best[:3]
+    [decision] = [d for r in output["trace"] for d in r.get("decisions", ()) if d["what"] == "fusion"]
+    assert f"BM25Okapi scored all {len(TOWN)} chunks" in decision["why"]

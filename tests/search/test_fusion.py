@@ -34,11 +34,15 @@ def test_words_that_single_out_a_chunk_count_more():
     [
         ([8.0, 7, 7, 7, 4, 4, 4, 4, 4, 4, 0], 0.5),  # against ranks 5 to 10, in any order
         ([4.0, 0, 4, 7, 4, 4, 8, 7, 4, 7, 4], 0.5),
-        ([8.0, *[2.0] * 8], 0.0),  # no tenth chunk holds a word: a stray match singles nothing out
-        ([8.0, *[2.0] * 8, *[0.0] * 30], 0.0),
-        ([8.0], 0.0),
-        ([0.0, 0.0, 0.0], 0.0),
-        ([], 0.0),
+        (
+            [8.0, *[2.0] * 8, *[0.0] * 30],
+            None,
+        ),  # no tenth chunk holds a word: a stray match singles nothing out
+        ([8.0, *[2.0] * 8], 0.75),  # of a small index, all others are rivals
+        ([5.0, 0.05, 0.0], 0.995),
+        ([8.0], None),
+        ([0.0, 0.0, 0.0], None),
+        ([], None),
     ],
 )
 def test_the_margin_is_the_share_by_which_the_best_leads(sparse, margin):
@@ -48,6 +52,8 @@ def test_the_margin_is_the_share_by_which_the_best_leads(sparse, margin):
 def test_alpha_stays_between_its_bounds():
     assert choose_alpha(np.array([1e6] + [1e-3] * 20), PLAIN)[0] == pytest.approx(0.4)
     assert choose_alpha(UNCLEAR, PLAIN)[0] == HIGHEST_ALPHA
+    alpha, why = choose_alpha(np.zeros(3), PLAIN)
+    assert (alpha, why) == (HIGHEST_ALPHA, "too few passages hold the question's words to compare them")
 
 
 def test_in_a_known_domain_meaning_counts_more():

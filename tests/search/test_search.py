@@ -78,13 +78,13 @@ PLAN = SearchPlan(alpha=0.7, dense_only=False, why="planned")
 @pytest.mark.parametrize(
     ("settings", "plan", "chosen", "why"),
     [
-        ({}, None, "alpha 0.95", "stands 0% above"),
+        ({}, None, "alpha 0.40", "stands 100% above"),
         ({}, PLAN, "alpha 0.70", "planned"),
         ({"retrieval": {"alpha": 0.25}}, PLAN, "alpha 0.25", "set by the caller"),
         ({"without": "analysis"}, PLAN, "alpha 0.50", "no analysis"),
         ({"without": "analysis", "retrieval": {"alpha": 0.0}}, None, "alpha 0.00", "set by the caller"),
         # a factual question is not in the table of intents: what else would decide does, within bounds
-        ({"retrieval": {"alpha_by": "intent"}}, None, "alpha 0.90", "the table has no alpha for a factual"),
+        ({"retrieval": {"alpha_by": "intent"}}, None, "alpha 0.40", "the table has no alpha for a factual"),
         (
             {"retrieval": {"alpha_by": "intent"}},
             PLAN,

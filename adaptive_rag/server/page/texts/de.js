@@ -402,6 +402,7 @@ export const de = {
   what_type: "Art der Frage",
   what_fusion: "Sinn und Wörter",
   what_window: "Zu lesende Textstellen",
+  what_scores: "Bewertung",
   what_selection: "Art der Auswahl",
   what_draw: "Ausgewählt für die Seiten",
   what_sides: "Seiten",

@@ -390,6 +390,7 @@ export const en = {
   what_type: "Type of question",
   what_fusion: "Semantic and keyword",
   what_window: "Passage limit",
+  what_scores: "Scores",
   what_selection: "Selection method",
   what_draw: "Selection of viewpoints",
   what_sides: "Viewpoints",

@@ -116,9 +116,13 @@ export const phrases = {
   told_by_question: "die Frage sagt es selbst",
   leans_on_earlier: "die Frage stützt sich auf das zuvor Gesagte",
   spelt_alike:
-    "{word} wurde als {other} gelesen: keine Textstelle enthält das eine, und das andere ist ähnlich geschrieben",
+    "{word} wurde als {other} gelesen: keine Textstelle enthält das eine, und das andere ist ähnlich geschrieben und findet Besseres",
   spelt_apart:
-    "{word} wurde als {other} gelesen: keine Textstelle enthält das eine, und es ist aus dem anderen zusammengesetzt",
+    "{word} wurde als {other} gelesen: keine Textstelle enthält das eine, und das andere, aus dem es zusammengesetzt ist, findet Besseres",
+  spelt_slip:
+    "{word} wurde als {other} gelesen: keine Textstelle enthält das eine, und das andere ist ähnlich geschrieben",
+  kept_alike: "{other} ist ähnlich geschrieben, aber damit findet sich nichts deutlich Besseres",
+  kept_apart: "es ist aus {other} zusammengesetzt, aber damit findet sich nichts deutlich Besseres",
   spelt_in_full:
     "{word} wurde als {other} gelesen: keine Textstelle enthält das eine, und es ist die Abkürzung des anderen",
   // Why: how much is read
@@ -129,7 +133,6 @@ export const phrases = {
   in_domain: "im Fachgebiet",
   off_domain: "außerhalb des Fachgebiets",
   as_longest: "so viele wie bei der Strategie, die mehr liest",
-  for_situation: "die letzten Textstellen wurden für die Situation gewählt",
   as_branches_found: "{n} Textstellen, wie die Teile sie fanden",
   given_k: "k",
   fits_tokens: "was in {tokens} Tokens passt, höchstens {n} Textstellen",
@@ -163,6 +166,10 @@ export const sentences = [
     "the best hit by words stands {} above its rivals",
     "der beste Treffer nach Wörtern liegt {} über den anderen",
   ],
+  [
+    "too few passages hold the question's words to compare them",
+    "zu wenige Textstellen enthalten die Wörter der Frage, um sie zu vergleichen",
+  ],
   ["BM25Okapi scored all {} chunks", "BM25Okapi hat alle {} Textstellen bewertet"],
   ["TF-IDF counts {} of the score by words", "TF-IDF macht {} der Bewertung nach Wörtern aus"],
   ["set by the caller", "vorgegeben"],
@@ -178,11 +185,23 @@ export const sentences = [
     "with it the question is further from every passage",
     "damit ist die Frage von jeder Textstelle weiter entfernt",
   ],
-  ["of {} passages, none speaks {}", "von {} Textstellen spricht keine {}"],
-  ["no side is surely missing", "keine Seite fehlt mit Sicherheit"],
   ["the model's choice", "die Wahl des Modells"],
-  ["the most relevant, without near-duplicates", "die treffendsten, ohne fast gleiche"],
-  ["the aspects count together", "die Aspekte zählen zusammen"],
+  ["of {} passages, {} speak for it, {} against it", "von {} Textstellen sprechen {} dafür, {} dagegen"],
+  ["so none speaks {}", "also spricht keine {}"],
+  ["for the user's situation", "für die Situation"],
+  [
+    "it was asked in the step before the search, while the query was prepared",
+    "es wurde vor der Suche gefragt, während die Anfrage entstand",
+  ],
+  ["{} of {} passages replace more relevant ones", "{} von {} Textstellen ersetzen treffendere"],
+  [
+    "these are the most relevant passages, in another order",
+    "es sind die treffendsten Textstellen, anders geordnet",
+  ],
+  [
+    "it changed nothing: these are the most relevant passages",
+    "ohne Wirkung: es sind die treffendsten Textstellen",
+  ],
   ["no sentence of the passages is close enough", "kein Satz der Textstellen kommt nahe genug"],
   ["no passage is close", "keine Textstelle kommt nahe"],
   ["nothing found", "nichts gefunden"],
