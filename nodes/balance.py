@@ -92,7 +92,9 @@ def _labelled(
     beyond = [candidate for candidate in chosen if candidate["id"] not in judged]
     held = {**judged, **dict(zip([c["id"] for c in beyond], _agreements(state, source, beyond), strict=True))}
     taken = dict(zip(held, taken_sides(list(held.values())), strict=True))
-    side_of = {query["label"]: query.get("side", "other") for query in state["queries"] if "label" in query}
+    side_of = {
+        query["label"]: query.get("side", "other") for query in state.get("queries", []) if "label" in query
+    }
 
     def labels(candidate: Candidate) -> list[str]:
         sides = taken[candidate["id"]]

@@ -13,7 +13,7 @@ from adaptive_rag.answer.quotes import Quote, WholeAnswer, write_quotes
 from adaptive_rag.answer.rows import say_row
 from adaptive_rag.answer.sentences import AnswerSentence, collect_sentences
 from adaptive_rag.source import ChoosesSources, ChunkSource, ListsChunks
-from adaptive_rag.state import Candidate, Phrase, to_candidate
+from adaptive_rag.state import Candidate, Phrase, Piece, to_candidate
 from adaptive_rag.text.markers import respell_markers
 from adaptive_rag.text.phrases import joined, say
 from adaptive_rag.text.places import outline_of, section_at
@@ -111,7 +111,7 @@ def _read_document(name: str, source: ChunkSource) -> _Outline | None:
     short, places = PurePath(name).name, _sections(chunks)
     headed = len(places) >= FEW
     if not headed and (tables := _whole_tables(narrowed, chunks)):
-        return _Outline(f"{short}, its tables:", [*map(_tell_table, tables[:SECTIONS])], [])
+        return _Outline(say("tables", name=short), [*map(_tell_table, tables[:SECTIONS])], [])
     if not headed:
         places = [_Place("", chunk["start"], at) for at, chunk in enumerate(chunks)]
     told = _spread(places, SECTIONS if headed else STRETCHES)
@@ -141,7 +141,7 @@ def _tell_table(table: WholeTable) -> Quote:
     first = table.rows[0]
     sheet = str(first.chunk["metadata"].get("sheet", ""))
     said = say("table", n=len(table.rows), columns=[column for column in table.columns if column])
-    before = [f"- **{sheet}**: " if sheet else "- ", said, " "]
+    before: list[Piece] = [f"- **{sheet}**: " if sheet else "- ", said, " "]
     return Quote(say_row(first.cells, ""), first.chunk, first.start, first.end, before)
 
 
