@@ -23,7 +23,7 @@ from adaptive_rag.text.phrases import say
 from adaptive_rag.text.reading import Reader, Support, passage_of
 from adaptive_rag.text.vectors import cosines
 from adaptive_rag.text.visible import plain, visible
-from adaptive_rag.text.words import STOP_WORDS, is_german, terms, words
+from adaptive_rag.text.words import language_of, terms, words
 
 # A claim below this support strength is about something else than its passages. The strength is the mean of
 # its cosine with the nearest sentence and the share of its stated words that the passages contain. Of the
@@ -32,10 +32,8 @@ SUPPORTED = 0.45
 # A claim in other words than its passages, or far from them, is accepted where the reader thinks it supported
 # at least this likely (`python -m training.claims`).
 READ_SUPPORT = 0.8
-# A draft is in another language than its passages if they contain less than this share of its words, function
-# words included. Of each sentence of `benchmarks.grounding` they contain .4 or more. A draft with fewer words
-# is read with its question.
-FEW_WORDS, SHORT_DRAFT = 0.3, 4
+# A draft with fewer words is read with its question, to tell its language.
+SHORT_DRAFT = 4
 # Maximum number of sentences that are checked, since each is embedded and compared with every passage. No
 # style asks for a tenth as many.
 MAX_SENTENCES = 100
@@ -223,13 +221,11 @@ def review_draft(draft: str, request: AnswerRequest, encode: Callable[[Sequence[
 
 
 def _is_translated(claims: str, request: AnswerRequest) -> bool:
-    """Tell whether claims are in another language than the passages, which then share few words with them."""
-    said = [word for word in words(claims) if not word.isdigit()]
-    if len(said) < SHORT_DRAFT:
-        said += words(request.question)
-    read = [word for document in request.documents for word in words(plain(document["text"]))]
-    known = set(read) if is_german(" ".join(read)) else STOP_WORDS.union(read)
-    return sum(word in known for word in said) < FEW_WORDS * len(said)
+    """Tell whether claims are surely in another language than the passages."""
+    if len(words(claims)) < SHORT_DRAFT:
+        claims = f"{claims} {request.question}"
+    said, read = map(language_of, (claims, " ".join(plain(each["text"]) for each in request.documents)))
+    return said is not None and read is not None and said != read
 
 
 def _digits(text: str) -> set[str]:

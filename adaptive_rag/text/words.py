@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+import tomllib
 import unicodedata
+from collections import Counter
 from functools import lru_cache
+from importlib.resources import files
 
 _STOP_WORDS = """
     a about above after again against all also am an and any are as at be because been before being below
@@ -17,17 +20,17 @@ _STOP_WORDS = """
     whose why will with within without would yes yet you your yours yourself yourselves d ll m re s t ve
 """
 STOP_WORDS = frozenset(_STOP_WORDS.split())
-# German function words, without accents. Some are English words too ("die", "war"), so they count only in
-# German questions.
-_GERMAN_WORDS = """
-    aber als am an auch auf aus bei bis da darf das dass dem den der des die dies diese dieser doch du durch
-    durfen ein eine einem einen einer er es fur gibt hat haben ich ihr im in ist ja kann konnen man mein meine
-    mit muss mussen nach nicht noch nur ob oder sein sich sie sind so soll sollen tun um und uns unser viel
-    viele von vor wann war warum was welche welchem welchen welcher welches wenn wer werden wie wieso wir wird
-    wo wurde zu zum zur
-"""
-_GERMAN = frozenset(_GERMAN_WORDS.split())
+_FUNCTION_WORDS = {
+    language: frozenset(listed.split())
+    for language, listed in tomllib.loads(
+        files(__package__).joinpath("function_words.toml").read_text(encoding="utf-8")
+    ).items()
+}
+# Some are English words too ("die", "war"), so they count only in German questions.
+_GERMAN = _FUNCTION_WORDS["de"]
 _GERMAN_ALONE = _GERMAN - STOP_WORDS - {"den", "dem", "des", "die", "hat", "man", "mit", "war"}
+# Minimum share of a language's function words in a text; English texts have a third to a half.
+FUNCTION_WORDS = 0.15
 # Words that people use to ask, rather than words for what they ask about.
 _ASKING_WORDS = """
     according actually advantage advantages aspect aspects call called compare con cons consequence
@@ -100,6 +103,26 @@ def is_german(question: str) -> bool:
     asked = words(question)
     german, english = (sum(word in known for word in asked) for known in (_GERMAN, STOP_WORDS))
     return german > english and not _GERMAN_ALONE.isdisjoint(asked)
+
+
+def language_of(text: str) -> str | None:
+    """Return the language of a text by its function words, or its script; None where they do not tell.
+
+    Languages have their codes ("en", "fr"), scripts their Unicode names ("CYRILLIC").
+    """
+    asked = [word for word in words(text) if not word.isdigit()]
+    if not asked:
+        return None
+    scripts = Counter(unicodedata.name(letter, " ").split()[0] for letter in text if letter.isalpha())
+    script = max(scripts, key=lambda name: scripts[name])
+    if script != "LATIN":
+        return script
+    # "in", "a" and "me" are words of several languages, and tell nothing.
+    other = frozenset[str]().union(*_FUNCTION_WORDS.values())
+    known = {"en": STOP_WORDS - other, **{name: own - STOP_WORDS for name, own in _FUNCTION_WORDS.items()}}
+    shares = {name: sum(word in own for word in asked) / len(asked) for name, own in known.items()}
+    best, second = sorted(shares, key=lambda name: -shares[name])[:2]
+    return best if shares[best] >= FUNCTION_WORDS and shares[best] > shares[second] else None
 
 
 def weighted_terms(question: str) -> dict[str, float]:

@@ -501,8 +501,8 @@ def test_an_index_that_changes_at_every_step_breaks_no_question(kb: str, route: 
 @pytest.fixture(scope="module")
 def spelt(shared: str) -> PostgresIndex:
     address = f"{shared}&table=spelt"
-    build([SourceText(name, text, name) for name, text in TEXTS.items()], address)
-    return open_index(address)
+    Index.build([SourceText(name, text, name) for name, text in TEXTS.items()], address)
+    return PostgresIndex.open(address)
 
 
 @pytest.mark.parametrize(("question", "read_as"), READINGS)

@@ -301,7 +301,13 @@ def test_hostile_notes_of_people(watched: Watched) -> None:
 @pytest.mark.nightly
 def test_hostile_example_questions(watched: Watched) -> None:
     shown = [{"question": text, "user_context": text, "type": "factual"} for text in PAYLOADS]
-    collection = {"name": OPEN, "description": PAYLOADS[0], "examples": shown, "role": "admin"}
+    collection = {
+        "name": OPEN,
+        "description": PAYLOADS[0],
+        "examples": shown,
+        "role": "admin",
+        "may": ["write"],
+    }
     collection |= {"documents": 5, "chunks": 9, "bytes": 9, "created": "2026-05-04T10:00:00Z"}
     _list_instead(watched.page, "collections", [collection])
     watched.open("#/ask")

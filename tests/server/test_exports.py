@@ -34,6 +34,7 @@ def turn_of(question: str, answer: str, quote: str = "It is so.", source: str = 
     facts |= {
         "question": question,
         "answer": answer,
+        "parts": [],
         "citations": [cited],
         "abstained": False,
         "asked": now(),

@@ -38,6 +38,7 @@ def test_the_marks_of_an_export_count_from_1_in_the_order_of_the_text() -> None:
     citations = [{**place, "marker": marker, "quote": f"quote {marker}"} for marker in (3, 7)]
     turn = {"id": "1", "number": 1, "question": "Why?", "answer": "One [7]. Two [3][7]. `rows[3]` [2024]"}
     turn |= {
+        "parts": [],
         "route": "factual",
         "user_context": "",
         "abstained": False,

@@ -1,6 +1,6 @@
 import pytest
 
-from adaptive_rag.text.words import coverage, stem, terms, weighted_terms
+from adaptive_rag.text.words import coverage, language_of, stem, terms, weighted_terms
 
 
 @pytest.mark.parametrize(
@@ -60,3 +60,21 @@ def test_accents_are_left_out_as_they_are_when_a_question_is_typed():
 )
 def test_german_function_words_weigh_nothing_in_german_questions(question, asked):
     assert list(weighted_terms(question)) == [stem(word) for word in asked]
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("The wall protects the low town.", "en"),
+        ("Der Deich schützt viele Häuser.", "de"),
+        ("Le mur a été construit en 1957.", "fr"),
+        ("El muro protege muchas casas de la ciudad.", "es"),
+        ("Стена защищает дома.", "CYRILLIC"),
+        # no function word, or only such as several languages have
+        ("Bananas grow well in Iceland.", None),
+        ("harbour office", None),
+        ("1957", None),
+    ],
+)
+def test_a_language_is_told_only_by_its_own_words(text, language):
+    assert language_of(text) == language

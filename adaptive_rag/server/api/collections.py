@@ -19,7 +19,7 @@ from adaptive_rag.server.api.forms import Form, Page, Route, Window, WindowAsked
 from adaptive_rag.server.calls import AdminCall, AnyCall, AskCall, ManageCall, UserName
 from adaptive_rag.server.indexing import indexed_sources
 from adaptive_rag.server.problems import Problem, found
-from adaptive_rag.server.roles import Role
+from adaptive_rag.server.roles import Action, Role
 from adaptive_rag.server.tables import Collection, Document, Feedback, Membership, Thread, User
 
 router = APIRouter(prefix="/collections", tags=["collections"])
@@ -62,7 +62,8 @@ class CollectionShown(Form):
     name: str
     description: str
     examples: list[Example]
-    role: Role = Field(description="What you may do in it.")
+    role: Role = Field(description="Your role in it.")
+    may: list[Action] = Field(description="What this role lets you do.")
     documents: int
     chunks: int
     bytes: int
@@ -191,6 +192,7 @@ def _shown(db: Session, row: Collection, role: Role | None) -> CollectionShown:
         description=row.description,
         examples=[Example(**each) for each in row.examples],
         role=role or Role.READER,
+        may=sorted((role or Role.READER).actions - {Action.SERVE}),
         documents=documents,
         chunks=chunks,
         bytes=size,

@@ -30,7 +30,7 @@ function Quotes() {
 /** @param {{ of: Collection | null }} props */
 function Missing({ of }) {
   const isAdmin = useSignal(me)?.is_admin;
-  const mayAdd = of ? of.role !== "reader" : isAdmin;
+  const mayAdd = of ? of.may.includes("write") : isAdmin;
   const inCollection = mayAdd ? "welcome_drop" : "welcome_empty";
   const what = of ? inCollection : mayAdd ? "welcome_make" : "welcome_ask_admin";
   return html`<p class="card">

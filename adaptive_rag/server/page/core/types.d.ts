@@ -8,6 +8,7 @@ type Said = { text: string; lang?: string };
 type Given = Record<string, any>;
 
 type Role = "reader" | "writer" | "admin";
+type Action = "ask" | "vote" | "read" | "write" | "manage";
 type Strategy = "factual" | "analytical" | "opinion" | "contextual";
 type Me = { name: string; is_admin: boolean; role: Role; has_password: boolean; has_model: boolean };
 type WaysIn = { needed: boolean; provider: boolean };
@@ -37,6 +38,7 @@ interface Collection {
   description: string;
   examples: { question: string; user_context: string; type: Strategy | null }[];
   role: Role;
+  may: Action[];
   documents: number;
   chunks: number;
   bytes: number;

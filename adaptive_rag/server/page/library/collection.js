@@ -15,8 +15,8 @@ import { addFiles, cancel, change, watch, work } from "./upload.js";
 
 /** @param {{ collection: Collection }} props */
 export function CollectionScreen({ collection }) {
-  const { name, role, description } = collection;
-  const mayWrite = role !== "reader";
+  const { name, may, description } = collection;
+  const mayWrite = may.includes("write");
   useEffect(() => {
     if (mayWrite) watch(name);
   }, []);
@@ -27,7 +27,7 @@ export function CollectionScreen({ collection }) {
       <${Size} collection=${collection} />
       ${collection.chunks > 0 && html`<button onClick=${() => sumUp(name)}>${t("library_sum_up")}</button>`}
       ${
-        role === "admin" &&
+        may.includes("manage") &&
         html`<a class="button" href=${link(["library", name, "members"])}>${t("library_members")}</a>
         <button onClick=${() => describe(collection)}>${t("library_describe")}</button>
         <button class="danger" onClick=${() => drop(name)}>${t("library_delete")}</button>`

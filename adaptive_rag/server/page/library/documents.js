@@ -19,7 +19,8 @@ const ICONS = { indexed: "✓", waiting: "…", failed: "!" };
 const gone = signal(new Set());
 
 /** @param {{ collection: Collection }} props */
-export function Documents({ collection: { name, role } }) {
+export function Documents({ collection: { name, may } }) {
+  const mayWrite = may.includes("write");
   const { query } = useSignal(place);
   const { search = "", folder = "" } = query;
   const state = STATES.find((each) => each === query.state) ?? "all";
@@ -76,8 +77,8 @@ export function Documents({ collection: { name, role } }) {
       title=${html`<a href=${link(["library", name], { document: row.id })}>${row.name}</a>`}
       soft=${html`${row.found_note && html`<a class="found-note beginning" href=${link(["library", name], { document: row.id, notes: "open" })}>✎ ${row.found_note}</a>`}<span class=${row.state}>${ICONS[row.state]} ${t(`library_${row.state}`)}</span>
         ${[saidOf(row) && html`<${Said} of=${saidOf(row)} />`, ...factsOf(row)].map((fact) => fact && html` · ${fact}`)}`}>
-      ${role !== "reader" && row.state === "failed" && html`<${ReadAgain} name=${name} id=${row.id} />`}
-      ${role !== "reader" && html`<button class="quiet" aria-label=${t("remove_of", { name: row.name })} onClick=${() => drop([row])}>${t("remove")}</button>`}
+      ${mayWrite && row.state === "failed" && html`<${ReadAgain} name=${name} id=${row.id} />`}
+      ${mayWrite && html`<button class="quiet" aria-label=${t("remove_of", { name: row.name })} onClick=${() => drop([row])}>${t("remove")}</button>`}
     <//></article>`;
   const counts = counted.value;
   if (!counts) return html`<${Loading} of=${counted} />`;
@@ -95,7 +96,7 @@ export function Documents({ collection: { name, role } }) {
       ${
         picked > 0 &&
         html`<button class="primary" onClick=${() => askThese(name, chosen, folders).catch(tell)}>${t("only_ask_n", { n: picked })}</button>
-        ${role !== "reader" && chosen.length > 0 && html`<button class="danger" onClick=${() => drop(chosen)}>${t("library_remove_n", { n: chosen.length })}</button>`}
+        ${mayWrite && chosen.length > 0 && html`<button class="danger" onClick=${() => drop(chosen)}>${t("library_remove_n", { n: chosen.length })}</button>`}
         <button class="quiet" onClick=${chooseNone}>${t("library_choose_none")}</button>`
       }
     </div>

@@ -12,7 +12,7 @@ export function Drop() {
   const [screen = "ask", name] = useSignal(place).path;
   const chosen = useSignal(collection);
   const isHere = screen === "ask" || (screen === "library" && name === chosen?.name);
-  const target = isHere && chosen?.role !== "reader" && chosen?.name;
+  const target = isHere && chosen?.may.includes("write") && chosen.name;
   // Renew the listeners on each render, so that they use the collection that is shown.
   useLayoutEffect(() => {
     const stop = new AbortController();

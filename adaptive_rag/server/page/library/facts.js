@@ -16,7 +16,7 @@ import { Page } from "./screen.js";
 import { changes, watch } from "./upload.js";
 
 /** @param {{ collection: Collection, id: string }} props */
-export function Facts({ collection: { name, role }, id }) {
+export function Facts({ collection: { name, may }, id }) {
   const path = `${pathOf(name)}/documents/${id}`;
   const changed = useSignal(changes);
   const [chosen, setChosen] = useState("");
@@ -48,7 +48,7 @@ export function Facts({ collection: { name, role }, id }) {
       ${sources.length > 1 && html`<${Choice} aria-label=${t("library_source")} options=${sources.map((each) => [each])} onChoose=${setChosen} />`}
       ${source === row.name && /\.pdf$/i.test(source) && html`<button onClick=${asPdf}>${t("document_as_pdf")}</button>`}
       ${!/^https?:/.test(row.name) && html`<a class="button" href=${`${API}${path}/file`} download>${t("library_download")}</a>`}
-      ${role !== "reader" && html`<${ReadAgain} name=${name} id=${id} />`}
+      ${may.includes("write") && html`<${ReadAgain} name=${name} id=${id} />`}
     </div>
     ${source && html`<h2 class="unseen">${t("document_text")}</h2><div class="card document whole-text"><${DocumentText} key=${source + changed} path=${path} source=${source} /></div>`}
   <//>${isOpen && html`<${DocumentPane} />`}</div>`;
