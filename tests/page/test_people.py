@@ -405,7 +405,10 @@ def test_every_kind_of_change_has_its_words() -> None:
     noted = {SIGNED_IN}
     for file in server.rglob("*.py"):
         noted |= set(
-            re.findall(r'(?:note|commit)\((?:[^()]|\([^()]*\))*?"([a-z]+(?:-[a-z]+)?(?:\.[a-z]+)?)"', file.read_text())
+            re.findall(
+                r'(?:note|commit)\((?:[^()]|\([^()]*\))*?"([a-z]+(?:-[a-z]+)?(?:\.[a-z]+)?)"',
+                file.read_text(),
+            )
         )
     words = set(re.findall(r"^  event_(\w+):", (page / "texts/en.js").read_text(), re.M))
     assert {re.sub(r"\W", "_", action) for action in noted} == words
