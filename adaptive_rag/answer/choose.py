@@ -25,6 +25,8 @@ FEWEST_WORDS = 3
 # Words of a paragraph, or of a list with its lead-in, that is quoted whole; of a longer one the part around
 # the best sentence (`python -m benchmarks.real`).
 LONGEST_PARAGRAPH, LONGEST_LIST = 100, 150
+# Words of one speaker in a debate, of whom others are heard as well.
+LONGEST_SPEECH = 40
 # Items that are shown of a longer list.
 FIRST_ITEMS = 3
 
@@ -47,6 +49,7 @@ def choose(
     mass: float = 1.0,
     words: float = math.inf,
     used: Sequence[AnswerSentence] = (),
+    voices: Sequence[str | None] = (),
 ) -> list[AnswerSentence]:
     """Choose the best sentences, each with the text around it, until they hold a share of all scores.
 
@@ -62,6 +65,8 @@ def choose(
         mass: share of the sum of the scores, 0 to 1.
         words: of all together; the first place is quoted however long, others where they fit.
         used: sentences that the answer shows already, and that no chosen one repeats.
+        voices: who says each sentence. A place then goes on while the same person speaks, for a shorter
+            while, also over sentences of -inf.
     """
     sentences = judged.sentences
     chosen, places = list[int](), 0
@@ -79,7 +84,11 @@ def choose(
             missing -= float(scores[best])
             continue
         alone = extent == "onward" and not chosen and scores[best] >= missing
-        around = _around(sentences, scores, best, "sentence" if alone else extent)
+        beside = scores
+        if voices:
+            beside = np.where([voice == voices[best] for voice in voices], np.maximum(scores, 0.0), -np.inf)
+        longest = LONGEST_SPEECH if voices else LONGEST_PARAGRAPH
+        around = _around(sentences, beside, best, "sentence" if alone else extent, longest)
         fresh = [at for at in around if at not in chosen]
         shown = [*used, *(sentences[at] for at in chosen)]
         missing -= float(sum(scores[at] for at in fresh if np.isfinite(scores[at])))
@@ -96,17 +105,21 @@ def choose(
     return _without_lead_ins([sentences[at] for at in ordered])
 
 
-def _around(sentences: Sequence[AnswerSentence], scores: Scores, best: int, extent: Extent) -> range:
+def _around(
+    sentences: Sequence[AnswerSentence], scores: Scores, best: int, extent: Extent, longest: int
+) -> range:
     """Return the place of a sentence: what it needs to be understood, and what goes on from it."""
     first, last = best, _list_end(sentences, best)
     if extent == "paragraph":
-        first, last = _paragraph(sentences, scores, best)
+        first, last = _paragraph(sentences, scores, best, longest)
     elif extent == "onward":
-        last = max(last, _paragraph(sentences, scores, best)[1])
+        last = max(last, _paragraph(sentences, scores, best, longest)[1])
     return range(_first_needed(sentences, first), last)
 
 
-def _paragraph(sentences: Sequence[AnswerSentence], scores: Scores, best: int) -> tuple[int, int]:
+def _paragraph(
+    sentences: Sequence[AnswerSentence], scores: Scores, best: int, longest: int
+) -> tuple[int, int]:
     """Return the bounds of a sentence's paragraph, lead-in and list with it; of a long one the best part."""
     first, last = best, best + 1
     words = _length(sentences, first, last)
@@ -116,15 +129,19 @@ def _paragraph(sentences: Sequence[AnswerSentence], scores: Scores, best: int) -
             [last] if last < len(sentences) and sentences[last].goes_on_from(sentences[last - 1]) else []
         )
         beside = [
-            at
-            for at in beside
-            if scores[at] > -np.inf and words + _length(sentences, at, at + 1) <= LONGEST_PARAGRAPH
+            at for at in beside if scores[at] > -np.inf and words + _length(sentences, at, at + 1) <= longest
         ]
         if not beside:
-            return first, max(last, _list_end(sentences, last - 1))
+            break
         at = max(beside, key=lambda at: (scores[at], at))
         words += _length(sentences, at, at + 1)
         first, last = min(first, at), max(last, at + 1)
+    # A signature, a question or a fragment at its edge tells nothing.
+    while last - 1 > best and sentences[last - 1].quality == 0 and not sentences[last - 1].leads:
+        last -= 1
+    while first < best and sentences[first].quality == 0 and not sentences[first].leads:
+        first += 1
+    return first, max(last, _list_end(sentences, last - 1))
 
 
 def _first_needed(sentences: Sequence[AnswerSentence], at: int) -> int:

@@ -100,7 +100,7 @@ def quote_plainly(request: AnswerRequest) -> tuple[Evidence, ExtractedAnswer | N
 def show_closest(request: AnswerRequest) -> ExtractedAnswer:
     """Show the sentences closest to an answer, and say that they may not answer the question."""
     judged = request.judged
-    chosen = choose(judged, judged.scores, CLOSEST)
+    chosen = choose(judged, judged.scores, CLOSEST, mass=request.style.mass)
     said = _write(request, [Block(chosen, listed=True)], ())
     return _closest(said.pieces) if said.pieces else said
 
@@ -167,7 +167,7 @@ def _format_block(request: AnswerRequest, block: Block) -> list[Piece]:
         goes_on = (
             same
             or not (block.listed or block.apart)
-            or (block.listed and before is not None and run[0].follows(before[0]))
+            or (block.listed and before and speaker == before[1] and run[0].follows(before[0]))
         )
         if block.numbered:
             lines.append([f"{number}. ", *shown])

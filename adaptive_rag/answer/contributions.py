@@ -107,7 +107,9 @@ class Contributions:
         paragraph = self._begins[self._paragraph(at)]
         return (
             self._author
-            or next((name for start, end, name in self._attributed if start <= at < end), None)
+            or next(
+                (name for start, end, name in self._attributed if start < at + len(text) and at < end), None
+            )
             or _last(self._turns, paragraph, at)
             or _last(self._posts, 0, at)
             or self._signer(at)
@@ -201,7 +203,10 @@ def _label(turn: re.Match[str], text: str) -> str | None:
     name = turn["name"]
     if _NO_NAME.fullmatch(name):
         return None
-    said = text[turn.end() :].split("\n", 1)[0]
+    said = text[turn.end() :].split("\n", 1)[0].strip()
+    # "- Mrs Callender: decision on smartphones, by 28 November" is a task in a list.
+    if turn[0].lstrip().startswith(("-", "*", "•")) and said[:1].islower() and said[-1].isalnum():
+        return None
     known = " " in name or sum(other["name"] == name for other in TURN.finditer(text)) > 1
     return turn["label"] if known or SAYS_I.search(said) else None
 

@@ -20,7 +20,7 @@ from adaptive_rag.source import Sentences
 from adaptive_rag.state import Candidate
 from adaptive_rag.text.markdown import sub_in_prose
 from adaptive_rag.text.markers import hides_marker
-from adaptive_rag.text.tables import is_row, is_rule
+from adaptive_rag.text.tables import find_tables, is_row
 from adaptive_rag.text.words import terms
 
 _BULLET = re.compile(
@@ -29,6 +29,8 @@ _BULLET = re.compile(
     r"^\d{1,2}(?:\.\d{1,2})+\.?\s+(?=[A-Z])"
 )
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
+# The marks of a quotation in Markdown: "> It is so." on each line
+_QUOTE_MARK = re.compile(r"(?:\A|\s*\n)[ \t]*>(?:[ \t]*>)*[ \t]*|\s*\n[ \t]*>[ \t]*\Z")
 # Reference marks that are removed: "built in 1957[3]", "the wall. [6, 7]", "the wall.³". "as is shown in [3]"
 # keeps its reference.
 _NOTE_MARK = re.compile(
@@ -181,6 +183,7 @@ def _sentences_of(index: int, passage: Candidate, found: Sentences) -> Iterator[
     asked_terms = terms(text_at(passage, passage["start"], answer))
     outline = read_outline(passage)
     units = list(_units_of(index, passage, found, outline))
+    headers = attempt("units", partial(_headers, passage), set[int]())
     yield from units
     for position, (start, end) in enumerate(found.spans.tolist()):
         if any(start < unit.end and unit.start < end for unit in units):
@@ -195,10 +198,10 @@ def _sentences_of(index: int, passage: Candidate, found: Sentences) -> Iterator[
         text = text.strip()
         if not any(character.isalnum() for character in text) or _UNFINISHED.match(text):
             continue
-        if hides_marker(text) or _names_columns(text, passage, start + len(text)):
+        if hides_marker(text) or (is_row(text) and start in headers):
             continue
         opens = start == answer
-        shown = sub_in_prose(_NOTE_MARK, _without_note, text)
+        shown = sub_in_prose(_NOTE_MARK, _without_note, _QUOTE_MARK.sub(" ", text).strip())
         vector = np.asarray(found.vectors[position], dtype=np.float32)
         if asked:
             # "Yes, until nine." can only be understood together with its question.
@@ -257,12 +260,15 @@ def _units_of(
         )
 
 
-def _names_columns(text: str, passage: Candidate, end: int) -> bool:
-    """Tell whether a piece is the header row of a table: "| Tool | Deposit |" above dashes."""
-    if not is_row(text):
-        return False
-    below = text_at(passage, end, passage["end"]).lstrip().partition("\n")[0]
-    return bool(below) and is_rule(below)
+def _headers(passage: Candidate) -> set[int]:
+    """Return where the tables of a passage name their columns."""
+    columns = tuple(passage["metadata"].get("columns", ()))
+    tables = find_tables(passage["text"], columns)
+    return {
+        passage["start"] + table.start
+        for table in tables
+        if table.columns and (not table.rows or table.start < table.rows[0].start)
+    }
 
 
 def _without_note(mark: re.Match[str]) -> str:

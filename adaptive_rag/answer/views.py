@@ -22,6 +22,9 @@ COLUMNS: Mapping[Side, int] = {"for": FOR, "against": AGAINST}
 OTHER_SIDE_WORDS = 40
 # The share of the best chunk's relevance that a chunk must have whose views count.
 ON_MATTER = 0.1
+# The share of the best sentence's score that the best of a speaker must have who is shown: others speak of
+# something else.
+SPEAKS_TO = 0.01
 # What an answer says first where the passages take one side alone, by the side that is missing.
 ONE_SIDED: Mapping[Side, str] = {"against": "only_for", "for": "only_against"}
 
@@ -38,28 +41,32 @@ def by_side(request: AnswerRequest, judged: ScoredSentences) -> list[Block]:
     side_of = np.where(on_matter & quotable, request.taken, NEITHER)
     said = np.array([name is not None for name in request.speakers], dtype=bool)
     spoken = request.is_debate and (said & on_matter).sum() >= SEVERAL
-    stands = _stands(request, on_matter)
+    stands, shown_as = _stands(request, on_matter), side_of
     if spoken:
         # What a speaker says stands on the side that they clearly take.
         of_speaker = [
             stands.get(bare_name(name or ""), side)
             for name, side in zip(request.speakers, side_of, strict=True)
         ]
-        side_of = np.where(on_matter & quotable, np.array(of_speaker, dtype=int), NEITHER)
+        shown_as = np.array(of_speaker, dtype=int)
+        side_of = np.where(on_matter & quotable, shown_as, NEITHER)
     if not spoken and not np.isin(side_of, [COLUMNS[asked]] if asked else [FOR, AGAINST]).any():
         # Who asks for the side that no passage takes is not given the other.
         return [] if asked and asked == request.missing else answer_first(request, judged)
     wanted = side_of == COLUMNS[asked] if asked else on_matter
     answers = np.where(said, judged.scores, -np.inf) if spoken and (said & wanted).any() else judged.scores
+    if spoken:
+        answers = np.where(answers >= SPEAKS_TO * answers.max(), answers, -np.inf)
     worth = _best_of_each(np.where(wanted, answers, -np.inf), request.speakers if spoken else [])
     style = request.style
-    chosen = choose(judged, worth, style.quotes, extent=style.extent, words=style.words)
+    voices = [name and bare_name(name) for name in request.speakers] if spoken else []
+    chosen = choose(judged, worth, style.quotes, extent=style.extent, words=style.words, voices=voices)
     likelier = np.where(on_matter & quotable, request.sides.argmax(axis=1), NEITHER)
     for side in () if asked else (FOR, AGAINST):
         if side not in _sides_of(chosen, judged, likelier):
             others = np.where(likelier == side, answers * request.sides[:, side], -np.inf)
             chosen += choose(judged, others, 1, words=OTHER_SIDE_WORDS, used=chosen)
-    taken = _sides_of(chosen, judged, side_of)
+    taken = _sides_of(chosen, judged, shown_as)
 
     def block(side: int, heading: Phrase | str = "") -> Block:
         own = [sentence for sentence, of in zip(chosen, taken, strict=True) if of == side]

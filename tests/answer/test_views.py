@@ -87,3 +87,26 @@ def test_an_answer_of_views_has_a_bounded_number_of_words(times: int) -> None:
     sides = {"wakes": "against"}
     text = answer(FERRY, views, sides)
     assert 0 < len(text.split()) < OPINION_STYLE.words + 30
+
+
+def test_a_speaker_is_quoted_with_what_belongs_to_it_and_only_on_the_matter() -> None:
+    survey = (
+        '> "The fast walks have become a race. I no longer dare to come." – Elke\n>\n'
+        '> "Finally walks with speed! Please keep it up." – Dario\n>\n'
+        '> "The hut is the best of this club." – Tobias\n'
+    )
+    chances = {"become a race": 0.5, "keep it up": 0.3, "hut": 0.001}
+    said = extract_answer(
+        request("What is said of the fast walks?", [candidate(survey)], chances, style=OPINION_STYLE)
+    )
+    assert "Elke: “The fast walks have become a race. I no longer dare to come.” [1]" in said.text
+    assert "Dario: “Finally walks with speed! Please keep it up.” [1]" in said.text
+    assert "Tobias" not in said.text and ">" not in said.text
+
+
+def test_the_tasks_in_a_list_are_nobodys_words() -> None:
+    minutes = "Actions\n- Ann Lee: decision on phones, by May\n- Tom Ray: order shade sail, by June\n"
+    asked = request(
+        "What do they think of phones?", [candidate(minutes)], {"phones": 0.9}, style=OPINION_STYLE
+    )
+    assert not any(asked.speakers)
