@@ -37,6 +37,7 @@ from adaptive_rag.rank.stances import LABELS
 from adaptive_rag.source import ChunkSource, Sentences, Vectors
 from adaptive_rag.state import Candidate
 from adaptive_rag.text.markers import strip_markers
+from adaptive_rag.text.phrases import english
 from adaptive_rag.text.sentences import sentence_spans
 from adaptive_rag.text.vectors import cosines
 from adaptive_rag.text.words import terms
@@ -69,6 +70,8 @@ class Asked:
     question: str
     answer: str
     refused: bool
+    answered: bool
+    """Whether an answer is given, and not the closest passages, which are said to be no answer."""
     words: int
     figures: dict[str, float] = field(default_factory=dict)
 
@@ -155,6 +158,7 @@ def _asked(dataset: Dataset, question: Question, arm: str, where: str, result: R
         question=question.text,
         answer=answer,
         refused=result.abstained,
+        answered=not result.abstained and not answer.startswith(f"**{english()['closest']}"),
         words=len(_plain_words(answer)),
         figures=figures,
     )
@@ -278,9 +282,12 @@ def summarise(asked: Sequence[Asked]) -> dict[tuple[str, str], dict[str, list[fl
             if not one.refused:
                 rows[one.dataset, "words, median"][one.arm].append(one.words)
             rows[one.dataset, "refused"][one.arm].append(one.refused)
+            rows[one.dataset, "answered"][one.arm].append(one.answered)
         else:
             rows[one.dataset, f"refused, {one.where}"][one.arm].append(one.refused)
             rows["all", f"refused, {one.where}"][one.arm].append(one.refused)
+            rows[one.dataset, f"answered, {one.where}"][one.arm].append(one.answered)
+            rows["all", f"answered, {one.where}"][one.arm].append(one.answered)
     return rows
 
 

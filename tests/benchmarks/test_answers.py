@@ -104,11 +104,22 @@ def test_hidden_passages_are_not_found():
 def test_the_table_has_a_row_for_each_measure():
     asked = [
         Asked(
-            "squad", "factual", str(i), "adaptive", "whole", "Who?", "Ana.", i == 0, 20 + i, {"held": i % 2}
-        )
+            "squad",
+            "factual",
+            str(i),
+            "adaptive",
+            "whole",
+            "Who?",
+            "Ana.",
+            i == 0,
+            i > 1,
+            20 + i,
+            {"held": i % 2},
+        )  # fmt: skip
         for i in range(4)
     ]
     table = format_rows(summarise(asked))
     assert "| squad | held | 4 |  | 0.50 [" in table
     assert "| squad | words, median | 3 |  | 22 |" in table
     assert "| squad | refused | 4 |  | 0.25 [" in table
+    assert "| squad | answered | 4 |  | 0.50 [" in table
