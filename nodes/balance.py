@@ -100,7 +100,8 @@ def _labelled(
         sides = taken[candidate["id"]]
         if not side_of:
             return [LABELS[side] for side in sides]
-        return [label for label in candidate["labels"] if not sides or side_of[label] in (*sides, "other")]
+        spoken_for = (*sides, "other") if sides else ("for", "against", "other")
+        return [label for label in candidate["labels"] if side_of.get(label, "other") in spoken_for]
 
     return [{**candidate, "labels": labels(candidate)} for candidate in chosen]
 

@@ -221,11 +221,12 @@ def review_draft(draft: str, request: AnswerRequest, encode: Callable[[Sequence[
 
 
 def _is_translated(claims: str, request: AnswerRequest) -> bool:
-    """Tell whether claims are surely in another language than the passages."""
+    """Tell whether claims are surely in another language than each of the passages."""
     if len(words(claims)) < SHORT_DRAFT:
         claims = f"{claims} {request.question}"
-    said, read = map(language_of, (claims, " ".join(plain(each["text"]) for each in request.documents)))
-    return said is not None and read is not None and said != read
+    said = language_of(claims)
+    read = {language_of(plain(document["text"])) for document in request.documents}
+    return said is not None and said not in read and read != {None}
 
 
 def _digits(text: str) -> set[str]:

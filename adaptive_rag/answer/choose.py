@@ -78,8 +78,11 @@ def choose(
         sentence = sentences[best]
         if best in chosen:
             continue
-        if (sentence.quality == 0 and _list_end(sentences, best) == best + 1) or (
-            (chosen or used) and len(sentence.text.split()) < FEWEST_WORDS
+        shown = [*used, *(sentences[at] for at in chosen)]
+        if (
+            (sentence.quality == 0 and _list_end(sentences, best) == best + 1)
+            or (shown and len(sentence.text.split()) < FEWEST_WORDS)
+            or any(sentence.repeats(other) for other in shown)
         ):
             missing -= float(scores[best])
             continue
@@ -89,14 +92,16 @@ def choose(
             beside = np.where([voice == voices[best] for voice in voices], np.maximum(scores, 0.0), -np.inf)
         longest = LONGEST_SPEECH if voices else LONGEST_PARAGRAPH
         around = _around(sentences, beside, best, "sentence" if alone else extent, longest)
-        fresh = [at for at in around if at not in chosen]
-        shown = [*used, *(sentences[at] for at in chosen)]
-        missing -= float(sum(scores[at] for at in fresh if np.isfinite(scores[at])))
-        if any(sentence.repeats(other) for other in shown):
-            continue
+        fresh = [
+            at
+            for at in around
+            if at not in chosen and not any(sentences[at].repeats(other) for other in shown)
+        ]
         length = sum(len(sentences[at].text.split()) for at in fresh)
         if chosen and length > words:
+            missing -= float(scores[best])
             continue
+        missing -= float(sum(scores[at] for at in fresh if np.isfinite(scores[at])))
         words -= length
         places += 1
         chosen += fresh
@@ -123,6 +128,8 @@ def _paragraph(
     """Return the bounds of a sentence's paragraph, lead-in and list with it; of a long one the best part."""
     first, last = best, best + 1
     words = _length(sentences, first, last)
+    if sentences[best].listed and longest == LONGEST_PARAGRAPH:
+        longest = LONGEST_LIST
     while True:
         beside = [first - 1] if first > 0 and sentences[first].goes_on_from(sentences[first - 1]) else []
         beside += (
@@ -141,7 +148,7 @@ def _paragraph(
         last -= 1
     while first < best and sentences[first].quality == 0 and not sentences[first].leads:
         first += 1
-    return first, max(last, _list_end(sentences, last - 1))
+    return first, max(last, *(_list_end(sentences, at) for at in range(first, last)))
 
 
 def _first_needed(sentences: Sequence[AnswerSentence], at: int) -> int:
@@ -181,10 +188,12 @@ def _without_lead_ins(chosen: Sequence[AnswerSentence]) -> list[AnswerSentence]:
     """Say a lead-in once, above the items that begin with it."""
     shown, lead = list[AnswerSentence](), None
     for sentence in chosen:
-        if lead and _names(sentence, lead) and sentence is not lead:
-            sentence = replace(
-                sentence, text=sentence.text[len(lead.text) :].strip(), alone=False, listed=True
-            )
+        before = shown[-1] if shown else None
+        if not before or (sentence.document, sentence.position) != (before.document, before.position + 1):
+            lead = None
+        if lead and _names(sentence, lead):
+            text = sentence.text[len(lead.text) :].strip()
+            sentence = replace(sentence, text=text, alone=False, listed=True)
         elif sentence.leads:
             lead = sentence
         shown.append(sentence)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -114,8 +114,7 @@ def _write(request: AnswerRequest, blocks: Sequence[Block], shown: Sequence[Cita
 
     The quotes in the citations stay exact.
     """
-    told = {(citation["source"], citation["start"]) for citation in shown}
-    blocks = [replace(block, sentences=_untold(request, block, told)) for block in blocks]
+    blocks = [replace(block, sentences=_untold(request, block, shown)) for block in blocks]
     blocks = [block for block in blocks if block.sentences]
     pieces = joined([_format_block(request, block) for block in blocks], "\n\n")
     text, _ = keep_own_links(text_of(pieces), None)
@@ -125,8 +124,14 @@ def _write(request: AnswerRequest, blocks: Sequence[Block], shown: Sequence[Cita
     return ExtractedAnswer(apart if whole else marked(text, citations_of(pieces)))
 
 
-def _untold(request: AnswerRequest, block: Block, told: Collection[tuple[str, int]]) -> list[AnswerSentence]:
-    return [s for s in block.sentences if (request.documents[s.document]["source"], s.start) not in told]
+def _untold(request: AnswerRequest, block: Block, shown: Sequence[Citation]) -> list[AnswerSentence]:
+    def is_told(sentence: AnswerSentence) -> bool:
+        source = request.documents[sentence.document]["source"]
+        return any(
+            source == each["source"] and each["start"] <= sentence.start < each["end"] for each in shown
+        )
+
+    return [sentence for sentence in block.sentences if not is_told(sentence)]
 
 
 def _runs(request: AnswerRequest, block: Block) -> list[list[AnswerSentence]]:
@@ -171,10 +176,10 @@ def _format_block(request: AnswerRequest, block: Block) -> list[Piece]:
         )
         if block.numbered:
             lines.append([f"{number}. ", *shown])
-        elif lines and goes_on and not is_code:
+        elif lines and goes_on and not is_code and not said.startswith("- "):
             lines[-1] += [" ", *shown]
         else:
-            lines.append(["- ", *shown] if block.listed else shown)
+            lines.append(["- ", *shown] if block.listed and not said.startswith("- ") else shown)
         before, is_code = (run[-1], speaker), code.endswith(CODE_FENCE)
     if heading := block.heading:
         lines.insert(0, [f"**{heading}**" if isinstance(heading, str) else heading])
@@ -185,10 +190,11 @@ def _format_block(request: AnswerRequest, block: Block) -> list[Piece]:
 def _said(request: AnswerRequest, run: Sequence[AnswerSentence], speaker: str | None, *, named: bool) -> str:
     """Return what a run says, items of a list on lines of their own, in quotes where its speaker is known."""
     dashed = sum(sentence.listed for sentence in run) > 1
-    text = f"{_heading_of(request, run[0])}:" if dashed and run[0].listed else ""
+    heading = _heading_of(request, run[0]) if dashed and run[0].listed else ""
+    text = f"{heading}:" if heading else ""
     for sentence in run:
         text += ("\n- " if dashed and sentence.listed else " ") + _shown(request, sentence, speaker)
-    text = text.strip(": ").strip()
+    text = text.strip()
     if speaker is None:
         return text
     return f"{speaker}: “{text}”" if named else f"“{text}”"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from adaptive_rag.answer.passages import cite_span
+from adaptive_rag.answer.passages import cite_span, text_at
 from adaptive_rag.state import Candidate, Piece
 from adaptive_rag.text.markers import respell_markers
 from adaptive_rag.text.phrases import Written
@@ -39,7 +39,9 @@ def write_quotes(
     """
     read, lines = list(passages), list[list[Piece]]()
     for quote in quotes:
-        at = next((at for at, passage in enumerate(read) if _holds(passage, quote)), len(read))
+        own = (at for at, passage in enumerate(read) if passage["id"] == quote.passage["id"])
+        holding = (at for at, passage in enumerate(read) if _holds(passage, quote))
+        at = next(own, next(holding, len(read)))
         if at == len(read):
             read.append(quote.passage)
         text = respell_markers(" ".join(quote.text.split()))
@@ -49,4 +51,7 @@ def write_quotes(
 
 def _holds(passage: Candidate, quote: Quote) -> bool:
     same = passage["source"] == quote.passage["source"]
-    return same and passage["start"] <= quote.start and quote.end <= passage["end"]
+    inside = same and passage["start"] <= quote.start and quote.end <= passage["end"]
+    # Passages from an app's own retriever may all start at 0.
+    texts = (text_at(each, quote.start, quote.end) for each in (passage, quote.passage))
+    return inside and len({*texts}) == 1

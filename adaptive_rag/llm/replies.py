@@ -19,6 +19,13 @@ from adaptive_rag.text.visible import visible
 
 # Opening brackets in a row, more than any form has; json-repair takes seconds for thousands of them.
 _TOO_DEEP = re.compile(rf"(?:[{{\[]\s*+){{{DEEPEST + 1}}}")
+# In characters. json-repair takes a second for as many brackets with quotation marks, and quadratic time.
+LONGEST_REPAIRED = 4_000
+# Brackets of prose in a reply that are tried, at most.
+ATTEMPTS = 50
+_OPENING = re.compile(r"[{\[]")
+# The beginning of a form; not "[see the note]", "[1 the"
+_FORM = re.compile(r"\{|\[\s*+[\"'{\[]")
 # Written after a text, to see where its last JSON value ends.
 _END = {"end of the reply": True}
 # "1.", "2)", "-", "*", "Viewpoint 3:", "Sub-question 1 -", "**Q1:**" before the item itself
@@ -65,15 +72,33 @@ def answer_text(text: str) -> str:
 def json_values(text: str) -> list[Any]:
     """Return the outermost JSON objects and lists of a text, in order; none if the last one was cut off.
 
-    Single quotes, Python's None and True, and trailing commas are repaired (json-repair). Unquoted text in
-    brackets ("[see the note]") and a list of one number amid other text (a citation marker) are left out.
+    Where one is not valid, single quotes, Python's None and True, and trailing commas are repaired
+    (json-repair). Unquoted text in brackets ("[see the note]") and a list of one number amid other text (a
+    citation marker) are left out.
     """
-    try:
-        found = [json.loads(text)]
-    except (ValueError, RecursionError):  # not JSON, a number of thousands of digits, endless brackets
-        found = _repaired(text)
-        found = [v for v in found if _was_quoted(v, text) and not (isinstance(v, list) and _is_marker(v))]
-    return [value for value in found if isinstance(value, dict | list)]
+    if (values := _valid(text)) is None:
+        values = [value for value in _repaired(text) if _was_quoted(value, text)]
+    whole = len(values) == 1 and text.strip()[:1] in ("{", "[") and text.strip()[-1:] in ("}", "]")
+    return [
+        v for v in values if isinstance(v, dict) or (isinstance(v, list) and (whole or not _is_marker(v)))
+    ]
+
+
+def _valid(text: str) -> list[Any] | None:
+    """Return the JSON values of a text; None if there is none, or a form that is not valid."""
+    values, end, failed = list[Any](), 0, 0
+    for opening in _OPENING.finditer(text):
+        if opening.start() < end:
+            continue
+        try:
+            value, end = json.JSONDecoder().raw_decode(text, opening.start())
+        except (ValueError, RecursionError):  # not JSON, a number of thousands of digits, endless brackets
+            failed += 1
+            if failed == ATTEMPTS or _FORM.match(text, opening.start()):
+                return None
+            continue
+        values.append(value)
+    return values or None
 
 
 def pick(value: Mapping[str, Any], *names: str) -> Any:
@@ -182,7 +207,7 @@ def _listed_lines(text: str, what: str) -> list[str]:
 
 def _repaired(text: str) -> list[Any]:
     """Return the values that json-repair finds in a text."""
-    if _TOO_DEEP.search(text):
+    if len(text) > LONGEST_REPAIRED or _TOO_DEEP.search(text):
         return []
     import json_repair
 

@@ -115,7 +115,7 @@ def test_the_table_has_a_row_for_each_measure():
             i > 1,
             20 + i,
             {"held": i % 2},
-        )  # fmt: skip
+        )
         for i in range(4)
     ]
     table = format_rows(summarise(asked))
