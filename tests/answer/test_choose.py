@@ -170,3 +170,43 @@ def test_a_style_may_number_what_it_quotes() -> None:
 @pytest.mark.parametrize("text", ["", "...", "# Heading"])
 def test_what_holds_no_readable_sentence_gives_no_answer(text: str) -> None:
     assert extract_answer(request("What?", [candidate(text)])).text == ""
+
+
+def test_a_list_of_which_an_item_answers_is_quoted_whole_with_its_lead_in() -> None:
+    care = "with care, and look at the lamp beside the valve while you do it, since it shows the pressure"
+    steps = [
+        f"- {step} {care}" for step in ("Open it", "Close it", "Pull it", "Call him", "Lift it", "Go home")
+    ]
+    document = candidate("\n".join(["To start the pump:", "", *steps]))
+    chances = {"Close it": 0.9}
+    answer = extract_answer(request("How do I start it?", [document], chances, style=ANALYTICAL_STYLE))
+    assert answer.text.startswith("To start the pump:\n- Open it") and answer.text.count("\n- ") == 6
+
+
+def test_a_lead_in_is_left_out_only_of_its_own_items() -> None:
+    kept = (
+        "pier, which the council keeps for the fishermen of the island and for all of their many guests in "
+    )
+    kept += "summer and in winter, and for the children of the school"
+    items = [f"- {name} {kept}" for name in ("the north", "the south")]
+    lead = "Closed to all:"
+    other = candidate(
+        f"{lead} nothing but the stairs of the old lighthouse since the month of May.", source="b.md"
+    )
+    documents = [candidate("\n".join([lead, "", *items])), other]
+    chances = {"north": 0.5, "stairs": 0.4}
+    answer = extract_answer(request("What is closed?", documents, chances, style=ANALYTICAL_STYLE))
+    assert f"{lead} nothing but the stairs" in answer.text
+
+
+def test_a_colon_of_the_document_stays() -> None:
+    text = ":memory: opens a new database for every connection that is made."
+    answer = extract_answer(request("What opens a database?", [candidate(text)], {"memory": 0.9}))
+    assert without_markers(answer) == [text]
+
+
+def test_what_a_part_has_quoted_is_not_quoted_again() -> None:
+    asked = request("When was it built?", [candidate(WALL)], {"1955": 0.5, "Visitors": 0.2})
+    first = extract_answer(asked)
+    again = extract_answer(request("Who likes it?", [candidate(WALL)], {"Visitors": 0.9}), first.citations)
+    assert "Visitors" in first.text and again.text == ""
