@@ -49,7 +49,7 @@ def judge_evidence(request: AnswerRequest) -> Evidence:
         outcome: Outcome = "closest" if near >= NEAR and terms(request.read_as) else "refusal"
         code = "not_judged" if judged.answered is None else "no_word_read"
         return Evidence(None, outcome, say(code, near=round(near, 2)))
-    sure = judged.answered
+    sure = request.answered or 0.0
     # No single sentence answers a question for views, so a lower confidence is enough where a sentence takes
     # a side.
     needed = CLOSE if request.style.views and (request.taken != NEITHER).any() else ANSWERED

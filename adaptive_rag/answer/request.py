@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -32,6 +33,12 @@ AGAINST, FOR, NEITHER = range(3)
 SURE = 0.65
 # Minimum number of speakers in a debate.
 SEVERAL = 2
+
+
+def log_odds(probability: float) -> float:
+    """Return ln(p / (1 - p)), within ±9."""
+    kept = min(max(probability, 1e-4), 1 - 1e-4)
+    return math.log(kept / (1 - kept))
 
 
 @dataclass(frozen=True)
@@ -100,7 +107,11 @@ class AnswerRequest:
     def read_as(self) -> str:
         """Return the question for the reader, with the question it refers to and the user's situation."""
         told = f" ({' '.join(self.situation.split())})" if self.situation.strip() else ""
-        return f"{self.asked_before} {self.question}".strip() + told
+        return f"{self._without_situation}{told}"
+
+    @property
+    def _without_situation(self) -> str:
+        return f"{self.asked_before} {self.question}".strip()
 
     @cached_property
     def answer_sentences(self) -> list[AnswerSentence]:
@@ -110,7 +121,26 @@ class AnswerRequest:
     @cached_property
     def judged(self) -> ScoredSentences:
         """Return the sentences as judged by the reader; where it fails, by their nearness alone."""
-        ask = partial(judge, self.read_as, self.question_vector, self.documents, self.answer_sentences)
+        return self._judge(self.read_as)
+
+    @cached_property
+    def answered(self) -> float | None:
+        """Return the probability that one of the sentences answers; None without a reader.
+
+        A situation tells which sentence answers, but makes the reader too sure: what it shares with the
+        passages is no answer. So the question is read with it and alone, and both count the same, as the
+        mean of their log-odds (`python -m benchmarks.answers`, contextual_sharc).
+        """
+        read = [self.judged.answered]
+        if self.situation.strip():
+            read.append(self._judge(self._without_situation).answered)
+        known = [sure for sure in read if sure is not None]
+        if len(known) < 2:
+            return known[0] if known else None
+        return 1 / (1 + math.exp(-sum(map(log_odds, known)) / len(known)))
+
+    def _judge(self, question: str) -> ScoredSentences:
+        ask = partial(judge, question, self.question_vector, self.documents, self.answer_sentences)
         return attempt("reader", partial(ask, self.reader), None) or ask(None)
 
     @cached_property

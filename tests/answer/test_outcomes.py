@@ -118,3 +118,16 @@ def test_words_in_quotation_marks_stand_in_single_ones_inside_the_quote() -> Non
     assert "“‘It was built of stone,’ said Ann about the long wall.”" in format_abstention(
         "?", [], 1, nearest
     )
+
+
+def test_a_situation_alone_makes_no_answer_sure() -> None:
+    class Trusting(ScriptedReader):
+        def read(self, question, passages):
+            self.answers = {"ferry": 0.99 if "sailor" in question else 0.3}
+            return super().read(question, passages)
+
+    document = candidate("The ferry goes to the island once in an hour.")
+    asked = replace(request("Do I pay tax?", [document], reader=Trusting({})), situation="I am a sailor.")
+    assert asked.judged.answered == pytest.approx(0.99)
+    assert 0.5 < asked.answered < 0.9
+    assert replace(asked, situation="").answered == pytest.approx(0.3)
