@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -33,12 +32,6 @@ AGAINST, FOR, NEITHER = range(3)
 SURE = 0.65
 # Minimum number of speakers in a debate.
 SEVERAL = 2
-
-
-def log_odds(probability: float) -> float:
-    """Return ln(p / (1 - p)), within ±9."""
-    kept = min(max(probability, 1e-4), 1 - 1e-4)
-    return math.log(kept / (1 - kept))
 
 
 @dataclass(frozen=True)
@@ -134,10 +127,10 @@ class AnswerRequest:
         read = [self.judged.answered]
         if self.situation.strip():
             read.append(self._judge(self._without_situation).answered)
-        known = [sure for sure in read if sure is not None]
-        if len(known) < 2:
-            return known[0] if known else None
-        return 1 / (1 + math.exp(-sum(map(log_odds, known)) / len(known)))
+        if None in read or len(read) == 1:
+            return read[0]
+        kept = np.clip(np.array(read, dtype=float), 1e-4, 1 - 1e-4)
+        return float(1 / (1 + np.exp(-np.log(kept / (1 - kept)).mean())))
 
     def _judge(self, question: str) -> ScoredSentences:
         ask = partial(judge, question, self.question_vector, self.documents, self.answer_sentences)

@@ -23,8 +23,8 @@ OTHER_SIDE_WORDS = 40
 # The share of the best chunk's relevance that a chunk must have whose views count.
 ON_MATTER = 0.1
 # The share of the best sentence's score that the best of a speaker must have who is shown: others speak of
-# something else.
-SPEAKS_TO = 0.01
+# something else. Set by eye on seven questions to four debates.
+LEAST_OF_SPEAKER = 0.01
 # What an answer says first where the passages take one side alone, by the side that is missing.
 ONE_SIDED: Mapping[Side, str] = {"against": "only_for", "for": "only_against"}
 
@@ -56,7 +56,7 @@ def by_side(request: AnswerRequest, judged: ScoredSentences) -> list[Block]:
     wanted = side_of == COLUMNS[asked] if asked else on_matter
     answers = np.where(said, judged.scores, -np.inf) if spoken and (said & wanted).any() else judged.scores
     if spoken:
-        answers = np.where(answers >= SPEAKS_TO * answers.max(), answers, -np.inf)
+        answers = np.where(answers >= LEAST_OF_SPEAKER * answers.max(), answers, -np.inf)
     worth = _best_of_each(np.where(wanted, answers, -np.inf), request.speakers if spoken else [])
     style = request.style
     voices = [name and bare_name(name) for name in request.speakers] if spoken else []
