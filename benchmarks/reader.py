@@ -21,6 +21,7 @@ import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -43,6 +44,8 @@ from adaptive_rag.text.vectors import Vectors, cosines
 from benchmarks.answers import Without, holds
 from benchmarks.grounding import labelled
 from training.reader.examples import read_examples
+from training.reader.found import query_of, read_found
+from training.reader.readings import passage_of as passage_of_row
 from training.reader.sources import Row, is_public, read_sources
 
 READ = 5
@@ -52,6 +55,8 @@ REFUSED = 0.80
 SUPPORTED = 0.4
 # Of a public document set the files that examples are from, and others beside them, up to so many.
 MOST_FILES = 60
+# Words of the first sentences in which the points of an answer are counted.
+MOST_WORDS = 100
 ARMS = READER, EMBEDDING = "reader", "embedding"
 
 
@@ -59,6 +64,7 @@ ARMS = READER, EMBEDDING = "reader", "embedding"
 class Asked:
     """A question of the examples, the passages that were found, and what answers in each."""
 
+    set: str
     question: str
     passages: list[Passage]
     found: list[Candidate]
@@ -153,7 +159,7 @@ def ask(index: Index, row: Row, about: Mapping[str, Any]) -> Asked:
     gold = [holding(candidate["text"], about.get("s")) for candidate in found]
     [vector] = load_minilm().encode([query])
     passages = [passage_of(candidate) for candidate in found]
-    return Asked(query, passages, found, held, vector, gold, about.get("kind", ""))
+    return Asked(row["set"], query, passages, found, held, vector, gold, about.get("kind", ""))
 
 
 def holding(text: str, quote: str | None) -> list[int]:
@@ -249,6 +255,45 @@ def measure_questions(asked: Sequence[Asked], reader: Reader) -> list[str]:
         *(line(f"refused there: {kind}", refused(values)) for kind, values in sorted(missed.rows.items())),
         f"| milliseconds a passage, median | {len(times)} | {1000 * float(np.median(times)):.1f} | |",
     ]
+
+
+def measure_found(rows: Sequence[Row], reader: Reader) -> list[str]:
+    """Return the table's rows on questions of whole document sets, with the passages found for each."""
+    samples, told, missed = Samples(), list[float](), list[float]()
+    for row in rows:
+        reading = reader.read(query_of(row), [passage_of_row(passage) for passage in row["read"]])
+        if row["told"] == "no":
+            missed.append(reading.answered)
+            continue
+        told.append(reading.answered)
+        points = {(which, start) for which, start, _ in row["points"]}
+        ranked = sorted(
+            (-float(score), which, start, end)
+            for which, passage in enumerate(reading.passages)
+            for (start, end), score in zip(passage.spans, passage.scores, strict=True)
+        )
+        first = [(which, start) for _, which, start, _ in ranked]
+        lengths = accumulate(len(row["read"][at]["text"][a:b].split()) for _, at, a, b in ranked)
+        within = sum(length <= MOST_WORDS for length in lengths)
+        samples.add("whole sets: a point first", READER, first[0] in points)
+        samples.add(f"whole sets: a point first, {row['type']}", READER, first[0] in points)
+        samples.add(
+            "whole sets: points among as many first",
+            READER,
+            len(points.intersection(first[: len(points)])) / len(points),
+        )
+        samples.add(
+            f"whole sets: points in the first {MOST_WORDS} words",
+            READER,
+            len(points.intersection(first[:within])) / len(points),
+        )
+    counts, bound = f"{len(told)} and {len(missed)}", float(np.quantile(missed, REFUSED))
+    refused = line(
+        f"whole sets: wrongly refused where {REFUSED:.0%} of the unanswered are refused",
+        {READER: [value <= bound for value in told]},
+    )
+    auc = f"| whole sets: answered or not, AUC | {counts} | {auc_cell(told, missed)} | |"
+    return [*samples.lines(), auc, refused]
 
 
 def auc_cell(told: Sequence[float], missed: Sequence[float]) -> str:
@@ -379,6 +424,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         print(line, flush=True)
     asked = list(ask_all(given.part, given.sources, given.cache, given.limit))
     print("\n".join(measure_questions(asked, reader)))
+    print("\n".join(measure_found(list(read_found(given.part, given.sources)), reader)))
 
 
 if __name__ == "__main__":

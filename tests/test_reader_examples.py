@@ -1,11 +1,14 @@
+import json
+import lzma
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from training.reader import sources
+from training.reader import found, sources
 from training.reader.examples import find_faults, read_examples, read_lines, read_split, shared_with
-from training.reader.sources import MissingSourceError, is_public, read_back, write_down
+from training.reader.found import gather_found, points_of, read_found, written_down
+from training.reader.sources import MissingSourceError, Row, is_public, read_back, write_down
 
 FILE = "# Ferry\n\nThe [ferry](boat.md) leaves at 7:45. It takes *forty* people.\n"
 ROW = {
@@ -36,10 +39,13 @@ def test_the_examples_have_their_form_and_each_set_is_of_one_part() -> None:
 
 
 def test_public_documents_are_kept_as_places_and_not_as_words() -> None:
-    for line in filter(is_public, read_lines()):
-        assert max((len(piece) for piece in line["text"] if isinstance(piece, str)), default=0) < 40, line[
-            "id"
-        ]
+    with lzma.open(found.FOUND, "rt") as lines:
+        passages = [row for row in map(json.loads, lines) if "text" in row]
+    public = list(filter(is_public, read_lines()))
+    for line in [*public, *filter(is_public, passages)]:
+        kept = max((len(piece) for piece in line["text"] if isinstance(piece, str)), default=0)
+        assert kept < 40, line["id"]
+    for line in public:
         quotes = [*line["qa"], *line["sides"], *([line["follow"]] if line["follow"] else [])]
         assert all(isinstance(quote["s"], list) for quote in quotes), line["id"]
 
@@ -84,3 +90,52 @@ def test_a_question_that_was_taken_from_elsewhere_is_found() -> None:
     known = ["How many people lived in the old town of Vessel in 1953?"]
     taken = "how many people lived in the old town before the storm"
     assert shared_with([taken, "who lived in the old town", "opening hours"], known) == [taken]
+
+
+def _written(folder: Path, name: str, *rows: Row) -> Path:
+    folder.mkdir(exist_ok=True)
+    (folder / name).write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    return folder
+
+
+def test_marks_become_places_and_come_back_with_their_passages(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    passage = {"source": "docs/ferry.md", "section": "Ferry", "title": "", "text": ROW["text"]}
+    asked = {"id": "a-1", "set": ROW["set"], "type": "factual", "q": "when is the boat", "read": [passage]}
+    again = asked | {"id": "a-2", "q": "who swims"}
+    forms = _written(tmp_path / "forms", "a.jsonl", asked, again, asked | {"id": "a-3"})
+    marks = _written(
+        tmp_path / "marks",
+        "a.jsonl",
+        {"id": "a-1", "told": "yes", "best": "1.1", "points": ["1.1"], "beside": ["1.2"]},
+        {"id": "a-2", "told": "no", "points": []},
+    )
+    kept = list(written_down(gather_found(forms, marks), folder))
+    assert [row["id"] for row in kept] == ["f00000", "a-1", "a-2"]  # the passage once
+    assert not any(isinstance(piece, str) and len(piece) > 4 for piece in kept[0]["text"])
+    monkeypatch.setattr(found, "FOUND", tmp_path / "found.jsonl.xz")
+    monkeypatch.setattr(found, "read_split", lambda: {"train": [ROW["set"]]})
+    with lzma.open(found.FOUND, "wt") as file:
+        file.writelines(f"{json.dumps(row)}\n" for row in kept)
+    first, second = read_found("train", folder)
+    assert first["read"][0]["text"] == ROW["text"]
+    assert (first["best"], first["points"], first["beside"]) == ([0, 0, 25], [[0, 0, 25]], [[0, 26, 48]])
+    assert points_of(first) == [[0]] and points_of(second) == [[]]
+    assert list(read_found("train")) == []  # its words are in the repositories
+
+
+def test_a_mark_of_a_wrong_form_is_named(tmp_path: Path) -> None:
+    asked = {"id": "a-1", "set": "x", "type": "factual", "q": "when", "read": [{"text": "At noon."}]}
+    forms = _written(tmp_path / "forms", "a.jsonl", asked)
+    marks = _written(tmp_path / "marks", "a.jsonl", {"id": "a-1", "told": "perhaps", "points": []})
+    with pytest.raises(ValueError, match=r"a-1 is of a wrong form"):
+        list(gather_found(forms, marks))
+
+
+def test_the_questions_of_whole_sets_have_sentences_that_are_there() -> None:
+    for part in read_split():
+        for row in read_found(part):
+            texts = [passage["text"] for passage in row["read"]]
+            assert all(texts[at][start:end].strip() for at, start, end in row["points"]), row["id"]
+            assert (row["best"] in row["points"]) == (row["told"] != "no"), row["id"]

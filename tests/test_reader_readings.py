@@ -7,12 +7,14 @@ import pytest
 
 from adaptive_rag.models.reader import MOST_TOKENS, Form
 from training.reader.readings import (
+    PARTLY,
     SIDE_NAMES,
     VERDICTS,
     Claim,
     Passages,
     Question,
     Sides,
+    found_item,
     holding,
     items_of,
     passage_of,
@@ -93,10 +95,10 @@ def test_a_question_stands_beside_the_nearest_passages_that_do_not_hold_its_answ
     ]
     items = list(items_of(form, passages, 0, asked, random.Random(1), most=2))
     answered, follow, missed = (item for item in items if isinstance(item, Question))
-    assert (answered.relevant, answered.answers, answered.kind) == (0, [[0], []], "")
+    assert (answered.relevant, answered.answers, answered.kind) == ([0], [[0], []], "")
     assert answered.sentences[1] == ["The lamp is lit until ten."]  # the hut opens at 7:45 too
     assert follow.answers == [[1], [], []]
-    assert (missed.relevant, missed.answers, missed.kind) == (None, [[], [], []], "missing-time")
+    assert (missed.relevant, missed.answers, missed.kind) == ([], [[], [], []], "missing-time")
     assert missed.sentences[1] == ["The hut sells tea.", "It opens at 7:45."]
 
 
@@ -117,3 +119,64 @@ def test_half_of_the_claims_are_seen_beside_a_passage_that_does_not_tell_them(
     beside = [claim for claim in claims if claim.kind == "another"]
     assert {VERDICTS[claim.verdict] for claim in beside} == {"untold"}
     assert 15 < len(beside) < 45 and len(claims) == 60 + len(beside)
+
+
+def _place(passage: int, sentence: str) -> list[int]:
+    start = CROSSING["read"][passage]["text"].index(sentence)
+    return [passage, start, start + len(sentence)]
+
+
+CROSSING = {
+    "id": "a-0001",
+    "set": "quay",
+    "type": "contextual",
+    "q": "how do I get over",
+    "sit": "I live inland.",
+    "told": "yes",
+    "read": [HUT, FERRY, LAMP, HUT | {"text": "Nothing. It takes forty people."}],
+}
+CROSSING |= {
+    "best": _place(1, "It takes forty people."),
+    "points": [_place(1, "It takes forty people."), _place(2, "The lamp is lit until ten.")],
+    "beside": [_place(1, "The ferry leaves at 7:45.")],
+}
+
+
+def test_an_answer_is_shared_among_its_points_and_its_copies_are_left_out(form: Form) -> None:
+    item = found_item(form, CROSSING, random.Random(1))
+    assert item and item.answers == [[], [1], [0], []] and item.relevant == [1, 2]
+    assert item.shares == pytest.approx([0, 2 / 3, 1 / 3])
+    assert item.beside == [[], [0], [], [1]]  # what it needs, and the same sentence elsewhere
+
+
+def test_passages_that_answer_are_read_before_those_that_came_nearer(form: Form) -> None:
+    item = found_item(form, CROSSING, random.Random(1), most=2)
+    assert item and item.answers == [[1], [0]]
+
+
+def test_a_part_of_an_answer_leaves_room_for_none(form: Form) -> None:
+    item = found_item(form, CROSSING | {"told": "partly"}, random.Random(1))
+    assert item and item.shares == pytest.approx([PARTLY, 0.7 * 2 / 3, 0.7 / 3])
+    nothing = CROSSING | {"told": "no", "best": None, "points": []}
+    item = found_item(form, nothing, random.Random(1))
+    assert item and (item.shares, item.relevant) == ([1.0], [])
+
+
+def test_a_situation_is_read_at_times(form: Form) -> None:
+    items = [found_item(form, CROSSING, random.Random(n)) for n in range(20)]
+    assert {item.query for item in items if item} == {
+        "how do I get over",
+        "how do I get over (I live inland.)",
+    }
+
+
+def test_a_question_whose_points_are_not_read_is_left_out(form: Form) -> None:
+    text = "The ferry leaves at 7:45 each day. " * 100 + "It is red."
+    end = len(text)
+    far = CROSSING | {
+        "read": [FERRY | {"text": text}],
+        "best": [0, end - 10, end],
+        "points": [[0, end - 10, end]],
+        "beside": [],
+    }
+    assert found_item(form, far, random.Random(1)) is None

@@ -86,7 +86,7 @@ def judge(
         if sentences:
             scores = np.maximum(cosines(np.stack([s.vector for s in sentences]), vector[None])[:, 0], 0.0)
         return ScoredSentences(sentences, scores, relevance, None)
-    chunks = _first_chunks(documents)
+    chunks = chunks_to_read(documents)
     reading = reader.read(question, [passage_of(chunk) for _, chunk in chunks])
     for (document, chunk), read in zip(chunks, reading.passages, strict=True):
         places = _places(sentences, document, chunk, read.spans)
@@ -107,7 +107,7 @@ def read_sides(
     A sentence that is not read counts as neither.
     """
     sides = np.tile(np.array([0.0, 0.0, 1.0]), (len(sentences), 1))
-    chunks = _first_chunks(documents)
+    chunks = chunks_to_read(documents)
     said = reader.side(proposal, [passage_of(chunk) for _, chunk in chunks])
     for (document, chunk), told in zip(chunks, said, strict=True):
         places = _places(sentences, document, chunk, [span for span, _ in told])
@@ -133,7 +133,7 @@ def blend_sides(read: Scores, leans: Scores, weights: SideWeights = FITTED) -> S
     return np.asarray(chances / chances.sum(axis=1, keepdims=True))
 
 
-def _first_chunks(documents: Sequence[Candidate]) -> list[tuple[int, Candidate]]:
+def chunks_to_read(documents: Sequence[Candidate]) -> list[tuple[int, Candidate]]:
     """Return the chunks to read, best first, each with the index of its passage."""
     ranked = list[tuple[int, int, Candidate]]()
     for number, (document, rank) in enumerate(zip(documents, ranks_of(documents), strict=True)):

@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,11 +21,17 @@ from scipy.optimize import minimize
 
 from adaptive_rag.evaluation.corpora import default_cache
 from adaptive_rag.models.reader import Calibration, OnnxReader, join, known_of
-from benchmarks.reader import Asked, ask_all
+from adaptive_rag.text.reading import Passage
+from benchmarks.reader import ask_all
+from training.reader.found import points_of, query_of, read_found
+from training.reader.readings import passage_of
 
 # The penalty on how far a weight goes from that of the network as it is.
 RIDGE = 1e-3
 START = np.array(Calibration())
+FOLDS = 5
+# The share of questions that nothing found answers, as among the questions of single passages.
+UNANSWERED = 0.4
 
 
 class Choices(NamedTuple):
@@ -41,6 +47,31 @@ class Choices(NamedTuple):
     def part(self, at: np.ndarray) -> Choices:
         """Return those of some questions."""
         return Choices(self.features[at], self.there[at], self.right[at])
+
+
+class Asked(NamedTuple):
+    """A question, the passages that were found, and which sentences of each answer."""
+
+    set: str
+    question: str
+    passages: list[Passage]
+    gold: list[list[int]]
+
+
+def questions(sources: Path, cache: Path, limit: int | None) -> Iterator[Asked]:
+    """Yield the questions of the development part, those of a passage and those of a whole document set.
+
+    Of the latter few are not answered, which would make the reader too sure: each of these comes so often
+    that they are `UNANSWERED` of all.
+    """
+    for one in ask_all("development", sources, cache, limit):
+        yield Asked(one.set, one.question, one.passages, one.gold)
+    rows = list(read_found("development", sources))
+    missed = sum(row["told"] == "no" for row in rows)
+    times = max(1, round(UNANSWERED / (1 - UNANSWERED) * (len(rows) - missed) / max(1, missed)))
+    for row in rows:
+        asked = Asked(row["set"], query_of(row), [passage_of(each) for each in row["read"]], points_of(row))
+        yield from [asked] * (times if row["told"] == "no" else 1)
 
 
 def choices_of(reader: OnnxReader, asked: Sequence[Asked]) -> Choices:
@@ -90,7 +121,8 @@ def fit(choices: Choices, used: Sequence[int]) -> np.ndarray:
 def calibrate(reader: OnnxReader, asked: Sequence[Asked]) -> Calibration:
     """Fit the weights and print what each is worth."""
     choices = choices_of(reader, asked)
-    fold_of = np.arange(len(asked)) * 5 // len(asked)  # questions come by document set
+    sets = sorted({one.set for one in asked})
+    fold_of = np.array([sets.index(one.set) % FOLDS for one in asked])
     every = range(len(START))
     sys.stdout.write(f"{len(asked)} questions; as it is: {loss(START, choices):.4f}\n")
     # the first is the network's, the last the same for all
@@ -101,7 +133,8 @@ def calibrate(reader: OnnxReader, asked: Sequence[Asked]) -> Calibration:
     ]
     for name, used in [*names, ("scale and one", [0, len(START) - 1])]:
         held_out = [
-            loss(fit(choices.part(fold_of != fold), used), choices.part(fold_of == fold)) for fold in range(5)
+            loss(fit(choices.part(fold_of != fold), used), choices.part(fold_of == fold))
+            for fold in range(FOLDS)
         ]
         sys.stdout.write(f"{name}: {float(np.mean(held_out)):.4f}\n")
     return Calibration(*map(float, fit(choices, every)))
@@ -115,7 +148,6 @@ if __name__ == "__main__":
     parser.add_argument("--limit", type=int)
     options = parser.parse_args()
     network = OnnxReader(options.out / "reader.onnx", name="onnx")
-    questions = list(ask_all("development", options.sources, options.cache, options.limit))
-    fitted = calibrate(network, questions)
+    fitted = calibrate(network, list(questions(options.sources, options.cache, options.limit)))
     (options.out / "calibration.json").write_text(json.dumps(fitted._asdict(), indent=1) + "\n", "utf-8")
     sys.stdout.write(f"{fitted}\n")

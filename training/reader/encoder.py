@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,9 @@ from torch.nn import functional
 LAYERS, WIDTH, HEADS, INNER, WORDS, POSITIONS = 6, 384, 12, 1536, 30522, 512
 _EPSILON = 1e-12
 _AWAY = -1e4
-_MATRIX = re.compile(r"val_(\d+)_q")
+_MATRIX, _QUANTIZED = re.compile(r"val_(\d+)_q"), re.compile(r"val_(\d+)_quantized")
+# The matrices of a layer, in the order in which a text goes through them.
+MATRICES = ("query", "key", "value", "out", "inner", "outer")
 
 
 class Layer(nn.Module):
@@ -100,8 +103,8 @@ class Reader(nn.Module):
 
 
 def load_minilm(model: Path) -> Encoder:
-    """Return the encoder of the shipped file: int8 weights, each times its scale."""
-    kept = {each.name: numpy_helper.to_array(each) for each in onnx.load(str(model)).graph.initializer}
+    """Return the encoder of the shipped MiniLM: int8 weights, each times its scale."""
+    kept = _initializers(model)
 
     def whole(name: str) -> Tensor:
         return torch.from_numpy(kept[f"{name}_q"].astype(np.float32) * kept[f"{name}_scale"])
@@ -115,9 +118,7 @@ def load_minilm(model: Path) -> Encoder:
         "types.weight": plain("embeddings.token_type_embeddings.weight"),
         **{f"norm.{of}": plain(f"embeddings.LayerNorm.{of}") for of in ("weight", "bias")},
     }
-    # The file names its matrices by numbers alone, in the order in which a text goes through them.
-    numbers = sorted(int(found[1]) for name in kept if (found := _MATRIX.fullmatch(name)))
-    names = {
+    theirs = {
         "query": "attention.self.query",
         "key": "attention.self.key",
         "value": "attention.self.value",
@@ -125,15 +126,51 @@ def load_minilm(model: Path) -> Encoder:
         "inner": "intermediate.dense",
         "outer": "output.dense",
     }
+    numbers = _numbers(kept, _MATRIX)
     for layer in range(LAYERS):
         there = f"encoder.layer.{layer}"
-        for at, (name, theirs) in enumerate(names.items()):
-            matrix = whole(f"val_{numbers[layer * len(names) + at]}")
+        for at, name in enumerate(MATRICES):
+            matrix = whole(f"val_{numbers[layer * len(MATRICES) + at]}")
             weights[f"layers.{layer}.{name}.weight"] = matrix.T.contiguous()
-            weights[f"layers.{layer}.{name}.bias"] = plain(f"{there}.{theirs}.bias")
-        for name, theirs in (("attention_norm", "attention.output"), ("norm", "output")):
+            weights[f"layers.{layer}.{name}.bias"] = plain(f"{there}.{theirs[name]}.bias")
+        for name, norm in (("attention_norm", "attention.output"), ("norm", "output")):
             for of in ("weight", "bias"):
-                weights[f"layers.{layer}.{name}.{of}"] = plain(f"{there}.{theirs}.LayerNorm.{of}")
+                weights[f"layers.{layer}.{name}.{of}"] = plain(f"{there}.{norm}.LayerNorm.{of}")
     encoder = Encoder()
     encoder.load_state_dict(weights)
     return encoder
+
+
+def load_exported(model: Path) -> Reader:
+    """Return the reader of a file that `export.py` wrote: int8 weights less their zero, times a scale."""
+    kept = _initializers(model)
+
+    def whole(name: str) -> Tensor:
+        values = kept[f"{name}_quantized"].astype(np.float32) - kept[f"{name}_zero_point"].astype(np.float32)
+        return torch.from_numpy(values * kept[f"{name}_scale"])
+
+    reader = Reader(Encoder())
+    names = [f"encoder.layers.{layer}.{name}.weight" for layer in range(LAYERS) for name in MATRICES]
+    numbers = _numbers(kept, _QUANTIZED)
+    weights = {
+        name: whole(f"val_{number}").T.contiguous()
+        for name, number in zip([*names, "sentence.weight", "side.weight"], numbers, strict=True)
+    }
+    weights["cosine"] = torch.tensor([float(kept[name]) for name in ("select", "select_1")])
+    for name in reader.state_dict():
+        if name in kept:
+            weights[name] = torch.from_numpy(kept[name].copy())
+        elif name not in weights:
+            matrix = whole(name)
+            weights[name] = matrix.T.contiguous() if name.startswith(("passage", "claim")) else matrix
+    reader.load_state_dict(weights)
+    return reader
+
+
+def _initializers(model: Path) -> dict[str, np.ndarray]:
+    return {each.name: numpy_helper.to_array(each) for each in onnx.load(str(model)).graph.initializer}
+
+
+def _numbers(kept: Iterable[str], pattern: re.Pattern[str]) -> list[int]:
+    """Return the numbers by which a file names its matrices, in the order in which a text meets them."""
+    return sorted(int(found[1]) for name in kept if (found := pattern.fullmatch(name)))

