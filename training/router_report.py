@@ -25,7 +25,7 @@ from adaptive_rag.analysis import UNSURE_THRESHOLD, analyse_batch, forget
 from adaptive_rag.analysis.learning import QuestionLine, learn_from
 from adaptive_rag.analysis.router import learned_file
 from adaptive_rag.state import QUERY_TYPES, QueryType
-from training.router import read_questions
+from training.router import asked_questions, read_questions
 
 Row = dict[str, Any]
 Array = NDArray[Any]
@@ -257,6 +257,8 @@ def main() -> None:
     for part in ("development", "test"):
         questions = list(read_questions(part))
         show(f"the reader's {part} part", questions, predict(questions))
+        questions = list(asked_questions(part))
+        show(f"the reader's {part} part, whole document sets", questions, predict(questions))
     real = [{**row, "text": row["question"], "user_context": row["situation"]} for row in read(REAL)]
     alone = [row for row in real if not row["before"]]
     show("real documents", alone, predict(alone))
