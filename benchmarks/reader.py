@@ -43,8 +43,8 @@ from adaptive_rag.text.sentences import sentence_spans
 from adaptive_rag.text.vectors import Vectors, cosines
 from benchmarks.answers import Without, holds
 from benchmarks.grounding import labelled
-from training.reader.examples import read_examples
-from training.reader.found import query_of, read_found
+from training.reader.examples import query_of, read_examples
+from training.reader.found import read_found
 from training.reader.readings import passage_of as passage_of_row
 from training.reader.sources import Row, is_public, read_sources
 
@@ -153,7 +153,7 @@ def documents_of(name: str, rows: Sequence[Row], sources: Path) -> Iterator[tupl
 
 def ask(index: Index, row: Row, about: Mapping[str, Any]) -> Asked:
     """Search for a question and see where the sentence with its answer was found."""
-    query = f"{about['q']} ({about['sit']})" if about.get("sit") else about["q"]
+    query = query_of(about)
     [found] = index.search([query], limit=READ)
     held = index.sentences([candidate["id"] for candidate in found])
     gold = [holding(candidate["text"], about.get("s")) for candidate in found]

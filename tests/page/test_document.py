@@ -108,12 +108,15 @@ def papers(demo: str) -> Iterator[httpx.Client]:
     """Index documents of many kinds in a collection of their own."""
     with httpx.Client(base_url=f"{demo}/api/v1", timeout=60) as client:
         client.post("/collections", json={"name": COLLECTION}).raise_for_status()
-        client.post(f"/collections/{COLLECTION}/documents", files=[("files", each) for each in FILES.items()])
+        files = [("files", each) for each in FILES.items()]
+        client.post(f"/collections/{COLLECTION}/documents", files=files).raise_for_status()
         for _ in range(1800):
             listed = client.get(f"/collections/{COLLECTION}/documents", params={"state": "waiting"}).json()
             if not listed["total"]:
                 break
             time.sleep(0.1)
+        else:
+            pytest.fail(f"{listed['total']} documents are waiting still: {listed['items']}")
         yield client
         client.delete(f"/collections/{COLLECTION}")
 
@@ -127,7 +130,8 @@ def cite(papers: httpx.Client, source: str, quote: str) -> dict[str, Any]:
     """Return a citation as answers hold it: its span counts code points."""
     path, text = path_of(papers, source), ""
     while quote not in text:
-        part = papers.get(f"{path}/text", params={"source": source, "start": len(text)}).json()
+        answered = papers.get(f"{path}/text", params={"source": source, "start": len(text)})
+        part = answered.raise_for_status().json()
         assert part["text"], f"{source} lacks {quote!r}"
         text += part["text"]
     start = text.index(quote)

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -23,7 +22,7 @@ from adaptive_rag.graph.builder import build_graph
 from adaptive_rag.text.reading import passage_of
 from adaptive_rag.text.sentences import sentence_spans
 from benchmarks.reader import open_documents
-from training.reader.examples import read_examples
+from training.reader.examples import read_lines
 from training.reader.sources import Row
 
 SHOWN = 6
@@ -32,15 +31,16 @@ A_FORM = 10
 
 def ask(questions: Path, sources: Path, cache: Path) -> Iterator[Row]:
     """Yield each question with the passages that its strategy reads first."""
-    examples = defaultdict[str, list[Row]](list)
-    for row in read_examples(sources=sources):
-        examples[row["set"]].append(row)
+    rows = [json.loads(line) for line in questions.read_text("utf-8").splitlines()]
+    examples = list(read_lines())
+    indexes = {
+        name: open_documents(name, [each for each in examples if each["set"] == name], sources, cache)
+        for name in dict.fromkeys(row["set"] for row in rows)
+    }
     graph = build_graph().compile()
-    for number, line in enumerate(questions.read_text("utf-8").splitlines()):
-        row = json.loads(line)
-        index = open_documents(row["set"], examples[row["set"]], sources, cache)
+    for number, row in enumerate(rows):
         asked = {"question": row["q"], "user_context": row.get("sit") or ""}
-        output = graph.invoke(asked, context=Context(index=index, route=row["type"]))
+        output = graph.invoke(asked, context=Context(index=indexes[row["set"]], route=row["type"]))
         read = list[Row]()
         for _, chunk in chunks_to_read(output["documents"])[:SHOWN]:
             source = chunk["source"].partition(f"{row['set']}/documents/")[2] or chunk["source"]

@@ -23,7 +23,8 @@ from adaptive_rag.evaluation.corpora import default_cache
 from adaptive_rag.models.reader import Calibration, OnnxReader, join, known_of
 from adaptive_rag.text.reading import Passage
 from benchmarks.reader import ask_all
-from training.reader.found import points_of, query_of, read_found
+from training.reader.examples import query_of
+from training.reader.found import points_of, read_found
 from training.reader.readings import passage_of
 
 # The penalty on how far a weight goes from that of the network as it is.

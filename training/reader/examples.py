@@ -87,6 +87,11 @@ def find_faults(row: Mapping[str, Any]) -> Iterator[str]:
             yield f"a side is of no sentence, or none: {sided['s'][:60]!r}"
 
 
+def query_of(asked: Mapping[str, Any]) -> str:
+    """Return a question as it is read, with the asker's situation."""
+    return f"{asked['q']} ({asked['sit']})" if asked.get("sit") else str(asked["q"])
+
+
 def questions_of(row: Mapping[str, Any]) -> list[str]:
     """Return all questions of an example."""
     follow = [row["follow"]["q"], row["follow"]["before"]] if row["follow"] else []

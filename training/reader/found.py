@@ -70,11 +70,6 @@ def _rows(part: str) -> Iterator[Row]:
         yield from (row for row in map(json.loads, lines) if row["set"] in sets)
 
 
-def query_of(row: Row) -> str:
-    """Return a question as it is read, with the asker's situation."""
-    return f"{row['q']} ({row['sit']})" if row["sit"] else str(row["q"])
-
-
 def points_of(row: Row) -> list[list[int]]:
     """Return of each passage of a question which sentences are points of its answer."""
     points = {tuple(point) for point in row["points"]}

@@ -11,15 +11,14 @@ import numpy as np
 
 from adaptive_rag.models.reader import Form, Pair
 from adaptive_rag.text.reading import Passage, Support
-from training.reader.examples import SIDES, Row
-from training.reader.found import query_of
+from training.reader.examples import SIDES, Row, query_of
 
 # A question of a passage is seen beside one of so many that are nearest to it in the same document set, and
 # so is half of the claims: what one passage tells, another does not.
 NEAREST = 8
 BESIDE_ANOTHER = 0.5
-# Of a question asked of a whole document set: how many of its passages are read, how much of the choice
-# "none" keeps where only a part is answered, and how often the asker's situation is read with it.
+# Set by hand. Of a question asked of a whole document set: how many of its passages are read, how much of the
+# choice "none" keeps where only a part is answered, and how often the asker's situation is read with it.
 SEEN = 5
 PARTLY = 0.3
 WITH_SITUATION = 0.7
@@ -35,8 +34,6 @@ class Question:
     readings: list[Pair]
     answers: list[list[int]]
     """Of each passage the sentences that answer."""
-    sentences: list[list[str]]
-    """Of each passage its sentences, as they are read."""
     relevant: list[int]
     """Which passages are the most relevant; none where nobody said."""
     kind: str = ""
@@ -116,11 +113,7 @@ class Passages:
 def questions_asked(row: Row) -> list[str]:
     """Return the questions of a row in the order in which `items_of` takes them, as they are read."""
     follow = [_follow_up(row["follow"])] if row["follow"] else []
-    return [*(_asked(asked) for asked in row["qa"]), *follow, *(missed["q"] for missed in row["no"])]
-
-
-def _asked(asked: Row) -> str:
-    return f"{asked['q']} ({asked['sit']})" if asked.get("sit") else str(asked["q"])
+    return [*map(query_of, row["qa"]), *follow, *(missed["q"] for missed in row["no"])]
 
 
 def _follow_up(follow: Row) -> str:
@@ -152,7 +145,6 @@ def items_of(
             query,
             [reading for reading, _ in read],
             [answers, *([] for _ in others)],
-            [[of["text"][slice(*span)] for span in spans] for of, (_, spans) in zip(seen, read, strict=True)],
             [0] if "a" in about else [],
             about.get("kind", ""),
         )
@@ -205,10 +197,6 @@ def found_item(form: Form, row: Row, draw: random.Random, most: int = SEEN) -> Q
         query,
         [reading for reading, _ in read],
         answers,
-        [
-            [row["read"][at]["text"][slice(*span)] for span in spans]
-            for at, (_, spans) in zip(which, read, strict=True)
-        ],
         [at for at, sentences in enumerate(answers) if sentences],
         shares=shares,
         beside=beside,

@@ -1,0 +1,33 @@
+"""Questions that are asked of a document set, and the forms in which their passages are marked."""
+
+import json
+from pathlib import Path
+
+from training.reader.ask import SHOWN, ask, form
+
+
+def test_a_question_comes_with_the_passages_that_are_read_first(tmp_path: Path) -> None:
+    asked = {"set": "inv-shop-faq", "type": "contextual", "q": "can I send it back", "sit": "I wore them."}
+    (tmp_path / "me.jsonl").write_text(json.dumps(asked) + "\n")
+    [row] = ask(tmp_path / "me.jsonl", tmp_path, tmp_path / "cache")
+    assert row["id"] == "me-0000" and 1 < len(row["read"]) <= SHOWN
+    assert "Can I send something back?" in row["read"][0]["text"]
+    assert not any("/" in passage["source"] for passage in row["read"])  # no folder of this machine
+
+
+def test_the_sentences_of_a_form_are_numbered_by_passage() -> None:
+    passages = [
+        {"title": "Quay", "section": "Boats > Ferry", "text": "It leaves at noon. It takes forty."},
+        {"title": "Hut", "section": "", "text": "The hut\nsells tea."},
+    ]
+    row = {"id": "me-0001", "type": "factual", "q": "when", "sit": "I live inland.", "read": passages}
+    assert form(row).splitlines() == [
+        "######## me-0001 (factual)",
+        "QUESTION: when",
+        "ASKER: I live inland.",
+        "-- 1 [Quay > Ferry]",
+        "1.1 It leaves at noon.",
+        "1.2 It takes forty.",
+        "-- 2 [Hut > ]",
+        "2.1 The hut sells tea.",
+    ]
