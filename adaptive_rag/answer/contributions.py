@@ -20,8 +20,8 @@ from adaptive_rag.answer.speakers import (
 from adaptive_rag.optional import attempt
 from adaptive_rag.state import Candidate
 
-# "Dr Amrita Solanki, engineer to the council": a name, then a comma or nothing.
-_PERSON = re.compile(rf"^{FULL_NAME}(?:,|$)")
+# "Dr Amrita Solanki, engineer to the council", "Tansy Hill (15)"; not "Dear Editor,", "Kind Regards,"
+_PERSON = re.compile(rf"^(?!Dear\b|Hello\b|Hi\b){FULL_NAME}(?:,(?!$)| \(|$)")
 _HEADING_MARK = re.compile(r"^#{1,6}\s+")
 # Single words before a colon that are not names.
 _NO_NAME = re.compile(
@@ -70,6 +70,8 @@ _AUTHOR = re.compile(
 WRITTEN = 10
 # Maximum number of characters of a heading or line that may be a name.
 LONGEST_NAME = 80
+# Maximum number of lines of a signature: the name, the office, the address.
+SIGNATURE_LINES = 3
 
 
 class Contributions:
@@ -141,12 +143,11 @@ class Contributions:
             lines = paragraph.strip().splitlines()
             if _SALUTATION.match(paragraph) and (signed := _SIGNED.search(paragraph)):
                 return signed["name"]
-            last = _SIGNATURE_DASH.sub("", lines[-1]).strip() if lines else ""
-            named = len(last) <= LONGEST_NAME and bool(_PERSON.match(last)) and last[-1] not in ".:;?!"
-            if named and (len(lines) > 1 or later > number):
+            name = _signer_in(lines)
+            if name and (len(lines) > 1 or later > number):
                 body = text[before[-1] if before else begin : self._ends[later]]
                 of_letters = bool(self._salutations) or in_first_person(_QUOTED.sub("", body))
-                return last if of_letters else None
+                return name if of_letters else None
         return None
 
     def _headed(self, start: int, text: str) -> str | None:
@@ -176,6 +177,17 @@ class Contributions:
 
     def _paragraph(self, at: int) -> int:
         return bisect_right(self._begins, max(at, 0)) - 1
+
+
+def _signer_in(lines: Sequence[str]) -> str | None:
+    """Return the name in the signature that ends a paragraph: "Ann Lee", above "Mill Lane"."""
+    block = list[str]()
+    for line in reversed(lines[-SIGNATURE_LINES:]):
+        bare = _SIGNATURE_DASH.sub("", line).strip()
+        if len(bare) > LONGEST_NAME or bare[-1:] in (*".:;?!", ""):
+            break
+        block.insert(0, bare)
+    return next((line for line in block if _PERSON.match(line)), None)
 
 
 def _last(labels: Sequence[tuple[int, str | None]], first: int, at: int) -> str | None:

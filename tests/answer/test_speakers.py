@@ -43,6 +43,12 @@ def test_words_before_the_heading_are_not_put_in_its_mouth():
     assert speaker_of(document, text.index("I say yes."), "I say yes.") == "Ruth Pascall, farmer"
 
 
+def test_a_salutation_that_was_taken_for_a_heading_is_nobody():
+    document = candidate("I say no.") | {"section": "Dear Editor,"}
+
+    assert speaker_of(document, 0, "I say no.") is None
+
+
 def test_a_plain_statement_needs_no_speaker():
     document = candidate("It rains.") | {"section": "Ruth Pascall, farmer"}
 
@@ -57,6 +63,11 @@ INTERVIEW = "Ana: I keep bees. They sting.\nBen: How many?\nAna: Two hives.\nPri
 LETTERS = (
     "Sir, - I am glad that homework is gone. It widened the gap.\nMargaret Dunne, teacher\n\n"
     "Dear editor, we did without.\n\nMy son reads again.\n\nSamira Khalil\n\nThe school is in Mill Road."
+)
+ADDRESSES = (
+    "Dear Editor,\n\nThe buses stand idle. We save nothing by it.\n\nPrue Iveson\nSorrel Close\n\n"
+    "Dear Sir or Madam\n\nNobody asked us.\n\nTansy Hill (15)\nby e-mail\n\n"
+    "Sir,\n\nIt floods. I ask for a wall.\n\nKind Regards,\nMrs Hilary Bonnard\nclerk\nChurch Walk"
 )
 # The chunk begins within a letter.
 CUT = "The traders were against it.\nDr Leo Strand, Marling\n\nSir,\nI drive the bus.\nDean Fairlie, Marling"
@@ -74,6 +85,10 @@ CUT = "The traders were against it.\nDr Leo Strand, Marling\n\nSir,\nI drive the
         (LETTERS, "we did without.", "Samira Khalil"),
         (LETTERS, "My son reads again.", "Samira Khalil"),
         (LETTERS, "The school is in Mill Road.", None),
+        (ADDRESSES, "The buses stand idle.", "Prue Iveson"),
+        (ADDRESSES, "We save nothing by it.", "Prue Iveson"),
+        (ADDRESSES, "Nobody asked us.", "Tansy Hill (15)"),
+        (ADDRESSES, "I ask for a wall.", "Mrs Hilary Bonnard"),
         ("The Warning: I never said so.", "I never said so.", None),
         (CUT, "The traders were against it.", "Dr Leo Strand, Marling"),
         ("Otterby Bees, founded 1921. Address: Gasworks Lane.", "Address: Gasworks Lane.", None),
