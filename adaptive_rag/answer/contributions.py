@@ -261,7 +261,7 @@ def _read_header(line: str) -> str | None:
         return None
     bare = _WHEN.sub(" | ", STARS.sub(" | ", line))
     parts = [part.strip(' \t"“”:#*_-') for part in _PARTS.sub("|", bare).split("|")]
-    names = [part for part in parts if part and not part.isdigit()]
+    names = [part for part in parts if any(letter.isalpha() for letter in part)]
     if not names or len(names[0].split()) > NAME_WORDS or re.match(r"\d+\s", names[0]):
         return None
     return None if line.rstrip()[-1:] in ("?!;" if stars else ".?!;") else names[0]

@@ -102,6 +102,7 @@ MAILS = (
     "From: Karin Holt <karin@fenn.example>\nTo: all\nSubject: Move?\n\nWhat do you think of it?\n\n---\n"
     "From: Ravi Menon\nTo: all\nSubject: Re: Move?\n\nI love it. There is room.\n\nMore by phone."
 )
+REPLY = "On 4 Mar Gareth Pugh wrote:\n> We answer all.\n\n> On 3 Mar Leonie Strand wrote:\n> Can I park?\n"
 POSTS = (
     "A stove?\n\nhilltopgran (posted 3 Nov 2023, 20:40)\nOur bill went down.\n\n"
     "pete1971, 2 days ago\nWe sold ours.\n\nThe dust gets everywhere."
@@ -130,6 +131,7 @@ SURVEY = (
         (MAILS, "What do you think of it?", "Karin Holt"),
         (MAILS, "There is room.", "Ravi Menon"),
         (MAILS, "More by phone.", "Ravi Menon"),
+        (REPLY, "Can I park?", "Leonie Strand"),
         (POSTS, "A stove?", None),
         (POSTS, "Our bill went down.", "hilltopgran"),
         (POSTS, "The dust gets everywhere.", "pete1971"),
@@ -177,6 +179,12 @@ def test_a_heading_is_no_speaker_where_only_we_is_said():
     text = "## Machine Learning\n\nIt changes how we live."
 
     assert speaker_of(candidate(text), text.index("It"), "It changes how we live.") is None
+
+
+def test_a_heading_in_capitals_is_no_speaker():
+    document = candidate("I should have said so.") | {"section": "ON OTHER MATTERS"}
+
+    assert speaker_of(document, 0, "I should have said so.") is None
 
 
 def test_a_sentence_is_shown_without_its_label_or_salutation():
