@@ -17,8 +17,9 @@ HEAD = """# Settings
 
 `adaptive-rag settings --markdown` wrote this page from the fields of `adaptive_rag/context/groups.py`.
 
-A setting is given once, for one call, in the environment or in `adaptive-rag.toml`; what the caller passes
-wins, then the environment, then the file. A setting of a group is written
+You can set a value in the constructor, for one call, in the environment or in `adaptive-rag.toml`. A call
+overrides the constructor, which overrides the environment, which overrides the file. A setting of a group
+is written
 
 | where | `retrieval.alpha` |
 |---|---|

@@ -194,8 +194,8 @@ class RetrievalSettings(Group):
         None,
         ge=1,
         le=1000,
-        description="Candidates by vector, and as many by words, for each passage of the answer. By default "
-        "at least 50 in all.",
+        description="Candidates by vector, and as many by words, for each of the `k` passages (24 where "
+        "`k` is not set). By default 50 of each, or 3k where that is more.",
     )
     qa_views: bool = Field(
         False,
