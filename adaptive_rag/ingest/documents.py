@@ -18,6 +18,12 @@ from adaptive_rag.text.visible import escape_hidden, without_surrogates
 
 PARAGRAPH = "\n\n"
 SECTION_SEPARATOR = " > "
+# Metadata that chunks set themselves, in a form that the code relies on; a document's fields with these names
+# are left out.
+OF_CHUNKS = frozenset(
+    "also_as cells columns line ocr ocr_confidence ocr_spans page_end page_starts section_starts "
+    "speakers".split()
+)
 _LONGEST_TITLE = 120
 _DEEPEST_SECTION = 3
 

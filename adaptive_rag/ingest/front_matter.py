@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from datetime import date
 from typing import Any
 
-from adaptive_rag.ingest.documents import TextBuilder
+from adaptive_rag.ingest.documents import OF_CHUNKS, TextBuilder
 from adaptive_rag.ingest.properties import LONGEST, MOST, note_properties
 
 # In characters: a longer block is not front matter.
@@ -25,11 +25,10 @@ _COMMENT = re.compile(r"[ \t]*#.*")
 # At most this many metadata fields are kept.
 _MOST_FIELDS = 30
 # Names that chunks, rows and loaders set themselves; conditions and the code rely on their meaning.
-_OWN = frozenset(
-    "source file kind page section id text start end line lines cells columns row sheet speakers "
-    "question answer ocr ocr_confidence ocr_spans page_end page_starts page_label section_starts "
-    "start_index encoding language_of_code member attachment subject also_as title author date "
-    "language tags url chunk scores labels parts place time cut".split()
+_OWN = OF_CHUNKS | frozenset(
+    "source file kind page section id text start end lines row sheet question answer page_label start_index "
+    "encoding language_of_code member attachment subject title author date language tags url chunk scores "
+    "labels parts place time cut".split()
 )
 _KNOWN = {"author", "authors", "date", "lang", "language", "tags", "keywords", "title"}
 

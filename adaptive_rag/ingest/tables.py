@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from adaptive_rag.errors import IndexingError
-from adaptive_rag.ingest.documents import TextBuilder
+from adaptive_rag.ingest.documents import OF_CHUNKS, TextBuilder
 from adaptive_rag.ingest.text import decode
 from adaptive_rag.text.visible import without_surrogates
 
@@ -21,6 +21,9 @@ _TEXTS = ("text", "content", "body", "page_content", "passage", "contents")
 _TITLES = ("title", "heading", "name")
 _IDS = ("_id", "id")
 _DELIMITERS = ",;\t|"
+# "sep=;", a first line for Excel
+_STATED_DELIMITER = re.compile(r'"?sep=([^"])"?', re.IGNORECASE)
+_QUOTED = re.compile(r'"[^"]*"')
 # In lines: how far to look for titles and blank lines above the column names.
 _MOST_TITLES = 12
 # The most levels of nested values: deeper ones can be read here, but not written where less room is left.
@@ -38,8 +41,11 @@ def load_csv(path: Path, builder: TextBuilder) -> None:
     Titles above that row become text.
     """
     text = decode(path.read_bytes(), builder)
-    lines = text.split("\n")
-    delimiter = max(_DELIMITERS, key=_line_of_names(lines).count)
+    lines = text.lstrip("\n").split("\n")
+    stated = _STATED_DELIMITER.fullmatch(lines[0])
+    lines = lines[1:] if stated else lines
+    names = _QUOTED.sub("", _line_of_names(lines or [""]))
+    delimiter = stated[1] if stated else max(_DELIMITERS, key=names.count)
     # A field may be as long as the file; the module's own limit is 131,072 characters.
     csv.field_size_limit(max(csv.field_size_limit(), len(text) + 1))
     number = 0
@@ -234,7 +240,8 @@ def add_row(
         others = _lines(fields, [name for name in fields if name not in used])
         text = f"{text}\n{others}" if others else text
     if text:
-        rest = {name: value for name, value in fields.items() if name not in used and value is not None}
+        free = fields.keys() - used - OF_CHUNKS
+        rest = {name: value for name, value in fields.items() if name in free and value is not None}
         stands = {**(place or {}), **({} if row is None else {"row": row})}
         section = " > ".join(filter(None, (*path, title))) or stands.get("sheet")
         # A row is about its own fields, such as "name: Tern"; a record that is not a row is about the path to

@@ -8,7 +8,10 @@ from tests.ingest.spans import checked_chunks
 
 def test_an_apps_documents_become_sources_with_their_metadata():
     (first, second) = from_langchain(
-        [Document("The tide rose.", metadata={"source": "log", "author": "Ford"}), Document("It fell.")]
+        [
+            Document("The tide rose.", metadata={"source": "log", "author": "Ford", "columns": 5}),
+            Document("It fell."),
+        ]
     )
     (chunk,) = split(first)
     assert (chunk["source"], chunk["text"], chunk["metadata"]) == (

@@ -52,6 +52,20 @@ def test_titles_above_the_names_of_columns_are_text(chunks_of, title):
     assert (above["text"], row["text"]) == ("Stock in March", "Item: Hinge\nPrice: 4,20\nShelf: A3")
 
 
+@pytest.mark.parametrize(
+    ("names", "read"),
+    [
+        ("sep=;\nItem, brass;Price;Stock", "Item, brass: Hinge\nPrice: 4,20\nStock: 12"),
+        ('Item;"Size (w, h, d)";Stock', "Item: Hinge\nSize (w, h, d): 4,20\nStock: 12"),
+        ("\nItem;Price", "Item: Hinge\nPrice: 4,20\ncolumn 3: 12"),
+    ],
+    ids=["a line for Excel", "commas in a name", "a blank line above"],
+)
+def test_the_names_of_columns_are_found(chunks_of, names, read):
+    (row,) = chunks_of("t.csv", f"{names}\nHinge;4,20;12\n")
+    assert row["text"] == read
+
+
 def test_columns_of_one_name_or_of_none_are_told_apart(chunks_of):
     (chunk,) = chunks_of("t.csv", ",Name,Name\n0,Ann,Bell\n")
     assert chunk["text"] == "column 1: 0\nName: Ann\nName (3): Bell"
@@ -77,6 +91,12 @@ def test_a_beir_corpus_keeps_its_ids_and_titles(chunks_of):
     assert (first["text"], first["section"]) == ("Tides\nThey rise twice a day.", "Tides")
     assert first["metadata"] == {"_id": "d1", "metadata": {"year": 1957}, "title": "Tides", "row": 1}
     assert (second["text"], second["section"], second["metadata"]["_id"]) == ("They fall too.", None, "d2")
+
+
+def test_fields_named_like_metadata_of_chunks_themselves_are_left_out(chunks_of):
+    named = dict.fromkeys(["cells", "columns", "line", "ocr_spans", "page_starts", "speakers"], 5)
+    (chunk,) = chunks_of("gate.jsonl", json.dumps({"text": "The gate shuts.", "level": 3, **named}))
+    assert chunk["metadata"] == {"level": 3, "row": 1}
 
 
 def test_a_broken_line_is_noted_and_the_others_are_read(read_file):
