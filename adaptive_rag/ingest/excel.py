@@ -36,6 +36,8 @@ from adaptive_rag.ingest.sheets import Sheet, add_sheets
 _LETTERS = string.ascii_uppercase
 # Codes in a header for position, formatting and fields: "&L&8Acme&RPage &P" (ECMA-376, 18.3.1.46).
 _HEADER_CODE = re.compile(r'&(?:"[^"]*"|K[0-9A-F+-]{5,6}|\d{1,3}|(?P<place>[LCR])|(?P<sign>&)|.)', re.DOTALL)
+# "_x000D_", a character that XML does not allow (ECMA-376, 22.9.2.19), but for half a character, "_xD83D_"
+_ESCAPE = re.compile(r"_x(?!D[89A-F])([0-9A-F]{4})_", re.IGNORECASE)
 
 
 def load_xlsx(path: Path, builder: TextBuilder) -> None:
@@ -158,7 +160,7 @@ class _Workbook:
             style = int(cell.get("s", 0))
             code = self._formats[style] if style < len(self._formats) else ""
             return show_number(value, code, since_1904=self._since_1904)
-        return " ".join(value.split())
+        return _unescaped(value)
 
 
 def _read_styles(styles: Any) -> tuple[list[str], list[bool]]:
@@ -179,7 +181,12 @@ def _read_styles(styles: Any) -> tuple[list[str], list[bool]]:
 def _text(item: Any) -> str:
     """Return the text of a string, without its phonetic guide."""
     parts = (part.text or "" for part in item.iter("{*}t") if local_name(part.getparent()) != "rPh")
-    return " ".join("".join(parts).split())
+    return _unescaped("".join(parts))
+
+
+def _unescaped(text: str) -> str:
+    """Return a text on one line, without escapes."""
+    return " ".join(_ESCAPE.sub(lambda code: chr(int(code[1], 16)), text).split())
 
 
 def _lines_of_header(text: str) -> list[str]:

@@ -29,6 +29,8 @@ _SECONDS_PER_DAY = 86_400
 _LAST_DAY = 2_958_466
 
 Token = tuple[str, str]  # its kind and its text
+# Follows a "%" that is a code: 0.15 is "15%"; with the literal "%" of '0"%"', 15 is "15%".
+_PERCENT = ("percent", "")
 
 
 def show_number(text: str, code: str, *, since_1904: bool = False) -> str:
@@ -66,6 +68,8 @@ def _tokens(code: str) -> list[Token]:
             break
         if kind in ("quoted", "escaped", "currency", "other"):
             tokens.append(("text", part))
+            if kind == "other" and part == "%":
+                tokens.append(_PERCENT)
         elif kind:
             tokens.append((kind, part.lower() if kind != "general" else part))
     return tokens
@@ -84,7 +88,7 @@ def _show_digits(value: float, tokens: list[Token]) -> str:
     kind, digits = tokens[places[0]]
     if between:  # "000-0000" separates digits; counts and prices are not written so
         return _plain(value)
-    if "%" in before + after:
+    if _PERCENT in tokens:
         value *= 100
     if kind == "general":
         return f"{before}{_plain(value)}{after}".strip()
@@ -110,13 +114,18 @@ def _plain(value: float) -> str:
 def _show_time(value: float, tokens: list[Token], since_1904: bool) -> str:
     seconds = round(value * _SECONDS_PER_DAY)
     codes = [part for kind, part in tokens if kind == "time"]
-    if any(kind == "elapsed" for kind, _ in tokens):
-        hours, rest = divmod(seconds, 3600)
-        return f"{hours}:{rest // 60:02d}"
+    after = f":{seconds % 60:02d}" if any(part[0] == "s" for part in codes) else ""
+    match next((part[1] for kind, part in tokens if kind == "elapsed"), ""):
+        case "h":
+            return f"{seconds // 3600}:{seconds // 60 % 60:02d}{after}"
+        case "m":
+            return f"{seconds // 60}{after}"
+        case "s":
+            return str(seconds)
     # Excel takes 1900 for a leap year; dates after February 1900 are not affected by that.
     moment = datetime.combine(date(1904, 1, 1) if since_1904 else date(1899, 12, 30), datetime.min.time())
     moment += timedelta(seconds=seconds)
-    clock = f"{moment:%H:%M}" if any(part[0] == "h" for part in codes) else ""
+    clock = f"{moment:%H:%M}{after}" if any(part[0] == "h" for part in codes) else ""
     days = [part for part in codes if part[0] in "yd" or (part[0] == "m" and not clock) or len(part) > 2]
     if not any(part.startswith("mmm") for part in days):
         day = f"{moment:%Y-%m-%d}" if any(part[0] in "yd" for part in days) else ""

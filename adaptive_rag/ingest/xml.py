@@ -311,12 +311,15 @@ def _read_sheet(sheet: Any) -> Sheet:
     grid, number = Grid(), 0
     for row in sheet.iterfind(f"{_SPREADSHEET}Table/{_SPREADSHEET}Row"):
         number = int(row.get(f"{_SPREADSHEET}Index") or number + 1)
-        place = 0
+        place = wide = 0
         for cell in row.iterfind(f"{_SPREADSHEET}Cell"):
-            before, place = place, int(cell.get(f"{_SPREADSHEET}Index") or place + 1)
+            before, place = place, int(cell.get(f"{_SPREADSHEET}Index") or place + wide + 1)
             if not before < place <= LAST_COLUMN:
                 raise IndexingError("is damaged: its cells are out of order. Save it as .xlsx")
             data = cell.find("{*}Data")
             if data is not None and (text := _words(data)):
                 grid.add(number, place, text)
+            wide, high = (int(cell.get(f"{_SPREADSHEET}Merge{way}") or 0) for way in ("Across", "Down"))
+            if wide or high:
+                grid.merged.append(((place, number), (place + wide, number + high)))
     return grid.to_sheet(sheet.get(f"{_SPREADSHEET}Name") or "Sheet", [])

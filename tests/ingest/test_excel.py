@@ -323,6 +323,11 @@ def test_a_formula_counts_as_its_value_and_one_without_is_told_of(book, read):
     assert source.notes[0].startswith("1 formula holds no computed value")
 
 
+def test_characters_that_a_workbook_escapes_are_read(book, read):
+    fill(book.active, ["Call first_x000D_\nthen come", "a_x005F_x000D_", "a_xD83D_"])
+    assert texts(read()) == ["Call first then come | a_x000D_ | a_xD83D_"]
+
+
 def test_a_cell_at_the_far_end_of_a_sheet_costs_nothing(book, read):
     book.active["A1"], book.active["XFD1048576"] = "near", "far"
     assert texts(read()) == ["near", "far"]
@@ -339,6 +344,8 @@ def test_a_cell_at_the_far_end_of_a_sheet_costs_nothing(book, read):
         ("12", "[$€-407]* 0", "€12"),
         ("12.5", '0.0# "kg"', "12.5 kg"),
         ("0.075", "0.0%", "7.5%"),
+        ("15", '0"%"', "15%"),
+        ("15", r"0\%", "15%"),
         ("42", "00000", "00042"),
         ("2500000", '0.0,,"m"', "2.5m"),
         ("2.5", "0", "3"),
@@ -347,6 +354,10 @@ def test_a_cell_at_the_far_end_of_a_sheet_costs_nothing(book, read):
         ("45720.604166667", "d-mmm-yy hh:mm", "4 Mar 25 14:30"),
         ("0.604166667", "h:mm AM/PM", "14:30"),
         ("1.25", "[h]:mm", "30:00"),
+        ("0.087291667", "h:mm:ss", "02:05:42"),
+        ("1.087291667", "[h]:mm:ss", "26:05:42"),
+        ("0.0625", "[m]:ss", "90:00"),
+        ("0.0625", "[s]", "5400"),
         ("45720", "mmm yyyy", "Mar 2025"),
         ("1e300", "yyyy", "1" + "0" * 300),
         ("0.5", "# ?/?", "0.5"),

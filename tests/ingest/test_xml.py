@@ -61,14 +61,15 @@ def test_data_are_read_as_names_and_values_without_tags(read):
 def test_a_workbook_saved_as_xml_is_read_row_by_row(read):
     name = "urn:schemas-microsoft-com:office:spreadsheet"
     space = f'xmlns="{name}" xmlns:ss="{name}"'
-    cells = [["Item", "Price"], ["Hook", "4"], ["Rope", "9"]]
+    cells = [["Item", "Kind", "Price"], ["Hook", "brass", "4"], ["Rope", "9"]]
     rows = "".join(
         "<Row>" + "".join(f"<Cell><Data>{cell}</Data></Cell>" for cell in row) + "</Row>" for row in cells
-    )
+    ).replace("<Cell><Data>Rope", '<Cell ss:MergeAcross="1"><Data>Rope')
     source = read(
         f'<Workbook {space}><Worksheet ss:Name="Stock"><Table>{rows}</Table></Worksheet></Workbook>'
     )
-    assert "Item: Hook\nPrice: 4" in source.text
+    assert "Item: Hook\nKind: brass\nPrice: 4" in source.text
+    assert "Item: Rope\nKind: Rope\nPrice: 9" in source.text
 
 
 def test_a_flat_open_document_is_read(read):
