@@ -61,7 +61,7 @@ def _write_chapter(page: bytes, label: str, builder: TextBuilder) -> None:
 def _chapters(package: Any, items: dict[str, Any], folder: str) -> Iterator[str]:
     """Yield the pages of a book in reading order, without its table of contents."""
     for reference in package.iterfind("{*}spine/{*}itemref"):
-        item = items[reference.get("idref")]
+        item = items.get(reference.get("idref"), {})
         if item.get("media-type") in _PAGES and "nav" not in item.get("properties", "").split():
             yield _place(folder, item.get("href"))
 
@@ -75,11 +75,11 @@ def _labels(archive: zipfile.ZipFile, items: Any, folder: str) -> dict[str, str]
         if place not in archive.namelist() or not (contents or "nav" in item.get("properties", "").split()):
             continue
         for entry in read_xml(archive, place, recover=True).iter("{*}a", "{*}navPoint"):
-            target = entry.find("{*}content").get("src") if contents else entry.get("href", "")
+            link = entry.find("{*}content") if contents else entry
             label = entry.find("{*}navLabel") if contents else entry
-            labels.setdefault(
-                _place(posixpath.dirname(place), target), " ".join("".join(label.itertext()).split())
-            )
+            if link is not None and label is not None:
+                target = _place(posixpath.dirname(place), link.get("src" if contents else "href", ""))
+                labels.setdefault(target, " ".join("".join(label.itertext()).split()))
     return labels
 
 

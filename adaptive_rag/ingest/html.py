@@ -154,6 +154,8 @@ class _Reader:
         elif tag == "code":
             self._code = self._preformatted
         elif tag == "sup":
+            if self._raised is not None:  # 2<sup>2<sup>n</sup></sup>
+                self._end_raised("".join(self._raised))
             self._raised = []
         elif tag == "a":
             self._refers = "#" in attributes.get("href", "")
@@ -228,6 +230,8 @@ class _Reader:
         elif self._unseen or not (self._hidden or self._looks[-1].is_seen):
             self._builder.hidden_words += 0 if self._hidden else len(text.split())
         elif not self._hidden:
+            if self._raised is None and text.strip():  # the link is not of a note: "10 m<sup>2</sup>"
+                self._refers = False
             self._add(text if self._preformatted else re.sub(r"\s+", " ", text))
 
     def close(self) -> None:

@@ -17,9 +17,10 @@ _BYTE_ORDER_MARKS = (
     (b"\xff\xfe", "utf-16"),
     (b"\xfe\xff", "utf-16"),
 )
-# Python's codecs for domain names take forever for a page; a page that names its encoding in ASCII is not in
-# UTF-16 or UTF-32.
-_NO_CHARSETS = ("punycode", "idna", "utf-16", "utf-32")
+# Python's codecs for domain names take forever for a page.
+SLOW_CHARSETS = ("punycode", "idna")
+# A page that names its encoding in ASCII is not in UTF-16 or UTF-32.
+_NO_CHARSETS = (*SLOW_CHARSETS, "utf-16", "utf-32")
 _WIDE = ["utf_16_le", "utf_16_be"]
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from adaptive_rag.ingest.loaders import find_loader
+from adaptive_rag.ingest.text import SLOW_CHARSETS
 
 if TYPE_CHECKING:
     import httpx
@@ -61,6 +63,8 @@ def in_utf8(body: bytes, parameters: str) -> bytes:
     """Encode a text as UTF-8 with a byte order mark, if it is valid in the encoding that its server names."""
     named = re.search(r"charset\s*=\s*[\"']?([\w-]+)", parameters, re.IGNORECASE)
     try:
+        if named and codecs.lookup(named[1]).name in SLOW_CHARSETS:
+            return body
         return body.decode(named[1]).removeprefix("\ufeff").encode("utf-8-sig") if named else body
     except (LookupError, ValueError):
         return body

@@ -89,6 +89,12 @@ def test_a_chapter_that_is_missing_is_told_of(save):
     assert source.notes == ("1 of 3 chapters are missing in the file",)
 
 
+def test_links_that_lead_nowhere_cost_no_chapter(save):
+    book = BOOK.replace("<spine>", '<spine><itemref idref="cover"/>')
+    contents = NCX.replace("<navMap>", "<navMap><navPoint/>")
+    assert "café" in extract_text(save(**{"OEBPS/book.opf": book, "OEBPS/toc.ncx": contents})).text
+
+
 @pytest.mark.parametrize(
     ("place", "readable"), [("OEBPS/text/two%20b.xhtml", False), ("OEBPS/font.otf", True)]
 )

@@ -211,6 +211,7 @@ def test_other_kinds_are_read_by_their_loaders(server: Server) -> None:
     server.put("/notes", "# Storms\n\nForce nine.", "text/markdown; charset=utf-8")
     server.put("/rows.csv", "force,what\n9,closed\n", "text/plain")
     server.put("/cafe", "Caf\xe9 open".encode("latin-1"), "text/plain; charset=iso-8859-1")
+    server.put("/slow", "Codecs-", "text/plain; charset=punycode")
     server.put("/image", b"\x89PNG", "image/png")
     [(notes, _)] = crawled(server, "/notes").pages
     assert notes.headings[0].section == "Storms"
@@ -218,6 +219,8 @@ def test_other_kinds_are_read_by_their_loaders(server: Server) -> None:
     assert rows.records[0].metadata["row"]
     [(cafe, _)] = crawled(server, "/cafe").pages
     assert cafe.text == "Caf\xe9 open"
+    [(slow, _)] = crawled(server, "/slow").pages
+    assert slow.text == "Codecs-"
     [failure] = crawled(server, "/image").failed
     assert failure.reason == "is of type 'image/png', which is not read from the web"
 
