@@ -37,7 +37,8 @@ DECIDED = {
 MARKER_STYLE = "bold blue"
 MAX_QUOTE = 160
 
-_SPECIAL = re.compile(rf"({MARKER.pattern}|\*\*[^*\n]+\*\*)")
+_BOLD = re.compile(r"\*\*[^*\n]+\*\*")
+_SPECIAL = re.compile(rf"({MARKER.pattern}|{_BOLD.pattern})")
 
 
 def print_answer(output: OutputState, seconds: float, context: Context, *, paths: bool = False) -> None:
@@ -132,7 +133,7 @@ def _styled(answer: str) -> Text:
     text, at = Text(), 0
     marks = {mark.start() for mark in iter_markers(answer)}
     for part in _SPECIAL.split(answer):
-        if part.startswith("**"):
+        if _BOLD.fullmatch(part):
             text.append(part[2:-2], style="bold")
         else:
             text.append(part, style=MARKER_STYLE if at in marks and MARKER.fullmatch(part) else "")

@@ -131,6 +131,11 @@ LINKED = "Read [the guide](https://a.test/x) or [https://b.test](https://b.test)
             "For you Do this. [1] Not [this] one.",
             ["For you", "[1]"],
         ),
+        (
+            "**kwargs collects the keyword arguments [1].",
+            "**kwargs collects the keyword arguments [1].",
+            ["[1]"],
+        ),
         ("## For **you**\nDo this. [1]", "For you\nDo this. [1]", ["For you", "[1]"]),
         (LINKED, "Read the guide (https://a.test/x) or https://b.test. [1] `[a](b)`", ["[1]"]),
     ],
