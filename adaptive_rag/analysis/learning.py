@@ -99,7 +99,8 @@ def read_questions(path: str | Path, *, labelled: bool = False) -> list[Question
     """
     try:
         piped = str(path) == "-"
-        content = sys.stdin.read() if piped else Path(path).expanduser().read_text(encoding="utf-8-sig")
+        data = sys.stdin.buffer.read() if piped else Path(path).expanduser().read_bytes()
+        content = data.decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigurationError(
             f"The questions {str(path)!r} cannot be read ({error}). Expected a JSONL file in UTF-8."

@@ -8,8 +8,8 @@ from types import TracebackType
 
 def main() -> None:
     """Run the command line."""
-    for stream in (sys.stdout, sys.stderr):
-        # A terminal that cannot show a character prints "?" in its place instead of failing.
+    for stream in (sys.stdin, sys.stdout, sys.stderr):
+        # A character that cannot be read or shown is replaced instead of ending the command.
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")
     sys.excepthook = _print_traceback

@@ -11,8 +11,9 @@ from typer import Argument, Option
 
 from adaptive_rag.cli import options
 from adaptive_rag.cli.answers import print_trace
-from adaptive_rag.cli.output import count_of, print_line, stdout
+from adaptive_rag.cli.output import count_of, print_line, print_note, stdout
 from adaptive_rag.cli.session import answer_live
+from adaptive_rag.text.redaction import redact
 
 if TYPE_CHECKING:
     from adaptive_rag.conversation import Threads
@@ -40,6 +41,7 @@ def chat(
 ) -> None:
     """Talk with your documents; follow-up questions are understood, and conversations are kept."""
     from adaptive_rag.conversation import Threads, check_name
+    from adaptive_rag.errors import AdaptiveRAGError
     from adaptive_rag.runnable import AdaptiveRAG
 
     with Threads.open(file) as threads:
@@ -49,10 +51,13 @@ def chat(
         while (line := _read()) is not None:
             if line in ("/quit", "/exit", "/q"):
                 break
-            if line.startswith("/"):
-                conversation.command(line)
-            elif line:
-                conversation.ask(line)
+            try:
+                if line.startswith("/"):
+                    conversation.command(line)
+                elif line:
+                    conversation.ask(line)
+            except AdaptiveRAGError as error:
+                print_note(("Error: ", "bold red"), redact(str(error)))
         stdout().print()
 
 

@@ -114,7 +114,12 @@ def _check_index(context: Context, offline: bool) -> Iterator[Finding]:
     if offline and not str(name).startswith(("local:", "onnx:")):
         yield Finding("embeddings", "note", f"{name}; not called (--offline)")
         return
-    got = len(load_embeddings(context.embeddings or name).embed_query("one"))
+    model = load_embeddings(context.embeddings or name)
+    try:
+        got = len(model.embed_query("one"))
+    except Exception as error:  # every provider raises its own errors
+        yield Finding("embeddings", "fault", f"{name}: {redact(str(error))}")
+        return
     if got == dimension:
         yield Finding("embeddings", "ok", f"{name}, {dimension} dimensions")
     else:

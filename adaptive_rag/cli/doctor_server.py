@@ -35,10 +35,10 @@ def check_server(data: Path | None) -> Iterator[Finding]:
         yield Finding("server", "fault", str(error), "Correct the variable or the file.")
         return
     yield Finding("server", "ok", f"listens on {settings.host}, port {settings.port}")
-    is_there = settings.data.is_dir()
+    is_there = os.path.isdir(settings.data)  # unlike a method of Path, False where access is denied
     yield from _check_folder(settings, is_there)
     yield from _check_way(settings)
-    if settings.database is None and not (settings.data / "server.sqlite").exists():
+    if settings.database is None and not os.path.exists(settings.data / "server.sqlite"):
         yield Finding("database", "note", "none yet: the first start makes it")
         yield from _check_users(settings, known=False)
         return
@@ -53,7 +53,7 @@ def _check_folder(settings: ServerSettings, is_there: bool) -> Iterator[Finding]
 
     place = settings.data.absolute()
     if not is_there:
-        while not place.exists():
+        while not os.path.exists(place):
             place = place.parent
     if not os.access(place, os.W_OK | os.X_OK) or not place.is_dir():
         yield Finding(

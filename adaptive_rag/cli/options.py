@@ -13,7 +13,7 @@ from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
-from typer import Option, get_text_stream
+from typer import Option
 
 from adaptive_rag.graph.strategies import NAMES
 
@@ -235,4 +235,4 @@ def server_settings(**named: Any) -> ServerSettings:
 
 def read_argument(question: str) -> str:
     """Return the question; "-" reads it from standard input."""
-    return get_text_stream("stdin").read().strip() if question == "-" else question
+    return sys.stdin.read().strip() if question == "-" else question

@@ -232,8 +232,18 @@ def _record(db: Session, action: str, subject: str) -> None:
 
 
 def _read_password(is_piped: bool) -> str | None:
+    """Return the password; None if nobody can be asked.
+
+    Raises:
+        InputError: what is piped is not text.
+    """
     if is_piped:
-        return sys.stdin.readline().rstrip("\r\n")
+        typed = sys.stdin.readline().rstrip("\r\n")
+        if "\ufffd" in typed:
+            raise InputError(
+                "The password holds bytes that are not text. Send it in the encoding of the shell."
+            )
+        return typed
     if sys.stdin.isatty():
         return str(prompt("Password", hide_input=True, confirmation_prompt=True))
     return None

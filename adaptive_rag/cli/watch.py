@@ -27,10 +27,10 @@ def watch_folders(folders: Sequence[Path], index: Path | None, run: Callable[[],
     from adaptive_rag.errors import AdaptiveRAGError, ConfigurationError, import_extra
 
     for folder in folders:
-        if not folder.expanduser().is_dir():
+        if not os.path.isdir(os.path.expanduser(folder)):
             raise ConfigurationError(f"--watch is of folders: {str(folder)!r} is none.")
     package: Any = import_extra("watchfiles", extra="watch", purpose="index --watch")
-    roots = [os.path.realpath(folder.expanduser()) for folder in folders]
+    roots = [os.path.realpath(os.path.expanduser(folder)) for folder in folders]
     changes = package.watch(
         *roots,
         watch_filter=_Wanted(roots, os.path.realpath(index) if index else None),

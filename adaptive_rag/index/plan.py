@@ -259,7 +259,7 @@ def _find_gone(
     from adaptive_rag.ingest.archives import is_archive
 
     roots = [
-        Path(os.path.realpath(path.path if isinstance(path, SourceFile) else Path(path).expanduser()))
+        Path(os.path.realpath(path.path if isinstance(path, SourceFile) else os.path.expanduser(path)))
         for path in asked
     ]
     folders = [root for root in roots if root.is_dir() or is_archive(root)]

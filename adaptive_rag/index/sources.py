@@ -156,7 +156,7 @@ def _find(name: str, manifest: Manifest) -> str:
     sources = manifest.sources
     if name in sources:
         return name
-    real = os.path.realpath(Path(name).expanduser())
+    real = os.path.realpath(os.path.expanduser(name))
     end = "/" + Path(name).as_posix().lstrip("/")
     found = [source for source, record in sources.items() if record.path == real]
     found = found or [source for source in sources if source.endswith(end)]

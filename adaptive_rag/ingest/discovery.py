@@ -59,7 +59,7 @@ def discover(
     roots: list[str] | None = None
     confined = paths if isinstance(paths, Confined) else None
     if isinstance(paths, Confined):
-        roots = [os.path.realpath(Path(root).expanduser()) for root in paths.roots]
+        roots = [os.path.realpath(os.path.expanduser(root)) for root in paths.roots]
         for asked_path in paths.paths:
             _refuse_outside(asked_path, roots)
         paths = paths.paths
@@ -72,7 +72,8 @@ def discover(
         if isinstance(path, SourceFile):
             files.setdefault(os.path.realpath(path.path), path)
             continue
-        for file in _find(Path(path).expanduser(), walk):
+        # unlike the methods of Path, these functions raise no error where a path cannot be looked up
+        for file in _find(Path(os.path.expanduser(path)), walk):
             real = file.real or os.path.realpath(file.path)
             if roots is None:
                 files.setdefault(real, file)
@@ -122,7 +123,7 @@ def _refuse_outside(asked: str, roots: Sequence[str]) -> None:
 
 def _find(asked: Path, walk: _Walk) -> Iterator[SourceFile]:
     paths = [asked]
-    if not asked.exists():
+    if not os.path.exists(asked):
         if not glob.has_magic(str(asked)):
             raise InputError(f"{str(asked)!r} does not exist. Give a file, a folder or a pattern.")
         ignored = walk.ignored_below(Path(*_before_wildcard(asked)))
@@ -131,7 +132,7 @@ def _find(asked: Path, walk: _Walk) -> Iterator[SourceFile]:
         if not paths:
             raise InputError(f"No file matches the pattern {str(asked)!r}.")
     for path in paths:
-        if path.is_dir():
+        if os.path.isdir(path):
             closed: list[OSError] = []
             yield from walk.files(path, closed.append)
             yield from map(_name_file, (Path(error.filename) for error in closed))

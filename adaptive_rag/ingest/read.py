@@ -90,10 +90,10 @@ def extract_text(path: str | Path) -> SourceText:
         ConfigurationError: it does not exist or its suffix is not supported.
         MissingExtraError: its loader needs a package that is not installed.
     """
-    whole = Path(path).expanduser()
+    whole = Path(os.path.expanduser(path))
     if split_path(whole):
         file = SourceFile(whole, name_source(whole))
-    elif whole.is_file():
+    elif os.path.isfile(whole):
         [file] = discover(path)
     else:
         raise ConfigurationError(f"{str(path)!r} does not exist or is not a file.")

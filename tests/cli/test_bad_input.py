@@ -72,6 +72,16 @@ def test_an_empty_question_is_refused(run: Run, town_index: str, command: str, q
     assert "The question is empty" in complaint(run, command, question, "--index", town_index)
 
 
+def test_a_question_that_is_not_in_utf_8_is_read(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "adaptive_rag", "ask", "-"]
+    root = str(Path(__file__).parents[2])
+    asked = subprocess.run(
+        command, input=b"caf\xe9?", capture_output=True, cwd=tmp_path, env={**os.environ, "PYTHONPATH": root}
+    )
+    assert (asked.returncode, asked.stdout) == (1, b"")
+    assert b"There is no index" in asked.stderr and b"Traceback" not in asked.stderr
+
+
 @pytest.mark.parametrize("command", ["ask", "search"])
 def test_a_question_of_100_000_characters_is_refused(run: Run, town_index: str, command: str) -> None:
     message = complaint(run, command, "a" * 100_000, "--index", town_index)

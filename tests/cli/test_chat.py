@@ -27,6 +27,13 @@ def test_the_profile_is_kept_shown_and_forgotten(run: Run, town_index: str) -> N
     assert "Nothing is known of 'ada'" in run(*kept, stdin="/profile\n").stdout
 
 
+def test_a_line_that_cannot_be_used_ends_no_conversation(run: Run, town_index: str) -> None:
+    lines = f"{'a' * 20_001}\n/thread {'b' * 201}\nHow long is the sea wall of Saltmere?\n"
+    result = run("chat", "-i", town_index, stdin=lines)
+    assert result.exit_code == 0 and "2,340 metres" in result.stdout
+    assert "at most 20,000" in result.stderr and "1 to 200 characters" in result.stderr
+
+
 def test_conversations_are_listed_and_deleted(run: Run, town_index: str) -> None:
     kept = ("--file", "kept.sqlite", "-i", town_index)
     for name in ("one", "two"):

@@ -43,6 +43,19 @@ def test_parts_of_answers_that_failed_are_told(
     assert "spelling failed 1 time (KeyError" in " ".join(told.stdout.split())
 
 
+def test_embeddings_that_cannot_be_called_are_a_fault(
+    run: Run, town_index: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise OSError("no network")
+
+    local = import_module("adaptive_rag.models.embeddings")
+    monkeypatch.setattr(type(local.load_embeddings(None)), "embed_query", fail)
+    result = run("doctor", "-i", town_index, "--json")
+    assert result.exit_code == 1
+    assert "no network" in findings(result)["embeddings"]["found"]
+
+
 def test_a_missing_index_is_a_fault_with_its_command(run: Run) -> None:
     result = run("doctor", "-i", "nowhere")
     assert result.exit_code == 1

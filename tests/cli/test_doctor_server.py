@@ -36,6 +36,10 @@ def test_before_the_first_start_nothing_is_wrong_and_nothing_is_made(run: Run, d
     assert not data.exists()
 
 
+def test_a_name_of_a_folder_that_no_disk_takes_is_no_folder(run: Run) -> None:
+    assert run("doctor", "--server", "--data", "x" * 300).exit_code == 0
+
+
 def test_a_server_that_works_shows_its_migration_its_users_and_its_jobs(run: Run, data: Path) -> None:
     engine = open_database(read_server_settings())
     with Session(engine) as db:

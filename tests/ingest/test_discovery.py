@@ -129,6 +129,8 @@ def test_of_many_files_in_a_folder_no_path_is_resolved_by_itself(folder, monkeyp
     ("path", "message"),
     [
         ("nowhere", "'nowhere' does not exist"),
+        ("~no-user/docs", "'~no-user/docs' does not exist"),
+        ("x" * 300, "does not exist"),
         ("docs/x.raw", r"suffix is '.raw'.*\.pdf"),
         ("none/*.txt", "No file matches the pattern"),
         ("docs/.git/e", "does not exist"),

@@ -499,6 +499,8 @@ def test_users_are_made_in_the_shell(serve: Serve, tmp_path: Path, monkeypatch: 
     assert "needs an admin" in (refused := shell("add", "bob").stderr) and "'bob' with --admin" in refused
     assert shell("add", "ada", "--admin", "--password-stdin", typed=f"{PASSWORD}\n").exit_code == 0
     assert "no password" in shell("add", "bob").stderr
+    unread = shell("password", "ada", "--password-stdin", typed="a caf\ufffd password\n")
+    assert "not text" in unread.stderr and unread.exit_code == 1
     made = shell("token", "bob", "--role", "writer").stdout.strip()
     listed = shell("tokens", "bob").stdout
     assert "shell (writer, until 2" in listed and listed.endswith(", never used)\n")
