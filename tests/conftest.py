@@ -8,6 +8,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from adaptive_rag.index import Index
 from adaptive_rag.index.cache import FILE, EmbeddingCache
 from adaptive_rag.index.memory import MemoryIndex
 from adaptive_rag.samples import lend_vectors
@@ -84,6 +85,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def town() -> MemoryIndex:
     return MemoryIndex.from_texts(TOWN, source="town.txt")
+
+
+@pytest.fixture
+def built_town(tmp_path: Path) -> Index:
+    """The town in an index on disk, a file a chunk."""
+    for number, text in enumerate(TOWN):
+        (tmp_path / f"{number:02}.txt").write_text(text)
+    Index.build([tmp_path], tmp_path / "index")
+    return Index.open(tmp_path / "index")
 
 
 @pytest.fixture(scope="session")

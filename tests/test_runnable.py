@@ -239,11 +239,6 @@ def test_settings_are_given_once_for_one_call_or_by_a_chain(town: MemoryIndex) -
     ("knobs", "complaint"),
     [
         ({"kk": 4}, "'kk' is not a setting.*alpha"),
-        ({"k": 0}, "k = 0 is not usable"),
-        ({"k": -1}, "k = -1 is not usable"),
-        ({"k": 1_000_000}, "k = 1000000 is not usable"),
-        ({"route": "sideways"}, "route = 'sideways'.*factual"),
-        ({"profile": "reckless"}, "profile = 'reckless'.*balanced"),
         ({"retriever": "elastic"}, "retriever = 'elastic'"),
         ({"index": 7}, "index = 7"),
     ],
@@ -275,16 +270,6 @@ def test_it_survives_pickling_with_its_settings(tmp_path: Path) -> None:
     copy = pickle.loads(pickle.dumps(AdaptiveRAG(tmp_path / "kb", k=2)))
     output = copy.invoke(LONG)
     assert len(output["documents"]) == 2 and "2,340" in output["answer"]
-
-
-def test_a_checkpointer_keeps_the_conversation(town: MemoryIndex) -> None:
-    rag = AdaptiveRAG(town, checkpointer=InMemorySaver())
-    config: Any = {"configurable": {"thread_id": "one"}}
-    rag.invoke({"messages": [HumanMessage(LONG)]}, config)
-    second = rag.invoke({"messages": [HumanMessage("How high is it?")]}, config)
-    assert [message.type for message in second["messages"]] == ["human", "ai", "human", "ai"]
-    assert "4.1 metres" in second["answer"]
-    assert [record["step"] for record in second["trace"]].count("classify") == 1
 
 
 @pytest.mark.few(2)

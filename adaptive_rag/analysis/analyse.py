@@ -35,7 +35,6 @@ def analyse(
     *,
     user_context: str = "",
     history: Sequence[Turn] = (),
-    vector: Vectors | None = None,
     ontology: Ontology | None = None,
     threshold: float = UNSURE_THRESHOLD,
     low_confidence: float = 0.0,
@@ -47,15 +46,13 @@ def analyse(
         question: what the user asked.
         user_context: what the user says about themselves.
         history: the conversation before the question, oldest first.
-        vector: the question's unit vector (384,) from the embedded MiniLM, if the caller has it.
         ontology: terms of the domain, for the domain relevance.
         threshold: the router is unsure where the likeliest type has a probability below this.
         low_confidence: the router is also unsure where the confidence is below this.
         learned: the file with the weights learned from use; by default the user's own.
     """
     parsed = parse_question(question, user_context, history)
-    if vector is None or parsed.altered:
-        [vector] = embed_questions([parsed])
+    [vector] = embed_questions([parsed])
     return _analyse_parsed(parsed, vector, ontology, (threshold, low_confidence), learned)
 
 

@@ -1,7 +1,6 @@
 """Explains the query analysis: what counted for each type, and which changes would give another type."""
 
 from collections import defaultdict
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,12 +11,12 @@ from adaptive_rag.analysis.features import KINDS, Features, find_kind, letter_ru
 from adaptive_rag.analysis.parse import ParsedQuestion, parse_question
 from adaptive_rag.analysis.router import Floats, embed_questions, load_learned, load_router
 from adaptive_rag.errors import ConfigurationError
-from adaptive_rag.state import QUERY_TYPES, QueryType, Turn
+from adaptive_rag.state import QUERY_TYPES, QueryType
 
 # A question is analysed again without each one of its words, for at most its first 24 words.
 MAX_TRIALS = 24
-# Smaller weights are not reported.
-LEAST_WEIGHT = 0.02
+# Maximum number of reasons, or of changes, that are reported; smaller weights are not.
+MOST_REASONS, LEAST_WEIGHT = 6, 0.02
 
 # How a question of each type asks about a topic.
 _REWORDINGS: dict[QueryType, tuple[str, ...]] = {
@@ -59,20 +58,16 @@ class WhyNot:
     changes: list[Change]
 
 
-def explain_contributions(
-    question: str, *, user_context: str = "", history: Sequence[Turn] = (), limit: int = 6
-) -> dict[QueryType, list[Reason]]:
+def explain_contributions(question: str, *, user_context: str = "") -> dict[QueryType, list[Reason]]:
     """Return, for each type, the parts of the question that counted most for it in the linear model."""
-    weights = _weights(parse_question(question, user_context, history))
+    weights = _weights(parse_question(question, user_context))
     return {
-        query_type: _strongest({what: row[i] for what, row in weights.items()}, limit)
+        query_type: _strongest({what: row[i] for what, row in weights.items()})
         for i, query_type in enumerate(QUERY_TYPES)
     }
 
 
-def why_not(
-    question: str, query_type: str, *, user_context: str = "", history: Sequence[Turn] = (), limit: int = 6
-) -> WhyNot:
+def why_not(question: str, query_type: str, *, user_context: str = "") -> WhyNot:
     """Explain why a question is not of a type, and which changes would make it one.
 
     Words are left out one at a time and the topic is asked about in other ways; each variant is analysed.
@@ -84,31 +79,29 @@ def why_not(
         raise ConfigurationError(
             f"type = {query_type!r} is not known; expected one of {', '.join(QUERY_TYPES)}."
         )
-    analysis = analyse(question, user_context=user_context, history=history)
+    analysis = analyse(question, user_context=user_context)
     decided = analysis["type"]
-    parsed = parse_question(question, user_context, history)
+    parsed = parse_question(question, user_context)
     i, best = QUERY_TYPES.index(query_type), QUERY_TYPES.index(decided)
     gaps = {what: row[best] - row[i] for what, row in _weights(parsed).items()}
-    changes = [] if query_type == decided else _try_changes(parsed, query_type, user_context, history)
+    changes = [] if query_type == decided else _try_changes(parsed, query_type, user_context)
     return WhyNot(
         type=query_type,
         decided=decided,
         probability=analysis["probabilities"][query_type],
         decided_probability=analysis["probabilities"][decided],
-        against=_strongest(gaps, limit),
-        in_favour=_strongest({what: -gap for what, gap in reversed(gaps.items())}, limit),
-        changes=changes[:limit],
+        against=_strongest(gaps),
+        in_favour=_strongest({what: -gap for what, gap in reversed(gaps.items())}),
+        changes=changes[:MOST_REASONS],
     )
 
 
-def _strongest(weights: dict[str, np.float32], limit: int) -> list[Reason]:
-    ranked = sorted(weights.items(), key=lambda item: -item[1])[:limit]
+def _strongest(weights: dict[str, np.float32]) -> list[Reason]:
+    ranked = sorted(weights.items(), key=lambda item: -item[1])[:MOST_REASONS]
     return [Reason(what, round(float(weight), 4)) for what, weight in ranked if weight > LEAST_WEIGHT]
 
 
-def _try_changes(
-    parsed: ParsedQuestion, wanted: QueryType, user_context: str, history: Sequence[Turn]
-) -> list[Change]:
+def _try_changes(parsed: ParsedQuestion, wanted: QueryType, user_context: str) -> list[Change]:
     """Analyse variants of a question; those that get the wanted type come first."""
     words = parsed.text.split()
     variants: list[tuple[str, str]] = []
@@ -116,14 +109,11 @@ def _try_changes(
         variants.append((f"without {word.strip('?.,!')!r}", " ".join(words[:i] + words[i + 1 :])))
     if topic := " ".join(word for word in parsed.words if word not in lx.SHAPE_WORDS):
         variants += [("asked as", rewording.format(topic=topic)) for rewording in _REWORDINGS[wanted]]
-    if history:
-        variants.append(("without the conversation", parsed.text))
     if user_context:
         variants.append(("without the context", parsed.text))
     results = analyse_batch(
         [text for _, text in variants],
         user_contexts=["" if what == "without the context" else user_context for what, _ in variants],
-        histories=[() if what == "without the conversation" else history for what, _ in variants],
     )
     changes = [
         Change(what, text, result["probabilities"][wanted], result["type"] == wanted)

@@ -67,8 +67,6 @@ class ParsedQuestion(NamedTuple):
     """A question, cleaned and split into words, with its context.
 
     `full_text` is `text` with abbreviations written out; the words come from it, and it is embedded.
-    `altered` is true where it differs from what the user wrote, so that a vector of the original cannot be
-    used.
     """
 
     text: str
@@ -78,13 +76,12 @@ class ParsedQuestion(NamedTuple):
     user_context: str
     context_words: frozenset[str]
     has_history: bool
-    altered: bool
     instruction_removed: bool
 
 
 def parse_question(question: str, user_context: str = "", history: Sequence[Turn] = ()) -> ParsedQuestion:
     """Clean a question, split it into words, and record its context."""
-    text, altered, instruction_removed = _clean(question)
+    text, instruction_removed = _clean(question)
     full_text = write_out_abbreviations(text)
     words = tokenize(full_text)
     context_words = (word for word in tokenize(user_context[:2000]) if len(word) > 2)
@@ -96,13 +93,12 @@ def parse_question(question: str, user_context: str = "", history: Sequence[Turn
         user_context=user_context,
         context_words=frozenset(context_words) - lx.SHAPE_WORDS,
         has_history=any(turn["text"].strip() for turn in history),
-        altered=altered or full_text != text,
         instruction_removed=instruction_removed,
     )
 
 
-def _clean(question: str) -> tuple[str, bool, bool]:
-    """Return the text to read, whether it was altered, and whether an instruction was removed from it."""
+def _clean(question: str) -> tuple[str, bool]:
+    """Return the text to read, and whether an instruction was removed from it."""
     text = read_ends(unicodedata.normalize("NFKC", question).replace("’", "'").replace("`", "'"))
     # Collapse runs of blanks: after each blank of a long run, the pattern would search the rest of the run
     # again.
@@ -112,8 +108,7 @@ def _clean(question: str) -> tuple[str, bool, bool]:
     removed = rest != text and any(character.isalpha() for character in rest)
     text = " ".join(_MARKUP.sub(" ", rest if removed else text).split())
     corrections = _misspellings()
-    corrected = _LONG_WORD.sub(lambda match: corrections.get(match[0].lower(), match[0]), text)
-    return corrected, removed or corrected != text, removed
+    return _LONG_WORD.sub(lambda match: corrections.get(match[0].lower(), match[0]), text), removed
 
 
 def write_out_abbreviations(text: str) -> str:

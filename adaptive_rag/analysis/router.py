@@ -108,9 +108,9 @@ class Router(NamedTuple):
 
 
 @cache
-def load_router(path: Path = WEIGHTS) -> Router:
+def load_router() -> Router:
     """Read the weights, which are plain arrays without pickled objects."""
-    with np.load(path, allow_pickle=False) as data:
+    with np.load(WEIGHTS, allow_pickle=False) as data:
         facts = json.loads(data["facts"].tobytes())
         families = {}
         for family in facts["families"]:

@@ -68,7 +68,8 @@ def compare_arms(
         records = [{**record, "dataset": POOLED} for record in records]
     samples = []
     for dataset, kind, group in _groups(records):
-        arms = _complete_arms(group)
+        # Only arms that answered every question, so that comparisons stay paired.
+        arms = [arm for arm in ARMS if all(arm in record["arms"] for record in group)]
         for arm in arms:
             compared = BASELINE in arms and arm != BASELINE
             baseline = [record["arms"][BASELINE] for record in group if compared]
@@ -151,11 +152,6 @@ def _groups(records: Iterable[QuestionRecord]) -> Iterator[tuple[str, str, list[
         for kind in (ALL, *QUERY_TYPES):
             if group := [record for record in questions if kind in (ALL, record["type"])]:
                 yield dataset, kind, group
-
-
-def _complete_arms(records: Sequence[QuestionRecord]) -> list[str]:
-    """Return the arms that answered every question, so that comparisons stay paired."""
-    return [arm for arm in ARMS if all(arm in record["arms"] for record in records)]
 
 
 def _measure(samples: Sequence[_Sample], k: int, seed: int) -> list[SummaryRow]:

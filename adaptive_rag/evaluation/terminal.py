@@ -167,9 +167,6 @@ def _rank(name: str, k: int) -> int:
 
 
 def _change_columns(rows: Sequence[SummaryRow], k: int) -> list[_Column]:
-    changes = [row["against_standard"].get(_metric(row, k) or "") for row in rows]
+    against = [row["against_standard"] for row in rows]
+    changes = [metrics.get(headline(k)) or metrics.get("quality") for metrics in against]
     return [_Column(name, rank, [cell(d) if d else "" for d in changes]) for name, rank, cell in CHANGES]
-
-
-def _metric(row: SummaryRow, k: int) -> str | None:
-    return next((name for name in (headline(k), "quality") if name in row["against_standard"]), None)

@@ -42,11 +42,6 @@ class IndexReport:
     embedding_seconds: float = 0.0
 
     @property
-    def chunks_per_second(self) -> float:
-        """Return the chunks written per second, over the whole run."""
-        return self.chunks / self.seconds if self.seconds else 0.0
-
-    @property
     def changed(self) -> bool:
         """Tell whether the run changed the index."""
         return bool(self.added or self.updated or self.moved or self.removed)

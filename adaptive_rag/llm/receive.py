@@ -120,9 +120,9 @@ def plain_text(text: str) -> str:
     return text.replace("\0", "").encode("utf-8", "replace").decode("utf-8")
 
 
-def is_shallow(value: Any, room: int = MAX_FORM) -> bool:
-    """Tell whether a value is nested no deeper than `DEEPEST` and has no more than `room` characters."""
-    level = [value]
+def is_shallow(value: Any) -> bool:
+    """Tell whether a value is nested no deeper than `DEEPEST` and has no more than `MAX_FORM` characters."""
+    level, room = [value], MAX_FORM
     for _ in range(DEEPEST + 1):
         room -= sum(len(item) if isinstance(item, str) else 1 for item in level)
         if room < 0:

@@ -28,7 +28,7 @@ _GENERAL = frozenset(
 )
 
 
-def suggest_questions(source: ListsChunks, count: int = SUGGESTED) -> list[str]:
+def suggest_questions(source: ListsChunks) -> list[str]:
     """Return questions that the documents should answer, taken from each document in turn.
 
     The last one asks for a summary of a document; further ones are added where there are too few headings. A
@@ -46,8 +46,8 @@ def suggest_questions(source: ListsChunks, count: int = SUGGESTED) -> list[str]:
     summed = "Was steht in {}?" if german else "Summarise {}"
     largest = sorted(found, key=lambda name: -sum(found[name].values()))
     whole = [summed.format(PurePath(name).name) for name in largest]
-    shown = list(in_turn)[: count - 1]
-    return [*shown, *whole[: count - len(shown)]]
+    shown = list(in_turn)[: SUGGESTED - 1]
+    return [*shown, *whole][:SUGGESTED]
 
 
 def _headings(chunk: Chunk) -> Iterator[tuple[str, int]]:

@@ -242,10 +242,6 @@ def decide_sides(held: Sequence[Scores]) -> Decision:
     return Decision(what="sides", chosen={"found": found, "missing": missing}, why=why)
 
 
-def _side(sign: int) -> Side:
-    return "for" if sign > 0 else "against"
-
-
 def _stems(text: str) -> set[str]:
     return {term[:STEM] for term in terms(text) if len(term) >= STEM}
 

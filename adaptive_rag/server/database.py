@@ -52,8 +52,8 @@ def connect(settings: ServerSettings) -> Engine:
     return engine
 
 
-def open_database(settings: ServerSettings, revision: str = "head") -> Engine:
-    """Open the database and migrate it to a revision; create it if it is missing.
+def open_database(settings: ServerSettings) -> Engine:
+    """Open the database and migrate it to the newest revision; create it if it is missing.
 
     Raises:
         ConfigurationError: the data folder cannot be written, the database cannot be reached, or it is of a
@@ -64,7 +64,7 @@ def open_database(settings: ServerSettings, revision: str = "head") -> Engine:
         engine = _open(settings)
         # If several servers start at once, one migrates and the others wait.
         with FileLock(settings.data / "migration.lock"), _begin(engine) as connection:
-            migrate(connection, revision)
+            migrate(connection)
     except CommandError as error:
         raise ConfigurationError(
             f"The server's data in {str(settings.data)!r} is of a newer version of adaptive-rag than this "

@@ -18,7 +18,7 @@ MESSAGE = re.compile(
     rf"(?:{_MARKED}|<(?P<handle>[^<>\s]{{1,40}})>)[ \t]+(?=\S)",
     re.IGNORECASE,
 )
-# "Ana: ", "**Ana Ruiz:** ", "Ana (chair): "; it also matches "Note: ", which find_speakers rules out
+# "Ana: ", "**Ana Ruiz:** ", "Ana (chair): "; it also matches "Note: ", which find_turns rules out
 _TURN = re.compile(rf"^[ \t]*(?:[-*] )?{_MARKED}[ \t]+(?=\S)", re.MULTILINE)
 # Header names of a mail.
 _MAIL_HEADER = {"From", "To", "Cc", "Date", "Sent", "Subject"}
@@ -76,7 +76,7 @@ def read_head(text: str, at: int, speakers: Collection[str] = ()) -> Head | None
     Args:
         text: a passage or a document.
         at: the start of a line.
-        speakers: the speakers of turns without a time, as `find_speakers` returns them.
+        speakers: the speakers of turns without a time, as `find_turns` names them.
     """
     if match := MESSAGE.match(text, at):
         return Head(at, match.end(), match["name"] or match["handle"], match["time"])
@@ -111,11 +111,6 @@ def find_turns(text: str) -> list[tuple[int, str]]:
     alternating = sum(one != two for one, two in pairwise(names)) / (len(names) - 1)
     dense = alternating >= 0.5 and len(names) >= 0.5 * parts
     return [(start, name) for name, start, _ in spoken] if dense else []
-
-
-def find_speakers(text: str) -> tuple[str, ...]:
-    """Return the speakers of the turns that `find_turns` finds in a text; () if there are none."""
-    return tuple(dict.fromkeys(name for _, name in find_turns(text)))
 
 
 def _may_be_name(name: str, words: Collection[str]) -> bool:

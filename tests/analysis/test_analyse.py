@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from adaptive_rag.analysis import UNSURE_THRESHOLD, analyse, analyse_batch
-from adaptive_rag.models.onnx import load_minilm
 from adaptive_rag.state import QUERY_TYPES, Turn
 
 TALK: list[Turn] = [
@@ -168,8 +167,7 @@ def test_what_cannot_be_read_is_unsure(question: str) -> None:
     ],
 )
 def test_an_order_to_the_router_is_set_aside(order: str, question: str, expected: str) -> None:
-    vector = load_minilm().encode([f"{order} {question}"])[0]
-    answer = analyse(f"{order} {question}", vector=vector)
+    answer = analyse(f"{order} {question}")
     assert answer["type"] == expected
     assert "set aside" in answer["reason"]
     assert answer["probabilities"] == pytest.approx(analyse(question)["probabilities"], abs=1e-4)
@@ -265,14 +263,6 @@ def test_a_batch_agrees_with_single_questions() -> None:
     batch = analyse_batch(QUESTIONS[:6])
     for question, answer in zip(QUESTIONS, batch, strict=False):
         assert answer["probabilities"] == pytest.approx(analyse(question)["probabilities"], abs=0.02)
-
-
-def test_a_given_vector_stands_for_the_embedding() -> None:
-    question = "Which river flows through Vienna?"
-    vector = load_minilm().encode([question])[0]
-    assert analyse(question, vector=vector)["probabilities"] == pytest.approx(
-        analyse(question)["probabilities"], abs=1e-5
-    )
 
 
 def test_the_threshold_decides_who_hedges() -> None:

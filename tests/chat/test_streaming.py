@@ -144,17 +144,6 @@ def test_a_question_that_the_model_had_to_classify_costs_three_calls_at_most(tow
 
 
 @both_paths
-def test_the_chunks_of_the_runnable_add_up_to_the_output(rag, path):
-    chunks = streamed(rag, path, QUESTION, drafts=True)
-    whole = chunks[0]
-    for chunk in chunks[1:]:
-        whole = whole + chunk
-    assert whole["answer"] == whole["draft"] == ANSWER
-    assert len([chunk for chunk in chunks if "draft" in chunk]) > 5
-    assert whole["query_type"] in QUERY_TYPES
-
-
-@both_paths
 @pytest.mark.parametrize("route", [*QUERY_TYPES, None])
 def test_steps_are_told_as_they_start_and_end_with_what_they_found(rag, path, route):
     # Without a route the question is left open between two types, and both are run.

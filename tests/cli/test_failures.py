@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import socket
-
 import pytest
 
 from adaptive_rag.cli.session import _format_draft, show_answer
@@ -53,23 +51,6 @@ def test_a_server_that_fails_is_named_and_the_answer_is_a_success(
     assert line.startswith("Note: The chat model failed at scoring passages and writing the answer: ")
     assert why in line and "\x1b" not in line
     assert line.endswith(INSTEAD)
-
-
-def test_a_server_that_is_down_is_named(run: Run, town_index: str) -> None:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        result = ask(run, town_index, f"http://127.0.0.1:{free.getsockname()[1]}/v1")
-    assert result.exit_code == 0
-    assert "refused" in result.stderr
-    assert result.stderr.endswith(f"{INSTEAD}\n")
-
-
-def test_a_server_that_hangs_is_named(run: Run, town_index: str) -> None:
-    with ChatServer(behave=lambda number, body: "hang") as server:
-        result = ask(run, town_index, server.url, "--set", "budget.deadline_s=0.5")
-    assert result.exit_code == 0
-    assert "did not finish within" in result.stderr or "deadline of 0.5 s has passed" in result.stderr
-    assert result.stderr.endswith(f"{INSTEAD}\n")
 
 
 @pytest.mark.parametrize(

@@ -159,6 +159,7 @@ def test_an_input_within_the_bounds_passes(given: Any) -> None:
         ({"started_at": 1e12}, "expected an object with question"),
         ([], "expected an object"),
         ({"paths": "/"}, "expected a list"),
+        ({"paths": ["a.md"] * 101}, "at most 100"),
         ({"paths": [""]}, "expected a list"),
         ({"paths": ["x" * 5000]}, "expected a list"),
     ],

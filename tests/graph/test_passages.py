@@ -43,7 +43,7 @@ async def test_sync_and_async_read_and_cite_the_same(source, query_type):
     state = {"question": made.QUESTIONS[query_type]}
     context = Context(index=source, route=query_type, k=5, without={"abstain"})
     sync, not_sync = GRAPH.invoke(state, context=context), await GRAPH.ainvoke(state, context=context)
-    for key in ("documents", "answer", "citations", "grounding", "abstained"):
+    for key in ("query_type", "analysis", "documents", "answer", "citations", "grounding", "abstained"):
         assert sync[key] == not_sync[key], key
     assert any("parts" in document for document in sync["documents"])
     assert sync["citations"]

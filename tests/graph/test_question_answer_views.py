@@ -10,7 +10,12 @@ from adaptive_rag.graph.builder import build_retrieval_graph
 from adaptive_rag.graph.strategies import STRATEGIES
 from adaptive_rag.index import Index
 from adaptive_rag.state import Candidate
-from tests.search.test_views import PAIRS
+
+PAIRS = """question,answer
+When are the sirens tested?,On the first Monday of each month at eleven.
+Where are the sandbag stations?,At the fish quay and in Mill Street.
+The pump does not start. What can I do?,Switch it off and clean the filter before you try again.
+"""
 
 
 @pytest.fixture(scope="module")

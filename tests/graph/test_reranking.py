@@ -98,15 +98,6 @@ def test_without_reranking_no_cross_encoder_is_loaded(town: MemoryIndex, tmp_pat
     assert RETRIEVAL.invoke({"question": QUESTION}, context=context)["documents"]
 
 
-def test_no_reranker_keeps_the_fused_order(town: MemoryIndex):
-    settings = {"index": town, "route": "factual", "without": "enhance,window"}
-    context = make_context(settings, retrieval={"reranker": "none"})
-    output = RETRIEVAL.invoke({"question": QUESTION}, context=context)
-    fused = [document["scores"]["fused"] for document in output["documents"]]
-    assert fused == sorted(fused, reverse=True)
-    assert all("relevance" not in document["scores"] for document in output["documents"])
-
-
 def asked(town: MemoryIndex, route: str, settings: Mapping[str, Any], **retrieval: Any) -> list[str]:
     model = ScriptedChatModel()
     context = make_context(settings, index=town, route=route, model=model, retrieval=retrieval)

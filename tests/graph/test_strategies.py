@@ -44,7 +44,7 @@ def test_what_the_router_names_can_be_routed_to() -> None:
 @pytest.mark.parametrize("name", STRATEGIES)
 def test_its_route_answers_and_bears_its_name(town: MemoryIndex, name: str) -> None:
     output = AdaptiveRAG(town, route=name).invoke("How long is the sea wall of Saltmere?")
-    assert output["query_type"] == name
+    assert output["query_type"] == name and output["analysis"]["decided_by"] == "caller"
     assert output["answer"] and not output["abstained"]
     assert {document["route"] for document in output["documents"]} == {name}
 

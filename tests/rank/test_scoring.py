@@ -230,13 +230,6 @@ def test_the_cross_encoder_weighs_six_tenths(tmp_path, nothing_loaded):
     assert reasons == [f"scored by the cross-encoder {tmp_path}"]
 
 
-def test_three_candidates_are_read_for_each_chunk_of_the_answer(tmp_path, nothing_loaded):
-    write_cross_encoder(tmp_path, QUESTION, *PASSAGES)
-    given = [scored(str(n), "herring", 1 - n / 10) for n in range(8)]
-    ranked, _ = cross_encode(tmp_path, given, k=2)
-    assert [c["id"] for c in ranked] == ["0", "1", "2", "3", "4", "5"]
-
-
 def test_the_users_context_is_read_beside_the_question(tmp_path, nothing_loaded):
     write_cross_encoder(tmp_path, QUESTION, *PASSAGES, "renters")
     given = [scored("a", "the sea", 0.5), scored("b", "the sea renters", 0.5)]
@@ -265,11 +258,3 @@ def test_a_cross_encoder_that_fails_leaves_the_order_of_the_search(tmp_path, not
     assert len(warned) == 1
     assert ranked == given
     assert "does not score" in reason and "the scores of the search stand" in reason
-
-
-def test_a_cross_encoder_that_is_missing_leaves_the_order_of_the_search(tmp_path, nothing_loaded):
-    given = [scored("a", "herring", 1.0), scored("b", "the sea wall is long", 0.5)]
-    with pytest.warns(RuntimeWarning, match="nowhere"):
-        ranked, [reason] = cross_encode(tmp_path / "nowhere", given)
-    assert ranked == given
-    assert "is not a folder" in reason

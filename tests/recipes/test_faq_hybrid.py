@@ -191,20 +191,6 @@ def test_its_score_weighs_six_tenths_over_three_k_candidates(faq: Index, encoder
         )
 
 
-def test_where_it_cannot_be_loaded_the_scores_of_the_search_stand(faq: Index, tmp_path: Path) -> None:
-    forget_rerankers()
-    nowhere = {"reranker_model": str(tmp_path / "nowhere")}
-    with pytest.warns(RuntimeWarning, match="nowhere") as warned:
-        for question in (FACTUAL, PROCEDURAL):
-            output = run(faq, question, retrieval=nowhere)
-            found = [pair["fused"] for pair in scores(output).values()]
-            assert found == sorted(found, reverse=True) and found
-            said = [entry["reason"] for record in output["trace"] for entry in record.get("stand_ins", ())]
-            assert any("the scores of the search stand" in reason for reason in said)
-    assert len([one for one in warned if issubclass(one.category, RuntimeWarning)]) == 1
-    forget_rerankers()
-
-
 # Each part can be switched off alone
 
 

@@ -47,16 +47,8 @@ def expected(source: Any, texts: list[str], alpha: float = ALPHA) -> dict[str, f
     return {texts[i]: final[i] for i in np.argsort(-final, kind="stable")[:K]}
 
 
-@pytest.fixture
-def index(tmp_path: Path) -> Index:
-    for number, text in enumerate(TOWN):
-        (tmp_path / f"{number:02}.txt").write_text(text)
-    Index.build([tmp_path], tmp_path / "index")
-    return Index.open(tmp_path / "index")
-
-
-def test_five_passages_by_half_of_each_score_over_all_chunks(town: MemoryIndex, index: Index) -> None:
-    for source in (town, index):
+def test_five_passages_by_half_of_each_score_over_all_chunks(town: MemoryIndex, built_town: Index) -> None:
+    for source in (town, built_town):
         documents = ask(source)["documents"]
         assert len(documents) == K
         found = {document["text"]: document["scores"]["fused"] for document in documents}
@@ -64,15 +56,6 @@ def test_five_passages_by_half_of_each_score_over_all_chunks(town: MemoryIndex, 
         assert list(found) == list(wanted)
         assert found == pytest.approx(wanted)
         assert all("relevance" not in document["scores"] for document in documents)
-
-
-def test_bm25_is_okapis_over_lower_case_words_cut_at_blanks(town: MemoryIndex) -> None:
-    scores = dict(zip(TOWN, okapi(TOWN).tolist(), strict=True))
-    found = {d["text"]: d["scores"]["sparse"] for d in ask(town)["documents"]}
-    assert found == pytest.approx({text: scores[text] for text in found})
-    # "wall?" is no word of any chunk: a blank is all that parts words
-    bm25 = BM25Okapi([text.lower().split() for text in TOWN])
-    assert okapi(TOWN).tolist() == bm25.get_scores(["how", "long", "is", "the", "sea"]).tolist()
 
 
 def test_a_callers_alpha_wins_over_the_recipes(town: MemoryIndex) -> None:
@@ -85,16 +68,6 @@ def test_the_trace_says_how_both_were_weighed(town: MemoryIndex) -> None:
     [fusion] = [decision for decision in decisions if decision["what"] == "fusion"]
     assert fusion["chosen"] == "alpha 0.50"
     assert fusion["why"] == "set by the caller; BM25Okapi scored all 18 chunks"
-
-
-def test_bm25_follows_what_is_written_to_the_index(index: Index, tmp_path: Path) -> None:
-    assert all("lighthouse" not in document["text"] for document in ask(index)["documents"])
-    (tmp_path / "new.txt").write_text("The lighthouse is beside the sea wall, and long is its shadow.")
-    Index.build([tmp_path / "new.txt"], tmp_path / "index")
-    texts = [chunk["text"] for chunk in index.chunks()]
-    found = {document["text"]: document["scores"]["fused"] for document in ask(index)["documents"]}
-    assert found == pytest.approx(expected(index, texts))
-    assert any("lighthouse" in text for text in found)
 
 
 def test_beyond_its_limit_the_index_s_own_bm25_is_advised(

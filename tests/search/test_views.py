@@ -1,21 +1,11 @@
-"""The views of a question-answer pair: how they are weighed, and that the setting is obeyed."""
+"""The views of a question-answer pair: how they are weighed."""
 
-from pathlib import Path
-from typing import Any, get_args
+from typing import get_args
 
 import pytest
 
-from adaptive_rag.context import make_context
-from adaptive_rag.index import Index
-from adaptive_rag.search.search import search
 from adaptive_rag.search.views import PAIR_ALONE, WEIGHTS_BY_INTENT, WITH_ANSWER, WITH_QUESTION, weigh_views
-from adaptive_rag.state import Candidate, Intent, Query
-
-PAIRS = """question,answer
-When are the sirens tested?,On the first Monday of each month at eleven.
-Where are the sandbag stations?,At the fish quay and in Mill Street.
-The pump does not start. What can I do?,Switch it off and clean the filter before you try again.
-"""
+from adaptive_rag.state import Candidate, Intent
 
 
 def candidate(**scores: float) -> Candidate:
@@ -63,28 +53,3 @@ def test_equal_views_leave_the_score_as_it_was():
 def test_a_chunk_that_is_no_pair_stays_as_it_is():
     plain = candidate(dense=0.3, sparse=1.0)
     assert weigh_views([plain], WITH_ANSWER) == [plain]
-
-
-@pytest.fixture(scope="module")
-def faq(tmp_path_factory: pytest.TempPathFactory) -> Index:
-    folder: Path = tmp_path_factory.mktemp("faq")
-    (folder / "faq.csv").write_text(PAIRS)
-    Index.build([folder / "faq.csv"], folder / "index")
-    return Index.open(folder / "index")
-
-
-ANALYSIS: Any = {"ontology_terms": {}, "domain_relevance": 0.5, "intent": "factual"}
-
-
-def test_the_setting_reaches_the_search(faq: Index) -> None:
-    query = Query(text="When do they try out the alarm?")
-
-    def scores(**retrieval: Any) -> dict[str, dict[str, float]]:
-        found, _ = search(faq, [query], make_context(retrieval=retrieval), ANALYSIS)
-        return {candidate["id"]: candidate["scores"] for candidate in found}
-
-    without, with_views = scores(), scores(qa_views=True)
-    assert without.keys() == with_views.keys()
-    assert all("dense_pair" not in found for found in without.values())
-    assert all("dense_pair" in found for found in with_views.values())
-    assert any(abs(with_views[id_]["dense"] - without[id_]["dense"]) > 0.01 for id_ in without)

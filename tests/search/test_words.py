@@ -38,17 +38,9 @@ def scaled(values: Any) -> Any:
     return (values - values.min()) / (values.max() - values.min() + 1e-8)
 
 
-@pytest.fixture
-def index(tmp_path: Path) -> Index:
-    for number, text in enumerate(TOWN):
-        (tmp_path / f"{number:02}.txt").write_text(text)
-    Index.build([tmp_path], tmp_path / "index")
-    return Index.open(tmp_path / "index")
-
-
-def test_every_chunk_is_a_candidate_and_has_its_bm25(town: MemoryIndex, index: Index) -> None:
+def test_every_chunk_is_a_candidate_and_has_its_bm25(town: MemoryIndex, built_town: Index) -> None:
     expected = dict(zip(TOWN, okapi(QUESTION, TOWN), strict=True))
-    for source in (town, index):
+    for source in (town, built_town):
         [found] = EveryChunk(source).search([QUESTION], limit=2)
         assert {c["text"]: c["scores"]["sparse"] for c in found} == pytest.approx(expected)
         assert all("dense" in candidate["scores"] for candidate in found)
@@ -66,7 +58,7 @@ def test_both_scores_are_scaled_over_all_chunks_and_joined(town: MemoryIndex) ->
 
 
 def test_the_words_are_read_once_and_anew_when_the_index_changes(
-    index: Index, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    built_town: Index, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read: list[int] = []
 
@@ -77,11 +69,11 @@ def test_the_words_are_read_once_and_anew_when_the_index_changes(
 
     monkeypatch.setattr(words, "OkapiWords", Counted)
     for _ in range(2):
-        EveryChunk(index).search([QUESTION], limit=1)
+        EveryChunk(built_town).search([QUESTION], limit=1)
     assert read == [len(TOWN)]
     (tmp_path / "new.txt").write_text("The lighthouse of Saltmere has a red lamp.")
     Index.build([tmp_path / "new.txt"], tmp_path / "index")
-    [found] = EveryChunk(index).search(["lighthouse"], limit=1)
+    [found] = EveryChunk(built_town).search(["lighthouse"], limit=1)
     best = max(found, key=lambda candidate: candidate["scores"]["sparse"])
     assert "lighthouse" in best["text"]
     assert read == [len(TOWN), len(TOWN) + 1]
@@ -98,14 +90,14 @@ def test_the_words_go_with_the_source_that_they_were_read_from() -> None:
     assert watched() is None
 
 
-def test_some_sources_of_an_index_are_scored_among_themselves(index: Index) -> None:
-    some = index.only({name for name in index.sources() if name.endswith(("01.txt", "16.txt"))})
+def test_some_sources_of_an_index_are_scored_among_themselves(built_town: Index) -> None:
+    some = built_town.only({name for name in built_town.sources() if name.endswith(("01.txt", "16.txt"))})
     [found] = EveryChunk(some).search([QUESTION], limit=1)
     texts = [TOWN[1], TOWN[16]]
     assert {c["text"]: c["scores"]["sparse"] for c in found} == pytest.approx(
         dict(zip(texts, okapi(QUESTION, texts), strict=True))
     )
-    assert len(some) == 2 and some.version == index.version
+    assert len(some) == 2 and some.version == built_town.version
 
 
 def test_a_retriever_that_cannot_list_its_chunks_is_refused_before_anything_is_asked() -> None:

@@ -46,11 +46,20 @@ def test_without_users_no_other_name_is_answered(host: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "header", ["forwarded", "via", "x_forwarded_for", "x_forwarded_host", "x_forwarded_proto", "x_real_ip"]
+    "header",
+    "forwarded via x_forwarded_for x_forwarded_host x_forwarded_proto x_real_ip cf_connecting_ip".split(),
 )
 def test_without_users_nothing_comes_through_a_proxy(header: str) -> None:
     with pytest.raises(Refused, match="its own machine alone"):
         admit(request(**{header: "127.0.0.1"}), OPEN)
+
+
+@pytest.mark.parametrize(
+    "origin", ["https://evil.example", "null", "https://smith.langchain.com.evil.example"]
+)
+def test_without_users_no_page_of_another_site_is_answered(origin: str) -> None:
+    with pytest.raises(Refused, match=r"serving\.origins"):
+        admit(request(origin=origin), OPEN)
 
 
 def test_a_page_that_the_operator_names_may_ask_and_studio_no_longer() -> None:
