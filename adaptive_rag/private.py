@@ -51,5 +51,8 @@ def replace_text(file: Path, text: str) -> None:
     make_file(partial)
     if file.exists():
         partial.chmod(file.stat().st_mode & 0o777)
-    partial.write_text(text, encoding="utf-8")
+    with partial.open("w", encoding="utf-8") as written:
+        written.write(text)
+        written.flush()
+        os.fsync(written.fileno())
     os.replace(partial, file)

@@ -65,6 +65,14 @@ def test_what_exists_keeps_its_mode_and_its_content(tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["own.txt", "shared.txt"]
 
 
+def test_a_file_is_on_disk_before_it_takes_its_name(tmp_path, monkeypatch):
+    steps, replace = [], os.replace
+    monkeypatch.setattr(os, "fsync", lambda handle: steps.append("written"))
+    monkeypatch.setattr(os, "replace", lambda *names: steps.append("named") or replace(*names))
+    replace_text(tmp_path / "key", "new")
+    assert steps == ["written", "named"]
+
+
 def test_an_index_is_made_for_its_owner_and_one_that_exists_keeps_its_mode(tmp_path):
     (tmp_path / "note.txt").write_text("The sea wall is 2,340 metres long.")
     Index.build(tmp_path / "note.txt", tmp_path / "kb")

@@ -169,10 +169,11 @@ class IndexingRun:
         self._writing = False
 
     def finish(self, committed: float) -> None:
-        """Update the store's indexes, publish, and remove versions that were replaced before `committed`."""
+        """Update the store's indexes, publish, and remove versions that no question reads any more."""
         with storing(self._location.uri):
-            # another process may still be answering a question with the version before this run
-            self._writer.optimize(keep_since=committed or self.manifest.committed)
+            # a question may still be answered with the version before this run, or with an earlier one
+            begun = time.time() - SECONDS_PER_QUESTION
+            self._writer.optimize(keep_since=min(committed or self.manifest.committed, begun))
             recall = self._writer.index_vectors()
             known = self.manifest
             changed = (known.version, known.sources) != (self._writer.version, self._sources)

@@ -133,8 +133,8 @@ def _freeze(settings: ServerSettings, engine: Engine, stage: Path) -> dict[str, 
         except FileNotFoundError as error:
             if not attempts_left:
                 raise BackupError(
-                    f"The file {error.filename!r} of a document is missing. Delete the document or upload it "
-                    "again; there is no backup."
+                    f"The file {error.filename!r} is missing. Delete its document or upload it again; if it "
+                    "is a file of an index, rebuild that index. There is no backup."
                 ) from error
     raise AssertionError("the last attempt returns or raises")
 
@@ -185,9 +185,14 @@ def _link_files(settings: ServerSettings, connection: Connection, stage: Path) -
     for collection_id in known:
         index = folder_of(data, collection_id).index
         place = stage / "data" / index.relative_to(data)
-        # The manifest names the files of one version, which are kept for readers while another is written.
-        manifest = read_manifest(open_location(index))
-        for name in (*manifest.files, MANIFEST, COPY) if manifest else ():
+        if read_manifest(open_location(index)) is None:
+            continue
+        # First the manifest: another may be published meanwhile. It names the files of one version, which
+        # are kept for readers while the next one is written.
+        _link(index / MANIFEST, place / MANIFEST)
+        _link(place / MANIFEST, place / COPY)
+        manifest = read_manifest(open_location(place))
+        for name in manifest.files if manifest else ():
             _link(index / name, place / name)
     if (learned := settings.learned_router).exists():
         _link(learned, stage / "data" / learned.name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, nullcontext
@@ -155,13 +156,15 @@ class Conversations:
         Without a question, the thread does not count as continued.
         """
         began = now()
+        taking = asyncio.ensure_future(run_in_threadpool(self._take, thread_id, question, began))
         try:
-            await run_in_threadpool(self._take, thread_id, question, began)
+            await asyncio.shield(taking)  # its thread goes on if the caller leaves
             # Each checkpoint holds the whole conversation, so only the newest is kept.
             await self.saver.aprune([thread_id])
             yield
             await run_in_threadpool(self._write_texts, thread_id)
         finally:
+            await asyncio.wait({taking})
             await run_in_threadpool(self._free, thread_id, began)
 
     def _write_texts(self, thread_id: str) -> None:

@@ -132,17 +132,10 @@ class CollectionFolder:
         with suppress(FileNotFoundError):  # nothing was ever added to it
             shutil.rmtree(self.path.rename(deleted), ignore_errors=True)
 
-    def leftover_bytes(self, documents: AnyOf[tuple[str, str]]) -> int:
-        """Return the size of the files that belong to none of these documents, given by id and digest.
-
-        They were replaced or deleted, and wait for a job that removes them.
-        """
-        with suppress(FileNotFoundError):
-            entries = [name for name in os.listdir(self.documents) if not name.endswith(_PARTIAL)]
-            left = set(entries) - {_version(*document) for document in documents}
-            files = (file for name in left for file in os.scandir(self.documents / name))
-            return sum(file.stat().st_size for file in files)
-        return 0
+    def leftover_bytes(self) -> int:
+        """Return the size of the files that the next job removes: they were replaced or deleted."""
+        files = (file for place in self.documents.glob(f"*{_DELETED}") for file in os.scandir(place))
+        return sum(file.stat().st_size for file in files)
 
     def retire(self, version: str) -> None:
         """Mark a document's files for removal, once its row is replaced or deleted."""
@@ -218,11 +211,7 @@ def safe_name(given: str) -> str:
 
 def version_of(document: Document) -> str:
     """Return the name of the folder of a document's current version."""
-    return _version(document.id, document.digest)
-
-
-def _version(document_id: str, digest: str) -> str:
-    return f"{document_id}-{digest[:16]}"
+    return f"{document.id}-{document.digest[:16]}"
 
 
 def _sync(folder: Path) -> None:

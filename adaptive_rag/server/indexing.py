@@ -108,27 +108,30 @@ def _is_known(engine: Engine, collection_id: str) -> bool:
 def clear_leftovers(data: Path, engine: Engine) -> None:
     """Clean up after an interruption: deleted collections, and files that were being written.
 
-    Folders without a collection in this database are left alone: it may be the wrong database, or empty.
+    Folders without a collection or document in this database are left alone: it may be the wrong database,
+    or empty.
     """
     with Session(engine) as db:
         if engine.dialect.name == "sqlite":  # only one server uses it: no earlier question is still running
             db.execute(update(Thread).values(asked=None))
             db.commit()
-    unknown = []
+    unknown = list[Path]()
     finish_deleting(data)
     # listed before the database is asked which are known: a collection gets its row before its folder
     for folder in collection_folders(data):
         if _is_known(engine, folder.path.name):
             with folder.changing():
                 folder.clear_partial()
+                with Session(engine) as db:
+                    unknown += folder.unknown(_documents(db, folder.path.name))
         else:
             unknown.append(folder.path)
     if unknown:
         log.warning(
-            "%d of the folders in %s belong to no collection of this database, and are left as they are. To "
-            "move them aside, stop the server and run: adaptive-rag move-aside",
+            "%d of the folders in %s belong to no collection or document of this database, and are left as "
+            "they are. To move them aside, stop the server and run: adaptive-rag move-aside",
             len(unknown),
-            unknown[0].parent,
+            data.absolute() / "collections",
         )
 
 
@@ -300,7 +303,11 @@ class _Run:
                     job.total = job.done
                     _close(job, JobState.DONE)
                 if collection := db.get(Collection, job.collection_id):
-                    collection.hidden = [name for name in collection.hidden if name not in hidden]
+                    # indexed by this job, but deleted once more meanwhile
+                    gone_again = sources.keys() - {row.name for row in asked if db.get(Document, row.id)}
+                    collection.hidden = [
+                        name for name in collection.hidden if name not in hidden or name in gone_again
+                    ]
                 db.flush()
             db.commit()
             self._folder.clear()

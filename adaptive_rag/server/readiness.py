@@ -155,7 +155,7 @@ class Readiness:
         try:
             async with asyncio.timeout(MODEL_SECONDS):
                 _, writer = await asyncio.open_connection(url.host, port)
-        except (OSError, TimeoutError):
+        except (OSError, UnicodeError):  # the latter: the address holds no name of a host
             return "unreachable"
         writer.close()
         return "ok"

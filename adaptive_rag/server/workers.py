@@ -115,7 +115,10 @@ async def _replace_the_dead(crew: list[SpawnProcess], settings: ServerSettings, 
         pause = min(2 * pause, _LONGEST_PAUSE) if dead else _WATCH_SECONDS
         for at in dead:
             log.warning("An indexing worker ended (exit code %s). Another is started.", crew[at].exitcode)
-            crew[at] = await asyncio.to_thread(_start, settings, workshop)
+            try:
+                crew[at] = await asyncio.to_thread(_start, settings, workshop)
+            except OSError as error:  # as when memory is short; the next round tries again
+                log.error("An indexing worker cannot be started: %s", error)
 
 
 def _dismiss(crew: list[SpawnProcess]) -> None:

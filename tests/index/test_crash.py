@@ -327,6 +327,7 @@ def test_a_broken_cache_does_no_harm(docs: Path, kb: Path) -> None:
 
 def test_old_versions_do_not_pile_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("adaptive_rag.index.table.CLOCK_MARGIN_S", 0)
+    monkeypatch.setattr("adaptive_rag.index.run.SECONDS_PER_QUESTION", 0)
     docs, kb = write_files(tmp_path / "docs", OLD), tmp_path / "kb"
     sizes = []
     for turn in range(6):

@@ -1,5 +1,7 @@
 """What a question under way reads while the index is written, and what an updated index is worth."""
 
+import json
+import time
 import weakref
 from pathlib import Path
 from typing import Any
@@ -8,6 +10,7 @@ import pytest
 from langchain_core.documents import Document
 
 from adaptive_rag import AdaptiveRAG
+from adaptive_rag.index.table import TableWriter
 from adaptive_rag.source import KeepsVersions
 from adaptive_rag.where import read_where
 from tests.index.made import build, open_index, write_files
@@ -65,6 +68,33 @@ def ask_while_it_is_written(kb: Any, route: str) -> None:
         for update in part.values():
             texts |= {document["text"] for document in (update or {}).get("documents", [])}
     assert texts and all("edition 0" in text for text in texts)
+
+
+def test_two_runs_close_together_leave_the_state_that_a_question_still_reads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("adaptive_rag.index.table.CLOCK_MARGIN_S", 0.5)
+    docs, kb = write_files(tmp_path / "docs", OLD), tmp_path / "kb"
+    build(docs, kb)
+    first = read_state(kb)
+    time.sleep(0.6)
+    question_began = time.time()
+    for number in range(2):
+        write_files(docs, {"quay.md": f"{NEW['quay.md']} Edition {number}."})
+        build(docs, kb)
+    assert all((kb / name).exists() for name in first["files"])
+    writer, kept = TableWriter(str(kb), "chunks-1", read_state(kb)["version"], 16), list[float]()
+    monkeypatch.setattr(
+        writer._table,
+        "optimize",
+        lambda *, cleanup_older_than, **_: kept.append(time.time() - cleanup_older_than.total_seconds()),
+    )
+    writer.optimize(keep_since=question_began)
+    assert kept[-1] < first["committed"], "it was current when the question began, though made before"
+
+
+def read_state(kb: Path) -> Any:
+    return json.loads((kb / "manifest.json").read_text())
 
 
 def test_an_updated_index_scores_words_as_a_fresh_one_does(tmp_path: Path) -> None:

@@ -12,9 +12,11 @@ from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
+from langchain_core.documents import Document
 from sqlalchemy import create_engine, inspect, make_url
 from sqlalchemy.orm import Session
 
+from adaptive_rag import Index
 from adaptive_rag.errors import AdaptiveRAGError, ConfigurationError
 from adaptive_rag.server import archive, backup
 from adaptive_rag.server.backup import BackupError, back_up, restore
@@ -107,6 +109,27 @@ def test_a_backup_during_uploads_and_questions_holds_what_was_acknowledged(
         assert "7:45" in there.post(f"{URL}/ask", json={"question": QUESTION}).json()["answer"]
         work(there)  # what waited for its job when the backup was made
         assert {row["state"] for row in listed(there).values()} == {"indexed"}
+
+
+def test_a_backup_holds_one_state_of_an_index_that_is_written_meanwhile(
+    full: tuple[TestClient, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client, _ = full
+    [index] = (settings_of(client).data / "collections").glob("*/index")
+    link = backup._link
+
+    def link_then_index(file: Path, place: Path) -> None:
+        link(file, place)
+        if index in file.parents and not indexed:
+            indexed.append(Index.build([Document("The tide turns.", metadata={"source": "tide"})], index))
+
+    indexed = list[object]()
+    monkeypatch.setattr(backup, "_link", link_then_index)
+    back_up(settings_of(client), tmp_path / "all.tar")
+    elsewhere = empty(client, tmp_path / "elsewhere")
+    restore(elsewhere, tmp_path / "all.tar")
+    [index] = (elsewhere.data / "collections").glob("*/index")
+    assert indexed and Index.check(index, deep=True).healthy
 
 
 @pytest.mark.nightly

@@ -1,9 +1,12 @@
 """Collections by REST: made, listed, shown, deleted."""
 
+import sqlite3
 from pathlib import Path
 
+import pytest
 from fastapi.testclient import TestClient
 
+from adaptive_rag.server.conversations import Conversations
 from tests.server.conftest import Serve, add_samples
 
 URL = "/api/v1/collections"
@@ -65,3 +68,16 @@ def test_what_is_deleted_leaves_no_file(fresh: TestClient, sample_index: Path) -
     fresh.delete(f"{URL}/samples")
     assert not folder.exists()
     assert sample_index.is_dir()
+
+
+def test_a_collection_whose_conversations_stay_leaves_no_file(
+    fresh: TestClient, sample_index: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def forget(*_: object) -> None:
+        raise sqlite3.OperationalError("database is locked")
+
+    folder = fresh.app.state.services.folder_of(add_samples(fresh, sample_index)).path
+    fresh.post(f"{URL}/samples/threads", json={}).raise_for_status()
+    monkeypatch.setattr(Conversations, "forget", forget)
+    assert fresh.delete(f"{URL}/samples").status_code == 503
+    assert not folder.exists()

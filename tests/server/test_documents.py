@@ -4,20 +4,24 @@ import io
 import itertools
 import os
 import sys
+import time
 import zipfile
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from threading import Thread
 from typing import Any
 
 import pytest
+from anyio import to_thread
 from fastapi.testclient import TestClient
 from sqlalchemy import select
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.orm import Session
 
 from adaptive_rag.index import Index
+from adaptive_rag.server import indexing
 from adaptive_rag.server.api.uploads import KEYS_KEPT
 from adaptive_rag.server.calls import Call
 from adaptive_rag.server.tables import Collection, Upload
@@ -167,7 +171,9 @@ def test_a_deleted_document_that_comes_back_is_found_again(client: TestClient) -
     row = upload(client, {"ferry.md": FERRY, "tides.md": TIDE}).json()["documents"][0]
     work(client)
     client.delete(f"{URL}/documents/{row['id']}")
-    upload(client, {"ferry.md": FERRY})
+    row = upload(client, {"ferry.md": FERRY}).json()["documents"][0]
+    shown = client.get(f"{URL}/documents/{row['id']}/text")
+    assert shown.status_code == 409, "the index has the deleted text alone"
     work(client)
     assert "7:45" in ask(client, "When does the ferry to Grauholm leave?")["answer"]
     client.delete(f"{URL}/documents/{client.get(f'{URL}/documents').json()['items'][0]['id']}")
@@ -244,6 +250,50 @@ def test_a_document_that_is_deleted_while_its_first_job_runs_answers_nothing(
     monkeypatch.setattr(Index, "build", build_then_delete)
     work(client)
     assert told == [{"tides.md"}]
+
+
+def test_a_document_that_is_deleted_twice_answers_nothing(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    row = upload(client, {"ferry.md": FERRY, "tides.md": TIDE}).json()["documents"][0]
+    work(client)
+    job = client.delete(f"{URL}/documents/{row['id']}").json()
+    client.post(f"{URL}/jobs/{job['id']}/cancel").raise_for_status()
+    row = upload(client, {"ferry.md": FERRY}).json()["documents"][0]
+    build, begin = Index.build, indexing._begin_next
+
+    def build_then_delete(*given: Any, **more: Any) -> Any:
+        report = build(*given, **more)
+        client.delete(f"{URL}/documents/{row['id']}").raise_for_status()
+        return report
+
+    def ask_then_begin(*given: Any) -> Any:
+        answers.append(str(ask(client, "When does the ferry to Grauholm leave?")))
+        return begin(*given)
+
+    answers = list[str]()
+    monkeypatch.setattr(Index, "build", build_then_delete)
+    monkeypatch.setattr(indexing, "_begin_next", ask_then_begin)
+    work(client)
+    assert len(answers) > 1 and not any("7:45" in answer for answer in answers)
+
+
+def test_uploads_that_wait_for_their_collection_hold_up_no_others(client: TestClient) -> None:
+    services = client.app.state.services
+    with Session(services.engine) as db:
+        folder = services.folder_of(db.scalars(select(Collection)).one())
+    client.portal.call(leave_two_threads)
+    with ThreadPoolExecutor() as pool:
+        with folder.changing():
+            waiting = [pool.submit(upload, client, {f"{at}.md": TIDE}) for at in range(3)]
+            time.sleep(1)
+            assert pool.submit(client.get, URL).result(20).status_code == 200
+            assert not any(each.done() for each in waiting)
+        assert {each.result().status_code for each in waiting} == {202}
+
+
+async def leave_two_threads() -> None:
+    to_thread.current_default_thread_limiter().total_tokens = 2
 
 
 @pytest.mark.parametrize("deleted", ["a.md", "b.md"])
@@ -512,7 +562,9 @@ def test_an_index_is_made_anew_from_the_documents(client: TestClient) -> None:
     assert "7:45" in ask(client, "When does the ferry to Grauholm leave?")["answer"]
 
 
-def test_files_that_an_interruption_left_are_cleared_at_the_start(serve: Serve) -> None:
+def test_files_that_an_interruption_left_are_cleared_or_named_at_the_start(
+    serve: Serve, caplog: pytest.LogCaptureFixture
+) -> None:
     with serve() as client:
         client.post("/api/v1/collections", json={"name": "tides"})
         upload(client, {"ferry.md": FERRY})
@@ -522,9 +574,13 @@ def test_files_that_an_interruption_left_are_cleared_at_the_start(serve: Serve) 
         for place in (folder.documents / "1.partial" / "a.md", folder.path.parent / "gone.deleted" / "b.md"):
             place.parent.mkdir()
             place.write_text("left")
+        (folder.documents / "unknown").mkdir()
+        (folder.documents / "unknown" / "c.md").write_text("left")
+        assert folder.leftover_bytes() == 0, "no job removes it"
     with serve() as client:
-        assert files_below(client) == ["ferry.md"]
+        assert files_below(client) == ["c.md", "ferry.md"]
         assert not (folder.path.parent / "gone.deleted").exists()
+    assert "1 of the folders" in caplog.text and "move-aside" in caplog.text
 
 
 def test_a_document_that_is_replaced_by_one_without_text_is_quoted_no_more(fresh: TestClient) -> None:

@@ -1,8 +1,10 @@
 """Threads as files of Word and PDF: whole, named after the thread, and with every text as text."""
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from io import BytesIO
-from typing import Any
+from threading import Event
+from typing import Any, cast
 
 import docx
 import pymupdf
@@ -11,7 +13,7 @@ from fastapi.testclient import TestClient
 
 from adaptive_rag.server import pdf
 from adaptive_rag.server.conversations import TurnShown
-from adaptive_rag.server.exports import write_docx, write_pdf
+from adaptive_rag.server.exports import FILE_KINDS, FileKind, write_docx, write_pdf
 from adaptive_rag.server.problems import Problem
 from adaptive_rag.server.tables import now
 from tests.page.payloads import payloads
@@ -120,6 +122,29 @@ def test_a_thread_of_too_many_pages_makes_no_pdf(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(pdf, "MOST_PAGES", 1)
     with pytest.raises(Problem, match="may have 1 pages"):
         write_pdf("t", [turn_of("q", "word " * 5000)])
+
+
+def test_files_are_written_for_a_person_one_at_a_time(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def write(*_: object) -> bytes:
+        began.set()
+        assert end.wait(60)
+        return b"%PDF-"
+
+    began, end = Event(), Event()
+    monkeypatch.setitem(
+        cast(dict[str, FileKind], FILE_KINDS), "pdf", FileKind("pdf", "application/pdf", write)
+    )
+    export = f"{begin(client)}/export?form="
+    with ThreadPoolExecutor(1) as pool:
+        first = pool.submit(client.get, f"{export}pdf")
+        assert began.wait(60)
+        second = client.get(f"{export}docx")
+        end.set()
+        assert first.result().status_code == 200
+    assert (second.status_code, second.json()["type"]) == (429, "busy")
+    assert client.get(f"{export}docx").status_code == 200
 
 
 def test_a_thread_is_downloaded_in_every_form_under_its_name(client: TestClient) -> None:

@@ -1,10 +1,13 @@
 """Jobs: taken up again where a worker died, given up after some attempts, cancelled, followed."""
 
+import asyncio
 import json
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
+from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from fastapi.testclient import TestClient
@@ -12,7 +15,7 @@ from sqlalchemy import event
 from sqlalchemy.orm import Session
 
 from adaptive_rag.index import Progress
-from adaptive_rag.server import indexing
+from adaptive_rag.server import indexing, workers
 from adaptive_rag.server.following import MOST_OF_ONE, SECONDS_PER_LOOK
 from adaptive_rag.server.roles import Role
 from adaptive_rag.server.tables import Job, JobState
@@ -45,6 +48,27 @@ def test_a_job_whose_worker_died_is_taken_up_again(client: TestClient) -> None:
     change(client, job["id"], state=JobState.RUNNING, attempts=1)
     work(client)
     assert (job_of(client, job["id"])["state"], job_of(client, job["id"])["attempts"]) == ("done", 2)
+
+
+def test_a_worker_that_cannot_be_started_is_started_in_a_later_round(monkeypatch: pytest.MonkeyPatch) -> None:
+    def start(*_: object) -> Any:
+        tries.append(None)
+        if len(tries) == 1:
+            raise OSError("Cannot allocate memory")
+        return SimpleNamespace(is_alive=lambda: True)
+
+    async def watch() -> None:
+        crew: list[Any] = [SimpleNamespace(is_alive=lambda: False, exitcode=-9)]
+        replacing = asyncio.ensure_future(workers._replace_the_dead(crew, *[Mock()] * 2))
+        while not (crew[0].is_alive() or replacing.done()):
+            await asyncio.sleep(0.01)
+        assert crew[0].is_alive()
+        replacing.cancel()
+
+    tries = list[None]()
+    monkeypatch.setattr(workers, "_start", start)
+    monkeypatch.setattr(workers, "_WATCH_SECONDS", 0.01)
+    asyncio.run(watch())
 
 
 def test_a_job_that_kills_its_workers_is_given_up_and_says_so(client: TestClient) -> None:

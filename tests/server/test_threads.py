@@ -1,9 +1,12 @@
 """Threads: kept, continued, shown to their owner alone, and small on disk."""
 
+import asyncio
 import json
 import sqlite3
+import time
 from datetime import timedelta
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
@@ -91,6 +94,32 @@ def test_a_thread_answers_one_question_at_a_time(serve_samples: Serve) -> None:
             busy_for(seconds)
             assert client.post(f"{thread}/ask", json={"question": ASKED[0]}).status_code == 200
         assert client.post(f"{thread}/ask", json={"question": ASKED[1]}).status_code == 200
+
+
+def test_a_caller_who_leaves_while_the_thread_is_reserved_leaves_it_free(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    thread = begin(client).rpartition("/")[2]
+    services = client.app.state.services
+    take, began, ended = services.conversations._take, Event(), Event()
+
+    def take_late(*given: Any) -> None:
+        began.set()
+        time.sleep(0.5)
+        take(*given)
+        ended.set()
+
+    async def ask_and_leave() -> None:
+        asking = asyncio.ensure_future(services.conversations.hold(thread, ASKED[0]).__aenter__())
+        await asyncio.to_thread(began.wait)
+        asking.cancel()
+        await asyncio.wait({asking})
+        await asyncio.to_thread(ended.wait)
+
+    monkeypatch.setattr(services.conversations, "_take", take_late)
+    client.portal.call(ask_and_leave)
+    with Session(services.engine) as db:
+        assert db.scalars(select(Thread)).one().asked is None
 
 
 @pytest.mark.nightly

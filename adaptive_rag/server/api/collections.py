@@ -148,9 +148,9 @@ def delete_collection(call: ManageCall) -> None:
     call.db.execute(delete(Thread).where(Thread.id.in_(threads)))
     call.db.delete(call.collection)
     call.db.commit()
+    folder.remove()
     for thread_id in threads:
         call.parts.conversations.forget(thread_id)
-    folder.remove()
 
 
 @router.get("/{collection}/members")

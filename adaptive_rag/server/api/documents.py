@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 from enum import StrEnum
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 from typing import Annotated, Any, Self
 
+from anyio import CapacityLimiter, to_thread
 from fastapi import APIRouter, Depends, Query
 from fastapi.responses import FileResponse
 from pydantic import ConfigDict, Field
@@ -28,6 +29,9 @@ from adaptive_rag.text.places import outline_of
 
 router = APIRouter(prefix="/collections/{collection}/documents", tags=["documents"])
 LONGEST_TEXT = 100_000
+# What adds or removes files may wait a minute for its collection. It has threads of its own, so that others
+# do not wait too.
+CHANGING_FILES = CapacityLimiter(8)
 EXAMPLE: dict[str, Any] = {
     "id": "0d3f9d1f2a664ef1bb4a3b7c8a3c5f0e", "name": "reports/2024.pdf", "state": "indexed", "bytes": 48213,
     "chunks": 31, "problem": None, "notes": ["3 of 12 pages hold no text"], "added": "2026-05-04T10:00:00Z",
@@ -197,7 +201,7 @@ def show_text(
     length: Annotated[int, Query(ge=1, le=LONGEST_TEXT)] = LONGEST_TEXT,
 ) -> Text:
     """Show the text of a document as it is indexed, in which the spans of citations count."""
-    name, chunks = chunks_of(row, call.folder.index, source)
+    name, chunks = chunks_of(call, row, source)
     start, end, whole, text = text_between(chunks, start, start + length)
     passages = [
         PassageSpan(id=chunk["id"], number=number, start=chunk["start"], end=chunk["end"])
@@ -221,14 +225,17 @@ def text_between(chunks: Sequence[Chunk], start: int, end: int) -> tuple[int, in
 @router.get("/{document}/outline")
 def show_outline(row: ReadableDocument, call: ReadCall, source: Source = None) -> Outline:
     """Show where the sections and pages of a document begin in its text."""
-    name, chunks = chunks_of(row, call.folder.index, source)
+    name, chunks = chunks_of(call, row, source)
     whole = chunks[-1]["end"] if chunks else 0
     return Outline(source=name, length=whole, stretches=_stretches(chunks, 0, whole))
 
 
-def chunks_of(row: Document, index: Path, source: str | None) -> tuple[str, list[Chunk]]:
+def chunks_of(call: CollectionCall, row: Document, source: str | None) -> tuple[str, list[Chunk]]:
     """Return the name of a document's source, and its chunks in the index."""
-    sources = sources_by_document(indexed_sources(index)).get(row.name, [])
+    index = call.folder.index
+    # The index may still have a deleted document of the same name.
+    is_there = row.name not in call.collection.hidden
+    sources = sources_by_document(indexed_sources(index)).get(row.name, []) if is_there else []
     if not sources or (source is not None and source not in sources):
         raise Problem(409 if not sources else 404, "This document has no such text in the index.")
     return read_chunks(index, source or sources[0])
@@ -273,14 +280,18 @@ def rebuild_index(call: ManageCall) -> JobShown:
 
 
 @router.delete("/{document}", status_code=202)
-def delete_document(row: ReadableDocument, call: WriteCall) -> JobShown:
+async def delete_document(row: ReadableDocument, call: WriteCall) -> JobShown:
     """Delete a document. No answer uses it from now on; the job takes its passages out of the index."""
-    return delete_documents(Removal(documents=[row.id]), call)
+    return await delete_documents(Removal(documents=[row.id]), call)
 
 
 @router.post("/delete", status_code=202)
-def delete_documents(removal: Removal, call: WriteCall) -> JobShown:
+async def delete_documents(removal: Removal, call: WriteCall) -> JobShown:
     """Delete several documents at once, with one job; those that are gone already do no harm."""
+    return await to_thread.run_sync(_delete, removal, call, limiter=CHANGING_FILES)
+
+
+def _delete(removal: Removal, call: WriteCall) -> JobShown:
     folder, collection = call.folder, call.collection
     with folder.changing():
         call.db.refresh(collection)

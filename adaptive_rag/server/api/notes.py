@@ -97,7 +97,7 @@ def write_note(new: NewNote, row: ReadableDocument, call: ReadCall) -> NoteShown
     """Write a note on words of a document."""
     check_number(call.db, call.caller, "notes")
     let_go(call.db)
-    _, chunks = chunks_of(row, call.folder.index, new.source)
+    _, chunks = chunks_of(call, row, new.source)
     span = _span_of(new, chunks)
     facts = {"source": new.source, "text": new.text, "quote": join_chunks(chunks, *span)}
     note = Note(owner_id=call.caller.id, document_id=row.id, start=span.start, end=span.end, **facts)

@@ -34,7 +34,8 @@ from adaptive_rag.server.calls import (
 from adaptive_rag.server.conversations import TurnShown, marked, title_of
 from adaptive_rag.server.database import let_go
 from adaptive_rag.server.exports import FILE_KINDS
-from adaptive_rag.server.problems import found
+from adaptive_rag.server.gate import RETRY_AFTER_SECONDS
+from adaptive_rag.server.problems import Problem, found
 from adaptive_rag.server.quotas import check_number, check_turns
 from adaptive_rag.server.search import Found, find_turn, with_words, words_of
 from adaptive_rag.server.tables import Collection, OpenTo, Share, Thread, ThreadCollection, User
@@ -43,6 +44,8 @@ from adaptive_rag.text.visible import visible
 router = APIRouter(tags=["threads"])
 # MuPDF must not run in two threads at a time. Requests that wait for it hold no thread.
 _one_file_at_a_time = CapacityLimiter(1)
+# The callers for whom a file is written or waits its turn: one of each, so that nobody keeps others waiting.
+_writing_for = set[str]()
 
 Title = Annotated[
     str,
@@ -224,7 +227,14 @@ async def export_thread(
         ending, kind, content = "json", "application/json", shown.model_dump_json().encode()
     else:
         ending, kind, write = (chosen := FILE_KINDS[form]).ending, chosen.media_type, chosen.write
-        content = await to_thread.run_sync(write, shown.title, shown.turns, limiter=_one_file_at_a_time)
+        if (person := call.caller.id) in _writing_for:
+            said = "A file is being written for you already. Try again when it has come."
+            raise Problem(429, said, {"Retry-After": str(RETRY_AFTER_SECONDS)}, type="busy")
+        _writing_for.add(person)
+        try:
+            content = await to_thread.run_sync(write, shown.title, shown.turns, limiter=_one_file_at_a_time)
+        finally:
+            _writing_for.discard(person)
     name = quote(f"{_file_name(shown.title)}.{ending}")
     headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{name}"}
     return Response(content, headers=headers, media_type=kind)

@@ -13,6 +13,7 @@ from contextlib import ExitStack
 from datetime import timedelta
 from typing import Annotated
 
+from anyio import to_thread
 from fastapi import APIRouter, Depends, Header, Request
 from fastapi.concurrency import run_in_threadpool
 from pydantic import ConfigDict, Field
@@ -25,7 +26,7 @@ from starlette.types import Message
 from adaptive_rag.errors import IndexingError, InputError
 from adaptive_rag.ingest.loaders import list_suffixes
 from adaptive_rag.ingest.web_fetch import read_address
-from adaptive_rag.server.api.documents import Accepted, accept
+from adaptive_rag.server.api.documents import CHANGING_FILES, Accepted, accept
 from adaptive_rag.server.api.forms import Form
 from adaptive_rag.server.calls import ReadCall, WriteCall
 from adaptive_rag.server.folders import Written, safe_name, version_of
@@ -123,7 +124,7 @@ def show_uploadable(call: ReadCall) -> Uploadable:
 
 # The upload is counted as it arrives, against the operator's limit.
 @router.post("", status_code=202, openapi_extra=_UPLOAD_FORM, max_body_size=2**50)
-def upload_documents(
+async def upload_documents(
     files: Annotated[list[UploadFile], Depends(_uploaded)],
     call: WriteCall,
     idempotency_key: Annotated[str | None, Header(min_length=1, max_length=255)] = None,
@@ -133,6 +134,10 @@ def upload_documents(
     A file's name may have folders, as in "reports/2024.pdf". With an Idempotency-Key the same request can
     be sent again within a day, and is answered as it was the first time.
     """
+    return await to_thread.run_sync(_upload, files, call, idempotency_key, limiter=CHANGING_FILES)
+
+
+def _upload(files: list[UploadFile], call: WriteCall, key: str | None) -> Accepted:
     names = [safe_name(file.filename or "") for file in files]
     if len(set(names)) < len(names):
         raise Problem(422, "Two of the documents have the same name.")
@@ -142,7 +147,7 @@ def upload_documents(
         for file, name in zip(files, names, strict=True):
             written[name] = call.folder.write(file.file, name)
             stack.callback(shutil.rmtree, written[name].folder, ignore_errors=True)
-        answered = _answered(call, idempotency_key, written)
+        answered = _answered(call, key, written)
         if isinstance(answered, Accepted):
             return answered
         _check_quota(call, written)
@@ -170,11 +175,11 @@ def _answered(call: WriteCall, key: str | None, written: Mapping[str, Written]) 
 def _check_quota(call: WriteCall, written: Mapping[str, Written]) -> None:
     """Refuse (413) an upload that exceeds the collection's quota, counting old files not yet removed."""
     megabytes = call.parts.settings.max_collection_megabytes
-    facts = select(Document.id, Document.digest, Document.name, Document.size)
+    facts = select(Document.name, Document.size)
     rows = call.db.execute(facts.where(Document.collection_id == call.collection.id)).all()
     held = sum(file.size for file in written.values())
     held += sum(row.size for row in rows if row.name not in written)
-    left = call.folder.leftover_bytes([(row.id, row.digest) for row in rows])
+    left = call.folder.leftover_bytes()
     if held + left > megabytes * MEGABYTE:
         more = f" {left / MEGABYTE:,.1f} MB of it were replaced or deleted, and go with the next job."
         limit = f"A collection may hold {megabytes:,} MB (server.max_collection_megabytes)."
