@@ -143,8 +143,8 @@ def _give_quotes(state: State, context: Context, request: AnswerRequest, decisio
 
 def _work_out(state: State, context: Context) -> WholeAnswer | None:
     question = spelt_question(state)
-    if state.get("subject") or is_german(question):
-        return None  # the question lacks its subject, or is not in English
+    if state.get("subject") or state.get("implied_context") or is_german(question):
+        return None  # the question lacks its subject, depends on the user's situation, or is not in English
     return work_out(question, state["documents"], source_of(context, state))
 
 

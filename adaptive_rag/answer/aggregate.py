@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
 from functools import cached_property
+from itertools import takewhile
 from pathlib import PurePath
 from typing import Any, Literal, NamedTuple
 
-from adaptive_rag.answer.quotes import Quote, WholeAnswer, write_quotes
+from adaptive_rag.answer.quotes import Quote, WholeAnswer, readable, write_quotes
 from adaptive_rag.answer.rows import MEASURES, Cell, say_row, with_unit
 from adaptive_rag.answer.units import read_units
 from adaptive_rag.deadline import in_time
@@ -68,6 +69,16 @@ _FOR_ROWS = frozenset(
         "whole".split(),
     )
 )
+# "not paid", "over 100" and "before 2020" ask for other rows than those with the named cell.
+_OTHER_ROWS = re.compile(
+    r"\b(?:not|cannot|no|nor|never|neither|without|except|but|than|over(?! all\b)|under|above|below|between|"
+    r"before|after|since|until|up to \W?\d|at (?:the )?(?:most|least))\b|n['’]t\b",
+    re.IGNORECASE,
+)
+# The names of rows that sum up the others.
+_SUMS_UP = re.compile(r"(?:(?:grand|overall) |sub-?)?totals?|sum|average|mean", re.IGNORECASE)
+# The cells of a column that only says yes or no.
+_FLAGS = frozenset({"yes", "no", "y", "n", "true", "false", "x", "✓", "✗", ""})
 _NUMBER = re.compile(
     r"(?P<before>[£$€¥+−-]{0,2}) ?(?P<number>\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?) ?"
     r"(?P<after>[^\W\d_]{0,12}|[%°£€])"
@@ -99,6 +110,11 @@ class NamedRow(NamedTuple):
         """Return the cell in a column; "" where it is empty."""
         return dict(self.cells).get(column, "")
 
+    @property
+    def headings(self) -> list[str]:
+        """Return the headings above the row."""
+        return (section_at(self.chunk, self.start) or "").split(" > ")
+
 
 @dataclass(frozen=True)
 class WholeTable:
@@ -112,17 +128,22 @@ class WholeTable:
         return list(dict.fromkeys(name for row in self.rows for name, _ in row.cells))
 
     @cached_property
+    def headings(self) -> list[str]:
+        """Return the headings above all rows."""
+        levels = zip(*(row.headings for row in self.rows), strict=False)
+        return [level[0] for level in takewhile(lambda level: len(set(level)) == 1, levels)]
+
+    @cached_property
     def place(self) -> str:
         """Name the table by its document, and its section or sheet."""
         first = self.rows[0].chunk
-        section = first["metadata"].get("sheet") or section_at(first, self.rows[0].start) or ""
-        below = section.rpartition(" > ")[2]
-        return f"{PurePath(first['source']).name}{f' ({below})' if below else ''}"
+        below = first["metadata"].get("sheet") or "".join(self.headings[-1:])
+        return f"{PurePath(first['source']).name}{f' ({readable(below)})' if below else ''}"
 
     @cached_property
     def about(self) -> str:
         """Return the names of the table's document and section as words."""
-        return _APART.sub(" ", f"{self.place} {self.rows[0].chunk['section'] or ''}")
+        return _APART.sub(" ", f"{self.place} {' '.join(self.headings)}")
 
     @cached_property
     def name_column(self) -> str:
@@ -164,7 +185,7 @@ def work_out(question: str, passages: Sequence[Candidate], source: ChunkSource) 
         source: the chunks of the documents.
     """
     kind, by = _kind_of(question)
-    if kind is None or not isinstance(source, ChoosesSources):
+    if kind is None or _OTHER_ROWS.search(question) or not isinstance(source, ChoosesSources):
         return None
     held = source.sources()
     # Only documents with a row among the passages are read for their tables.
@@ -176,7 +197,7 @@ def work_out(question: str, passages: Sequence[Candidate], source: ChunkSource) 
         if not isinstance(narrowed, ListsChunks):
             return None
         for table in collect_tables(narrowed):
-            asked = _read_question(question, kind, by, table)
+            asked = _read_question(question, kind, by, _rows_asked_for(question, table))
             if asked and (said := _SAY[asked.kind](asked)):
                 return _written(said, asked, passages)
     return None
@@ -214,6 +235,14 @@ def collect_tables(source: ListsChunks) -> list[WholeTable]:
     return [WholeTable([rows[at] for at in sorted(rows)]) for rows in found.values() if len(rows) > 1]
 
 
+def _rows_asked_for(question: str, table: WholeTable) -> WholeTable:
+    """Return the rows below the headings that a question names, or all; without those that sum up others."""
+    items = [row for row in table.rows if not _SUMS_UP.fullmatch(row.cells[0][1].strip(" *:"))] or table.rows
+    asked = set(terms(question)) - set(terms(" ".join(table.headings)))
+    below = [row for row in items if asked.intersection(terms(" ".join(row.headings)))]
+    return WholeTable(below or items)
+
+
 def _read_question(question: str, kind: Kind, by: str, table: WholeTable) -> _Asked | None:
     """Read a question by a table's names and cells; None where one of its words occurs in none of them."""
     said = words(question)
@@ -231,7 +260,7 @@ def _read_question(question: str, kind: Kind, by: str, table: WholeTable) -> _As
     if column is None or not asked & known or not _may_be_left_out(unknown, question, table):
         return None
     told = " and ".join(f"{name} {' or '.join(cells)}" for name, cells in matched.items())
-    return _Asked(kind, table, column, chosen, told)
+    return _Asked(kind, table, column, chosen, readable(told))
 
 
 def _matching(asked: set[str], table: WholeTable) -> tuple[dict[str, list[str]], set[str]]:
@@ -290,8 +319,10 @@ def _column(
     columns = [name for name in columns if name not in matched]
     named = [name for name in columns if asked.intersection(terms(name))]
     if kind == "count":
-        # "How many weeks does it take?" asks for the number in the column "Weeks".
-        return None if any(_numbers(rows, name) for name in named) else next(iter(named), None) or first
+        # "How many weeks does it take?" asks for the number in the column "Weeks", and "How many have paid?"
+        # for the rows with "yes" in the column "Paid".
+        told = any(_numbers(rows, name) or _is_flag(rows, name) for name in named)
+        return None if told else next(iter(named), None) or first
     if kind == "list":
         return next((name for name in named if name != first), first)
     numeric = [name for name in columns if _numbers(rows, name) or _days(rows, name)]
@@ -302,6 +333,10 @@ def _column(
         found = [name for name in numeric if _numbers(rows, name)]
         return found[0] if len(found) == 1 else None
     return next(iter(found), None)
+
+
+def _is_flag(rows: Sequence[NamedRow], column: str) -> bool:
+    return all(row.value(column).lower() in _FLAGS for row in rows)
 
 
 def _numbers(rows: Sequence[NamedRow], column: str) -> dict[int, Decimal]:
@@ -346,7 +381,7 @@ def _say_extreme(asked: _Asked) -> _Said | None:
     best = max(values.values()) if highest else min(values.values())
     rows = [asked.rows[at] for at, value in values.items() if value == best]
     code = ("earliest", "latest")[highest] if days else ("lowest", "highest")[highest]
-    lead = say(code, of=asked.of, n=len(rows), column=with_unit(asked.column, "0")[0])
+    lead = say(code, of=asked.of, n=len(rows), column=readable(with_unit(asked.column, "0")[0]))
     return _Said(lead, [(row, _said(asked, row, [asked.column])) for row in rows], listed=len(rows) > 1)
 
 
@@ -364,7 +399,7 @@ def _say_sum(asked: _Asked) -> _Said | None:
     name, figure = with_unit(asked.column, f"{shape['before'].strip('+-−')}{total:,}{apart}{shape['after']}")
     cells = [(row, with_unit(asked.column, row.value(asked.column))[1]) for row in rows]
     named = [(row, f"{asked.table.name_of(row)} {cell}") for row, cell in cells]
-    return _Said(say(asked.kind, of=asked.of, column=name, figure=figure), named)
+    return _Said(say(asked.kind, of=asked.of, column=readable(name), figure=figure), named)
 
 
 def _say_count(asked: _Asked) -> _Said | None:
@@ -373,7 +408,7 @@ def _say_count(asked: _Asked) -> _Said | None:
         for row in asked.rows:
             if value := row.value(asked.column):
                 each.setdefault(value, row)
-        lead = say("count_of_values", column=asked.column, of=asked.of, n=len(each))
+        lead = say("count_of_values", column=readable(asked.column), of=asked.of, n=len(each))
         return _Said(lead, [(row, value) for value, row in each.items()])
     table = asked.table
     named = [(row, table.name_of(row)) for row in asked.rows]

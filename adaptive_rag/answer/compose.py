@@ -11,6 +11,7 @@ from adaptive_rag.answer.evidence import NEAR, Evidence, judge_evidence
 from adaptive_rag.answer.links import keep_own_links
 from adaptive_rag.answer.outline import paragraph_at, read_outline
 from adaptive_rag.answer.passages import cite_span
+from adaptive_rag.answer.quotes import readable
 from adaptive_rag.answer.request import AnswerRequest, Block
 from adaptive_rag.answer.rows import say_row
 from adaptive_rag.answer.sentences import AnswerSentence
@@ -48,7 +49,7 @@ def answer_locally(request: AnswerRequest, *, abstains: bool) -> tuple[Evidence,
             shown = citations_of(joined(lines, ""))
             answer = extract_answer(one, shown) if evidence.outcome == "answer" else None
             if answer is None:
-                lines.append([say("nothing_on", part=one.question)])
+                lines.append([say("nothing_on", part=one.question.partition("\n")[0])])
             elif answer.text:
                 lines.append(answer.pieces)
         best = max(judged, key=lambda evidence: evidence.confidence or 0.0)
@@ -91,9 +92,7 @@ def quote_plainly(request: AnswerRequest) -> tuple[Evidence, ExtractedAnswer | N
     if not best:
         return Evidence(None, "refusal", say("quoted_plainly")), None
     quoted = [cite_span(request.documents[number], number + 1, start, end) for _, number, start, end in best]
-    lines: list[list[Piece]] = [
-        [f"- {respell_markers(' '.join(plain(each['quote']).split()))} ", each] for each in quoted
-    ]
+    lines: list[list[Piece]] = [[f"- {readable(plain(each['quote']))} ", each] for each in quoted]
     return Evidence(None, "closest", say("quoted_plainly")), _closest(joined(lines, "\n"))
 
 

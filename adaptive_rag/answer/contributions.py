@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Sequence
 from functools import partial
 
@@ -14,14 +15,20 @@ from adaptive_rag.answer.speakers import (
     FULL_NAME,
     SAYS_I,
     STARS,
+    TITLE,
     TURN,
     in_first_person,
 )
 from adaptive_rag.optional import attempt
 from adaptive_rag.state import Candidate
 
+# "Kind regards", "Yours Sincerely," and the like, above or before the name in a signature
+_CLOSING = (
+    r"(?:(?:Kind(?:est)?|Best|Warm(?:est)?|Many|Yours|With|Sincerely|Respectfully)\b[A-Za-z ]{0,25}|"
+    r"Thanks|Thank [Yy]ou|Cheers)"
+)
 # "Dr Amrita Solanki, engineer to the council", "Tansy Hill (15)"; not "Dear Editor,", "Kind Regards,"
-_PERSON = re.compile(rf"^(?!Dear\b|Hello\b|Hi\b){FULL_NAME}(?:,(?!$)| \(|$)")
+_PERSON = re.compile(rf"^(?!(?:Dear|Hello|Hi|{_CLOSING})\b){FULL_NAME}(?:,(?!$)| \(|$)")
 _HEADING_MARK = re.compile(r"^#{1,6}\s+")
 # Single words before a colon that are not names.
 _NO_NAME = re.compile(
@@ -29,11 +36,12 @@ _NO_NAME = re.compile(
     r"title|author|topic|results?|total|price|address|email|phone|location|remark",
     re.IGNORECASE,
 )
+_TITLED = re.compile(rf"{TITLE} ")
 _SIGNATURE_DASH = re.compile(r"^[ \t]*(?:[-–—]+[ \t]*)?")
 _SALUTATION = re.compile(r"^[ \t]*(?:Sir|Madam|Sirs|Dear|To the [Ee]ditor|Hello|Hi)\b", re.MULTILINE)
 # "Sir, ... I call it a theft. Ann Lee, baker": the signature after the last sentence of a letter
 _SIGNED = re.compile(
-    r"(?<=[a-z\d)”\"’'])[.?!][”\"’)]* +"
+    rf"(?<=[a-z\d)”\"’'])[.?!][”\"’)]* +(?:{_CLOSING}, )?"
     r"(?P<name>[A-Z](?:[^.?!\n]|(?<=\b[A-Z])\.|(?<=\b(?:Mr|Ms|Dr))\.|(?<=\bMrs)\.){1,70})\s*\Z"
 )
 _PARAGRAPH = re.compile(r"\n[ \t]*\n")
@@ -84,7 +92,7 @@ class Contributions:
         breaks = list(_PARAGRAPH.finditer(text))
         self._begins = [0, *(gap.end() for gap in breaks)]
         self._ends = [*(gap.start() for gap in breaks), len(text)]
-        self._turns = [(turn.start(), _label(turn, text)) for turn in TURN.finditer(text)]
+        self._turns = _labels(text)
         self._salutations = [found.start() for found in _SALUTATION.finditer(text)]
         self._posts = _posts(text, self._begins)
         self._attributed = [
@@ -141,7 +149,8 @@ class Contributions:
             if later > number and (not before or _SALUTATION.match(paragraph)):
                 return None
             lines = paragraph.strip().splitlines()
-            if _SALUTATION.match(paragraph) and (signed := _SIGNED.search(paragraph)):
+            signed = _SIGNED.search(paragraph) if _SALUTATION.match(paragraph) else None
+            if signed and _PERSON.match(signed["name"]):
                 return signed["name"]
             name = _signer_in(lines)
             if name and (len(lines) > 1 or later > number):
@@ -210,8 +219,20 @@ def author_of(passage: Candidate) -> str | None:
     return named or cells[0][1] if written and (named or in_first_person(written)) else None
 
 
-def _label(turn: re.Match[str], text: str) -> str | None:
-    """Return the label of a turn if it is a person: a full name, or one word that says "I" or recurs."""
+def _labels(text: str) -> list[tuple[int, str | None]]:
+    """Return the start of each turn of a text, and its label if it is a person."""
+    turns = list(TURN.finditer(text))
+    names = Counter(turn["name"] for turn in turns)
+    # "Annual Leave: Staff get 25 days." and "Late Fees: We charge 2 pounds." are no talk.
+    talk = any(SAYS_I.search(_PARAGRAPH.split(text[turn.end() :], maxsplit=1)[0]) for turn in turns)
+    return [(turn.start(), _label(turn, text, talk=talk, recurs=names[turn["name"]] > 1)) for turn in turns]
+
+
+def _label(turn: re.Match[str], text: str, *, talk: bool, recurs: bool) -> str | None:
+    """Return the label of a turn if it is a person.
+
+    It is one with a title, with a full name where anybody says "I", or with one name that says "I" or recurs.
+    """
     name = turn["name"]
     if _NO_NAME.fullmatch(name):
         return None
@@ -219,7 +240,7 @@ def _label(turn: re.Match[str], text: str) -> str | None:
     # "- Mrs Callender: decision on smartphones, by 28 November" is a task in a list.
     if turn[0].lstrip().startswith(("-", "*", "•")) and said[:1].islower() and said[-1].isalnum():
         return None
-    known = " " in name or sum(other["name"] == name for other in TURN.finditer(text)) > 1
+    known = _TITLED.match(name) or (talk if " " in name else recurs)
     return turn["label"] if known or SAYS_I.search(said) else None
 
 

@@ -9,7 +9,7 @@ from pathlib import PurePath
 from typing import NamedTuple, TypeVar
 
 from adaptive_rag.answer.aggregate import WholeTable, collect_tables
-from adaptive_rag.answer.quotes import Quote, WholeAnswer, write_quotes
+from adaptive_rag.answer.quotes import Quote, WholeAnswer, readable, write_quotes
 from adaptive_rag.answer.rows import say_row
 from adaptive_rag.answer.sentences import AnswerSentence, collect_sentences
 from adaptive_rag.source import ChoosesSources, ChunkSource, ListsChunks
@@ -121,7 +121,7 @@ def _read_document(name: str, source: ChunkSource) -> _Outline | None:
     quotes = list[Quote]()
     for place in told:
         if first := _leading(sentences, passages, place):
-            heading = place.section.rpartition(" > ")[2]
+            heading = readable(place.section.rpartition(" > ")[2])
             before = f"- **{heading}**: " if heading else "- "
             quotes.append(Quote(first.text, passages[first.document], first.start, first.end, [before]))
     code = "some_sections" if len(told) < len(places) else "sections"
@@ -139,8 +139,8 @@ def _whole_tables(source: ListsChunks, chunks: Sequence[Candidate]) -> list[Whol
 def _tell_table(table: WholeTable) -> Quote:
     """Describe a table: the number of its rows, its columns, and its first row."""
     first = table.rows[0]
-    sheet = str(first.chunk["metadata"].get("sheet", ""))
-    said = say("table", n=len(table.rows), columns=[column for column in table.columns if column])
+    sheet = readable(str(first.chunk["metadata"].get("sheet", "")))
+    said = say("table", n=len(table.rows), columns=[readable(column) for column in table.columns if column])
     before: list[Piece] = [f"- **{sheet}**: " if sheet else "- ", said, " "]
     return Quote(say_row(first.cells, ""), first.chunk, first.start, first.end, before)
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from adaptive_rag.answer.links import keep_own_links
 from adaptive_rag.answer.passages import cite_span, text_at
 from adaptive_rag.state import Candidate, Piece
 from adaptive_rag.text.markers import respell_markers
@@ -30,6 +31,11 @@ class WholeAnswer(Written):
     what: str  # for the trace: the document, or how the answer was computed
 
 
+def readable(text: str) -> str:
+    """Return a document's text on one line, without images, tags and what looks like a marker of ours."""
+    return respell_markers(keep_own_links(" ".join(text.split()), None)[0])
+
+
 def write_quotes(
     quotes: Sequence[Quote], passages: Sequence[Candidate]
 ) -> tuple[list[list[Piece]], list[Candidate]]:
@@ -44,8 +50,8 @@ def write_quotes(
         at = next(own, next(holding, len(read)))
         if at == len(read):
             read.append(quote.passage)
-        text = respell_markers(" ".join(quote.text.split()))
-        lines.append([*quote.before, f"{text} ", cite_span(read[at], at + 1, quote.start, quote.end)])
+        mark = cite_span(read[at], at + 1, quote.start, quote.end)
+        lines.append([*quote.before, f"{readable(quote.text)} ", mark])
     return lines, read
 
 

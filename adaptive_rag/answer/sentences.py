@@ -13,6 +13,7 @@ import numpy as np
 from adaptive_rag.answer.outline import Paragraph, paragraph_at, read_outline
 from adaptive_rag.answer.passages import parts_at, text_at
 from adaptive_rag.answer.units import Unit, read_units
+from adaptive_rag.answer.wording import DENIALS, MONTHS, WEEKDAYS
 from adaptive_rag.deadline import in_time
 from adaptive_rag.models.onnx import Vectors
 from adaptive_rag.optional import attempt
@@ -21,7 +22,7 @@ from adaptive_rag.state import Candidate
 from adaptive_rag.text.markdown import sub_in_prose
 from adaptive_rag.text.markers import hides_marker
 from adaptive_rag.text.tables import find_tables, is_row
-from adaptive_rag.text.words import terms
+from adaptive_rag.text.words import stem, terms, words
 
 _BULLET = re.compile(
     r"^(?:[-*•‣▪◦·–—]|\(?(?:\d{1,3}|[a-z]|[A-Z](?=\))|[ivx]{1,4})[.)])\s+|"
@@ -45,6 +46,9 @@ _SPEAKS_OF = frozenset("in of by see cf from and or to with at eq ref refs than"
 # of the code or the definition in Markdown.
 _UNFINISHED = re.compile(r"```|~~~|\[[^\n]*\]:$")
 _ANSWER_LABEL = re.compile(r"^(?:A|Answer)\s*:\s*", re.I)
+# Letters of scripts that set no blanks between words
+_UNSPACED = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff]")
+_UNSPACED_END = re.compile(r"[。！!.…][」』”’）)]*$")
 _END = re.compile(r"[.!…][\"'”’)\]»*_]*(?:\s*\[\d+\])*$|[.!]$")
 _OPENING = re.compile(r"^[\"'“‘(\[|*_`]*[^\W_]")
 _CONTENTS = re.compile(
@@ -66,6 +70,8 @@ _REFERRING = re.compile(
 _EARLY_REFERENCE = re.compile(r"^\w[\w-]* \w+ (?:its|their|them|this|these|those|such|his|her|both)\b", re.I)
 # Maximum number of words of a sentence that refers back; a longer one can be understood alone.
 _REFERRING_WORDS = 40
+_DENIES = re.compile(r"n['’]t\b", re.IGNORECASE)
+_CALENDAR = frozenset(map(stem, MONTHS | WEEKDAYS))
 # Two sentences repeat each other if their cosine, or the shared part of the shorter one's words, is this
 # high.
 SAME_MEANING, SAME_WORDS = 0.93, 0.8
@@ -111,7 +117,12 @@ class AnswerSentence:
 
     @cached_property
     def _numbers(self) -> set[str]:
-        return {term for term in self.terms if term[0].isdigit()}
+        """Return its numbers, months and days of the week."""
+        return {term for term in self.terms if term[0].isdigit() or term in _CALENDAR}
+
+    @cached_property
+    def _denies(self) -> bool:
+        return not DENIALS.isdisjoint(words(self.text)) or bool(_DENIES.search(self.text))
 
     def follows(self, other: AnswerSentence) -> bool:
         """Tell whether the sentence comes right after another one and may continue it."""
@@ -124,7 +135,14 @@ class AnswerSentence:
         return together and self.follows(other)
 
     def repeats(self, other: AnswerSentence) -> bool:
-        """Tell whether two sentences say the same, by words or meaning; different numbers keep them apart."""
+        """Tell whether two sentences say the same, by words or meaning.
+
+        Different numbers or days, names of rows, or a denial in one of them keep them apart.
+        """
+        if self.cells and other.cells and self.cells[0][1] != other.cells[0][1]:
+            return False  # "Saturday: 10:00-14:00" beside "Sunday: 10:00-14:00"
+        if self._denies != other._denies:
+            return False  # "Dogs are allowed in the garden." beside "Dogs are not allowed after nine."
         mine, theirs = (set(_NUMBER.findall(s.text)) for s in (self, other))
         if self.is_row and len(mine) > 1 and mine <= theirs:
             return True  # "14 January 2015: height 4.83" beside "It was 4.83 metres on 14 January 2015."
@@ -314,14 +332,11 @@ def _quality(text: str, *, in_list: bool = False, begins: bool = False) -> float
     """Grade how well a text reads as a sentence: 1 for a full one, 0.5 for a readable one, 0 for none."""
     words = re.findall(r"[^\W\d_]+", text)
     letters = sum(map(str.isalpha, text))
-    if (
-        text.startswith("#")
-        or len(words) < 2
-        or len(re.findall(r"\w+", text)) < 3
-        or letters < 0.45 * len(text)
-        or text.endswith("?")
-        or _CONTENTS.search(text)
-    ):
+    if text.startswith("#") or text.endswith(("?", "？")) or _CONTENTS.search(text):
+        return 0.0
+    if 2 * len(_UNSPACED.findall(text)) > letters:
+        return 0.6 if _UNSPACED_END.search(text) else 0.2
+    if len(words) < 2 or len(re.findall(r"\w+", text)) < 3 or letters < 0.45 * len(text):
         return 0.0
     opening = text.lstrip("\"'“‘([|*_")
     # "49 the method of exhaustion." is a page number and the rest of a sentence; "231 people came." is a

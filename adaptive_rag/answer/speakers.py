@@ -9,13 +9,13 @@ import re
 
 _FIRST_PERSON = re.compile(r"\b(?:I|[Mm]y|me|mine|myself|[Ww]e|[Oo]ur|us)\b")
 SAYS_I = re.compile(r"\b(?:I|[Mm]y|me|mine|myself)\b")
-_TITLE = r"(?:Dr|Mr|Mrs|Ms|Prof|Professor|Sir|Dame|Cllr|Councillor|Captain|Rev|Father)\.?"
+TITLE = r"(?:Dr|Mr|Mrs|Ms|Prof|Professor|Sir|Dame|Cllr|Councillor|Captain|Rev|Father)\.?"
 CAPITALISED = r"[A-Z][\w'’-]+"
 # Two or three capitalised words, or one after a title or initials; not "The Arabs", "ON OTHER MATTERS".
 FULL_NAME = (
     r"(?!(?i:The|An?|Our|My|Your|This|These|In|On|Of|For|About|How|Why|What)\b)"
-    rf"(?:(?:{_TITLE} )?{CAPITALISED} (?:(?:[A-Z]\.|de|van|von|{CAPITALISED}) )?{CAPITALISED}|"
-    rf"(?:{_TITLE} |(?:[A-Z]\. ?){{1,3}}){CAPITALISED})"
+    rf"(?:(?:{TITLE} )?{CAPITALISED} (?:(?:[A-Z]\.|de|van|von|{CAPITALISED}) )?{CAPITALISED}|"
+    rf"(?:{TITLE} |(?:[A-Z]\. ?){{1,3}}){CAPITALISED})"
 )
 # "**Nadia Petrov (Living Streets):** ", "Nadia Petrov: "; "Ana: " where she says "I" or speaks twice.
 TURN = re.compile(

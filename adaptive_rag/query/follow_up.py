@@ -150,9 +150,9 @@ def _item(question: str, told: Sequence[Turn]) -> str:
 
 def _person(question: str, answer: str) -> str:
     """Return the names of the answer's first sentence, where the follow-up says "he" or "her"."""
-    if not answer or not _PERSON.search(question):
+    if not _PERSON.search(question) or not (spans := sentence_spans(answer)):
         return ""
-    start, end = sentence_spans(answer)[0]
+    start, end = spans[0]
     # The leading blank lets a name at the start of the sentence count: "Maria Keller leads it."
     words = " ".join(_names(f" {answer[start:end]}")).split()
     return " ".join(word for word in words if word.lower() not in STOP_WORDS)

@@ -42,6 +42,8 @@ _HELD = (
 _OPENING = rf"(?:(?:{_GREETING}|please|so|and),? )?"
 _CLOSING = r"(?:,? (?:please|now|here))?"
 _FOR_ME = re.compile(rf"{_OPENING}(?:what can i do|help me){_CLOSING}")
+# "Thanks 👍", "Hello :-)"
+_FACE = re.compile(r"[^\w\s\x00-\x7f]|[:;]-?[)(]")
 # The phrases of a reply; "outline" is the list of the documents.
 _KINDS = {
     "a greeting": (re.compile(_GREETING), ("hello", "help")),
@@ -61,7 +63,7 @@ def reply_to_small_talk(
     The whole text must be small talk: "Thanks, and how long is the wall?" is a question. So is "What can I
     do?" where the user is `situated`, that is, has described their situation.
     """
-    plain = " ".join(text.lower().replace("’", "'").split()).strip(" .!?,;:)(")
+    plain = " ".join(_FACE.sub(" ", text.lower().replace("’", "'")).split()).strip(" .!?,;:)(")
     if document_asked_for(text, source) or asks_for_all(text, source):
         return None  # "What is this about?" asks about the only document
     for kind, (pattern, codes) in _KINDS.items():

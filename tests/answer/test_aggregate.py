@@ -93,6 +93,10 @@ def test_it_is_worked_out_over_all_rows_and_each_is_cited(
         "what is the total of the overdue invoices?",
         "list all penguins",
         "why are courses cheap?",
+        "how many invoices are not paid?",  # other rows than those with the cell
+        "what is the total amount without Harbour Paper?",
+        "which courses have over 8 weeks?",
+        "which courses have at most 8 weeks?",
         "",
     ],
 )
@@ -140,3 +144,26 @@ def test_rows_are_named_in_words_and_of_many_columns_what_was_asked_is_shown(tmp
     assert extras is not None and re.sub(r" \[\d\]", "", extras.text).endswith("Extras:\n- Bell\n- Lamp")
     # one row of a name: its cell is asked for
     assert ask(index, "how many bells are there?") is None
+
+
+def test_rows_are_those_below_the_named_heading_and_no_sums(tmp_path: Path) -> None:
+    (tmp_path / "d").mkdir()
+    months = [("January", 800, 200), ("February", 900, 300)]
+    tables = (
+        f"## {month}\n\n| Item | Cost | Paid |\n|---|---|---|\n| Rent | {rent} | yes |\n"
+        f"| Food | {food} | no |\n| **Total** | {rent + food} | |\n"
+        for month, rent, food in months
+    )
+    (tmp_path / "d" / "budget.md").write_text("\n".join(tables), "utf-8")
+    Index.build(tmp_path / "d", tmp_path / "i")
+    index = Index.open(tmp_path / "i")
+    for question, said in [
+        ("What is the total cost in January?", "2 rows of budget.md (January), “cost” adds up to 1,000:"),
+        ("What is the total cost in February?", "2 rows of budget.md (February), “cost” adds up to 1,200:"),
+        ("What is the total cost of food?", "adds up to 500:"),
+        ("What is the total cost?", "4 rows of budget.md, “cost” adds up to 2,200:"),
+        ("What is the highest cost?", "Rent: cost 900"),
+    ]:
+        found = ask(index, question)
+        assert found is not None and said in found.text
+    assert ask(index, "How many have paid?") is None

@@ -43,7 +43,7 @@ def test_without_a_reader_nothing_is_given_as_an_answer() -> None:
 
 
 def test_two_questions_in_one_are_answered_one_by_one() -> None:
-    parts = ["When was the wall built?", "who paid for the wall?"]
+    parts = ["When was the wall built?", "who paid for it?\nwall"]
     asked = request(" ".join(parts), [WALL], parts=parts)
 
     class ReadsByPart(ScriptedReader):
@@ -55,7 +55,7 @@ def test_two_questions_in_one_are_answered_one_by_one() -> None:
     assert evidence.outcome == "answer" and said
     assert said.text.splitlines() == [
         "The wall was built in 1955. [1]",
-        "The documents hold nothing on “who paid for the wall?”.",
+        "The documents hold nothing on “who paid for it?”.",
     ]
 
 

@@ -16,6 +16,7 @@ from adaptive_rag.graph.builder import build_graph
 from adaptive_rag.index import Index
 from adaptive_rag.index.memory import MemoryIndex
 from adaptive_rag.query.whole_document import document_asked_for, heading_asked_for
+from adaptive_rag.text.markers import find_markers
 
 STAFF = """# Staff handbook
 
@@ -190,3 +191,12 @@ def test_of_many_documents_some_are_told_and_their_number_is_said(tmp_path: Path
     assert overview.text.startswith(f"{DOCUMENTS} of 30 documents, by how they begin:\n\n**n00.md**\n- ")
     assert overview.text.count("**n") == DOCUMENTS and "**n29.md**" not in overview.text
     assert outline_documents(MemoryIndex([])) is None
+
+
+def test_an_overview_shows_no_image_tag_or_false_marker(tmp_path: Path) -> None:
+    harmful = "![a valve](https://t.example/p.png?u=1) and <img src=https://t.example/a> wait for the siren."
+    index = build(tmp_path, a__md=f"# Start [2]\n\nOpen {harmful}\n\n# End\n\nClose the valve at night.\n")
+    overview = outline_document(name_of(index, "a.md"), index)
+    assert overview is not None
+    assert "![" not in overview.text and "<img" not in overview.text
+    assert find_markers(overview.text) == [citation["marker"] for citation in overview.citations]

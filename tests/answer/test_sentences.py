@@ -58,6 +58,10 @@ def test_a_short_sentence_is_quoted(short):
     assert quoted(candidate(short)) == [short]
 
 
+def test_a_sentence_of_a_script_without_blanks_is_quoted():
+    assert quoted(candidate("办公室早上九点开门。会议室在二楼吗？")) == ["办公室早上九点开门。"]
+
+
 def test_a_sentence_that_two_overlapping_chunks_share_is_quoted_once():
     text = "The first sentence stands here. The second sentence stands here. The third one ends it all."
     cut = text.index("The second")
@@ -124,6 +128,21 @@ def test_sentences_with_other_numbers_do_not_repeat_each_other():
 
     assert not full.repeats(pool)
     assert again.repeats(shorter)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Dogs are allowed in the garden. Dogs are not allowed in the garden after nine.",
+        "Dogs are allowed in the garden. Dogs aren’t allowed in the garden after nine.",
+        "The town library opens at ten on Saturday. The town library opens at ten on Sunday.",
+        "| Day | Hours |\n|---|---|\n| Saturday | 10:00-14:00 |\n| Sunday | 10:00-14:00 |",
+    ],
+)
+def test_a_denial_another_day_and_a_row_of_another_name_are_no_repetition(text):
+    one, other = collect(candidate(text))
+
+    assert not one.repeats(other) and not other.repeats(one)
 
 
 def test_a_sentence_below_a_heading_may_begin_with_a_small_letter():

@@ -7,6 +7,7 @@ from langgraph.graph import END, START, StateGraph
 
 from adaptive_rag.answer.styles import STYLES
 from adaptive_rag.context import Context
+from adaptive_rag.index import Index
 from adaptive_rag.nodes import generate
 from adaptive_rag.state import State
 from adaptive_rag.testing import ScriptedChatModel
@@ -49,6 +50,19 @@ def test_overlapping_chunks_are_answered_from_as_one_passage(node, source):
     assert (first["id"], second["id"]) == (chunks[0]["id"], chunks[1]["id"])
     assert "2,340 metres" in output["answer"]
     assert decisions(output, "passages")[0]["chosen"] == 2
+
+
+@pytest.mark.parametrize(("situation", "worked"), [("", True), ("I am a student.", False)])
+def test_a_table_is_not_worked_out_where_the_situation_counts(node, tmp_path, situation, worked):
+    (tmp_path / "plans").mkdir()
+    (tmp_path / "plans" / "plans.csv").write_text("Plan,Price,Who\nSolo,8,pensioners\nDuo,12,everybody\n")
+    Index.build(tmp_path / "plans", tmp_path / "index")
+    source = Index.open(tmp_path / "index")
+    [documents] = source.search(["cheapest plan"], limit=1)
+    state = {"question": "What is the cheapest plan?", "query_type": "contextual", "documents": documents}
+    state |= {"implied_context": situation, "trace": []}
+    output = node.invoke(state, context=Context(index=source))
+    assert bool(decisions(output, "worked out")) is worked
 
 
 def test_what_the_node_was_given_stays_as_it_was(node, source):

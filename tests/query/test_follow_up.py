@@ -34,6 +34,7 @@ def talk(*texts: str) -> list[Turn]:
             "Premium 9 euros plans",
         ),
         (["How long is the sea wall?", "2,340 metres."], "Why?", "long sea wall"),
+        (["Who leads the finance team?", "👍"], "What is her extension?", "finance team"),
         (["How much does the wheelset cost?", "389 euros."], "Is it in stock?", "wheelset"),
         (["Who proposed a second press?", "Oluchi did."], "who objected and why", "press"),
         (
