@@ -43,7 +43,7 @@ def test_public_documents_are_kept_as_places_and_not_as_words() -> None:
         passages = [row for row in map(json.loads, lines) if "text" in row]
     public = list(filter(is_public, read_lines()))
     for line in [*public, *filter(is_public, passages)]:
-        kept = max((len(piece) for piece in line["text"] if isinstance(piece, str)), default=0)
+        kept = max((len(piece.strip()) for piece in line["text"] if isinstance(piece, str)), default=0)
         assert kept < 40, line["id"]
     for line in public:
         quotes = [*line["qa"], *line["sides"], *([line["follow"]] if line["follow"] else [])]
