@@ -305,8 +305,6 @@ class TableWriter:
         few = max(FRAGMENTS_LEFT_ALONE, total // CHUNKS_A_FRAGMENT)
         if total > SMALL and fragments <= few and late <= SMALL:
             return
-        # at first nothing is removed: this may take longer than the margin, and the age counts from its end
-        self._table.optimize(cleanup_older_than=NEVER)
         # LanceDB goes by when a version was made; the one that was current at `keep_since` may be far older
         made = (each["timestamp"].timestamp() for each in self._table.list_versions())
         oldest = max((moment for moment in made if moment <= keep_since), default=keep_since)

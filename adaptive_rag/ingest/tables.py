@@ -44,8 +44,8 @@ def load_csv(path: Path, builder: TextBuilder) -> None:
     lines = text.lstrip("\n").split("\n")
     stated = _STATED_DELIMITER.fullmatch(lines[0])
     lines = lines[1:] if stated else lines
-    names = _QUOTED.sub("", _line_of_names(lines or [""]))
-    delimiter = stated[1] if stated else max(_DELIMITERS, key=names.count)
+    unquoted = _QUOTED.sub("", _line_of_names(lines or [""]))
+    delimiter = stated[1] if stated else max(_DELIMITERS, key=unquoted.count)
     # A field may be as long as the file; the module's own limit is 131,072 characters.
     csv.field_size_limit(max(csv.field_size_limit(), len(text) + 1))
     number = 0

@@ -146,18 +146,30 @@ async def test_a_question_that_is_none_is_told_in_words(client: Any, indexed: di
 
 
 FOREIGN: dict[str, dict[str, str]] = {
+    "a page of another site": {"Origin": "https://evil.example"},
+    "a page without an origin": {"Origin": "null"},
+    "a page whose name begins alike": {"Origin": "https://smith.langchain.com.evil.example"},
     "a name that was bound to this machine": {"Host": "evil.example:2024"},
+    "a name that begins alike": {"Host": "localhost.evil.example"},
     "through a proxy": {"X-Forwarded-For": "127.0.0.1"},
+    "through a proxy of another kind": {"Forwarded": "for=127.0.0.1"},
+    "through a tunnel": {"Cf-Connecting-Ip": "127.0.0.1"},
     "a page with Studio's scheme": {"Origin": "https://evil.example", "x-auth-scheme": "langsmith"},
 }
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", FOREIGN)
 def test_without_users_no_page_and_no_other_machine_is_answered(server: Server, name: str) -> None:
     body = {"assistant_id": "adaptive_rag", "input": {"question": QUESTION}}
     for method, path in (("POST", "/runs/wait"), ("OPTIONS", "/runs/wait"), ("GET", "/info"), ("GET", "/ok")):
         answer = httpx.request(method, server.url + path, headers=FOREIGN[name], json=body)
         assert answer.status_code == 403 and "serving." in answer.text
+
+
+@pytest.mark.parametrize("path", ["/internal/debug/thread/0", "/deploy", "/mcp", "/metrics"])
+def test_without_users_the_servers_own_tools_are_closed_too(server: Server, path: str) -> None:
+    assert httpx.get(server.url + path).status_code == httpx.post(server.url + path).status_code == 404
 
 
 @pytest.mark.parametrize("origin", ["https://smith.langchain.com", "http://localhost:3000"])

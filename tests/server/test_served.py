@@ -141,8 +141,19 @@ DEEP = "[" * 100_000 + "]" * 100_000
 OBJECTS = '[{"role": "user", "text": ' + '{"a": ' * 900 + "1" + "}" * 900 + "}]"
 INPUTS: dict[str, tuple[Any, str]] = {
     "a question of 30,000 characters": ({"question": "a" * 30000}, "at most 20,000"),
+    "a context of 30,000 characters": ({"question": ASK, "user_context": "a" * 30000}, "at most 20,000"),
     "20,000 messages": ({"messages": [{"role": "user", "content": "x"}] * 20000}, "at most 100"),
+    "200 turns": ({"question": ASK, "history": [{"role": "user", "text": "x"}] * 200}, "at most 100"),
+    "long messages": ({"messages": [{"role": "user", "content": "a" * 2000}] * 60}, "at most 100,000"),
+    "nested messages": (
+        {"messages": [{"role": "user", "content": [{"type": "text", "text": "a" * 110_000}]}]},
+        "at most 100,000",
+    ),
+    "a question that is a list": ({"question": ["a"]}, "expected a text"),
+    "a history of numbers": ({"question": ASK, "history": [1, 2]}, "expected a list of objects"),
     "keys of the state": ({"question": ASK, "started_at": 1e12, "trace": []}, "expected an object with"),
+    "a text as input": ("question", "expected an object with"),
+    "too many paths": ({"paths": ["a.md"] * 20000}, "at most 100"),
 }  # fmt: skip
 
 
