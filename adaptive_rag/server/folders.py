@@ -134,8 +134,10 @@ class CollectionFolder:
 
     def leftover_bytes(self) -> int:
         """Return the size of the files that the next job removes: they were replaced or deleted."""
-        files = (file for place in self.documents.glob(f"*{_DELETED}") for file in os.scandir(place))
-        return sum(file.stat().st_size for file in files)
+        with suppress(FileNotFoundError):  # a job is just removing them
+            files = (file for place in self.documents.glob(f"*{_DELETED}") for file in os.scandir(place))
+            return sum(file.stat().st_size for file in files)
+        return 0
 
     def retire(self, version: str) -> None:
         """Mark a document's files for removal, once its row is replaced or deleted."""
