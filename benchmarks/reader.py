@@ -45,6 +45,7 @@ from benchmarks.answers import Without, holds
 from benchmarks.grounding import labelled
 from training.reader.examples import query_of, read_examples
 from training.reader.found import read_found
+from training.reader.public import SELQA, read_articles
 from training.reader.readings import passage_of as passage_of_row
 from training.reader.sources import Row, is_public, read_sources
 
@@ -126,6 +127,9 @@ def open_documents(name: str, rows: Sequence[Row], sources: Path, cache: Path) -
 
 def documents_of(name: str, rows: Sequence[Row], sources: Path) -> Iterator[tuple[str, bytes]]:
     """Yield the files of a document set; those of an invented one are put together of its passages."""
+    if name == SELQA:
+        yield from read_articles(sources)
+        return
     if not is_public(rows[0]):
         files = defaultdict[str, list[str]](list)
         for row in rows:

@@ -3,6 +3,9 @@
 import json
 from pathlib import Path
 
+import pytest
+
+from training.reader import public
 from training.reader.ask import SHOWN, ask, form
 
 
@@ -13,6 +16,22 @@ def test_a_question_comes_with_the_passages_that_are_read_first(tmp_path: Path) 
     assert row["id"] == "me-0000" and 1 < len(row["read"]) <= SHOWN
     assert "Can I send something back?" in row["read"][0]["text"]
     assert not any("/" in passage["source"] for passage in row["read"])  # no folder of this machine
+
+
+def test_an_article_is_put_together_of_the_sections_that_are_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    def row(section: str, *candidates: str) -> dict[str, object]:
+        return {"article": "AC/DC", "section": section, "candidates": candidates}
+
+    rows = [row("Abstract", "A band.", "It is loud."), row("Tours", "Many."), row("Abstract", "A band.")]
+    files = {"ass/selqa-ass-dev.json": rows, "ass/selqa-ass-test.json": rows[1:2]}
+    monkeypatch.setattr(public, "read_file", lambda folder, name, path: json.dumps(files[path]))
+    whole, part = public.read_articles(Path())
+    assert whole[0] == "ass/selqa-ass-dev.json/AC_DC.md"
+    assert whole[1].split(b"\n\n") == [
+        *(b"# AC/DC", b"## Abstract", b"A band. It is loud."),
+        *(b"## Tours", b"Many.\n"),
+    ]
+    assert part == ("ass/selqa-ass-test.json/AC_DC.md", b"# AC/DC\n\n## Tours\n\nMany.\n")
 
 
 def test_the_sentences_of_a_form_are_numbered_by_passage() -> None:

@@ -8,6 +8,7 @@ import pytest
 from training.reader import found, sources
 from training.reader.examples import find_faults, read_examples, read_lines, read_split, shared_with
 from training.reader.found import gather_found, points_of, read_found, written_down
+from training.reader.public import SELQA
 from training.reader.sources import MissingSourceError, Row, is_public, read_back, write_down
 
 FILE = "# Ferry\n\nThe [ferry](boat.md) leaves at 7:45. It takes *forty* people.\n"
@@ -34,7 +35,7 @@ def test_the_examples_have_their_form_and_each_set_is_of_one_part() -> None:
     assert len(lines) > len(rows)
     assert len({line["id"] for line in lines}) == len(lines)
     named = [name for names in read_split().values() for name in names]
-    assert sorted(named) == sorted({line["set"] for line in lines})
+    assert sorted(named) == sorted({line["set"] for line in lines} | {SELQA})
     assert sum(len(list(read_examples(part))) for part in read_split()) == len(rows)
 
 

@@ -103,6 +103,21 @@ def test_a_question_stands_beside_the_nearest_passages_that_do_not_hold_its_answ
     assert missed.readings[1] == form.pair("question", missed.query, passage_of(HUT))[0]
 
 
+def test_a_part_of_the_questions_is_read_as_found_and_half_of_these_without_their_passage(
+    form: Form, passages: Passages
+) -> None:
+    asked = np.array([[1, 0]] * 3, np.float32)
+    drawn = [items_of(form, passages, 0, asked, random.Random(n)) for n in range(100)]
+    items = [item for of in drawn for item in of if isinstance(item, Question)]
+    follow = [item for item in items if item.query == "is there a boat how many fit"]
+    hut, lamp = (form.pair("question", follow[0].query, passage_of(row))[0] for row in (HUT, LAMP))
+    missing = [item for item in follow if not any(item.answers)]
+    assert all(item.readings == [hut, lamp] and not item.relevant for item in missing)
+    found = [item for item in follow if item.readings[1:] == [hut, lamp]]
+    assert all(item.answers == [[1], [], []] and item.relevant == [0] for item in found)
+    assert len(follow) == 100 and 10 < len(missing) < 30 and 10 < len(found) < 30
+
+
 def test_claims_and_sides_carry_what_they_are(form: Form, passages: Passages) -> None:
     items = list(items_of(form, passages, 0, np.ones((3, 2), np.float32), random.Random(1)))
     claims = [(VERDICTS[item.verdict], item.kind) for item in items if isinstance(item, Claim)]

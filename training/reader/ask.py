@@ -23,6 +23,7 @@ from adaptive_rag.text.reading import passage_of
 from adaptive_rag.text.sentences import sentence_spans
 from benchmarks.reader import open_documents
 from training.reader.examples import read_lines
+from training.reader.public import SELQA
 from training.reader.sources import Row
 
 SHOWN = 6
@@ -44,6 +45,8 @@ def ask(questions: Path, sources: Path, cache: Path) -> Iterator[Row]:
         read = list[Row]()
         for _, chunk in chunks_to_read(output["documents"])[:SHOWN]:
             source = chunk["source"].partition(f"{row['set']}/documents/")[2] or chunk["source"]
+            if row["set"] == SELQA:
+                source = str(Path(source).parent)
             read.append({"source": source, **passage_of(chunk)._asdict()})
         yield row | {"id": f"{questions.stem}-{number:04d}", "read": read}
 

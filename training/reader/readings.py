@@ -17,6 +17,10 @@ from training.reader.examples import SIDES, Row, query_of
 # so is half of the claims: what one passage tells, another does not.
 NEAREST = 8
 BESIDE_ANOTHER = 0.5
+# Set by hand. How often a question of one passage is read as an index returns passages, beside SEEN - 1 of
+# the nearest, and how often its own is not among these.
+AS_FOUND = 0.4
+WITHOUT_ITS_PASSAGE = 0.5
 # Set by hand. Of a question asked of a whole document set: how many of its passages are read, how much of the
 # choice "none" keeps where only a part is answered, and how often the asker's situation is read with it.
 SEEN = 5
@@ -125,8 +129,9 @@ def items_of(
 ) -> Iterator[Item]:
     """Yield what a passage's row asks of the reader; each question with `most` other passages.
 
-    `vectors` are those of `questions_asked`. With `most` = 1 the other is drawn from the nearest, and stands
-    beside half of the near misses only.
+    `vectors` are those of `questions_asked`. With `most` = 1, for training, the other is drawn from the
+    nearest, and stands beside half of the near misses only; a part of the answered questions is read as an
+    index returns passages, in half of these without the one that answers.
     """
     row = passages.rows[at]
     text = row["text"]
@@ -134,6 +139,12 @@ def items_of(
     for query, vector, about in zip(questions_asked(row), vectors, [*answered, *row["no"]], strict=True):
         near = passages.nearest(at, vector, about.get("a"), NEAREST if most == 1 else most)
         others = draw.sample(near, min(most, len(near))) if most == 1 else near
+        if most == 1 and "a" in about and near and draw.random() < AS_FOUND:
+            others = near[: SEEN - 1]
+            if draw.random() < WITHOUT_ITS_PASSAGE:
+                read = [form.pair("question", query, passage_of(passages.rows[each]))[0] for each in others]
+                yield Question(query, read, [[] for _ in read], [])
+                continue
         if most == 1 and "a" not in about and draw.random() < 0.5:
             others = []
         seen = [passages.rows[each] for each in (at, *others)]

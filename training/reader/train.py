@@ -28,7 +28,7 @@ from adaptive_rag.models.reader import Form, Pair
 from training.reader.encoder import LAYERS, Reader, load_exported, load_minilm
 from training.reader.examples import Row, read_examples
 from training.reader.found import read_found
-from training.reader.public import read_selqa
+from training.reader.public import SELQA, read_selqa
 from training.reader.readings import (
     Claim,
     Item,
@@ -63,12 +63,16 @@ class Data:
     def items(self, draw: random.Random, most: int = 1) -> list[Item]:
         """Return all that is asked of the reader, of a share of the passages and of each whole document set.
 
+        The passages of SelQA, which have a question each, are all taken.
+
         Which passages these are, and which stand beside each, is drawn anew.
         """
         rows: Sequence[Row] = self.passages.rows
+        own = [at for at, row in enumerate(rows) if row["set"] != SELQA]
+        public = [at for at, row in enumerate(rows) if row["set"] == SELQA]
         return [
             item
-            for at in draw.sample(range(len(rows)), round(self.share * len(rows)))
+            for at in draw.sample(own, round(self.share * len(own))) + public
             for item in items_of(self.form, self.passages, at, self.vectors[at], draw, most)
         ] + [item for row in self.found if (item := found_item(self.form, row, draw))]
 
