@@ -5,8 +5,9 @@ COPY constraints.txt pyproject.toml README.md LICENSE ./
 COPY adaptive_rag adaptive_rag
 COPY graph graph
 COPY nodes nodes
+ARG EXTRAS=server,postgres,tracing
 RUN python -m venv /opt/adaptive-rag
-RUN /opt/adaptive-rag/bin/pip install --no-cache-dir -c constraints.txt ".[server,postgres,tracing]"
+RUN /opt/adaptive-rag/bin/pip install --no-cache-dir -c constraints.txt ".[${EXTRAS}]"
 
 FROM python:3.11-slim
 RUN useradd --uid 10001 --create-home rag && install --directory --owner rag --mode 700 /data

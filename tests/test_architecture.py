@@ -2,6 +2,7 @@
 
 import ast
 import importlib
+import re
 import typing
 from collections.abc import Iterator
 from functools import cache
@@ -243,3 +244,17 @@ def test_nothing_is_printed_but_by_the_shell() -> None:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print"
     ]
     assert printing == []
+
+
+def test_every_test_that_a_page_names_exists() -> None:
+    tests = {file: file.read_text(encoding="utf-8") for file in (ROOT / "tests").rglob("test_*.py")}
+    there = {file.relative_to(ROOT).as_posix() for file in tests} | {file.name for file in tests}
+    there.update(name for text in tests.values() for name in re.findall(r"def (test_\w+)", text))
+    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
+    named = {
+        name
+        for page in pages
+        for name in re.findall(r"`((?:tests/[\w/]+/)?test_[\w.]+)`", page.read_text(encoding="utf-8"))
+    }
+    assert len(named) > 100
+    assert named - there == set()

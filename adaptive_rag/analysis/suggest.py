@@ -104,7 +104,10 @@ def format_ontology(suggestions: list[Suggestion], *, origin: str = "") -> str:
     import yaml  # type: ignore[import-untyped]
 
     head = f"# Proposed from {origin}. " if origin else "# "
-    lines = [f"{head}Rename the categories, move and drop terms, add synonyms; then pass it with --ontology."]
+    lines = [
+        f"{head}Rename the categories, move and drop terms, add synonyms;",
+        "# then use it: --set ontology=FILE (with route: --ontology FILE).",
+    ]
     for name, terms in suggestions:
         body = yaml.safe_dump({name: terms}, allow_unicode=True, default_flow_style=None, width=100)
         lines.append(body.rstrip())

@@ -415,7 +415,7 @@ def _say_count(asked: _Asked) -> _Said | None:
     if asked.told:
         counts = {"n": len(named), "all": len(table.rows)}
         return _Said(say("count_with", **counts, table=table.place, condition=asked.told), named)
-    return _Said(say("count", table=f"{table.place[:1].upper()}{table.place[1:]}", n=len(named)), named)
+    return _Said(say("count", table=table.place, n=len(named)), named)
 
 
 def _say_list(asked: _Asked) -> _Said | None:

@@ -111,7 +111,7 @@ def _read_document(name: str, source: ChunkSource) -> _Outline | None:
     short, places = PurePath(name).name, _sections(chunks)
     headed = len(places) >= FEW
     if not headed and (tables := _whole_tables(narrowed, chunks)):
-        return _Outline(say("tables", name=short), [*map(_tell_table, tables[:SECTIONS])], [])
+        return _Outline(say("tables", name=short, n=len(tables)), [*map(_tell_table, tables[:SECTIONS])], [])
     if not headed:
         places = [_Place("", chunk["start"], at) for at, chunk in enumerate(chunks)]
     told = _spread(places, SECTIONS if headed else STRETCHES)

@@ -47,7 +47,7 @@ def doctor(
 ) -> None:
     """Check settings, index, embeddings and chat models; exit 1 where something is wrong."""
     given = options.given_settings(settings, index=index, model=model)
-    findings = list(_diagnose(given, offline, server, data))
+    findings = list(_diagnose(given, offline, server or data is not None, data))
     faults = sum(finding.state == "fault" for finding in findings)
     if as_json:
         print_json({"healthy": not faults, "findings": [finding._asdict() for finding in findings]})

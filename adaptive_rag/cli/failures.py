@@ -33,7 +33,7 @@ def print_failures(trace: Sequence[TraceRecord], *, abstained: bool, of: str = "
 def format_failures(trace: Sequence[TraceRecord], *, abstained: bool) -> str:
     """Return what a model failed at, why, and what was done instead; "" if it did not fail."""
     answered = (
-        "No answer was made of the documents." if abstained else "The answer quotes the documents instead."
+        "The documents gave no answer either." if abstained else "The answer quotes the documents instead."
     )
     if failed := _find_failures(trace):
         skills = list(dict.fromkeys(stand_in["skill"] for stand_in in failed))
@@ -49,7 +49,7 @@ def format_failures(trace: Sequence[TraceRecord], *, abstained: bool) -> str:
 
 
 def format_calls(trace: Sequence[TraceRecord]) -> str:
-    """Return the number of model calls as text, with a note if all of them were in vain."""
+    """Return the number of model calls as text, with a note if none of them was usable."""
     from adaptive_rag.llm.ask import NO_MODEL
 
     calls = sum(record.get("calls", 0) for record in trace)
@@ -58,7 +58,8 @@ def format_calls(trace: Sequence[TraceRecord]) -> str:
         return "no chat model" if NO_MODEL in reasons else "no model call"
     asked = [skill for record in trace for skill in record.get("asked", ())]
     failed = [stand_in for stand_in in _find_failures(trace) if stand_in["skill"] in asked]
-    return count_of(calls, "model call") + (", in vain" if len(failed) == len(asked) else "")
+    unusable = ", none usable" if calls > 1 else ", not usable"
+    return count_of(calls, "model call") + (unusable if len(failed) == len(asked) else "")
 
 
 def _find_failures(trace: Sequence[TraceRecord]) -> list[StandIn]:

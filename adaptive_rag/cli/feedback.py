@@ -43,7 +43,7 @@ def feedback(
     try:
         given = json.loads(history) if history else []
     except ValueError as error:
-        raise ConfigurationError(f"--history is no JSON: {error}.") from error
+        raise ConfigurationError(f"--history is not valid JSON: {error}.") from error
     turns = given if isinstance(given, list) else [given]
     if not all(isinstance(turn, dict) and isinstance(turn.get("text"), str) for turn in turns):
         expected = 'expected a list of turns like {"role": "user", "text": "..."}'
@@ -54,7 +54,7 @@ def feedback(
     if as_json:
         print_json({"file": str(target), "type": label, "written": appended.written})
         return
-    said = f"Kept as {label} in" if appended.written else f"It stands as {label} already in"
+    said = f"Kept as {label} in" if appended.written else f"Already kept as {label} in"
     print_line(f"{said} {target}")
     if appended.disputed:
         print_note("The file holds the same question with another type too; remove the line that is wrong.")

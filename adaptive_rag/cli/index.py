@@ -120,15 +120,17 @@ def _refuse_mixture(paths: list[str] | None, mode: IndexMode, making: IndexOptio
     if mode.deep and not mode.check:
         raise ConfigurationError("--deep goes with --check: adaptive-rag index --check --deep")
     if len(modes) == 2 or (modes and making.rebuild):
-        raise ConfigurationError("--check, --repair and --rebuild are three things: ask for one.")
+        raise ConfigurationError("Use only one of --check, --repair and --rebuild.")
     if mode.watch and (modes or making.rebuild):
-        raise ConfigurationError("--watch goes without --check, --repair and --rebuild: run these before it.")
+        raise ConfigurationError(
+            "--watch cannot be combined with --check, --repair or --rebuild: run these before it."
+        )
     if modes and making.ray:
         raise ConfigurationError(f"{modes[0]} runs in this process: leave --ray out.")
     if modes and making.shards:
         raise ConfigurationError("--shards is for making an index: leave it out.")
     if modes and paths:
-        raise ConfigurationError(f"{modes[0]} is of the whole index: leave {paths[0]} out.")
+        raise ConfigurationError(f"{modes[0]} covers the whole index: leave out {paths[0]!r}.")
     if not modes and not paths:
         raise ConfigurationError("Name the files or folders to index: adaptive-rag index PATH")
 

@@ -66,7 +66,8 @@ def suggest(
         problem = f"The ontology cannot be written to {str(output)!r}: {error.strerror}."
         raise ConfigurationError(f"{problem} Choose a path that does not exist yet.") from error
     count = sum(len(suggestion.terms) for suggestion in suggestions)
-    print_note(f"{output}: {count_of(count, 'term')}. Edit it, then pass it with --ontology.")
+    how = "Edit it, then use it: --set ontology=FILE (with route: --ontology FILE)."
+    print_note(f"{output}: {count_of(count, 'term')}. {how}")
 
 
 @ontology_app.command()

@@ -55,6 +55,7 @@ def route(
 ) -> None:
     """Show how a question is routed: type, probabilities, and what spoke for each type."""
     from adaptive_rag.analysis import load_ontology
+    from adaptive_rag.context import make_context
     from adaptive_rag.errors import ConfigurationError
 
     sources = {"QUESTION": question, "--file": file, "--learn": learn, "--forget": forget or None}
@@ -65,12 +66,17 @@ def route(
         raise ConfigurationError(f"Got {got}; {expected}.")
     if why_not is not None and question is None:
         raise ConfigurationError("--why-not asks about one question; pass it as QUESTION.")
-    terms = load_ontology(ontology) if ontology else None
+    if context and question is None:
+        raise ConfigurationError("--context goes with QUESTION; a line of a file has its own user_context.")
     if forget:
         _forget(as_json)
-    elif learn is not None:
+        return
+    if learn is not None:
         _learn(learn, as_json)
-    elif file is not None:
+        return
+    place = ontology or make_context().ontology
+    terms = load_ontology(place) if place else None
+    if file is not None:
         _route_file(file, terms, as_json)
     elif question is not None:
         _route_one(options.read_argument(question), context, terms, why_not, as_json)

@@ -41,7 +41,12 @@ def settings(
     markdown: Annotated[bool, Option("--markdown", help="Print the reference page.")] = False,
     server: Annotated[bool, Option("--server", help="List those of the web server alone.")] = False,
     trust: Annotated[
-        bool, Option("--trust", help="Let the .env and the adaptive-rag.toml of this folder name machines.")
+        bool,
+        Option(
+            "--trust",
+            help="Use this folder's .env and adaptive-rag.toml as they are now, with the keys and machines "
+            "they name.",
+        ),
     ] = False,
 ) -> None:
     """List every setting with its default and what it does."""

@@ -41,7 +41,10 @@ def add(
     password_stdin: FromStdin = False,
     data: options.Data = None,
 ) -> None:
-    """Add a user; the first one must be an admin. Where nobody is asked, they have tokens alone."""
+    """Add a user; the first one must be an admin.
+
+    Without a terminal or --password-stdin the user gets no password, only tokens.
+    """
     password = _read_password(password_stdin)
     with _database(data) as db:
         from adaptive_rag.server.accounts import Conflict, add_user, keep_an_admin
@@ -125,7 +128,7 @@ def token(
     role: Annotated[
         str, Option("--role", help="The highest role that it gives: reader, writer or admin.")
     ] = "reader",
-    days: Annotated[int, Option("--days", min=1, max=3650, help="When it expires.")] = 90,
+    days: Annotated[int, Option("--days", min=1, max=3650, help="Days until it expires.")] = 90,
     data: options.Data = None,
 ) -> None:
     """Print a new API token of a user; it is shown this once."""

@@ -28,7 +28,8 @@ def watch_folders(folders: Sequence[Path], index: Path | None, run: Callable[[],
 
     for folder in folders:
         if not os.path.isdir(os.path.expanduser(folder)):
-            raise ConfigurationError(f"--watch is of folders: {str(folder)!r} is none.")
+            problem = f"--watch takes folders, and {str(folder)!r} is not one."
+            raise ConfigurationError(f"{problem} Index a file or an address without --watch.")
     package: Any = import_extra("watchfiles", extra="watch", purpose="index --watch")
     roots = [os.path.realpath(os.path.expanduser(folder)) for folder in folders]
     changes = package.watch(

@@ -55,7 +55,7 @@ def test_two_questions_in_one_are_answered_one_by_one() -> None:
     assert evidence.outcome == "answer" and said
     assert said.text.splitlines() == [
         "The wall was built in 1955. [1]",
-        "The documents hold nothing on “who paid for it?”.",
+        "The documents say nothing about “who paid for it?”.",
     ]
 
 
@@ -78,7 +78,7 @@ def test_a_refusal_quotes_what_came_nearest_on_one_line() -> None:
     )
     assert nearest
     said = format_abstention("Why?", ["Why?"], 2, nearest)
-    assert "What came nearest stands in b.pdf: “The Long Wall was built after 1955, see " in said
+    assert "The closest passage is in b.pdf: “The Long Wall was built after 1955, see " in said
     assert "see [2]" not in said
     assert said.endswith("”")
     assert nearest[1]["quote"] == "The Long Wall\nwas built after 1955, see [2]."
@@ -97,11 +97,11 @@ def test_the_abstention_says_what_was_searched_beyond_the_question() -> None:
     queries = ["Why is that gate shut?", "why gate shut", "is the wall dry", "is the wall dry"]
     told = format_abstention("Why is  that gate shut?", [*queries, "Why is that gate shut?\nthe harbour"], 12)
     assert told == (
-        "The documents do not hold an answer to this question. "
+        "The documents do not contain an answer to this question. "
         "I searched 12 documents, also for “is the wall dry” and “the harbour”."
     )
     assert "I searched one document." in format_abstention("Why?", ["Why?"], 1)
-    assert format_abstention("Why?", ["Why?"]) == "The documents do not hold an answer to this question."
+    assert format_abstention("Why?", ["Why?"]) == "The documents do not contain an answer to this question."
 
 
 def test_a_query_that_carries_an_earlier_answer_is_not_printed_and_a_long_list_is_cut() -> None:

@@ -107,7 +107,7 @@ def test_what_stands_below_a_heading_is_told(index: Index) -> None:
 def test_a_text_without_headings_is_told_from_its_beginning_to_its_end(index: Index) -> None:
     overview = outline_document(name_of(index, "ferry_times.txt"), index)
     assert overview is not None
-    assert overview.text.startswith("ferry_times.txt, from its beginning to its end:")
+    assert overview.text.startswith("ferry_times.txt, from beginning to end:")
     assert overview.text.count("\n- ") == len(overview.citations) <= STRETCHES
     assert len(overview.citations) > 2
 
@@ -121,7 +121,7 @@ def test_of_a_long_document_the_upper_sections_are_told(tmp_path: Path) -> None:
     overview = outline_document(name_of(index, "book.md"), index)
     assert overview is not None
     assert overview.text.count("\n- **") == SECTIONS
-    assert overview.text.startswith("book.md, 12 of its 30 sections:")
+    assert overview.text.startswith("12 of the 30 sections of book.md:")
     assert "pumps" not in overview.text
 
 
@@ -160,7 +160,7 @@ def test_of_a_table_its_size_and_columns_are_told(tmp_path: Path) -> None:
     told = outline_document(name_of(index, "boats.csv"), index)
     assert told is not None
     assert told.text == (
-        "boats.csv, its tables:\n"
+        "The table of boats.csv:\n"
         "- 8 rows with name, crew and length. The first: Boat A: crew 1, length 5 m [1]"
     )
     assert told.citations[0]["marker"] == 1 and "Boat A" in told.citations[0]["quote"]
@@ -188,7 +188,7 @@ def test_of_many_documents_some_are_told_and_their_number_is_said(tmp_path: Path
     many = {f"n{number:02}__md": f"# Letter {number}\n\nThe boats leave at noon.\n" for number in range(30)}
     overview = outline_documents(build(tmp_path, **many))
     assert overview is not None
-    assert overview.text.startswith(f"{DOCUMENTS} of 30 documents, by how they begin:\n\n**n00.md**\n- ")
+    assert overview.text.startswith(f"How {DOCUMENTS} of the 30 documents begin:\n\n**n00.md**\n- ")
     assert overview.text.count("**n") == DOCUMENTS and "**n29.md**" not in overview.text
     assert outline_documents(MemoryIndex([])) is None
 

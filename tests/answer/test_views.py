@@ -39,7 +39,7 @@ def answer(question: str, document=DEBATE, sides=SIDES, **more):
 def test_each_side_has_its_views_and_all_speakers_are_counted() -> None:
     text = answer(FERRY)
     opening, neither, supporting, opposing = text.split("\n\n")
-    assert opening == "Of 3 speakers that were read, 1 is for it, 1 is against it and 1 takes no clear side."
+    assert opening == "Of the 3 speakers, 1 is for it, 1 is against it and 1 takes no clear side."
     assert supporting.startswith("**Benefits and arguments for**\n- Ann Reed: “I am glad")
     assert opposing.startswith("**Risks and arguments against**\n- Bo Lund: “The night ferry wakes")
     assert neither.startswith("- Cy Marsh: “I have no opinion")
@@ -47,13 +47,13 @@ def test_each_side_has_its_views_and_all_speakers_are_counted() -> None:
 
 def test_what_a_speaker_says_stands_on_the_side_that_they_clearly_take() -> None:
     text = answer(FERRY, sides={"stop it": "against"})
-    assert text.startswith("Of 3 speakers that were read, 1 is against it and 2 take no clear side.")
+    assert text.startswith("Of the 3 speakers, 1 is against it and 2 take no clear side.")
     assert text.index("Cy Marsh") < text.index("**Risks") < text.index("Bo Lund: “The night ferry wakes")
 
 
 def test_where_nobody_takes_a_clear_side_their_views_stand_under_no_head() -> None:
     text = answer(FERRY, sides={})
-    assert text.startswith("Of 3 speakers that were read, none takes a clear side.")
+    assert text.startswith("Of the 3 speakers, none takes a clear side.")
     assert "**" not in text and "Ann Reed" in text and "Bo Lund" in text
 
 

@@ -40,6 +40,11 @@ def test_a_name_of_a_folder_that_no_disk_takes_is_no_folder(run: Run) -> None:
     assert run("doctor", "--server", "--data", "x" * 300).exit_code == 0
 
 
+def test_a_data_folder_is_of_the_server(run: Run, tmp_path: Path) -> None:
+    report = json.loads(run("doctor", "--data", tmp_path / "other", "--json").stdout)["findings"]
+    assert "server" in [each["what"] for each in report]
+
+
 def test_a_server_that_works_shows_its_migration_its_users_and_its_jobs(run: Run, data: Path) -> None:
     engine = open_database(read_server_settings())
     with Session(engine) as db:

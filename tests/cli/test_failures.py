@@ -46,7 +46,7 @@ def test_a_server_that_fails_is_named_and_the_answer_is_a_success(
         result = ask(run, town_index, server.url)
     assert result.exit_code == 0
     assert QUOTED in result.stdout
-    assert "3 model calls, in vain" in result.stdout
+    assert "3 model calls, none usable" in result.stdout
     [line] = result.stderr.splitlines()
     assert line.startswith("Note: The chat model failed at scoring passages and writing the answer: ")
     assert why in line and "\x1b" not in line

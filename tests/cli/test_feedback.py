@@ -43,7 +43,7 @@ def test_a_line_is_never_there_twice_and_two_labels_are_pointed_out(run: Run) ->
     ask = ("feedback", "Status?", "--file", "mine.jsonl")
     run(*ask, "--type", "opinion")
     again = run(*ask, "--type", "opinion")
-    assert again.exit_code == 0 and again.stdout == "It stands as opinion already in mine.jsonl\n"
+    assert again.exit_code == 0 and again.stdout == "Already kept as opinion in mine.jsonl\n"
     other = run(*ask, "--type", "factual")
     assert "with another type too" in " ".join(other.stderr.split())
     assert [line.type for line in read_questions("mine.jsonl", labelled=True)] == ["opinion", "factual"]
@@ -54,7 +54,7 @@ def test_what_a_person_wrote_without_an_end_of_line_stays_whole(run: Run) -> Non
     run("feedback", "Status?", "--type", "opinion", "--file", "mine.jsonl")
     first, second = Path("mine.jsonl").read_text().splitlines()
     assert json.loads(first)["note"] == "mine" and json.loads(second)["text"] == "Status?"
-    assert "already" in run("feedback", "Who?", "--type", "factual", "--file", "mine.jsonl").stdout
+    assert "Already" in run("feedback", "Who?", "--type", "factual", "--file", "mine.jsonl").stdout
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_what_a_person_wrote_without_an_end_of_line_stays_whole(run: Run) -> Non
     [
         (("Who?", "--type", "poem"), "--type = 'poem' is not usable: expected one of factual"),
         ((" ", "--type", "factual"), "The question is empty"),
-        (("Who?", "--type", "factual", "--history", "{"), "--history is no JSON"),
+        (("Who?", "--type", "factual", "--history", "{"), "--history is not valid JSON"),
         (("Who?", "--type", "factual", "--history", "3"), "expected a list of"),
         (("Who?", "--type", "factual", "--history", '[{"role": "robot"}]'), "robot"),
         (("Who?", "--type", "factual", "--history", '[{"role": "user", "text": 3}]'), "expected a list of"),

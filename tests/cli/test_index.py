@@ -246,10 +246,10 @@ def test_a_damaged_manifest_is_mended_by_the_command_that_is_named(run: Run, not
     ("arguments", "said"),
     [
         ([], "Name the files or folders to index"),
-        (["--check", "notes"], "leave notes out"),
+        (["--check", "notes"], "leave out 'notes'"),
         (["--repair", "--ray", "local"], "--repair runs in this process: leave --ray out."),
-        (["--repair", "--check"], "ask for one"),
-        (["--repair", "--rebuild"], "ask for one"),
+        (["--repair", "--check"], "Use only one of"),
+        (["--repair", "--rebuild"], "Use only one of"),
         (["--deep", "notes"], "--deep goes with --check"),
     ],
 )

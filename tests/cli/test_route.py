@@ -57,6 +57,7 @@ def test_a_file_gives_a_line_a_question(run: Run, tmp_path: Path) -> None:
         ((), "neither a question nor a file"),
         (("Who?", "--file", "x.jsonl"), "QUESTION and --file"),
         (("--file", "nowhere.jsonl"), "nowhere.jsonl"),
+        (("--file", "x.jsonl", "--context", "a nurse"), "--context goes with QUESTION"),
         (("Who?", "--why-not", "poem"), "'poem'"),
         (("--learn", "nowhere.jsonl", "--why-not", "factual"), "--why-not asks about one question"),
     ],
@@ -91,6 +92,14 @@ def test_when_a_question_is_unsure_follows_the_settings(run: Run, monkeypatch: p
     monkeypatch.setenv("ADAPTIVE_RAG_ROUTING__THRESHOLD", "1")
     unsure = parsed(run("route", "Should zoos be closed?", "--json"))
     assert unsure["decided_by"] == "hedge" and len(unsure["alternatives"]) == 1
+
+
+def test_the_ontology_of_the_settings_counts_as_it_does_for_an_answer(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "zoo.yaml").write_text("place: [zoo]\n")
+    (tmp_path / "adaptive-rag.toml").write_text('ontology = "zoo.yaml"\n')
+    settings = parsed(run("route", "Should zoos be closed?", "--json"))
+    option = parsed(run("route", "Should zoos be closed?", "--ontology", "zoo.yaml", "--json"))
+    assert settings["domain_relevance"] == option["domain_relevance"] > 0
 
 
 def test_one_term_in_one_category_is_counted_so(run: Run, tmp_path: Path) -> None:

@@ -47,10 +47,10 @@ def test_a_condition_narrows_what_is_found(run: Run, town_index: str) -> None:
 def test_an_answer_that_a_condition_emptied_says_so(run: Run, town_index: str) -> None:
     said = run("ask", "How high is the sea wall?", "-i", town_index, "-w", "page > 3 or kind = pdf", "--json")
     answer = parsed(said)["answer"]
-    assert answer.endswith("No passage of them fulfils the condition that was given: page > 3 or kind = pdf")
+    assert answer.endswith("No passage meets the condition: page > 3 or kind = pdf")
     said = run("ask", "Who composed the opera Fidelio?", "-i", town_index, "-w", "kind = txt", "--json")
     answer = parsed(said)["answer"]
-    assert "Only passages that fulfil the condition were searched: kind = txt." in answer
+    assert "Only passages that meet the condition were searched: kind = txt." in answer
 
 
 def test_info_lists_the_fields_that_a_condition_can_name(run: Run, town_index: str) -> None:

@@ -100,9 +100,9 @@ def test_what_is_hidden_and_the_index_itself_are_no_changes(tmp_path: Path) -> N
 def test_files_and_other_modes_are_refused(run: Run, tmp_path: Path) -> None:
     (tmp_path / "one.txt").write_text("This is note one.\n")
     refused = run("index", tmp_path / "one.txt", "--watch")
-    assert refused.exit_code == 1 and "--watch is of folders" in refused.stderr
+    assert refused.exit_code == 1 and "--watch takes folders" in refused.stderr
     refused = run("index", "--watch", "--check")
-    assert refused.exit_code == 1 and "--watch goes without" in refused.stderr
+    assert refused.exit_code == 1 and "--watch cannot be combined" in refused.stderr
 
 
 def test_ctrl_c_in_the_middle_of_a_run_ends_the_watch_and_tells_what_is_kept(

@@ -841,7 +841,7 @@ def test_the_snippets_of_the_page_do_what_it_says(
     write_files(tmp_path / "docs", {"wall.txt": "The sea wall is 2.3 km long."})
     monkeypatch.chdir(tmp_path)
     commands = [line for kind, text in BLOCKS if kind == "sh" for line in text.splitlines()]
-    assert commands[0] == "pip install 'adaptive-rag[postgres]'" and len(commands) == 3
+    assert commands[0] == "pip install '.[postgres]'" and len(commands) == 3
     for command in commands[1:]:
         result = run(*shlex.split(command.replace("postgresql://rag:PASSWORD@localhost/rag", database))[1:])
         assert result.exit_code == 0, result.stderr

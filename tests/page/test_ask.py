@@ -130,7 +130,7 @@ def test_a_refusal_shows_what_came_nearest(demo: str, visit: Visit) -> None:
     with visit(demo) as somebody:
         page = somebody.open()
         turn = ask(page, FOOTBALL)
-        expect(turn).to_contain_text("The documents do not hold an answer")
+        expect(turn).to_contain_text("The documents do not contain an answer")
         expect(turn.get_by_role("heading", name="Closest passages")).to_be_visible()
         expect(turn.get_by_role("listitem")).to_have_count(3)
         turn.get_by_role("listitem").first.get_by_role("button").click()

@@ -36,8 +36,10 @@ def test_the_image_is_built_of_what_there_is_and_of_extras_that_exist() -> None:
     assert [name for name in copied if not (ROOT / name).exists()] == []
     let_in = (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines()
     assert [name for name in copied if f"!{name}" not in let_in] == []
-    extras = re.search(r"\.\[(.+)\]", dockerfile())
-    assert extras is not None
+    extras = re.search(r"^ARG EXTRAS=(.+)$", dockerfile(), re.M)
+    assert extras is not None and '".[${EXTRAS}]"' in dockerfile()
+    given = compose()["services"]["server"]["build"]["args"]["EXTRAS"]
+    assert given == f"${{EXTRAS:-{extras[1]}}}"  # a word in .env adds to what the image has
     known = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert set(extras[1].split(",")) <= known["optional-dependencies"].keys()
 

@@ -26,13 +26,18 @@ def fields(words: str) -> set[str]:
 def test_numbers_lists_phrases_and_places_are_written_in_words() -> None:
     views = [say("speakers_for", n=1), say("speakers_against", n=2), say("speakers_unclear", n=1)]
     assert say("speakers", n=4, views=views)["text"] == (
-        "Of 4 speakers that were read, 1 is for it, 2 are against it and 1 takes no clear side."
+        "Of the 4 speakers, 1 is for it, 2 are against it and 1 takes no clear side."
     )
     place = {"source": "/docs/plan.pdf", "place": {"page": 3}}
     assert say("nearest", place=place, quote="High.")["text"].startswith(
-        "What came nearest stands in plan.pdf, page 3:"
+        "The closest passage is in plan.pdf, page 3:"
     )
     assert say("and_more", n=1234)["text"] == "and 1,234 more"
+    assert [say("count", n=n, table="tides.csv")["text"] for n in (1, 2)] == [
+        "There is 1 row in tides.csv:",
+        "There are 2 rows in tides.csv:",
+    ]
+    assert say("count_of_values", n=1, column="port", of="all")["text"] == "1 value of “port” in all:"
     assert say("router_was", reasons=[say("one_word"), say("both_run")])["text"].endswith(
         "asked; so both are run"
     )

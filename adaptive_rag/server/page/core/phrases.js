@@ -9,16 +9,16 @@ const NAMES = { type: "", other_type: "", kind: "chosen", profile: "chosen", com
 export function wordsFor({ code, values, text, heading }) {
   const words = phraseOf(code);
   if (!words) return heading ? text.slice(2, -2) : text;
-  return fill(words, values, (name, between) => valueWords(name, values[name], between));
+  return fill(words, values, (name, form) => valueWords(name, values[name], form));
 }
 
-/** @param {string} name @param {any} value @param {string} [between] the items of a list @returns {string} */
-function valueWords(name, value, between) {
+/** @param {string} name @param {any} value @param {string} [form] what stands between the items of a list, or the digits of a number @returns {string} */
+function valueWords(name, value, form) {
   if (Array.isArray(value)) {
     const items = value.map((each) => valueWords(name, each));
-    return between ? items.join(`${between} `) : formatList(items);
+    return form ? items.join(`${form} `) : formatList(items);
   }
-  if (typeof value === "number") return number(value);
+  if (typeof value === "number") return number(value, form ? Number(form) : undefined);
   if (typeof value === "string")
     return name in NAMES ? named(NAMES[name], value) : name === "why" ? translated(value).text : value;
   if ("code" in value) return wordsFor(value);

@@ -71,7 +71,7 @@ export const t = (key, values = {}) =>
   fill((languages[language.value] ?? en)[key], values, (name) => shown(values[name]));
 
 /**
- * Fill a text with values. `show` gets the name of a value, and what follows ":" in "{name:;}".
+ * Fill a text with values. `show` gets the name of a value, and what follows ":" in "{name:;}" or "{name:3}".
  * @param {string} text @param {Record<string, any>} values @param {(name: string, form?: string) => string} show
  */
 export const fill = (text, values, show) =>
@@ -104,8 +104,9 @@ export function formatDuration(ms) {
   return `${shown(value)}\u00a0${unit}`;
 }
 
-/** @param {number} value */
-export const number = (value) => value.toLocaleString(language.value, { maximumFractionDigits: 2 });
+/** @param {number} value @param {number} [digits] after the point, at most */
+export const number = (value, digits = 2) =>
+  value.toLocaleString(language.value, { maximumFractionDigits: digits });
 /** @param {string | number} value */
 const shown = (value) => (typeof value === "number" ? value.toLocaleString(language.value) : value);
 /** @param {string[]} items */
