@@ -122,7 +122,7 @@ def test_views_stand_under_their_side_with_their_counts(demo: str, visit: Visit)
     with visit(demo) as somebody:
         turn = ask(somebody.open(), VIEWS)
         expect(turn.get_by_role("heading", level=3)).to_have_count(1)
-        counts = re.compile(r"Risks and arguments against \d+ views? · \d+ sources?")
+        counts = re.compile(r"Risks and arguments against\s*\d+ views? · \d+ sources?")
         expect(turn.locator("section").first).to_contain_text(counts)
 
 
@@ -252,6 +252,31 @@ def test_a_table_code_and_a_formula_are_drawn_and_a_mark_in_a_cell_opens_its_quo
         page.screenshot(path=screenshots / "table.png")
         mark.click()
         expect(page.locator(".pdf-mark").first).to_be_in_viewport(timeout=20_000)
+
+
+@pytest.mark.nightly
+def test_headings_of_an_answer_are_drawn_and_paragraphs_run_in_their_direction(
+    demo: str, visit: Visit
+) -> None:
+    found = httpx.post(f"{demo}/api/v1/collections/samples/ask", json={"question": LEVEL}, timeout=30).json()
+    text = "### 1. **Costs** [1]\n\nThey rise [1].\n\nשלום."
+    parts = parts_of(marked(text, found["citations"]), found["citations"])
+    body = f"event: answer\ndata: {json.dumps(found | {'parts': parts})}\n\n"
+    with visit(demo) as somebody:
+        page = somebody.open()
+        page.route("**/ask/events", lambda route: route.fulfill(content_type="text/event-stream", body=body))
+        turn = ask(page, LEVEL)
+        heading = turn.get_by_role("heading", level=3)
+        expect(heading).to_have_text(re.compile(r"^1\. Costs\s*1$"))
+        expect(heading.get_by_role("button", name="Source 1")).to_be_visible()
+        space = """paragraph => {
+          const text = new Range();
+          text.selectNodeContents(paragraph);
+          const [of, around] = [text, paragraph].map((each) => each.getBoundingClientRect());
+          return [of.left - around.left, around.right - of.right].map((each) => each < 1);
+        }"""
+        assert turn.get_by_text("They rise").evaluate(space) == [True, False]
+        assert turn.get_by_text("שלום").evaluate(space) == [False, True]
 
 
 def test_a_running_answer_streams_and_is_stopped(inventing: str, visit: Visit) -> None:

@@ -11,6 +11,7 @@ import pytest
 from playwright.sync_api import Page, Route, expect
 
 from tests.page.conftest import Visit
+from tests.page.states import call
 from tests.page.test_ask import FOOTBALL, LEVEL, VIEWS, ask
 
 WALL = "How long is the Long Wall and how high is its crest?"
@@ -161,6 +162,30 @@ def test_another_collection_begins_a_conversation_and_says_so(demo: str, visit: 
         expect(page.get_by_label("Collection")).to_have_value("samples")
 
 
+@pytest.mark.nightly
+def test_a_collection_chosen_in_the_library_begins_a_conversation_with_the_next_question(
+    demo: str, visit: Visit, other: str
+) -> None:
+    with visit(demo) as somebody:
+        page = somebody.open("#/ask")
+        page.get_by_label("Collection").select_option("samples")
+        ask(page, LEVEL)
+        old = page.url
+        page.evaluate(f"location.hash = '#/library/{other}'")
+        expect(page.get_by_role("heading", name=other)).to_be_visible()
+        page.get_by_role("link", name="Ask", exact=True).click()
+        expect(page.get_by_role("heading", name=LEVEL)).to_be_visible()
+        page.get_by_label("Ask a question").fill(WALL)
+        page.keyboard.press("Enter")
+        expect(page.get_by_text(f"A new conversation about {other}. The one before is kept")).to_be_visible()
+        expect(page.get_by_role("article")).to_have_attribute("aria-busy", "false")
+        assert questions_of(page) == [WALL]
+        page.goto(old)
+        expect(page.get_by_role("heading", name=LEVEL)).to_be_visible()
+        assert questions_of(page) == [LEVEL]
+        somebody.errors.clear()  # the browser itself notes that nothing is in the other collection
+
+
 def test_why_and_the_closest_passages_are_there_after_loading_anew(demo: str, visit: Visit) -> None:
     with visit(demo) as somebody:
         page = somebody.open("#/ask")
@@ -307,6 +332,41 @@ def test_a_folder_a_condition_and_a_second_collection_are_asked_and_found_again_
         expect(page.get_by_text(shown)).to_have_count(2)
         page.get_by_role("button", name="Search all").click()
         expect(page.get_by_text("In pier, samples", exact=True)).to_be_visible()
+
+
+@pytest.mark.nightly
+def test_a_conversation_goes_on_in_whichever_order_its_collections_are_named(
+    demo: str, pier: str, visit: Visit
+) -> None:
+    with visit(demo) as somebody:
+        page = somebody.open("#/ask")
+        for question in (LEVEL, WALL):
+            call(page, "ask/conversation.js", "ask", ["samples", pier], question)
+            page.evaluate(  # of three or more, the server has an order of its own
+                "import('/page/ask/conversation.js')"
+                ".then(({ thread }) => { thread.value.collections.reverse(); })"
+            )
+        assert questions_of(page) == [LEVEL, WALL]
+        thread = page.url.rpartition("=")[2]
+        assert len(httpx.get(f"{demo}/api/v1/threads/{thread}").json()["turns"]) == 2
+
+
+@pytest.mark.nightly
+def test_a_thread_that_is_opened_while_the_server_is_away_is_shown_when_it_is_back(
+    demo: str, visit: Visit
+) -> None:
+    with visit(demo) as somebody:
+        page = somebody.open("#/ask")
+        ask(page, LEVEL)
+        address = page.url
+        page.get_by_role("button", name="New conversation").click()
+        page.context.set_offline(True)
+        page.go_back()
+        expect(page.get_by_text("The server cannot be reached")).to_be_visible()
+        page.context.set_offline(False)
+        expect(page.get_by_role("heading", name=LEVEL)).to_be_visible()
+        assert page.url == address
+        somebody.errors.clear()  # the browser itself notes what it could not reach
 
 
 def test_a_condition_is_completed_word_by_word(demo: str, visit: Visit) -> None:

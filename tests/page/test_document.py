@@ -351,6 +351,43 @@ def test_a_document_that_cannot_be_shown_says_why(demo: str, visit: Visit, paper
         somebody.errors.clear()  # as above
 
 
+@pytest.mark.nightly
+def test_what_could_not_be_loaded_is_loaded_the_next_time(
+    demo: str, visit: Visit, papers: httpx.Client
+) -> None:
+    with visit(demo) as somebody:
+        page = somebody.open("#/ask")
+        for file in ("pdf.min.mjs", "text?*"):
+            page.route(f"**/{file}", lambda route: route.abort())
+        page.route("**/temml.min.js", lambda route: route.abort(), times=1)
+        book = cite(papers, "book.pdf", "Sluice 3 opens")
+        show(somebody, book)
+        expect(page.get_by_text("This PDF cannot be shown here")).to_be_visible()
+        again = page.get_by_role("button", name="Try again")
+        expect(again).to_be_visible()
+        for file in ("pdf.min.mjs", "text?*"):
+            page.unroute(f"**/{file}")
+        again.click()
+        assert marked(page) == "Sluice 3 opens"
+        page.get_by_role("button", name="Close").click()
+        show(somebody, book)
+        expect(page.locator(".pdf-page canvas").first).to_be_visible()
+        formulas = page.evaluate(
+            """async () => {
+              const { renderMarkdown } = await import("/page/core/markup.js");
+              const draw = async () => {
+                const box = document.createElement("div");
+                box.append(renderMarkdown("It is $$x_1$$."));
+                await new Promise((resolve) => setTimeout(resolve, 1000));
+                return box.querySelectorAll("math").length;
+              };
+              return [await draw(), await draw()];
+            }"""
+        )
+        assert formulas == [0, 1]
+        somebody.errors.clear()  # the browser itself notes what it could not reach
+
+
 KEPT = {
     "notes.md": "# Harbour\n\nThe **wall** is `high`; see [its site](https://example.org).\n\n"
     "| Year | Level |\n|---|---|\n| 1953 | 4.10 m |\n\n- one\n- two\n\n<img src=x onerror=alert(1)>\n",

@@ -5,9 +5,10 @@ import re
 from pathlib import Path
 
 import httpx
+import pytest
 from playwright.sync_api import expect
 
-from tests.page.conftest import Visit
+from tests.page.conftest import Visit, sign_in
 from tests.page.states import QUESTIONS, call
 from tests.page.test_ask import VIEWS
 
@@ -131,3 +132,22 @@ def test_what_the_server_says_is_german_on_a_german_page(demo: str, visit: Visit
         words_for = "phrase => import('/page/core/phrases.js').then(found => found.wordsFor(phrase))"
         unsure = {"code": "share_under", "values": {"share": 0.5968, "limit": 0.6}, "text": ""}
         assert page.evaluate(words_for, unsure) == "0,597 liegt unter 0,6"
+        said = "import('/page/core/texts.js').then(({ translated }) => translated(%r).text)"
+        told = page.evaluate(said % "A collection may hold 20,000 MB")
+        assert told == "Eine Sammlung darf 20.000 MB enthalten"
+
+
+@pytest.mark.nightly
+def test_a_long_name_leaves_the_header_of_a_phone_in_its_rows(team: str, visit: Visit) -> None:
+    with visit(team, width="phone") as somebody:
+        sign_in(somebody.page, team, "ben")
+        page = somebody.open("#/ask")
+        name = page.locator(".header-tools a")
+        expect(name).to_have_text("ben")
+        page.evaluate(
+            "import('/page/core/session.js')"
+            ".then(({ me }) => { me.value = { ...me.value, name: 'bartholomew.featherstone' }; })"
+        )
+        expect(name).to_have_text("bartholomew.featherstone")
+        brand, tools = page.locator(".brand").bounding_box(), page.locator(".header-tools").bounding_box()
+        assert brand and tools and tools["y"] < brand["y"] + brand["height"] and tools["height"] < 40

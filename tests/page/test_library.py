@@ -52,33 +52,33 @@ def test_a_collection_is_made_and_deleted(demo: str, visit: Visit) -> None:
         page = somebody.open("#/library")
         page.get_by_role("button", name="New collection").click()
         name = page.get_by_label("Name")
-        page.keyboard.type("har bour")
+        page.keyboard.type("old harbour")
         page.keyboard.press("Enter")
         assert name.evaluate("field => field.validity.patternMismatch")
         name.fill("samples")
         page.keyboard.press("Enter")
         expect(page.get_by_role("alert")).to_contain_text("There is a collection")
-        name.fill("harbour")
+        name.fill("old-harbour.2")
         page.get_by_label("Description (optional)").fill("Tides and ferries.")
         page.get_by_role("button", name="Make collection").click()
-        expect(page.get_by_role("heading", level=1)).to_have_text("harbour")
+        expect(page.get_by_role("heading", level=1)).to_have_text("old-harbour.2")
         expect(page.get_by_role("heading", name="Drop files or folders here")).to_be_visible()
         page.get_by_role("button", name="Delete collection").click()
         dialog = page.get_by_role("dialog")
-        typed = dialog.get_by_label("Type harbour to confirm")
+        typed = dialog.get_by_label("Type old-harbour.2 to confirm")
         expect(typed).to_be_focused()
-        page.keyboard.type("harbor")
+        page.keyboard.type("old-harbour-2")
         page.keyboard.press("Enter")
         assert typed.evaluate("field => field.validity.patternMismatch")
         page.keyboard.press("Escape")
         expect(dialog).to_have_count(0)
         expect(page.get_by_role("button", name="Delete collection")).to_be_focused()
         page.keyboard.press("Enter")
-        typed.fill("harbour")
+        typed.fill("old-harbour.2")
         dialog.get_by_role("button", name="Delete collection").click()
         expect(page.get_by_role("heading", level=1)).to_have_text("Library")
         expect(page.get_by_role("link", name="samples")).to_be_visible()
-        expect(page.get_by_role("link", name="harbour")).to_have_count(0)
+        expect(page.get_by_role("link", name="old-harbour.2")).to_have_count(0)
         somebody.errors.clear()  # the browser itself notes the refusal of a name
 
 
@@ -125,6 +125,23 @@ def test_a_collection_is_described_and_offers_questions(demo: str, visit: Visit,
         expect(page.get_by_role("button", name="Describe")).to_be_focused()
         added = {"question": "When does the ferry leave?", "user_context": "", "type": None}
         assert httpx.get(url).json()["examples"] == [kept, added]
+
+
+@pytest.mark.nightly
+def test_a_form_is_sent_once_and_closes_no_other_dialog(demo: str, visit: Visit, collection: str) -> None:
+    held = list[Route]()
+    with visit(demo) as somebody:
+        page = somebody.open(f"#/library/{collection}")
+        page.get_by_role("button", name="Describe").click()
+        page.route(f"**/collections/{collection}", lambda route: held.append(route))
+        page.get_by_role("button", name="Save").dblclick()
+        page.keyboard.press("Escape")
+        page.get_by_role("button", name="Delete collection").click()
+        assert len(held) == 1
+        with page.expect_response("**/collections?*"):
+            held[0].continue_()
+        page.wait_for_timeout(300)
+        expect(page.get_by_label(f"Type {collection} to confirm")).to_be_visible()
 
 
 @pytest.mark.nightly
@@ -350,6 +367,10 @@ def test_a_document_shows_what_is_known_of_it(demo: str, visit: Visit) -> None:
         expect(page.get_by_text("Answers cite it as guidance_households.md.")).to_be_visible()
         expect(page.get_by_text("Issued by the resilience officer")).to_be_in_viewport()
         page.get_by_text("Outline").click()
+        expect(page.get_by_role("button", name="If you keep animals")).to_be_visible()
+        with page.expect_response(re.compile(r"/documents/\w+$")):  # something was uploaded
+            page.evaluate("import('/page/library/upload.js').then(({ changes }) => { changes.value += 1; })")
+        page.wait_for_timeout(300)
         expect(page.get_by_role("button", name="If you keep animals")).to_be_visible()
         page.get_by_role("button", name="Show passages").click()
         expect(page.locator(".passage").first).to_be_attached()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import httpx
+import pytest
 from playwright.sync_api import expect
 
 from tests.page.conftest import Visit
@@ -62,3 +63,18 @@ def test_a_double_click_on_export_shows_the_files_and_takes_none(demo: str, visi
         expect(page.get_by_role("link", name=re.compile("Export: Which file"))).to_have_count(3)
         expect(export).to_have_attribute("aria-expanded", "true")
         assert taken == []
+
+
+@pytest.mark.nightly
+def test_a_question_after_its_thread_was_deleted_begins_another(demo: str, visit: Visit) -> None:
+    with visit(demo) as somebody:
+        page = somebody.open("#/ask")
+        ask(page, WALL)
+        deleted = page.url.rpartition("=")[2]
+        page.get_by_role("link", name="Threads").click()
+        page.locator(".line").filter(has=page.locator(f"a[href*='{deleted}']")).get_by_role(
+            "button", name="Delete"
+        ).click()
+        page.get_by_role("link", name="Ask", exact=True).click()
+        ask(page, LEVEL)
+        assert questions_of(page) == [LEVEL] and deleted not in page.url

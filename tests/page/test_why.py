@@ -214,6 +214,30 @@ def test_a_vote_is_taken_back_after_the_page_was_loaded_again(demo: str, visit: 
 
 
 @pytest.mark.nightly
+def test_a_vote_goes_to_its_answer_after_another_tab_has_changed_the_thread(demo: str, visit: Visit) -> None:
+    api = f"{demo}/api/v1"
+    with visit(demo) as somebody, own_thread(demo) as thread:
+        httpx.post(f"{api}/threads/{thread}/ask", json={"question": UNSURE}, timeout=30).raise_for_status()
+        page = somebody.open(f"#/ask?thread={thread}")
+        second = page.get_by_role("article").nth(1)
+        expect(second.get_by_role("heading", name=UNSURE)).to_be_visible()
+        first = httpx.get(f"{api}/threads/{thread}").json()["turns"][0]["id"]
+        httpx.delete(f"{api}/threads/{thread}/turns/{first}").raise_for_status()
+        second.get_by_role("button", name="Good answer").click()
+        page.get_by_text("Your vote is kept.").wait_for()
+        [turn] = httpx.get(f"{api}/threads/{thread}").json()["turns"]
+        assert turn["question"] == UNSURE and turn["feedback"]["is_good"]
+        httpx.delete(f"{api}/feedback/{turn['feedback']['id']}").raise_for_status()
+        bad = second.get_by_role("button", name="Bad answer")
+        bad.click()
+        expect(bad).to_have_attribute("aria-pressed", "true")
+        [turn] = httpx.get(f"{api}/threads/{thread}").json()["turns"]
+        assert turn["feedback"]["is_good"] is False
+        httpx.delete(f"{api}/feedback/{turn['feedback']['id']}").raise_for_status()
+        somebody.errors.clear()  # the browser itself notes that the vote was gone
+
+
+@pytest.mark.nightly
 def test_of_two_threads_the_one_that_was_opened_last_is_shown(demo: str, visit: Visit) -> None:
     with visit(demo) as somebody, own_thread(demo) as slow, own_thread(demo, TENANT) as thread:
         page = somebody.open("#/ask")

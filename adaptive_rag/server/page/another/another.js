@@ -1,6 +1,6 @@
 /** Compare the answer with that of another strategy, side by side, and take the user's vote. */
 import { MarkedText } from "../ask/citations.js";
-import { pathOf, post, remove } from "../core/api.js";
+import { get, pathOf, post, remove } from "../core/api.js";
 import { html, signal, useDisclosure, useSignal } from "../core/html.js";
 import { made, wrapWords } from "../core/markup.js";
 import { markdownOf } from "../core/phrases.js";
@@ -53,10 +53,16 @@ export function Another({ turn, taken, last, children }) {
   /** Replace the user's vote. @param {Omit<Vote, "id">} [opinion] undefined withdraws it */
   const vote = (opinion) =>
     act("voting", async () => {
-      if (kept) await remove(`/feedback/${kept.id}`);
+      // In another tab the vote may be withdrawn, and turns before this one deleted.
+      if (kept)
+        await remove(`/feedback/${kept.id}`).catch((error) => {
+          if (error.status !== 404) throw error;
+        });
       set({ kept: null });
       if (!opinion) return;
-      const inThread = turn.number && `/threads/${turn.thread}/turns/${turn.number}/feedback`;
+      const isThis = (/** @type {Turn} */ { id }) => id === turn.id;
+      const now = turn.number && (await get(`/threads/${turn.thread}`)).turns.find(isThis);
+      const inThread = now && `/threads/${turn.thread}/turns/${now.number}/feedback`;
       const told = inThread ? opinion : { ...asked, route: taken, ...opinion };
       set({ kept: await post(inThread || `${pathOf(collections[0])}/feedback`, told) });
       tell(t("vote_kept"));
@@ -89,7 +95,7 @@ function Compared({ turn, found: { columns, passages, sentences, places }, kept,
   /** @param {string[]} ids @param {"sources_both" | "sources_only"} title */
   const sources = (ids, title) => {
     /** @param {Span} place */
-    const name = ({ source, page }) => source + (page ? `, ${t("page_number", { page })}` : "");
+    const name = ({ source, page }) => source + (page ? `, ${t("place_page", { n: page })}` : "");
     const listed = new Map(ids.toReversed().map((id) => [name(places[id]), places[id]]));
     if (!listed.size) return null;
     return html`<div class="small"><h4>${t(title)}</h4><ul class="plain">

@@ -30,10 +30,10 @@ export function Answer({ turn }) {
   const actions =
     !edited.field &&
     html`
-      ${answer && html`<${IconButton} icon="copy" label=${t("ask_copy")} onClick=${() => copy(turn.collections, answer)} />`}
+      ${answer && html`<${IconButton} icon="copy" label=${t("copy")} onClick=${() => copy(turn.collections, answer)} />`}
       ${answer && html`<${IconButton} icon="again" label=${t("ask_again")} class="again" onClick=${() => again(turn)} />`}
       ${edited.button(t("ask_edit"), "edit")}
-      ${state === "answered" && turn.id && turn.number && html`<${IconButton} icon="delete" label=${t("turn_delete_of", { question: turn.question })} onClick=${() => dropTurn(turn)} />`}`;
+      ${state === "answered" && turn.id && turn.number && html`<${IconButton} icon="delete" label=${t("thread_delete_of", { title: turn.question })} onClick=${() => dropTurn(turn)} />`}`;
   return html`<article class="turn" tabindex="-1" aria-busy=${state === "running"}>
     ${edited.field || html`<h2 class="question">${turn.question}</h2>`}
     ${which && html`<p class="small soft">${which}</p>`}
@@ -127,7 +127,8 @@ function Text({ turn }) {
       html`<div class=${isOpinion && headed.length > 1 && "columns"}>
         ${headed.map(
           ({ heading, body }) => html`<section>
-            <h3>${heading}${isOpinion && html` <span class="small soft">${countsOf(answer, body)}</span>`}</h3>
+            ${draw(`### ${heading}`)}
+            ${isOpinion && html`<p class="small soft">${countsOf(answer, body)}</p>`}
             ${draw(body)}
           </section>`,
         )}

@@ -1,5 +1,5 @@
 /** The current conversation: its turns, and the events that the server streams for the running one. */
-import { events, get, Problem, post, remove } from "../core/api.js";
+import { events, get, isOnline, Problem, post, remove, until } from "../core/api.js";
 import { computed, signal } from "../core/html.js";
 import { t } from "../core/texts.js";
 import { finishAll, removeWithUndo, tell, wordsOf } from "../shell/notices.js";
@@ -35,15 +35,18 @@ export function beginConversation({ isKept = false } = {}) {
 }
 
 /**
- * Load a thread and show it, unless the user opens another one first.
- * @param {string} id
+ * Load a thread and show it, unless the user opens another one first. If the server is not reached, wait for it.
+ * @param {string} id @returns {Promise<void>}
  */
 export async function openThread(id) {
   stop();
   turns.value = [];
   opening.value = id;
-  const kept = await get(`/threads/${id}`).catch((error) => {
+  const kept = await get(`/threads/${id}`).catch(async (error) => {
+    const isLost = error instanceof Problem && !error.status;
+    if (isLost) await until(() => isOnline.value || opening.value !== id);
     if (opening.value !== id) return null;
+    if (isLost) return openThread(id);
     beginConversation();
     throw error;
   });
@@ -85,6 +88,12 @@ export async function openThread(id) {
  */
 export async function ask(of, question, { userContext = "", route, only: part = only.value } = {}) {
   const turn = { ...started([of].flat(), question), userContext, route, only: part };
+  // The library may have chosen another collection. The server keeps an order of its own.
+  const open = new Set(thread.value?.collections ?? turn.collections);
+  if (open.symmetricDifference(new Set(turn.collections)).size) {
+    beginConversation({ isKept: true });
+    tell(t("ask_new_in", { name: turn.collections.join(", ") }));
+  }
   const abort = new AbortController();
   running = abort;
   const before = answered();
@@ -123,7 +132,7 @@ const answered = () =>
  */
 async function threadFor(collections, length) {
   const now = thread.value;
-  if (`${now?.collections}` !== `${collections}` || !now || !length) return post("/threads", { collections });
+  if (!now || !length) return post("/threads", { collections });
   const isWhole = now.length === length && !now.shared_by;
   return isWhole ? now : post(`/threads/${now.id}/branches`, { turns: length });
 }
@@ -177,7 +186,7 @@ export function askInstead(turn, question) {
 /** Delete a turn of the user's own thread, unless it is undone. @param {Turn} turn */
 export function dropTurn(turn) {
   const at = placeOf(turn);
-  removeWithUndo(gone, [at], t("turn_deleted", { question: turn.question }), async () => {
+  removeWithUndo(gone, [at], t("thread_deleted", { title: turn.question }), async () => {
     await remove(`/threads/${turn.thread}/turns/${encodeURIComponent(turn.id ?? "")}`);
     const now = thread.value;
     if (now && now.id === turn.thread) thread.value = { ...now, length: (now.length ?? 1) - 1 };

@@ -49,7 +49,7 @@ function Examples({ of, names }) {
   }, [of.name, of.documents]);
   const examples = of.examples.length > 0 ? of.examples : suggested.map((question) => ({ question }));
   return html`
-    <p class="soft"><strong>${of.name}</strong> · ${of.description || t("welcome_documents", { n: of.documents })}</p>
+    <p class="soft"><strong>${of.name}</strong> · ${of.description || t("library_documents", { n: of.documents })}</p>
     ${examples.length > 0 && html`<h3 class="soft small" id="examples">${t("welcome_examples")}</h3>`}
     <div class="examples" role="group" aria-labelledby="examples">
       ${examples.map((each) => html`<${Example} of=${names} ...${each} />`)}

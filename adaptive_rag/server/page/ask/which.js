@@ -64,7 +64,7 @@ function Condition({ names }) {
   return html`<div>
     <label class="small" for="condition">${t("only_condition")}</label>
     <${Completed} value=${part.where} fields=${fields.value ?? []} isWrong=${problem !== ""} set=${(/** @type {string} */ where) => askOnly({ ...part, where })} />
-    <p id="condition-said" class=${problem ? "small bad" : "small soft"} role="status">${problem ? html`<${Said} of=${problem} />` : held >= 0 && t("only_holds", { n: held })}</p>
+    <p id="condition-said" class=${problem ? "small bad" : "small soft"} role="status">${problem ? html`<${Said} of=${problem} />` : held >= 0 && t("library_documents", { n: held })}</p>
   </div>`;
 }
 

@@ -216,7 +216,10 @@ async function drawMath({ source, isBlock }, place) {
     const script = document.createElement("script");
     script.src = scriptAddress("temml.min.js");
     script.onload = () => resolve(/** @type {any} */ (window).temml);
-    script.onerror = reject;
+    script.onerror = () => {
+      temml = undefined; // the next formula tries again
+      reject();
+    };
     document.head.append(script);
   });
   try {

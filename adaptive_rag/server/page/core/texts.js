@@ -57,8 +57,12 @@ export function translated(text) {
 const replaced = (text, [pattern, german]) =>
   text.replace(pattern, (_, ...values) => {
     let at = 0;
-    return german.replace(/\{\}/g, () => values[at++]);
+    return german.replace(/\{\}/g, () => localized(values[at++]));
   });
+
+/** @param {string} value of an English sentence, such as "20,000" */
+const localized = (value) =>
+  /^\d{1,3}(,\d{3})+$/.test(value) ? number(Number(value.replaceAll(",", ""))) : value;
 
 /** @param {string} code @returns {string | undefined} the words of a phrase; undefined if the server's own are to be shown */
 export const phraseOf = (code) => (language.value === "de" ? phrases[code] : undefined);

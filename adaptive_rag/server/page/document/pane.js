@@ -10,8 +10,8 @@ import { PdfView, pdfjs } from "./pdf.js";
 import { DocumentText } from "./text.js";
 
 const PDF = /\.pdf$/i;
-/** Load pdf.js before a PDF is opened. @param {string} source */
-export const preparePdf = (source) => PDF.test(source) && pdfjs();
+/** Load pdf.js before a PDF is opened. Opening it reports an error. @param {string} source */
+export const preparePdf = (source) => PDF.test(source) && pdfjs().catch(() => {});
 const narrowly = window.matchMedia("(max-width: 62.49rem)");
 const isNarrow = signal(narrowly.matches);
 narrowly.addEventListener("change", () => {
@@ -89,7 +89,7 @@ function Pane({ shown }) {
 function fileLink(name, path) {
   return /^https?:/.test(name)
     ? html`<a class="button quiet small" href=${name} target="_blank" rel="noopener noreferrer">${t("document_site")}</a>`
-    : html`<a class="button quiet small" href=${`${API}${path}/file`} download>${t("document_download")}</a>`;
+    : html`<a class="button quiet small" href=${`${API}${path}/file`} download>${t("library_download")}</a>`;
 }
 
 /** @param {{ shown: import("./opened.js").Opened }} props */

@@ -5,6 +5,7 @@ import { showInMiddle, VirtualList } from "../core/list.js";
 import { scriptAddress } from "../core/markup.js";
 import { placeWords } from "../core/places.js";
 import { t } from "../core/texts.js";
+import { readOnce } from "../shell/loaded.js";
 import { AddNote, editNote, NoteSign, Notes, useNotes } from "./notes.js";
 import { opened } from "./opened.js";
 
@@ -17,14 +18,9 @@ const BEFORE = 80; // characters before the quote that distinguish it from its r
 /** @typedef {{ left: string, top: string, width: string, height: string }} Box */
 /** @typedef {{ start: number, end: number, page: number | null }} Span */
 
-/** @type {Promise<typeof import("pdfjs-dist")> | undefined} */
-let library;
-
+const library = readOnce(startLibrary);
 /** Load pdf.js and, in parallel, its worker; only once. */
-export function pdfjs() {
-  library ??= startLibrary();
-  return library;
-}
+export const pdfjs = () => library(0);
 
 async function startLibrary() {
   const workerPort = new Worker(scriptAddress("pdf.worker.min.mjs"), { type: "module" });

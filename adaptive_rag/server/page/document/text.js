@@ -4,7 +4,7 @@ import { classes, html, useEffect, useElement, useLayoutEffect, useMemo, useStat
 import { showInMiddle, VirtualList } from "../core/list.js";
 import { t } from "../core/texts.js";
 import { Loading, readOnce, useLoaded } from "../shell/loaded.js";
-import { wordsOf } from "../shell/notices.js";
+import { said } from "../shell/notices.js";
 import { AddNote, editNote, Notes, useNotes, writeNote } from "./notes.js";
 import { SHEETS, Stretches } from "./stretches.js";
 
@@ -29,7 +29,7 @@ const CODE = /\.(py|jsx?|tsx?|java|c|h|cpp|cs|go|rs|rb|php|sh|sql|css|jsonl?|ya?
 export function DocumentText({ path, source, start, end = start }) {
   const read = useMemo(() => readOnce((index) => readBlock(path, source, index)), [path, source]);
   const [target, setTarget] = useState(/** @type {Target | null} */ (null));
-  const [problem, setProblem] = useState("");
+  const [problem, setProblem] = useState(/** @type {Said | null} */ (null));
   const [hasPassages, setHasPassages] = useState(false);
   const noted = useNotes(path);
   const notes = useMemo(
@@ -43,14 +43,13 @@ export function DocumentText({ path, source, start, end = start }) {
       ({ start: begin, length }) => {
         // A line that began in the previous part belongs to that part.
         const index = Math.floor(from / STEP) - (begin > from ? 1 : 0);
-        setProblem("");
+        setProblem(null);
         setTarget({ index: from < length ? index : 0, length, start: from, end: to, isShown });
       },
-      (error) => setProblem(wordsOf(error)),
+      (error) => setProblem(said(error)),
     );
-  useEffect(() => {
-    show(start, end, start === undefined);
-  }, [read, start, end]);
+  const begin = () => void show(start, end, start === undefined);
+  useEffect(begin, [read, start, end]);
 
   const cited = () =>
     target && target.end > target.start ? { ...target, shown: citedIn(place.current) } : null;
@@ -63,8 +62,8 @@ export function DocumentText({ path, source, start, end = start }) {
     if (note) editNote(path, note);
   };
 
-  if (problem) return html`<p class="pane-note" role="alert">${problem}</p>`;
-  if (!target) return html`<p class="pane-note soft" aria-busy="true">${t("loading")}</p>`;
+  if (problem || !target)
+    return html`<div class="pane-note"><${Loading} of=${{ value: null, problem, again: begin }} /></div>`;
   return html`<div class=${classes("document-text", CODE.test(source) && "code", hasPassages && "passages")}>
     <div class="row pane-tools">
       <${Outline} key=${path + source} path=${path} source=${source} onChoose=${(/** @type {number} */ at) => show(at)} />

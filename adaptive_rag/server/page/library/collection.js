@@ -65,7 +65,7 @@ function drop(name) {
   openForm({
     title: t("delete_title", { name }),
     fields: html`<p>${t("library_delete_text")}</p>
-      <${Field} label=${t("library_delete_type", { name })} name="typed" required pattern=${name.replaceAll(/[.-]/g, "\\$&")} />`,
+      <${Field} label=${t("library_delete_type", { name })} name="typed" required pattern=${name.replaceAll(".", "\\.")} />`,
     action: t("library_delete"),
     isDanger: true,
     act: async () => {
@@ -80,7 +80,7 @@ function drop(name) {
 function addPage(name) {
   openForm({
     title: t("library_add_page"),
-    fields: html`<${Field} label=${t("library_address")} name="address" type="url" required pattern="https?://.+" maxlength="1000" placeholder="https://" />`,
+    fields: html`<${Field} label=${t("model_address")} name="address" type="url" required pattern="https?://.+" maxlength="1000" placeholder="https://" />`,
     action: t("library_address_read"),
     act: async (given) => {
       await post(`${pathOf(name)}/documents/address`, given);

@@ -50,7 +50,7 @@ export function Facts({ collection: { name, may }, id }) {
       ${!/^https?:/.test(row.name) && html`<a class="button" href=${`${API}${path}/file`} download>${t("library_download")}</a>`}
       ${may.includes("write") && html`<${ReadAgain} name=${name} id=${id} />`}
     </div>
-    ${source && html`<h2 class="unseen">${t("document_text")}</h2><div class="card document whole-text"><${DocumentText} key=${source + changed} path=${path} source=${source} /></div>`}
+    ${source && html`<h2 class="unseen">${t("document_text")}</h2><div class="card document whole-text"><${DocumentText} key=${source + JSON.stringify(row)} path=${path} source=${source} /></div>`}
   <//>${isOpen && html`<${DocumentPane} />`}</div>`;
 }
 
@@ -82,6 +82,10 @@ export const saidOf = ({ problem, notes }) => problem ?? notes.join(" · ");
 
 /** Show a button to re-index a document. @param {{ name: string, id: string }} props `name` of its collection */
 export function ReadAgain({ name, id }) {
-  const act = () => post(`${pathOf(name)}/documents/${id}/reindex`).then(() => watch(name), tell);
-  return html`<button onClick=${act}>${t("library_read_again")}</button>`;
+  const act = async () => {
+    await post(`${pathOf(name)}/documents/${id}/reindex`);
+    changes.value += 1;
+    watch(name);
+  };
+  return html`<button onClick=${() => act().catch(tell)}>${t("library_read_again")}</button>`;
 }

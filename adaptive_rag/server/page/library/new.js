@@ -18,7 +18,7 @@ export const newCollection = (then, proposed) => ({
     then(given.name);
   },
   fields: html`
-    <${Field} label=${t("library_name")} name="name" required maxlength="100" pattern=${"[A-Za-z0-9][A-Za-z0-9_.\\-]*"} title=${t("library_name_rule")} aria-describedby="name-rule" defaultValue=${proposed} />
+    <${Field} label=${t("name")} name="name" required maxlength="100" pattern=${"[A-Za-z0-9][A-Za-z0-9_.\\-]*"} title=${t("library_name_rule")} aria-describedby="name-rule" defaultValue=${proposed} />
     <p id="name-rule" class="small soft">${t("library_name_rule")}</p>
     <${Field} label=${t("library_description")} name="description" rows="2" maxlength="2000" />`,
 });

@@ -19,7 +19,7 @@ export function Opinions() {
   const [name, setName] = useState(own[0].name);
   return html`
     <div class="row">
-      <label class="row">${t("opinions_of")}
+      <label class="row">${t("ask_collection")}
         <${Choice} options=${own.map((each) => [each.name])} onChoose=${setName} />
       </label>
       ${useSignal(me)?.is_admin && html`<a class="button" download href=${`${API}/feedback/export`}>${t("opinions_export")}</a>`}

@@ -41,7 +41,7 @@ export function Users() {
     /** @param {Words} label @param {object} changed */
     const button = (label, changed) =>
       html`<button class="quiet" onClick=${() => patch(path, changed).then(again, tell)}>${t(label)}</button>`;
-    return html`<${Row} soft=${issuer ?? t("user_since", { date: formatDate(created) })}
+    return html`<${Row} soft=${issuer ?? t("share_since", { date: formatDate(created) })}
       title=${html`<span>${name} ${is_admin && html`<span class="badge">${t("server_admin")}</span>`} ${is_disabled && html`<span class="badge">${t("user_disabled")}</span>`}</span>`}>
       ${
         name !== myName &&

@@ -29,7 +29,7 @@ export function OpenForm() {
   /** @param {Given} given */
   const act = async (given) => {
     await what.act(given);
-    close();
+    if (asked.value === what) close();
   };
   return html`<${Dialog} title=${what.title} close=${close}>
     <${Form} ...${what} act=${act} close=${close}>${what.fields}<//>
@@ -37,7 +37,7 @@ export function OpenForm() {
 }
 
 /**
- * Show a form. It is cleared after `act` has succeeded.
+ * Show a form. It is sent once at a time, and cleared after `act` has succeeded.
  * @param {{ action: string, act: (given: Given) => unknown, say?: typeof said, unknown?: Words, close?: () => void, isDanger?: boolean, isCard?: boolean, beside?: any, children?: any }} props
  *   `say` turns an error into a message, `unknown` says what was not found; `beside` are further buttons
  */
@@ -46,8 +46,10 @@ export function Form({ action, act, say = said, unknown, close, isDanger, isCard
   /** @param {SubmitEvent} event */
   const send = async (event) => {
     event.preventDefault();
-    setProblem(null);
     const form = /** @type {HTMLFormElement} */ (event.currentTarget);
+    if (form.ariaBusy) return;
+    form.ariaBusy = "true";
+    setProblem(null);
     try {
       await act(Object.fromEntries(new FormData(form)));
       form.reset();
@@ -55,6 +57,8 @@ export function Form({ action, act, say = said, unknown, close, isDanger, isCard
       const isUnknown = unknown && error instanceof Problem && error.status === 404;
       setProblem(isUnknown ? { text: t(unknown) } : say(error));
       /** @type {HTMLInputElement | null} */ (form.querySelector("[type=password]"))?.select();
+    } finally {
+      form.ariaBusy = null;
     }
   };
   return html`<form class=${isCard ? "fields card" : "fields"} onSubmit=${send}>

@@ -86,7 +86,7 @@ function Header({ name }) {
       )}
     </nav>
     <div class="header-tools">
-      ${named && html`<a class="button quiet" href=${link(["people"])} title=${t("account")}>${named.name}</a>`}
+      ${named && html`<a class="button quiet one-line" href=${link(["people"])} title=${t("account")}>${named.name}</a>`}
       <button class="quiet" onClick=${() => setLanguage(isEnglish ? "de" : "en").catch(tell)} aria-label=${t("other_language")}>${isEnglish ? "DE" : "EN"}</button>
       <button class="quiet" onClick=${() => setTheme(isDark ? "light" : "dark")} aria-label=${t(isDark ? "light_theme" : "dark_theme")}>${isDark ? "☀" : "☾"}</button>
     </div>

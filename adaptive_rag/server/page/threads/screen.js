@@ -27,12 +27,16 @@ function Threads() {
   const hidden = useSignal(gone);
   const [version, again] = useVersion();
   /** @param {Thread} row @param {string} title */
-  const drop = ({ id }, title) =>
+  const drop = ({ id }, title) => {
+    // The next question begins a new thread: this one will be gone.
+    const leave = () => thread.value?.id === id && beginConversation();
+    leave();
     removeWithUndo(gone, [id], t("thread_deleted", { title }), async () => {
       await remove(`/threads/${id}`);
-      if (thread.value?.id === id) beginConversation();
+      leave();
       again();
     });
+  };
   /** @param {Thread} row */
   const rename = ({ id, title }) =>
     openForm({

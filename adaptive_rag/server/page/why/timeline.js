@@ -128,7 +128,7 @@ function Candidates({ turn, step }) {
             const place = { source, page, start: passage?.start ?? 0, end: passage?.end ?? 0, quote: "" };
             return html`<tr key=${each.id} class=${passage ? "" : "soft"}>
               <td>${at + 1} ${was && was !== at + 1 && html`<span class="soft">${was > at + 1 ? "↑" : "↓"} ${t("was", { was })}</span>`}</td>
-              <td><button class="link" onClick=${() => openDocument(turn.collections, place)}>${source}${page && `, ${t("page_number", { page })}`}</button></td>
+              <td><button class="link" onClick=${() => openDocument(turn.collections, place)}>${source}${page && `, ${t("place_page", { n: page })}`}</button></td>
               ${scores.map((name) => html`<td class="number">${each.scores[name]?.toLocaleString(language.value, DIGITS)}</td>`)}
               <td>${passage ? t("was_read") : t("was_dropped")}</td>
             </tr>`;

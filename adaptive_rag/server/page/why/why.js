@@ -70,7 +70,7 @@ function Probabilities({ analysis }) {
   const shares = Object.entries(analysis.probabilities).sort((one, other) => other[1] - one[1]);
   const colours = Object.fromEntries(graph?.strategies.map((each) => [each.name, each.colour]) ?? []);
   return html`<div class="stack">
-    <h3>${t("kind_of_question")}</h3>
+    <h3>${t("what_type")}</h3>
     <ul class="plain bars">
       ${shares.map(
         ([name, share]) => html`<li key=${name} style=${laneStyle(name, colours[name])}>
