@@ -21,6 +21,7 @@ from adaptive_rag.evaluation.experiment import Experiment, evaluate
 from adaptive_rag.evaluation.provenance import RunSettings
 from adaptive_rag.evaluation.records import QuestionRecord, read_records
 from adaptive_rag.evaluation.statistics import Difference, compare_all
+from adaptive_rag.evaluation.summary import tone
 
 NO_PLAN, PLAN, DEFAULT = ARMS = ("with-no-plans", "with-all-plans", "adaptive")
 DEPTHS = (4, 5, 10)
@@ -146,14 +147,14 @@ def draw(rows: Sequence[Mapping[str, Any]], file: Path) -> None:
             panel.set_yticks(range(len(of_type)), [label(row) for row in of_type], fontsize=7)
             panel.set_ylim(-0.7, len(of_type) - 0.3)
             panel.set_title(f"{kind}: {PLANS[kind]}", loc="left", fontsize=9)
-        figure.supxlabel("gained by the plan, with its 95 % interval (pale: it holds zero)", fontsize=8)
+        figure.supxlabel("gained by the plan, with its 95 % interval (pale: within chance)", fontsize=8)
         figure.savefig(file, dpi=130)
         plt.close(figure)
 
 
 def is_sure(difference: Difference) -> bool:
-    """Tell whether a difference's interval leaves out zero."""
-    return difference.low > 0 or difference.high < 0
+    """Tell whether a difference is beyond chance, as the reports of an evaluation do."""
+    return tone(vars(difference)) != "flat"
 
 
 def label(row: Mapping[str, Any]) -> str:

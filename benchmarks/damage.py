@@ -287,7 +287,10 @@ def kill_writers(folder: Path, kills: int, seed: int) -> tuple[int, int, list[st
                 while number == kills - 1 and describe(kb)["updated"] == before and time.monotonic() < until:
                     time.sleep(0.05)
                 writer.send_signal(signal.SIGKILL)
-                killed += writer.wait() == -signal.SIGKILL
+                if (code := writer.wait()) == -signal.SIGKILL:
+                    killed += 1
+                else:
+                    wrong.append(f"a writer ended by itself with {code}")
         (folder / "stop").touch()
         assert reader.stdout is not None
         said = reader.stdout.read().strip()

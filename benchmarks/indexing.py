@@ -1,6 +1,6 @@
 """How fast documents are indexed, beside the embedding model's own bare rate in the same run.
 
-    python benchmarks/indexing.py PATH [--runs 1]
+    python benchmarks/indexing.py PATH... [--no-sentences]
 
 Prints one line a figure. The share of the time spent inside the embedding model counts its wall time; the
 bare rate embeds the same chunks and sentences with nothing around them.

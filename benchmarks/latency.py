@@ -92,7 +92,7 @@ def measure(index: str, seconds: float, repeats: int) -> list[dict[str, Any]]:
                 times.append(time.perf_counter() - started)
                 calls = max(calls, sum(record.get("calls", 0) for record in output["trace"]))
                 rounds = max(rounds, sum(record.get("rounds", 0) for record in output["trace"]))
-                tokens += sum(sum(record.get("tokens", {}).values()) for record in output["trace"])
+                tokens += sum(record.get("tokens", {}).get("input", 0) for record in output["trace"])
             rows.append(_row(kind, "Adaptive RAG", times, calls, rounds, tokens // len(asked)))
     return rows
 
@@ -136,7 +136,7 @@ def main() -> None:
 
 
 def _print(rows: list[dict[str, Any]]) -> None:
-    print("| type | plan | seconds | calls | rounds | tokens | times faster |")
+    print("| type | plan | seconds | calls | rounds | tokens read | times faster |")
     print("|---|---|---|---|---|---|---|")
     for row in rows:
         base = next(r for r in rows if r["type"] == row["type"] and r["plan"] == "sequential")

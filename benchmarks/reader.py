@@ -4,10 +4,10 @@
     python -m benchmarks.reader --grounding REPLIES/grounding.jsonl --public DATA/factual_squad
 
 FOLDER holds the public documents (`python -m training.reader.sources FOLDER`). The documents of each set of
-a part are indexed, and each question of the examples is searched for: what of it is among the first five
-passages is read. Prints a Markdown table, each figure with its 95 % bootstrap interval; of the test part
-nothing else. "embedding" is the sentence nearest to the question. A sentence is right that holds the one the
-answer stands in.
+a part are indexed, and each question of the examples is searched for: what of it is among the five passages
+nearest by vector and the five nearest by words is read; of a public set, the five by vector. Prints a
+Markdown table, each figure with its 95 % bootstrap interval; of the test part nothing else. "embedding" is
+the sentence nearest to the question. A sentence is right that holds the one the answer stands in.
 """
 
 from __future__ import annotations
@@ -121,7 +121,8 @@ def open_documents(name: str, rows: Sequence[Row], sources: Path, cache: Path) -
             file = folder / "documents" / path
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_bytes(text)
-        Index.build(folder / "documents", folder / "index")
+    # Also where one is there: it may be of a run that was interrupted.
+    Index.build(folder / "documents", folder / "index")
     return Index.open(folder / "index")
 
 

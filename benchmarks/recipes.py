@@ -58,7 +58,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if given.replies:
         planned = run(given.datasets, given.replies, given.limit, given.cache)
         quality = means(planned, f"ndcg@{K}")
-        print(f"With a strong model's plans, nDCG@{K}:\n\n{format_figures(quality)}\n")
+        of = "other questions: compare within the table"
+        print(f"With a strong model's plans, nDCG@{K} ({of}):\n\n{format_figures(quality)}\n")
         for measure in (f"aspects@{K}", f"both@{K}"):
             if found := means(planned, measure):
                 print(f"The same, {measure}:\n\n{format_figures(found)}\n")

@@ -105,7 +105,7 @@ def read_questions(path: str | Path, *, labelled: bool = False) -> list[Question
         raise ConfigurationError(
             f"The questions {str(path)!r} cannot be read ({error}). Expected a JSONL file in UTF-8."
         ) from error
-    lines = enumerate(content.splitlines(), start=1)
+    lines = enumerate(content.split("\n"), start=1)
     return [_read_line(line, f"{path}, line {number}", labelled) for number, line in lines if line.strip()]
 
 

@@ -72,7 +72,8 @@ def evaluate(
     experiment = Experiment(datasets, settings=measured.settings(), arms=listed(arms), **vars(output))
     with _bars() as (say, open_bar, show_index):
         written = run_experiment(experiment, say=say, open_bar=open_bar, show_index=show_index)
-    print_report(stdout(), written.rows, k=measured.k, routing=written.routing)
+    jobs = written.run.about["jobs"]
+    print_report(stdout(), written.rows, k=measured.k, routing=written.routing, jobs=jobs)
     if written.judge is not None:
         print_judge(stdout(), written.judge)
     print_note(f"Wrote {output.out / 'report.html'} and, beside it, summary.json and questions.jsonl.")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from adaptive_rag.cli.output import count_of, print_note, shorten
 
 if TYPE_CHECKING:
-    from adaptive_rag.state import StandIn, TraceRecord
+    from adaptive_rag.state import TraceRecord
 
 AT = {
     "classify": "classifying the question",
@@ -32,10 +32,12 @@ def print_failures(trace: Sequence[TraceRecord], *, abstained: bool, of: str = "
 
 def format_failures(trace: Sequence[TraceRecord], *, abstained: bool) -> str:
     """Return what a model failed at, why, and what was done instead; "" if it did not fail."""
+    from adaptive_rag.llm.ask import find_failures
+
     answered = (
         "The documents gave no answer either." if abstained else "The answer quotes the documents instead."
     )
-    if failed := _find_failures(trace):
+    if failed := find_failures(trace):
         skills = list(dict.fromkeys(stand_in["skill"] for stand_in in failed))
         why = shorten("; ".join(dict.fromkeys(stand_in["reason"] for stand_in in failed)), LONGEST)
         at = " and ".join(AT[skill] for skill in skills)
@@ -50,26 +52,13 @@ def format_failures(trace: Sequence[TraceRecord], *, abstained: bool) -> str:
 
 def format_calls(trace: Sequence[TraceRecord]) -> str:
     """Return the number of model calls as text, with a note if none of them was usable."""
-    from adaptive_rag.llm.ask import NO_MODEL
+    from adaptive_rag.llm.ask import NO_MODEL, find_failures
 
     calls = sum(record.get("calls", 0) for record in trace)
     if not calls:
         reasons = [stand_in["reason"] for record in trace for stand_in in record.get("stand_ins", ())]
         return "no chat model" if NO_MODEL in reasons else "no model call"
     asked = [skill for record in trace for skill in record.get("asked", ())]
-    failed = [stand_in for stand_in in _find_failures(trace) if stand_in["skill"] in asked]
+    failed = [stand_in for stand_in in find_failures(trace) if stand_in["skill"] in asked]
     unusable = ", none usable" if calls > 1 else ", not usable"
     return count_of(calls, "model call") + (unusable if len(failed) == len(asked) else "")
-
-
-def _find_failures(trace: Sequence[TraceRecord]) -> list[StandIn]:
-    """Return the steps at which a model failed, and the answer if a limit kept the model from being asked."""
-    from adaptive_rag.llm.ask import LEFT_LOCAL, NO_MODEL
-
-    return [
-        stand_in
-        for record in trace
-        for stand_in in record.get("stand_ins", ())
-        if stand_in["skill"] in record.get("asked", ())
-        or (stand_in["skill"] == "generate" and stand_in["reason"] not in (LEFT_LOCAL, NO_MODEL))
-    ]

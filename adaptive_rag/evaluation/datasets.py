@@ -9,15 +9,18 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from adaptive_rag.errors import ConfigurationError
+from adaptive_rag.errors import ConfigurationError, InputError
 from adaptive_rag.evaluation.records import parse_json, parse_lines
 from adaptive_rag.ingest import discover
+from adaptive_rag.query.history import read_question
 from adaptive_rag.state import QUERY_TYPES, Chunk, QueryType, Turn
 
 CORPUS, QUERIES = "corpus.jsonl", "queries.jsonl"
 QRELS = ("qrels.tsv", "qrels/test.tsv")
 QRELS_COLUMNS = ("query-id", "corpus-id", "score")
 ONTOLOGY = "ontology.yaml"
+# A FAQ has questions too, but answers them: it is a document.
+LABELS = ("ideal_answer", "has_answer")
 ASPECTS, ASPECTS_COLUMNS = "aspects.tsv", ("query-id", "corpus-id", "aspect")
 
 
@@ -152,8 +155,10 @@ def _load_documents(name: str, files: list[Path], folder: Path) -> Dataset:
     ontology = folder / ONTOLOGY
     # A folder of their own separates the documents from other files beside the questions.
     folder = folder / "documents" if (folder / "documents").is_dir() else folder
-    found = (file.path for file in discover(folder) if not _holds_questions(file.path))
-    documents = tuple(path for path in found if path != ontology)
+    # What is asked from is no document, whatever its form: every arm would find the answers there.
+    known = {path.resolve() for path in (*files, ontology)}
+    found = (file.path for file in discover(folder) if file.path.resolve() not in known)
+    documents = tuple(path for path in found if not _holds_questions(path))
     if not documents:
         raise ConfigurationError(f"No document lies beside {files[0]}; put those that it asks about there.")
     return Dataset(
@@ -161,7 +166,7 @@ def _load_documents(name: str, files: list[Path], folder: Path) -> Dataset:
         questions=tuple(questions.values()),
         documents=documents,
         corpus_digest=_digest(documents),
-        questions_digest=_digest(files),
+        questions_digest=_digest([*files, ontology]),
         ontology=ontology if ontology.is_file() else None,
     )
 
@@ -206,6 +211,10 @@ def _question(row: dict[str, Any], file: Path, **fields: Any) -> Question:
         if not isinstance(turn, dict) or turn.get("role") not in ("user", "agent") or "text" not in turn:
             expected = "{'role': 'user' or 'agent', 'text': ..}"
             raise ConfigurationError(f"{file} has the history turn {turn!r}; expected {expected}.")
+    try:
+        read_question({"question": fields["text"], "history": turns})
+    except InputError as error:
+        raise ConfigurationError(f"{file}: the question {fields['id']!r} cannot be asked. {error}") from error
     return Question(
         user_context=row.get("user_context") or "",
         history=tuple(Turn(role=turn["role"], text=turn["text"]) for turn in turns),
@@ -235,7 +244,7 @@ def _judgements(
 ) -> dict[str, dict[str, list[str]]]:
     """Return, for each query and passage, the values that a file's lines give for the two."""
     said: dict[str, dict[str, list[str]]] = {}
-    header, *rows = [line.split("\t") for line in file.read_text(encoding="utf-8").split("\n")]
+    header, *rows = [line.split("\t") for line in _read_text(file).split("\n")]
     if tuple(header) != columns:
         got, expected = ", ".join(header) or "of an empty file", ", ".join(columns)
         raise ConfigurationError(f"{file} has the columns {got}; expected {expected}, separated by tabs.")
@@ -256,7 +265,7 @@ def _judgements(
 
 def _records(file: Path) -> Iterator[Any]:
     """Yield the records of a JSON list, of lists under headings, or of JSON lines."""
-    text = file.read_text(encoding="utf-8")
+    text = _read_text(file)
     if file.suffix == ".json":
         whole = parse_json(text, f"{file} is not JSON")
         if isinstance(whole, dict) and all(isinstance(group, list) for group in whole.values()):
@@ -268,16 +277,25 @@ def _records(file: Path) -> Iterator[Any]:
         yield from parse_lines(text, file)
 
 
+def _read_text(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ConfigurationError(f"{file} is not in UTF-8: {error}. Save it as UTF-8.") from error
+
+
 def _holds_questions(file: Path) -> bool:
+    """Tell whether a row of a file is a labelled question; a broken file with such words is refused."""
     if file.suffix not in (".json", ".jsonl"):
         return False
     try:
-        first = next(iter(_records(file)), None)
-    except (ConfigurationError, UnicodeDecodeError):
+        rows = (row for row in _records(file) if isinstance(row, dict) and "question" in row)
+        return any(not row.keys().isdisjoint(LABELS) for row in rows)
+    except ConfigurationError:
+        content = file.read_bytes()
+        if b'"question"' in content and any(f'"{label}"'.encode() in content for label in LABELS):
+            raise
         return False
-    # A FAQ has questions too, but answers them: it is a document.
-    labels = {"ideal_answer", "has_answer"}
-    return isinstance(first, dict) and "question" in first and not labels.isdisjoint(first)
 
 
 def squeeze(text: str) -> str:

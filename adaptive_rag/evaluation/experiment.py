@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 from adaptive_rag.context import make_context
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.evaluation.arms import MAIN_ARMS, find_arms, whole_table
 from adaptive_rag.evaluation.corpora import default_cache
-from adaptive_rag.evaluation.datasets import Dataset, limited, load_dataset
+from adaptive_rag.evaluation.datasets import limited, load_dataset
 from adaptive_rag.evaluation.judge import comparison, judge_run
 from adaptive_rag.evaluation.labels import append_questions, labelled_questions
 from adaptive_rag.evaluation.provenance import RunSettings
 from adaptive_rag.evaluation.records import QuestionRecord
 from adaptive_rag.evaluation.replay import only_replied
 from adaptive_rag.evaluation.report import Report, write_reports
-from adaptive_rag.evaluation.run import OpenBar, no_bar, open_bench, run_arms
+from adaptive_rag.evaluation.run import FinishedRun, OpenBar, no_bar, open_bench, run_arms
 from adaptive_rag.index import Progress
 from adaptive_rag.models.chat import chat_model_of
 from adaptive_rag.text.redaction import redact
@@ -88,14 +89,11 @@ def evaluate(
         say(note)
     if experiment.collect is not None:
         say(_collect(run.records, experiment.collect))
-    verdicts = judge_run(model, run.records, judged, open_bar=open_bar) if model else None
-    return write_reports(
-        run,
-        experiment.out,
-        verdicts=verdicts,
-        markdown=experiment.markdown,
-        command=_command(datasets, list(arms), settings, experiment.markdown),
-    )
+    command = _command(run, settings, experiment.markdown)
+    write = partial(write_reports, run, experiment.out, markdown=experiment.markdown, command=command)
+    # Before the judge, too, whose model may fail.
+    report = write()
+    return write(verdicts=judge_run(model, run.records, judged, open_bar=open_bar)) if model else report
 
 
 def _check_collect(file: Path, out: Path) -> None:
@@ -118,12 +116,12 @@ def _collect(records: Sequence[QuestionRecord], file: Path) -> str:
     )
 
 
-def _command(
-    datasets: Sequence[Dataset], arms: Sequence[str], settings: RunSettings, markdown: Path | None
-) -> str:
+def _command(run: FinishedRun, settings: RunSettings, markdown: Path | None) -> str:
     """Return the command that makes the same run, with data sets by name, wherever they are."""
-    parts = ["adaptive-rag", "eval", *(dataset.name for dataset in datasets)]
-    parts += ["--arms", ",".join(arms), "--k", str(settings.k)]
+    parts = ["adaptive-rag", "eval", *run.about["data"]]
+    parts += ["--arms", ",".join(run.about["arms"]), "--k", str(settings.k)]
+    if settings.answers is not None:
+        parts.append("--answers" if settings.answers else "--no-answers")
     parts += ["--limit", str(settings.limit)] if settings.limit else []
     parts += ["--seed", str(settings.seed)] if settings.seed else []
     for name, value in settings.settings.items():

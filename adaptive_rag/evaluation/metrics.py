@@ -116,7 +116,8 @@ def aspects_at(aspects: Mapping[str, Sequence[str]], ranking: Ranking, k: int) -
     """Return the share of aspects that the first k passages cover, of those that k could cover."""
     known = {aspect for names in aspects.values() for aspect in names}
     met = {aspect for passage in ranking[:k] for aspect in aspects.get(passage, ())}
-    return len(met) / min(k, len(known))
+    # A passage may have several aspects.
+    return min(1.0, len(met) / min(k, len(known)))
 
 
 def both_at(aspects: Mapping[str, Sequence[str]], ranking: Ranking, k: int) -> float:
@@ -185,7 +186,7 @@ def citation_correctness(result: Result, embed: Embed) -> float:
     correct = 0
     for citation in result.citations:
         quote, claim = squeeze(citation["quote"]), claims.get(citation["marker"])
-        if quote and claim is not None and any(quote in text for text in texts):
+        if quote and claim and any(quote in text for text in texts):
             contained = quote in squeeze(claim) or squeeze(claim) in quote
             correct += contained or float(np.dot(*embed([claim, citation["quote"]]))) >= SUPPORT
     return correct / len(result.citations)
@@ -196,9 +197,12 @@ def _claims(answer: str) -> dict[int, str]:
     claims: dict[int, list[str]] = {}
     # The marker may be before or after the full stop; attach it to the sentence that it follows.
     glued = re.sub(rf"([.!?])((?:\s*{MARKER.pattern})+)", r"\2\1", answer)
+    claim = ""
     for sentence in _SENTENCE_END.split(glued):
+        # Markers on a line of their own belong to the sentence before them.
+        claim = text if _words(text := strip_markers(sentence)) else claim
         for marker in find_markers(sentence):
-            claims.setdefault(marker, []).append(strip_markers(sentence))
+            claims.setdefault(marker, []).append(claim)
     return {marker: " ".join(sentences) for marker, sentences in claims.items()}
 
 

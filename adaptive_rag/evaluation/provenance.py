@@ -17,6 +17,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
+from adaptive_rag.analysis.router import learned_file
 from adaptive_rag.context import make_context, setting_names
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.evaluation.records import RUN, RUN_FILES, parse_json, write_json
@@ -52,8 +53,8 @@ class RunSettings:
 def begin_run(out: Path, made_with: Mapping[str, Any], *, fresh: bool) -> dict[str, Any]:
     """Return the record of the run in `out`; start a run if there is none.
 
-    `made_with` holds the "settings", the "code" and, by data set, the digests of the "data". `fresh`
-    removes the files of an earlier run first, and nothing else.
+    `made_with` holds the "settings", the "code", the "routing" and, by data set, the digests of the "data".
+    `fresh` removes the files of an earlier run first, and nothing else.
 
     Raises:
         ConfigurationError: `out` is a file, or holds something else or a run made under other conditions.
@@ -67,7 +68,7 @@ def begin_run(out: Path, made_with: Mapping[str, Any], *, fresh: bool) -> dict[s
         earlier = parse_json((out / RUN).read_text("utf-8"), f"{out / RUN} is damaged; pass --fresh")
         known = earlier.get("data", {})
         ours = json.loads(json.dumps(made_with))  # as it comes back from a file
-        differs = [name for name in ("settings", "code") if earlier.get(name) != ours[name]]
+        differs = [name for name in ("settings", "code", "routing") if earlier.get(name) != ours[name]]
         differs += [f"data of {name}" for name, data in ours["data"].items() if known.get(name, data) != data]
         if differs:
             raise ConfigurationError(
@@ -97,6 +98,12 @@ def code_digest() -> str:
             if file.suffix in (".py", ".md", ".npz", ".npy", ".json", ".toml", ".yaml") and file.is_file():
                 digest.update("/".join(parts).encode() + b"\0" + file.read_bytes())
     return digest.hexdigest()[:16]
+
+
+def routing_digest() -> str:
+    """Return a digest of what the router learned from the user's own questions; "" if it is as shipped."""
+    file = learned_file()
+    return hashlib.sha256(file.read_bytes()).hexdigest()[:16] if file.is_file() else ""
 
 
 def _package_folders() -> Iterator[Path]:

@@ -51,13 +51,16 @@ def only_replied(dataset: Dataset, folder: Path) -> Dataset:
     """Keep the questions that a reply was recorded for, and note how many were left out.
 
     Raises:
-        ConfigurationError: as `read_replies`.
+        ConfigurationError: as `read_replies`, or no reply is to a question of the data set.
     """
     replies = read_replies(folder, dataset.name)
     # A run is resumed only with the same replies.
     content = hashlib.sha256((folder / f"{dataset.name}.jsonl").read_bytes()).hexdigest()[:16]
     dataset = replace(dataset, questions_digest=f"{dataset.questions_digest} {content}")
     kept = tuple(question for question in dataset.questions if question.id in replies)
+    if not kept:
+        file = folder / f"{dataset.name}.jsonl"
+        raise ConfigurationError(f"{file} holds no reply to a question of {dataset.name}; compare the ids.")
     if len(kept) == len(dataset.questions):
         return dataset
     note = f"{dataset.name}: {len(kept)} of {len(dataset.questions)} questions have a recorded reply"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
@@ -20,12 +21,13 @@ from adaptive_rag.evaluation.arms import Arm, Bench, Result
 from adaptive_rag.evaluation.corpora import open_corpus
 from adaptive_rag.evaluation.datasets import Dataset, Question, with_gold
 from adaptive_rag.evaluation.metrics import ranked_ids, score_answer, score_ranking
-from adaptive_rag.evaluation.provenance import RunSettings, begin_run, code_digest, now
+from adaptive_rag.evaluation.provenance import RunSettings, begin_run, code_digest, now, routing_digest
 from adaptive_rag.evaluation.records import RUN, ArmRecord, Journal, QuestionRecord, write_json
 from adaptive_rag.evaluation.replay import read_replies
 from adaptive_rag.evaluation.sweep import sweep_alpha
 from adaptive_rag.graph.builder import build_graph, build_retrieval_graph
 from adaptive_rag.index import Progress
+from adaptive_rag.llm.ask import find_failures
 from adaptive_rag.models.onnx import load_minilm
 from adaptive_rag.nodes import generate
 from adaptive_rag.state import State, TraceRecord
@@ -49,8 +51,22 @@ class FinishedRun:
 
     @property
     def notes(self) -> list[str]:
-        """Return what was left out or could not be read, data set by data set."""
-        return [note for notes in self.about.get("notes", {}).values() for note in notes]
+        """Return what was left out or could not be read, and what else the figures depend on."""
+        notes = [note for notes in self.about.get("notes", {}).values() for note in notes]
+        if self.about.get("routing"):
+            notes.append(
+                "The router had learned from questions of yours (adaptive-rag route --forget undoes it)."
+            )
+        failed = Counter(
+            arm
+            for record in self.records
+            for arm, answered in record["arms"].items()
+            if find_failures(answered["trace"])
+        )
+        return notes + [
+            f"{arm}: the chat model failed at {n} questions; its steps were done locally."
+            for arm, n in failed.items()
+        ]
 
 
 def no_bar(description: str, total: int) -> AbstractContextManager[Advance]:
@@ -88,6 +104,9 @@ def open_bench(
     )
     if not dataset.passages:
         dataset = with_gold(dataset, index.chunks())
+        if lost := [question.id for question in dataset.questions if question.quote and not question.gold]:
+            said = f"no chunk holds the quote of {len(lost)} questions, whose rankings have no score"
+            notes = (*notes, f"{dataset.name}: {said}: {', '.join(lost)}")
     return replace(dataset, notes=(*dataset.notes, *notes)), bench
 
 
@@ -108,7 +127,7 @@ def run_arms(
     `fresh` removes the files of an earlier run in `out` first, and nothing else.
 
     Raises:
-        ConfigurationError: `out` holds a run made with other settings, data or code.
+        ConfigurationError: `out` holds a run made with other settings, data, code or routing.
         MissingExtraError: a package that scores or reports is not installed.
     """
     _check_names([dataset.name for dataset in datasets])
@@ -118,8 +137,10 @@ def run_arms(
         "settings": settings.as_json(),
         "data": {d.name: {"corpus": d.corpus_digest, "questions": d.questions_digest} for d in datasets},
         "code": code_digest(),
+        "routing": routing_digest(),
     }
     about = begin_run(out, made_with, fresh=fresh)
+    about["jobs"] = max(jobs, about.get("jobs", 1))
     journal = Journal(out)
     alpha, notes = about.setdefault("alpha", {}), about.setdefault("notes", {})
     for dataset in datasets:
@@ -130,6 +151,8 @@ def run_arms(
             continue
         dataset, bench = open_bench(dataset)
         notes[dataset.name] = list(dict.fromkeys([*notes[dataset.name], *dataset.notes]))
+        # A run that is interrupted finds the index complete, and learns of its notes from here alone.
+        write_json(out / RUN, about)
         waiting = [
             (dataset.name, question, {name: arms[name] for name in missing[question.id]}, bench, settings.k)
             for question in dataset.questions

@@ -17,6 +17,9 @@ from adaptive_rag.state import QUERY_TYPES
 ALL = "all"
 POOLED = "all data sets"
 COSTS = tuple(Cost.__annotations__)
+# Beside an interval that leaves out zero: the bootstrap of a single question has no width.
+SIGNIFICANT = 0.05
+SURE = "where the interval leaves out zero and p < .05; nothing is corrected for the number of comparisons"
 SHORT_NAMES = {
     "alpha_ndcg": "α-ndcg",
     "semantic_similarity": "similarity",
@@ -132,8 +135,16 @@ def format_p(p: float) -> str:
 
 
 def tone(d: DifferenceRow) -> str:
-    """Return how a difference is marked: "good" or "bad" if its interval leaves out zero, else "flat"."""
+    """Return how a difference is marked: "good" or "bad" if it is `SURE`, else "flat"."""
+    if d["p"] >= SIGNIFICANT:
+        return "flat"
     return "good" if d["low"] > 0 else "bad" if d["high"] < 0 else "flat"
+
+
+def figure(row: SummaryRow, name: str) -> str:
+    """Format a metric of a row, with the number of its questions if that is not the row's."""
+    n = row["counts"][name]
+    return f"{row['metrics'][name]:.3f}" + (f" ({n})" if n != row["n"] else "")
 
 
 def short_name(name: str) -> str:

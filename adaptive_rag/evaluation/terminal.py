@@ -42,7 +42,12 @@ class _Column(NamedTuple):
 
 
 def print_report(
-    console: Console, rows: Sequence[SummaryRow], *, k: int, routing: RoutingReport | None = None
+    console: Console,
+    rows: Sequence[SummaryRow],
+    *,
+    k: int,
+    routing: RoutingReport | None = None,
+    jobs: int = 1,
 ) -> None:
     """Print a table for each data set, and one line about the router."""
     for dataset in dict.fromkeys(row["dataset"] for row in rows):
@@ -61,7 +66,8 @@ def print_report(
         ("green", "green"),
         " and ",
         ("red", "red"),
-        " where the interval leaves out zero. ms: one question, on this machine.",
+        f" {summary.SURE}. In brackets: of how many questions, where not of all. "
+        f"ms: a question, {jobs} at a time, on this machine.",
     )
     console.print(Text.assemble(*told, style="dim"))
 
@@ -142,7 +148,7 @@ def _columns(rows: Sequence[SummaryRow], k: int) -> list[_Column]:
             return ""
         value = row["metrics"][name]
         best = max(other["metrics"].get(name, 0.0) for other in rows if other["type"] == row["type"])
-        return Text(f"{value:.3f}", "cyan" if value == best else "")
+        return Text(summary.figure(row, name), "cyan" if value == best else "")
 
     shown = {name for row in rows for name in row["metrics"]}
     names = [name for name in (*metric_names(k), *ANSWER_METRICS, *ABSTENTION) if name in shown]

@@ -9,7 +9,7 @@ from adaptive_rag.context import Context
 from adaptive_rag.llm.budget import Budget
 from adaptive_rag.llm.call import acall_all, call_all
 from adaptive_rag.llm.request import Reply, Request
-from adaptive_rag.state import Phrase
+from adaptive_rag.state import Phrase, StandIn, TraceRecord
 from adaptive_rag.text.phrases import say
 
 # Reasons that the caller has chosen; every other reason is a failure or a limit.
@@ -32,6 +32,17 @@ async def aask(requests: Sequence[Request[Any]], context: Context, budget: Budge
     reasons = refusals(requests, context, budget)
     granted = _granted(requests, reasons)
     return _in_order(reasons, await acall_all(granted, context, budget) if granted else [])
+
+
+def find_failures(trace: Sequence[TraceRecord]) -> list[StandIn]:
+    """Return the steps at which a model failed, and the answer if a limit kept the model from being asked."""
+    return [
+        stand_in
+        for record in trace
+        for stand_in in record.get("stand_ins", ())
+        if stand_in["skill"] in record.get("asked", ())
+        or (stand_in["skill"] == "generate" and stand_in["reason"] not in (LEFT_LOCAL, NO_MODEL))
+    ]
 
 
 def _granted(requests: Sequence[Request[Any]], reasons: list[Phrase | None]) -> list[Request[Any]]:

@@ -91,7 +91,8 @@ def open_index(name: str, one: Mapping[str, str], sources: Path, cache: Path) ->
                 file = folder / "documents" / path
                 file.parent.mkdir(parents=True, exist_ok=True)
                 file.write_bytes(_git(repository, "show", f"{one['commit']}:{path}"))
-        Index.build(folder / "documents", folder / "index")
+    # Also where one is there: it may be of a run that was interrupted.
+    Index.build(folder / "documents", folder / "index")
     return Index.open(folder / "index")
 
 

@@ -176,6 +176,12 @@ def test_a_bad_line_is_named(tmp_path: Path, line: str, problem: str) -> None:
         read_questions(file, labelled=True)
 
 
+def test_a_line_separator_inside_a_text_ends_no_line(tmp_path: Path) -> None:
+    file = tmp_path / "mine.jsonl"
+    file.write_bytes('{"text": "Who\u2028came?"}\r\n{"text": "Why?"}\r\n'.encode())
+    assert [line.text for line in read_questions(file)] == ["Who\u2028came?", "Why?"]
+
+
 def test_a_broken_learned_file_says_how_to_mend_it() -> None:
     learned_file().parent.mkdir(parents=True)
     learned_file().write_text('{"format": 1}', encoding="utf-8")

@@ -63,11 +63,24 @@ DREDGED = "The harbour was dredged in 1987."
         ("The harbour was dredged in 1987 [1].", DREDGED, 1.0),
         # A marker after the full stop belongs to the sentence before it.
         (f"{DREDGED} [1] The library is open.", DREDGED, 1.0),
+        # So does one on a line of its own.
+        ("The harbour was dredged.\n[1].", DREDGED, 1.0),
+        ("Nothing is known.\n[1].", DREDGED, 0.0),
+        (f"[1]\n{DREDGED}", DREDGED, 0.0),
         ("The harbour was dredged in 1987 [1].", "The harbour was dredged in 1990.", 0.0),
         ("The harbour was dredged in 1987 [1].", "The wall stands.", 0.0),
         ("No marker.", "The wall stands.", 0.0),
     ],
-    ids=["quoted", "marker after the full stop", "never read", "another matter", "no marker"],
+    ids=[
+        "quoted",
+        "marker after the full stop",
+        "line",
+        "line of another matter",
+        "first line",
+        "never read",
+        "another matter",
+        "no marker",
+    ],
 )
 def test_a_citation_counts_where_it_quotes_what_was_read_and_supports_its_sentence(
     text: str, quote: str, expected: float

@@ -1,8 +1,10 @@
 import inspect
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 import typer
@@ -12,10 +14,15 @@ from adaptive_rag.analysis.learning import read_questions
 from adaptive_rag.cli.evaluate import evaluate
 from adaptive_rag.cli.options import gathered
 from adaptive_rag.cli.output import reporting_errors
+from adaptive_rag.errors import AdaptiveRAGError
 from adaptive_rag.evaluation.arms import MAIN_ARMS, Bench
 from adaptive_rag.evaluation.corpora import default_cache, open_corpus
 from adaptive_rag.evaluation.datasets import load_dataset
+from adaptive_rag.evaluation.experiment import Experiment
+from adaptive_rag.evaluation.experiment import evaluate as run_experiment
 from adaptive_rag.evaluation.judge import CRITERIA
+from adaptive_rag.evaluation.provenance import RunSettings
+from adaptive_rag.testing import ScriptedChatModel
 from benchmarks.chat_server import ChatServer, say_sensibly
 
 app = typer.Typer()
@@ -186,11 +193,33 @@ def test_what_could_not_be_read_is_told_in_the_terminal_and_on_the_page(ask: Any
     (folder / "town.txt").write_text("The sea wall of Saltmere is 4.1 metres high.")
     (folder / "broken.pdf").write_bytes(b"%PDF-1.4 nothing of a document")
     question = {"question": "How high is the wall?", "ideal_answer": "4.1 metres", "quote": "4.1 metres high"}
-    (folder / "val.json").write_text(json.dumps([question]))
+    (folder / "val.json").write_text(json.dumps([question, {**question, "quote": "no such words"}]))
     result = ask(folder, "--arms", "standard", "--out", "results")
     assert result.exit_code == 0, result.output
-    assert "broken.pdf" in result.stderr
-    assert "broken.pdf" in (tmp_path / "results" / "report.html").read_text()
+    page = (tmp_path / "results" / "report.html").read_text()
+    for said in (
+        "broken.pdf",
+        "no chunk holds the quote of 1 questions, whose rankings have no score: val-2",
+    ):
+        assert said in result.stderr and said in page
+
+
+def test_reports_are_there_although_the_judge_fails(
+    write_set: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = ScriptedChatModel()
+    settings = RunSettings(limit=1, answers=True, settings={"model": model, "models.steps": "generate"})
+    places = {"out": tmp_path / "out", "cache": tmp_path / "cache", "markdown": tmp_path / "results.md"}
+    first = Experiment([write_set()], settings=settings, arms=["standard"], **places)
+    monkeypatch.setattr("adaptive_rag.evaluation.experiment.judge_run", Mock(side_effect=AdaptiveRAGError))
+    with pytest.raises(AdaptiveRAGError):
+        run_experiment(replace(first, judge="standard,bm25"))
+    assert (tmp_path / "out" / "report.html").is_file()
+    # A later call asks one arm alone; the page and its command are of the whole run.
+    run_experiment(first)
+    assert (
+        "eval tiny --arms standard,bm25 --k 10 --answers --limit 1" in (tmp_path / "results.md").read_text()
+    )
 
 
 def test_indexes_lie_with_the_caches_of_the_user(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -62,6 +62,8 @@ def test_what_only_the_scorer_may_see_stays_out_of_what_is_asked(tiny: Dataset) 
             r"has the type 'Odd'; expected one of factual",
         ),
         ({"queries": [{"_id": "q1", "text": "x", "history": ["hi"]}]}, r"has the history turn 'hi'"),
+        ({"queries": [{"_id": "q1", "text": " "}]}, r"the question 'q1' cannot be asked\. .* is empty"),
+        ({"queries": [{"_id": "q1", "text": "x" * 20_001}]}, r"the question 'q1' .* has 20,001 characters"),
     ],
 )
 def test_unusable_data_are_refused_by_file_line_and_remedy(
@@ -162,3 +164,42 @@ def test_an_entry_without_a_question_is_named(documents: Path) -> None:
     )
     with pytest.raises(ConfigurationError, match=r"Entry 2 of .*val\.json has no 'question'"):
         load_dataset(documents / "val.json")
+
+
+def test_what_is_asked_from_is_no_document(documents: Path) -> None:
+    (documents / "faq.json").write_text(json.dumps([{"question": "How high?", "answer": "4.1 m"}]))
+    (documents / "late.jsonl").write_text('{"question": "Who?"}\n{"question": "Who?", "has_answer": false}')
+    (documents / "more.json").write_text(
+        json.dumps([{"question": "Why?", "has_answer": True}]), encoding="utf-8-sig"
+    )
+    named = load_dataset(documents / "faq.json")
+    assert [file.name for file in named.documents] == ["town.txt"]
+    whole = load_dataset(documents)
+    assert [file.name for file in whole.documents] == ["faq.json", "town.txt"]
+    assert [question.text for question in whole.questions] == [
+        "Who?",
+        "Who?",
+        "Why?",
+        "How high?",
+        "How deep?",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b'[{"question": "Caf\xe9?", "has_answer": true}]', r"other\.json is not in UTF-8"),
+        (b'[{"question": "Who?", "has_answer": true},]', r"other\.json is not JSON"),
+    ],
+)
+def test_a_questions_file_that_cannot_be_read_is_named(documents: Path, content: bytes, message: str) -> None:
+    (documents / "other.json").write_bytes(content)
+    for path in (documents, documents / "other.json"):
+        with pytest.raises(ConfigurationError, match=message):
+            load_dataset(path)
+
+
+def test_the_terms_beside_the_questions_belong_to_them(documents: Path) -> None:
+    before = load_dataset(documents).questions_digest
+    (documents / "ontology.yaml").write_text("parts: [wall]")
+    assert load_dataset(documents).questions_digest != before

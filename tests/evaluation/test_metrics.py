@@ -59,6 +59,7 @@ def test_aspects_are_counted_against_those_that_k_could_hold() -> None:
     aspects = {"a": ["s/1"], "b": ["s/1"], "c": ["u/1"], "d": ["u/2"]}
     assert aspects_at(aspects, ["a", "b", "c"], 10) == pytest.approx(2 / 3)
     assert aspects_at(aspects, ["a", "b", "c"], 2) == pytest.approx(1 / 2)
+    assert aspects_at({"a": ["s/1", "u/1"]}, ["a"], 1) == 1.0
 
 
 def test_both_asks_for_two_stances_and_not_for_two_aspects() -> None:

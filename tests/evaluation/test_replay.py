@@ -37,6 +37,8 @@ def test_a_reply_is_read_for_the_steps_that_its_type_asks(replies):
 def test_a_data_set_without_replies_and_a_reply_without_its_fields_are_refused(replies):
     with pytest.raises(ConfigurationError, match=r"expected city\.jsonl"):
         read_replies(replies, "city")
+    with pytest.raises(ConfigurationError, match=r"town\.jsonl holds no reply to a question of town"):
+        only_replied(Dataset("town", (Question("z", "When?"),)), replies)
     (replies / "town.jsonl").write_text('{"_id": "x", "type": "factual"}\n', encoding="utf-8")
     with pytest.raises(ConfigurationError, match=r"lacks 'query'"):
         read_replies(replies, "town")

@@ -17,7 +17,7 @@ from adaptive_rag.evaluation.provenance import RunSettings
 from adaptive_rag.evaluation.records import read_records
 from adaptive_rag.evaluation.report import Report, write_reports
 from adaptive_rag.evaluation.run import FinishedRun, run_arms
-from adaptive_rag.evaluation.summary import compare_arms, without_repeats
+from adaptive_rag.evaluation.summary import compare_arms, figure, tone, without_repeats
 from adaptive_rag.evaluation.terminal import print_report
 from adaptive_rag.text.visible import is_hidden
 from tests.evaluation.conftest import QUERIES, Graph, Words
@@ -85,6 +85,14 @@ def test_metrics_stand_only_where_questions_have_them(written: Report) -> None:
         assert ("both@2" in row["metrics"]) is (row["type"] in ("all", "opinion"))
     whole = next(row for row in written.rows if row["type"] == "all")
     assert whole["counts"]["both@2"] == 1
+    assert figure(whole, "both@2").endswith(" (1)") and "(" not in figure(whole, "ndcg@2")
+
+
+@pytest.mark.parametrize(
+    ("low", "p", "expected"), [(0.1, 0.01, "good"), (0.1, 1.0, "flat"), (-0.1, 0.01, "flat")]
+)
+def test_a_difference_is_marked_where_interval_and_test_agree(low: float, p: float, expected: str) -> None:
+    assert tone({"mean": 0.2, "low": low, "high": 0.3, "p": p}) == expected
 
 
 @pytest.mark.nightly

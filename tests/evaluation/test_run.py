@@ -155,6 +155,7 @@ def test_several_workers_give_what_one_gives(tiny: Dataset, tmp_path: Path) -> N
         finished = run_arms(
             [tiny], ARMS, lambda d, b=bench: (d, b), RunSettings(k=2), tmp_path / str(jobs), jobs=jobs
         )  # type: ignore[misc]
+        assert finished.about["jobs"] == jobs
         found.append([(r["id"], r["ranked"], r["arms"]["adaptive"]["metrics"]) for r in finished.records])
     assert found[0] == found[1]
 
@@ -166,6 +167,27 @@ def test_a_folder_with_a_run_of_other_code_is_refused(
     monkeypatch.setattr("adaptive_rag.evaluation.run.code_digest", lambda: "edited")
     with pytest.raises(ConfigurationError, match=r"made with other code.*--fresh"):
         run(tiny, tmp_path / "out", graph)
+
+
+def test_a_folder_with_a_run_of_other_routing_is_refused(
+    tiny: Dataset, graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ADAPTIVE_RAG_HOME", str(tmp_path))
+    assert run(tiny, tmp_path / "out", graph).notes == []
+    (tmp_path / "router.json").write_text("learned")
+    with pytest.raises(ConfigurationError, match=r"made with other routing.*--fresh"):
+        run(tiny, tmp_path / "out", graph)
+    assert "The router had learned" in " ".join(run(tiny, tmp_path / "new", graph).notes)
+
+
+def test_questions_at_which_the_chat_model_failed_are_counted(
+    tiny: Dataset, graph: Graph, tmp_path: Path
+) -> None:
+    finished = run(tiny, tmp_path / "out", graph)
+    for record, asked in zip(finished.records, (["enhance"], [], ["enhance"]), strict=True):
+        local = {"skill": "enhance", "reason": "Connection error"}
+        record["arms"]["adaptive"]["trace"] = [{"step": "enhance", "asked": asked, "stand_ins": [local]}]  # type: ignore[list-item]
+    assert finished.notes == ["adaptive: the chat model failed at 2 questions; its steps were done locally."]
 
 
 @pytest.mark.parametrize("package", ["ir_measures", "pyndeval", "scipy.stats", "matplotlib", "jinja2"])
@@ -189,3 +211,13 @@ def test_what_the_index_could_not_read_is_kept_with_the_run(tiny: Dataset, tmp_p
     assert first.notes == list(opened.notes)
     # The second run opens no index; the notes come from the folder.
     assert run_arms([known], *arguments).notes == first.notes
+
+
+def test_an_interruption_loses_nothing_that_the_index_said(tiny: Dataset, tmp_path: Path) -> None:
+    def opened(graph: Graph, *notes: str) -> Any:
+        return replace(tiny, notes=notes), Bench(source=Words(tiny), graph=graph, k=2)
+
+    arguments = (RunSettings(k=2), tmp_path / "out")
+    with pytest.raises(KeyboardInterrupt):
+        run_arms([tiny], ARMS, lambda _: opened(Graph(tiny, fail_at=1), "tiny: no text"), *arguments)
+    assert run_arms([tiny], ARMS, lambda _: opened(Graph(tiny)), *arguments).notes == ["tiny: no text"]
