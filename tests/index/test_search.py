@@ -275,7 +275,7 @@ def test_a_misspelt_word_is_compared_with_those_of_a_large_selection(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("adaptive_rag.index.reader.NAMED_ROWS", 2)
-    others = {f"other/{n:02}.txt": f"Harbors {n}." for n in range(30)}
+    others = {f"other/{n:02}.txt": f"Harbour {n}." for n in range(30)}
     long = f"The harbour {'and the long wall of stone ' * 20}"
     write_files(tmp_path / "docs", others | {f"ours/{n}.txt": f"{long} {n}." for n in range(3)})
     build(tmp_path / "docs", tmp_path / "kb")
