@@ -24,6 +24,7 @@ from adaptive_rag.index.manifest import (
     MANIFEST,
     Manifest,
     Settings,
+    has_current_copy,
     last_manifest,
     next_table,
     read_manifest,
@@ -68,7 +69,8 @@ class BuildOptions:
     prune: bool = True
     """Whether documents that vanished from the given folders are removed from the index."""
     rebuild: bool = False
-    """Build the index again, with other settings if need be; the old one serves until the new is complete."""
+    """Build the index again, with other settings if need be; the old one serves until the new is complete.
+    Shards are replaced one by one: with other settings, build another index beside them."""
     ray: str | None = None
     """Address of a Ray cluster whose workers read and embed: "HOST:PORT", "auto" for one on this machine, or
     "local" to start one on this machine for this run."""
@@ -167,9 +169,9 @@ def _bring_up_to_date(
             run.apply(plan, rescue, Cluster(ray, sent) if ray else None)
     elif plan.failed and not before.sources:
         raise nothing_read(plan.failed)
-    elif plan.restamped:
+    elif plan.restamped or (before.version and not has_current_copy(location, run.manifest)):
         with storing(location.uri):
-            replace(before, sources={**before.sources, **plan.restamped}).publish(location)
+            replace(run.manifest, sources={**before.sources, **plan.restamped}).publish(location)
     report.seconds = time.perf_counter() - started
     report.total_chunks = run.manifest.chunks
     failed, records = {failure.source for failure in report.failed}, run.manifest.sources

@@ -18,8 +18,8 @@ from adaptive_rag.index.manifest import (
     MANIFEST,
     Manifest,
     complete_manifest,
-    copy_of_manifest,
     count_chunks,
+    has_current_copy,
     last_manifest,
     rebuild_hint,
     repair_hint,
@@ -102,8 +102,9 @@ def examine(location: Location, manifest: Manifest, *, deep: bool) -> IndexCheck
     )
     changed = changed_files(location, files, contents=deep)
     found.damages = [Damage(file, what) for file, what in changed.items()]
-    if copy_of_manifest(location) is None:
-        found.damages.append(Damage(COPY, "is missing or has changed since it was written"))
+    if not has_current_copy(location, manifest):
+        what = "is missing, older than the manifest, or has changed since it was written"
+        found.damages.append(Damage(COPY, what))
     try:
         reader = TableReader(location.uri, manifest)
         found.damages += _check_counts(reader)

@@ -96,17 +96,19 @@ def run_each(address: str, function: Callable[..., Any], calls: Mapping[str, Seq
         running = {spread.remote(*arguments): name for name, arguments in calls.items()}
         try:
             while running:
-                [done], _ = ray.wait(list(running))
-                name = running.pop(done)
-                try:
-                    yield ray.get(done)
-                except ray.exceptions.RayTaskError as error:
-                    raise error.cause from None
-                except ray.exceptions.RayError as error:
-                    raise IndexingError(
-                        f"The worker that built {name} was lost {RETRIES + 1} times. What was published is "
-                        "kept; run the same command again: it goes on from there."
-                    ) from error
+                _wait_for_nodes(ray)
+                done, _ = ray.wait(list(running), timeout=POLL_SECONDS)
+                for each in done:
+                    name = running.pop(each)
+                    try:
+                        yield ray.get(each)
+                    except ray.exceptions.RayTaskError as error:
+                        raise error.cause from None
+                    except ray.exceptions.RayError as error:
+                        raise IndexingError(
+                            f"The worker that built {name} was lost {RETRIES + 1} times. What was published "
+                            "is kept; run the same command again: it goes on from there."
+                        ) from error
         finally:
             for each in running:
                 ray.cancel(each, force=True)
@@ -172,10 +174,10 @@ class Cluster:
         known = defaultdict[int | None, Contents](dict)
         for content, (source, record) in contents.items():
             known[record.size][content] = source, record
-        waiting, running = deque(make_batches(work, self._wait_for_nodes())), dict[Any, list[Work]]()
+        waiting, running = deque(make_batches(work, _wait_for_nodes(self._ray))), dict[Any, list[Work]]()
         try:
             while waiting or running:
-                room = TASKS_AHEAD * self._wait_for_nodes() - len(running)
+                room = TASKS_AHEAD * _wait_for_nodes(self._ray) - len(running)
                 for batch in [waiting.popleft() for _ in range(min(room, len(waiting)))]:
                     present = {key: first for item in batch for key, first in known[item.size].items()}
                     sent = [_absolute(item) for item in batch]
@@ -239,18 +241,6 @@ class Cluster:
                 id_: name if count[name] == 1 else f"{name}/{id_[:6]}" for id_, name in found.items()
             }
         return self._names[node]
-
-    def _wait_for_nodes(self) -> int:
-        """Wait until the cluster has a usable node, and return how many tasks it can run at a time."""
-        began = time.monotonic()
-        while not (slots := _slots(self._ray.nodes())):
-            if time.monotonic() - began > WITHOUT_NODES_SECONDS:
-                raise IndexingError(
-                    f"The Ray cluster has had no node that can work for {WITHOUT_NODES_SECONDS:.0f} s. What "
-                    "was published is kept. Start nodes, and run the same command: it goes on from there."
-                )
-            time.sleep(POLL_SECONDS)
-        return slots
 
 
 def embed_sources(
@@ -401,6 +391,19 @@ def check_nodes(ray: Any, work: Sequence[Work]) -> None:
                 f"The node {name} of the Ray cluster cannot read {missing[0]}, or has another file there. "
                 "Keep the documents on a disk that all nodes share, under the same path, or leave --ray out."
             )
+
+
+def _wait_for_nodes(ray: Any) -> int:
+    """Wait until the cluster has a usable node, and return how many tasks it can run at a time."""
+    began = time.monotonic()
+    while not (slots := _slots(ray.nodes())):
+        if time.monotonic() - began > WITHOUT_NODES_SECONDS:
+            raise IndexingError(
+                f"The Ray cluster has had no node that can work for {WITHOUT_NODES_SECONDS:.0f} s. What was "
+                "published is kept. Start nodes, and run the same command: it goes on from there."
+            )
+        time.sleep(POLL_SECONDS)
+    return slots
 
 
 def _slots(nodes: Sequence[Mapping[str, Any]]) -> int:

@@ -108,6 +108,12 @@ class DiskCache:
 
     def _make_room(self, bucket: Bucket, manifest: Manifest, partial: Path) -> None:
         """Link files that other copies of the index have, and remove the least recently used copies."""
+        whole = sum(seal.size for _, seal in _files(manifest))
+        if whole > self.most_bytes:
+            raise NoCopyError(
+                f"its copy takes {whole / GB:.2f} GB, more than the {self.most_bytes / GB:.2f} GB of "
+                "bucket.cache_gb"
+            )
         siblings = [each for each in partial.parent.iterdir() if each.is_dir() and each != partial]
         missing = 0
         for name, seal in _files(manifest):

@@ -279,6 +279,12 @@ def copy_of_manifest(location: Location) -> Manifest | None:
     return copy if copy.version is not None else None
 
 
+def has_current_copy(location: Location, manifest: Manifest) -> bool:
+    """Tell whether the copy of a manifest can be read and is not older, as a killed writer may leave it."""
+    copy = copy_of_manifest(location)
+    return copy is not None and copy.generation >= manifest.generation
+
+
 def _parse(content: bytes, uri: str) -> Manifest:
     """Parse the content of a manifest file, and verify its checksum."""
     if OURS not in content:

@@ -63,7 +63,8 @@ def nearest(table: Table, vector: Vectors, limit: int, chunks: int) -> Ids:
     """Return the row ids that the approximate index finds nearest to a vector, best first."""
     search: Any = table.search(vector, vector_column_name=VECTOR)
     cells = _cells(chunks)
-    probes = min(cells, max(PROBES, math.ceil(COMPARED * cells / chunks)))
+    # for all chunks, all cells are searched: after many removals there are more of them than `_cells` says
+    probes = chunks if limit >= chunks else min(cells, max(PROBES, math.ceil(COMPARED * cells / chunks)))
     search = search.distance_type("dot").nprobes(probes)
     # for larger limits the caller reads the exact vectors anyway
     if limit < REFINED:

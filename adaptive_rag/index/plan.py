@@ -81,7 +81,7 @@ class Plan:
     seen: set[str] = field(default_factory=set)
     """All sources that were found in this run, new or not."""
     restamped: dict[str, SourceRecord] = field(default_factory=dict)
-    """New records of sources whose time stamp changed but whose content did not."""
+    """New records of sources whose path or time stamp changed but whose content did not."""
     failed: list[Failure] = field(default_factory=list)
     """Archives that could not be read completely, and web pages that could not be fetched."""
     notes: list[Note] = field(default_factory=list)
@@ -219,8 +219,8 @@ def _plan_files(
         record, stamp = manifest.sources.get(source), _stamp(real, looked_at)
         if record and stamp and _is_unchanged(file, record, stamp):
             plan.unchanged += 1
-            if record.mtime_ns != stamp.mtime_ns:
-                plan.restamped[source] = replace(record, mtime_ns=stamp.mtime_ns)
+            if (record.path, record.mtime_ns) != (stamp.path, stamp.mtime_ns):
+                plan.restamped[source] = replace(record, path=stamp.path, mtime_ns=stamp.mtime_ns)
             continue
         # if a mount is gone, the system does not even say that a path on it is a folder
         if os.path.isdir(real) or find_loader(file.path) is None:

@@ -270,7 +270,7 @@ class TableReader:
             return []
         hits = self._spelt_within(3 if LONG_WORD <= len(word) <= VERY_LONG_WORD else 2, word, among)
         if among is not None:
-            hits = hits.filter(_held(hits["_rowid"].to_numpy().astype(np.int64), among))
+            hits = hits.filter(_held(hits["_rowid"].to_numpy().astype(np.int64), among)).slice(0, ROWS_SPELT)
         texts = " ".join(hits[TEXT].to_pylist()).lower()
         return list(dict.fromkeys(re.findall(r"[^\W\d_]+", texts)))
 
@@ -285,11 +285,13 @@ class TableReader:
         fuzzy: Any = MatchQuery
         query = fuzzy(word, TEXT, fuzziness=letters, prefix_length=1, max_expansions=WORDS_COMPARED)
         with reading(self._uri, "its word index"):
-            search = self.table.search(query, query_type="fts")
+            search, depth = self.table.search(query, query_type="fts"), ROWS_SPELT
             if among is not None and len(among) <= NAMED_ROWS:
                 search = search.where(_one_of("_rowid", among.tolist()), prefilter=True)
+            elif among is not None:  # the caller filters the hits
+                depth = next(self._depths(ROWS_SPELT, among))
             try:
-                return search.select([TEXT, "_score"]).with_row_id(True).limit(ROWS_SPELT).to_arrow()
+                return search.select([TEXT, "_score"]).with_row_id(True).limit(depth).to_arrow()
             except RuntimeError as error:
                 if letters == 1 or "automaton exceeds" not in str(error):
                     raise

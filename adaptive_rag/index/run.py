@@ -115,6 +115,7 @@ class IndexingRun:
             elif self._report.failed and not self._sources and not self._ended:
                 raise nothing_read(self._report.failed)
             self._write(publish=not self._publish_at_end)
+            self._writing = True  # an interruption has nothing more to publish
             self.finish(committed)
         except KeyboardInterrupt as error:
             if not (self._writing or self._publish_at_end):
@@ -147,6 +148,7 @@ class IndexingRun:
     def let_go(self, plan: Plan) -> None:
         """Drop the sources that are gone; other sources with the same content take over their chunks."""
         self._writing = True
+        self._sources.update(plan.restamped)
         renamed = dict[str, tuple[str, str]]()
         for source, (heir, record) in plan.heirs.items():
             renamed[self._sources[source].doc] = heir, record.doc
@@ -158,7 +160,6 @@ class IndexingRun:
         if renamed:
             with storing(self._location.uri):
                 self._writer.copy_renamed(renamed)
-        self._sources.update(plan.restamped)
         self._stale = [self._sources.pop(source).doc for source in plan.removed]
         self._report.moved, self._report.removed = plan.moved, len(plan.removed) - plan.moved
         read_anew = {item.source for item in plan.work}

@@ -1,6 +1,8 @@
 """Files of the same content, and files that get another name: stored once, embedded once."""
 
+import os
 import shutil
+import time
 from pathlib import Path
 from typing import Any
 
@@ -97,6 +99,16 @@ def test_of_two_copies_one_may_go(docs: Path, kb: Path, gone: str) -> None:
     kept = ({"a.txt", "c.txt"} - {gone}).pop()
     index = open_index(kb)
     assert {chunk["source"] for chunk in index.chunks()} == {f"docs/{kept}", "docs/b.txt"}
+    assert is_whole(kb)
+
+
+def test_a_copy_with_a_new_time_stamp_takes_over(docs: Path, kb: Path) -> None:
+    os.utime(docs / "c.txt", (time.time() - 60, time.time() - 60))
+    (docs / "a.txt").unlink()
+    assert build(docs, kb).removed == 1
+    (docs / "b.txt").unlink()
+    assert build(docs, kb).removed == 1
+    assert {chunk["source"] for chunk in open_index(kb).chunks()} == {"docs/c.txt"}
     assert is_whole(kb)
 
 

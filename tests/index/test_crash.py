@@ -147,6 +147,23 @@ def test_an_interrupted_run_keeps_what_is_complete_and_says_how_to_go_on(
     assert (report.added, report.unchanged) == (2, 4)
 
 
+def test_an_interruption_after_everything_was_published_writes_nothing_more(
+    docs: Path, kb: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    published = list[bytes]()
+
+    def interrupted(*_: object, **__: object) -> None:
+        published.append((kb / "manifest.json").read_bytes())
+        raise KeyboardInterrupt
+
+    write_files(docs, NEW)
+    monkeypatch.setattr(TableWriter, "optimize", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        build(docs, kb)
+    assert [(kb / "manifest.json").read_bytes()] == published
+    assert texts_in(kb) == sorted(NEW.values())
+
+
 def test_sources_are_published_whole_however_small_the_batches(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

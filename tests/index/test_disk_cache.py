@@ -184,6 +184,18 @@ def test_what_was_not_used_for_longest_makes_room_but_for_what_is_in_use(
     assert len(versions(copies)) == 2
 
 
+def test_a_version_larger_than_the_limit_removes_no_copy(
+    docs: Path, kb: str, copies: DiskCache, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    opened(kb, copies)
+    text = "\n\n".join(f"Wave {n} breaks." for n in range(9000))
+    build(write_files(tmp_path / "larger", {"1.txt": text}), f"{kb}-2")
+    tight = DiskCache(copies.folder, disk_cache._bytes_in(copies.folder))
+    assert opened(f"{kb}-2", tight).reader().copy is None
+    assert "GB of bucket.cache_gb" in caplog.text
+    assert len(versions(copies)) == 1
+
+
 def test_copies_that_somebody_removes_are_no_loss(docs: Path, kb: str, copies: DiskCache) -> None:
     index = opened(kb, copies)
     shutil.rmtree(copies.folder)

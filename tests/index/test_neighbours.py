@@ -47,6 +47,18 @@ def test_a_large_index_is_searched_approximately_and_says_how_well(
             assert known[candidate["id"]]["sparse"] == pytest.approx(candidate["scores"]["sparse"], rel=0.05)
 
 
+def test_among_many_rows_as_many_are_found_as_are_asked_for(
+    docs: Path, new_kb: Path, notes: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in {"EXACT_UP_TO": 100, "COMPARED": 1, "PROBES": 1}.items():
+        monkeypatch.setattr(f"adaptive_rag.index.neighbours.{name}", value)
+    build(docs, new_kb)
+    reader = open_index(new_kb).reader()
+    among = reader.fields[0][:150]
+    [near] = reader.nearest(HashEmbeddings().embed_documents(["siren"]), 100, among)
+    assert len(near) == 100 and set(near) <= set(among)
+
+
 @pytest.mark.nightly
 def test_rows_that_come_later_are_found(
     tmp_path: Path, notes: dict[str, str], monkeypatch: pytest.MonkeyPatch

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import psycopg
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from langchain_core.documents import Document
 
@@ -128,6 +128,11 @@ def test_the_best_by_vector_and_by_words_are_found_with_both_scores(index: Postg
         assert sorted(bm25[at])[len(at) - len(best) :] == pytest.approx(best)
 
 
+def test_of_a_long_question_the_first_words_are_searched(index: PostgresIndex) -> None:
+    [found] = index.search([f"tide {' '.join(f'buoy{n}' for n in range(200))}"], limit=1)
+    assert any(hit["scores"]["sparse"] for hit in found)
+
+
 def brute_force_bm25(query: str, texts: Sequence[str]) -> np.ndarray:
     """Return BM25 with k1 = 1.2 and b = 0.75; no word of these notes has an ending, or is a stop word."""
     split = [text.split() for text in texts]
@@ -191,6 +196,7 @@ NAMES = [
     "ε",
     "d1/1.md",
     "5.md",
+    "2023-12-31T10:00",
 ]
 PLAIN = ["3", "2.5", "-3", "0", "true", "no", "2024", "2024-03", "2023-12-31", "2025-01", "b", "md"]
 VALUES = st.sampled_from([*PLAIN, *(f'"{name}"' for name in NAMES)])
@@ -231,6 +237,7 @@ CONDITIONS = st.recursive(
 
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(text=CONDITIONS)
+@example(text='when = "2023-12-31T10:00"')
 def test_a_condition_keeps_in_sql_what_it_keeps_in_memory(odd: PostgresIndex, text: str) -> None:
     chunks, condition = list(odd.chunks()), read_where(text)
     try:
@@ -789,6 +796,8 @@ def test_a_database_an_index_or_a_table_that_is_missing_is_named(server: Any, da
         open_index(database)
     with pytest.raises(IndexMismatchError, match="There is no index"):
         describe(database)
+    with pytest.raises(IndexUnreachableError, match="no schema to make tables in"):
+        build(notes()[:3], f"{database}&options=-csearch_path%3Dnowhere", wait_seconds=0)
     build(notes()[:3], database)
     reader = open_index(database)
     with psycopg.connect(database) as connection:

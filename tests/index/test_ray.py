@@ -10,15 +10,17 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
+from unittest.mock import MagicMock
 
 import numpy as np
 import pytest
 
 from adaptive_rag.errors import ConfigurationError, IndexingError, MissingExtraError
 from adaptive_rag.index import Index, Progress
-from adaptive_rag.index.cluster import Cluster, make_batches, open_cluster
+from adaptive_rag.index.cluster import Cluster, make_batches, open_cluster, run_each
 from adaptive_rag.index.location import open_location
 from adaptive_rag.index.manifest import complete_manifest
 from adaptive_rag.index.plan import Stamp, Work
@@ -261,6 +263,15 @@ def test_an_interrupted_run_keeps_what_is_complete(tmp_path: Path, cluster: Any)
     assert "6 sources are complete and kept" in caught.value.__notes__[0]
     assert len(texts_of(kb)) == 6
     assert build(docs, kb, ray="auto").added == 6
+
+
+def test_shards_are_not_waited_for_where_no_node_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    ray = MagicMock(**{"nodes.return_value": [], "wait.return_value": ([], [])})
+    monkeypatch.setattr("adaptive_rag.index.cluster.WITHOUT_NODES_SECONDS", -1.0)
+    monkeypatch.setattr("adaptive_rag.index.cluster.open_cluster", lambda *_: nullcontext(ray))
+    with pytest.raises(IndexingError, match="no node that can work"):
+        list(run_each("auto", print, {"shard-0": ()}))
+    ray.cancel.assert_called_once()
 
 
 def test_files_of_the_same_content_go_to_one_worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,6 +9,7 @@ from langchain_core.documents import Document
 
 from adaptive_rag.errors import ConfigurationError, IndexDamagedError, IndexingError, IndexMismatchError
 from adaptive_rag.index import Index, RepairReport
+from adaptive_rag.index.manifest import COPY, MANIFEST
 from adaptive_rag.ingest import Failure, SourceFile
 from tests.index.made import HashEmbeddings, build, change_manifest, found, open_index, texts_in, write_files
 from tests.index.test_crash import run_python
@@ -144,6 +145,23 @@ def test_a_manifest_is_written_again_from_the_other(tmp_path: Path, kb: Path, na
     assert ([part for part, _ in report.damages], report.whole) == ([name], 6)
     assert Index.check(kb, deep=True).healthy
     assert build(tmp_path / "docs", kb).unchanged == 6
+
+
+@pytest.mark.parametrize("mend", ["repair", "the next run"])
+def test_a_copy_that_a_stopped_writer_left_behind_is_written_anew(
+    tmp_path: Path, kb: Path, mend: str
+) -> None:
+    old = (kb / COPY).read_bytes()
+    build(write_files(tmp_path / "docs", {"6.txt": "Note 6."}), kb)
+    (kb / COPY).write_bytes(old)
+    assert Index.check(kb).damages == [
+        (COPY, "is missing, older than the manifest, or has changed since it was written")
+    ]
+    assert (repair(kb).whole if mend == "repair" else build(tmp_path / "docs", kb).unchanged) == 7
+    assert Index.check(kb, deep=True).healthy
+    (kb / MANIFEST).unlink()
+    repair(kb)
+    assert "Note 6." in texts_in(kb)
 
 
 def test_without_a_manifest_a_repair_names_the_command_that_helps(kb: Path) -> None:

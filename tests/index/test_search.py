@@ -8,6 +8,7 @@ from langchain_core.embeddings import DeterministicFakeEmbedding
 from adaptive_rag import AdaptiveRAG
 from adaptive_rag.errors import ConfigurationError, IndexMismatchError
 from adaptive_rag.index import Index, describe, reader
+from adaptive_rag.where import read_where
 from tests.conftest import TOWN
 from tests.index.made import HashEmbeddings, build, found, open_index, write_files
 
@@ -268,6 +269,18 @@ def test_what_will_be_compared_is_embedded_and_not_looked_up(
         work()
     assert looked_up == ["How high is the wall?"]
     assert embedded == ["How high is the wall?", "I own a boat."]
+
+
+def test_a_misspelt_word_is_compared_with_those_of_a_large_selection(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("adaptive_rag.index.reader.NAMED_ROWS", 2)
+    others = {f"other/{n:02}.txt": f"Harbour {n}." for n in range(30)}
+    long = f"The harbour {'and the long wall of stone ' * 20}"
+    write_files(tmp_path / "docs", others | {f"ours/{n}.txt": f"{long} {n}." for n in range(3)})
+    build(tmp_path / "docs", tmp_path / "kb")
+    ours = open_index(tmp_path / "kb").where(read_where("source like '*/ours/*'"))
+    assert "harbour" in ours.spelt_like("harbur")
 
 
 def test_words_whose_neighbours_lancedb_cannot_count_are_compared_within_fewer_letters(

@@ -58,7 +58,8 @@ class Conditions:
             return f"(fields @> {self._bind(Jsonb({one.field: [str(one.value).casefold()]}))})"
         else:
             kind = "day" if (one.kind, one.sign) == ("date", "=") else one.kind
-            held = HELD_AGAINST[kind].format(sign=one.sign, given=self._bind(one.value))
+            value = one.value.casefold() if one.kind == "date" else one.value  # with a time: T, Z
+            held = HELD_AGAINST[kind].format(sign=one.sign, given=self._bind(value))
         of_field = f"jsonb_array_elements_text(fields -> {self._bind(one.field)}::text)"
         return f"EXISTS (SELECT FROM {of_field} AS value WHERE {held})"
 

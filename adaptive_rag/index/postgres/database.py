@@ -109,7 +109,7 @@ class Database:
     @contextmanager
     def hold(self, *, wait_seconds: float, on_wait: Callable[[str], None] | None) -> Iterator[None]:
         """Hold the write lock of the index; it ends with the connection, and so with the process."""
-        lock = "hashtextextended(current_schema() || '.' || %s, 0)"
+        lock = "hashtextextended(coalesce(current_schema(), '') || '.' || %s, 0)"
         until = time.monotonic() + wait_seconds
         with closing(self.connect()) as connection:
             while True:

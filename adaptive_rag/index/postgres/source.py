@@ -314,10 +314,10 @@ def _chunk(row: Sequence[Any], state: DatabaseState) -> Chunk:
 
 
 def to_lexemes(cursor: Cursor[Any], queries: Sequence[str]) -> list[list[str]]:
-    """Return the words of each query as they are stored: stemmed and without stop words."""
+    """Return the first words of each query as they are stored: stemmed and without stop words."""
     texts = [query.replace("\0", " ").encode(errors="replace").decode() for query in queries]
     cursor.execute(
-        f"SELECT tsvector_to_array(to_tsvector('{LANGUAGE}', query)) "
+        f"SELECT array(SELECT lexeme FROM unnest(to_tsvector('{LANGUAGE}', query)) ORDER BY positions[1]) "
         "FROM unnest(%s::text[]) WITH ORDINALITY AS asked (query, number) ORDER BY number",
         [texts],
     )

@@ -6,6 +6,8 @@ import threading
 import time
 import weakref
 
+from cachetools import LRUCache
+
 from adaptive_rag.index.postgres.database import Database
 from adaptive_rag.index.postgres.state import DatabaseState
 
@@ -38,10 +40,10 @@ class HeldVersion:
 
 
 class HeldVersions:
-    """The last held versions of one index, by name; safe to share between threads."""
+    """The versions of one index that were asked for last, by name; safe to share between threads."""
 
     def __init__(self) -> None:
-        self._held: dict[str, tuple[DatabaseState, HeldVersion]] = {}
+        self._held: LRUCache[str, tuple[DatabaseState, HeldVersion]] = LRUCache(VERSIONS_HELD)
         self._lock = threading.Lock()
 
     def find(self, name: str) -> tuple[DatabaseState, str] | None:
@@ -51,12 +53,9 @@ class HeldVersions:
         return None if state is None or held is None else (state, held.snapshot)
 
     def hold(self, state: DatabaseState, held: HeldVersion) -> None:
-        """Hold a version, and release the oldest ones."""
+        """Hold a version, and release the one that was not asked for longest."""
         with self._lock:
-            self._held.pop(state.name, None)
             self._held[state.name] = state, held
-            for name in list(self._held)[:-VERSIONS_HELD]:
-                del self._held[name]
 
     def is_fresh(self, state: DatabaseState) -> bool:
         """Tell whether a version will be held long enough for a new question."""
