@@ -214,9 +214,9 @@ def _lines(seen: SeenText, raw: Sequence[tuple[str, dict[str, Any], bool]]) -> I
     sides = [line["bbox"] for _, line, horizontal in raw if horizontal]
     left, right = min((box[0] for box in sides), default=0.0), max((box[2] for box in sides), default=0.0)
     for index, (text, line, horizontal) in enumerate(raw):
-        # A note set vertically in the margin is not part of the page's text; a column's name is.
+        # Upright text in the margin, or a turned brace, is not part of the page's text; a column's name is.
         middle = (line["bbox"][0] + line["bbox"][2]) / 2
-        inside = abs(line["dir"][0]) < 0.1 and left < middle < right
+        inside = abs(line["dir"][0]) < 0.1 and left < middle < right and len(text.strip()) > 2
         if horizontal or inside or not level:
             yield _line(line, words.get(index, [text]))
 
