@@ -35,6 +35,8 @@ _SHORT = 0.6
 # formula or a chart.
 _FEWEST_FIGURES, _FILLED = 5, 0.6
 _HEADER_ROWS = 2
+# The most rows at the top of a page that may repeat the first rows of its table.
+_HEADER_LINES = 4
 # The most lines in a cell where a page writes all lines of a cell before the next cell.
 _TALLEST = 8
 # How many lines to look back for text at the same height.
@@ -80,16 +82,25 @@ def read_columns(lines: Iterable[Line]) -> list[Line]:
 
 def without_repeated_headers(pages: Iterable[tuple[int, list[Line]]]) -> Iterator[tuple[int, list[Line]]]:
     """Remove the header that a table repeats on each page it continues on."""
-    header: Line | None = None
+    first: list[list[str]] = []  # the first rows of the current table, without rules
     before: Line | None = None
     for number, lines in pages:
-        if before and header and lines and lines[0].continues(before) and lines[0].pieces == header.pieces:
-            lines = lines[1:]
+        if before and lines and lines[0].continues(before) and lines[0].pieces == first[0]:
+            rows = [line for line in lines[: _HEADER_LINES + 1] if not _is_rule(line)]
+            pairs = zip((row.pieces for row in rows), first, strict=False)
+            repeated = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+            lines = [*rows[repeated:], *lines[_HEADER_LINES + 1 :]]
         for line in lines:
             if not (before and line.continues(before)):
-                header = line
+                first = []
+            if len(first) < _HEADER_LINES and not _is_rule(line):
+                first.append(line.pieces)
             before = line
         yield number, lines
+
+
+def _is_rule(line: Line) -> bool:
+    return set(line.pieces) == {"---"}
 
 
 def _in_rows(lines: Iterable[Line]) -> list[list[Line]]:

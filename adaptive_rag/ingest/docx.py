@@ -22,14 +22,18 @@ from adaptive_rag.ingest.equations import read_equation
 from adaptive_rag.ingest.numbering import BULLET, DEEPEST, Numbering
 from adaptive_rag.ingest.package import note_core, open_archive, read_transitional, read_xml
 from adaptive_rag.ingest.page_edges import add_page_edges
+from adaptive_rag.ingest.raised import raise_digits
 from adaptive_rag.ingest.word_looks import WordLooks
 from adaptive_rag.ingest.word_parts import DRAWN, WordParts
+from adaptive_rag.ingest.word_symbols import read_symbol
 
 _P, _RUN, _TABLE, _ROW, _CELL = map(qn, ("w:p", "w:r", "w:tbl", "w:tr", "w:tc"))
 _REFERENCES = {qn(f"w:{kind}Reference"): kind for kind in ("footnote", "endnote")}
 # The elements that stand for characters, and their text; "w:t" contains its own.
-_BLANKS = dict.fromkeys(map(qn, ("w:tab", "w:br", "w:cr")), " ")
-_CHARACTERS = {qn("w:t"): "", qn("w:noBreakHyphen"): "-", **_BLANKS}
+_BLANKS = dict.fromkeys(map(qn, ("w:tab", "w:ptab", "w:br", "w:cr")), " ")
+_SYMBOL = qn("w:sym")
+_CHARACTERS = {qn("w:t"): "", qn("w:noBreakHyphen"): "-", _SYMBOL: "", **_BLANKS}
+_RAISED = f"{qn('w:rPr')}/{qn('w:vertAlign')}[@{qn('w:val')}='superscript']"
 _EQUATION = "{http://schemas.openxmlformats.org/officeDocument/2006/math}oMath"
 # Formatting, text that was moved elsewhere, pronunciation (ruby), and the second copy of a text box.
 _FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
@@ -238,7 +242,7 @@ class _Reader:
         grid: list[dict[int, tuple[Any, int]]] = []  # by row and column: a cell and its width in columns
         for row in _find(table, _ROW):
             grid.append({})
-            column = 0
+            column = sum(map(int, row.xpath("./w:trPr/w:gridBefore/@w:val")))
             for cell in _find(row, _CELL):
                 spans = cell.xpath("./w:tcPr/w:gridSpan/@w:val")
                 columns = int(spans[0]) if spans else 1
@@ -246,6 +250,8 @@ class _Reader:
                 column += columns
         rows = Rows(named=True)
         for at, cells in enumerate(grid):
+            if before := min(cells, default=0):  # the row begins further right than the table
+                rows.begin_cell({"colspan": str(before)})
             for column, (cell, columns) in cells.items():
                 if not _goes_on(cell):
                     later = (grid[number] for number in range(at + 1, len(grid)))
@@ -336,7 +342,10 @@ def _goes_on(cell: Any) -> bool:
 def _characters(part: Any) -> str:
     if part.tag == _EQUATION:
         return f" {read_equation(part)} "
-    return "" if part.tag == _P else part.text or _CHARACTERS[part.tag]
+    if part.tag == _SYMBOL:
+        return read_symbol(part.get(qn("w:font"), ""), part.get(qn("w:char"), "FFFD"))
+    text = "" if part.tag == _P else part.text or _CHARACTERS[part.tag]
+    return text if part.getparent().find(_RAISED) is None else raise_digits(text)
 
 
 def _find(element: Iterable[Any], *tags: str) -> Iterator[Any]:

@@ -10,6 +10,7 @@ from typing import Any
 from adaptive_rag.ingest.equations import read_equation
 from adaptive_rag.ingest.number_formats import show_number
 from adaptive_rag.ingest.package import Link, local_name, read_linked
+from adaptive_rag.ingest.raised import raise_digits
 from adaptive_rag.text.tables import EMPTY_CELL, write_row
 
 _P = (
@@ -30,7 +31,9 @@ def _characters(element: Any) -> Iterator[str]:
     for part in element:
         match local_name(part):
             case "t":
-                yield part.text or " "
+                look = element.find("{*}rPr")
+                raised = look is not None and look.get("baseline", "0").startswith(tuple("123456789"))
+                yield raise_digits(part.text or " ") if raised else part.text or " "
             case "br":
                 yield " "
             case "oMath":

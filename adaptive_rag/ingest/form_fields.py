@@ -67,7 +67,9 @@ def _answer(field: Any) -> str:
     if field.field_type_string in _MARKS:
         return "no" if str(value) in _OFF or str(value) not in ("True", *_names_when_ticked(field)) else "yes"
     values = value if isinstance(value, list | tuple) else [value]
-    return " ".join(" ".join(str(each) for each in values if each is not None).split())
+    # A choice is stored as it is shown, or as a pair of what is stored and what is shown.
+    shown = dict(pair for pair in field.choice_values or () if not isinstance(pair, str))
+    return " ".join(" ".join(str(shown.get(each, each)) for each in values if each is not None).split())
 
 
 def _names_when_ticked(field: Any) -> list[str]:

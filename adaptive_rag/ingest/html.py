@@ -15,6 +15,7 @@ from adaptive_rag.ingest.documents import TextBuilder
 from adaptive_rag.ingest.front_matter import take_front_matter
 from adaptive_rag.ingest.page_styles import Look, PageStyles
 from adaptive_rag.ingest.properties import note_properties
+from adaptive_rag.ingest.raised import raise_digits
 from adaptive_rag.ingest.templates import without_tags
 from adaptive_rag.ingest.text import decode
 from adaptive_rag.text.visible import without_surrogates
@@ -31,9 +32,6 @@ _is_part_of_cell = re.compile("p|div|ul|ol|li|dl|dt|dd|br").fullmatch
 _CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([\w-]+)", re.IGNORECASE)
 # The parser treats its content as plain text: "<p>This page has frames.</p>".
 _NO_FRAMES = re.compile(r"</?noframes\b[^>]{0,200}>", re.IGNORECASE)
-# "10<sup>6</sup>" is not 106
-_EXPONENT = re.compile(r"[+−-]?\d+")
-_RAISED = str.maketrans("0123456789+-−", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻")
 # The parser looks for the start of each stray end tag among all open elements. 1e9 steps take 3 seconds.
 _MOST_STEPS = 1_000_000_000
 _PIECE = 1 << 16
@@ -265,7 +263,7 @@ class _Reader:
         if refers:
             self._add(f"[{number}]")
         else:
-            self._add(text.translate(_RAISED) if _EXPONENT.fullmatch(text) else text)
+            self._add(raise_digits(text))
 
     def _add(self, text: str) -> None:
         if self._raised is not None:

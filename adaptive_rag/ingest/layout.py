@@ -11,6 +11,7 @@ from itertools import pairwise
 from statistics import median
 
 from adaptive_rag.ingest.cleaning import Vocabulary, clean
+from adaptive_rag.ingest.page_edges import NUMBER_OF_PAGE
 from adaptive_rag.text.tables import EMPTY_CELL
 
 # How a line follows the line before it.
@@ -23,12 +24,13 @@ _CLOSED = re.compile(r"[.!?:;…][\"'”’»)\]]*\s*$")
 _CRUMB = re.compile(r"(?!.*[^\W\d_]{3}).{1,12}")
 _EDGE_LINES = 3
 _HEAD_CHARS = 120
-_NUMERAL = re.compile(r"\d+|(?<!\w)[ivxlcdm]+(?!\w)")
+# Longer numbers, such as that of an invoice, tell two heads apart.
+_NUMERAL = re.compile(r"(?<!\d)\d{1,3}(?!\d)|(?<!\w)[ivxlcdm]+(?!\w)")
 LEADER = re.compile(r"(?:\. ?){5}")
 _LED = re.compile(r"\s*(?:…|(?:\s?\.){2,})\s*$")
 # In type sizes: a wider gap separates two cells. With one figure beside it, or two, a narrower gap does.
 _GAPS = (1.2, 0.6, 0.4)
-FIGURE = re.compile(r"[(\[]?(?:[$£€¥] )?[-–−+$£€¥.<≤≥]*\d[\d.,%)\]*†‡–-]*(?: ?[%)]{1,2})?")
+FIGURE = re.compile(r"[(\[]?(?:[$£€¥] )?[-–−+$£€¥.<≤≥]*\d[\d.,%)\]*†‡⁰¹²³⁴-⁹–-]*(?: ?[%)]{1,2})?")
 # "$" before a figure or a dash, and "%" or ")" after a figure.
 _SIGN, _AFTER_FIGURE = re.compile(r"[$£€¥]"), re.compile(r"\)?%|\)")
 _AMOUNT = re.compile(rf"{FIGURE.pattern}|\(?[-–—−]+\)?")
@@ -240,7 +242,10 @@ class Survey:
             self._bold[line.bold] += len(line.text)
         for slot, line in _edge_lines(lines):
             # A running head may hold the book's title on one side and the chapter's title on the other.
-            keys = {_NUMERAL.sub("#", clean(piece).strip().casefold()) for piece in line.pieces}
+            keys = {
+                "#" if NUMBER_OF_PAGE.fullmatch(piece) else _NUMERAL.sub("#", clean(piece).strip().casefold())
+                for piece in line.pieces
+            }
             self._edges.update((slot[0], key) for key in keys)
             self._slots.setdefault(slot, []).append(keys)
 
@@ -254,14 +259,18 @@ class Survey:
         """Whether most characters are bold."""
         return self._bold[True] > self._bold[False]
 
-    def body(self, lines: Sequence[Line]) -> list[Line]:
-        """Return a page's lines without its running heads and feet.
+    def body(self, lines: Sequence[Line], kept_edge: str | None = None) -> list[Line]:
+        """Return a page's lines without its running heads and feet; at `kept_edge` only page numbers go.
 
         A position at the page's edge (height and type size) belongs to running heads if most of the lines
         there recur on other pages, apart from numbers. Then every line in that position is dropped, so that
         the head of a short chapter is dropped like the others.
         """
-        dropped = {id(line) for slot, line in _edge_lines(lines, alone=True) if slot in self._heads}
+        dropped = {
+            id(line)
+            for slot, line in _edge_lines(lines, alone=True)
+            if slot in self._heads and (slot[0] != kept_edge or NUMBER_OF_PAGE.fullmatch(line.text))
+        }
         kept = [line for line in lines if id(line) not in dropped]
         return kept if kept or len(lines) <= _EDGE_LINES else list(lines)
 

@@ -84,7 +84,7 @@ LOADERS: dict[str, Loader] = {
     "binary Excel": Loader(
         SUFFIXES["binary Excel"], "adaptive_rag.ingest.binary_sheets:load_workbook", by_content=True
     ),
-    "SYLK": Loader((".slk",), "adaptive_rag.ingest.sylk:load_slk", by_content=True),
+    "SYLK": Loader(SUFFIXES["SYLK"], "adaptive_rag.ingest.sylk:load_slk", by_content=True),
     "OpenDocument text": Loader(
         SUFFIXES["OpenDocument text"], "adaptive_rag.ingest.opendocument:load_odt", by_content=True
     ),

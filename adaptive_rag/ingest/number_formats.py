@@ -17,7 +17,8 @@ BUILT_IN = {
 }  # fmt: skip
 _TOKEN = re.compile(
     r'"(?P<quoted>[^"]*)"|\\(?P<escaped>.)|\[\$(?P<currency>[^\]-]*)[^\]]*\]|(?P<elapsed>\[(?:h+|m+|s+)\])|'
-    r"\[[^\]]*\]|[_*].|(?P<half>AM/PM|A/P)|(?P<time>y+|m+|d+|h+|s+(?:\.0+)?)|(?P<general>General)|"
+    r"\[(?P<condition>[<>=]{1,2}-?[\d.]+)\]|\[[^\]]*\]|[_*].|"
+    r"(?P<half>AM/PM|A/P)|(?P<time>y+|m+|d+|h+|s+(?:\.0+)?)|(?P<general>General)|"
     r"(?P<digits>[0#?][0#?,.]*)|(?P<other>.)",
     re.IGNORECASE,
 )
@@ -41,14 +42,14 @@ def show_number(text: str, code: str, *, since_1904: bool = False) -> str:
 
     Args:
         text: the number as the file stores it; in dates, 1 is a day.
-        code: the format, such as '#,##0.00 "kg"'. Of a format with several sections the first one counts.
+        code: the format, such as '#,##0.00 "kg"'. It may have sections, separated by semicolons.
         since_1904: whether days are counted from 1904, as in workbooks of old Macintoshes.
 
     Raises:
         ValueError: `text` is not a number.
     """
     value = float(text)
-    tokens = _tokens(code)
+    value, tokens = _choose(value, _sections(code))
     kinds = {kind for kind, _ in tokens}
     try:
         if kinds & {"time", "elapsed"} and 0 <= value < _LAST_DAY:
@@ -59,20 +60,51 @@ def show_number(text: str, code: str, *, since_1904: bool = False) -> str:
 
 
 @lru_cache(maxsize=1000)
-def _tokens(code: str) -> list[Token]:
-    """Split the first section of a format into tokens; codes for spacing and colours are left out."""
-    tokens: list[Token] = []
+def _sections(code: str) -> list[list[Token]]:
+    """Split each section of a format into tokens; codes for spacing and colours are left out."""
+    sections: list[list[Token]] = [[]]
     for match in _TOKEN.finditer(code):
         kind, part = match.lastgroup, match[match.lastgroup] if match.lastgroup else ""
+        tokens = sections[-1]
         if kind == "other" and part == ";":
-            break
-        if kind in ("quoted", "escaped", "currency", "other"):
+            sections.append([])
+        elif kind in ("quoted", "escaped", "currency", "other"):
             tokens.append(("text", part))
             if kind == "other" and part == "%":
                 tokens.append(_PERCENT)
         elif kind:
             tokens.append((kind, part.lower() if kind != "general" else part))
-    return tokens
+    return sections
+
+
+def _choose(value: float, sections: list[list[Token]]) -> tuple[float, list[Token]]:
+    """Return the section for a value, and the value without the sign if the section shows the sign.
+
+    The first section whose condition holds counts, or else the first one without a condition. A second
+    section is for negative numbers if its text differs by more than the sign; "(1,234)" is shown as "-1,234".
+    """
+    if len(sections) == 1:
+        return value, sections[0]
+    conditions = [dict(section).get("condition") for section in sections]
+    if any(conditions):
+        fits = (at for at, each in enumerate(conditions) if each is None or _holds(value, each))
+        return value, sections[next(fits, 0)]
+    if value < 0 and "digits" in dict(sections[1]):
+        positive, negative = (_literal(section) for section in sections[:2])
+        if re.sub("[()-]", "", negative) != positive:
+            return -value, sections[1]
+    return value, sections[0]
+
+
+def _holds(value: float, condition: str) -> bool:
+    sign = condition.rstrip("-.0123456789")
+    limit = float(condition.removeprefix(sign))
+    return {"<": value < limit, ">": value > limit, "=": value == limit, "<=": value <= limit,
+            ">=": value >= limit, "<>": value != limit}.get(sign, False)  # fmt: skip
+
+
+def _literal(tokens: list[Token]) -> str:
+    return "".join(text for kind, text in tokens if kind == "text")
 
 
 def _show_digits(value: float, tokens: list[Token]) -> str:
@@ -80,13 +112,11 @@ def _show_digits(value: float, tokens: list[Token]) -> str:
     places = [at for at, (kind, _) in enumerate(tokens) if kind in ("digits", "general")]
     if not places or any(text.strip() in ("/", "E") for _, text in tokens):
         return _plain(value)
-    before, after = (
-        "".join(text for kind, text in part if kind == "text")
-        for part in (tokens[: places[0]], tokens[places[-1] + 1 :])
-    )
-    between = "".join(text for kind, text in tokens[places[0] : places[-1]] if kind == "text").strip()
-    kind, digits = tokens[places[0]]
-    if between:  # "000-0000" separates digits; counts and prices are not written so
+    before, after = _literal(tokens[: places[0]]), _literal(tokens[places[-1] + 1 :])
+    kind = tokens[places[0]][0]
+    digits = "".join(tokens[at][1] for at in places)
+    # "000-0000" separates digits; counts and prices are not written so
+    if _literal(tokens[places[0] : places[-1]]).strip():
         return _plain(value)
     if _PERCENT in tokens:
         value *= 100
@@ -127,9 +157,12 @@ def _show_time(value: float, tokens: list[Token], since_1904: bool) -> str:
     moment += timedelta(seconds=seconds)
     clock = f"{moment:%H:%M}{after}" if any(part[0] == "h" for part in codes) else ""
     days = [part for part in codes if part[0] in "yd" or (part[0] == "m" and not clock) or len(part) > 2]
+    kinds = {part[0] for part in days}
+    if after and not clock and kinds <= {"m"}:
+        return f"{moment:%M:%S}"
     if not any(part.startswith("mmm") for part in days):
-        day = f"{moment:%Y-%m-%d}" if any(part[0] in "yd" for part in days) else ""
-        return f"{day} {clock}".strip() or f"{moment:%M:%S}"
+        parts = (code for code in ("%Y", "%m", "%d") if "d" in kinds or code[1].lower() in kinds)
+        return f"{moment.strftime('-'.join(parts))} {clock}".strip()
     day = " ".join(_show_part(moment, part) for part in days)
     return f"{day} {clock}".strip()
 

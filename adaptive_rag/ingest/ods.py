@@ -48,7 +48,7 @@ def _read_grid(table: Any) -> Grid:
         if cells := _read_cells(row, number, grid.merged):
             rows = range(number, min(below, _LAST_ROW + 1))
             grid.rows.update((at, dict(cells)) for at in rows)
-            grid.hidden_rows.update(rows if read_attribute(row, "visibility") == "collapse" else ())
+            grid.hidden_rows.update(rows if _is_hidden(row) else ())
         number = below
     return grid
 
@@ -69,10 +69,17 @@ def _read_cells(row: Any, number: int, merged: list[Area]) -> dict[int, str]:
     return texts
 
 
+def _is_hidden(element: Any) -> bool:
+    """Tell whether a row or a column is hidden, other than by a filter or by folding its group."""
+    groups = element.iterancestors("{*}table-row-group", "{*}table-column-group")
+    folded = any(read_attribute(group, "display") == "false" for group in groups)
+    return read_attribute(element, "visibility") == "collapse" and not folded
+
+
 def _hidden_columns(table: Any) -> Iterator[int]:
     at = 1
     for column in table.iter("{*}table-column"):
         after = at + count_of(column, "number-columns-repeated")
-        if read_attribute(column, "visibility") == "collapse":
+        if _is_hidden(column):
             yield from range(at, min(after, LAST_COLUMN + 1))
         at = after

@@ -16,6 +16,7 @@ from adaptive_rag.ingest.mathml import read_mathml
 from adaptive_rag.ingest.numbering import write_number
 from adaptive_rag.ingest.package import local_name, note_core, open_archive, read_attribute, read_xml
 from adaptive_rag.ingest.page_edges import add_page_edges, tell_apart
+from adaptive_rag.ingest.raised import raise_digits
 from adaptive_rag.ingest.sheet_grid import LAST_COLUMN
 
 # Comments, pronunciation, deleted text, tables of contents and indexes, forms and declarations.
@@ -60,7 +61,7 @@ def write_flat(root: Any, builder: TextBuilder) -> None:
     """Write a text or a presentation stored as one XML file; other kinds of document are not written."""
     styles = Styles(root)
     for body in root.iterfind("{*}body/{*}*"):
-        _leave_out_hidden(body, styles, builder)
+        _prepare(body, styles, builder)
         if local_name(body) == "text":
             _Writer(builder, styles).write(body)
         elif local_name(body) == "presentation":
@@ -108,17 +109,25 @@ class Styles:
         )
 
     def hides_letters(self, element: Any) -> bool:
-        """Tell whether the style of a span or a paragraph hides its text, directly or by inheritance."""
+        """Tell whether the style of a span or a paragraph hides its text."""
+        return self._of_letters(element, "display") == "none"
+
+    def raises_letters(self, element: Any) -> bool:
+        """Tell whether the style of a span makes it a superscript: "super 58%" or "33% 58%"."""
+        return self._of_letters(element, "text-position").startswith(("super", *"123456789"))
+
+    def _of_letters(self, element: Any, setting: str) -> str:
+        """Return what the style of a span or a paragraph sets for its letters, directly or by inheritance."""
         name = read_attribute(element, "style-name")
         for _ in range(_LONGEST_INHERITANCE):
             style = self._named.get(("style", name))
             if style is None:
-                return False
+                return ""
             letters = style.find("{*}text-properties")
-            if letters is not None and (display := read_attribute(letters, "display")):
-                return display == "none"
+            if letters is not None and (value := read_attribute(letters, setting)):
+                return value
             name = read_attribute(style, "parent-style-name")
-        return False
+        return ""
 
     def is_title(self, paragraph: Any) -> bool:
         """Tell whether a paragraph is the document's title."""
@@ -175,7 +184,7 @@ def open_document(path: Path, kind: str, builder: TextBuilder) -> Iterator[tuple
         embedded = EmbeddedFiles(archive, builder)
         _put_in_objects(body, archive, embedded, builder)
         styles = Styles(*common, content)
-        _leave_out_hidden(body, styles, builder)
+        _prepare(body, styles, builder)
         yield body, styles
         embedded.write()
         builder.note_left_out("comment", sum(1 for _ in body.iter("{*}annotation")))
@@ -400,8 +409,11 @@ def _cell_paragraphs(element: Any, apart: list[Any]) -> Iterator[Any]:
             yield from _cell_paragraphs(child, apart)
 
 
-def _leave_out_hidden(body: Any, styles: Styles, builder: TextBuilder) -> None:
-    """Remove the sections, paragraphs and spans that a document hides, and count their words."""
+def _prepare(body: Any, styles: Styles, builder: TextBuilder) -> None:
+    """Raise the digits of superscripts, and remove and count the words that a document hides."""
+    for span in body.iter("{*}span"):
+        if styles.raises_letters(span):
+            span.text = raise_digits(span.text or "")
     gone = set[Any]()
     for element in list(body.iter("{*}section", "{*}p", "{*}h", "{*}span", "{*}a", "{*}hidden-text")):
         if element in gone:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from adaptive_rag.ingest.documents import TextBuilder
 
 # "Page 3 of 12", "- 3 -", "Seite 3/12", "???" carry no information; "(555) 555-1212" does.
-_NUMBER_OF_PAGE = re.compile(
+NUMBER_OF_PAGE = re.compile(
     r"\W*(?:page|pg|seite|página|pagina|pág|strana|sida)?\W*\d{0,4}\W*(?:of|von|de|di|sur|av|z)?\W*\d{0,4}\W*",
     re.IGNORECASE,
 )
@@ -32,7 +32,7 @@ def tell_apart(texts: Iterable[str], document: str) -> Iterator[str]:
     """Yield each text once, without page numbers and without texts that the document contains."""
     said = _plain(document)
     for text in dict.fromkeys(" ".join(text.split()) for text in texts):
-        if not _NUMBER_OF_PAGE.fullmatch(text) and _plain(text) not in said:
+        if not NUMBER_OF_PAGE.fullmatch(text) and _plain(text) not in said:
             yield text
 
 

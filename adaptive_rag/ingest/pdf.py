@@ -11,7 +11,7 @@ import re
 import unicodedata
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -41,6 +41,7 @@ from adaptive_rag.ingest.layout import (
 from adaptive_rag.ingest.paragraphs import ParagraphWriter
 from adaptive_rag.ingest.pdf_repair import has_entries, is_truncated, restore_pages
 from adaptive_rag.ingest.properties import note_properties
+from adaptive_rag.ingest.raised import raise_digits
 from adaptive_rag.ingest.right_to_left import Letter, mostly_from_right, read_parts, runs_from_right
 from adaptive_rag.ingest.rules import Rules, read_framed
 from adaptive_rag.ingest.unseen_text import SeenText
@@ -48,13 +49,16 @@ from adaptive_rag.ingest.unseen_text import SeenText
 # What PyMuPDF raises for a file that it cannot make sense of.
 _BROKEN = (pymupdf.mupdf.FzErrorBase, RuntimeError)
 _FETCH_OR_PRINT = "Fetch or copy it again, or, if a program shows it, print it from there to a new PDF"
-_BOLD = 16
+# Bits of a span's flags.
+_RAISED, _BOLD = 1, 16
+# Of the type size of its line: larger text off the baseline is no superscript.
+_SMALL = 0.9
 # No word is that long: its blanks are too narrow to be recognized.
 _RUN_TOGETHER = re.compile(r"[^\W\d_]{20,}")
 _NARROW_BLANK = 0.1  # of the type size
 # Several cells may be set in one line: "PK–12       PK–8", "2,218,406 1,180,160".
 _SET_APART = re.compile(
-    r"^[$£€¥] | {3,}|\d[)\]%*†‡]* (?:[%$£€¥] ?)*[(\[]?[-–−+$£€.<≤≥]*\d|[\d%)—] [$£€¥]$|(?:\. ?){5}|…"
+    r"^[$£€¥] | {3,}|\d[)\]%*†‡⁰¹²³⁴-⁹]* (?:[%$£€¥] ?)*[(\[]?[-–−+$£€.<≤≥]*\d|[\d%)—] [$£€¥]$|(?:\. ?){5}|…"
 )
 # The fewest such lines that may be a table by themselves, with each row in one line.
 _FEWEST_SET_APART = 3
@@ -96,9 +100,11 @@ def load_pdf(path: Path, builder: TextBuilder) -> None:
         pages_of_lines = (
             (number, read.get(number, lines)) for number, lines in kept or _pages(document, hidden)
         )
-        bodies = ((number, survey.body(lines)) for number, lines in pages_of_lines)
-        ParagraphWriter(builder, survey, _outline(document)).write(without_repeated_headers(bodies))
         pages = document.page_count
+        # A running head is read once, above the first page's text, and a foot once, below the last page's.
+        read_there = {1: "top", pages: "foot"}
+        bodies = ((number, survey.body(lines, read_there.get(number))) for number, lines in pages_of_lines)
+        ParagraphWriter(builder, survey, _outline(document)).write(without_repeated_headers(bodies))
         known = document.metadata or {}
         note_properties(
             builder,
@@ -205,9 +211,13 @@ def _lines(seen: SeenText, raw: Sequence[tuple[str, dict[str, Any], bool]]) -> I
     """Yield the lines of a page that is read from left to right."""
     words = _narrow_words(seen) if any(_RUN_TOGETHER.search(text) for text, _, _ in raw) else {}
     level = sum(horizontal for _, _, horizontal in raw) > 0.8 * len(raw)
+    sides = [line["bbox"] for _, line, horizontal in raw if horizontal]
+    left, right = min((box[0] for box in sides), default=0.0), max((box[2] for box in sides), default=0.0)
     for index, (text, line, horizontal) in enumerate(raw):
-        # A note set vertically in the margin is not part of the page's text.
-        if horizontal or not level:
+        # Upright text in the margin, or a turned brace, is not part of the page's text; a column's name is.
+        middle = (line["bbox"][0] + line["bbox"][2]) / 2
+        inside = abs(line["dir"][0]) < 0.1 and left < middle < right and len(text.strip()) > 2
+        if horizontal or inside or not level:
             yield _line(line, words.get(index, [text]))
 
 
@@ -228,7 +238,7 @@ def _lines_from_right(page: Any, seen: SeenText, *, whole: bool) -> Iterator[Lin
         spans = [span for line in pool for span in line["spans"]]
         text = "".join(span["text"] for span in spans)
         if not (whole or runs_from_right(text)):
-            yield from (_line(line, ["".join(span["text"] for span in line["spans"])]) for line in pool)
+            yield from (_line(line, [_text_of(line)]) for line in pool)
             continue
         joined = _line({"spans": spans, "bbox": around(line["bbox"] for line in pool)}, [text])
         letters = (
@@ -380,10 +390,17 @@ def _truncated(path: Path) -> str:
 
 def _raw_lines(seen: SeenText) -> list[tuple[str, dict[str, Any], bool]]:
     return [
-        ("".join(span["text"] for span in line["spans"]), line, _is_level(line))
-        for block in seen.blocks
-        for line in block.get("lines", ())
+        (_text_of(line), line, _is_level(line)) for block in seen.blocks for line in block.get("lines", ())
     ]
+
+
+def _text_of(line: dict[str, Any]) -> str:
+    return "".join(
+        raise_digits(span["text"])
+        if span["flags"] & _RAISED and span["size"] < _SMALL * _size(line)
+        else span["text"]
+        for span in line["spans"]
+    )
 
 
 def _line(line: dict[str, Any], pieces: list[str]) -> Line:
@@ -471,11 +488,18 @@ def _cut(seen: SeenText, line: Line, rules: Rules) -> Iterator[Line]:
         for left, right in pairwise(level)
         if parts_cells(left[4], right[4], (right[0] - left[2]) / line.size)
     ]
+    texts = line.text.split()  # these have raised digits, unlike `level`
+    if _with_plain_digits(texts) == _with_plain_digits(word[4] for word in level):
+        level = [(*word[:4], text) for word, text in zip(level, texts, strict=True)]
     for _, group in groupby(level, key=lambda word: bisect_right(borders, (word[0] + word[2]) / 2)):
         part = list(group)
         # The column is aligned on the figures, since some of them have no sign.
         first = part[len(part) > 1 and is_sign(part[0][4])]
         yield replace(line, pieces=[" ".join(word[4] for word in part)], x0=first[0], x1=part[-1][2])
+
+
+def _with_plain_digits(texts: Iterable[str]) -> list[str]:
+    return [unicodedata.normalize("NFKC", text) for text in texts]
 
 
 def _outline(document: Any) -> dict[int, list[tuple[int, str]]]:

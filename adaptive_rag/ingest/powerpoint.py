@@ -16,6 +16,7 @@ from adaptive_rag.ingest.cells import Rows
 from adaptive_rag.ingest.documents import TextBuilder
 from adaptive_rag.ingest.drawings import read_drawn, read_paragraphs
 from adaptive_rag.ingest.embedded import EmbeddedFiles
+from adaptive_rag.ingest.numbering import write_number
 from adaptive_rag.ingest.package import (
     find_part,
     linked_id,
@@ -33,6 +34,13 @@ _TITLES = ("title", "ctrTitle")
 _FURNITURE = ("dt", "ftr", "hdr", "sldNum", "sldImg")
 # Placeholders whose paragraphs are list items unless they are formatted otherwise.
 _LISTS = ("body", "obj")
+# The kinds of numbers that are not decimal, and Word's names for them.
+_NUMBERS = {
+    "alphaLc": "lowerLetter",
+    "alphaUc": "upperLetter",
+    "romanLc": "lowerRoman",
+    "romanUc": "upperRoman",
+}
 
 
 def load_pptx(path: Path, builder: TextBuilder) -> None:
@@ -132,16 +140,20 @@ class _Slide:
 
     def _write_paragraphs(self, shape: Any, *, listed: bool) -> None:
         paragraphs = list(read_paragraphs(shape))
-        numbers: dict[int, int] = {}  # by level: the number of the last item
+        numbers: dict[int, tuple[int, tuple[str, str]]] = {}  # by level: the last item's number and its kind
         for text, settings in paragraphs:
             level = int(settings.get("lvl", 0)) if settings is not None else 0
-            signs = {local_name(each) for each in settings} if settings is not None else set()
+            signs = {local_name(each): each for each in settings} if settings is not None else {}
             numbers = {deep: last for deep, last in numbers.items() if deep <= level}
             marker = ""
-            if "buAutoNum" in signs:
-                numbers[level] = numbers.get(level, 0) + 1
-                marker = f"{numbers[level]}."
-            elif "buNone" not in signs and (signs & {"buChar", "buBlip"} or (listed and len(paragraphs) > 1)):
+            last, kind = numbers.pop(level, (0, None))
+            if (sign := signs.get("buAutoNum")) is not None:
+                own = sign.get("type", ""), sign.get("startAt", "1")
+                numbers[level] = last + 1 if kind == own else int(own[1]), own
+                marker = _write_number(numbers[level][0], own[0])
+            elif "buNone" not in signs and (
+                signs.keys() & {"buChar", "buBlip"} or (listed and len(paragraphs) > 1)
+            ):
                 marker = "-"
             self._builder.add_paragraph(text, marker="  " * level + marker if marker else "")
 
@@ -153,6 +165,14 @@ class _Slide:
             self._builder.add_paragraph("Notes", level=2)
             for shape in bodies:
                 self._write_paragraphs(shape, listed=False)
+
+
+def _write_number(number: int, kind: str) -> str:
+    """Write the number of a list item: "a)" if the kind is "alphaLcParenR"."""
+    text = write_number(number, next((name for sign, name in _NUMBERS.items() if kind.startswith(sign)), ""))
+    if kind.endswith("ParenBoth"):
+        return f"({text})"
+    return f"{text})" if kind.endswith("ParenR") else f"{text}."
 
 
 def _shapes(tree: Any) -> Iterator[Any]:

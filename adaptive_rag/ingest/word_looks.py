@@ -9,6 +9,7 @@ from docx.oxml.ns import qn
 
 _VAL, _FILL, _COLOR, _STYLE_ID = map(qn, ("w:val", "w:fill", "w:color", "w:styleId"))
 _RUN_SETTINGS, _PARAGRAPH_SETTINGS, _SHADING = map(qn, ("w:rPr", "w:pPr", "w:shd"))
+_DELETED_MARK = f"{_RUN_SETTINGS}/{qn('w:del')}"
 _CELL, _TABLE, _BOX = map(qn, ("w:tc", "w:tbl", "w:txbxContent"))
 _RUN_STYLE, _PARAGRAPH_STYLE, _TABLE_STYLE = map(qn, ("w:rStyle", "w:pStyle", "w:tblStyle"))
 _OFF = ("0", "false", "off")
@@ -71,9 +72,11 @@ class WordLooks:
         return look.color is not None and _are_near(look.color, look.behind or self._behind(paragraph))
 
     def hides_mark(self, paragraph: Any) -> bool:
-        """Tell whether the mark of a paragraph is hidden, so that Word does not count it in a list."""
+        """Tell whether a paragraph's mark is hidden or deleted, so that Word does not count it in a list."""
         settings = paragraph.find(_PARAGRAPH_SETTINGS)
-        return settings is not None and self.hides(settings, paragraph)
+        if settings is None:
+            return False
+        return settings.find(_DELETED_MARK) is not None or self.hides(settings, paragraph)
 
     def tables_with_header(self) -> set[str]:
         """Return the names of the table styles that set the first row apart."""

@@ -18,13 +18,16 @@ def _words(text: str) -> frozenset[str]:
 _TITLES = _words(
     "mr mrs ms mx dr prof st mt sr fr rev hon gen col capt cpt lt sgt maj cmdr adm gov sen rep pres "
     "messrs mme mlle hr ing dipl e.g i.e eg ie cf vs viz resp approx ca c ibid op loc q.v d.h z.b u.a bzw "
+    "incl excl inkl exkl mio mrd vgl "
     "jan feb mar apr jun jul aug sep sept oct nov dec"
 )
 # abbreviations only before a number, Arabic or Roman: "no. 5", but "He said no."
 _NUMBERED = _words(
     "no nos nr fig figs eq eqs eqn sec secs sect ch chap chaps art arts vol vols p pp pg para ref refs tab "
-    "app bk lib prop thm ex ed eds ver v s"
+    "app bk lib prop thm ex ed eds ver v s rs tel ext max min abs ziff kap bd rn"
 )
+# the names of months in German, which follow the day: "am 3. März"
+_MONTHS = _words("januar jänner februar märz april mai juni juli august september oktober november dezember")
 # may end a sentence, and do if a common first word of a sentence follows
 _EITHER = _words(
     "etc al inc ltd co corp bros jr esq dept univ est assn a.m p.m b.c a.d b.c.e c.e u.s u.k u.n e.u u.s.a "
@@ -166,7 +169,7 @@ def _is_end(text: str, begin: int, match: re.Match[str]) -> bool:
     opening = text[begin : min(before.start(), begin + _REACH)]
     if opening.strip("([*_# \t\n") == "" and (last.isdigit() or len(last) == 1):
         return False  # the number of a list item: "3. Close the gate."
-    if lowered in _TITLES:
+    if lowered in _TITLES or (last.isdigit() and len(last) < 3 and word.lower() in _MONTHS):
         return False
     numbers = word[:1].isdigit() or _ROMAN.match(word) or _CODE.match(text, following.start("word"))
     if lowered in _NUMBERED and numbers:

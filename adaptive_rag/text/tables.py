@@ -17,6 +17,8 @@ _TABLE = re.compile(rf"^{_LINE}(?:\n(?:[ \t]*\n)*{_LINE}$)+", re.MULTILINE)
 _LONE_ROW = re.compile(rf"{_LINE}(?=\n|\Z)")
 _RULE = re.compile(r"[ \t|:+-]*-[ \t|:+-]*")
 _BAR = re.compile(r"(?<!\\)\|")
+# In a row without a frame the bar in "on|off" is part of a cell.
+_OPEN_BAR = re.compile(r"(?<= )\||(?<!\\)\|(?= |$)")
 _DAY_OR_MONTH = re.compile(
     r"(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?|jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|"
     r"apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?",
@@ -167,7 +169,7 @@ def _named(rows: list[Row]) -> Table:
 def _cells(line: str) -> tuple[str, ...]:
     line = line.strip()
     framed = line.startswith("|") and line.endswith("|")
-    parts = [cell.strip() for cell in _BAR.split(line)]
+    parts = [cell.strip() for cell in (_BAR if framed else _OPEN_BAR).split(line)]
     return tuple(parts[1:-1] if framed else parts)
 
 

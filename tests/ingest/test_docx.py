@@ -152,6 +152,34 @@ def test_links_insertions_and_controls_are_read_and_deletions_are_not(document, 
     assert read().text == "Shut the iron gate\n\nThen leave."
 
 
+def test_raised_digits_symbols_and_aligned_tabs_are_characters(document, read):
+    paragraph = document.add_paragraph("2 × 10")
+    paragraph.add_run("30").font.superscript = True
+    paragraph.add_run(" kg on the 1")
+    paragraph.add_run("st").font.superscript = True
+    symbols = (
+        ("Symbol", "F06D"),
+        ("Symbol", "F0B3"),
+        ("Wingdings", "F0FE"),
+        ("Wingdings", "F021"),
+        ("Arial", "03A9"),
+    )
+    for font, code in symbols:
+        paragraph.add_run()._r.append(parse_xml(f'<w:ptab {W} w:alignment="right"/>'))
+        paragraph.add_run()._r.append(parse_xml(f'<w:sym {W} w:font="{font}" w:char="{code}"/>'))
+    assert read().text == "2 × 10³⁰ kg on the 1st μ ≥ ☑ � Ω"
+
+
+def test_a_row_may_begin_further_right_than_its_table(document, read):
+    table = document.add_table(2, 2)
+    for cell, text in zip(table._cells, ["Item", "Price", "gone", "3"], strict=True):
+        cell.text = text
+    row = table.rows[1]._tr
+    row.remove(row.tc_lst[0])
+    row.get_or_add_trPr().append(parse_xml(f'<w:gridBefore {W} w:val="1"/>'))
+    assert read().text == "Item | Price\n– | 3"
+
+
 def test_a_text_box_is_read_once_after_its_paragraph(document, read):
     box = "<w:txbxContent><w:p><w:r><w:t>In the box.</w:t></w:r></w:p></w:txbxContent>"
     document.add_paragraph("Beside the box.").runs[0]._r.append(
@@ -341,6 +369,14 @@ def test_a_style_of_paragraphs_hides_and_its_run_shows_again(document, read):
     source = read()
     assert source.text == "Shut the gate."
     assert source.notes == ("3 words that the document hides were left out",)
+
+
+def test_an_item_that_was_deleted_is_not_counted(document, read):
+    for text in ("First", "", "Second"):
+        paragraph = document.add_paragraph(text, style="List Number")
+        if not text:
+            paragraph._p.get_or_add_pPr().append(parse_xml(f"<w:rPr {W}><w:del/></w:rPr>"))
+    assert read().text == "1. First\n2. Second"
 
 
 def test_a_hidden_item_of_a_list_has_no_number(document, read):

@@ -156,6 +156,28 @@ def test_hidden_sheets_and_columns_are_left_out_and_named(read):
     assert source.notes == ("hidden sheets, columns and rows were left out: columns of Stock, Salaries",)
 
 
+def test_rows_and_columns_of_a_folded_group_are_read(read):
+    columns = (
+        '<table:table-column/><table:table-column-group table:display="false">'
+        '<table:table-column table:visibility="collapse"/></table:table-column-group>'
+    )
+    folded = row("Dowel", "2", visibility="collapse")
+    group = f'<table:table-row-group table:display="false">{folded}</table:table-row-group>'
+    source = read("ods", sheet("Stock", row("Item", "Price"), row("Hinge", "1"), group, columns=columns))
+    assert texts(source) == ["Item: Hinge\nPrice: 1", "Item: Dowel\nPrice: 2"]
+    assert source.notes == ()
+
+
+def test_digits_of_a_raised_span_are_kept_apart(read):
+    styles = "".join(
+        f'<style:style style:name="{name}">'
+        f'<style:text-properties style:text-position="{place} 58%"/></style:style>'
+        for name, place in (("T1", "super"), ("T2", "33%"), ("T3", "sub"), ("T4", "-33%"))
+    )
+    spans = "".join(f'a<text:span text:style-name="T{at}">{at}</text:span>' for at in range(1, 5))
+    assert read("odt", f"<text:p>{spans}</text:p>", styles).text == "a¹a²a3a4"
+
+
 def test_a_merged_cell_ends_where_the_sheet_does(read):
     title = cell("Stock", number_rows_spanned="3000", number_columns_spanned="9000")
     source = read("ods", sheet("Stock", row(title), row("<table:covered-table-cell/>", "Hinge")))

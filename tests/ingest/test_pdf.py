@@ -54,6 +54,30 @@ def test_a_hyphen_at_a_lines_end_goes_unless_the_document_writes_it(
     assert expected in text
 
 
+def test_a_running_head_is_read_once_and_a_foot_once(tmp_path):
+    pages = [
+        [
+            Text("Invoice No. 4711 of 3 March 2024", y=40),
+            *paragraph([f"Item {number} of the list. {FILLER[0]}", FILLER[1]]),
+            Text("Saltmere Bank, account 20 30 40", y=800, size=9),
+        ]
+        for number in (1, 2)
+    ]
+    text = text_of(tmp_path, *pages)
+    assert text.startswith("Invoice No. 4711 of 3 March 2024\n\nItem 1") and text.count("4711") == 1
+    assert text.endswith("quay.\n\nSaltmere Bank, account 20 30 40") and text.count("Saltmere") == 1
+
+
+def test_heads_with_other_numbers_are_text_of_their_pages(tmp_path):
+    pages = [[Text(f"Invoice No. {number}", y=40), *paragraph(FILLER)] for number in (4711, 4712, 4713)]
+    assert "Invoice No. 4712\n\nThe keeper" in text_of(tmp_path, *pages)
+
+
+def test_raised_digits_are_no_part_of_the_number_before_them(tmp_path):
+    page = [Text("2 x 10", x=60), Text("30", x=89.96, y=96, size=7), Text(" kg", x=97.75)]
+    assert text_of(tmp_path, page) == "2 x 10³⁰ kg"
+
+
 def test_running_heads_and_page_numbers_go_even_where_a_chapter_is_short(tmp_path):
     chapters = ["Storms"] * 4 + ["Drought"] + ["Heat"] * 4
     pages = [
@@ -66,7 +90,7 @@ def test_running_heads_and_page_numbers_go_even_where_a_chapter_is_short(tmp_pat
         for number, chapter in enumerate(chapters, start=1)
     ]
     text = text_of(tmp_path, *pages)
-    assert "Town Handbook" not in text
+    assert text.startswith("Town Handbook Storms\n\n") and text.count("Town Handbook") == 1
     assert "Drought" not in text
     assert "Page" not in text
     assert [f"Observation {number} begins" in text for number in range(1, 10)] == [True] * 9

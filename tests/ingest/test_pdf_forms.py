@@ -58,6 +58,18 @@ def test_what_was_filled_in_stands_behind_the_words_that_ask_for_it(document, re
     )
 
 
+def test_a_choice_is_read_as_it_is_shown(document, read):
+    ask(
+        document.new_page(),
+        CHOICE,
+        240,
+        "DE",
+        words="Country:",
+        choices=[("DE", "Germany"), ("FR", "France")],
+    )
+    assert read().text == "Country: Germany"
+
+
 def test_an_empty_form_answers_nothing(document, read):
     page = document.new_page()
     ask(page, BOX, 180, False, words="Dogs on board")

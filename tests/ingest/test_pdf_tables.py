@@ -118,6 +118,40 @@ def test_a_table_goes_on_over_a_page_with_its_header_once(tmp_path, repeated):
     assert source.text[late["start"] : late["end"]] == late["text"]
 
 
+def test_a_header_of_two_lines_is_read_once_where_each_page_repeats_it(tmp_path):
+    header = [("", "Sales", "Sales"), ("Region", "2022", "2023")]
+    rows = [(f"Plot {number}", str(100 + number), str(200 + number)) for number in range(8)]
+    pages = [
+        [*paragraph(PROSE), *table([*header, *rows[:4]], y=700)],
+        [*table([*header, *rows[4:]], y=60), *paragraph(PROSE, y=300)],
+    ]
+    (found,) = find_tables(text_of(tmp_path, *pages))
+    assert [row.cells for row in found.rows] == rows
+
+
+def test_a_raised_mark_in_a_cell_is_no_part_of_its_figure(tmp_path):
+    lines = ["Item      2022      2023", "Wood      1,234      2,345", "Sand      1,234      2,345"]
+    last = [
+        Text("Iron      3,234", y=142),
+        Text("1", x=124.8, y=138, size=7),
+        Text("      4,345", 128.7, 142),
+    ]
+    assert text_of(tmp_path, [*paragraph(lines), *last]).endswith("\nIron | 3,234¹ | 4,345")
+
+
+def test_upright_names_of_columns_are_read_and_a_note_in_the_margin_is_not(tmp_path):
+    import pymupdf
+
+    rows = [(name, "4.1", "5.2") for name in ("North", "South", "East", "West")]
+    path = make_pdf(tmp_path / "flat.pdf", [[*paragraph(PROSE), *table(rows, y=350)]])
+    with pymupdf.open(path) as flat:
+        for x, text in ((210, "Height"), (330, "Depth"), (30, "Draft of May")):
+            flat[0].insert_text((x, 330), text, rotate=90)
+        flat.save(tmp_path / "turned.pdf")
+    text = extract_text(tmp_path / "turned.pdf").text
+    assert "– | Height | Depth\nNorth | 4.1 | 5.2\n" in text and "Draft" not in text
+
+
 def test_a_bold_header_is_no_heading(tmp_path):
     page = [
         *paragraph(PROSE),

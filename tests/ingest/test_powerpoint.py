@@ -74,6 +74,36 @@ def test_lists_keep_their_levels_and_boxes_are_paragraphs(add, read):
     )
 
 
+def test_items_are_numbered_as_the_slide_shows_them(add, read):
+    fourth, letters, both = (
+        'type="arabicPeriod" startAt="4"',
+        'type="alphaLcParenR"',
+        'type="romanUcParenBoth"',
+    )
+    items = (
+        ("Close", fourth),
+        ("Drain", fourth),
+        ("Rest.", ""),
+        ("Red", letters),
+        ("Blue", letters),
+        ("One", both),
+    )
+    box = write_box(add(EMPTY), *(text for text, _ in items))
+    for paragraph, (_, kind) in zip(box.text_frame.paragraphs, items, strict=True):
+        if kind:
+            paragraph._p.get_or_add_pPr().append(etree.fromstring(f"<a:buAutoNum {A} {kind}/>"))
+    assert read().text == "4. Close\n5. Drain\n\nRest.\n\na) Red\nb) Blue\n(I) One"
+
+
+def test_raised_digits_are_kept_apart(add, read):
+    paragraph = write_box(add(EMPTY), "10").text_frame.paragraphs[0]
+    for text, baseline in (("6", "30000"), (" H", "0"), ("2", "-25000")):
+        run = paragraph.add_run()
+        run.text = text
+        run._r.get_or_add_rPr().set("baseline", baseline)
+    assert read().text.endswith("10⁶ H2")
+
+
 def test_a_title_comes_first_and_what_is_on_every_slide_is_read_once(deck, add, read):
     for slide in (add(BODY, "Steps"), add(BODY, "Costs")):
         slide.placeholders[1].text = "Pack."

@@ -18,6 +18,12 @@ CASES = {
     "no as a word": ["He said no.", "Nothing else happened."],
     "abbreviations that may end": ["It opens at 9 a.m. and shuts at 5 p.m.", "The staff go home."],
     "an abbreviation before a name": ["The U.S. Army came to the U.K. Parliament.", "It rained."],
+    "German": [
+        "Die Frist endet am 3. März 2024 nach § 5 Abs. 2 Satz 1 BGB.",
+        "Sie zahlen 5 Mio. Euro inkl. Zinsen.",
+    ],
+    "amounts and telephones": ["It costs Rs. 500 or 40 incl. VAT.", "Call Tel. 020 7946.", "Lift max. 5 kg."],
+    "a number before a month's English name": ["There were 3.", "May came."],
     "etc.": ["Bring ropes, lamps, etc.", "The boat is small."],
     "quotes": ["“Is it late?” he asked.", "“It is late.”", "Then he left."],
     "brackets": ["(This stands alone.)", "This does not (see there)."],

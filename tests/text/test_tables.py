@@ -34,6 +34,11 @@ from adaptive_rag.text.tables import describe_row, find_tables, names_columns
         ),
         ("Colour | red\nWood | oak\nLegs | turned", (), ["Colour", "Wood", "Legs"]),
         (
+            "Name | Value | Default\nmode | on|off | –\nsize | 3 | 5",
+            ("Name", "Value", "Default"),
+            ["mode", "size"],
+        ),
+        (
             "Statistic | Years | Years | Years\nStatistic | 1 | 2 | 3\n"
             "Men | 1.7 | 3.0 | 4.2\nWomen | 1.8 | 2.6 | 3.7",
             ("Statistic", "Years 1", "Years 2", "Years 3"),
@@ -48,6 +53,7 @@ from adaptive_rag.text.tables import describe_row, find_tables, names_columns
         "an amount is none",
         "above numbered rows",
         "no names",
+        "a bar in a cell",
         "above numbered columns",
     ],
 )
