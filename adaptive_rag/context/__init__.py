@@ -62,7 +62,7 @@ from adaptive_rag.recipes import recipe_settings
 from adaptive_rag.source import ChunkSource, SentenceVectors
 from adaptive_rag.text.reading import Reader
 from adaptive_rag.text.redaction import cause_of, redact, remember_address
-from adaptive_rag.where import read_where
+from adaptive_rag.where import join_conditions, read_where
 
 if TYPE_CHECKING:
     from langgraph.runtime import Runtime
@@ -400,8 +400,14 @@ class CallerSettings(Group):
 
     @cached_property
     def context(self) -> Context:
-        """The complete settings: the operator's, overridden by what the caller has set."""
-        return make_context(self.model_dump(exclude_none=True))
+        """The complete settings: the operator's, overridden by what the caller has set.
+
+        Of the two conditions `where`, both must hold.
+        """
+        given = self.model_dump(exclude_none=True)
+        if "where" in given:
+            given["where"] = join_conditions(make_context().where, given["where"])
+        return make_context(given)
 
 
 def context_of(runtime: Runtime[Any]) -> Context:
