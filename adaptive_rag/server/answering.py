@@ -47,6 +47,8 @@ EXAMPLE: dict[str, Any] = {
     "settings": {"route": "factual"},
 }
 
+# A long conversation; the operator limits what is read of it by serving.max_turns and max_characters.
+MOST_BYTES = 4_000_000
 
 # The texts of a question, wherever one is sent.
 QuestionText = Annotated[str, Field(max_length=MAX_QUESTION, pattern=r"\S")]
@@ -59,7 +61,7 @@ class Turn(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     role: Literal["user", "agent"]
-    text: str = Field(max_length=100_000)
+    text: str = Field(max_length=MOST_BYTES)
 
 
 class BareQuestion(BaseModel):
@@ -116,6 +118,7 @@ class Answering:
         self._operator = operator
         known = make_context(operator)
         self._serving, self._embeddings, self._where = known.serving, known.embeddings, known.where
+        self.max_k = known.serving.max_k
         self._form = caller_settings(known, tuple(STRATEGIES))
         self._conversations = conversations
         store = conversations.store if conversations else None
