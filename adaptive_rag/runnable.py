@@ -14,6 +14,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessageChunk, BaseMessage, convert_to_messages
 from langchain_core.prompt_values import PromptValue
 from langchain_core.runnables import Runnable, RunnableConfig
+from langchain_core.runnables.config import var_child_runnable_config
 from langchain_core.runnables.utils import AddableDict
 from langchain_core.tools import BaseTool
 from langgraph.cache.base import BaseCache
@@ -306,11 +307,10 @@ class AdaptiveRAG(Runnable[Question, OutputState]):
     ) -> dict[str, Any]:
         """Return the arguments with which the graph is called."""
         context = self._context_for(config, options)
-        if configurable := (config or {}).get("configurable"):
-            # LangGraph writes `configurable` into each checkpoint, so known secrets are redacted.
-            shown = {
-                name: redact_known_all(value) for name, value in configurable.items() if is_setting(name)
-            }
+        configurable = _configurable(config)
+        # LangGraph writes `configurable` into each checkpoint, so known secrets are redacted.
+        shown = {name: redact_known_all(value) for name, value in configurable.items() if is_setting(name)}
+        if shown:
             config = {**(config or {}), "configurable": {**configurable, **shown}}
         return {"input": _as_state(input), "config": config, "context": context, **options}
 
@@ -341,14 +341,22 @@ class AdaptiveRAG(Runnable[Question, OutputState]):
             raise ConfigurationError(
                 f"context = {given!r} is not usable: expected a dict of settings or a Context."
             )
-        configurable = (config or {}).get("configurable", {})
         # Other parts of a chain keep their own keys there, so unknown keys are not refused.
-        own = {name: value for name, value in configurable.items() if is_setting(name)}
+        own = {name: value for name, value in _configurable(config).items() if is_setting(name)}
         if not (own or given):
             return self.context
         context = make_context(self._settings, own, given or {})
         check_names(context)
         return context
+
+
+def _configurable(config: RunnableConfig | None) -> dict[str, Any]:
+    """Return `configurable` as LangGraph takes it, with the settings of the chain that the call is inside."""
+    around = (var_child_runnable_config.get() or {}).get("configurable", {})
+    given = (config or {}).get("configurable")
+    if given is None:
+        return around
+    return {**{name: value for name, value in around.items() if is_setting(name)}, **given}
 
 
 def _refuse_both(progress: bool | None, options: Mapping[str, Any]) -> None:

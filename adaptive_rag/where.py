@@ -213,6 +213,19 @@ def read_where(text: str) -> Where:
     return Where(text, tree)
 
 
+def join_conditions(*conditions: str) -> str:
+    """Return the condition that all of these hold; blank ones are left out, "" if none is left.
+
+    Raises:
+        InputError: one cannot be read, or all together are too long or too deep.
+    """
+    given = [each.strip() for each in conditions if each.strip()]
+    for each in given:
+        read_where(each)  # alone, so that its parentheses are its own
+    joined = " and ".join(f"({each})" for each in given) if len(given) > 1 else "".join(given)
+    return read_where(joined).text if joined else ""
+
+
 def kind_of(values: list[Any]) -> Kind:
     """Return the kind of a field's values; text if they differ."""
     each = [value for value in _flat(values) if value is not None]

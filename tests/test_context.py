@@ -15,6 +15,7 @@ from adaptive_rag.context import (
     CONFIG_FILE,
     Context,
     context_of,
+    digest_of_files,
     is_setting,
     make_context,
     setting_names,
@@ -302,6 +303,17 @@ def test_the_fingerprint_changes_with_what_changes_an_answer_and_with_nothing_el
     assert make_context().fingerprint() == plain
     changed = make_context({name: an_other_value(name)}).fingerprint()
     assert (changed == plain) is (name in SAME_ANSWER)
+
+
+@pytest.mark.parametrize("name", ["ontology", "models.prompts", "reader"])
+def test_the_fingerprint_changes_with_the_files_that_settings_name(name: str, tmp_path: Path) -> None:
+    file, prints = tmp_path / "own.md", set()
+    place = {"ontology": str(file), "models.prompts": str(tmp_path), "reader": f"onnx:{file}"}[name]
+    for text in ("one", "two"):
+        file.write_text(text)
+        digest_of_files.cache_clear()
+        prints.add(make_context({name: place}).fingerprint())
+    assert len(prints) == 2
 
 
 def test_the_fingerprint_knows_live_objects_apart_and_parts_in_any_order() -> None:

@@ -231,6 +231,10 @@ def test_settings_are_given_once_for_one_call_or_by_a_chain(town: MemoryIndex) -
     assert read(rag.invoke(LONG, {"configurable": {"k": 1, "somebody_elses": 9}})) == 1
     assert read(rag.with_config(configurable={"k": 3}).invoke(LONG)) == 3
     assert read((rag | RunnablePassthrough()).invoke(LONG, {"configurable": {"k": 6}})) == 6
+    inside = RunnableLambda(lambda question: rag.invoke(question))
+    assert read(inside.invoke(LONG, {"configurable": {"k": 6}})) == 6
+    nearer = RunnableLambda(lambda question: rag.invoke(question, {"configurable": {"k": 1}}))
+    assert read(nearer.invoke(LONG, {"configurable": {"k": 6, "route": "factual"}})) == 1
     # nearer to the call wins
     assert read(rag.invoke(LONG, {"configurable": {"k": 1}}, context={"k": 3})) == 3
 
@@ -270,6 +274,12 @@ def test_it_survives_pickling_with_its_settings(tmp_path: Path) -> None:
     copy = pickle.loads(pickle.dumps(AdaptiveRAG(tmp_path / "kb", k=2)))
     output = copy.invoke(LONG)
     assert len(output["documents"]) == 2 and "2,340" in output["answer"]
+
+
+def test_one_of_some_documents_survives_pickling_whatever_else_its_index_holds(two_folders: Path) -> None:
+    AdaptiveRAG.from_documents("bread")
+    copy = pickle.loads(pickle.dumps(AdaptiveRAG("sea", k=4)))
+    assert sources(copy.invoke("How long is bread baked?")) <= {"wall.txt", "storm.txt"}
 
 
 @pytest.mark.few(2)

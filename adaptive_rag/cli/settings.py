@@ -138,12 +138,13 @@ def _row(name: str, field: FieldInfo) -> tuple[str, str, str, str]:
 
 
 def _values(field: FieldInfo) -> str:
-    """Return the names that a setting accepts, or its bounds."""
-    if names := _names(field.annotation):
-        return ", ".join(names)
+    """Return the bounds of a setting, also those within a union, and the names that it accepts."""
     signs = {"ge": "at least", "gt": "above", "le": "at most", "lt": "below"}
-    bounds = [(signs[kind], getattr(bound, kind, None)) for bound in field.metadata for kind in signs]
-    return ", ".join(f"{sign} {value:g}" for sign, value in bounds if value is not None)
+    inner = [each for part in get_args(field.annotation) for each in getattr(part, "__metadata__", ())]
+    limits = [limit for each in (field, *inner) for limit in getattr(each, "metadata", ())]
+    bounds = [(signs[kind], getattr(limit, kind, None)) for limit in limits for kind in signs]
+    shown = ", ".join(f"{sign} {value:g}" for sign, value in bounds if value is not None)
+    return ", or ".join(each for each in (shown, ", ".join(_names(field.annotation))) if each)
 
 
 def _names(annotation: Any) -> list[str]:

@@ -9,8 +9,10 @@ import os
 import time
 import tomllib
 from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
+from importlib.metadata import version
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -62,7 +64,7 @@ from adaptive_rag.recipes import recipe_settings
 from adaptive_rag.source import ChunkSource, SentenceVectors
 from adaptive_rag.text.reading import Reader
 from adaptive_rag.text.redaction import cause_of, redact, remember_address
-from adaptive_rag.where import read_where
+from adaptive_rag.where import join_conditions, read_where
 
 if TYPE_CHECKING:
     from langgraph.runtime import Runtime
@@ -241,10 +243,29 @@ class Context(BaseSettings):
         return self.model is not None or self.models.fast_model is not None
 
     def fingerprint(self) -> str:
-        """Return a hash of the settings that can change an answer, except the index."""
+        """Return a hash of what can change an answer, except the index.
+
+        That is the settings, the files that they name, and the version of this program.
+        """
         names = [n for n in setting_names() if n not in _SAME_ANSWER and not n.startswith(_BESIDE_ANSWERS)]
         settings = {name: _plain(attrgetter(name)(self)) for name in names}
-        return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
+        reader = self.reader.partition(":")[2] if isinstance(self.reader, str) else None
+        files = [digest_of_files(place) for place in (self.models.prompts, self.ontology, reader) if place]
+        held = [_version("adaptive-rag"), files, settings]
+        return hashlib.sha256(json.dumps(held, sort_keys=True).encode()).hexdigest()
+
+
+_version = cache(version)
+
+
+@cache
+def digest_of_files(place: str) -> str:
+    """Return the SHA-256 of a file, or of a folder's prompts; it is read once, as what uses it does."""
+    path, digest = Path(place).expanduser(), hashlib.sha256()
+    for file in sorted(path.glob("*.md")) if path.is_dir() else [path]:
+        with suppress(OSError):  # the step that needs the file says what is wrong with it
+            digest.update(f"{file.name}\0".encode() + file.read_bytes())
+    return digest.hexdigest()
 
 
 def _plain(value: object) -> object:
@@ -400,8 +421,14 @@ class CallerSettings(Group):
 
     @cached_property
     def context(self) -> Context:
-        """The complete settings: the operator's, overridden by what the caller has set."""
-        return make_context(self.model_dump(exclude_none=True))
+        """The complete settings: the operator's, overridden by what the caller has set.
+
+        Of the two conditions `where`, both must hold.
+        """
+        given = self.model_dump(exclude_none=True)
+        if "where" in given:
+            given["where"] = join_conditions(make_context().where, given["where"])
+        return make_context(given)
 
 
 def context_of(runtime: Runtime[Any]) -> Context:

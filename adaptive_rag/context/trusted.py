@@ -90,7 +90,8 @@ def risky_variables(variables: Mapping[str, str | None]) -> list[str]:
 
 def is_trusted(file: Path) -> bool:
     """Tell whether the user trusts a file in its current state."""
-    return bool(os.environ.get(VARIABLE)) or said_of(file) is True
+    is_set = os.environ.get(VARIABLE, "").strip().lower() in ("1", "true", "yes")
+    return is_set or said_of(file) is True
 
 
 def said_of(file: Path) -> bool | None:

@@ -30,7 +30,7 @@ from adaptive_rag.index.files import refuse_damage
 from adaptive_rag.index.location import Files, open_files, open_location
 from adaptive_rag.index.manifest import MANIFEST, Manifest, SourceRecord, complete_manifest
 from adaptive_rag.index.neighbours import Ids
-from adaptive_rag.index.opened import OpenedIndex
+from adaptive_rag.index.opened import Choice, OpenedIndex
 from adaptive_rag.index.postgres.database import Database
 from adaptive_rag.index.postgres.source import PostgresIndex
 from adaptive_rag.index.reader import TableReader
@@ -241,6 +241,15 @@ class Index(OpenedIndex):
                 found[name] = found[name][0], {}
         return found
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle what was opened, not what it holds: the index is opened again, with its own model."""
+        return _opened_again, (self.uri, self._chosen, self._left_out)
+
+    def __copy__(self) -> Self:
+        made = object.__new__(type(self))
+        made.__dict__.update(self.__dict__)
+        return made
+
     def __repr__(self) -> str:
         return f"{super().__repr__()[:-1]}, {sorted(self._left_out)!r})"
 
@@ -315,6 +324,12 @@ class Index(OpenedIndex):
             if self._copies and manifest.files:
                 self._copies.begin(self._location, reader)
         return reader
+
+
+def _opened_again(uri: str, chosen: Sequence[Choice], left_out: frozenset[str]) -> Index:
+    index = open_source(uri)
+    assert isinstance(index, Index)
+    return index.narrowed_by(*chosen).without(left_out)
 
 
 def describe_fields(uri: str | Path) -> dict[str, str]:

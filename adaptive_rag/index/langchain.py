@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import secrets
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -65,6 +66,11 @@ class RetrieverSource:
         vectors = embed_queries(self._embeddings, queries)
         return [self._score(*each) for each in zip(queries, vectors, found, strict=True)]
 
+    @property
+    def version(self) -> str:
+        """A new name each time: a store does not say whether it has changed, so nothing of it is cached."""
+        return secrets.token_hex(8)
+
     def vectors(self, ids: Sequence[str]) -> Vectors:
         """Return the vectors of chunks that a search returned."""
         return np.stack(self._known(ids, "vector", self._encode))
@@ -94,8 +100,11 @@ class RetrieverSource:
         chunks = list({chunk["id"]: chunk for chunk in map(to_chunk, documents)}.values())
         with self._lock:
             for chunk in chunks:
-                known = self._found.setdefault(chunk["id"], _Found(chunk))
-                known.chunk = chunk
+                known = self._found.get(chunk["id"])
+                if known and (known.chunk["text"], known.chunk["start"]) == (chunk["text"], chunk["start"]):
+                    known.chunk = chunk
+                else:  # new, or replaced under its id
+                    self._found[chunk["id"]] = _Found(chunk)
         dense = self.vectors([chunk["id"] for chunk in chunks]) @ vector if chunks else np.zeros(0)
         sparse = score_words(query, [chunk["text"] for chunk in chunks])
         return [

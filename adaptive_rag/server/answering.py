@@ -47,6 +47,8 @@ EXAMPLE: dict[str, Any] = {
     "settings": {"route": "factual"},
 }
 
+# A long conversation; the operator limits what is read of it by serving.max_turns and max_characters.
+MOST_BYTES = 4_000_000
 
 # The texts of a question, wherever one is sent.
 QuestionText = Annotated[str, Field(max_length=MAX_QUESTION, pattern=r"\S")]
@@ -59,7 +61,7 @@ class Turn(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     role: Literal["user", "agent"]
-    text: str = Field(max_length=100_000)
+    text: str = Field(max_length=MOST_BYTES)
 
 
 class BareQuestion(BaseModel):
@@ -115,7 +117,8 @@ class Answering:
         self._model = model
         self._operator = operator
         known = make_context(operator)
-        self._serving, self._embeddings = known.serving, known.embeddings
+        self._serving, self._embeddings, self._where = known.serving, known.embeddings, known.where
+        self.max_k = known.serving.max_k
         self._form = caller_settings(known, tuple(STRATEGIES))
         self._conversations = conversations
         store = conversations.store if conversations else None
@@ -141,7 +144,7 @@ class Answering:
         nested = _nested(asked.settings)
         check_settings(self._form, nested)
         allowed = self._form.model_validate(nested).model_dump(exclude_none=True)
-        if where := asked.only.condition(allowed.get("where", "")):
+        if where := self.condition(asked.only, allowed.get("where", "")):
             allowed["where"] = where
         index: dict[str, Any] = {}
         if place:
@@ -152,6 +155,10 @@ class Answering:
         model, access = self._model.for_questions() if self._model else ({}, None)
         context = make_context(self._operator, model, allowed, index, user_id=caller_id)
         return context.for_caller(Served(learned if learned.exists() else None, access, asked.only.kept()))
+
+    def condition(self, only: Selection, where: str = "") -> str:
+        """Return the condition of a caller's selection and `where`, with the operator's; "" for none."""
+        return only.condition(where, self._where)
 
     def index_of(self, place: Searched) -> ChunkSource:
         """Open what is searched: the index of a collection, or those of several as one.

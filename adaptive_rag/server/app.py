@@ -18,7 +18,7 @@ from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.optional import keep_failures
 from adaptive_rag.server import browser, operation
 from adaptive_rag.server.access import has_users
-from adaptive_rag.server.answering import Answering
+from adaptive_rag.server.answering import MOST_BYTES, Answering
 from adaptive_rag.server.api import (
     ask,
     collections,
@@ -55,7 +55,6 @@ from adaptive_rag.server.settings import ServerSettings
 from adaptive_rag.server.sites import Sites
 from adaptive_rag.server.v1 import completions, models
 from adaptive_rag.server.v1.errors import ERRORS, PREFIX
-from adaptive_rag.server.v1.forms import MOST_BYTES
 from adaptive_rag.server.workers import watching_workers
 
 # The routers of the REST API, in the order of its documentation.

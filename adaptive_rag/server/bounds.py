@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from adaptive_rag.server.answering import MOST_BYTES
 from adaptive_rag.server.machine import Refused, read_body
 from adaptive_rag.server.problems import answer
-from adaptive_rag.server.v1.forms import MOST_BYTES
 from adaptive_rag.text.visible import ESCAPED_NUL
 
 MOST_HEADERS = 32_768  # bytes, names and values together

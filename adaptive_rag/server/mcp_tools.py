@@ -14,6 +14,7 @@ from adaptive_rag.errors import InputError
 from adaptive_rag.graph.strategies import NAMES
 from adaptive_rag.index.location import open_location
 from adaptive_rag.index.manifest import SourceRecord, read_manifest
+from adaptive_rag.index.sharding.layout import shard_uris
 from adaptive_rag.index.sources import read_chunks
 from adaptive_rag.ingest.archives import owners_of
 from adaptive_rag.server.answering import Answering, Question, QuestionText, Situation
@@ -220,7 +221,7 @@ class Tools:
         Use this to read the sources yourself, or to compare what several documents say.
         """
         reader, shelf = await self._open(collection, counted=True)
-        settings = {"k": limit, "where": where or None}
+        settings = {"k": min(limit, reader.answering.max_k), "where": where or None}
         asked = Question(question=query, settings=settings)
         found = await reader.answering.search(asked, shelf.searched, reader.id)
         passages = [
@@ -298,10 +299,13 @@ def only_one(names: Sequence[str]) -> str:
 
 
 def _sources(shelf: Shelf) -> Mapping[str, SourceRecord]:
-    manifest = read_manifest(open_location(shelf.uri))
+    location, known = open_location(shelf.uri), dict[str, SourceRecord]()
+    for uri in shard_uris(location) or [shelf.uri]:
+        if manifest := read_manifest(open_location(uri)):
+            known |= manifest.sources
     hidden = shelf.searched.hidden if shelf.searched else frozenset()
-    known = sorted(manifest.sources.items()) if manifest else []
-    return {name: record for name, record in known if hidden.isdisjoint(owners_of(name, record.start))}
+    ours = sorted(known.items())
+    return {name: record for name, record in ours if hidden.isdisjoint(owners_of(name, record.start))}
 
 
 def _read(shelf: Shelf, document: str, start: int, end: int | None) -> TextPart:

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from adaptive_rag.errors import InputError
 from adaptive_rag.ingest.archives import is_archive
 from adaptive_rag.server.folders import LONGEST_NAME
-from adaptive_rag.where import LONGEST, read_where
+from adaptive_rag.where import LONGEST, join_conditions
 
 MOST_NAMES, MOST_COLLECTIONS = 100, 8
 # Of several collections, a name begins with its collection.
@@ -33,25 +33,21 @@ class Selection(BaseModel):
     )
     where: str = Field("", max_length=LONGEST, description="A condition, such as 'year >= 2020'.")
 
-    def condition(self, also: str = "") -> str:
+    def condition(self, *also: str) -> str:
         """Return the one condition that selects the passages of these documents; "" for all.
 
-        `also` is a further condition that must hold.
+        `also` are further conditions that must hold.
 
         Raises:
             InputError: a condition cannot be read, or there are too many names.
         """
-        for each in (self.where, also):
-            if each.strip():
-                read_where(each)  # alone, so that its parentheses are its own
-        parts = [part for part in (" or ".join(self._named()), self.where.strip(), also.strip()) if part]
-        condition = " and ".join(f"({part})" for part in parts) if len(parts) > 1 else "".join(parts)
-        if len(condition) > LONGEST:
+        conditions = (" or ".join(self._named()), self.where, *also)
+        if (length := sum(map(len, conditions))) > LONGEST:
             raise InputError(
-                f"These documents and the condition are too many to be searched by name: {len(condition):,} "
+                f"These documents and the condition are too many to be searched by name: {length:,} "
                 f"characters, at most {LONGEST:,} are taken. Choose fewer, or their folder."
             )
-        return condition
+        return join_conditions(*conditions)
 
     def kept(self) -> dict[str, Any]:
         """Return what is kept with the answer; nothing if all documents are asked."""

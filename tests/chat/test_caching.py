@@ -6,11 +6,14 @@ import sqlite3
 
 import ormsgpack
 import pytest
+from langchain_core.documents import Document
+from langchain_core.vectorstores import InMemoryVectorStore
 
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.graph.caching import open_cache
 from adaptive_rag.index.memory import MemoryIndex
 from adaptive_rag.llm import exchange
+from adaptive_rag.models.onnx import load_minilm
 from adaptive_rag.runnable import AdaptiveRAG
 from adaptive_rag.testing import ScriptedChatModel
 from tests.conftest import EVERY_STEP, TOWN
@@ -111,6 +114,14 @@ def test_a_changed_index_makes_a_new_question(tmp_path):
     (tmp_path / "town.txt").write_text("The sea wall of Saltmere is 9,999 metres long.\n")
     Index.build(tmp_path / "town.txt", tmp_path / "kb")
     assert "9,999" in rag.invoke(QUESTION)["answer"]
+
+
+def test_nothing_of_a_store_is_cached_since_it_may_have_changed():
+    store = InMemoryVectorStore(load_minilm())
+    rag = AdaptiveRAG(retriever=store, cache="memory", route="factual")
+    for metres in ("2,340", "9,999"):
+        store.add_documents([Document(f"The sea wall of Saltmere is {metres} metres long.", id="a")])
+        assert metres in rag.invoke(QUESTION)["answer"]
 
 
 def test_a_cache_that_cannot_be_opened_is_named(tmp_path):

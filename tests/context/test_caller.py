@@ -107,6 +107,16 @@ def test_the_operators_own_settings_are_the_ceilings() -> None:
             check_settings(strict, given)
 
 
+def test_a_callers_condition_holds_beside_the_operators() -> None:
+    Path(CONFIG_FILE).write_text("where = 'not tags = draft'\n")
+    for given in ({}, {"where": None}, {"where": " "}):
+        assert context_of(served(**given)).where == "not tags = draft"
+    context = context_of(served(where="page < 9 or tags = draft"))
+    assert context.where == "(not tags = draft) and (page < 9 or tags = draft)"
+    with pytest.raises(InputError, match="too long"):
+        context_of(served(where="page = " + "1" * 1990))
+
+
 def test_a_recipe_is_taken_only_where_the_operator_lists_it() -> None:
     Path(CONFIG_FILE).write_text("[serving]\nrecipes = ['faq-hybrid']\n[budget]\nmax_llm_calls = 2\n")
     given = {"recipe": "faq-hybrid"}

@@ -77,9 +77,13 @@ def test_a_config_file_that_names_another_machine_is_refused_until_it_is_trusted
 def test_what_the_environment_says_needs_no_trust(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ADAPTIVE_RAG_MODELS__BASE_URL", "https://collector.example/v1")
     assert make_context().models.base_url == "https://collector.example/v1"
-    monkeypatch.setenv("ADAPTIVE_RAG_TRUST_FOLDER", "1")
     Path(CONFIG_FILE).write_text(REMOTE)
+    monkeypatch.setenv("ADAPTIVE_RAG_TRUST_FOLDER", "1")
     make_context()
+    for off in ("0", "false", "no", ""):
+        monkeypatch.setenv("ADAPTIVE_RAG_TRUST_FOLDER", off)
+        with pytest.raises(ConfigurationError, match="settings --trust"):
+            make_context()
 
 
 def test_the_servers_table_is_held_to_it_too() -> None:

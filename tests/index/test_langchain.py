@@ -60,6 +60,17 @@ def test_sentences_are_embedded_when_asked_for(store: RetrieverSource) -> None:
     assert sentences.spans[0][0] == candidates[0]["start"]
 
 
+def test_a_document_replaced_under_its_id_is_scored_and_quoted_by_its_new_text() -> None:
+    store = InMemoryVectorStore(load_minilm())
+    source = RetrieverSource(store)
+    for text in ("The sea wall is long.", "The ferry leaves at 7:45. It is late."):
+        store.add_documents([Document(text, id="a")])
+        [[found]] = source.search([text], limit=1)
+        assert found["scores"]["dense"] > 0.99
+        [sentences] = source.sentences(["a"])
+        assert sentences.spans[-1][1] == len(text)
+
+
 def test_nothing_found_is_an_empty_list() -> None:
     source = RetrieverSource(InMemoryVectorStore(load_minilm()))
     assert source.search(["anything"], limit=3) == [[]]

@@ -20,7 +20,9 @@ from typer.testing import CliRunner
 
 from adaptive_rag import Index
 from adaptive_rag.cli.app import app
+from adaptive_rag.cli.mcp import _LocalReader
 from adaptive_rag.server.app import build_app
+from adaptive_rag.server.mcp_tools import Tools
 from adaptive_rag.server.roles import Role
 from adaptive_rag.server.settings import read_server_settings
 from adaptive_rag.server.tables import Collection
@@ -236,6 +238,30 @@ def test_a_deleted_document_is_gone_before_its_index_is(fresh: TestClient, sampl
     listed = call(fresh, "list_documents")["structuredContent"]["documents"]
     assert listed and found["document"] not in {each["document"] for each in listed}
     assert call(fresh, "read_document", document=found["document"])["content"][0]["text"] == NO_DOCUMENT
+
+
+def test_a_search_finds_as_many_as_the_operator_allows_at_most(serve_samples: Serve) -> None:
+    with serve_samples({"serving.max_k": 2}) as client:
+        for limit in ({}, {"limit": 100}):
+            found = call(client, "search", query=QUESTION, **limit)["structuredContent"]["passages"]
+            assert 1 <= len(found) <= 2
+
+
+async def test_the_documents_of_an_index_of_shards_are_listed_and_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    texts = {f"{number}.md": f"# Quay {number}\n\nQuay {number} is long.\n" for number in range(4)}
+    Path("quays").mkdir()
+    for name, text in texts.items():
+        Path("quays", name).write_text(text)
+    Index.build("quays", "index", shards=2)
+    reader = _LocalReader({"index": "index"}, "")
+    tools = Tools(lambda: reader)
+    listed = await tools.list_documents()
+    assert [each.document for each in listed.documents] == [f"quays/{name}" for name in texts]
+    for name in texts:
+        assert f"Quay {name[0]} is long." in (await tools.read_document(f"quays/{name}")).text
 
 
 def snippets(language: str) -> list[str]:

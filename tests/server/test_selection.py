@@ -14,7 +14,7 @@ from adaptive_rag.server.roles import Role
 from adaptive_rag.server.selection import Selection
 from adaptive_rag.server.tables import Feedback, Thread, ThreadCollection
 from adaptive_rag.where import LONGEST, read_where
-from tests.server.conftest import add_user, work
+from tests.server.conftest import Serve, add_user, work
 
 API = "/api/v1"
 FERRY = "# Ferry\n\nThe ferry to Grauholm leaves at {time} from the east quay.\n"
@@ -115,6 +115,23 @@ def test_folders_and_conditions_are_asked_alone_counted_and_kept_with_the_thread
     assert kept == [empty | only, empty | {"folders": ["winter"]}, empty]
     branch = fresh.post(f"{url}/branches", json={"turns": 1}).json()
     assert fresh.get(f"{API}/threads/{branch['id']}").json()["turns"][0]["only"] == empty | only
+
+
+def test_no_caller_lifts_the_operators_condition(serve: Serve) -> None:
+    hidden = {"winter/ferry.md", "winter/old/ferry.md"}
+    with serve({"where": "not source like 'winter/*'"}) as client:
+        add(client, "pier", FERRIES)
+        for asked in (
+            {},
+            {"settings": {"where": " "}},
+            {"settings": {"where": "source like 'winter/*' or source is known"}},
+            {"only": {"documents": ["winter/ferry.md"]}},
+            {"only": {"folders": ["winter"], "where": "source is known"}},
+        ):
+            body = {"question": QUESTION, "collections": ["pier"], **asked}
+            found = sources(client.post(f"{API}/ask", json=body).json())
+            assert not found & hidden and bool(found) is ("only" not in asked)
+        assert client.post(f"{API}/selection", json={"collections": ["pier"]}).json() == size(2)
 
 
 def test_several_collections_are_searched_as_one_and_cited_by_their_names(fresh: TestClient) -> None:

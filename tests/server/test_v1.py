@@ -97,6 +97,35 @@ def test_a_citation_leads_to_its_document(serve: Serve) -> None:
         assert client.get(citation["url"]).text == text
 
 
+def test_each_marker_has_the_quote_of_its_own_sentence(serve: Serve) -> None:
+    wall, ferry = "The sea wall of Saltmere is 2,340 metres long", "The ferry to Grauholm leaves at 7:45"
+    model = ScriptedChatModel(script={"generate": f"{wall} [1]. {ferry} [1]."})
+    with serve({"model": model}) as client:
+        client.post("/api/v1/collections", json={"name": "coast"})
+        text = f"# Saltmere\n\n{wall}. {ferry}."
+        client.post("/api/v1/collections/coast/documents", files={"files": ("coast.md", text)})
+        work(client)
+        asked = chat("How long is the sea wall, and when does the ferry leave?", model="coast:factual")
+        message = client.post(URL, json=asked).json()["choices"][0]["message"]
+    cited = [annotation["url_citation"] for annotation in message["annotations"]]
+    assert [each["quote"] for each in cited] == [f"{wall}.", f"{ferry}."]
+    assert {message["content"][each["start_index"] : each["end_index"]] for each in cited} == {"[1]"}
+
+
+def test_what_is_null_is_not_set_and_a_long_turn_is_read(serve_samples: Serve) -> None:
+    nulls: dict[str, Any] = {"route": None, "k": None, "retrieval.alpha": None, "user_context": None}
+    with serve_samples({"serving.max_characters": 200_000}) as client:
+        for own in (None, nulls):
+            answer = client.post(URL, json=chat(model="samples:factual", adaptive_rag=own)).json()
+            assert answer["adaptive_rag"]["query_type"] == "factual"
+        long = chat("What about storms?", "x" * 150_000, ASKED)
+        assert client.post(URL, json=long).status_code == 200
+        turns = [{"role": "agent", "text": "x" * 250_000}]
+        asked = {"question": ASKED, "history": turns}
+        refused = client.post("/api/v1/collections/samples/ask", json=asked)
+        assert refused.status_code == 422 and "serving.max_characters" in refused.json()["detail"]
+
+
 def test_a_stream_brings_the_draft_then_the_answer_its_citations_and_its_usage(serve_samples: Serve) -> None:
     model = ScriptedChatModel(script={"generate": DRAFT})
     with serve_samples({"model": model}) as client:

@@ -103,7 +103,7 @@ def measure_selection(asked: SelectionOfSeveral, call: AnyCall) -> SelectionShow
     call.db.close()
     source = call.parts.answering.index_of(call.parts.index_of(*found))
     try:
-        if condition := asked.only.condition():
+        if condition := call.parts.answering.condition(asked.only):
             assert isinstance(source, FiltersChunks)
             source = source.where(read_where(condition))
         assert isinstance(source, ListsSources) and isinstance(source, ListsChunks)

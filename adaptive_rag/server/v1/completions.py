@@ -24,7 +24,7 @@ from adaptive_rag.context.caller import newest
 from adaptive_rag.errors import InputError
 from adaptive_rag.ingest.web import is_address
 from adaptive_rag.models.onnx import load_minilm
-from adaptive_rag.server.answering import Question
+from adaptive_rag.server.answering import MOST_BYTES, Question
 from adaptive_rag.server.api.ask import Chunks, Quality, unless_gone
 from adaptive_rag.server.calls import ASKING, AnyCall, Call
 from adaptive_rag.server.folders import Searched
@@ -32,9 +32,8 @@ from adaptive_rag.server.problems import details_of
 from adaptive_rag.server.services import Services
 from adaptive_rag.server.tables import Document, new_id
 from adaptive_rag.server.v1.errors import error_of
-from adaptive_rag.server.v1.forms import MOST_BYTES, MOST_TURNS, ChatRequest
+from adaptive_rag.server.v1.forms import MOST_TURNS, CallerOptions, ChatRequest
 from adaptive_rag.server.v1.models import AskedModel, find_model
-from adaptive_rag.text.markers import iter_markers, number_of
 
 router = APIRouter()
 _STREAM = (
@@ -95,13 +94,14 @@ async def complete(task: Annotated[Task, Depends(_begin)]) -> ChatCompletion | S
 
 
 def _question_of(asked: ChatRequest, model: AskedModel, parts: Services) -> Question:
-    settings = dict(asked.adaptive_rag.model_extra or {})
+    own = asked.adaptive_rag or CallerOptions()
+    settings = {name: value for name, value in (own.model_extra or {}).items() if value is not None}
     if model.route is not None and settings.setdefault("route", model.route) != model.route:
         raise InputError(
             f"The model names the route {model.route!r}, and adaptive_rag.route another. Name one."
         )
     history = newest(asked.history, parts.operator.serving)[-MOST_TURNS:]
-    context = asked.adaptive_rag.user_context
+    context = own.user_context or ""
     return Question.model_validate(
         {"question": asked.question, "user_context": context, "history": history, "settings": settings}
     )
@@ -172,13 +172,14 @@ def _completion_of(task: Task, output: dict[str, Any]) -> ChatCompletion:
 
 def _annotations_of(task: Task, output: dict[str, Any]) -> list[Annotation]:
     """Return a citation for each marker in the answer."""
-    citations = {citation["marker"]: citation for citation in output["citations"]}
-    addresses = _addresses_of(task, {citation["source"] for citation in citations.values()})
-    annotations = []
-    for mark in iter_markers(output["answer"]):
-        if citation := citations.get(number_of(mark[0])):
+    addresses = _addresses_of(task, {citation["source"] for citation in output["citations"]})
+    annotations, end = list[Annotation](), 0
+    for part in output["parts"]:
+        start, end = end, end + len(part["text"])
+        if "citation" in part:
+            citation = output["citations"][part["citation"]]
             facts = {name: citation[name] for name in _CITED}
-            facts |= {"start_index": mark.start(), "end_index": mark.end(), "title": citation["source"]}
+            facts |= {"start_index": start, "end_index": end, "title": citation["source"]}
             cited = AnnotationURLCitation(url=addresses[citation["source"]], **facts)
             annotations.append(Annotation(type="url_citation", url_citation=cited))
     return annotations

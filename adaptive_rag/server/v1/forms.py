@@ -7,13 +7,11 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
 from adaptive_rag.query.history import MAX_QUESTION
-from adaptive_rag.server.answering import Situation
+from adaptive_rag.server.answering import MOST_BYTES, Situation
 from adaptive_rag.state import Turn
 
 # Turns of a conversation that are read, from its end, at most.
 MOST_TURNS = 100
-# A long conversation; the operator limits what is read of it by serving.max_turns and max_characters.
-MOST_BYTES = 4_000_000
 EXAMPLE: dict[str, Any] = {
     "model": "handbook",
     "messages": [{"role": "user", "content": "What is the highest water level ever recorded?"}],
@@ -82,7 +80,7 @@ class CallerOptions(BaseModel):
 
     model_config = ConfigDict(extra="allow")
 
-    user_context: Situation = Field("", description="Who asks, or in what situation.")
+    user_context: Situation | None = Field("", description="Who asks, or in what situation.")
 
 
 class ChatRequest(BaseModel):
@@ -104,7 +102,7 @@ class ChatRequest(BaseModel):
     )
     stream: bool | None = False
     stream_options: StreamOptions | None = None
-    adaptive_rag: CallerOptions = Field(
+    adaptive_rag: CallerOptions | None = Field(
         default_factory=CallerOptions,
         description="Any of route, k, profile, where, retrieval.alpha, budget.deadline_s, user_context, and "
         "recipe where the operator allows it.",
