@@ -45,7 +45,7 @@ def open_cache(where: str | Path) -> BaseCache[Any]:
 
 
 class _KeepsSuccess(BaseCache[Any]):
-    """A cache that skips results of failed model calls, so that the next question asks the model again."""
+    """A cache that skips results without a model that failed or came too late, so that it is asked again."""
 
     def set(self, pairs: Mapping[FullKey, tuple[Any, int | None]]) -> None:
         if kept := {key: pair for key, pair in pairs.items() if not _failed(pair[0])}:
@@ -111,6 +111,11 @@ def _failed(writes: Any) -> bool:
     return any(
         record.get("unreachable")
         or any(d["what"] in ("repeated", "cut") for d in record.get("decisions", ()))
+        or any(
+            why["code"] == "deadline_passed"
+            for stand_in in record.get("stand_ins", ())
+            for why in stand_in.get("reasons", ())
+        )
         for channel, value in writes
         if channel == "trace"
         for record in value

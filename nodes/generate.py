@@ -64,7 +64,7 @@ def _generate(state: State, context: Context, styles: Mapping[str, AnswerStyle])
     style, passages = styles[state["query_type"]], state["documents"]
     asked = DraftQuestion(
         state["question"],
-        state.get("implied_context", ""),
+        _situation(state),
         state.get("history", []),
         missing,
         aspects=list(dict.fromkeys(label for passage in passages for label in passage["labels"])),
@@ -80,6 +80,11 @@ def _generate(state: State, context: Context, styles: Mapping[str, AnswerStyle])
         decisions.insert(0, decide("overview", overview.what, say("asks_for_whole")))
         return _answer(state, overview, 1.0, decisions, confidence=None)
     return _give_quotes(state, context, request, decisions)
+
+
+def _situation(state: State) -> str:
+    """Return what a model is told about the user; only the contextual route infers more than was given."""
+    return state.get("implied_context") or state.get("user_context", "")
 
 
 def _choose_passages(state: State, context: Context) -> tuple[State, list[Decision], WholeAnswer | None]:
@@ -107,7 +112,8 @@ def _give_draft(
 ) -> Update | None:
     """Return the checked draft as the answer, or None where it cannot be used; add to `decisions`."""
     # The check also removes links, so a draft on which it failed is not shown.
-    check = partial(review_draft, draft.text, request, load_minilm().encode)
+    told = replace(request, situation=_situation(state))
+    check = partial(review_draft, draft.text, told, load_minilm().encode)
     review = attempt("check", check, None)
     if review is None:
         return None

@@ -287,7 +287,6 @@ def test_without_a_context_the_defaults_serve() -> None:
 
 SAME_ANSWER = {
     "budget.deadline_s",
-    "budget.max_llm_calls",
     "index",
     "models.prices",
     "retrieval.ray",

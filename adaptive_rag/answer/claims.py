@@ -13,6 +13,9 @@ from adaptive_rag.text.words import STOP_WORDS, stem
 _TOKEN = re.compile(r"\d+(?:[.,:]\d+)*(?![\w])|[^\W_]+(?:['’][^\W_]+)*")
 NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 _TENS_AND_ONES = re.compile(rf"\b({'|'.join(TENS)})-({'|'.join(ONES)})\b", re.IGNORECASE)
+# "£79.90", "$2.5 million", which are read as "79.90 pounds"; not "$2.5M"
+_PRICE = re.compile(r"([£$€])\s?(\d++(?:[.,]\d++)*+(?!\w)(?:\s(?:thousand|[mbt]r?illion)\b)?)", re.IGNORECASE)
+_CURRENCIES = {"£": "pounds", "$": "dollars", "€": "euros"}
 # Characters that end a clause; a denial does not reach beyond them.
 _BREAK = re.compile(r"[.;:,()!?|\n]")
 # A claim retells a sentence if at least this share of its words comes from it.
@@ -48,6 +51,7 @@ class Token:
 def read_tokens(text: str) -> list[Token]:
     """Split a text into words and numbers."""
     text = text.replace("’", "'").replace("%", " percent")
+    text = _PRICE.sub(lambda price: f" {price[2]} {_CURRENCIES[price[1]]}", text)
     text = _TENS_AND_ONES.sub(lambda two: f"{TENS[two[1].lower()] + ONES[two[2].lower()]}", text)
     tokens: list[Token] = []
     clause = last = 0

@@ -175,7 +175,7 @@ def _call(what: str, name: str, model: Any) -> Iterator[Finding]:
 def _fill_form(model: Any, method: Any) -> str:
     """Return what went wrong when a model was asked to fill the form; empty if nothing did."""
     from adaptive_rag.llm.faults import fault_of
-    from adaptive_rag.llm.receive import without_thoughts
+    from adaptive_rag.llm.receive import form_text
     from adaptive_rag.llm.replies import json_values
     from adaptive_rag.llm.structured import bind_schema
 
@@ -184,7 +184,7 @@ def _fill_form(model: Any, method: Any) -> str:
         message = bind_schema(model, FORM, method).invoke(request)
     except Exception as error:  # every provider raises its own errors
         return fault_of(error, model).text
-    values = [call["args"] for call in message.tool_calls] or json_values(without_thoughts(message.text))
+    values = [call["args"] for call in message.tool_calls] or json_values(form_text(message.text))
     right = any(isinstance(value, dict) and value.get("colour") in ("blue", "green") for value in values)
     return "" if right else f"the reply does not fit the form: {message.text[:60]!r}"
 

@@ -277,7 +277,6 @@ def _plain(value: object) -> object:
 # Settings that do not change what a good answer is. The index is identified by its version instead.
 _SAME_ANSWER = {
     "budget.deadline_s",
-    "budget.max_llm_calls",
     "models.prices",
     "user_id",
     "index",

@@ -38,10 +38,14 @@ class Ledger:
     reserved: int = 0
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
+    def has(self, role: Role) -> bool:
+        """Tell whether a call is left for this role."""
+        return self.calls > (self.reserved if role == "fast" else 0)
+
     def take(self, role: Role) -> bool:
         """Take one call; return False if none is left for this role."""
         with self._lock:
-            if self.calls - (self.reserved if role == "fast" else 0) <= 0:
+            if not self.has(role):
                 return False
             self.calls -= 1
             return True

@@ -23,7 +23,7 @@ from adaptive_rag.errors import AdaptiveRAGError
 from adaptive_rag.llm.budget import Ledger
 from adaptive_rag.llm.faults import Fault, fault_of
 from adaptive_rag.llm.messages import format_messages, load_prompt
-from adaptive_rag.llm.receive import storable, without_thoughts
+from adaptive_rag.llm.receive import form_text, storable
 from adaptive_rag.llm.replies import json_values
 from adaptive_rag.llm.request import Reply, Request, StepName
 from adaptive_rag.llm.structured import METHODS, Method, forget_method, known_method
@@ -96,6 +96,7 @@ def converse(
     messages = format_messages(request, prompts)
     method = None if request.free_text else known_method(model)
     schema = {} if method is None else wire_schema(request.schema, request.bounds)
+    refused = list[Method]()
     server_failures = reply_failures = 0
     while True:
         _take_call(ledger, request.role, context, spending)
@@ -106,9 +107,9 @@ def converse(
         except Exception as error:  # every provider raises its own errors; `fault_of` classifies them
             fault = fault_of(error, model)
             if method not in (None, METHODS[-1]) and fault.refuses_form:
-                forget_method(model, method)
+                refused.append(method)
                 spending.notes.append(f"{method} is not supported: {fault.text}")
-                method = known_method(model)
+                method = known_method(model, refused)
                 continue
             fault.raise_if_misconfigured(error)
             spending.notes.append(fault.text)
@@ -118,10 +119,15 @@ def converse(
                 request = request.shortened()
                 messages = format_messages(request, prompts)
                 continue
-            yield _pause(fault, server_failures, seconds_left())
+            pause = _pause(fault, server_failures, seconds_left())
+            if ledger.has(request.role):
+                yield pause
             server_failures += 1
             continue
         spending.unreachable = False
+        # Only now is it known that the form was refused, and not the request: a filter refuses every form.
+        for each in refused:
+            forget_method(model, each)
         _count(reply, model, context, spending)
         spending.cut = reply.response_metadata.get("cut") or spending.cut
         try:
@@ -153,11 +159,11 @@ def read_reply(request: Request[Any], reply: AIMessage) -> BaseModel:
     Raises:
         ValueError: it cannot be read, or fails the request's check; the message can be shown to the model.
     """
-    text = without_thoughts(reply.text)
     if request.free_text:
-        if not text:
+        if not (text := reply.text.strip()):
             raise ValueError(_empty(reply))
         return _checked(request, request.schema(text=text, message_id=reply.id))
+    text = form_text(reply.text)
     values: list[Any] = [call["args"] for call in reply.tool_calls]
     values += json_values(text)[:MOST_VALUES]
     if text and (not values or not (reply.tool_calls or _is_json_alone(text))):

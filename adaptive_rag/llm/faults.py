@@ -69,18 +69,13 @@ class Fault:
     model: str
     # seconds that the server asks to wait
     retry_after: float | None = None
+    # whether the server may accept the request if its form is asked for in another way
+    refuses_form: bool = False
 
     @property
     def passing(self) -> bool:
         """Tell whether the same call may succeed a little later."""
         return self.kind in ("busy", "server", "connection")
-
-    @property
-    def refuses_form(self) -> bool:
-        """Tell whether the server may accept the request if its form is asked for in another way."""
-        return self.kind == "unsupported" or (
-            self.kind == "unknown model" and _FEATURE.search(self.text) is not None
-        )
 
     def raise_if_misconfigured(self, error: Exception) -> None:
         """Raise if only the user can fix the fault; chained to the error, unless that repeats a secret.
@@ -106,25 +101,27 @@ class Fault:
 def fault_of(error: Exception, model: BaseChatModel) -> Fault:
     """Classify any error that a call raised, with a kind and a readable text."""
     status = _status(error)
-    text = _text(error, status)
+    # The readable text is cut; what tells the kind may come later.
+    text, whole = _text(error, status), str(error)
     kind = next((kind for type_, kind in _KINDS if isinstance(error, type_)), None) or _by_status(status)
     # A server that sent more than a reply can be would only do so again.
     if isinstance(cause := _root(error), ReplyTooLong):
         return Fault("other", str(cause), model_name(model))
-    if kind in (None, "unsupported", "other", "server") and _TOO_LONG.search(text):
+    if kind in (None, "unsupported", "other", "server") and _TOO_LONG.search(whole):
         kind = "too long"
     # An account without credit gets 429 as well, and waiting does not help.
-    if kind == "busy" and "insufficient_quota" in text:
+    if kind == "busy" and "insufficient_quota" in whole:
         kind = "other"
     # A client whose connections belong to an event loop that has ended; the next try opens new ones.
-    if kind is None and "loop is closed" in text:
+    if kind is None and "loop is closed" in whole:
         kind = "connection"
     # LangChain's message for a stream that ended before it began.
-    if kind is None and "No generation chunks" in text:
+    if kind is None and "No generation chunks" in whole:
         kind = "server"
     if kind is None:
         kind = "connection" if _TRANSPORT.search(type(error).__name__) else "other"
-    return Fault(kind, text, model_name(model), _retry_after(error))
+    refuses_form = kind == "unsupported" or (kind == "unknown model" and bool(_FEATURE.search(whole)))
+    return Fault(kind, text, model_name(model), _retry_after(error), refuses_form)
 
 
 def _status(error: Exception) -> int | None:

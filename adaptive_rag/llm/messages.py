@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,6 @@ _RULE = re.compile(r"^-{3,}\s*$", re.M)
 _PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
 
 
-@lru_cache(maxsize=128)
 def load_prompt(name: str, folder: str | None = None) -> str:
     """Read a prompt, the user's own if the folder has one.
 
@@ -43,6 +42,11 @@ def load_prompt(name: str, folder: str | None = None) -> str:
                 return own.read_text(encoding="utf-8")
             except (OSError, UnicodeDecodeError) as error:
                 raise ConfigurationError(f"The prompt {own} cannot be read: {error}") from error
+    return _built_in(name)
+
+
+@cache
+def _built_in(name: str) -> str:
     return (PROMPTS / f"{name}.md").read_text(encoding="utf-8")
 
 

@@ -18,10 +18,19 @@ MAX_CHARACTERS_A_TOKEN = 8
 MAX_FORM = 20_000
 # Levels of nested brackets that are read; no form asks for more than two.
 DEEPEST = 8
+# Where providers say why a reply ended, and what they call its length.
+_ENDINGS = ("finish_reason", "stop_reason", "done_reason")
+_TOO_SHORT = {"length", "max_tokens", "model_length"}
 # A larger number of tokens is not believed.
 _MOST_TOKENS = 10**9
 
 _THOUGHT = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.S | re.I)
+# Some servers put the opening tag into the prompt, so that a reply has only the closing one.
+_UNOPENED = re.compile(r"\A.*^[ \t]*+</think(?:ing)?>", re.S | re.M | re.I)
+# An answer that is fenced as a whole; a fence inside an answer is around code, and stays.
+_WRAPPED = re.compile(r"\A```(?:markdown|md|text)[ \t]*+\n((?:(?!```).)*)(?:\n```)?\Z", re.S | re.I)
+# With its markers. A dot in "3.5", at the end of a cut text after "3", and after a list's number is none.
+_SENTENCE_END = re.compile(r"(?:[!?…。！？\n]|\.(?<!\n\d\.)(?!\w|(?<=\d\.)\Z))(?:\s?\[\d++\])*+")
 _FENCE = re.compile(r"^[ \t]*+```[a-zA-Z0-9_-]*+[ \t\r]*+$", re.M)
 
 
@@ -59,18 +68,24 @@ def receive(reply: object, max_tokens: int, *, form: bool = False) -> AIMessage:
     """Return the part of a reply that is read as a message, without a model's thoughts.
 
     A text is cut after `MAX_CHARACTERS_A_TOKEN` characters for each of `max_tokens`, and that of a form after
-    `MAX_FORM`; "cut" in the metadata then says so. Arguments of a tool call that are longer, or nested deeper
-    than `DEEPEST`, are left out.
+    `MAX_FORM`; "cut" in the metadata then says so, and where the model itself stopped at `max_tokens`.
+    Arguments of a tool call that are longer, or nested deeper than `DEEPEST`, are left out.
     """
     if isinstance(reply, Draft):
         reply = reply.message()
     if not isinstance(reply, AIMessage):
         raise ValueError(f"the client gave a {type(reply).__name__} instead of the model's message")
-    metadata: dict[str, Any] = {"finish_reason": reply.response_metadata.get("finish_reason")}
+    ended = {str(reply.response_metadata.get(name)).lower() for name in _ENDINGS}
+    metadata: dict[str, Any] = {"finish_reason": "length"} if ended & _TOO_SHORT else {}
     whole, text = reply.text, without_thoughts(reply.text[: max_tokens * MAX_CHARACTERS_A_TOKEN])
+    if not form:
+        text = _WRAPPED.sub(r"\1", text).strip()
     if len(whole) > max_tokens * MAX_CHARACTERS_A_TOKEN or (form and len(text) > MAX_FORM):
         text = text[:MAX_FORM] if form else _whole_sentences(text)
         metadata["cut"] = f"the reply was too long: {len(text):,} characters of it were read"
+    elif metadata and text and not form:
+        text = _whole_sentences(text)
+        metadata["cut"] = "the reply was cut off at budget.max_tokens"
     calls = [call for call in reply.tool_calls if is_shallow(call["args"])]
     if len(calls) < len(reply.tool_calls):
         metadata["cut"] = "the arguments of a tool call were too long, or nested too deeply, to be read"
@@ -92,12 +107,18 @@ def receive(reply: object, max_tokens: int, *, form: bool = False) -> AIMessage:
 
 def _whole_sentences(text: str) -> str:
     """Drop the incomplete sentence at the end of a cut text, unless it is the only one."""
-    return text[: max(map(text.rfind, ".!?…。！？\n")) + 1] or text
+    ends = [found.end() for found in _SENTENCE_END.finditer(text)]
+    return text[: ends[-1]] if ends else text
 
 
 def without_thoughts(text: str) -> str:
-    """Drop the thoughts of a reasoning model, and code fences."""
-    return _FENCE.sub("", _THOUGHT.sub("", text)).strip()
+    """Drop the thoughts of a reasoning model."""
+    return _UNOPENED.sub("", _THOUGHT.sub("", text)).strip()
+
+
+def form_text(text: str) -> str:
+    """Return the text of a form, without thoughts and the fences around it."""
+    return _FENCE.sub("", without_thoughts(text)).strip()
 
 
 def storable(value: Any) -> Any:

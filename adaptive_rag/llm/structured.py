@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import threading
+from collections.abc import Collection
 from functools import lru_cache
 from typing import Any, Literal
 
@@ -20,9 +21,9 @@ _refused: dict[str, set[Method]] = {}
 _lock = threading.Lock()
 
 
-def known_method(model: BaseChatModel) -> Method:
-    """Return the strictest method that the model offers and has not refused so far."""
-    refused = _refused.get(_name(model), set())
+def known_method(model: BaseChatModel, failed: Collection[Method] = ()) -> Method:
+    """Return the strictest method that the model offers, not one that it has refused or that just failed."""
+    refused = _refused.get(_name(model), set()).union(failed)
     return next(method for method in _offered(model) if method not in refused)
 
 

@@ -30,7 +30,9 @@ PROVIDERS: dict[str, tuple[str | None, str]] = {
     "ollama": ("ollama", ""),
 }
 # Environment variables that are part of the key under which an open model is kept.
-_ENVIRONMENT = ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_API_BASE")
+_ENVIRONMENT = ("OPENAI_BASE_URL", "OPENAI_API_BASE", *(key for _, key in PROVIDERS.values() if key))
+# Providers whose clients repeat failed calls by themselves unless they are told not to.
+_REPEATING = ("anthropic", "groq", "mistralai")
 # Names of the field that limits the length of a chat model's answer; the first that the model has is set.
 _LENGTH_FIELDS = ("max_tokens", "max_output_tokens", "num_predict", "max_new_tokens", "max_completion_tokens")
 MAX_OPEN = 16
@@ -136,6 +138,9 @@ def model_name(model: BaseChatModel) -> str:
 def _load(
     spec: str, base_url: str | None, timeout: float | None, max_tokens: int, access: ModelAccess
 ) -> BaseChatModel:
+    # LangChain guesses the provider of these names; a model of OpenAI is opened with our own settings.
+    if ":" not in spec and spec.startswith(("gpt-", "o1", "o3", "o4")):
+        spec = f"openai:{spec}"
     provider, colon, name = spec.partition(":")
     if not spec.strip() or (colon and not name.strip()):
         raise ConfigurationError(f"model = {spec!r} is not usable: expected 'provider:name'.")
@@ -151,8 +156,11 @@ def _load(
         import_extra(f"langchain_{provider}", extra=extra, purpose=f"The chat model {spec!r}")
     from langchain.chat_models import init_chat_model
 
+    settings: dict[str, Any] = {"api_key": access.key} if access.key else {}
+    if provider in _REPEATING:
+        settings["max_retries"] = 0
     try:
-        return init_chat_model(spec, api_key=access.key) if access.key else init_chat_model(spec)
+        return init_chat_model(spec, **settings)
     except ImportError as error:
         # LangChain's message names the package.
         named = str(error).partition("pip install ")[2].split()

@@ -123,6 +123,31 @@ def reasons_for(claim, text=PASSAGE):
     return grounded(f"{claim} [1]", [candidate(text)]).reasons
 
 
+TERMS = (
+    "The fare is free for people over 65. The museum opens at 3 pm. The toilets are on the first floor. "
+    "The museum pass costs £79.90."
+)
+
+
+@pytest.mark.parametrize(
+    ("claim", "reason"),
+    [
+        ("The fare is free for people under 65.", "under"),
+        ("The museum opens at 3 am.", "am"),
+        ("The toilets are on the second floor.", "second"),
+        ("The museum pass costs $79.90.", "dollar"),
+        ("The museum pass costs 79.90 dollars.", "dollar"),
+        ("The museum pass costs US$79.90.", "dollar"),
+        ("The museum pass costs 79.90 pounds.", ""),
+        ("The museum pass costs £79.90.", ""),
+        ("The museum pass costs 79.90.", ""),
+    ],
+)
+def test_an_opposite_or_another_currency_is_told_apart(claim, reason):
+    found = reasons_for(claim, TERMS)
+    assert [reason in why for why in found] == ([True] if reason else [])
+
+
 TABLE = (
     "Fee | Amount (euros) | Due\nFull plot | 84 | 1 March\nHalf plot | 46 | 1 March\nShed | 9 | 1 June\n\n"
     "In living rooms we recommend a humidity of 50 percent, in cellars 60 percent. "

@@ -49,6 +49,7 @@ async def test_a_repeated_question_makes_no_second_call(town, model, cache, path
         {"history": [{"role": "user", "text": "Tell me about Saltmere."}]},
         {"context": {"k": 2}},
         {"context": {"route": "analytical"}},
+        {"context": {"budget": {"max_llm_calls": 2}}},
         {"context": {"model": ScriptedChatModel(script={"generate": ANSWER})}},
         {"context": {"index": MemoryIndex.from_texts(TOWN[:5])}},
     ],
@@ -85,6 +86,13 @@ def test_what_a_failing_model_left_behind_is_not_kept(town, cache, monkeypatch):
     assert any(record.get("unreachable") for record in first["trace"])
     assert not any(record.get("unreachable") for record in second["trace"])
     assert second["answer"] == ANSWER
+
+
+def test_what_was_made_without_a_model_for_want_of_time_is_not_kept(town, model, cache):
+    rag = AdaptiveRAG(town, model=model, cache=cache, route="factual")
+    first = rag.invoke(QUESTION, context={"budget.deadline_s": 1e-6})
+    assert "deadline" in first["trace"][-1]["stand_ins"][0]["reason"]
+    assert rag.invoke(QUESTION)["answer"] == ANSWER
 
 
 def test_a_file_keeps_answers_over_restarts(tmp_path):

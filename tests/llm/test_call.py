@@ -5,14 +5,22 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
+from typing import Literal
 
 import pytest
-from langchain_core.exceptions import ContextOverflowError, ModelAPIError, ModelAuthenticationError
+from langchain_core.exceptions import (
+    ContextOverflowError,
+    ModelAPIError,
+    ModelAuthenticationError,
+    ModelInvalidRequestError,
+)
+from langchain_core.runnables import RunnableLambda
 
 from adaptive_rag.answer.draft import DraftQuestion, ask_to_draft
 from adaptive_rag.answer.styles import FACTUAL_STYLE
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.llm import exchange as exchange_module
+from adaptive_rag.llm import structured
 from adaptive_rag.llm.ask import aask, ask
 from adaptive_rag.llm.request import Reply
 from adaptive_rag.rank.scoring import ask_to_score
@@ -66,6 +74,40 @@ async def test_a_failure_is_waited_out_and_given_up_with_its_reason_if_it_comes_
     [reply] = await aask([request_for("enhance")], context(model), budget())
     assert (reply.result, reply.calls, reply.unreachable) == (None, 3, True)
     assert "overloaded" in reply.reason
+
+
+async def test_a_failure_is_not_waited_out_where_no_call_is_left(monkeypatch):
+    monkeypatch.setattr(exchange_module, "BACKOFF", 3600)
+    model = ScriptedChatModel(script={"enhance": ModelAPIError("overloaded")})
+    asked = aask([request_for("enhance")], context(model), budget(calls=2, seconds=36_000))
+    [reply] = await asyncio.wait_for(asked, 60)
+    assert (reply.calls, reply.unreachable) == (1, True)
+    assert reply.reason == "overloaded; the budget of 3 calls is spent"
+
+
+class Formed(ScriptedChatModel):
+    """A model that fills a form by its schema, unless its server refuses that."""
+
+    def with_structured_output(self, schema, *, method: Literal["json_schema"] = "json_schema", **options):
+        return self.bind(by_schema=True) | RunnableLambda(lambda message: message)
+
+
+@pytest.mark.parametrize(("refuses_all", "method"), [(True, "json_schema"), (False, "plain")])
+def test_a_form_counts_as_refused_only_where_the_same_request_gets_a_reply_without_it(
+    monkeypatch, refuses_all, method
+):
+    monkeypatch.setattr(structured, "_refused", {})
+
+    class Refusing(Formed):
+        def _generate(self, *args, by_schema=False, **options):
+            if by_schema or refuses_all:
+                raise ModelInvalidRequestError("content_filter")
+            return super()._generate(*args, **options)
+
+    model = Refusing()
+    [reply] = ask([request_for("enhance")], context(model), budget())
+    assert (reply.result is None) is refuses_all
+    assert structured.known_method(model) == method
 
 
 @pytest.mark.parametrize("path", [ask, lambda *args: asyncio.run(aask(*args))])

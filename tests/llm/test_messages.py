@@ -33,9 +33,11 @@ def test_prompts_of_the_user_replace_the_built_in_ones(tmp_path):
 
 
 def test_a_prompt_without_a_rule_is_one_message(tmp_path):
-    (tmp_path / "enhance.md").write_text("Rewrite {question}\n")
-    [message] = format_messages(request_for("enhance"), str(tmp_path))
-    assert (message.type, message.text) == ("human", f"Rewrite {QUESTION}")
+    assert len(format_messages(request_for("enhance"), str(tmp_path))) == 2
+    for verb in ("Rewrite", "Improve"):  # an edited prompt counts at once
+        (tmp_path / "enhance.md").write_text(f"{verb} {{question}}\n")
+        [message] = format_messages(request_for("enhance"), str(tmp_path))
+        assert (message.type, message.text) == ("human", f"{verb} {QUESTION}")
 
 
 def test_a_prompt_folder_that_is_missing_is_named():

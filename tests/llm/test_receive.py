@@ -41,6 +41,46 @@ def test_a_text_is_read_up_to_eight_characters_a_token_and_a_form_up_to_its_own_
     assert "cut" not in receive(AIMessage("Word."), 100).response_metadata
 
 
+ENDINGS = {"finish_reason": "MAX_TOKENS", "stop_reason": "max_tokens", "done_reason": "length"}
+
+
+@pytest.mark.parametrize("name", ENDINGS)
+@pytest.mark.parametrize(
+    ("said", "read"),
+    [
+        ("It is 4 m high. [1] It costs 3.5", "It is 4 m high. [1]"),
+        ("It is 4 m high. It costs 3.", "It is 4 m high."),
+        ("- It is high.\n2. It costs 3.5 mi", "- It is high.\n"),
+        ("It is 4 m", "It is 4 m"),
+        ("<think>It is", ""),
+    ],
+)
+def test_an_answer_that_ended_at_its_limit_is_read_up_to_its_last_whole_sentence(name, said, read):
+    message = AIMessage(said, response_metadata={name: ENDINGS[name]})
+    assert receive(message, 100).text == read
+    assert ("cut off" in receive(message, 100).response_metadata.get("cut", "")) is bool(read)
+    assert receive(message, 100, form=True).text == said.partition("<think>")[0]
+    if not read:
+        with pytest.raises(ValueError, match="raise max_tokens"):
+            read_reply(request_for("generate"), receive(message, 100))
+
+
+@pytest.mark.parametrize(
+    ("said", "read"),
+    [
+        ("So:\n```python\nrows[0][1]\n```\nIt is cited [1].", None),
+        ("```\nrows[0][1]\n```", None),
+        ("```markdown\nThe wall. [1]\n```", "The wall. [1]"),
+        ("```text\nThe wall. [1]\n```\n```\nrows\n```", None),
+        ("Hm. A wall?\n</think>\n\nThe wall.", "The wall."),
+        ("Hm.\n</thinking>The wall.", "The wall."),
+        ("The tag `</think>` ends it.", None),
+    ],
+)
+def test_an_answer_keeps_its_code_and_loses_what_is_around_it(said, read):
+    assert receive(AIMessage(said), 100).text == (read or said)
+
+
 def test_thoughts_do_not_count_to_the_bound_of_a_form():
     said = f"<think>{'well ' * 10_000}</think>" + '{"query": "Harbour Bridge"}'
     form = receive(AIMessage(said), 10_000, form=True)

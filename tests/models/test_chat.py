@@ -29,7 +29,7 @@ URL = "http://127.0.0.1:9/v1"
 
 @pytest.fixture(autouse=True)
 def _no_keys(monkeypatch):
-    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_API_BASE"):
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_API_BASE", "GROQ_API_KEY"):
         monkeypatch.delenv(name, raising=False)
 
 
@@ -55,6 +55,25 @@ def test_a_key_that_changes_opens_another_model(monkeypatch):
     assert load_chat_model("openai:gpt-4.1-mini") is first
     monkeypatch.setenv("OPENAI_API_KEY", "two")
     assert load_chat_model("openai:gpt-4.1-mini") is not first
+
+
+def test_other_providers_do_not_repeat_calls_themselves_and_take_a_key_that_changes(monkeypatch):
+    opened = []
+    monkeypatch.setattr("adaptive_rag.models.chat.import_extra", lambda *args, **options: None)
+    monkeypatch.setattr(
+        "langchain.chat_models.init_chat_model",
+        lambda spec, **settings: opened.append((spec, settings)) or ScriptedChatModel(),
+    )
+    for key in ("one", "one", "two"):
+        monkeypatch.setenv("GROQ_API_KEY", key)
+        load_chat_model("groq:llama")
+    assert opened == [("groq:llama", {"max_retries": 0})] * 2
+
+
+def test_a_name_of_openai_without_its_provider_is_opened_with_our_settings(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "one")
+    model = load_chat_model("gpt-4.1-mini", timeout=8.0)
+    assert (model.model_name, model.max_retries, model.request_timeout) == ("gpt-4.1-mini", 0, 8.0)
 
 
 def test_every_event_loop_has_a_model_of_its_own():
@@ -162,10 +181,10 @@ class Answered(Exception):
         (ModelAuthenticationError("x"), "key"),
         (ModelNotFoundError("x"), "unknown model"),
         (ModelRateLimitError("x"), "busy"),
-        (ModelRateLimitError("insufficient_quota"), "other"),
+        (ModelRateLimitError(f"{'You exceeded your quota. ' * 20}insufficient_quota"), "other"),
         (ContextOverflowError("x"), "too long"),
         (ModelInvalidRequestError("x"), "unsupported"),
-        (ModelInvalidRequestError("maximum context length is 2048"), "too long"),
+        (ModelInvalidRequestError(f"{'No. ' * 80}maximum context length is 2048"), "too long"),
         (Answered(401), "key"),
         (Answered(404), "unknown model"),
         (Answered(422), "unsupported"),

@@ -109,6 +109,16 @@ def test_a_models_claim_is_cited_on_the_page_of_its_sentence(node, source):
     assert output["grounding"] == 1.0
 
 
+def test_a_model_is_told_what_is_known_of_the_user_on_every_route(node, source):
+    said = "Owners of houses in Mill Street should fit door boards until the wall is raised [1]."
+    model = ScriptedChatModel(script={"generate": said})
+    state = {"question": made.QUESTIONS["contextual"], "query_type": "factual", "trace": []}
+    state |= {"user_context": "I live in Mill Street.", "documents": made.ranked(*range(len(made.report())))}
+    output = node.invoke(state, context=Context(index=source, model=model))
+    assert "I live in Mill Street." in prompt_of(model)
+    assert output["grounding"] == 1.0
+
+
 def test_a_draft_without_text_is_no_answer_where_drafts_are_kept(node, source):
     model = ScriptedChatModel(script={"generate": "\x1b[2J\x1b]0;owned\x07"})
     settings = {"model": model, "without": {"extractive-fallback"}}
