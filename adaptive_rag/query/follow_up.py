@@ -40,7 +40,6 @@ _VERB_LAST = re.compile(
     r"^(.*\b(?:do|does|did|can|could|will|would|shall|should|must|may|might)\b.*)\s\w+$|^(.*)\s\w+ed$",
     re.IGNORECASE,
 )
-_HOW = re.compile(r"\bhow \w+", re.IGNORECASE)
 # "And what did it cost?" has a verb of its own; "and in 2021?" and "what about the P240?" have none.
 _HAS_VERB = re.compile(
     rf"(?:(?:and|but|or|so|also)[, ]+)*(?:who|whom|whose|what|when|where|which|how|why|{_AUXILIARY})\b"
