@@ -1,5 +1,6 @@
 """Viewpoints: whose a chunk is, and in which order they are heard."""
 
+from importlib import import_module
 from typing import Any
 
 import pytest
@@ -118,7 +119,7 @@ def test_opinions_are_ordered_as_the_setting_fuses(settings, alphas, monkeypatch
         moved.append(alpha)
         return candidates
 
-    monkeypatch.setattr("adaptive_rag.nodes.balance.with_feedback", with_feedback)
+    monkeypatch.setattr(import_module("adaptive_rag.nodes.balance"), "with_feedback", with_feedback)
     memory = MemoryIndex.from_texts(TRAMS)
     run_node(
         balance, opinion(memory, "Should trams be built?", plan=PLAN), make_context(settings, index=memory)
