@@ -110,7 +110,7 @@ class _MemoryCache(_KeepsSuccess, _BoundedCache):
 def _failed(writes: Any) -> bool:
     return any(
         record.get("unreachable")
-        or any(d["what"] in ("repeated", "cut") for d in record.get("decisions", ()))
+        or any(d["what"] in ("repeated", "cut", "branch") for d in record.get("decisions", ()))
         or any(
             why["code"] == "deadline_passed"
             for stand_in in record.get("stand_ins", ())

@@ -23,7 +23,7 @@ from adaptive_rag.rank.selection import compare, cover
 from adaptive_rag.rank.stances import LABELS
 from adaptive_rag.rank.window import READING, ReadingBudget, choose_window, planned_size, ranked_by
 from adaptive_rag.search.fusion import join_branches
-from adaptive_rag.search.search import weigh
+from adaptive_rag.search.search import fusion_method, weigh
 from adaptive_rag.source import ChunkSource
 from adaptive_rag.state import Candidate, Decision, Hit, Query, StrategyState
 from adaptive_rag.text.vectors import Scores
@@ -62,7 +62,7 @@ def balance(state: StrategyState, runtime: Runtime[Context], reading: ReadingBud
     decisions: list[Decision] = []
     if context.uses("balance") and scored:
         vectors = source.vectors([candidate["id"] for candidate in scored])
-        most = min(DRAWN_FROM * k, len(scored))
+        most = min(max(DRAWN_FROM * k, SIDES_OF), len(scored))
         first = list(range(most))
         apart = attempt("diversity", partial(cover, vectors, ranked_by(scored), most), first)
         spread = [scored[i] for i in apart]
@@ -114,9 +114,12 @@ def _agreements(state: StrategyState, source: ChunkSource, candidates: list[Cand
 
 def _towards_first_hits(hit: Hit, state: StrategyState, context: Context) -> Hit:
     """Move the query towards its first hits, since opinions on one matter use many different words."""
-    if not hit["candidates"]:
+    method = fusion_method(context)
+    if not hit["candidates"] or method not in ("weighted", "dense"):
         return hit
-    alpha, _ = weigh(hit["candidates"], context, state["analysis"], state.get("plan"))
+    alpha = 1.0
+    if method == "weighted":
+        alpha, _ = weigh(hit["candidates"], context, state["analysis"], state.get("plan"))
     return {**hit, "candidates": with_feedback(source_of(context, state), hit["candidates"], alpha=alpha)}
 
 

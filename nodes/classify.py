@@ -14,7 +14,7 @@ from pydantic import BaseModel, Field
 
 from adaptive_rag.analysis import analyse
 from adaptive_rag.analysis.ontology import Ontology, load_ontology
-from adaptive_rag.analysis.wording import because, by_its_kind, by_its_wording, decided
+from adaptive_rag.analysis.wording import because, by_wording, decided
 from adaptive_rag.context import Context, context_of, is_served, live_key
 from adaptive_rag.context.caller import check_text, newest, user_of
 from adaptive_rag.conversation import read_profile
@@ -167,9 +167,7 @@ def _analyse(
         low_confidence=routing.low_confidence,
         learned=context.served.learned,
     )
-    if not history and not user_context:
-        analysis = attempt("wording", partial(by_its_kind, analysis, question, routing.threshold), analysis)
-    return attempt("wording", partial(by_its_wording, analysis, situated=situated), analysis)
+    return by_wording(analysis, question, user_context, history, routing, situated=situated)
 
 
 def _read_in_full(

@@ -54,7 +54,7 @@ def contextualize(state: StrategyState, runtime: Runtime[Context], reading: Read
     context = context_of(runtime)
     source = source_of(context, state)
     question, user_context = spelt_question(state), state.get("user_context", "")
-    queries, implied, scored = [Query(text=question)], user_context, list[Candidate]()
+    queries, implied, scored = [Query(text=question)], "", list[Candidate]()
     plan: SearchPlan | None = None
     decisions: list[Decision] = []
     if context.uses("context"):

@@ -71,6 +71,11 @@ def _ranked(state: StrategyState, hit: Hit, context: Context) -> Hit:
     if not context.uses("rerank") or context.retrieval.reranker == "none":
         return hit
     asked = hit["label"] or full_question(state)
-    branch: StrategyState = {**state, "question": asked, "queries": [Query(text=asked)]}
+    branch: StrategyState = {
+        **state,
+        "spelt_question": asked,
+        "subject": "",
+        "queries": [Query(text=asked)],
+    }
     scores = score_locally(branch, hit["candidates"], context)
     return {**hit, "candidates": by_relevance(hit["candidates"], scores)}

@@ -168,7 +168,7 @@ def score(
 
 def _asked(state: StrategyState) -> str:
     """Return the question, without the subject of a follow-up where the queries hold the conversation."""
-    return spelt_question(state) if state.get("plan") else full_question(state)
+    return spelt_question(state) if "situation" in (state.get("plan") or {}) else full_question(state)
 
 
 def _scored_for(state: StrategyState, context: Context) -> str:

@@ -1,17 +1,20 @@
 """Explains the query analysis: what counted for each type, and which changes would give another type."""
 
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from adaptive_rag.analysis import lexicon as lx
-from adaptive_rag.analysis.analyse import analyse, analyse_batch
+from adaptive_rag.analysis.analyse import analyse_batch
 from adaptive_rag.analysis.features import KINDS, Features, find_kind, letter_runs
 from adaptive_rag.analysis.parse import ParsedQuestion, parse_question
 from adaptive_rag.analysis.router import Floats, embed_questions, load_learned, load_router
+from adaptive_rag.analysis.wording import by_wording
+from adaptive_rag.context.groups import RoutingSettings
 from adaptive_rag.errors import ConfigurationError
-from adaptive_rag.state import QUERY_TYPES, QueryType
+from adaptive_rag.state import QUERY_TYPES, QueryAnalysis, QueryType
 
 # A question is analysed again without each one of its words, for at most its first 24 words.
 MAX_TRIALS = 24
@@ -79,7 +82,7 @@ def why_not(question: str, query_type: str, *, user_context: str = "") -> WhyNot
         raise ConfigurationError(
             f"type = {query_type!r} is not known; expected one of {', '.join(QUERY_TYPES)}."
         )
-    analysis = analyse(question, user_context=user_context)
+    [analysis] = _analyse([question], [user_context])
     decided = analysis["type"]
     parsed = parse_question(question, user_context)
     i, best = QUERY_TYPES.index(query_type), QUERY_TYPES.index(decided)
@@ -111,15 +114,21 @@ def _try_changes(parsed: ParsedQuestion, wanted: QueryType, user_context: str) -
         variants += [("asked as", rewording.format(topic=topic)) for rewording in _REWORDINGS[wanted]]
     if user_context:
         variants.append(("without the context", parsed.text))
-    results = analyse_batch(
+    results = _analyse(
         [text for _, text in variants],
-        user_contexts=["" if what == "without the context" else user_context for what, _ in variants],
+        ["" if what == "without the context" else user_context for what, _ in variants],
     )
     changes = [
         Change(what, text, result["probabilities"][wanted], result["type"] == wanted)
         for (what, text), result in zip(variants, results, strict=True)
     ]
     return sorted(changes, key=lambda change: (not change.wins, -change.probability))
+
+
+def _analyse(questions: Sequence[str], contexts: Sequence[str]) -> list[QueryAnalysis]:
+    """Analyse questions without a conversation, as `ask` does by default."""
+    found = zip(analyse_batch(questions, user_contexts=contexts), questions, contexts, strict=True)
+    return [by_wording(*asked, (), RoutingSettings(), situated=bool(asked[2])) for asked in found]
 
 
 def _weights(parsed: ParsedQuestion) -> dict[str, Floats]:

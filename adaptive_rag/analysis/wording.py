@@ -2,15 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
+
 from adaptive_rag.analysis import lexicon as lx
 from adaptive_rag.analysis.parse import parse_question
-from adaptive_rag.state import DecidedBy, Phrase, QueryAnalysis
+from adaptive_rag.context.groups import RoutingSettings
+from adaptive_rag.optional import attempt
+from adaptive_rag.state import DecidedBy, Phrase, QueryAnalysis, Turn
 from adaptive_rag.text.phrases import in_order, say
 
 _FIRST_PERSON = lx.SINGULAR_FIRST | lx.PLURAL_FIRST | lx.POSSESSIVE_FIRST
 
 
-def by_its_kind(analysis: QueryAnalysis, question: str, threshold: float) -> QueryAnalysis:
+def by_wording(
+    analysis: QueryAnalysis,
+    question: str,
+    user_context: str,
+    history: Sequence[Turn],
+    routing: RoutingSettings,
+    *,
+    situated: bool,
+) -> QueryAnalysis:
+    """Return the router's analysis, adjusted by the question's wording where the router was unsure."""
+    if not history and not user_context:
+        analysis = attempt("wording", partial(by_its_kind, analysis, question, routing), analysis)
+    return attempt("wording", partial(by_its_wording, analysis, situated=situated), analysis)
+
+
+def by_its_kind(analysis: QueryAnalysis, question: str, routing: RoutingSettings) -> QueryAnalysis:
     """Return the analysis of a question without a conversation or user context: not contextual, if possible.
 
     "When was it founded?" is asked of the documents, so "it" is their subject, and the question gets the
@@ -25,7 +45,7 @@ def by_its_kind(analysis: QueryAnalysis, question: str, threshold: float) -> Que
         return analysis
     left = sum(chance for route, chance in likely.items() if route != "contextual")
     others = sorted((route for route in likely if route != "contextual"), key=lambda r: -likely[r])
-    unsure = likely[others[0]] < threshold * left
+    unsure = likely[others[0]] < routing.threshold * left or analysis["confidence"] < routing.low_confidence
     why = say("asked_by_nobody_or" if unsure else "asked_by_nobody", type=others[0], other_type=others[1])
     return because(
         {

@@ -128,12 +128,13 @@ def _analyse(
     histories: Sequence[Sequence[Turn]],
     terms: Ontology | None,
 ) -> list[QueryAnalysis]:
-    """Analyse questions, with the thresholds for unsure ones from the environment and the config file."""
+    """Analyse questions as `ask` does, with the thresholds from the environment and the config file."""
     from adaptive_rag.analysis import analyse_batch
+    from adaptive_rag.analysis.wording import by_wording
     from adaptive_rag.context import make_context
 
     routing = make_context().routing
-    return analyse_batch(
+    found = analyse_batch(
         texts,
         user_contexts=contexts,
         histories=histories,
@@ -141,6 +142,8 @@ def _analyse(
         threshold=routing.threshold,
         low_confidence=routing.low_confidence,
     )
+    asked = zip(found, texts, contexts, histories, strict=True)
+    return [by_wording(*question, routing, situated=bool(question[2])) for question in asked]
 
 
 def _learn(file: Path, as_json: bool) -> None:

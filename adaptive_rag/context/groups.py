@@ -215,7 +215,7 @@ class RetrievalSettings(Group):
         3, description="Number of sub-questions of an analytical question, or `k`; a chat model writes them."
     )
     viewpoints: Annotated[int, Field(ge=2, le=50)] | Literal["k"] = Field(
-        3, description="Number of viewpoints that a chat model names, or `k`; at most `k` are searched."
+        3, description="Number of viewpoints that a chat model names, or `k`."
     )
     branch_candidates: int | None = Field(
         None,

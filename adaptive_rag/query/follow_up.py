@@ -31,16 +31,20 @@ _EMPTY_IT = re.compile(
     re.IGNORECASE,
 )
 _ORDINALS = {"first": 0, "second": 1, "third": 2, "fourth": 3, "fifth": 4, "last": -1}
-_ORDINAL = re.compile(rf"\bthe ({'|'.join(_ORDINALS)}) (?:one|option|point|item|step)\b", re.IGNORECASE)
+_ORDINAL = re.compile(
+    rf"\bthe ({'|'.join(_ORDINALS)})(?: (?:one|option|point|item|step)\b|(?=\s*[?.!]*$))", re.IGNORECASE
+)
 _ITEM = re.compile(LIST_SIGN.pattern + "(.+)$", re.MULTILINE)
 _WORD = re.compile(r"[^\W_]+(?:[-'’][^\W_]+)*")
-_AUXILIARY = r"(?:is|are|was|were|do|does|did|can|could|will|would|shall|should|must|may|might|has|have|had)"
+_MODAL = r"(?:do|does|did|can|could|will|would|shall|should|must|may|might)"
+_AUXILIARY = rf"(?:is|are|was|were|{_MODAL}|has|have|had)"
 _VERB_FIRST = re.compile(rf"^(?:who|what)\s+(?!{_AUXILIARY}\b)\w+", re.IGNORECASE)
+# "Can I bring a dog" asks about the dog: the verb follows the pronoun.
+_VERB_AFTER = re.compile(rf"\b{_MODAL} (?:i|you|we|one|he|she|it|they) \w+\b", re.IGNORECASE)
+# "What does the pump cost", but not "Can members borrow a key".
 _VERB_LAST = re.compile(
-    r"^(.*\b(?:do|does|did|can|could|will|would|shall|should|must|may|might)\b.*)\s\w+$|^(.*)\s\w+ed$",
-    re.IGNORECASE,
+    rf"^(.*\b{_MODAL}\b.*)(?<! a)(?<! an)(?<! the)(?<! my)\s\w+$|^(.*)\s\w+ed$", re.IGNORECASE
 )
-_HOW = re.compile(r"\bhow \w+", re.IGNORECASE)
 # "And what did it cost?" has a verb of its own; "and in 2021?" and "what about the P240?" have none.
 _HAS_VERB = re.compile(
     rf"(?:(?:and|but|or|so|also)[, ]+)*(?:who|whom|whose|what|when|where|which|how|why|{_AUXILIARY})\b"
@@ -120,9 +124,11 @@ def _subject_words(question: str, asked: str) -> list[str]:
 
 
 def _without_verb(question: str) -> str:
-    """Remove a question's verb: the one after "who" or "what", or the one at the end after an auxiliary."""
-    verbless = _VERB_FIRST.sub("", question)
-    return verbless if verbless != question else _VERB_LAST.sub(r"\1\2", question)
+    """Remove a question's verb: after "who" or "what", after "do you", or at the end after an auxiliary."""
+    for verb in (_VERB_FIRST, _VERB_AFTER):
+        if (verbless := verb.sub("", question)) != question:
+            return verbless
+    return _VERB_LAST.sub(r"\1\2", question)
 
 
 def _has_digit(word: str) -> bool:

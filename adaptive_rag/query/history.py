@@ -38,8 +38,12 @@ _ANSWERING = re.compile(
     r"|more|before|after|because|only|just|\d+)\b(?!\s+wh)",
     re.IGNORECASE,
 )
-# Words that refer to the user: "My son goes to school here."
-_OF_THEMSELVES = re.compile(r"\b(?:I|[Mm]y|me|[Mm]ine|[Ww]e|[Oo]ur|us)\b")
+# Words that refer to the user: "My son goes to school here." Not "World War I", nor "the mine".
+_NUMBERED = "Act Book Charles Class Elizabeth George James Part Phase Type Volume War".split()
+_NO_NUMERAL = "".join(f"(?<!{word} )" for word in _NUMBERED)
+_OF_THEMSELVES = re.compile(
+    rf"\b(?:{_NO_NUMERAL}I|[Mm]y|me|(?<=\b(?:is|of) )mine|Mine (?:is|are|was|were)|[Ww]e|[Oo]ur|us)\b"
+)
 _SPEAKER = re.compile(r"^(user|human|assistant|agent|ai|bot)\s*:\s*", re.IGNORECASE | re.MULTILINE)
 
 

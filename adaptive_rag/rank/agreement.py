@@ -18,7 +18,6 @@ from adaptive_rag.rank.stances import CUES, Side, any_of, asked_side
 from adaptive_rag.source import Sentences
 from adaptive_rag.state import Candidate, Decision
 from adaptive_rag.text.vectors import Scores, Vectors, cosines
-from adaptive_rag.text.words import terms
 
 # Made by training/sentiment.py for the embedded model, which makes all sentence vectors.
 SENTIMENT = Path(__file__).with_name("sentiment.npy")
@@ -60,38 +59,10 @@ _BLAME_WORDS = any_of(
     r"too (?:much|many|high|low|far|expensive|powerful|soft|lenient|long|late|easy|big)|mistake|waste|crisis|"
     r"addict\w*|myth|dead|broken|lost|undemocratic|unconstitutional|(?:are|is|be) (?:you )?against"
 )
-# Somebody's own view: "I am against it", but not "The traders there were against it, too".
-_OWN = re.compile(r"\b(?:I|we)\b[^.;:,]{0,25}$|^(?:I|we)\b|^[\"“]?(?:am|are)\b", re.IGNORECASE)
 # How a sentence refers to a plan to end something.
 _PLAN = any_of("(?:the|this|such a) (?:plan|proposal|scheme)")
-# Words for something that has already ended: "I am glad that homework is gone."
-_GONE = any_of("gone|no longer|no more|given up")
-# The letter or number of an option: "option A", "Line 7".
-_OPTION = re.compile(r"(?<=[a-z] )(?:[A-HJ-Z]|\d{1,2})\b")
-# Words with which a question asks for views, by their first letters.
-_ASKING = frozenset(
-    {
-        "thin",
-        "peop",
-        "view",
-        "opin",
-        "argu",
-        "reas",
-        "good",
-        "like",
-        "disl",
-        "reac",
-        "reme",
-        "favo",
-        "agai",
-        "pros",
-    }
-)
-_ASKING_WORDS = any_of("complain(?:ed|ts?)?")
 # Least number of first letters that two forms of a word share: "closed" and "closure".
 STEM = 4
-# How many words are read after a declaration for its subject, and after "should" for the proposed action.
-ABOUT, DONE = 8, 2
 
 # "Is it good or bad?" proposes the first.
 _EITHER_WAY = re.compile(
@@ -240,10 +211,6 @@ def decide_sides(held: Sequence[Scores]) -> Decision:
     if missing:
         why += f"; so none speaks {missing}"
     return Decision(what="sides", chosen={"found": found, "missing": missing}, why=why)
-
-
-def _stems(text: str) -> set[str]:
-    return {term[:STEM] for term in terms(text) if len(term) >= STEM}
 
 
 def _means(held: Sequence[Scores]) -> Scores:

@@ -14,7 +14,7 @@ from adaptive_rag.search.fusion import order_by, word_scores
 from adaptive_rag.source import ChunkSource, Sentences, StoresSentences
 from adaptive_rag.state import Candidate, Query
 from adaptive_rag.text.vectors import Scores, Vectors, cosines, min_max
-from adaptive_rag.text.words import terms
+from adaptive_rag.text.words import terms, without_accents
 
 SENTENCE_WEIGHT = 0.7
 COVERAGE_WEIGHT = 0.3
@@ -164,7 +164,7 @@ def count_terms(question: str, texts: Sequence[str]) -> Scores:
     starts = "|".join(re.escape(start) for start in {term[:3] for term in asked})
     alike = re.compile(rf"(?<![^\W_])(?:{starts})[^\W_]*")
     for row, text in in_time(zip(counts, texts, strict=True)):
-        held = Counter(terms(" ".join(alike.findall(text.lower()))))
+        held = Counter(terms(" ".join(alike.findall(without_accents(text.lower())))))
         row[:] = [held[term] for term in asked]
     return counts
 

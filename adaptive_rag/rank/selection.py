@@ -140,7 +140,7 @@ def select(
     A model's choice is filled up from the local one. The second value says whether the set is the model's.
     `characters` of each text are shown to the model; None shows what fits.
     """
-    if selection != "model":
+    if selection != "model" or not local:
         return local, False
     # The model always reads the local selection too.
     ids = {candidate["id"] for candidate in local}

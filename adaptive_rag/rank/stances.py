@@ -1,4 +1,4 @@
-"""Finds the sides of a debate by words: in a viewpoint's label, a question or a sentence.
+"""Finds the sides of a debate by words: in a question or a sentence.
 
 agreement.py decides which side a passage takes.
 """
@@ -20,18 +20,6 @@ def any_of(words: str) -> re.Pattern[str]:
     return re.compile(rf"\b(?:{words})\b", re.IGNORECASE)
 
 
-# Words that name the side of a label: "critics of the plan", "benefits and arguments for".
-_LABEL_WORDS: dict[Side, re.Pattern[str]] = {
-    "against": any_of(
-        r"against|oppos\w*|contra|cons?|critic\w*|risks?|danger\w*|concerns?|drawbacks?|disadvantages?|"
-        r"harms?|"
-        r"threats?|sceptic\w*|skeptic\w*|negative\w*|downsides?|costs?|objections?|problems?|worr\w+"
-    ),
-    "for": any_of(
-        r"(?<=arguments )for|favou?r\w*|pros?|support\w*|benefits?|advantages?|positive\w*|proponents?|"
-        r"opportunit\w+|advocates?|promises?|gains?|upsides?"
-    ),
-}
 # Words of a question that asks about one side: "What are the risks?"
 _ASKED_WORDS: dict[Side, re.Pattern[str]] = {
     "against": any_of(
@@ -68,12 +56,6 @@ CUES: dict[Side, re.Pattern[str]] = {
         r"reduc\w+|prevent\w*|welcom\w+|good|right\w*|fair\w*|agree\w*|hope\w*|growth|allow\w*"
     ),
 }
-
-
-def side_of(label: str) -> Side | None:
-    """Return the side that a viewpoint's label names first, or None."""
-    found = [(match.start(), side) for side, words in _LABEL_WORDS.items() if (match := words.search(label))]
-    return min(found)[1] if found else None
 
 
 def asked_side(question: str) -> Side | None:

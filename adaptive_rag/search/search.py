@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from adaptive_rag.context import Context
+from adaptive_rag.context.groups import Fusion
 from adaptive_rag.search.fusion import alpha_by_intent, bound_alpha, choose_alpha, fuse, with_scores
 from adaptive_rag.search.views import WEIGHTS_BY_INTENT, ViewWeights, weigh_views
 from adaptive_rag.search.words import EveryChunk, add_tfidf
@@ -32,7 +33,7 @@ def search(
 ) -> tuple[list[Candidate], Decision]:
     """Return the fused candidates of one search, best first, and how the scores were weighted."""
     settings = context.retrieval
-    method = settings.fusion if context.uses("fusion") else "dense"
+    method = fusion_method(context)
     views = WEIGHTS_BY_INTENT[analysis["intent"]] if settings.qa_views else None
     limit = pool_size(context)
     only: Literal["dense", "sparse"] | None = None
@@ -45,6 +46,8 @@ def search(
     if settings.tfidf and method != "dense":
         found = add_tfidf(found, queries, settings.tfidf, every.words.tfidf if every else None)
     alpha, why = weigh(found, context, analysis, plan)
+    if method != "weighted":
+        why = f"retrieval.fusion = {method!r}" if context.uses("fusion") else "without fusion"
     fused = fuse(found, method=method, alpha=alpha)
     chosen = f"alpha {alpha:.2f}" if method == "weighted" else method
     if every:
@@ -52,6 +55,11 @@ def search(
     if settings.tfidf and method != "dense":
         why = f"{why}; TF-IDF counts {settings.tfidf:g} of the score by words"
     return fused, Decision(what="fusion", chosen=chosen, why=why)
+
+
+def fusion_method(context: Context) -> Fusion:
+    """Return how the scores are fused: as the setting says, or by vector alone without fusion."""
+    return context.retrieval.fusion if context.uses("fusion") else "dense"
 
 
 def pool_size(context: Context) -> int:

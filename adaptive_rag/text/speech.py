@@ -55,10 +55,6 @@ _ROLES_AND_NAMES = frozenset(
     "hope faith joy rose dean guy chase ray max sky bob dick don gene jean ken lance nick norm penny "
     "ruby sandy skip summer victor wade woody miles rich josh iris ivy lily".split()
 )
-_SAYS = (
-    r"(?:say|said|think|thought|suggest|propos|promis|mention|argu|believ|feel|felt|claim|complain|explain|"
-    r"agree|object|recommend|advi[sc]|warn|prefer|want|answer|repl[iy]|tell|told)\w*"
-)
 
 
 class Head(NamedTuple):

@@ -83,7 +83,7 @@ def stem(word: str) -> str:
 
 def words(text: str) -> list[str]:
     """Split a text into lower-case words without accents: "Café" becomes "cafe", as people type it."""
-    return _WORD.findall(_without_accents(text.lower()))
+    return _WORD.findall(without_accents(text.lower()))
 
 
 def terms(text: str) -> list[str]:
@@ -132,7 +132,7 @@ def weighted_terms(question: str) -> dict[str, float]:
     Words that people use to ask ("main", "kinds", "mention") weigh a fifth.
     """
     weights: dict[str, float] = {}
-    question = _without_accents(question)
+    question = without_accents(question)
     empty = STOP_WORDS | _GERMAN if is_german(question) else STOP_WORDS
     quoted = " ".join(re.findall(r"['\"“‘]([^'\"”’]{2,60})['\"”’]", question)).lower()
     for match in _WORD.finditer(question):
@@ -159,7 +159,8 @@ def coverage(weights: dict[str, float], present: set[str]) -> float:
     return sum(weight for term, weight in weights.items() if term in present) / total if total else 0.0
 
 
-def _without_accents(text: str) -> str:
+def without_accents(text: str) -> str:
+    """Return a text with its letters bare of accents: "cafe" for "café"."""
     if text.isascii():
         return text
     return unicodedata.normalize("NFC", _ACCENTS.sub("", unicodedata.normalize("NFD", text)))

@@ -35,6 +35,11 @@ def test_a_context_reaches_the_router(run: Run) -> None:
     assert answer["type"] == "contextual"
 
 
+def test_the_type_is_the_one_that_ask_takes(run: Run) -> None:
+    answer = parsed(run("route", "When was it founded?", "--why-not", "contextual", "--json"))
+    assert answer["type"] == answer["why_not"]["decided"] == "factual"
+
+
 def test_a_file_gives_a_line_a_question(run: Run, tmp_path: Path) -> None:
     turns = [
         {"role": "user", "text": "Who built the bridge?"},

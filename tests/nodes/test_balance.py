@@ -1,5 +1,8 @@
 """Viewpoints: whose a chunk is, and in which order they are heard."""
 
+from importlib import import_module
+from typing import Any
+
 import pytest
 
 from adaptive_rag.analysis import analyse
@@ -8,8 +11,8 @@ from adaptive_rag.index.memory import MemoryIndex
 from adaptive_rag.nodes import balance
 from adaptive_rag.nodes.balance import draw_named
 from adaptive_rag.rank.branches import attribute
-from adaptive_rag.state import Candidate, Hit, Query
-from adaptive_rag.testing import run_node
+from adaptive_rag.state import Candidate, Hit, Query, SearchPlan
+from adaptive_rag.testing import ScriptedChatModel, run_node
 from tests.nodes.made import first_hits
 
 
@@ -62,6 +65,7 @@ def test_no_chunk_is_drawn_twice_and_none_is_made_up(k: int) -> None:
     assert len(names(drawn)) == len(set(names(drawn))) == min(k, 3)
 
 
+PLAN = SearchPlan(alpha=0.8, dense_only=False, why="opinions share few words")
 TRAMS = [
     "Trams are a joy to ride, they save money and make the streets safer for everyone.",
     "Trams are slow, noisy and dangerous, and they waste money that schools need.",
@@ -90,6 +94,54 @@ def test_a_passage_has_no_label_of_a_viewpoint_that_it_argues_against() -> None:
     update = run_node(balance, state, make_context(index=memory, k=2))
     labels = {document["text"]: document["labels"] for document in update["documents"]}
     assert labels == {TRAMS[0]: ["riders"], TRAMS[1]: ["taxpayers"]}
+
+
+def opinion(memory: MemoryIndex, question: str, **more: Any) -> dict[str, Any]:
+    """Return the state after a search for the question alone."""
+    hit = Hit(order=0, label=None, candidates=first_hits(memory, question), record={"step": "retrieve"})
+    analysis = analyse(question)
+    return {"question": question, "query_type": "opinion", "analysis": analysis, "hits": [hit], **more}
+
+
+@pytest.mark.parametrize(
+    ("settings", "alphas"),
+    [
+        ({}, [0.8]),
+        ({"without": "fusion"}, [1.0]),
+        ({"retrieval": {"fusion": "sparse"}}, []),
+        ({"retrieval": {"fusion": "reciprocal-rank"}}, []),
+    ],
+)
+def test_opinions_are_ordered_as_the_setting_fuses(settings, alphas, monkeypatch) -> None:
+    moved: list[float] = []
+
+    def with_feedback(source: Any, candidates: list[Candidate], *, alpha: float) -> list[Candidate]:
+        moved.append(alpha)
+        return candidates
+
+    monkeypatch.setattr(import_module("adaptive_rag.nodes.balance"), "with_feedback", with_feedback)
+    memory = MemoryIndex.from_texts(TRAMS)
+    run_node(
+        balance, opinion(memory, "Should trams be built?", plan=PLAN), make_context(settings, index=memory)
+    )
+    assert moved == alphas
+
+
+def test_a_model_scores_a_follow_up_with_its_subject() -> None:
+    memory, model = MemoryIndex.from_texts(TRAMS), ScriptedChatModel()
+    state = opinion(memory, "What do people think of it?", subject="overhead wires", plan=PLAN)
+    context = make_context(index=memory, model=model, retrieval={"reranker": "listwise"})
+    run_node(balance, state, context)
+    [(_, messages)] = model.asked
+    assert "overhead wires" in "".join(message.text for message in messages)
+
+
+def test_a_small_k_does_not_make_a_side_look_missing() -> None:
+    memory = MemoryIndex.from_texts([*(f"Line {n}: trams are good." for n in range(10)), *TRAMS])
+    state = opinion(memory, "Should trams be built?", plan=PLAN)
+    update = run_node(balance, state, make_context(index=memory, k=1, without="window"))
+    [why] = [d["why"] for d in update["trace"][-1]["decisions"] if d["what"] == "sides"]
+    assert why.startswith("of 10 passages")
 
 
 def test_nothing_found_is_nothing_drawn() -> None:

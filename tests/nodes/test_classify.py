@@ -51,6 +51,12 @@ def test_a_bare_pronoun_with_nothing_before_it_is_read_as_what_the_documents_are
     assert "no earlier conversation" in why
 
 
+def test_a_low_confidence_keeps_the_router_unsure_where_no_conversation_was_before(source):
+    update, _ = ask(source, "When was it founded?", model=False, low_confidence=0.8)
+    assert decided(update)[1] == "hedge"
+    assert chosen_strategy(update) == "hedge"
+
+
 @pytest.mark.parametrize("question", ["What about Sundays?", "Can I bring my dog?"])
 def test_what_leans_on_a_conversation_or_on_who_asks_stays_contextual(source, question):
     assert decided(ask(source, question, model=False)[0])[0] == "contextual"

@@ -31,3 +31,9 @@ def test_a_long_account_of_oneself_is_cut_before_it_reaches_a_prompt(town: Memor
     state = {"question": QUESTION, "user_context": "I farm. " * 1000, "query_type": "contextual"}
     update = run_node(contextualize, state, make_context(index=town))
     assert update["implied_context"] == state["user_context"][:MAX_CONTEXT]
+
+
+def test_without_context_the_situation_is_not_used_for_scores_and_answers(town: MemoryIndex) -> None:
+    state = {"question": QUESTION, "user_context": "I farm.", "query_type": "contextual"}
+    update = run_node(contextualize, state, make_context(index=town, without="context"))
+    assert update["implied_context"] == ""

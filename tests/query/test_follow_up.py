@@ -33,6 +33,15 @@ def talk(*texts: str) -> list[Turn]:
             "What about the second one?",
             "Premium 9 euros plans",
         ),
+        (
+            ["Which plans are there?", "There are:\n- Basic, 4 euros [1]\n- Premium, 9 euros [2]"],
+            "What about the second?",
+            "Premium 9 euros plans",
+        ),
+        # the verb is left out, wherever it stands, and what is asked about is kept
+        (["How do I renew my passport?", "At the office."], "How much does it cost?", "passport"),
+        (["How can I get a library card?", "At the desk."], "How long is it valid?", "library card"),
+        (["Can members borrow a key?", "Yes."], "How long can they keep it?", "members borrow key"),
         (["How long is the sea wall?", "2,340 metres."], "Why?", "long sea wall"),
         (["Who leads the finance team?", "👍"], "What is her extension?", "finance team"),
         (["How much does the wheelset cost?", "389 euros."], "Is it in stock?", "wheelset"),

@@ -170,6 +170,7 @@ def test_a_turn_without_role_or_text_is_refused(turn: Any) -> None:
             "Can I stay at home?",
         ),
         ("It is my car. It was flooded. Am I insured?", "It is my car. It was flooded.", "Am I insured?"),
+        ("The car is mine. Who pays for a flood?", "The car is mine.", "Who pays for a flood?"),
     ],
 )
 def test_what_a_question_tells_of_the_asker_is_read_apart(question: str, told: str, asked: str) -> None:
@@ -183,6 +184,8 @@ def test_what_a_question_tells_of_the_asker_is_read_apart(question: str, told: s
         "The Long Wall has 14 gates. Who closes them?",  # nothing of the asker
         "I run a bakery. Does that help?",  # what is asked says nothing alone
         "I would like to prepare for a flood.",  # nothing is asked
+        "World War I ended in 1918. When did it start?",  # a numeral
+        "The mine was flooded in 1912. Who reopened it?",
     ],
 )
 def test_a_question_stays_whole_where_nothing_can_be_read_apart(question: str) -> None:

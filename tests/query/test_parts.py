@@ -45,6 +45,7 @@ def test_one_question_stays_whole(question):
     [
         ("When was the canal opened and who built it?", "canal"),
         ("Who opened the canal and when did it close?", "canal"),
+        ("Can I bring a dog and is it free?", "dog"),
         ("How much does the medium box cost and what is in it?", "medium box"),
         ("Where is the office and when does the museum shop open?", ""),
     ],

@@ -57,6 +57,14 @@ def test_terms_are_counted_in_each_text():
     assert counts.tolist() == [[2, 0], [0, 1], [0, 0]]
 
 
+def test_a_word_with_an_accent_is_counted_as_people_type_it():
+    assert count_terms("elan Düsseldorf", ["Élan!", "in Dusseldorf", "Düsseldorf"]).tolist() == [
+        [0, 1],
+        [1, 0],
+        [1, 0],
+    ]
+
+
 def test_a_word_that_begins_like_two_terms_is_counted_once():
     assert count_terms("ai aims", ["AI aims high, unaimed; aims_aims"]).tolist() == [[1, 3]]
 

@@ -90,6 +90,10 @@ def test_selection_is_local_unless_a_setting_says_otherwise():
     assert finish(select(QUESTION, CANDIDATES, LOCAL, selection)) == ((LOCAL, False), [])
 
 
+def test_nobody_is_asked_to_choose_among_no_passages():
+    assert finish(select(QUESTION, [], [], "model")) == (([], False), [])
+
+
 def test_a_model_reads_the_local_set_first_then_the_best_of_the_others():
     *_, request = choose()
     assert request.values()["n"] == "4"

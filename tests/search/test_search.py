@@ -98,8 +98,13 @@ PLAN = SearchPlan(alpha=0.7, dense_only=False, why="planned")
             "factual",
         ),
         ({"retrieval": {"alpha_by": "intent", "alpha": 0.25}}, PLAN, "alpha 0.25", "set by the caller"),
-        ({"retrieval": {"fusion": "reciprocal-rank"}}, PLAN, "reciprocal-rank", "planned"),
-        ({"without": "fusion"}, PLAN, "dense", "planned"),
+        (
+            {"retrieval": {"fusion": "reciprocal-rank"}},
+            PLAN,
+            "reciprocal-rank",
+            "retrieval.fusion = 'reciprocal-rank'",
+        ),
+        ({"without": "fusion"}, PLAN, "dense", "without fusion"),
     ],
 )
 def test_what_weighs_the_scores_is_told(found, settings, plan, chosen, why):
