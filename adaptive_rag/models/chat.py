@@ -160,7 +160,8 @@ def _load(
     if provider in _REPEATING:
         settings["max_retries"] = 0
     try:
-        return init_chat_model(spec, **settings)
+        model: BaseChatModel = init_chat_model(spec, **settings)
+        return model
     except ImportError as error:
         # LangChain's message names the package.
         named = str(error).partition("pip install ")[2].split()
