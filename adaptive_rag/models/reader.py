@@ -33,7 +33,7 @@ from adaptive_rag.text.vectors import Scores
 from adaptive_rag.text.words import coverage, terms, weighted_terms
 
 SHIPPED = "local:reader"
-SHIPPED_SHA256 = "39f5360da63d0a921bd8e0a8c04bd13345da4bc5162cf8a9f7d56152cebc2967"
+SHIPPED_SHA256 = "71720593121f32d60d03e8c8e5ffef135e88829d83059cb4ae05d092f5e68603"
 NETWORK = Path(__file__).parent / "minilm" / "reader.onnx"
 TOKENIZER = NETWORK.with_name("tokenizer.json")
 MOST_TOKENS = 320

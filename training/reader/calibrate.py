@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -33,6 +34,8 @@ START = np.array(Calibration())
 FOLDS = 5
 # The share of questions that nothing found answers, as among the questions of single passages.
 UNANSWERED = 0.4
+# The share for which the probability is right: people ask fewer of these than were written. Set by hand.
+UNANSWERED_BY_PEOPLE = 0.35
 
 
 class Choices(NamedTuple):
@@ -138,7 +141,14 @@ def calibrate(reader: OnnxReader, asked: Sequence[Asked]) -> Calibration:
             for fold in range(FOLDS)
         ]
         sys.stdout.write(f"{name}: {float(np.mean(held_out)):.4f}\n")
-    return Calibration(*map(float, fit(choices, every)))
+    fitted = Calibration(*map(float, fit(choices, every)))
+    share = float(np.mean(~np.isfinite(choices.right).any(axis=1)))
+    return fitted._replace(one=fitted.one + _odds(1 - UNANSWERED_BY_PEOPLE) - _odds(1 - share))
+
+
+def _odds(share: float) -> float:
+    """Return the logarithm of the odds of a share, from 0 to 1, both excluded."""
+    return math.log(share / (1 - share))
 
 
 if __name__ == "__main__":
