@@ -179,11 +179,14 @@ def optimizer_of(reader: Reader) -> torch.optim.AdamW:
     return torch.optim.AdamW(groups, weight_decay=WEIGHT_DECAY, fused=True)
 
 
-def train(out: Path, data: Data, epochs: int, hours: float, start: Path | None = None) -> None:
+def train(
+    out: Path, data: Data, epochs: int, hours: float, start: Path | None = None, kept: float = 0.0
+) -> None:
     """Train, or go on; end when the epochs are over, or the hours of this run.
 
     `start` is the reader to begin with, in place of the shipped MiniLM: `reader.pt` of another run, or an
-    exported `reader.onnx`.
+    exported `reader.onnx`. `kept` is its share in the weights that are written, which holds what it knew of
+    other texts (Wortsman et al. 2022, "Robust fine-tuning of zero-shot models").
     """
     draw = random.Random(29)
     torch.manual_seed(29)
@@ -194,6 +197,7 @@ def train(out: Path, data: Data, epochs: int, hours: float, start: Path | None =
         reader = Reader(load_minilm(Path(model_path())))
         if start:
             reader.load_state_dict(torch.load(start))
+    begun = {name: weights.clone() for name, weights in reader.state_dict().items()}
     optimizer = optimizer_of(reader)
     mean = AveragedModel(reader, multi_avg_fn=get_ema_multi_avg_fn(EMA))
     schedule = torch.optim.lr_scheduler.LambdaLR(
@@ -239,7 +243,10 @@ def train(out: Path, data: Data, epochs: int, hours: float, start: Path | None =
             keep(step + 1)
             sys.stdout.write("The hours are over: the same command goes on.\n")
             break
-    torch.save(mean.module.state_dict(), out / "reader.pt")
+    trained = mean.module.state_dict()
+    torch.save(
+        {name: torch.lerp(weights, begun[name], kept) for name, weights in trained.items()}, out / "reader.pt"
+    )
 
 
 if __name__ == "__main__":
@@ -249,8 +256,9 @@ if __name__ == "__main__":
     parser.add_argument("--epochs", type=int, default=4)
     parser.add_argument("--hours", type=float, default=24)
     parser.add_argument("--start", type=Path, help="reader.pt of another run, or a reader.onnx")
+    parser.add_argument("--kept", type=float, default=0.0, help="the start's share in the weights, 0 to 1")
     parser.add_argument("--share", type=float, default=1.0, help="of the passages in an epoch")
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
     read = Data("train", options.sources, options.share)
-    train(options.out, read, options.epochs, options.hours, options.start)
+    train(options.out, read, options.epochs, options.hours, options.start, options.kept)
