@@ -29,7 +29,7 @@ Extent = Literal["sentence", "onward", "paragraph"]
 # The columns of `AnswerRequest.sides`.
 AGAINST, FOR, NEITHER = range(3)
 # The probability from which a sentence takes a side (training/sides.py).
-SURE = 0.65
+SURE = 0.6
 # Minimum number of speakers in a debate.
 SEVERAL = 2
 

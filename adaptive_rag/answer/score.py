@@ -33,13 +33,13 @@ CLEAR_TONE = 0.1
 class SideWeights(NamedTuple):
     """What makes the probability of a side of the reader's and the tone; fitted by training/sides.py."""
 
-    reader: float = 0.78
+    reader: float = 0.74
     """The factor of the logarithm of the reader's probabilities."""
-    tone: float = 0.24
+    tone: float = 0.25
     """What a clear tone adds to for and takes from against, or the reverse."""
-    favour: float = -0.14
+    favour: float = -0.08
     """What is added to for."""
-    neither: float = -0.12
+    neither: float = -0.20
     """What is added to neither."""
 
 
