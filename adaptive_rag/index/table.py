@@ -305,6 +305,9 @@ class TableWriter:
         few = max(FRAGMENTS_LEFT_ALONE, total // CHUNKS_A_FRAGMENT)
         if total > SMALL and fragments <= few and late <= SMALL:
             return
+        # At first nothing is removed: joining files may take longer than the margin, and the age counts from
+        # the end of the call.
+        self._table.optimize(cleanup_older_than=NEVER)
         # LanceDB goes by when a version was made; the one that was current at `keep_since` may be far older
         made = (each["timestamp"].timestamp() for each in self._table.list_versions())
         oldest = max((moment for moment in made if moment <= keep_since), default=keep_since)
