@@ -58,7 +58,10 @@ _KINDS: Mapping[Kind, re.Pattern[str]] = {
         r"^(?:please |can you |could you )?(?:list|show|name|enumerate|give me)\b|\bwhat are (?:all )?the\b"
     ),
 }
-_WHICH = re.compile(r"^(?:which|what) (?P<what>[^\W\d_]+(?:s|es))\b")
+# "which courses are full" asks for rows; "what happens if it rains" has a verb before its object.
+_WHICH = re.compile(
+    r"^(?:which|what) (?P<what>[^\W\d_]+(?:s|es))\b(?! (?:if|when|to|after|a|an|the|it|me|us|my|our|your)\b)"
+)
 # Words that ask for rows, in addition to the words that ask for anything.
 _FOR_ROWS = frozenset(
     map(
