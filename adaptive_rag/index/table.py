@@ -39,6 +39,8 @@ SMALL = 5_000
 # fewer than one file per CHUNKS_A_FRAGMENT chunks. So on average, the cost of a change depends on its size.
 FRAGMENTS_LEFT_ALONE, CHUNKS_A_FRAGMENT = 8, 5_000
 CLOCK_MARGIN_S = 60
+# How many chunks are joined in a second at least, by a slow disk. Set by hand.
+JOINED_A_SECOND = 5_000
 # In a bucket, a writer that was suspended, such as on a laptop that slept, does not know at once that another
 # one took over. So it may only remove old data.
 KEPT_IN_BUCKET, NEVER = timedelta(hours=1), timedelta(days=36_500)
@@ -305,13 +307,12 @@ class TableWriter:
         few = max(FRAGMENTS_LEFT_ALONE, total // CHUNKS_A_FRAGMENT)
         if total > SMALL and fragments <= few and late <= SMALL:
             return
-        # At first nothing is removed: joining files may take longer than the margin, and the age counts from
-        # the end of the call.
-        self._table.optimize(cleanup_older_than=NEVER)
         # LanceDB goes by when a version was made; the one that was current at `keep_since` may be far older
         made = (each["timestamp"].timestamp() for each in self._table.list_versions())
         oldest = max((moment for moment in made if moment <= keep_since), default=keep_since)
-        age = timedelta(seconds=max(0.0, time.time() - oldest) + CLOCK_MARGIN_S)
+        # the age counts from the end of the joining
+        joining = total / JOINED_A_SECOND
+        age = timedelta(seconds=max(0.0, time.time() - oldest) + CLOCK_MARGIN_S + joining)
         if "://" in self._uri:
             self._table.optimize(cleanup_older_than=max(age, KEPT_IN_BUCKET))
         else:

@@ -85,11 +85,12 @@ def test_two_runs_close_together_leave_the_state_that_a_question_still_reads(
         build(docs, kb)
     assert all((kb / name).exists() for name in first["files"])
     writer, kept = TableWriter(str(kb), "chunks-1", read_state(kb)["version"], 16), list[float]()
+    monkeypatch.setattr("adaptive_rag.index.table.JOINED_A_SECOND", 0.01)
     clock, late = time.time, [0.0]
     monkeypatch.setattr(time, "time", lambda: clock() + late[0])
 
     def join_files(*, cleanup_older_than: timedelta, **_: object) -> None:
-        late[0] = 120.0  # the first call joins the files, for longer than the margin
+        late[0] = 120.0  # it joins the files, for longer than the margin
         kept.append(time.time() - cleanup_older_than.total_seconds())
 
     monkeypatch.setattr(writer._table, "optimize", join_files)
