@@ -1,4 +1,4 @@
-"""Holds the cells of the table "What stands beside the text" in docs/formats.md that no other test holds."""
+"""Holds the cells of the table "Parts outside the main text" in docs/formats.md that no other test holds."""
 
 import zipfile
 
