@@ -12,7 +12,7 @@ from rich.text import Text
 
 from adaptive_rag.cli import answers
 from adaptive_rag.cli.output import (
-    place_of,
+    format_source_place,
     print_block,
     print_json,
     print_line,
@@ -49,7 +49,7 @@ def test_sources_below_the_working_folder_are_shown_relative(
     assert short_source("/one/two/three/four.pdf") == "/one/two/three/four.pdf"
     assert short_source(str(tmp_path.parent / "a.pdf")) == "../a.pdf"
     assert short_source("s3://bucket/one/two/three.pdf") == "s3://bucket/one/two/three.pdf"
-    assert place_of("a.pdf", {"page": 3}) == "a.pdf, page 3"
+    assert format_source_place("a.pdf", {"page": 3}) == "a.pdf, page 3"
 
 
 HOSTILE = "\x1b[31mred\x1b]8;;https://x.example\x1b\\ \u202edesrever \u200b[bold]b[/] [/] :skull: \x9b2J"
