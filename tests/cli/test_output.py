@@ -141,7 +141,7 @@ LINKED = "Read [the guide](https://a.test/x) or [https://b.test](https://b.test)
     ],
 )
 def test_the_marks_of_an_answer_are_shown_as_styles(answer: str, shown: str, styled: list[str]) -> None:
-    text = answers._styled(answer)
+    text = answers._style_answer(answer)
     assert text.plain == shown
     assert [text.plain[span.start : span.end] for span in text.spans if span.style] == styled
 
