@@ -41,7 +41,7 @@ from adaptive_rag.state import Candidate
 from adaptive_rag.text.reading import Passage, Reader, passage_of
 from adaptive_rag.text.sentences import sentence_spans
 from adaptive_rag.text.vectors import Vectors, cosines
-from benchmarks.answers import Without, holds
+from benchmarks.answers import SourceWithout, contains
 from benchmarks.grounding import labelled
 from training.reader.examples import query_of, read_examples
 from training.reader.found import read_found
@@ -369,7 +369,7 @@ def measure_public(path: Path, cache: Path, reader: Reader) -> list[str]:
     right, told, missed = (defaultdict[str, list[float]](list) for _ in range(3))
     for question in dataset.questions:
         [vector] = load_minilm().encode([question.text])
-        for source in (bench.source, Without(bench.source, frozenset(question.gold))):
+        for source in (bench.source, SourceWithout(bench.source, frozenset(question.gold))):
             found = source.search([question.text], limit=READ)[0][:READ]
             held = source.sentences([candidate["id"] for candidate in found])
             chosen = {
@@ -384,7 +384,7 @@ def measure_public(path: Path, cache: Path, reader: Reader) -> list[str]:
                 if whole:
                     text = found[one.passage]["text"]
                     sentence = next(text[a:b] for a, b in sentence_spans(text) if a <= one.start < b)
-                    right[arm].append(holds(sentence, str(question.reference)))
+                    right[arm].append(contains(sentence, str(question.reference)))
     arms = (READER, EMBEDDING)
     cells = {arm: auc_cell(told[arm], missed[arm]) for arm in arms}
     counts = f"{len(told[READER])} and {len(missed[READER])}"

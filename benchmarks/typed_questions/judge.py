@@ -14,7 +14,7 @@ from adaptive_rag.evaluation.datasets import Question
 from adaptive_rag.state import QueryType, Turn
 from adaptive_rag.text.markers import strip_markers
 from adaptive_rag.text.words import stem
-from benchmarks.answers import HEADING, first_sentence
+from benchmarks.answers import HEADING_LINE, first_sentence
 from benchmarks.typed_questions.sources import HERE
 
 Verdict = Literal["good", "partly", "wrong", "refused", "given"]
@@ -147,7 +147,7 @@ def _misplaced(question: TypedQuestion, answer: str) -> Iterator[str]:
     """Yield the wordings of one side that stand under the head of the other."""
     side = None
     for line in answer.splitlines():
-        if head := HEADING.match(line.strip()):
+        if head := HEADING_LINE.match(line.strip()):
             name = head["head"] or head["title"]
             side = next((side for side, words in _SIDES.items() if words.search(name)), None)
             continue

@@ -35,8 +35,8 @@ def of_plans(gain: float, questions: int = 12) -> list[Any]:
 def test_a_plan_that_gains_everywhere_is_sure_and_set_in_bold() -> None:
     rows = calls.summarise(of_plans(0.1), 4)
     assert [row["measure"] for row in rows] == ["ndcg@4", "recall@4"]
-    assert calls.is_sure(rows[0]["difference"]) and not calls.is_sure(rows[1]["difference"])
-    assert not calls.is_sure(calls.summarise(of_plans(0.1, questions=1), 4)[0]["difference"])
+    assert calls.is_significant(rows[0]["difference"]) and not calls.is_significant(rows[1]["difference"])
+    assert not calls.is_significant(calls.summarise(of_plans(0.1, questions=1), 4)[0]["difference"])
     table = calls.format_rows(rows)
     assert "### Factual: enhanced query" in table
     assert "| set_factual | 12 | ndcg@4 | 0.555 | 0.655 | **+0.100" in table
