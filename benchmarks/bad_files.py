@@ -103,9 +103,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     peak = max(outcome.megabytes for outcome in outcomes)
     named = len(outcomes) - read
     print(f"\n{passed} of {len(outcomes)} passed: {read} read, {named} named with the reason.")
+    slowest = max(outcome.seconds for outcome in outcomes)
     print(
-        f"At most {max(outcome.seconds for outcome in outcomes):.1f} s; at most {peak:.0f} MB, in addition to "
-        f"the {indexing:.0f} MB of the program that indexes: {peak + indexing:.0f} MB together."
+        f"At most {slowest:.1f} s; at most {peak:.0f} MB, in addition to the {indexing:.0f} MB of the "
+        f"program that indexes: {peak + indexing:.0f} MB together."
     )
     return len(outcomes) - passed
 
