@@ -1,10 +1,10 @@
-"""Measures the wall time of a question where every chat call takes a fixed time, beside two reference plans.
+"""Measure the wall time of a question if every chat call takes a fixed time, and that of two other plans.
 
     python -m benchmarks.latency [--seconds 0.3] [--repeats 5]
 
-The sequential plan is that of the published adaptive-retrieval notebooks: classify, prepare the query,
-score 2k = 8 candidates one call after another, answer. Plain RAG retrieves once and answers. All plans
-search the same index (the sample documents) and call the same server.
+The sequential plan is that of the published adaptive-retrieval notebooks: classify, prepare the query, score
+2k = 8 candidates with one call each, one after another, and answer. Plain RAG retrieves once and answers. All
+plans search the same index (of the sample documents) and call the same server.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ K = 4
 
 
 def sequential_plan(kind: str, question: str, search: Callable[[str], list[str]], model: Any) -> int:
-    """Answer as the notebooks do, one call after another, and return the number of calls."""
+    """Answer as the notebooks do, with one call after another; return the number of calls."""
     calls = 0
 
     def call(task: str) -> str:
@@ -54,7 +54,7 @@ def sequential_plan(kind: str, question: str, search: Callable[[str], list[str]]
 
 
 def plain_plan(kind: str, question: str, search: Callable[[str], list[str]], model: Any) -> int:
-    """Retrieve once and answer."""
+    """Retrieve once and answer; return the number of calls."""
     model.invoke(
         "Answer from these passages: " + "\n".join(search(question)[:K]) + f"\n\nQuestion: {question}"
     )
@@ -62,7 +62,7 @@ def plain_plan(kind: str, question: str, search: Callable[[str], list[str]], mod
 
 
 def measure(index: str, seconds: float, repeats: int) -> list[dict[str, Any]]:
-    """Time every plan on every type of question."""
+    """Return a row of the table for every type of question and every plan."""
     rows = []
     with ChatServer(seconds=seconds) as server:
         rag = AdaptiveRAG(index, model="openai:scripted", models={"base_url": server.url}, k=K)
@@ -72,39 +72,40 @@ def measure(index: str, seconds: float, repeats: int) -> list[dict[str, Any]]:
         def search(query: str) -> list[str]:
             return [candidate["text"] for candidate in source.search([query], limit=2 * K)[0]]
 
-        questions = _questions()
+        questions = _read_questions()
         rag.invoke("Warm up?", context={"route": "factual"})
         search("Warm up?")
         for kind in TYPES:
-            asked = (questions[kind] * repeats)[:repeats]
+            repeated = (questions[kind] * repeats)[:repeats]
             for name, plan in (("sequential", sequential_plan), ("plain RAG", plain_plan)):
                 times = []
                 server.requests.clear()
-                for question in asked:
+                for question in repeated:
                     started = time.perf_counter()
                     calls = plan(kind, question, search, model)
                     times.append(time.perf_counter() - started)
-                rows.append(_row(kind, name, times, calls, calls, _tokens_of(server, len(asked))))
+                rows.append(_row(kind, name, times, calls, calls, _tokens_of(server, len(repeated))))
             times, calls, rounds, tokens = [], 0, 0, 0
-            for question in asked:
+            for question in repeated:
                 started = time.perf_counter()
                 output = rag.invoke(question, context={"route": kind})
                 times.append(time.perf_counter() - started)
                 calls = max(calls, sum(record.get("calls", 0) for record in output["trace"]))
                 rounds = max(rounds, sum(record.get("rounds", 0) for record in output["trace"]))
                 tokens += sum(record.get("tokens", {}).get("input", 0) for record in output["trace"])
-            rows.append(_row(kind, "Adaptive RAG", times, calls, rounds, tokens // len(asked)))
+            rows.append(_row(kind, "Adaptive RAG", times, calls, rounds, tokens // len(repeated)))
     return rows
 
 
-def _questions() -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {kind: [] for kind in TYPES}
+def _read_questions() -> dict[str, list[str]]:
+    """Return the sample questions of each type."""
+    questions: dict[str, list[str]] = {kind: [] for kind in TYPES}
     for line in (SAMPLES / "questions.jsonl").read_text(encoding="utf-8").splitlines():
         entry = json.loads(line)
         kind = entry.get("type", "").lower()
-        if kind in found:
-            found[kind].append(entry["question"])
-    return found
+        if kind in questions:
+            questions[kind].append(entry["question"])
+    return questions
 
 
 def _row(kind: str, plan: str, times: list[float], calls: int, rounds: int, tokens: int) -> dict[str, Any]:
@@ -119,8 +120,9 @@ def _row(kind: str, plan: str, times: list[float], calls: int, rounds: int, toke
 
 
 def _tokens_of(server: ChatServer, questions: int) -> int:
-    words = sum(len(str(m["content"]).split()) for r in server.calls for m in r.body["messages"])
-    return words // questions
+    """Return the mean number of words that a question's calls send."""
+    messages = [message for call in server.calls for message in call.body["messages"]]
+    return sum(len(str(message["content"]).split()) for message in messages) // questions
 
 
 def main() -> None:
