@@ -54,9 +54,9 @@ def test_recipes_are_averaged_by_type_and_drawn_over_their_calls(tmp_path: Path)
         record(i, kind, {arm: {"ndcg@4": 0.1 * i + 0.01 * n} for n, arm in enumerate(recipes.ARMS)})
         for i, kind in enumerate(("factual", "opinion"), start=1)
     ]
-    quality = recipes.means(records, "ndcg@4")  # type: ignore[arg-type]
+    quality = recipes.compute_means(records, "ndcg@4")  # type: ignore[arg-type]
     assert quality["standard"] == {"factual": 0.1, "opinion": 0.2, "all": 0.15000000000000002}
-    assert recipes.means(records, "both@5") == {}  # type: ignore[arg-type]
+    assert recipes.compute_means(records, "both@5") == {}  # type: ignore[arg-type]
     assert "| standard | 0.100 | 0.200 | 0.150 |" in recipes.format_figures(quality)
     costs = {arm: {"factual": 2.0, "opinion": 2.0, "all": 2.0} for arm in recipes.ARMS[1:]}
     recipes.draw(quality, costs, tmp_path / "recipes.png")
