@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 HELP = """\
   /trace            how the last answer came about
-  /profile          show what is known of you        /profile TEXT   replace it
-  /forget           forget what is known of you
+  /profile          show your profile                /profile TEXT   replace it
+  /forget           delete your profile
   /threads          list the conversations           /thread NAME    continue another one
   /delete NAME      delete a conversation
   /quit             leave (Ctrl-D)"""
@@ -33,7 +33,7 @@ _print_dim = partial(print_line, style="dim")
 def chat(
     ask_options: options.AskOptions,
     name: Annotated[str, Argument(help="The conversation to begin or to continue.")] = "default",
-    user: Annotated[str, Option("--user", "-u", help="Whose profile is used.")] = "me",
+    user: Annotated[str, Option("--user", "-u", help="The user whose profile is used.")] = "me",
     file: Annotated[
         Path | None,
         Option("--file", help="SQLite file that keeps conversations and profiles.", show_default="your own"),

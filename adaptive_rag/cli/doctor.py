@@ -41,9 +41,7 @@ def doctor(
     model: options.Model = None,
     assignments: options.Assignments = None,
     offline: Annotated[bool, Option("--offline", help="Make no call to a model.")] = False,
-    server: Annotated[
-        bool, Option("--server", help="Check the web server's parts rather than an index.")
-    ] = False,
+    server: Annotated[bool, Option("--server", help="Check the web server instead of an index.")] = False,
     data: options.Data = None,
     as_json: options.Json = False,
 ) -> None:

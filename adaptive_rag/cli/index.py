@@ -28,7 +28,7 @@ class IndexOptions:
     embeddings: Annotated[
         str | None, Option(help="Embedding model, provider:name.", show_default=False, metavar="NAME")
     ] = None
-    chunk_size: Annotated[int, Option(help="Characters a chunk has at most.", metavar="N")] = 1000
+    chunk_size: Annotated[int, Option(help="Most characters of a chunk.", metavar="N")] = 1000
     chunk_overlap: Annotated[int, Option(help="Characters that neighbours share.", metavar="N")] = 200
     sentence_vectors: Annotated[
         Literal["apart", "pooled", "none"],
@@ -37,9 +37,9 @@ class IndexOptions:
     include: Annotated[list[str] | None, Option(help="Read only files like '*.md'.", metavar="PATTERN")] = (
         None
     )
-    exclude: Annotated[list[str] | None, Option(help="Leave these out too.", metavar="PATTERN")] = None
-    prune: Annotated[bool, Option(help="Remove what vanished.")] = True
-    rebuild: Annotated[bool, Option("--rebuild", help="Make the index anew.")] = False
+    exclude: Annotated[list[str] | None, Option(help="Skip these files.", metavar="PATTERN")] = None
+    prune: Annotated[bool, Option(help="Remove deleted documents.")] = True
+    rebuild: Annotated[bool, Option("--rebuild", help="Make the index from scratch.")] = False
     ray: Annotated[str | None, Option(help="Ray cluster: HOST:PORT, auto or local.", metavar="ADDRESS")] = (
         None
     )
@@ -58,7 +58,7 @@ class IndexMode:
     watch: Annotated[bool, Option("--watch", help="Index again at each change.")] = False
     check: Annotated[bool, Option("--check", help="Check the index; exit 1 if damaged.")] = False
     deep: Annotated[bool, Option("--deep", help="With --check: compare contents.")] = False
-    repair: Annotated[bool, Option("--repair", help="Mend the index; exit 1 at losses.")] = False
+    repair: Annotated[bool, Option("--repair", help="Repair the index; exit 1 at losses.")] = False
 
 
 def index(

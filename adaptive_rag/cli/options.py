@@ -26,7 +26,7 @@ CONFIG_FILE = "adaptive-rag.toml"
 MODEL_VARIABLE = "ADAPTIVE_RAG_MODEL"
 
 Index = Annotated[
-    str | None, Option("--index", "-i", help="Folder or URI of it.", show_default=".adaptive-rag")
+    str | None, Option("--index", "-i", help="Folder or URI of the index.", show_default=".adaptive-rag")
 ]
 Docs = Annotated[
     list[Path] | None,
@@ -52,7 +52,7 @@ Data = Annotated[
     Path | None,
     Option(
         "--data",
-        help="Folder of what the web server keeps.",
+        help="Data folder of the web server.",
         show_default=".adaptive-rag-server",
         file_okay=False,
     ),
@@ -73,12 +73,12 @@ class AskOptions:
     context: UserContext = ""
     where: Annotated[
         str | None,
-        Option("--where", "-w", help="Search where this holds: 'kind = pdf'.", metavar="CONDITION"),
+        Option("--where", "-w", help="Restrict the search: 'kind = pdf'.", metavar="CONDITION"),
     ] = None
     recipe: Recipe = None
     model: Model = None
     assignments: Assignments = None
-    paths: Annotated[bool, Option("--paths", help="Name documents by their whole paths.")] = False
+    paths: Annotated[bool, Option("--paths", help="Show the full paths of documents.")] = False
     verbose: Verbose = 0
 
     def settings(self, **more: Any) -> dict[str, Any]:

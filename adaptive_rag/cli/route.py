@@ -59,10 +59,10 @@ def route(
     from adaptive_rag.context import make_context
     from adaptive_rag.errors import ConfigurationError
 
-    sources = {"QUESTION": question, "--file": file, "--learn": learn, "--forget": forget or None}
-    given = [name for name, value in sources.items() if value is not None]
-    if len(given) != 1:
-        got = " and ".join(given) or "neither a question nor a file"
+    requests = {"QUESTION": question, "--file": file, "--learn": learn, "--forget": forget or None}
+    names = [name for name, value in requests.items() if value is not None]
+    if len(names) != 1:
+        got = " and ".join(names) or "neither a question nor a file"
         expected = "expected one of QUESTION, --file FILE, --learn FILE and --forget"
         raise ConfigurationError(f"Got {got}; {expected}.")
     if why_not is not None and question is None:

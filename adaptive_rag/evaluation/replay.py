@@ -57,14 +57,14 @@ def only_replied(dataset: Dataset, folder: Path) -> Dataset:
     # The digest includes the replies, so that a run is resumed only with the same ones.
     content = hashlib.sha256((folder / f"{dataset.name}.jsonl").read_bytes()).hexdigest()[:16]
     dataset = replace(dataset, questions_digest=f"{dataset.questions_digest} {content}")
-    kept = tuple(question for question in dataset.questions if question.id in replies)
-    if not kept:
+    replied = tuple(question for question in dataset.questions if question.id in replies)
+    if not replied:
         file = folder / f"{dataset.name}.jsonl"
         raise ConfigurationError(f"{file} holds no reply to a question of {dataset.name}; compare the ids.")
-    if len(kept) == len(dataset.questions):
+    if len(replied) == len(dataset.questions):
         return dataset
-    note = f"{dataset.name}: {len(kept)} of {len(dataset.questions)} questions have a recorded reply"
-    return replace(dataset, questions=kept, notes=(*dataset.notes, f"{note}; the others are left out"))
+    note = f"{dataset.name}: {len(replied)} of {len(dataset.questions)} questions have a recorded reply"
+    return replace(dataset, questions=replied, notes=(*dataset.notes, f"{note}; the others are left out"))
 
 
 def replay_settings(

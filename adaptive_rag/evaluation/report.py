@@ -171,8 +171,8 @@ def _table(
     rows: Sequence[SummaryRow], dataset: str, names: Sequence[str]
 ) -> tuple[list[str], list[SummaryRow]]:
     """Return the metrics that occur in a data set, and its rows, type by type."""
-    shown = [row for row in summary.without_repeats(rows) if row["dataset"] == dataset]
-    return [name for name in names if any(name in row["metrics"] for row in shown)], shown
+    of_dataset = [row for row in summary.without_repeats(rows) if row["dataset"] == dataset]
+    return [name for name in names if any(name in row["metrics"] for row in of_dataset)], of_dataset
 
 
 def _draw(report: Report, arms: Sequence[str]) -> dict[str, Any]:

@@ -51,8 +51,8 @@ def print_report(
 ) -> None:
     """Print a table for each data set, a line about the router, and a legend."""
     for dataset in dict.fromkeys(row["dataset"] for row in rows):
-        shown = [row for row in summary.without_repeats(rows) if row["dataset"] == dataset]
-        console.print(_build_table(dataset, shown, _build_columns(shown, k), console.width))
+        of_dataset = [row for row in summary.without_repeats(rows) if row["dataset"] == dataset]
+        console.print(_build_table(dataset, of_dataset, _build_columns(of_dataset, k), console.width))
         console.print()
     if routing is not None:
         figures = (
