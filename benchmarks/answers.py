@@ -314,17 +314,24 @@ def format_rows(rows: Mapping[tuple[str, str], Mapping[str, Sequence[float]]]) -
     arms = (*ARMS_MEASURED, NEAREST)
     lines = [f"| data | measure | n | {' | '.join(arms)} |", f"|---|---|--:|{'---|' * len(arms)}"]
     for (dataset, measure_name), samples in rows.items():
-        cells = (_format_cell(measure_name, samples[arm]) if samples.get(arm) else "" for arm in arms)
+        format_values = format_median if "median" in measure_name else format_mean
+        cells = (format_values(samples.get(arm, ())) for arm in arms)
         count = max(len(values) for values in samples.values())
         lines.append(f"| {dataset} | {measure_name} | {count} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
-def _format_cell(measure_name: str, values: Sequence[float]) -> str:
-    if "median" in measure_name:
-        return f"{median(values):.0f}"
+def format_median(values: Sequence[float]) -> str:
+    """Return the median; "" without values."""
+    return f"{median(values):.0f}" if values else ""
+
+
+def format_mean(values: Sequence[float], digits: int = 2) -> str:
+    """Return the mean with its 95 % bootstrap interval; "" without values."""
+    if not values:
+        return ""
     [[low, high]] = intervals([values])
-    return f"{np.mean(values):.2f} [{low:.2f}, {high:.2f}]"
+    return f"{np.mean(values):.{digits}f} [{low:.{digits}f}, {high:.{digits}f}]"
 
 
 def _normalised(text: str) -> str:

@@ -32,7 +32,6 @@ from adaptive_rag.evaluation.datasets import load_dataset
 from adaptive_rag.evaluation.metrics import ranked_ids
 from adaptive_rag.evaluation.provenance import RunSettings
 from adaptive_rag.evaluation.run import open_bench
-from adaptive_rag.evaluation.statistics import intervals
 from adaptive_rag.index import Index
 from adaptive_rag.models.onnx import load_minilm
 from adaptive_rag.models.reader import load_reader
@@ -41,7 +40,7 @@ from adaptive_rag.state import Candidate
 from adaptive_rag.text.reading import Passage, Reader, passage_of
 from adaptive_rag.text.sentences import sentence_spans
 from adaptive_rag.text.vectors import Vectors, cosines
-from benchmarks.answers import SourceWithout, contains
+from benchmarks.answers import SourceWithout, contains, format_mean
 from benchmarks.grounding import labelled
 from training.reader.examples import query_of, read_examples
 from training.reader.found import read_found
@@ -95,7 +94,7 @@ class Samples:
 
 def format_row(name: str, values: Mapping[str, Sequence[float]]) -> str:
     """Return a row as a line of a Markdown table."""
-    cells = [_format_cell(values.get(arm, [])) for arm in ARMS]
+    cells = [format_mean(values.get(arm, []), digits=3) for arm in ARMS]
     return f"| {name} | {len(values[READER])} | {' | '.join(cells)} |"
 
 
@@ -418,13 +417,6 @@ def measure_public(path: Path, cache: Path, reader: Reader) -> list[str]:
         format_row(f"{dataset.name}: reference in the first sentence", is_right),
         f"| {dataset.name}: answered or not, AUC | {counts} | {cells} |",
     ]
-
-
-def _format_cell(values: Sequence[float]) -> str:
-    if not len(values):
-        return ""
-    [[low, high]] = intervals([np.asarray(values, dtype=float)])
-    return f"{np.mean(values):.3f} [{low:.3f}, {high:.3f}]"
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

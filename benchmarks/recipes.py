@@ -22,6 +22,7 @@ from adaptive_rag.evaluation.experiment import Experiment, evaluate
 from adaptive_rag.evaluation.provenance import RunSettings
 from adaptive_rag.evaluation.records import QuestionRecord, read_records
 from adaptive_rag.recipes import NAMES
+from adaptive_rag.samples import samples_path
 from adaptive_rag.state import QUERY_TYPES
 from adaptive_rag.testing import ScriptedChatModel
 
@@ -71,12 +72,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def count_calls(arm: str) -> dict[str, float]:
     """Return the number of calls for one question of each type, and their mean as "all"."""
     calls: dict[str, float] = {}
-    samples = Path(__file__).parents[1] / "adaptive_rag" / "samples" / "documents"
     with tempfile.TemporaryDirectory() as folder:
         for kind, question in SAMPLE_QUESTIONS.items():
             model = ScriptedChatModel(script={"classify": {"type": kind}})
             recipe = {} if arm == DEFAULT else {"recipe": arm.removeprefix("recipe-")}
-            rag = AdaptiveRAG.from_documents(samples, index=folder, model=model, k=4, **recipe)
+            rag = AdaptiveRAG.from_documents(samples_path(), index=folder, model=model, k=4, **recipe)
             rag.invoke(question)
             calls[kind] = len(model.asked)
     return {**calls, "all": fmean(calls.values())}

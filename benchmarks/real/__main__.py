@@ -28,12 +28,11 @@ import numpy as np
 
 from adaptive_rag.context import Context
 from adaptive_rag.evaluation.corpora import default_cache
-from adaptive_rag.evaluation.statistics import intervals
 from adaptive_rag.graph.builder import build_graph
 from adaptive_rag.index import Index
 from adaptive_rag.state import QUERY_TYPES
 from adaptive_rag.text.markers import strip_markers
-from benchmarks.answers import first_sentence
+from benchmarks.answers import first_sentence, format_mean
 
 HERE = Path(__file__).parent
 HALVES = ("look", "test")
@@ -215,7 +214,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         rows[name][arm] = values
     print(f"| {options.half} half | n | {' | '.join(ARMS)} |\n|---|--:|{'---|' * len(ARMS)}")
     for name, by_arm in rows.items():
-        cells = " | ".join(_format_cell(by_arm[arm]) for arm in ARMS)
+        cells = " | ".join(format_mean(by_arm[arm]) for arm in ARMS)
         print(f"| {name} | {len(by_arm['adaptive'])} | {cells} |")
     of_arm = {arm: [answer for answer in answers if answer.arm == arm] for arm in ARMS}
     errors = [f"{calibration_error(of_arm[arm]):.3f}" for arm in ARMS]
@@ -235,13 +234,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
             for answer in answers
         )
         options.save.write_text("".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines))
-
-
-def _format_cell(values: Sequence[float]) -> str:
-    if not values:
-        return ""
-    [[low, high]] = intervals([np.asarray(values)])
-    return f"{np.mean(values):.2f} [{low:.2f}, {high:.2f}]"
 
 
 if __name__ == "__main__":
