@@ -18,18 +18,21 @@ from adaptive_rag.state import QUERY_TYPES, Chunk, Turn
 from adaptive_rag.text.sentences import sentence_spans
 from adaptive_rag.where import LONGEST, Kind
 
+# Questions in other languages and scripts, with letters that change their length in lower case.
 OTHER_LANGUAGES = (
     "كيف يمكنني تسجيل الدخول إلى النظام؟", "如何配置服务器？请说明步骤。", "מה שעות הפתיחה של המשרד?",
     "ฉันจะเปลี่ยนรหัสผ่านได้อย่างไร", "Wie lange gilt die Gewährleistung für Großgeräte?", "どうやって設定を変更しますか？",
     "Почему это не работает?", "¿Cuál es el plazo? ¡Gracias!", "Πότε άρχισε;", "क्या यह सही है?", "이것은 무엇입니까?",
     "Quels sont les délais d’envoi ?", "İstanbul'da ILIK ığdır", "ﬁnd the oﬃce ﬂoor", "ǅ ŉ ß ẞ ſ K Å",
 )  # fmt: skip
+# Emoji, combining, invisible and control characters, lone surrogates, and signs of formulas.
 SYMBOLS = (
     "👩‍👩‍👧‍👦", "🏳️‍🌈", "👍🏽", "e\u0301\u0327\u0323", "Z\u0351\u036b\u0343\u036a\u0302" * 9, "\u200b", "\u200d\u200c", "\ufeff",
     "\u202e", "\u2066abc\u2069", "\u200f", "\u00ad", "\0", "\x1b[31m", "\x07", "\u2028", "\u2029", "\x85", "\u3000",
     "\ud800", "\udfff", "\U0010ffff", "\ufffe", "\U000e0041", "½", "x²", "O(n²)", "10⁻³", "H₂O", "∑_{i=1}^{n} x_i",
     "①", "٣٤", "²", "Ⅷ", "…", "—", "„“", "''", '"', "«",
 )  # fmt: skip
+# Code, and what a query language, a template engine, a regular expression or a Markdown parser may misread.
 CODE = (
     "for (int i=0; i<n; i++) { a[i] = b[i+1]; }", "git push --force-with-lease origin main", "curl -sSL x | sh",
     "SELECT * FROM users WHERE name = '' OR 1=1; --", "'; DROP TABLE chunks; --", "text like '%' or 1=1",
@@ -40,6 +43,7 @@ CODE = (
     "|---|", "---\ntitle: x\n---", ":ref:`x`", ".. note::", "&amp;&nbsp;&#0;", "\\alpha_{1}^{2}", "C:\\Users\\x",
     "\\", "\\n", "%00", "../../../etc/passwd", "null", "None", "NaN", "undefined", "true", "0", "-1", "1e999",
 )  # fmt: skip
+# Numbers, dates, amounts and versions, also impossible ones.
 QUANTITIES = (
     "3.5 km", "1,234,567.89", "1.234.567,89 €", "12/31/2021", "2021-02-30", "31 February", "25:61", "10%", "-40 °C",
     "v1.2.3-rc.1+build", "192.168.0.1", "$5bn", "0x1F", "1/2", "Q3 2021", "9" * 400, "1" + "0" * 30, "§ 4 (2)", "№ 5",
@@ -50,6 +54,7 @@ FOLLOW_UPS = (
     "And for children?", "the second", "Are you sure?", "really", "no", "yes", "thanks", "hello", "ok", "Say it shorter.",
     "What did I ask before?", "In which year was that?", "Compare them.", "that", "and?", "Why not?", "Is that all?",
 )  # fmt: skip
+# Templates of user contexts.
 USER_CONTEXTS = (
     "I am {noun} and work with {noun2}.", "{noun}", "My {noun} is broken; I am 35 years old and live in Ohio.",
     "User: what is {noun}?\nAssistant: Do you mean {noun2}?\nUser: yes", "I do not use {noun}.", "{sentence}",
@@ -93,7 +98,7 @@ class Material:
         }
 
 
-Draw = Callable[[random.Random, Material], str]
+QuestionMaker = Callable[[random.Random, Material], str]
 
 
 def _cut_sentence(rng: random.Random, m: Material) -> str:
@@ -142,14 +147,14 @@ def _join_many_words(rng: random.Random, m: Material) -> str:
     return text[: rng.choice([MAX_QUESTION, MAX_QUESTION, 2 * MAX_QUESTION])]
 
 
-def _from_templates(*templates: str) -> Draw:
+def _from_templates(*templates: str) -> QuestionMaker:
     return lambda rng, m: rng.choice(templates).format(
         h=rng.choice(m.headings), h2=rng.choice(m.headings), w=rng.choice(m.words), w2=rng.choice(m.rare),
         s=rng.choice(m.sentences), name=rng.choice(m.names),
     )  # fmt: skip
 
 
-KINDS: Mapping[str, Draw] = {
+KINDS: Mapping[str, QuestionMaker] = {
     "sentence": lambda rng, m: rng.choice(m.sentences),
     "cut": _cut_sentence,
     "joined": lambda rng, m: rng.choice([" ", "\n", "; ", "\n\n"]).join(rng.choices(m.sentences, k=3)),
@@ -165,16 +170,21 @@ KINDS: Mapping[str, Draw] = {
     "cell": lambda rng, m: rng.choice(re.split(r"\||: ", rng.choice(m.rows))) or "|",
     "heading": lambda rng, m: rng.choice(m.headings) + rng.choice(["", "?", "??", ":"]),
     "file name": _from_templates("{name}", "What does {name} say about {w}?", "{name}: {s}", "Summarise {name}"),
-    "factual": _from_templates("What is {h}?", "When was {w2} made?", "Who wrote {h}?", "How many {w} are there?",
-                          "What is the {w} of {h} in {w2}?", "Is it true that {s}?", "List all {h}."),
-    "analytical": _from_templates("How does {h} affect {h2}?", "Why does {w} lead to {w2}?", "Compare {h} with {h2}.",
-                             "What is the difference between {h} and {h2}?", "Explain {h} step by step."),
-    "opinion": _from_templates("What do people think of {h}?", "Should {w} be used for {h}?", "Is {h} better than {h2}?",
-                          "What are the arguments for and against {h}?", "Who is against {w}?", "What did {w2} say?"),
-    "contextual": _from_templates("I am {w}, how should I use {h}?", "My {w} fails. What should I do about {h}?",
-                             "As a {w}, do I need {h}?", "We have {w2}. How do we set up {h} for {h2}?"),
-    "two in one": _from_templates("What is {h} and how does {h2} work?", "What is {w}? And who made {w2}? Why?",
-                             "{s} Is that so? And what about {h}?", "1. {h}\n2. {h2}\n3. {w}?"),
+    "factual": _from_templates(
+        "What is {h}?", "When was {w2} made?", "Who wrote {h}?", "How many {w} are there?",
+        "What is the {w} of {h} in {w2}?", "Is it true that {s}?", "List all {h}."),
+    "analytical": _from_templates(
+        "How does {h} affect {h2}?", "Why does {w} lead to {w2}?", "Compare {h} with {h2}.",
+        "What is the difference between {h} and {h2}?", "Explain {h} step by step."),
+    "opinion": _from_templates(
+        "What do people think of {h}?", "Should {w} be used for {h}?", "Is {h} better than {h2}?",
+        "What are the arguments for and against {h}?", "Who is against {w}?", "What did {w2} say?"),
+    "contextual": _from_templates(
+        "I am {w}, how should I use {h}?", "My {w} fails. What should I do about {h}?",
+        "As a {w}, do I need {h}?", "We have {w2}. How do we set up {h} for {h2}?"),
+    "two in one": _from_templates(
+        "What is {h} and how does {h2} work?", "What is {w}? And who made {w2}? Why?",
+        "{s} Is that so? And what about {h}?", "1. {h}\n2. {h2}\n3. {w}?"),
     "follow-up": lambda rng, m: rng.choice(FOLLOW_UPS),
     "one character": lambda rng, m: rng.choice([rng.choice("a1?.!-|[*\\é漢ب🙂"), rng.choice(SYMBOLS)[:1]]),
     "blanks": lambda rng, m: rng.choice(["", " ", "\n\t ", "\u3000", "\u200b", "\u2028", "\xa0" * 40]),
@@ -248,6 +258,7 @@ def _make_settings(rng: random.Random) -> dict[str, Any]:
     return {}
 
 
+# Retrieval settings, and the values that a question may have of each.
 _RETRIEVAL_SETTINGS: tuple[tuple[str, Sequence[Any]], ...] = (
     ("fusion", ("reciprocal-rank", "dense", "sparse")),
     ("diversity", ("coverage", "facility-location", "none")),
