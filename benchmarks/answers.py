@@ -1,12 +1,12 @@
-"""Measures what a reader gets without a chat model: the answer, where it begins, and when there is none.
+"""Measure the answers without a chat model: their content, their first sentences, and their refusals.
 
     python -m benchmarks.answers DATA [--limit N] [--cache FOLDER] [--save answers.jsonl]
 
-DATA is a folder of data sets. Each question is asked of its own documents, of the same documents without
-the passages that hold its answer, and of another data set's. `adaptive` is the graph as it is, `standard`
-the four nearest passages by vector with the same local answers, and `nearest` the sentences of adaptive's
-passages that are nearest to the question, in as many words. Prints a Markdown table, each figure with its
-95 % bootstrap interval.
+DATA is a folder of data sets. Each question is asked of three sources: its own documents, the same documents
+without the passages that hold its answer, and the documents of another data set. The arms are `adaptive` (the
+graph with its defaults), `standard` (the four nearest passages by vector, answered in the same local way) and
+`nearest` (the sentences of adaptive's passages that are nearest to the question, in as many words as
+adaptive's answer has). The script prints a Markdown table; each figure has its 95 % bootstrap interval.
 """
 
 from __future__ import annotations
@@ -46,21 +46,21 @@ SETS = ("factual_squad", "analytical_clapnq", "contextual_sharc", "opinion_persp
 ARMS_MEASURED = ("standard", "adaptive")
 NEAREST = "nearest"
 STANDARD_K = 4
-# Of what a question is asked of: its documents, those without what answers it, documents on other things.
-WHOLE, WITHOUT_GOLD, ELSEWHERE = "whole", "without gold", "elsewhere"
-# The next data set's documents hold nothing on this one's questions.
-OTHER = dict(zip(SETS, SETS[1:] + SETS[:1], strict=True))
+# The sources of a question: its documents, the same without its gold passages, and those of another set.
+ALL_PASSAGES, WITHOUT_GOLD, OTHER_DOCUMENTS = "whole", "without gold", "elsewhere"
+# Data set -> the one whose documents hold nothing about its questions.
+NEXT_SET = dict(zip(SETS, SETS[1:] + SETS[:1], strict=True))
 
-# A line of an answer that heads others.
-HEADING = re.compile(r"^(?:\*\*(?P<head>[^*]+)\*\*|#+ (?P<title>.+))$")
-# The side of aspects whose views stand under a heading.
+# A heading within an answer, such as "**Arguments against**" or "## Risks".
+HEADING_LINE = re.compile(r"^(?:\*\*(?P<head>[^*]+)\*\*|#+ (?P<title>.+))$")
+# Heading -> the stance of the aspects that belong under it.
 SIDE_OF_HEADING = {LABELS["for"]: "support", LABELS["against"]: "undermine"}
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
 
 
 @dataclass(frozen=True)
-class Asked:
-    """One question, asked one way."""
+class AskedQuestion:
+    """The answer to one question by one arm from one source."""
 
     dataset: str
     type: str
@@ -71,22 +71,25 @@ class Asked:
     answer: str
     refused: bool
     answered: bool
-    """Whether an answer is given, and not the closest passages, which are said to be no answer."""
+    """Whether the reply is an answer, neither a refusal nor the closest passages."""
     words: int
     figures: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
-class Without:
-    """A source in which some chunks are not found, as though they had never been there."""
+class SourceWithout:
+    """A source whose searches never return some passages."""
 
     source: ChunkSource
-    hidden: frozenset[str]  # names of passages
+    hidden: frozenset[str]  # ids of passages, as the data set names them
 
     def search(self, queries: Sequence[str], *, limit: int) -> list[list[Candidate]]:
-        """Search, and leave out what is hidden."""
-        found = self.source.search(queries, limit=limit + len(self.hidden))
-        return [[c for c in each if ranked_ids([c])[0] not in self.hidden] for each in found]
+        """Search, and leave out the hidden passages."""
+        results = self.source.search(queries, limit=limit + len(self.hidden))
+        return [
+            [candidate for candidate in candidates if ranked_ids([candidate])[0] not in self.hidden]
+            for candidates in results
+        ]
 
     def vectors(self, ids: Sequence[str]) -> Vectors:
         """Return the vectors of chunks."""
@@ -98,7 +101,7 @@ class Without:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Ask everything, print the table, and save the answers where a file is given."""
+    """Ask all questions, print the table, and save the answers if a file is given."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -107,49 +110,57 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--limit", type=int, help="ask a sample of so many questions a data set")
     parser.add_argument("--cache", type=Path, default=default_cache(), help="folder for the indexes")
     parser.add_argument("--save", type=Path, help="file for every answer, a JSON object a line")
-    given = parser.parse_args(arguments)
-    asked = list(ask_all(given.data, given.sets, given.limit, given.cache))
-    if given.save:
-        given.save.write_text("".join(json.dumps(asdict(one)) + "\n" for one in asked))
-    print(format_rows(summarise(asked)))
+    options = parser.parse_args(arguments)
+    answers = list(ask_all(options.data, options.sets, options.limit, options.cache))
+    if options.save:
+        options.save.write_text("".join(json.dumps(asdict(answer)) + "\n" for answer in answers))
+    print(format_rows(summarise(answers)))
 
 
-def ask_all(data: Path, names: Sequence[str], limit: int | None, cache: Path) -> Iterator[Asked]:
-    """Ask every question of the named data sets in every way."""
-    opened = {
+def ask_all(data: Path, names: Sequence[str], limit: int | None, cache: Path) -> Iterator[AskedQuestion]:
+    """Ask every question of the named data sets, by every arm and of every source."""
+    benches = {
         name: open_bench(load_dataset(data / name), cache, RunSettings(answers=True))
-        for name in dict.fromkeys([*names, *(OTHER[name] for name in names)])
+        for name in dict.fromkeys([*names, *(NEXT_SET[name] for name in names)])
     }
     for name in names:
-        dataset, bench = opened[name]
+        dataset, bench = benches[name]
+        other_source = benches[NEXT_SET[name]][1].source
         for question in limited(dataset, limit, seed=0).questions:
-            yield from ask(dataset, question, bench, opened[OTHER[name]][1])
+            yield from ask(dataset, question, bench, other_source)
 
 
-def ask(dataset: Dataset, question: Question, bench: Bench, elsewhere: Bench) -> Iterator[Asked]:
-    """Ask one question of each arm, of its documents, of those without its gold, and of other ones."""
-    # As deep as an answer reads by itself; the depth of a ranking's measures is another thing.
-    own = replace(bench, k=None, settings=bench.settings)
+def ask(
+    dataset: Dataset, question: Question, bench: Bench, other_source: ChunkSource
+) -> Iterator[AskedQuestion]:
+    """Ask one question by each arm, of each of the three sources."""
     sources = {
-        WHOLE: bench.source,
-        WITHOUT_GOLD: Without(bench.source, frozenset(question.gold)),
-        ELSEWHERE: elsewhere.source,
+        ALL_PASSAGES: bench.source,
+        WITHOUT_GOLD: SourceWithout(bench.source, frozenset(question.gold)),
+        OTHER_DOCUMENTS: other_source,
     }
     for where, source in sources.items():
         for arm in ARMS_MEASURED:
-            depth = STANDARD_K if arm == "standard" else None
-            result = ARMS[arm].run(question, replace(own, source=source, k=depth))
-            yield _asked(dataset, question, arm, where, result)
-            if where == WHOLE and arm == "adaptive" and question.type == "analytical" and result.answer:
+            # Without k, an answer reads as many passages as it does by default.
+            k = STANDARD_K if arm == "standard" else None
+            result = ARMS[arm].run(question, replace(bench, source=source, k=k))
+            yield _make_record(dataset, question, arm, where, result)
+            if (
+                where == ALL_PASSAGES
+                and arm == "adaptive"
+                and question.type == "analytical"
+                and result.answer
+            ):
                 words = len(_plain_words(result.answer))
-                told = " ".join(nearest_sentences(question.text, result.documents, source, words))
-                yield _asked(dataset, question, NEAREST, where, replace(result, answer=told, citations=[]))
+                sentences = nearest_sentences(question.text, result.documents, source, words)
+                result = replace(result, answer=" ".join(sentences), citations=[])
+                yield _make_record(dataset, question, NEAREST, where, result)
 
 
-def _asked(dataset: Dataset, question: Question, arm: str, where: str, result: Result) -> Asked:
+def _make_record(dataset: Dataset, question: Question, arm: str, where: str, result: Result) -> AskedQuestion:
     answer = result.answer or ""
-    figures = dict(measure(question, result)) if where == WHOLE else {}
-    return Asked(
+    figures = dict(measure(question, result)) if where == ALL_PASSAGES else {}
+    return AskedQuestion(
         dataset=dataset.name,
         type=str(question.type),
         id=question.id,
@@ -165,129 +176,136 @@ def _asked(dataset: Dataset, question: Question, arm: str, where: str, result: R
 
 
 def measure(question: Question, result: Result) -> Iterator[tuple[str, float]]:
-    """Measure an answer by what its type of question needs; a refusal has none of it."""
+    """Yield the measures of an answer that suit its type of question; a refusal scores zero."""
     answer = "" if result.abstained else result.answer or ""
     match question.type:
         case "factual" if question.reference:
-            yield "gold answer in the answer", float(holds(answer, question.reference))
-            yield "in its first sentence", float(holds(first_sentence(answer), question.reference))
+            yield "gold answer in the answer", float(contains(answer, question.reference))
+            yield "in its first sentence", float(contains(first_sentence(answer), question.reference))
         case "analytical" if question.reference:
-            yield "content of the reference", covered(answer, question.reference)
+            yield "content of the reference", content_overlap(answer, question.reference)
         case "contextual":
-            names = [ranked_name(citation, result.documents) for citation in result.citations]
-            quoted = [
-                (name in question.gold, citation["quote"])
-                for name, citation in zip(names, result.citations, strict=True)
-                if not result.abstained
-            ]
-            yield "gold passage quoted", float(any(gold for gold, _ in quoted))
-            yield "first sentence from it", float(bool(quoted) and quoted[0][0])
-            if quoted:
-                lengths = [(gold, len(quote.split())) for gold, quote in quoted]
-                total = sum(length for _, length in lengths)
-                yield "words not from it", sum(n for gold, n in lengths if not gold) / total
+            yield from _measure_contextual(question, result)
         case "opinion":
-            held = {side_of_aspect(a) for names in question.aspects.values() for a in names}
-            names = {ranked_name(c, result.documents) for c in result.citations}
-            quoted_sides = {side_of_aspect(a) for name in names for a in question.aspects.get(name, ())}
-            if len(held) == 2:
-                yield "both sides quoted", float(not result.abstained and len(quoted_sides) == 2)
-            shown = list(sides_shown(answer, result.citations))
-            judged = [
-                (head, side_of_aspect(aspects[0]))
-                for head, citation in shown
-                if (aspects := question.aspects.get(ranked_name(citation, result.documents)))
-            ]
-            if judged:
-                yield "under a side", sum(head is not None for head, _ in judged) / len(judged)
-            if heads := [head == side for head, side in judged if head]:
-                yield "of these under the right one", sum(heads) / len(heads)
+            yield from _measure_opinion(question, result, answer)
 
 
-def sides_shown(
+def _measure_contextual(question: Question, result: Result) -> Iterator[tuple[str, float]]:
+    """Measure how much of an answer is quoted from the gold passages."""
+    citations = [] if result.abstained else result.citations
+    is_gold = [passage_id(citation, result.documents) in question.gold for citation in citations]
+    yield "gold passage quoted", float(any(is_gold))
+    yield "first sentence from it", float(bool(is_gold) and is_gold[0])
+    if citations:
+        lengths = [len(citation["quote"].split()) for citation in citations]
+        other = sum(length for gold, length in zip(is_gold, lengths, strict=True) if not gold)
+        yield "words not from it", other / sum(lengths)
+
+
+def _measure_opinion(question: Question, result: Result, answer: str) -> Iterator[tuple[str, float]]:
+    """Measure whether both sides are quoted, and whether quotes stand under the heading of their side."""
+    all_sides = {side_of_aspect(aspect) for aspects in question.aspects.values() for aspect in aspects}
+    aspects_of = [
+        question.aspects.get(passage_id(citation, result.documents), ()) for citation in result.citations
+    ]
+    quoted_sides = {side_of_aspect(aspect) for aspects in aspects_of for aspect in aspects}
+    if len(all_sides) == 2:
+        yield "both sides quoted", float(not result.abstained and len(quoted_sides) == 2)
+    sides = [
+        (heading_side, side_of_aspect(aspects[0]))
+        for heading_side, citation in heading_sides(answer, result.citations)
+        if (aspects := question.aspects.get(passage_id(citation, result.documents)))
+    ]
+    if sides:
+        yield "under a side", sum(heading_side is not None for heading_side, _ in sides) / len(sides)
+    if matches := [heading_side == side for heading_side, side in sides if heading_side]:
+        yield "of these under the right one", sum(matches) / len(matches)
+
+
+def heading_sides(
     answer: str, citations: Sequence[Mapping[str, Any]]
 ) -> Iterator[tuple[str | None, Mapping[str, Any]]]:
-    """Yield each citation with the side under whose heading an answer quotes it; None where under none."""
+    """Yield each quoted citation with the side of the heading above it; None without such a heading."""
     side: str | None = None
     for line in answer.splitlines():
-        if found := HEADING.match(line):
-            side = SIDE_OF_HEADING.get((found["head"] or "").lower())
+        if heading := HEADING_LINE.match(line):
+            side = SIDE_OF_HEADING.get((heading["head"] or "").lower())
         yield from ((side, citation) for citation in citations if citation["quote"] in line)
 
 
-def ranked_name(citation: Mapping[str, Any], documents: Sequence[Candidate]) -> str:
-    """Return the name of the passage that a citation quotes, as judgements name it."""
+def passage_id(citation: Mapping[str, Any], documents: Sequence[Candidate]) -> str:
+    """Return the id of the passage that a citation quotes, as the data set names it; "" if there is none."""
     for document in documents:
-        within = document["start"] <= citation["start"] < document["end"]
-        if within and document["source"] == citation["source"]:
+        is_inside = document["start"] <= citation["start"] < document["end"]
+        if is_inside and document["source"] == citation["source"]:
             return ranked_ids([document])[0]
     return ""
 
 
 def side_of_aspect(aspect: str) -> str:
-    """Return the side of an aspect such as "support/c12"."""
+    """Return the side of an aspect, such as "support" for "support/c12"."""
     return aspect.partition("/")[0]
 
 
-def holds(answer: str, reference: str) -> bool:
-    """Tell whether an answer holds the reference, but for case, punctuation and articles."""
-    wanted = _normalised(reference)
-    return bool(wanted) and f" {wanted} " in f" {_normalised(answer)} "
+def contains(answer: str, reference: str) -> bool:
+    """Return whether an answer contains the reference, regardless of case, punctuation and articles."""
+    words = _normalised(reference)
+    return bool(words) and f" {words} " in f" {_normalised(answer)} "
 
 
 def first_sentence(answer: str) -> str:
-    """Return an answer's first sentence without its marker; a heading is none."""
+    """Return an answer's first sentence that is not a heading, without its marker."""
     for line in strip_markers(answer).splitlines():
         text = line.strip()
-        if text and not HEADING.match(text):
+        if text and not HEADING_LINE.match(text):
             spans = sentence_spans(text)
             return text[slice(*spans[0])] if spans else text
     return ""
 
 
-def covered(answer: str, reference: str) -> float:
-    """Return the share of the reference's content words that the answer holds."""
-    wanted = set(terms(reference))
-    return len(wanted & set(terms(answer))) / len(wanted) if wanted else 0.0
+def content_overlap(answer: str, reference: str) -> float:
+    """Return the share of the reference's content words that the answer contains."""
+    expected = set(terms(reference))
+    return len(expected & set(terms(answer))) / len(expected) if expected else 0.0
 
 
 def nearest_sentences(
     question: str, documents: Sequence[Candidate], source: ChunkSource, words: int
 ) -> list[str]:
-    """Return the sentences with the highest cosine to the question, until they have so many words."""
+    """Return the sentences with the highest cosine to the question, until they have that many words."""
     [vector] = load_minilm().encode([question])
-    found: list[tuple[float, str]] = []
-    for document, held in zip(documents, source.sentences([d["id"] for d in documents]), strict=True):
-        similar = cosines(held.vectors, vector[None])[:, 0] if len(held.spans) else np.zeros(0)
-        texts = (text_at(document, start, end) for start, end in held.spans.tolist())
-        found += zip(similar.tolist(), texts, strict=True)
+    scored: list[tuple[float, str]] = []
+    by_document = source.sentences([document["id"] for document in documents])
+    for document, sentences in zip(documents, by_document, strict=True):
+        scores = cosines(sentences.vectors, vector[None])[:, 0] if len(sentences.spans) else np.zeros(0)
+        texts = (text_at(document, start, end) for start, end in sentences.spans.tolist())
+        scored += zip(scores.tolist(), texts, strict=True)
     chosen: list[str] = []
-    for _, text in sorted(found, reverse=True):
-        if sum(len(one.split()) for one in chosen) >= words:
+    for _, text in sorted(scored, reverse=True):
+        if sum(len(sentence.split()) for sentence in chosen) >= words:
             break
         if text not in chosen:
             chosen.append(text)
     return chosen
 
 
-def summarise(asked: Sequence[Asked]) -> dict[tuple[str, str], dict[str, list[float]]]:
-    """Return the samples of each row by (data set, measure) and arm."""
+def summarise(answers: Sequence[AskedQuestion]) -> dict[tuple[str, str], dict[str, list[float]]]:
+    """Return the samples of each row of the table: (data set, measure) -> arm -> values."""
     rows: dict[tuple[str, str], dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
-    for one in asked:
-        for name, figure in one.figures.items():
-            rows[one.dataset, name][one.arm].append(figure)
-        if one.arm == NEAREST:
+    for answer in answers:
+        for measure_name, figure in answer.figures.items():
+            rows[answer.dataset, measure_name][answer.arm].append(figure)
+        if answer.arm == NEAREST:
             continue
-        if one.where == WHOLE:
-            if not one.refused:
-                rows[one.dataset, "words, median"][one.arm].append(one.words)
-            rows[one.dataset, "refused"][one.arm].append(one.refused)
-            rows[one.dataset, "answered"][one.arm].append(one.answered)
-        else:
-            rows[one.dataset, f"refused, {one.where}"][one.arm].append(one.refused)
-            rows["all", f"refused, {one.where}"][one.arm].append(one.refused)
-            rows[one.dataset, f"answered, {one.where}"][one.arm].append(one.answered)
-            rows["all", f"answered, {one.where}"][one.arm].append(one.answered)
+        if answer.where == ALL_PASSAGES:
+            if not answer.refused:
+                rows[answer.dataset, "words, median"][answer.arm].append(answer.words)
+            rows[answer.dataset, "refused"][answer.arm].append(answer.refused)
+            rows[answer.dataset, "answered"][answer.arm].append(answer.answered)
+            continue
+        for outcome in ("refused", "answered"):
+            for dataset in (answer.dataset, "all"):
+                rows[dataset, f"{outcome}, {answer.where}"][answer.arm].append(getattr(answer, outcome))
     return rows
 
 
@@ -295,18 +313,25 @@ def format_rows(rows: Mapping[tuple[str, str], Mapping[str, Sequence[float]]]) -
     """Return the rows as a Markdown table."""
     arms = (*ARMS_MEASURED, NEAREST)
     lines = [f"| data | measure | n | {' | '.join(arms)} |", f"|---|---|--:|{'---|' * len(arms)}"]
-    for (dataset, measured), samples in rows.items():
-        cells = (_cell(measured, samples[arm]) if samples.get(arm) else "" for arm in arms)
+    for (dataset, measure_name), samples in rows.items():
+        format_values = format_median if "median" in measure_name else format_mean
+        cells = (format_values(samples.get(arm, ())) for arm in arms)
         count = max(len(values) for values in samples.values())
-        lines.append(f"| {dataset} | {measured} | {count} | {' | '.join(cells)} |")
+        lines.append(f"| {dataset} | {measure_name} | {count} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
-def _cell(measured: str, values: Sequence[float]) -> str:
-    if "median" in measured:
-        return f"{median(values):.0f}"
+def format_median(values: Sequence[float]) -> str:
+    """Return the median; "" without values."""
+    return f"{median(values):.0f}" if values else ""
+
+
+def format_mean(values: Sequence[float], digits: int = 2) -> str:
+    """Return the mean with its 95 % bootstrap interval; "" without values."""
+    if not values:
+        return ""
     [[low, high]] = intervals([values])
-    return f"{np.mean(values):.2f} [{low:.2f}, {high:.2f}]"
+    return f"{np.mean(values):.{digits}f} [{low:.{digits}f}, {high:.{digits}f}]"
 
 
 def _normalised(text: str) -> str:

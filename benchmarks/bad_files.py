@@ -1,9 +1,9 @@
-"""Read files that are wrong in every way we could think of, and show what each takes and what is said of it.
+"""Read files that are broken in many ways, and print the time, the memory and the message of each.
 
     python -m benchmarks.bad_files [PART OF A NAME ...]
 
-Each file is read by a program of its own. A row holds the seconds that this took, the peak of memory of the
-process that read the file (by `getrusage`), and the one line that is said, or how much was read.
+Each file is read by its own program. A row of the table shows the seconds that this took, the peak memory of
+the process that read the file (by `getrusage`), and either the one-line message or how much was read.
 """
 
 from __future__ import annotations
@@ -19,69 +19,69 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-MOST_SECONDS = 30.0
-MOST_MEGABYTES = 1000.0
-# Linux counts the memory of who starts a process as its own. So the program that has a file read must be
-# small, and it is that program's worker which is measured.
-READING = """
+MAX_SECONDS = 30.0
+MAX_MEGABYTES = 1000.0
+# On Linux, the peak memory of a new process includes that of the process that started it. So a file is read
+# by a small program, and the memory of that program's worker is measured.
+READING_PROGRAM = """
 import json, resource, sys
 from pathlib import Path
 from adaptive_rag.ingest import Failure, SourceFile, read_source, split, workers
 text = read_source(SourceFile(Path(sys.argv[1]), sys.argv[2]))
 if isinstance(text, Failure):
-    said = text.reason
+    message = text.reason
 else:
-    said = f"read: {len(text.text):,} characters, {sum(1 for _ in split(text)):,} chunks"
+    message = f"read: {len(text.text):,} characters, {sum(1 for _ in split(text)):,} chunks"
 workers.end_idle_workers()
 peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
-print(json.dumps({"said": said, "peak": peak}))
+print(json.dumps({"message": message, "peak": peak}))
 """
-# What indexing itself takes with its embedding model and its database.
-INDEXING = """
+# Measures the memory of indexing itself, with its embedding model and its database.
+INDEXING_PROGRAM = """
 import json, resource, sys
 from adaptive_rag import Index
 report = Index.build(sys.argv[1], sys.argv[2])
-print(json.dumps({"said": "", "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss}))
+print(json.dumps({"message": "", "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss}))
 """
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of one file: what is said of it, and what it took."""
+    """The message about one file, and the time and memory that reading it took."""
 
-    said: str
+    message: str
     seconds: float
     megabytes: float
 
     @property
-    def held(self) -> bool:
-        """Tell whether the file ended in time, within its memory, and in one line."""
-        bounded = self.seconds < MOST_SECONDS and self.megabytes < MOST_MEGABYTES
-        return bounded and len(self.said.splitlines()) == 1
+    def passes(self) -> bool:
+        """Return whether reading stayed within the limits and ended with a message of one line."""
+        is_bounded = self.seconds < MAX_SECONDS and self.megabytes < MAX_MEGABYTES
+        return is_bounded and len(self.message.splitlines()) == 1
 
 
 def run(code: str, *arguments: str) -> Outcome:
-    """Run a program that prints what it says and how much memory it took."""
+    """Run a program that prints its message and its peak memory as JSON."""
     started = time.perf_counter()
     command = [sys.executable, "-c", code, *arguments]
     printed = subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout
     seconds = time.perf_counter() - started
-    found: dict[str, Any] = json.loads(printed)
-    unit = 1e-6 if sys.platform == "darwin" else 1024e-6  # bytes there, KiB elsewhere
-    return Outcome(found["said"], seconds, found["peak"] * unit)
+    result: dict[str, Any] = json.loads(printed)
+    unit = 1e-6 if sys.platform == "darwin" else 1024e-6  # the peak is in bytes on macOS, in KiB elsewhere
+    return Outcome(result["message"], seconds, result["peak"] * unit)
 
 
-def read_badly(path: Path) -> Outcome:
-    """Read one file in a program of its own."""
-    return run(READING, str(path), ascii(path.name)[1:-1])
+def read_in_program(path: Path) -> Outcome:
+    """Read one file in its own program."""
+    return run(READING_PROGRAM, str(path), ascii(path.name)[1:-1])
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print a row for each file, and return how many did not end as they should."""
+    """Print a row for each file, and return the number of files that did not pass."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("names", nargs="*", help="read only the files whose names hold one of these")
+    parser.add_argument("names", nargs="*", help="read only files whose name contains one of these")
     names = parser.parse_args(arguments).names
     outcomes = []
     with tempfile.TemporaryDirectory() as folder:
@@ -91,22 +91,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
         subprocess.run([sys.executable, "-m", "benchmarks.made_badly", str(bad), *names], check=True)
         print("| file | seconds | MB | what is said |\n|---|---|---|---|")
         for path in sorted(bad.iterdir()):
-            outcome = read_badly(path)
+            outcome = read_in_program(path)
             outcomes.append(outcome)
-            said = outcome.said if outcome.held else f"**not held** {outcome.said}"
-            name, taken = ascii(path.name)[1:-1][:40], f"{outcome.seconds:.1f} | {outcome.megabytes:.0f}"
-            print(f"| {name} | {taken} | {said} |", flush=True)
+            message = outcome.message if outcome.passes else f"**failed** {outcome.message}"
+            name, cost = ascii(path.name)[1:-1][:40], f"{outcome.seconds:.1f} | {outcome.megabytes:.0f}"
+            print(f"| {name} | {cost} | {message} |", flush=True)
         (good / "a.txt").write_text("The tide comes in twice a day.")
-        indexing = run(INDEXING, str(good), str(Path(folder, "kb"))).megabytes
-    held = sum(outcome.held for outcome in outcomes)
-    read = sum(outcome.said.startswith("read: ") for outcome in outcomes)
-    most = max(outcome.megabytes for outcome in outcomes)
-    print(f"\n{held} of {len(outcomes)} held: {read} read, {len(outcomes) - read} named with the reason.")
+        indexing = run(INDEXING_PROGRAM, str(good), str(Path(folder, "kb"))).megabytes
+    passed = sum(outcome.passes for outcome in outcomes)
+    read = sum(outcome.message.startswith("read: ") for outcome in outcomes)
+    peak = max(outcome.megabytes for outcome in outcomes)
+    named = len(outcomes) - read
+    print(f"\n{passed} of {len(outcomes)} passed: {read} read, {named} named with the reason.")
+    slowest = max(outcome.seconds for outcome in outcomes)
     print(
-        f"At most {max(outcome.seconds for outcome in outcomes):.1f} s; at most {most:.0f} MB, beside the "
-        f"{indexing:.0f} MB of the program that indexes: {most + indexing:.0f} MB together."
+        f"At most {slowest:.1f} s; at most {peak:.0f} MB, in addition to the {indexing:.0f} MB of the "
+        f"program that indexes: {peak + indexing:.0f} MB together."
     )
-    return len(outcomes) - held
+    return len(outcomes) - passed
 
 
 if __name__ == "__main__":

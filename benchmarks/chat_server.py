@@ -1,8 +1,8 @@
-"""A chat server with OpenAI's protocol and scripted behaviour, for measuring and for breaking things.
+"""A chat server with OpenAI's protocol and scripted behaviour, for measurements and for tests of failures.
 
-It answers every request after a fixed time: a form is filled sensibly by its JSON schema, a free text is
-a short answer that cites passages. A `behave` function can make any request fail in any way that real
-servers do. Everything runs on the loopback address, in a thread of its own.
+It answers every request after a fixed time. A request with a JSON schema gets values that fit it, any other
+request a short answer that cites passages. A `behave` function can make any request fail in the ways in which
+real servers fail. The server listens on the loopback address and runs in its own thread.
 
     python -m benchmarks.chat_server --seconds 0.3 --port 8123
 """
@@ -38,7 +38,7 @@ Behaviour = Literal[
     "unknown model",
     "no schema",  # refuses response_format, as older servers do
 ]
-# Writes any bytes as the response, and says whether the connection stays open.
+# Writes any bytes as the response, and returns whether the connection stays open.
 Wire: TypeAlias = Callable[[asyncio.StreamWriter], Awaitable[bool]]
 
 WORDS = "The first passage answers this [1]. The second one agrees with it [2]."
@@ -50,15 +50,15 @@ class Request:
 
     path: str
     body: dict[str, Any]
-    at: float
+    received: float  # `time.monotonic` of its arrival
     headers: dict[str, str] = field(default_factory=dict)
-    # the client went away before it had its answer
+    # whether the client disconnected before it had its answer
     abandoned: bool = False
 
 
 @dataclass
 class ChatServer:
-    """Serve on the loopback address while the `with` block lasts."""
+    """A server that listens on the loopback address during its `with` block."""
 
     seconds: float = 0.0
     behave: Callable[[int, dict[str, Any]], Behaviour | Wire] = lambda number, body: "answer"
@@ -97,11 +97,11 @@ class ChatServer:
 
     async def _stop(self) -> None:
         self._server.close()
-        # Again and again: a connection that was just taken begins its task after the others have ended.
-        while left := asyncio.all_tasks() - {asyncio.current_task()}:
-            for task in left:
+        # In a loop, because a connection that was just accepted starts its task after the others have ended.
+        while remaining := asyncio.all_tasks() - {asyncio.current_task()}:
+            for task in remaining:
                 task.cancel()
-            await asyncio.wait(left)
+            await asyncio.wait(remaining)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
@@ -115,7 +115,7 @@ class ChatServer:
                 await writer.wait_closed()
 
     async def _exchange(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
-        """Answer one request; False where the connection is to be closed."""
+        """Answer one request; return whether the connection stays open."""
         head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
         path = head[0].split(" ")[1]
         headers = {k.lower(): v.strip() for k, _, v in (line.partition(":") for line in head[1:] if line)}
@@ -126,24 +126,23 @@ class ChatServer:
             _send(writer, 200, {"object": "list", "data": [{"id": "scripted", "object": "model"}]})
             return True
         answering = asyncio.ensure_future(self._answer(request, writer))
-        # A client that goes away breaks the answer off; that is no error here.
+        # A client that disconnects interrupts the answer. Reading the exception here keeps it out of the log.
         answering.add_done_callback(lambda task: task.cancelled() or task.exception())
-        # Nothing more is sent on this connection until the answer is there, so whatever can be read now
-        # is the client going away.
-        leaving = asyncio.ensure_future(reader.read(1))
+        # The client sends nothing before it has the answer: if a read ends now, the client has disconnected.
+        disconnecting = asyncio.ensure_future(reader.read(1))
         try:
-            await asyncio.wait({answering, leaving}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({answering, disconnecting}, return_when=asyncio.FIRST_COMPLETED)
         except asyncio.CancelledError:
             answering.cancel()
-            leaving.cancel()
+            disconnecting.cancel()
             raise
         if not answering.done():
             request.abandoned = True
             answering.cancel()
             return False
-        leaving.cancel()
-        # Awaiting it would catch the server's cancelling of this task along with its own.
-        await asyncio.wait({leaving})
+        disconnecting.cancel()
+        # Not `await disconnecting`: that could not tell its cancellation from that of this task.
+        await asyncio.wait({disconnecting})
         return answering.result()
 
     async def _answer(self, request: Request, writer: asyncio.StreamWriter) -> bool:
@@ -233,33 +232,35 @@ _ERRORS: dict[str, tuple[int, dict[str, Any]]] = {
 
 
 def say_sensibly(body: dict[str, Any]) -> str:
-    """Fill the form that is asked for, or answer in free text."""
-    form = (body.get("response_format") or {}).get("json_schema", {}).get("schema")
-    asked = body["messages"][-1]["content"]
-    if form is None:
-        return quote_passages(asked)
+    """Return a reply that fits the request's JSON schema or, without one, an answer in free text."""
+    schema = (body.get("response_format") or {}).get("json_schema", {}).get("schema")
+    prompt = body["messages"][-1]["content"]
+    if schema is None:
+        return quote_passages(prompt)
     question = next(
-        (line[10:] for line in reversed(asked.splitlines()) if line.startswith("Question: ")), "it"
+        (line[10:] for line in reversed(prompt.splitlines()) if line.startswith("Question: ")), "it"
     )
-    return json.dumps({name: _fill(part, name, question) for name, part in form["properties"].items()})
+    properties = schema["properties"]
+    return json.dumps({name: _fill_in(part, name, question) for name, part in properties.items()})
 
 
-def quote_passages(prompt: str, most: int = 2) -> str:
+def quote_passages(prompt: str, limit: int = 2) -> str:
     """Answer with a sentence of each of the first passages, so that the passages support the answer."""
-    passages = re.findall(r'<passage n="(\d+)"[^>]*>\n\| ([^\n]+)', prompt)[:most]
+    passages = re.findall(r'<passage n="(\d+)"[^>]*>\n\| ([^\n]+)', prompt)[:limit]
     sentences = [(n, re.split(r"(?<=[.!?])\s", line)[0].rstrip(". ")) for n, line in passages]
     return " ".join(f"{sentence} {write_marker(int(n))}." for n, sentence in sentences) or WORDS
 
 
-def _fill(part: dict[str, Any], name: str, question: str) -> Any:
-    if "enum" in part:
-        return part["enum"][0]
-    if part["type"] == "array":
-        n = part.get("minItems", 3)
-        if part["items"]["type"] == "string":
-            return [f"{question} ({name} {number})" for number in range(1, n + 1)]
-        highest = part["items"].get("maximum", 10)
-        return [max(1, min(highest, n - number)) for number in range(n)]
+def _fill_in(schema: dict[str, Any], name: str, question: str) -> Any:
+    """Return a value that fits the schema of a property."""
+    if "enum" in schema:
+        return schema["enum"][0]
+    if schema["type"] == "array":
+        count = schema.get("minItems", 3)
+        if schema["items"]["type"] == "string":
+            return [f"{question} ({name} {number})" for number in range(1, count + 1)]
+        highest = schema["items"].get("maximum", 10)
+        return [max(1, min(highest, count - position)) for position in range(count)]
     return question if name != "reason" else "it reads so"
 
 

@@ -1,11 +1,11 @@
-"""Measures the check of a chat model's drafts: true sentences accepted, falsified ones caught.
+"""Measure the check of a chat model's drafts: how many true sentences it accepts, and how many false ones.
 
     python -m benchmarks.grounding PATH [--show train] [--markers missing]
 
-PATH is a JSONL file with one draft a line: the passages that its prompt showed, its sentences with a label
-each, and falsified copies of true ones. A falsified sentence is checked in its draft, in the true one's
-place. Drafts are halved by a hash of `_id`; rules are made by reading the train half. As small models do, the
-drafts can be given without markers, or each marker with the number of the next passage.
+PATH is a JSONL file with one draft per line: the passages of its prompt, its sentences with their labels, and
+falsified copies of true sentences. A falsified sentence is checked within its draft, in place of the true
+one. A hash of `_id` splits the drafts into two halves; rules are made by reading the train half. The drafts
+can also be checked with the faults of small models: without markers, or with each marker one too high.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ def half_of(id_: str) -> str:
 
 
 def passages_of(texts: Mapping[str, str]) -> tuple[list[Candidate], list[Sentences]]:
-    """Return passages by their names, with their sentences."""
+    """Return passages, with their names as ids, and the sentences of each."""
     documents: list[Candidate] = []
     sentences: list[Sentences] = []
-    for number, text in texts.items():
+    for name, text in texts.items():
         spans = sentence_spans(text)
         sentences.append(
             Sentences(
@@ -53,7 +53,7 @@ def passages_of(texts: Mapping[str, str]) -> tuple[list[Candidate], list[Sentenc
         )
         documents.append(
             Candidate(
-                id=number, source=number, page=None, section=None, start=0, end=len(text), text=text,
+                id=name, source=name, page=None, section=None, start=0, end=len(text), text=text,
                 metadata={}, scores={}, labels=[],
             )
         )  # fmt: skip
@@ -61,9 +61,9 @@ def passages_of(texts: Mapping[str, str]) -> tuple[list[Candidate], list[Sentenc
 
 
 def request_of(record: Record) -> AnswerRequest:
-    """Return the request whose passages the draft's prompt showed."""
-    shown = dict(sorted(record["passages"].items(), key=lambda item: int(item[0])))
-    documents, sentences = passages_of(shown)
+    """Return the request for a draft, with the passages of its prompt."""
+    passages = dict(sorted(record["passages"].items(), key=lambda item: int(item[0])))
+    documents, sentences = passages_of(passages)
     return AnswerRequest(
         question=record["question"],
         style=STYLES[record["type"]],
@@ -75,35 +75,37 @@ def request_of(record: Record) -> AnswerRequest:
     )
 
 
-def remark(record: Record, markers: str) -> Record:
-    """Return a draft with its markers kept, missing or wrong."""
+def change_markers(record: Record, markers: str) -> Record:
+    """Return a draft with its markers kept, removed or wrong."""
     if markers == "kept":
         return record
     passages = len(record["passages"])
 
-    def changed(sentence: Record) -> Record:
+    def change(sentence: Record) -> Record:
         wrong = [marker % passages + 1 for marker in sentence["markers"]]
         return {**sentence, "markers": wrong if markers == "wrong" else []}
 
-    return {**record, **{part: [*map(changed, record[part])] for part in ("sentences", "corrupted")}}
+    return {**record, **{part: [*map(change, record[part])] for part in ("sentences", "corrupted")}}
 
 
 def labelled(record: Record) -> Iterator[tuple[str, bool]]:
-    """Yield the labelled sentences of a draft, and whether each is true of its passages."""
+    """Yield the labelled sentences of a draft, and whether the passages support each."""
     for sentence in record["sentences"]:
         if sentence["label"] in ("supported", "unsupported"):
             yield sentence["text"], sentence["label"] == "supported"
-    for false in record["corrupted"]:
-        yield false["text"], False
+    for falsified in record["corrupted"]:
+        yield falsified["text"], False
 
 
-def draft_of(sentences: Sequence[Record]) -> str:
-    """Write a draft of sentences, each with its markers."""
-    return "\n".join(s["text"] + "".join(f" [{marker}]" for marker in s["markers"]) for s in sentences)
+def join_draft(sentences: Sequence[Record]) -> str:
+    """Return a draft of sentences, each with its markers."""
+    return "\n".join(
+        sentence["text"] + "".join(f" [{marker}]" for marker in sentence["markers"]) for sentence in sentences
+    )
 
 
-def complaint(review: Review, text: str) -> str | None:
-    """Return why the check calls a sentence unsupported; None where it accepts it."""
+def find_complaint(review: Review, text: str) -> str | None:
+    """Return why the check calls a sentence unsupported; None if it accepts the sentence."""
     if not review.knows:
         return "the draft is taken for an admission not to know"
     pairs = zip(review.grounding.unsupported, review.grounding.reasons, strict=True)
@@ -111,19 +113,19 @@ def complaint(review: Review, text: str) -> str | None:
 
 
 def verdicts(record: Record) -> Iterator[tuple[str, str, str | None]]:
-    """Yield each sentence's row of the table, its text, and the check's complaint."""
+    """Yield the row of the table, the text and the check's complaint (or None) of each sentence."""
     request, encode = request_of(record), load_minilm().encode
     sentences = record["sentences"]
-    review = review_draft(draft_of(sentences), request, encode)
-    held = any(s["label"] == "supported" for s in sentences)
-    if held:
+    review = review_draft(join_draft(sentences), request, encode)
+    if any(sentence["label"] == "supported" for sentence in sentences):
         yield "good drafts replaced", record["reply"], review.flaw or None
     for sentence in sentences:
-        yield sentence["label"], sentence["text"], complaint(review, sentence["text"])
-    for false in record["corrupted"]:
-        changed = [*sentences[: false["of"]], false, *sentences[false["of"] + 1 :]]
-        review = review_draft(draft_of(changed), request, encode)
-        yield false["kind"], false["text"], complaint(review, false["text"])
+        yield sentence["label"], sentence["text"], find_complaint(review, sentence["text"])
+    for falsified in record["corrupted"]:
+        position = falsified["of"]
+        changed = [*sentences[:position], falsified, *sentences[position + 1 :]]
+        review = review_draft(join_draft(changed), request, encode)
+        yield falsified["kind"], falsified["text"], find_complaint(review, falsified["text"])
 
 
 def main() -> None:
@@ -135,18 +137,22 @@ def main() -> None:
     arguments = parser.parse_args()
     counts: dict[str, dict[str, list[bool]]] = defaultdict(lambda: {half: [] for half in HALVES})
     for line in arguments.path.read_text(encoding="utf-8").splitlines():
-        record = remark(json.loads(line), arguments.markers)
+        record = change_markers(json.loads(line), arguments.markers)
         half = half_of(record["_id"])
-        for row, text, why in verdicts(record):
-            counts[row][half].append(why is not None)
-            true = row in ("supported", "absence", "structure", "good drafts replaced")
-            if half == arguments.show and true == (why is not None):
-                print(f"{row}: {text}\n    {why or 'accepted'}")
-            if not true:
-                counts["all falsified"][half].append(why is not None)
+        for row, text, complaint in verdicts(record):
+            is_rejected = complaint is not None
+            counts[row][half].append(is_rejected)
+            is_true = row in ("supported", "absence", "structure", "good drafts replaced")
+            if half == arguments.show and is_true == is_rejected:
+                print(f"{row}: {text}\n    {complaint or 'accepted'}")
+            if not is_true:
+                counts["all falsified"][half].append(is_rejected)
     print(f"{'share called unsupported':28}{'train':>14}{'dev':>14}")
     for row, halves in sorted(counts.items()):
-        cells = (f"{sum(found) / max(len(found), 1):.2f} of {len(found)}" for found in halves.values())
+        cells = (
+            f"{sum(rejections) / max(len(rejections), 1):.2f} of {len(rejections)}"
+            for rejections in halves.values()
+        )
         print(f"{row:28}" + "".join(f"{cell:>14}" for cell in cells))
 
 

@@ -1,9 +1,9 @@
-"""How fast documents are indexed, beside the embedding model's own bare rate in the same run.
+"""Measure how fast documents are indexed, compared with the embedding model alone in the same run.
 
     python benchmarks/indexing.py PATH... [--no-sentences]
 
-Prints one line a figure. The share of the time spent inside the embedding model counts its wall time; the
-bare rate embeds the same chunks and sentences with nothing around them.
+Prints one line per figure. The share of time inside the embedding model is of wall time; "bare model" embeds
+the same chunks and sentences and does nothing else.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from adaptive_rag.text.sentences import sentence_spans
 
 def texts_of(paths: list[str]) -> tuple[list[str], list[str]]:
     """Return the distinct chunks and sentences that indexing embeds."""
-    read = map(read_source, discover(paths))
-    chunks = [chunk for text in read if isinstance(text, SourceText) for chunk in split(text)]
+    sources = map(read_source, discover(paths))
+    chunks = [chunk for source in sources if isinstance(source, SourceText) for chunk in split(source)]
     passages = [chunk["text"] for chunk in chunks]
     sentences = [text[start:end] for text in passages for start, end in sentence_spans(text)]
     return list(dict.fromkeys(passages)), list(dict.fromkeys(sentences))
 
 
 def show(progress: Progress) -> None:
-    """Draw one line of progress to standard error."""
+    """Print the progress as one line on standard error, over the line before."""
     left = f"{progress.seconds_left:.0f} s left" if progress.seconds_left is not None else ""
     line = f"\r{progress.done}/{progress.total} chunks, {progress.rate:.1f} a second, {left}"
     print(line.ljust(70), end="", file=sys.stderr, flush=True)
@@ -43,24 +43,24 @@ def main() -> None:
     parser.add_argument("paths", nargs="+", help="files or folders to index")
     parser.add_argument("--no-sentences", action="store_true", help="leave sentence vectors out")
     arguments = parser.parse_args()
-    sentences_too = not arguments.no_sentences
+    with_sentences = not arguments.no_sentences
 
-    import lancedb  # noqa: F401  loaded before the clock starts
+    import lancedb  # noqa: F401  load it before the clock starts
 
     model = load_minilm()
     passages, sentences = texts_of(arguments.paths)
-    texts = passages + sentences if sentences_too else passages
+    texts = passages + sentences if with_sentences else passages
     started = time.perf_counter()
     model.encode(texts)
-    bare = time.perf_counter() - started
+    bare_seconds = time.perf_counter() - started
 
     folder = Path(tempfile.mkdtemp(prefix="adaptive-rag-benchmark-"))
     try:
-        report = Index.build(arguments.paths, folder / "kb", sentence_vectors=sentences_too, progress=show)
+        report = Index.build(arguments.paths, folder / "kb", sentence_vectors=with_sentences, progress=show)
         print(file=sys.stderr)
         started = time.perf_counter()
-        again = Index.build(arguments.paths, folder / "kb", sentence_vectors=sentences_too)
-        repeated = time.perf_counter() - started
+        again = Index.build(arguments.paths, folder / "kb", sentence_vectors=with_sentences)
+        repeat_seconds = time.perf_counter() - started
         size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
     finally:
         shutil.rmtree(folder)
@@ -68,14 +68,14 @@ def main() -> None:
     print(f"sources                         {report.added}")
     print(f"chunks                          {report.chunks}")
     print(f"texts embedded                  {report.texts_embedded}")
-    print(f"bare model, texts a second      {len(texts) / bare:.1f}")
-    print(f"bare model, chunks a second     {report.chunks / bare:.2f}")
+    print(f"bare model, texts a second      {len(texts) / bare_seconds:.1f}")
+    print(f"bare model, chunks a second     {report.chunks / bare_seconds:.2f}")
     print(f"indexing, chunks a second       {report.chunks / report.seconds:.2f}")
     print(f"indexing, seconds               {report.seconds:.2f}")
     print(f"share inside the model          {report.embedding_seconds / report.seconds:.1%}")
-    print(f"indexing over bare model        {report.seconds / bare:.2f}x")
-    print(f"indexing again, seconds         {repeated:.4f} ({again.unchanged} unchanged)")
-    print(f"indexing again over first time  {repeated / report.seconds:.2%}")
+    print(f"indexing over bare model        {report.seconds / bare_seconds:.2f}x")
+    print(f"indexing again, seconds         {repeat_seconds:.4f} ({again.unchanged} unchanged)")
+    print(f"indexing again over first time  {repeat_seconds / report.seconds:.2%}")
     print(f"bytes a chunk on disk           {size / max(1, report.chunks):.0f}")
 
 

@@ -1,9 +1,8 @@
-"""Files that are wrong in every way we could think of, made on the fly: a table of names and makers.
+"""Write files that are broken in many ways: a table of file names and the functions that write them.
 
     python -m benchmarks.made_badly FOLDER [PART OF A NAME ...]
 
-Each row is a file's name and what writes it there. All are small on the disk; what they unpack to,
-claim to be or lead to is another matter.
+All files are small on the disk, but some unpack to gigabytes, claim to, or link to endless data.
 """
 
 from __future__ import annotations
@@ -12,6 +11,7 @@ import gzip
 import io
 import os
 import random
+import re
 import socket
 import struct
 import sys
@@ -38,14 +38,14 @@ _BOMB = (
 _HOST = '<!DOCTYPE a [<!ENTITY x SYSTEM "file:///etc/passwd">]>'
 
 
-def holding(content: bytes | str) -> Maker:
-    """Make a file of this content."""
+def with_content(content: bytes | str) -> Maker:
+    """Return a function that writes this content to a file."""
     data = content.encode() if isinstance(content, str) else content
     return lambda path: path.write_bytes(data)
 
 
 def noise(size: int) -> bytes:
-    """Return bytes that mean nothing, the same each time."""
+    """Return random bytes, the same each time."""
     return random.Random(7).randbytes(size)
 
 
@@ -58,35 +58,35 @@ def _sparse(path: Path) -> None:
 
 
 PLAIN: dict[str, Maker] = {
-    "empty.txt": holding(b""),
-    "blanks.txt": holding(" \t\n" * 1000),
-    "zero bytes.txt": holding(b"\0" * 1_000_000),
-    "program.txt": holding(b"\x7fELF\x02\x01\x01" + b"\0" * 9 + noise(50_000)),
-    "noise.txt": holding(noise(300_000)),
-    "wide without a mark.txt": holding((WORDS * 20).encode("utf-16-le")),
-    "wide half pair.txt": holding(b"\xff\xfe" + WORDS.encode("utf-16-le") + b"\x00\xd8A\0"),
-    "titles.txt": holding("Mr. " * 250_000),
-    "fences.md": holding("```\n~~~\n" * 30_000),
-    "hashes in a heading.md": holding("# a" + " #" * 60_000 + " x\n" + WORDS),
-    "links.md": holding("[" * 200_000 + "](" * 100_000),
-    "surrogates in utf-8.txt": holding(WORDS.encode() + b"\xed\xa0\x80\xed\xbf\xbf" * 500),
+    "empty.txt": with_content(b""),
+    "blanks.txt": with_content(" \t\n" * 1000),
+    "zero bytes.txt": with_content(b"\0" * 1_000_000),
+    "program.txt": with_content(b"\x7fELF\x02\x01\x01" + b"\0" * 9 + noise(50_000)),
+    "noise.txt": with_content(noise(300_000)),
+    "wide without a mark.txt": with_content((WORDS * 20).encode("utf-16-le")),
+    "wide half pair.txt": with_content(b"\xff\xfe" + WORDS.encode("utf-16-le") + b"\x00\xd8A\0"),
+    "titles.txt": with_content("Mr. " * 250_000),
+    "fences.md": with_content("```\n~~~\n" * 30_000),
+    "hashes in a heading.md": with_content("# a" + " #" * 60_000 + " x\n" + WORDS),
+    "links.md": with_content("[" * 200_000 + "](" * 100_000),
+    "surrogates in utf-8.txt": with_content(WORDS.encode() + b"\xed\xa0\x80\xed\xbf\xbf" * 500),
     "four gigabytes of nothing.txt": _sparse,
 }
 
 # Web pages
 
 PAGES: dict[str, Maker] = {
-    "empty.html": holding(b""),
-    "comments left open.html": holding("<p>Tide.</p>" + "<!--" * 200_000),
-    "tags left open.html": holding("<p>Tide.</p>" + "<b>" * 100_000 + "</i>" * 100_000),
-    "deep blocks.html": holding("<div>" * 100_000 + "Tide."),
-    "long number of a character.html": holding(f"<p>Tide.&#{'1' * 6000};</p>"),
-    "half a character.html": holding("<p>Tide.&#xD800;&#0;&#1114112;</p>"),
-    "entities in entities.html": holding(_BOMB + "<p>Tide. &j;"),
-    "a file of the host.html": holding(_HOST + "<p>Tide. &x;"),
-    "zero bytes.html": holding(b"<p>Ti\0de.</p>" + b"\0" * 1000),
+    "empty.html": with_content(b""),
+    "comments left open.html": with_content("<p>Tide.</p>" + "<!--" * 200_000),
+    "tags left open.html": with_content("<p>Tide.</p>" + "<b>" * 100_000 + "</i>" * 100_000),
+    "deep blocks.html": with_content("<div>" * 100_000 + "Tide."),
+    "long number of a character.html": with_content(f"<p>Tide.&#{'1' * 6000};</p>"),
+    "half a character.html": with_content("<p>Tide.&#xD800;&#0;&#1114112;</p>"),
+    "entities in entities.html": with_content(_BOMB + "<p>Tide. &j;"),
+    "a file of the host.html": with_content(_HOST + "<p>Tide. &x;"),
+    "zero bytes.html": with_content(b"<p>Ti\0de.</p>" + b"\0" * 1000),
 } | {
-    f"called {name}.html": holding(f'<meta charset="{name}"><p>café tide</p>' + "x" * 20_000)
+    f"called {name}.html": with_content(f'<meta charset="{name}"><p>café tide</p>' + "x" * 20_000)
     for name in (
         "punycode", "undefined", "x-unknown-9", "utf-7", "unicode_escape", "hex", "zlib", "utf-16",
     )
@@ -105,30 +105,30 @@ def _nested_mail(depth: int) -> bytes:
 
 
 SAVED: dict[str, Maker] = {
-    "parts in parts.mhtml": holding(_nested_mail(3000)),
-    "broken base64.mhtml": holding(_mail("text/html", "PGI+?!#tide", "base64")),
-    "odd charset.mhtml": holding(_mail("text/html; charset*=x''%ff", "<p>tide")),
+    "parts in parts.mhtml": with_content(_nested_mail(3000)),
+    "broken base64.mhtml": with_content(_mail("text/html", "PGI+?!#tide", "base64")),
+    "odd charset.mhtml": with_content(_mail("text/html; charset*=x''%ff", "<p>tide")),
 }
 
 # Archives
 
 
-def _zipped(held: dict[str, bytes | str]) -> bytes:
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in held.items():
+def _zip(parts: dict[str, bytes | str]) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in parts.items():
             archive.writestr(name, content)
-    return packed.getvalue()
+    return buffer.getvalue()
 
 
-def _tar_header(name: str, kind: bytes, size: int, leads_to: str = "") -> bytes:
+def _tar_header(name: str, kind: bytes, size: int) -> bytes:
     entry = tarfile.TarInfo(name)
-    entry.type, entry.size, entry.linkname = kind, size, leads_to
+    entry.type, entry.size = kind, size
     return entry.tobuf(tarfile.GNU_FORMAT)
 
 
 def _too_many(path: Path) -> None:
-    path.write_bytes(_zipped({f"{number}.txt": "" for number in range(11_000)}))
+    path.write_bytes(_zip({f"{number}.txt": "" for number in range(11_000)}))
 
 
 def _long_header(path: Path) -> None:
@@ -138,26 +138,26 @@ def _long_header(path: Path) -> None:
             file.write(b"\0" * (1 << 20))
 
 
-_PACKED = _zipped({"tide.txt": WORDS * 100})
+_PACKED = _zip({"tide.txt": WORDS * 100})
 
 ARCHIVES: dict[str, Maker] = {
-    "empty.zip": holding(b""),
-    "cut.zip": holding(_PACKED[: len(_PACKED) // 2]),
+    "empty.zip": with_content(b""),
+    "cut.zip": with_content(_PACKED[: len(_PACKED) // 2]),
     "too many.zip": _too_many,
-    "climbing.zip": holding(_zipped({"../../etc/tide.txt": WORDS, "/etc/tide.txt": WORDS})),
-    "a bomb.zip": holding(_zipped({"tide.txt": b"\0" * 11_000_000})),
-    "archives in archives.zip": holding(_zipped({"a.zip": _PACKED})),
-    "claims a terabyte.zip": holding(_PACKED.replace(struct.pack("<L", 4000), b"\xfe\xff\xff\xff")),
-    "claims eight gigabytes.tar": holding(_tar_header("tide.txt", tarfile.REGTYPE, 8 << 30)),
+    "climbing.zip": with_content(_zip({"../../etc/tide.txt": WORDS, "/etc/tide.txt": WORDS})),
+    "a bomb.zip": with_content(_zip({"tide.txt": b"\0" * 11_000_000})),
+    "archives in archives.zip": with_content(_zip({"a.zip": _PACKED})),
+    "claims a terabyte.zip": with_content(_PACKED.replace(struct.pack("<L", 4000), b"\xfe\xff\xff\xff")),
+    "claims eight gigabytes.tar": with_content(_tar_header("tide.txt", tarfile.REGTYPE, 8 << 30)),
     "a long header.tar.gz": _long_header,
-    "noise.tar.xz": holding(b"\xfd7zXZ\0" + noise(2_000)),
+    "noise.tar.xz": with_content(b"\xfd7zXZ\0" + noise(2_000)),
 }
 
 # Source code
 
 CODE: dict[str, Maker] = {
-    "brackets.py": holding("(" * 100_000),
-    "words and brackets.go": holding("func (" * 50_000 + "tide"),
+    "brackets.py": with_content("(" * 100_000),
+    "words and brackets.go": with_content("func (" * 50_000 + "tide"),
 }
 
 # Mails
@@ -165,12 +165,12 @@ CODE: dict[str, Maker] = {
 _FROM = b"From: ana@example.org\r\nSubject: Tide\r\n"
 
 MAILS: dict[str, Maker] = {
-    "empty.eml": holding(b""),
-    "noise.eml": holding(noise(200_000)),
-    "parts in parts.eml": holding(_FROM + _nested_mail(3000)),
-    "mails in mails.eml": holding(b"From: a\r\nContent-Type: message/rfc822\r\n\r\n" * 3000 + _FROM),
-    "many recipients.eml": holding(_FROM + b"To: " + b"a@b.example, " * 200_000 + b"\r\n\r\nTide."),
-    "words of hex.eml": holding(b"Subject: =?hex?q?zz?= =?zlib?b?AAAA?= =?idna?q?a?=\r\n\r\nTide."),
+    "empty.eml": with_content(b""),
+    "noise.eml": with_content(noise(200_000)),
+    "parts in parts.eml": with_content(_FROM + _nested_mail(3000)),
+    "mails in mails.eml": with_content(b"From: a\r\nContent-Type: message/rfc822\r\n\r\n" * 3000 + _FROM),
+    "many recipients.eml": with_content(_FROM + b"To: " + b"a@b.example, " * 200_000 + b"\r\n\r\nTide."),
+    "words of hex.eml": with_content(b"Subject: =?hex?q?zz?= =?zlib?b?AAAA?= =?idna?q?a?=\r\n\r\nTide."),
 }  # fmt: skip
 
 # Word documents
@@ -195,41 +195,38 @@ def _paragraph(text: str) -> str:
     return f"<w:p><w:r><w:t>{text}</w:t></w:r></w:p>"
 
 
-def _package(document: str | bytes, more: dict[str, str | bytes] | None = None) -> bytes:
+def _word_file(document: str | bytes, more_parts: dict[str, str | bytes] | None = None) -> bytes:
     parts: dict[str, str | bytes] = {
         "[Content_Types].xml": _TYPES,
         "_rels/.rels": _ROOT_LINKS,
         "word/document.xml": document,
-        **(more or {}),
+        **(more_parts or {}),
     }
-    return _packed(parts)
+    return _zip_parts(parts)
 
 
-def _packed(parts: dict[str, str | bytes]) -> bytes:
-    """Put the parts that are not empty into an archive."""
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+def _zip_parts(parts: dict[str, str | bytes]) -> bytes:
+    """Return an archive of the parts that are not empty; without dates, so that it is the same each time."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in parts.items():
             if content:
                 archive.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED)
-    return packed.getvalue()
+    return buffer.getvalue()
 
 
-def _changed(data: bytes, where: bytes, at: int, by: bytes, *, times: int = 99) -> bytes:
-    """Overwrite bytes behind each of the first marks `where`."""
-    found, start = bytearray(data), 0
-    for _ in range(times):
-        place = data.find(where, start)
-        if place < 0:
-            break
-        found[place + at : place + at + len(by)] = by
-        start = place + 1
-    return bytes(found)
+def _overwrite(data: bytes, mark: bytes, offset: int, replacement: bytes) -> bytes:
+    """Return the data with the bytes at an offset from each mark overwritten."""
+    changed = bytearray(data)
+    for match in re.finditer(re.escape(mark), data):
+        start = match.start() + offset
+        changed[start : start + len(replacement)] = replacement
+    return bytes(changed)
 
 
-_SOUND = _package(_body(_paragraph(WORDS) * 200))
+_GOOD_WORD_FILE = _word_file(_body(_paragraph(WORDS) * 200))
 _LOCAL, _CENTRAL = b"PK\x03\x04", b"PK\x01\x02"
-_STREAM = _SOUND.index(b"word/document.xml") + len("word/document.xml")
+_STREAM = _GOOD_WORD_FILE.index(b"word/document.xml") + len("word/document.xml")
 
 
 def _many_entries(path: Path) -> None:
@@ -243,20 +240,30 @@ def _empty_paragraphs(size: int) -> bytes:
 
 
 WORD: dict[str, Maker] = {
-    "empty.docx": holding(b""),
-    "cut in half.docx": holding(_SOUND[: len(_SOUND) // 2]),
-    "damaged stream.docx": holding(_SOUND[:_STREAM] + b"\xff" * 40 + _SOUND[_STREAM + 40 :]),
-    "asks for a password.docx": holding(_changed(_changed(_SOUND, _CENTRAL, 8, b"\1"), _LOCAL, 6, b"\1")),
-    "claims four gigabytes.docx": holding(_changed(_SOUND, _CENTRAL, 24, b"\xfe\xff\xff\xff")),
-    "unpacks to 90 megabytes.docx": lambda path: path.write_bytes(_package(_empty_paragraphs(90_000_000))),
-    "unpacks to 300 megabytes.docx": lambda path: path.write_bytes(_package(_body(" " * 300_000_000))),
-    "nested 300000 deep.docx": holding(_package(_body("<w:p>" * 300_000 + "</w:p>" * 300_000))),
-    "entities in entities.docx": holding(_package(_BOMB + _body(_paragraph("&j;")).partition("?>")[2])),
-    "a file of the host.docx": holding(_package(_HOST + _body(_paragraph("tide &x;")).partition("?>")[2])),
-    "no document.docx": holding(_package(b"")),
+    "empty.docx": with_content(b""),
+    "cut in half.docx": with_content(_GOOD_WORD_FILE[: len(_GOOD_WORD_FILE) // 2]),
+    "damaged stream.docx": with_content(
+        _GOOD_WORD_FILE[:_STREAM] + b"\xff" * 40 + _GOOD_WORD_FILE[_STREAM + 40 :]
+    ),
+    "asks for a password.docx": with_content(
+        _overwrite(_overwrite(_GOOD_WORD_FILE, _CENTRAL, 8, b"\1"), _LOCAL, 6, b"\1")
+    ),
+    "claims four gigabytes.docx": with_content(
+        _overwrite(_GOOD_WORD_FILE, _CENTRAL, 24, b"\xfe\xff\xff\xff")
+    ),
+    "unpacks to 90 megabytes.docx": lambda path: path.write_bytes(_word_file(_empty_paragraphs(90_000_000))),
+    "unpacks to 300 megabytes.docx": lambda path: path.write_bytes(_word_file(_body(" " * 300_000_000))),
+    "nested 300000 deep.docx": with_content(_word_file(_body("<w:p>" * 300_000 + "</w:p>" * 300_000))),
+    "entities in entities.docx": with_content(
+        _word_file(_BOMB + _body(_paragraph("&j;")).partition("?>")[2])
+    ),
+    "a file of the host.docx": with_content(
+        _word_file(_HOST + _body(_paragraph("tide &x;")).partition("?>")[2])
+    ),
+    "no document.docx": with_content(_word_file(b"")),
     "30000 parts.docx": _many_entries,
-    "links in a circle.docx": holding(
-        _package(
+    "links in a circle.docx": with_content(
+        _word_file(
             _body(_paragraph("tide")),
             {
                 "word/_rels/document.xml.rels": f'<Relationships xmlns="{_RELATIONS}"><Relationship '
@@ -278,7 +285,7 @@ def _links(kind: str, target: str) -> str:
 
 
 def _workbook(rows: str, *, head: str = "", more: str = "") -> bytes:
-    return _packed(
+    return _zip_parts(
         {
             "_rels/.rels": _links("officeDocument", "xl/workbook.xml"),
             "xl/workbook.xml": f'<workbook {_R}><sheets><sheet name="A" r:id="r1"/></sheets></workbook>',
@@ -289,7 +296,7 @@ def _workbook(rows: str, *, head: str = "", more: str = "") -> bytes:
 
 
 def _deck(shapes: str, *, head: str = "") -> bytes:
-    return _packed(
+    return _zip_parts(
         {
             "_rels/.rels": _links("officeDocument", "ppt/presentation.xml"),
             "ppt/presentation.xml": (
@@ -310,14 +317,14 @@ def _box(text: str) -> str:
 def _open(kind: str, inside: str, *, head: str = "") -> bytes:
     names = " ".join(f'xmlns:{name}="{_OPEN}{name}:1.0"' for name in ("office", "text", "table"))
     body = f"<office:body><office:{kind}>{inside}</office:{kind}></office:body>"
-    return _packed(
+    return _zip_parts(
         {"content.xml": f"{head}<office:document-content {names}>{body}</office:document-content>"}
     )
 
 
 def _book(page: str | bytes, *, href: str = "a.xhtml") -> bytes:
     item = f'<item id="a" href="{href}" media-type="application/xhtml+xml"/>'
-    return _packed(
+    return _zip_parts(
         {
             "META-INF/container.xml": '<container><rootfile full-path="a.opf"/></container>',
             "a.opf": f'<package><manifest>{item}</manifest><spine><itemref idref="a"/></spine></package>',
@@ -332,7 +339,7 @@ def _cell(text: str, place: str = "A1") -> str:
 
 _DRAWING = '"http://schemas.openxmlformats.org/drawingml/2006/main"'
 _TEXT = "<text:p>tide</text:p>"
-_SOUNDS = {
+_GOOD_FILES = {
     "xlsx": _workbook(_cell(WORDS) * 200),
     "pptx": _deck(_box(WORDS) * 200),
     "odt": _open("text", f"<text:p>{WORDS}</text:p>" * 200),
@@ -345,45 +352,45 @@ _SOUNDS = {
     "epub": _book(f"<p>{WORDS}</p>" * 200),
 }
 OFFICE: dict[str, Maker] = {
-    f"{name}.{suffix}": holding(content)
-    for suffix, sound in _SOUNDS.items()
+    f"{name}.{suffix}": with_content(content)
+    for suffix, good in _GOOD_FILES.items()
     for name, content in {
         "plain text": WORDS.encode(),
-        "cut in half": sound[: len(sound) // 2],
-        "asks for a password": _changed(_changed(sound, _CENTRAL, 8, b"\1"), _LOCAL, 6, b"\1"),
-        "claims four gigabytes": _changed(sound, _CENTRAL, 24, b"\xfe\xff\xff\xff"),
+        "cut in half": good[: len(good) // 2],
+        "asks for a password": _overwrite(_overwrite(good, _CENTRAL, 8, b"\1"), _LOCAL, 6, b"\1"),
+        "claims four gigabytes": _overwrite(good, _CENTRAL, 24, b"\xfe\xff\xff\xff"),
         "noise": noise(20_000),
-        "of another kind": _SOUND,
+        "of another kind": _GOOD_WORD_FILE,
     }.items()
 } | {
-    "entities in entities.xlsx": holding(_workbook(_cell("&j;"), head=_BOMB)),
-    "a file of the host.xlsx": holding(_workbook(_cell("tide &x;"), head=_HOST)),
-    "merged as a whole.xlsx": holding(
+    "entities in entities.xlsx": with_content(_workbook(_cell("&j;"), head=_BOMB)),
+    "a file of the host.xlsx": with_content(_workbook(_cell("tide &x;"), head=_HOST)),
+    "merged as a whole.xlsx": with_content(
         _workbook(_cell("tide") * 2000, more='<mergeCells><mergeCell ref="A1:XFD1048576"/></mergeCells>' * 99)
     ),
-    "groups in groups.pptx": holding(_deck("<grpSp>" * 3000 + "</grpSp>" * 3000)),
-    "entities in entities.odt": holding(_open("text", "<text:p>&j;</text:p>", head=_BOMB)),
-    "a row a billion times.ods": holding(
+    "groups in groups.pptx": with_content(_deck("<grpSp>" * 3000 + "</grpSp>" * 3000)),
+    "entities in entities.odt": with_content(_open("text", "<text:p>&j;</text:p>", head=_BOMB)),
+    "a row a billion times.ods": with_content(
         _open(
             "spreadsheet",
             '<table:table><table:table-row table:number-rows-repeated="1000000000"><table:table-cell '
             f'table:number-columns-repeated="1000000000">{_TEXT}</table:table-cell></table:table-row></table:table>',
         )
     ),
-    "a file of the host.epub": holding(_book(_HOST + "<p>Tide. &x;</p>")),
-    "braces.rtf": holding("{\\rtf1 tide" + "{" * 300_000),
-    "a chapter that climbs.epub": holding(_book("<p>Tide.</p>", href="../../../../etc/passwd")),
+    "a file of the host.epub": with_content(_book(_HOST + "<p>Tide. &x;</p>")),
+    "braces.rtf": with_content("{\\rtf1 tide" + "{" * 300_000),
+    "a chapter that climbs.epub": with_content(_book("<p>Tide.</p>", href="../../../../etc/passwd")),
 }
 
 # Tables
 
 TABLES: dict[str, Maker] = {
-    "empty.csv": holding(b""),
-    "100000 columns.csv": holding(",".join(f"c{i}" for i in range(100_000)) + "\n1,2\n"),
-    "half a character.json": holding('{"tide\\ud800": ["\\udfff", {"a": "\\ud83d"}]}'),
-    "half a character.jsonl": holding('{"text": "tide \\ud800 comes"}\n'),
-    "zero characters.jsonl": holding('{"text": "ti\\u0000de", "a\\u0000": "\\u0000"}\n'),
-    "times of nonsense.srt": holding("1\n99:99:99,999 --> 00:00:00,-1\ntide\n"),
+    "empty.csv": with_content(b""),
+    "100000 columns.csv": with_content(",".join(f"c{i}" for i in range(100_000)) + "\n1,2\n"),
+    "half a character.json": with_content('{"tide\\ud800": ["\\udfff", {"a": "\\ud83d"}]}'),
+    "half a character.jsonl": with_content('{"text": "tide \\ud800 comes"}\n'),
+    "zero characters.jsonl": with_content('{"text": "ti\\u0000de", "a\\u0000": "\\u0000"}\n'),
+    "times of nonsense.srt": with_content("1\n99:99:99,999 --> 00:00:00,-1\ntide\n"),
 }  # fmt: skip
 
 # PDFs
@@ -392,7 +399,10 @@ TABLES: dict[str, Maker] = {
 def write_pdf(
     objects: Sequence[bytes], *, trailer: bytes = b"", places: bool = True, version: bytes = b"1.5"
 ) -> bytes:
-    """Put objects into a PDF; the first is its catalogue."""
+    """Return a PDF of these objects, the first of them the catalogue.
+
+    Without `places`, its table of objects has wrong positions.
+    """
     out = b"%PDF-" + version + b"\n"
     starts = []
     for number, content in enumerate(objects, start=1):
@@ -405,14 +415,14 @@ def write_pdf(
     return out + b"startxref\n%d\n%%%%EOF\n" % end
 
 
-def _flow(content: bytes, more: bytes = b"") -> bytes:
+def _stream(content: bytes, more: bytes = b"") -> bytes:
     return b"<< /Length %d %s>>\nstream\n%s\nendstream" % (len(content), more, content)
 
 
 _CATALOGUE = b"<< /Type /Catalog /Pages 2 0 R >>"
 _PAGES = b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>"
 _FONT = b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>"
-_SHOWN = b"BT /F1 12 Tf 60 700 Td (Shut the gate before the tide comes in.) Tj ET"
+_TEXT_CONTENT = b"BT /F1 12 Tf 60 700 Td (Shut the gate before the tide comes in.) Tj ET"
 
 
 def _page(more: bytes = b"", box: bytes = b"0 0 595 842", resources: bytes = b"") -> bytes:
@@ -433,18 +443,18 @@ def _pdf(
     trailer: bytes = b"",
     places: bool = True,
 ) -> bytes:
-    flow = _flow(_SHOWN) if content is None else content
+    flow = _stream(_TEXT_CONTENT) if content is None else content
     objects = [catalogue, pages, _page() if page is None else page, font, flow, *more]
     return write_pdf(objects, trailer=trailer, places=places)
 
 
 def _image(width: int, height: int, more: bytes) -> bytes:
     kind = b"/Type /XObject /Subtype /Image /Width %d /Height %d " % (width, height)
-    return _flow(b"\0" * 100, kind + b"/ColorSpace /DeviceRGB /BitsPerComponent 8 " + more)
+    return _stream(b"\0" * 100, kind + b"/ColorSpace /DeviceRGB /BitsPerComponent 8 " + more)
 
 
 def _shared_pages(levels: int) -> bytes:
-    """Return a tree in which each node has ten times the same child."""
+    """Return a PDF whose page tree has, at each level, the same child ten times."""
     first = 6
     nodes = []
     for at in range(levels):
@@ -464,65 +474,67 @@ _CIRCLE = b"/Type /XObject /Subtype /Form /BBox [0 0 9 9] /Resources << /XObject
 _LOCKED = b"<< /Filter /Standard /V 1 /R 2 /P -4 /O <" + b"41" * 32 + b"> /U <" + b"42" * 32 + b"> >>"
 
 PDFS: dict[str, Maker] = {
-    "empty.pdf": holding(b""),
-    "noise.pdf": holding(b"%PDF-1.7\n" + noise(100_000)),
-    "cut in half.pdf": holding(_pdf()[:300]),
-    "wrong places.pdf": holding(_pdf(places=False)),
-    "table in a circle.pdf": holding(
+    "empty.pdf": with_content(b""),
+    "noise.pdf": with_content(b"%PDF-1.7\n" + noise(100_000)),
+    "cut in half.pdf": with_content(_pdf()[:300]),
+    "wrong places.pdf": with_content(_pdf(places=False)),
+    "table in a circle.pdf": with_content(
         (lambda data: data.replace(b"/Prev 000", b"/Prev %03d" % data.rindex(b"xref\n0")))(
             _pdf(trailer=b"/Prev 000 ")
         )
     ),
-    "asks for a password.pdf": holding(
+    "asks for a password.pdf": with_content(
         write_pdf(
-            [_CATALOGUE, _PAGES, _page(), _FONT, _flow(_SHOWN), _LOCKED],
+            [_CATALOGUE, _PAGES, _page(), _FONT, _stream(_TEXT_CONTENT), _LOCKED],
             trailer=b"/Encrypt 6 0 R /ID [<00> <00>] ",
         )
     ),
-    "pages in a circle.pdf": holding(_pdf(pages=b"<< /Type /Pages /Kids [2 0 R] /Count 5 >>")),
-    "one page a billion times.pdf": holding(_shared_pages(9)),
-    "a giant picture.pdf": holding(
-        _pdf(_DRAWN, _flow(b"q 100 0 0 100 0 0 cm /X Do Q"), more=[_image(100_000, 100_000, b"")])
+    "pages in a circle.pdf": with_content(_pdf(pages=b"<< /Type /Pages /Kids [2 0 R] /Count 5 >>")),
+    "one page a billion times.pdf": with_content(_shared_pages(9)),
+    "a giant picture.pdf": with_content(
+        _pdf(_DRAWN, _stream(b"q 100 0 0 100 0 0 cm /X Do Q"), more=[_image(100_000, 100_000, b"")])
     ),
-    "a picture that unpacks.pdf": holding(
+    "a picture that unpacks.pdf": with_content(
         _pdf(
             _DRAWN,
-            _flow(b"q 100 0 0 100 0 0 cm /X Do Q"),
-            more=[_flow(zlib.compress(b"\0" * 100_000_000, 9), b"/Filter /FlateDecode " + _image(9, 9, b""))],
+            _stream(b"q 100 0 0 100 0 0 cm /X Do Q"),
+            more=[
+                _stream(zlib.compress(b"\0" * 100_000_000, 9), b"/Filter /FlateDecode " + _image(9, 9, b""))
+            ],
         )
     ),
-    "only pictures.pdf": holding(_pdf(content=_flow(b"0 0 100 100 re f"))),
+    "only pictures.pdf": with_content(_pdf(content=_stream(b"0 0 100 100 re f"))),
     "unpacks to a gigabyte.pdf": lambda path: path.write_bytes(
-        _pdf(content=_flow(zlib.compress(_packed_blanks(1000)), b"/Filter [/FlateDecode /FlateDecode] "))
+        _pdf(content=_stream(zlib.compress(_packed_blanks(1000)), b"/Filter [/FlateDecode /FlateDecode] "))
     ),
-    "a form in itself.pdf": holding(
-        _pdf(_DRAWN, _flow(b"/X Do " + _SHOWN), more=[_flow(b"/X Do /X Do", _CIRCLE)])
+    "a form in itself.pdf": with_content(
+        _pdf(_DRAWN, _stream(b"/X Do " + _TEXT_CONTENT), more=[_stream(b"/X Do /X Do", _CIRCLE)])
     ),
-    "a letter that draws itself.pdf": holding(
+    "a letter that draws itself.pdf": with_content(
         _pdf(
             font=b"<< /Type /Font /Subtype /Type3 /FontBBox [0 0 9 9] /FontMatrix [1 0 0 1 0 0] "
             b"/FirstChar 65 /LastChar 65 /Widths [9] /Encoding << /Differences [65 /A] >> "
             b"/CharProcs << /A 6 0 R >> "
             b"/Resources << /Font << /F1 4 0 R >> >> >>",
-            content=_flow(b"BT /F1 9 Tf (AAAA) Tj ET"),
-            more=[_flow(b"BT /F1 9 Tf (AA) Tj ET")],
+            content=_stream(b"BT /F1 9 Tf (AAAA) Tj ET"),
+            more=[_stream(b"BT /F1 9 Tf (AA) Tj ET")],
         )
     ),
 }  # fmt: skip
 
-# What is no ordinary file, and names that are no ordinary names
+# Special files, links and strange names
 
 
 def _socket(path: Path) -> None:
-    # the name of a socket may have some 100 characters, which a test's folder may be longer than
-    here = os.open(".", os.O_RDONLY)
+    # By a relative name: the path of a socket may have only about 100 characters.
+    working_folder = os.open(".", os.O_RDONLY)
     try:
         os.chdir(path.parent)
-        with socket.socket(socket.AF_UNIX) as made:
-            made.bind(path.name)
+        with socket.socket(socket.AF_UNIX) as endpoint:
+            endpoint.bind(path.name)
     finally:
-        os.fchdir(here)
-        os.close(here)
+        os.fchdir(working_folder)
+        os.close(working_folder)
 
 
 def _unreadable(path: Path) -> None:
@@ -530,7 +542,7 @@ def _unreadable(path: Path) -> None:
     path.chmod(0)
 
 
-def _linked(target: str) -> Maker:
+def _link_to(target: str) -> Maker:
     return lambda path: path.symlink_to(target)
 
 
@@ -538,13 +550,13 @@ ODD: dict[str, Maker] = {
     "a pipe.txt": lambda path: os.mkfifo(path),
     "a socket.txt": _socket,
     "a link to itself.txt": lambda path: path.symlink_to(path.name),
-    "a link to nothing.pdf": _linked("nowhere.pdf"),
-    "a link to endless zeroes.txt": _linked("/dev/zero"),
+    "a link to nothing.pdf": _link_to("nowhere.pdf"),
+    "a link to endless zeroes.txt": _link_to("/dev/zero"),
     "closed.txt": _unreadable,
-    "caf\udce9.txt": holding(WORDS),
-    "two\nlines.txt": holding(b""),
-    "\x1b[31mred.txt": holding(b""),
-    "n" * 251 + ".txt": holding(WORDS),
+    "caf\udce9.txt": with_content(WORDS),
+    "two\nlines.txt": with_content(b""),
+    "\x1b[31mred.txt": with_content(b""),
+    "n" * 251 + ".txt": with_content(WORDS),
     "x.pdf": lambda path: path.mkdir(),
 }
 
@@ -554,13 +566,13 @@ BAD_FILES: dict[str, Maker] = (
 
 
 def make_bad_files(folder: Path, parts: Sequence[str] = ()) -> list[Path]:
-    """Write the files whose names hold one of these parts, or all of them."""
-    made = []
-    for name, make in BAD_FILES.items():
+    """Write the files whose names contain one of these parts, or all files; return their paths."""
+    paths = []
+    for name, write_file in BAD_FILES.items():
         if not parts or any(part in name for part in parts):
-            make(folder / name)
-            made.append(folder / name)
-    return made
+            write_file(folder / name)
+            paths.append(folder / name)
+    return paths
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Take the README's pictures of the page, from a server of its own with the samples."""
+"""Take the README's pictures of the page, from a server that is started with the sample documents."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from adaptive_rag.samples import samples_path
 from benchmarks.page_speed import serving
 
 SIZE = {"width": 1366, "height": 900}
-COLOURS = 128  # a screen has few; so the files stay small
+COLOURS = 128  # of a picture, to keep the files small: a screen shows few colours
 WALL = "How long is the Long Wall and how high is its crest?"
 MARSH = "How does dredging the harbour affect Cotter Marsh?"
 LEVEL = "What is the highest water level ever recorded at Pellhythe?"
 
 
-def pictures(page: Page, address: str) -> Iterator[str]:
-    """Lead through the page, and yield the name of each picture when it is to be taken."""
+def walk_through(page: Page, address: str) -> Iterator[str]:
+    """Walk through the page, and yield the name of each picture when the page shows it."""
     page.goto(address)
     page.get_by_role("group", name="Try one of these").wait_for()
     yield "first-minute"
@@ -40,16 +40,16 @@ def pictures(page: Page, address: str) -> Iterator[str]:
     page.get_by_role("button", name="Answer it another way").click()
     page.get_by_role("button", name="As: Opinion").click()
     page.get_by_role("region", name="Two ways to answer").wait_for()
-    show(page, ".question")
+    scroll_to(page, ".question")
     yield "another-way"
     page.emulate_media(color_scheme="dark")
     ask(page, address, MARSH)
     page.get_by_role("button", name=re.compile("^Why")).click()
     page.locator(".timeline").wait_for()
-    show(page, ".why")
+    scroll_to(page, ".why")
     yield "why"
     page.emulate_media(color_scheme="light")
-    begin_to_index(address)
+    start_indexing(address)
     page.goto(f"{address}/#/library/archive")
     page.reload()
     page.get_by_text(re.compile("Indexing .* of")).wait_for()
@@ -65,19 +65,19 @@ def ask(page: Page, address: str, question: str) -> None:
     page.get_by_role("button", name=re.compile("^Why")).wait_for()
 
 
-def show(page: Page, place: str) -> None:
-    """Scroll to a place below the page's header."""
+def scroll_to(page: Page, selector: str) -> None:
+    """Scroll until an element stands just below the page's header."""
     page.evaluate(
-        "place => scrollBy(0, document.querySelector(place).getBoundingClientRect().top - 72)", place
+        "selector => scrollBy(0, document.querySelector(selector).getBoundingClientRect().top - 72)", selector
     )
     page.mouse.move(0, 0)
 
 
-def begin_to_index(address: str) -> None:
-    """Upload a town's archive: parts of the samples by year, and a file that nothing can read."""
+def start_indexing(address: str) -> None:
+    """Upload a town's archive: the samples once for each year, and a file that nothing can read."""
     api = f"{address}/api/v1/collections"
-    given = {"name": "archive", "description": "Minutes and reports of the harbour board."}
-    httpx.post(api, json=given).raise_for_status()
+    collection = {"name": "archive", "description": "Minutes and reports of the harbour board."}
+    httpx.post(api, json=collection).raise_for_status()
     text = "\n\n".join(path.read_text() for path in sorted(samples_path().glob("*.md")))
     files = [("files", ("reports/tide-gauge-1987.pdf", b"no PDF"))]
     for year in range(1988, 2026):
@@ -97,11 +97,10 @@ def main() -> None:
         browser = driver.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
         stack.callback(browser.close)
         page = browser.new_page(viewport=SIZE, color_scheme="light", reduced_motion="reduce", locale="en-GB")
-        for name in pictures(page, address):
-            with Image.open(io.BytesIO(page.screenshot())) as taken:
-                taken.convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE).save(
-                    folder / f"page-{name}.png", optimize=True
-                )
+        for name in walk_through(page, address):
+            with Image.open(io.BytesIO(page.screenshot())) as screenshot:
+                picture = screenshot.convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE)
+                picture.save(folder / f"page-{name}.png", optimize=True)
 
 
 if __name__ == "__main__":

@@ -1,9 +1,10 @@
-"""Measure what a person waits for at the page, in headless Chromium at a server of its own with the samples.
+"""Measure how long a person waits for the page, in headless Chromium, with a server of the sample documents.
 
     python -m benchmarks.page_speed
 
-First paint of a cold and of a warm page, from Enter to the first words of a local answer, the bytes of the
-page as they are sent, a long PDF open at its citation, and the time between frames while much is scrolled.
+Measures the first paint with an empty and with a full cache, the time from Enter to the first words of a
+local answer, the bytes of the page as they are sent, the time until a long PDF shows a citation, and the time
+between frames while long lists are scrolled.
 """
 
 from __future__ import annotations
@@ -27,15 +28,15 @@ from playwright.sync_api import Browser, Page, Request, sync_playwright
 
 QUESTION = "How long is the Long Wall and how high is its crest?"
 CITED = "The lamp of the northern mole was lit on the third of May."
-# What is loaded later, where a PDF is opened or a formula drawn.
-LATER = ("pdf.", "temml.")
+# Files that are loaded only when a PDF is opened or a formula is drawn.
+LOADED_LATER = ("pdf.", "temml.")
 _PAINT = """
 () => new Promise(resolve => new PerformanceObserver((list, observer) => {
   const [first] = list.getEntriesByName("first-contentful-paint");
   if (first) { observer.disconnect(); resolve(first.startTime); }
 }).observe({ type: "paint", buffered: true }))
 """
-# From the key to the first text below the question, as a person sees it.
+# Measures from the key press to the first text of the answer on the screen.
 _FIRST_WORDS = """
 new Promise(resolve => {
   let pressed = 0;
@@ -67,7 +68,7 @@ async steps => {
   return { times, windows: box.scrollHeight / box.clientHeight };
 }
 """
-# A mark of the page's own, or a rectangle over a page of the PDF.
+# A marked text in the page, or a rectangle over a page of a PDF.
 _MARKED = ".document mark, .document .pdf-mark"
 
 
@@ -100,20 +101,20 @@ def _answers(address: str) -> bool:
 
 
 def first_paint(browser: Browser, address: str, times: int) -> dict[str, float]:
-    """Return the median milliseconds until something is seen: with an empty cache, and with a full one."""
+    """Return the median milliseconds until the first paint, with an empty cache and with a full one."""
     cold, warm = [], []
     for _ in range(times):
         with browser.new_context() as context:
             page = context.new_page()
-            for found in (cold, warm):
+            for measured in (cold, warm):
                 page.goto(address)
-                found.append(page.evaluate(_PAINT))
+                measured.append(page.evaluate(_PAINT))
     return {"cold": statistics.median(cold), "warm": statistics.median(warm)}
 
 
 def usable_when_slow(browser: Browser, address: str, times: int) -> float:
-    """Return the median milliseconds until a question can be typed, at 400 kbit/s and 400 ms away."""
-    found = []
+    """Return the median milliseconds until a question can be typed, at 400 kbit/s and 400 ms of latency."""
+    measured = []
     for _ in range(times):
         with browser.new_context() as context:
             page = context.new_page()
@@ -121,89 +122,92 @@ def usable_when_slow(browser: Browser, address: str, times: int) -> float:
             speed = {"latency": 400, "downloadThroughput": 50_000, "uploadThroughput": 50_000}
             network.send("Network.enable")
             network.send("Network.emulateNetworkConditions", {"offline": False, **speed})
-            began = time.monotonic()
+            started = time.monotonic()
             page.goto(address, wait_until="commit")
             page.wait_for_selector("textarea")
-            found.append(1000 * (time.monotonic() - began))
-    return statistics.median(found)
+            measured.append(1000 * (time.monotonic() - started))
+    return statistics.median(measured)
 
 
 def first_words(page: Page, address: str, times: int) -> float:
     """Return the median milliseconds from Enter to the first words of a local answer."""
-    found = []
+    measured = []
     for _ in range(times):
         page.goto(address)
         page.reload()
         field = page.get_by_role("main").get_by_role("textbox").last
         field.fill(QUESTION)
-        # The promise is left in the page, since the key is pressed while it waits.
+        # Store the promise in the page, because the key has to be pressed while it waits.
         page.evaluate(f"() => {{ window.__words = {_FIRST_WORDS}; }}")
         field.press("Enter")
-        found.append(page.evaluate("window.__words"))
-    return statistics.median(found)
+        measured.append(page.evaluate("window.__words"))
+    return statistics.median(measured)
 
 
 def bytes_sent(browser: Browser, address: str) -> tuple[int, int]:
-    """Return how many bytes a cold page is sent without pdf.js and math, and in how many files."""
-    finished: list[Request] = []
+    """Return the bytes and the number of the files of a first visit, without pdf.js and formulas."""
+    requests: list[Request] = []
     with browser.new_context() as context:
         page = context.new_page()
-        page.on("requestfinished", lambda each: finished.append(each))
+        page.on("requestfinished", requests.append)
         page.goto(address)
         page.wait_for_load_state("networkidle")
-        sizes = [(each.url, each.sizes()["responseBodySize"]) for each in finished]
-    kept = [size for name, size in sizes if "/api/" not in name and not any(each in name for each in LATER)]
-    return sum(kept), len(kept)
+        sizes = [
+            request.sizes()["responseBodySize"]
+            for request in requests
+            if not any(part in request.url for part in ("/api/", *LOADED_LATER))
+        ]
+    return sum(sizes), len(sizes)
 
 
 def pdf_at_its_citation(page: Page, address: str, folder: Path, pages: int) -> float:
-    """Return the milliseconds until a long PDF shows the page that is cited, with its words marked."""
+    """Return the milliseconds until a long PDF shows the cited page, with the cited words marked."""
     path = folder / "long.pdf"
-    with pymupdf.open() as document:
+    with pymupdf.open() as pdf:
         for number in range(pages):
-            made = document.new_page()
-            made.insert_text((72, 100), f"Page {number + 1} of the harbour's journal.")
-            made.insert_text((72, 130), CITED if number == pages - 2 else "Nothing was noted on this day.")
-        document.save(path)
+            pdf_page = pdf.new_page()
+            pdf_page.insert_text((72, 100), f"Page {number + 1} of the harbour's journal.")
+            text = CITED if number == pages - 2 else "Nothing was noted on this day."
+            pdf_page.insert_text((72, 130), text)
+        pdf.save(path)
     httpx.post(f"{address}/api/v1/collections", json={"name": "long"}).raise_for_status()
-    place = f"{address}/api/v1/collections/long"
+    documents = f"{address}/api/v1/collections/long/documents"
     with path.open("rb") as file:
-        sent = httpx.post(f"{place}/documents", files={"files": file}, timeout=60).raise_for_status().json()
-    shown: dict[str, Any] = {}
-    while shown.get("state") != "indexed":
+        upload = httpx.post(documents, files={"files": file}, timeout=60).raise_for_status().json()
+    document: dict[str, Any] = {}
+    while document.get("state") != "indexed":
         time.sleep(0.2)
-        shown = httpx.get(f"{place}/documents/{sent['documents'][0]['id']}").json()
-    whole, start = "", -1
+        document = httpx.get(f"{documents}/{upload['documents'][0]['id']}").json()
+    text, start = "", -1
     while start < 0:
-        text = httpx.get(
-            f"{place}/documents/{shown['id']}/text", params={"start": len(whole), "length": 100_000}
-        ).json()
-        whole += text["text"]
-        start = whole.find(CITED)
-        if len(whole) >= text["length"] > 0 > start:
+        span = {"start": len(text), "length": 100_000}
+        reply = httpx.get(f"{documents}/{document['id']}/text", params=span).json()
+        text += reply["text"]
+        start = text.find(CITED)
+        if len(text) >= reply["length"] > 0 > start:
             raise RuntimeError("the cited words are not in the text of the PDF")
-    cited = {"source": shown["name"], "start": start, "end": start + len(CITED), "quote": CITED}
+    citation = {"source": document["name"], "start": start, "end": start + len(CITED), "quote": CITED}
     page.goto(f"{address}/#/ask")
     page.get_by_role("navigation").wait_for()
-    begun = time.perf_counter()
+    started = time.perf_counter()
     page.evaluate(
         "async cited => (await import('/page/document/opened.js')).openDocument('long', cited)",
-        cited | {"page": pages - 1},
+        citation | {"page": pages - 1},
     )
     page.wait_for_selector(_MARKED)
-    return (time.perf_counter() - begun) * 1000
+    return (time.perf_counter() - started) * 1000
 
 
-def scrolled(page: Page, steps: int, last: str) -> dict[str, float]:
-    """Return the milliseconds between frames while the longest list is scrolled to its `last` text.
+def scroll(page: Page, steps: int, last: str) -> dict[str, float]:
+    """Return the milliseconds between frames while the longest list is scrolled to its end, the text `last`.
 
     Raises:
-        RuntimeError: nothing was scrolled, or that text is not seen at the end.
+        RuntimeError: nothing was scrolled, or the text is not visible at the end.
     """
-    found = page.evaluate(_SCROLL, steps)
-    if found["windows"] < 2 or not page.get_by_text(last).first.is_visible():
-        raise RuntimeError(f"{last!r} is not at the end of a list of {found['windows']:.1f} windows")
-    times = sorted(found["times"])
+    result = page.evaluate(_SCROLL, steps)
+    if result["windows"] < 2 or not page.get_by_text(last).first.is_visible():
+        raise RuntimeError(f"{last!r} is not at the end of a list of {result['windows']:.1f} windows")
+    times = sorted(result["times"])
     return {"median": statistics.median(times), "99 %": times[int(len(times) * 0.99)], "most": times[-1]}
 
 
@@ -236,8 +240,8 @@ def show_documents(page: Page, address: str, documents: int) -> None:
     ]
 
     def answer(route: Any) -> None:
-        asked = httpx.URL(route.request.url).params
-        start, limit = int(asked.get("offset", 0)), int(asked.get("limit", 100))
+        params = httpx.URL(route.request.url).params
+        start, limit = int(params.get("offset", 0)), int(params.get("limit", 100))
         route.fulfill(json={"items": rows[start : start + limit], "total": len(rows)})
 
     page.route("**/api/v1/collections/samples/documents?*", answer)
@@ -260,16 +264,16 @@ def measure(times: int, pages: int, messages: int, documents: int) -> dict[str, 
         page = browser.new_page(viewport={"width": 1366, "height": 900})
         words = first_words(page, address, times)
         show_messages(page, address, messages)
-        talk = scrolled(page, 100, f"Question {messages // 2 - 1}?")
+        conversation = scroll(page, 100, f"Question {messages // 2 - 1}?")
         show_documents(page, address, documents)
-        library = scrolled(page, 100, f"document-{documents - 1:05}.md")
+        library = scroll(page, 100, f"document-{documents - 1:05}.md")
         figures: dict[str, Any] = {
             "first paint, ms": paint,
             "a question can be typed at 400 kbit/s and 400 ms, ms": usable_when_slow(browser, address, times),
             "first words of a local answer, ms": words,
             "page without pdf.js, bytes": sent,
             "files of it": files,
-            f"frames over {messages} messages, ms": talk,
+            f"frames over {messages} messages, ms": conversation,
             f"frames over {documents} documents, ms": library,
         }
         if pages:
@@ -282,7 +286,7 @@ def measure(times: int, pages: int, messages: int, documents: int) -> dict[str, 
 def main() -> None:
     """Measure, and print the figures."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--times", type=int, default=7, help="how often what is short is measured")
+    parser.add_argument("--times", type=int, default=7, help="how often short times are measured")
     parser.add_argument("--pages", type=int, default=500, help="pages of the PDF; 0 leaves it out")
     parser.add_argument("--messages", type=int, default=500)
     parser.add_argument("--documents", type=int, default=10_000)

@@ -1,13 +1,13 @@
-"""Measures the reader on the passages that retrieval returns, beside the embedding alone.
+"""Measure the reader on the passages that retrieval returns, compared with the embedding model alone.
 
     python -m benchmarks.reader --sources FOLDER [--part test] [--limit N] [--reader SPEC] [--cache FOLDER]
     python -m benchmarks.reader --grounding REPLIES/grounding.jsonl --public DATA/factual_squad
 
-FOLDER holds the public documents (`python -m training.reader.sources FOLDER`). The documents of each set of
-a part are indexed, and each question of the examples is searched for: what of it is among the five passages
-nearest by vector and the five nearest by words is read; of a public set, the five by vector. Prints a
-Markdown table, each figure with its 95 % bootstrap interval; of the test part nothing else. "embedding" is
-the sentence nearest to the question. A sentence is right that holds the one the answer stands in.
+FOLDER holds the public documents (`python -m training.reader.sources FOLDER`). The documents of each set of a
+part are indexed, and each question of the examples is searched for. The reader reads the five passages
+nearest by vector and the five nearest by words; for a public set, only the five by vector. The arm
+"embedding" takes the sentence nearest to the question. A sentence is right if it contains the sentence with
+the answer. The script prints only a Markdown table, each figure with its 95 % bootstrap interval.
 """
 
 from __future__ import annotations
@@ -32,7 +32,6 @@ from adaptive_rag.evaluation.datasets import load_dataset
 from adaptive_rag.evaluation.metrics import ranked_ids
 from adaptive_rag.evaluation.provenance import RunSettings
 from adaptive_rag.evaluation.run import open_bench
-from adaptive_rag.evaluation.statistics import intervals
 from adaptive_rag.index import Index
 from adaptive_rag.models.onnx import load_minilm
 from adaptive_rag.models.reader import load_reader
@@ -41,7 +40,7 @@ from adaptive_rag.state import Candidate
 from adaptive_rag.text.reading import Passage, Reader, passage_of
 from adaptive_rag.text.sentences import sentence_spans
 from adaptive_rag.text.vectors import Vectors, cosines
-from benchmarks.answers import Without, holds
+from benchmarks.answers import SourceWithout, contains, format_mean
 from benchmarks.grounding import labelled
 from training.reader.examples import query_of, read_examples
 from training.reader.found import read_found
@@ -49,37 +48,38 @@ from training.reader.public import SELQA, read_articles
 from training.reader.readings import passage_of as passage_of_row
 from training.reader.sources import Row, is_public, read_sources
 
-READ = 5
-REFUSED = 0.80
-# The support from which on a claim is accepted: on the development part, beside two other passages of the
-# same documents, .82 of the true ones reach it and .15 of the falsified.
-SUPPORTED = 0.4
-# Of a public document set the files that examples are from, and others beside them, up to so many.
-MOST_FILES = 60
-# Words of the first sentences in which the points of an answer are counted.
-MOST_WORDS = 100
+PASSAGES_READ = 5
+REFUSAL_SHARE = 0.80
+# A claim with at least this support is accepted. On the development part, with two other passages of the same
+# documents, .82 of the true claims and .15 of the falsified ones reach it.
+SUPPORT_THRESHOLD = 0.4
+# Files that are indexed of a public document set: those of the examples, and others up to this number.
+MAX_FILES = 60
+# Points of an answer are counted in the first sentences, up to this number of words.
+MAX_WORDS = 100
 ARMS = READER, EMBEDDING = "reader", "embedding"
 
 
 @dataclass(frozen=True)
-class Asked:
-    """A question of the examples, the passages that were found, and what answers in each."""
+class AskedQuestion:
+    """A question of the examples, its passages, and the sentences that answer it."""
 
     set: str
     question: str
     passages: list[Passage]
-    found: list[Candidate]
+    candidates: list[Candidate]
+    """The passages as search returned them."""
     sentences: list[Sentences]
     vector: Vectors
     gold: list[list[int]]
-    """Of each passage the sentences that hold the answer's."""
+    """For each passage, the numbers of the sentences that contain the answering one."""
     kind: str
-    """What a near miss misses by; "" where the documents answer."""
+    """How an unanswerable question differs from what the documents say; "" if they answer it."""
 
 
 @dataclass
 class Samples:
-    """What is averaged: of each row and arm a value a question."""
+    """The values behind the figures: row -> arm -> one value per question."""
 
     rows: dict[str, dict[str, list[float]]] = field(default_factory=dict)
 
@@ -89,31 +89,33 @@ class Samples:
 
     def lines(self) -> list[str]:
         """Return the rows as lines of a Markdown table."""
-        return [line(name, values) for name, values in self.rows.items()]
+        return [format_row(name, values) for name, values in self.rows.items()]
 
 
-def line(name: str, values: Mapping[str, Sequence[float]]) -> str:
+def format_row(name: str, values: Mapping[str, Sequence[float]]) -> str:
     """Return a row as a line of a Markdown table."""
-    cells = [_cell(values.get(arm, [])) for arm in ARMS]
+    cells = [format_mean(values.get(arm, []), digits=3) for arm in ARMS]
     return f"| {name} | {len(values[READER])} | {' | '.join(cells)} |"
 
 
-def ask_all(part: str, sources: Path, cache: Path, limit: int | None) -> Iterator[Asked]:
+def ask_all(part: str, sources: Path, cache: Path, limit: int | None) -> Iterator[AskedQuestion]:
     """Search for the questions of a part in the documents of their sets."""
-    rows = defaultdict[str, list[Row]](list)
+    rows_of = defaultdict[str, list[Row]](list)
     for row in read_examples(part, sources):
-        rows[row["set"]].append(row)
-    asked = [(row, about) for of in rows.values() for row in of for about in (*row["qa"], *row["no"])]
-    random.Random(29).shuffle(asked)
-    for name, of in rows.items():
-        index = open_documents(name, of, sources, cache)
-        for row, about in asked[:limit]:
+        rows_of[row["set"]].append(row)
+    examples = [
+        (row, example) for rows in rows_of.values() for row in rows for example in (*row["qa"], *row["no"])
+    ]
+    random.Random(29).shuffle(examples)
+    for name, rows in rows_of.items():
+        index = open_documents(name, rows, sources, cache)
+        for row, example in examples[:limit]:
             if row["set"] == name:
-                yield ask(index, row, about)
+                yield ask(index, row, example)
 
 
 def open_documents(name: str, rows: Sequence[Row], sources: Path, cache: Path) -> Index:
-    """Return the index of a document set, made where it is not there yet."""
+    """Return the index of a document set; make it if it does not exist."""
     folder = cache / "reader" / name
     if not (folder / "index").exists():
         shutil.rmtree(folder, ignore_errors=True)
@@ -121,13 +123,13 @@ def open_documents(name: str, rows: Sequence[Row], sources: Path, cache: Path) -
             file = folder / "documents" / path
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_bytes(text)
-    # Also where one is there: it may be of a run that was interrupted.
+    # Even if the index exists: the run that made it may have been interrupted.
     Index.build(folder / "documents", folder / "index")
     return Index.open(folder / "index")
 
 
 def documents_of(name: str, rows: Sequence[Row], sources: Path) -> Iterator[tuple[str, bytes]]:
-    """Yield the files of a document set; those of an invented one are put together of its passages."""
+    """Yield the path and the content of each file of a set; those of an invented one are made of passages."""
     if name == SELQA:
         yield from read_articles(sources)
         return
@@ -147,258 +149,274 @@ def documents_of(name: str, rows: Sequence[Row], sources: Path) -> Iterator[tupl
             ["git", "-C", str(repository), *command], capture_output=True, check=True
         ).stdout
 
-    own = sorted({row["source"] for row in rows})
-    kinds = {(path.split("/")[0], Path(path).suffix) for path in own}
-    listed = git("ls-tree", "-r", "--name-only", "-z", commit).decode().split("\0")
-    others = [path for path in listed if (path.split("/")[0], Path(path).suffix) in kinds and path not in own]
+    example_files = sorted({row["source"] for row in rows})
+    kinds = {(path.split("/")[0], Path(path).suffix) for path in example_files}
+    all_files = git("ls-tree", "-r", "--name-only", "-z", commit).decode().split("\0")
+    others = [
+        path
+        for path in all_files
+        if (path.split("/")[0], Path(path).suffix) in kinds and path not in example_files
+    ]
     random.Random(29).shuffle(others)
-    for path in [*own, *others][: max(MOST_FILES, len(own))]:
+    for path in [*example_files, *others][: max(MAX_FILES, len(example_files))]:
         yield path, git("show", f"{commit}:{path}")
 
 
-def ask(index: Index, row: Row, about: Mapping[str, Any]) -> Asked:
-    """Search for a question and see where the sentence with its answer was found."""
-    query = query_of(about)
-    [found] = index.search([query], limit=READ)
-    held = index.sentences([candidate["id"] for candidate in found])
-    gold = [holding(candidate["text"], about.get("s")) for candidate in found]
+def ask(index: Index, row: Row, example: Mapping[str, Any]) -> AskedQuestion:
+    """Search for the question of an example, and find the sentence with its answer in the passages."""
+    query = query_of(example)
+    [candidates] = index.search([query], limit=PASSAGES_READ)
     [vector] = load_minilm().encode([query])
-    passages = [passage_of(candidate) for candidate in found]
-    return Asked(row["set"], query, passages, found, held, vector, gold, about.get("kind", ""))
+    return AskedQuestion(
+        set=row["set"],
+        question=query,
+        passages=[passage_of(candidate) for candidate in candidates],
+        candidates=candidates,
+        sentences=index.sentences([candidate["id"] for candidate in candidates]),
+        vector=vector,
+        gold=[sentences_with_quote(candidate["text"], example.get("s")) for candidate in candidates],
+        kind=example.get("kind", ""),
+    )
 
 
-def holding(text: str, quote: str | None) -> list[int]:
-    """Return which sentences of a passage hold a quote, or most of it."""
+def sentences_with_quote(text: str, quote: str | None) -> list[int]:
+    """Return the numbers of the sentences of a passage that contain a quote, or most of it."""
     start = text.find(quote) if quote else -1
     if not quote or start < 0:
         return []
     end = start + len(quote)
     return [
-        at
-        for at, (first, last) in enumerate(sentence_spans(text))
+        number
+        for number, (first, last) in enumerate(sentence_spans(text))
         if min(end, last) - max(start, first) > 0.5 * min(len(quote), last - first)
     ]
 
 
-def judge(asked: Asked, reader: Reader) -> dict[str, tuple[bool, float]]:
-    """Return of each arm whether the sentence that it puts first is right, and how sure it is."""
-    chosen = {
-        READER: best_read(asked.question, asked.passages, reader),
-        EMBEDDING: nearest(asked.found, asked.sentences, asked.vector),
+def judge(asked: AskedQuestion, reader: Reader) -> dict[str, tuple[bool, float]]:
+    """Return, for each arm, whether the sentence that it puts first is right, and its confidence."""
+    top_sentences = {
+        READER: top_read_sentence(asked.question, asked.passages, reader),
+        EMBEDDING: nearest_sentence(asked.candidates, asked.sentences, asked.vector),
     }
-    right = [
-        (which, sentence_spans(asked.passages[which].text)[at])
-        for which, of in enumerate(asked.gold)
-        for at in of
-    ]
-    return {
-        arm: (any(which == of and first <= start < last for of, (first, last) in right), one.sure)
-        for arm, one in chosen.items()
-        for which, start in [(one.passage, one.start)]
-    }
+    return {arm: (_is_right(asked, top), top.confidence) for arm, top in top_sentences.items()}
 
 
-class First(NamedTuple):
-    """The sentence that is put first: its passage, where it begins in it, and how sure it answers."""
+def _is_right(asked: AskedQuestion, top: TopSentence) -> bool:
+    """Return whether a sentence begins within one of the gold sentences of its passage."""
+    if not asked.passages:
+        return False
+    spans = sentence_spans(asked.passages[top.passage].text)
+    return any(spans[number][0] <= top.start < spans[number][1] for number in asked.gold[top.passage])
+
+
+class TopSentence(NamedTuple):
+    """The sentence that is put first: its passage, its position there, and the confidence that it answers."""
 
     passage: int
     start: int
-    sure: float
+    confidence: float
 
 
-def best_read(question: str, passages: Sequence[Passage], reader: Reader) -> First:
+def top_read_sentence(question: str, passages: Sequence[Passage], reader: Reader) -> TopSentence:
     """Return the sentence that the reader puts first."""
     reading = reader.read(question, passages)
     scored = [
-        (float(score), which, start)
-        for which, passage in enumerate(reading.passages)
+        (float(score), number, start)
+        for number, passage in enumerate(reading.passages)
         for (start, _), score in zip(passage.spans, passage.scores, strict=True)
     ]
-    _, which, start = max(scored, key=lambda each: each[0], default=(0.0, 0, 0))
-    return First(which, start, reading.answered)
+    _, number, start = max(scored, key=lambda item: item[0], default=(0.0, 0, 0))
+    return TopSentence(number, start, reading.answered)
 
 
-def nearest(passages: Sequence[Candidate], sentences: Sequence[Sentences], question: Vectors) -> First:
+def nearest_sentence(
+    passages: Sequence[Candidate], sentences: Sequence[Sentences], question: Vectors
+) -> TopSentence:
     """Return the sentence whose vector is nearest to the question's."""
     scored = [
-        (float(cosine), which, int(span[0]) - passage["start"])
-        for which, (passage, held) in enumerate(zip(passages, sentences, strict=True))
-        for span, cosine in zip(held.spans, cosines(held.vectors, question[None])[:, 0], strict=True)
+        (float(cosine), number, int(span[0]) - passage["start"])
+        for number, (passage, its_sentences) in enumerate(zip(passages, sentences, strict=True))
+        for span, cosine in zip(
+            its_sentences.spans, cosines(its_sentences.vectors, question[None])[:, 0], strict=True
+        )
     ]
-    cosine, which, start = max(scored, key=lambda each: each[0], default=(0.0, 0, 0))
-    return First(which, start, cosine)
+    cosine, number, start = max(scored, key=lambda item: item[0], default=(0.0, 0, 0))
+    return TopSentence(number, start, cosine)
 
 
-def measure_questions(asked: Sequence[Asked], reader: Reader) -> list[str]:
+def measure_questions(questions: Sequence[AskedQuestion], reader: Reader) -> list[str]:
     """Return the table's rows on questions."""
-    told, missed, times = Samples(), Samples(), list[float]()
-    for one in asked:
-        began = time.perf_counter()
-        reader.read(one.question, one.passages)
-        times.append((time.perf_counter() - began) / max(1, len(one.passages)))
-        if not one.kind:
-            told.add("answer among the passages that are read", READER, any(one.gold))
-        for arm, (first, sure) in judge(one, reader).items():
-            if one.kind:
-                missed.add("all", arm, sure)
-                missed.add(one.kind, arm, sure)
-            elif any(one.gold):
-                told.add("answering sentence first, answer read", arm, first)
-                told.add("sure", arm, sure)
-    sure = told.rows.pop("sure")
-    every = missed.rows.pop("all")
-    bounds = {arm: float(np.quantile(values, REFUSED)) for arm, values in every.items()}
+    samples, times = Samples(), list[float]()
+    # The confidence of each arm, in answerable questions whose answer was read, and in near misses by kind.
+    answerable = defaultdict[str, list[float]](list)
+    near_misses = defaultdict[str, list[float]](list)
+    by_kind = Samples()
+    for asked in questions:
+        started = time.perf_counter()
+        reader.read(asked.question, asked.passages)
+        times.append((time.perf_counter() - started) / max(1, len(asked.passages)))
+        if not asked.kind:
+            samples.add("answer among the passages that are read", READER, any(asked.gold))
+        for arm, (is_right, confidence) in judge(asked, reader).items():
+            if asked.kind:
+                near_misses[arm].append(confidence)
+                by_kind.add(asked.kind, arm, confidence)
+            elif any(asked.gold):
+                samples.add("answering sentence first, answer read", arm, is_right)
+                answerable[arm].append(confidence)
+    thresholds = {arm: float(np.quantile(values, REFUSAL_SHARE)) for arm, values in near_misses.items()}
 
-    def refused(values: Mapping[str, Sequence[float]]) -> dict[str, list[bool]]:
-        return {arm: [value <= bounds[arm] for value in values[arm]] for arm in values}
+    def is_refused(values: Mapping[str, Sequence[float]]) -> dict[str, list[bool]]:
+        return {arm: [value <= thresholds[arm] for value in values[arm]] for arm in values}
 
-    cells = " | ".join(auc_cell(sure[arm], every[arm]) for arm in ARMS)
+    cells = " | ".join(auc_cell(answerable[arm], near_misses[arm]) for arm in ARMS)
+    counts = f"{len(answerable[READER])} and {len(near_misses[READER])}"
     return [
-        *told.lines(),
-        f"| answered or not, AUC | {len(sure[READER])} and {len(every[READER])} | {cells} |",
-        line(f"wrongly refused where {REFUSED:.0%} of near misses are refused", refused(sure)),
-        *(line(f"refused there: {kind}", refused(values)) for kind, values in sorted(missed.rows.items())),
+        *samples.lines(),
+        f"| answered or not, AUC | {counts} | {cells} |",
+        format_row(
+            f"wrongly refused where {REFUSAL_SHARE:.0%} of near misses are refused", is_refused(answerable)
+        ),
+        *(
+            format_row(f"refused there: {kind}", is_refused(values))
+            for kind, values in sorted(by_kind.rows.items())
+        ),
         f"| milliseconds a passage, median | {len(times)} | {1000 * float(np.median(times)):.1f} | |",
     ]
 
 
 def measure_found(rows: Sequence[Row], reader: Reader) -> list[str]:
     """Return the table's rows on questions of whole document sets, with the passages found for each."""
-    samples, told, missed = Samples(), list[float](), list[float]()
+    samples, answerable, unanswerable = Samples(), list[float](), list[float]()
     for row in rows:
         reading = reader.read(query_of(row), [passage_of_row(passage) for passage in row["read"]])
         if row["told"] == "no":
-            missed.append(reading.answered)
+            unanswerable.append(reading.answered)
             continue
-        told.append(reading.answered)
-        points = {(which, start) for which, start, _ in row["points"]}
+        answerable.append(reading.answered)
+        points = {(passage, start) for passage, start, _ in row["points"]}
         ranked = sorted(
-            (-float(score), which, start, end)
-            for which, passage in enumerate(reading.passages)
+            (-float(score), number, start, end)
+            for number, passage in enumerate(reading.passages)
             for (start, end), score in zip(passage.spans, passage.scores, strict=True)
         )
-        first = [(which, start) for _, which, start, _ in ranked]
-        lengths = accumulate(len(row["read"][at]["text"][a:b].split()) for _, at, a, b in ranked)
-        within = sum(length <= MOST_WORDS for length in lengths)
-        samples.add("whole sets: a point first", READER, first[0] in points)
-        samples.add(f"whole sets: a point first, {row['type']}", READER, first[0] in points)
-        samples.add(
-            "whole sets: points among as many first",
-            READER,
-            len(points.intersection(first[: len(points)])) / len(points),
+        sentences = [(passage, start) for _, passage, start, _ in ranked]
+        lengths = accumulate(
+            len(row["read"][passage]["text"][start:end].split()) for _, passage, start, end in ranked
         )
-        samples.add(
-            f"whole sets: points in the first {MOST_WORDS} words",
-            READER,
-            len(points.intersection(first[:within])) / len(points),
-        )
-    counts, bound = f"{len(told)} and {len(missed)}", float(np.quantile(missed, REFUSED))
-    refused = line(
-        f"whole sets: wrongly refused where {REFUSED:.0%} of the unanswered are refused",
-        {READER: [value <= bound for value in told]},
+        within_limit = sum(length <= MAX_WORDS for length in lengths)
+        samples.add("whole sets: a point first", READER, sentences[0] in points)
+        samples.add(f"whole sets: a point first, {row['type']}", READER, sentences[0] in points)
+        for name, count in (
+            ("whole sets: points among as many first", len(points)),
+            (f"whole sets: points in the first {MAX_WORDS} words", within_limit),
+        ):
+            samples.add(name, READER, len(points.intersection(sentences[:count])) / len(points))
+    threshold = float(np.quantile(unanswerable, REFUSAL_SHARE))
+    counts = f"{len(answerable)} and {len(unanswerable)}"
+    refusals = format_row(
+        f"whole sets: wrongly refused where {REFUSAL_SHARE:.0%} of the unanswered are refused",
+        {READER: [value <= threshold for value in answerable]},
     )
-    auc = f"| whole sets: answered or not, AUC | {counts} | {auc_cell(told, missed)} | |"
-    return [*samples.lines(), auc, refused]
+    auc = f"| whole sets: answered or not, AUC | {counts} | {auc_cell(answerable, unanswerable)} | |"
+    return [*samples.lines(), auc, refusals]
 
 
-def auc_cell(told: Sequence[float], missed: Sequence[float]) -> str:
-    """Return how often an answered question has the higher score, with its interval by resampling both."""
-    draw = np.random.default_rng(29)
-    high, low = np.asarray(told), np.asarray(missed)
+def auc_cell(answerable: Sequence[float], unanswerable: Sequence[float]) -> str:
+    """Return how often an answerable question has the higher score, with its bootstrap interval."""
+    rng = np.random.default_rng(29)
+    high, low = np.asarray(answerable), np.asarray(unanswerable)
 
-    def auc(answered: np.ndarray, others: np.ndarray) -> float:
-        order = np.sort(others)
-        below = np.searchsorted(order, answered, "left") + np.searchsorted(order, answered, "right")
-        return float(np.mean(below) / (2 * len(order)))
+    def auc(positives: np.ndarray, negatives: np.ndarray) -> float:
+        ordered = np.sort(negatives)
+        # Ties count half.
+        below = np.searchsorted(ordered, positives, "left") + np.searchsorted(ordered, positives, "right")
+        return float(np.mean(below) / (2 * len(ordered)))
 
-    drawn = [auc(draw.choice(high, len(high)), draw.choice(low, len(low))) for _ in range(500)]
-    first, last = np.quantile(drawn, (0.025, 0.975))
-    return f"{auc(high, low):.3f} [{first:.3f}, {last:.3f}]"
+    resampled = [auc(rng.choice(high, len(high)), rng.choice(low, len(low))) for _ in range(500)]
+    lower, upper = np.quantile(resampled, (0.025, 0.975))
+    return f"{auc(high, low):.3f} [{lower:.3f}, {upper:.3f}]"
 
 
 def measure_claims(rows: Sequence[Row], reader: Reader) -> list[str]:
     """Return the table's rows on claims, each checked against its passage."""
     samples = Samples()
     for row in rows:
-        claims = [(text, "true") for text in row["true"]] + [(of["t"], of["kind"]) for of in row["false"]]
-        said = reader.check(
-            [text for text, _ in claims], [Passage(row["text"], row["title"], row["section"])]
-        )
-        for (_, kind), verdict in zip(claims, said, strict=True):
-            yes, true = verdict.supported >= SUPPORTED, kind == "true"
-            samples.add("claims, true accepted" if true else "claims, falsified caught", READER, yes == true)
-            if not true:
-                samples.add(f"claims, caught: {kind}", READER, not yes)
+        claims = [(text, "true") for text in row["true"]]
+        claims += [(falsified["t"], falsified["kind"]) for falsified in row["false"]]
+        passage = Passage(row["text"], row["title"], row["section"])
+        verdicts = reader.check([text for text, _ in claims], [passage])
+        for (_, kind), verdict in zip(claims, verdicts, strict=True):
+            is_accepted = verdict.supported >= SUPPORT_THRESHOLD
+            if kind == "true":
+                samples.add("claims, true accepted", READER, is_accepted)
+            else:
+                samples.add("claims, falsified caught", READER, not is_accepted)
+                samples.add(f"claims, caught: {kind}", READER, not is_accepted)
     return samples.lines()
 
 
 def measure_sides(rows: Sequence[Row], reader: Reader) -> list[str]:
-    """Return the table's row on sides: of sentences toward proposals, each in its passage."""
+    """Return the table's row on sides: whether a sentence is for or against a proposal."""
     samples = Samples()
     for row in rows:
         passage = Passage(row["text"], row["title"], row["section"])
-        for sided in row["sides"]:
-            [read] = reader.side(sided["proposal"], [passage])
-            held = holding(row["text"], sided["s"])
-            if held and held[0] < len(read):
-                side = ("against", "for", "neither")[int(np.argmax(read[held[0]][1]))]
-                samples.add("side of a sentence", READER, side == sided["side"])
+        for example in row["sides"]:
+            [sentences] = reader.side(example["proposal"], [passage])
+            numbers = sentences_with_quote(row["text"], example["s"])
+            if numbers and numbers[0] < len(sentences):
+                side = ("against", "for", "neither")[int(np.argmax(sentences[numbers[0]][1]))]
+                samples.add("side of a sentence", READER, side == example["side"])
     return samples.lines()
 
 
 def measure_drafts(path: Path, reader: Reader) -> list[str]:
-    """Return the table's rows on a chat model's sentences, labelled, each checked against its passages."""
+    """Return the table's rows on a chat model's labelled sentences, each checked against its passages."""
     samples = Samples()
     for record in map(json.loads, path.read_text("utf-8").splitlines()):
-        shown = [
-            Passage(text) for _, text in sorted(record["passages"].items(), key=lambda item: int(item[0]))
-        ]
-        told = list(labelled(record))
-        for (_, true), verdict in zip(told, reader.check([text for text, _ in told], shown), strict=True):
-            name = "drafts, true accepted" if true else "drafts, falsified caught"
-            samples.add(name, READER, (verdict.supported >= SUPPORTED) == true)
+        passages = sorted(record["passages"].items(), key=lambda item: int(item[0]))
+        sentences = list(labelled(record))
+        verdicts = reader.check([text for text, _ in sentences], [Passage(text) for _, text in passages])
+        for (_, is_true), verdict in zip(sentences, verdicts, strict=True):
+            name = "drafts, true accepted" if is_true else "drafts, falsified caught"
+            samples.add(name, READER, (verdict.supported >= SUPPORT_THRESHOLD) == is_true)
     return samples.lines()
 
 
 def measure_public(path: Path, cache: Path, reader: Reader) -> list[str]:
-    """Return the table's rows on a set of the public data whose questions have a reference answer.
+    """Return the table's rows on a public data set whose questions have a reference answer.
 
-    Each question is asked of its documents, and of the same ones without the passages that hold its answer.
+    Each question is asked of its documents, and of the same documents without the passages that answer it.
     """
     dataset, bench = open_bench(load_dataset(path), cache, RunSettings())
-    right, told, missed = (defaultdict[str, list[float]](list) for _ in range(3))
+    is_right, answerable, unanswerable = (defaultdict[str, list[float]](list) for _ in range(3))
     for question in dataset.questions:
         [vector] = load_minilm().encode([question.text])
-        for source in (bench.source, Without(bench.source, frozenset(question.gold))):
-            found = source.search([question.text], limit=READ)[0][:READ]
-            held = source.sentences([candidate["id"] for candidate in found])
-            chosen = {
-                READER: best_read(question.text, [passage_of(candidate) for candidate in found], reader),
-                EMBEDDING: nearest(found, held, vector),
+        for source in (bench.source, SourceWithout(bench.source, frozenset(question.gold))):
+            candidates = source.search([question.text], limit=PASSAGES_READ)[0][:PASSAGES_READ]
+            sentences = source.sentences([candidate["id"] for candidate in candidates])
+            passages = [passage_of(candidate) for candidate in candidates]
+            top_sentences = {
+                READER: top_read_sentence(question.text, passages, reader),
+                EMBEDDING: nearest_sentence(candidates, sentences, vector),
             }
-            whole = source is bench.source
-            if whole and not set(question.gold) & {ranked_ids([candidate])[0] for candidate in found}:
+            if source is not bench.source:
+                for arm, top in top_sentences.items():
+                    unanswerable[arm].append(top.confidence)
                 continue
-            for arm, one in chosen.items():
-                (told if whole else missed)[arm].append(one.sure)
-                if whole:
-                    text = found[one.passage]["text"]
-                    sentence = next(text[a:b] for a, b in sentence_spans(text) if a <= one.start < b)
-                    right[arm].append(holds(sentence, str(question.reference)))
-    arms = (READER, EMBEDDING)
-    cells = {arm: auc_cell(told[arm], missed[arm]) for arm in arms}
-    counts = f"{len(told[READER])} and {len(missed[READER])}"
+            if set(question.gold).isdisjoint(ranked_ids(candidates)):
+                continue
+            for arm, top in top_sentences.items():
+                answerable[arm].append(top.confidence)
+                text = candidates[top.passage]["text"]
+                sentence = next(text[a:b] for a, b in sentence_spans(text) if a <= top.start < b)
+                is_right[arm].append(contains(sentence, str(question.reference)))
+    cells = " | ".join(auc_cell(answerable[arm], unanswerable[arm]) for arm in ARMS)
+    counts = f"{len(answerable[READER])} and {len(unanswerable[READER])}"
     return [
-        line(f"{dataset.name}: reference in the first sentence", {arm: right[arm] for arm in arms}),
-        f"| {dataset.name}: answered or not, AUC | {counts} | {cells[READER]} | {cells[EMBEDDING]} |",
+        format_row(f"{dataset.name}: reference in the first sentence", is_right),
+        f"| {dataset.name}: answered or not, AUC | {counts} | {cells} |",
     ]
-
-
-def _cell(values: Sequence[float]) -> str:
-    if not len(values):
-        return ""
-    [[low, high]] = intervals([np.asarray(values, dtype=float)])
-    return f"{np.mean(values):.3f} [{low:.3f}, {high:.3f}]"
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -408,28 +426,27 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     parser.add_argument("--sources", type=Path)
     parser.add_argument("--part", choices=("development", "test"), default="development")
-    parser.add_argument("--limit", type=int, help="a sample of so many questions, and of passages")
+    parser.add_argument("--limit", type=int, help="number of questions, and of passages, in a sample")
     parser.add_argument("--reader", help="'onnx:PATH'; the shipped one by default")
     parser.add_argument("--cache", type=Path, default=default_cache(), help="folder for the indexes")
     parser.add_argument("--grounding", type=Path, help="JSONL of a chat model's labelled sentences")
     parser.add_argument("--public", type=Path, help="a public data set with reference answers")
-    given = parser.parse_args(arguments)
-    reader = load_reader(given.reader)
-    print(f"| {given.part} part | n | {READER} | {EMBEDDING} |\n|---|--:|---|---|")
-    if given.grounding or given.public:
-        if given.grounding:
-            print("\n".join(measure_drafts(given.grounding, reader)))
-        if given.public:
-            print("\n".join(measure_public(given.public, given.cache, reader)))
+    options = parser.parse_args(arguments)
+    reader = load_reader(options.reader)
+    print(f"| {options.part} part | n | {READER} | {EMBEDDING} |\n|---|--:|---|---|")
+    if options.grounding or options.public:
+        if options.grounding:
+            print("\n".join(measure_drafts(options.grounding, reader)))
+        if options.public:
+            print("\n".join(measure_public(options.public, options.cache, reader)))
         return
-    rows = list(read_examples(given.part, given.sources))
+    rows = list(read_examples(options.part, options.sources))
     random.Random(29).shuffle(rows)
-    some = rows[: given.limit]
-    for line in measure_claims(some, reader) + measure_sides(rows, reader):
+    for line in measure_claims(rows[: options.limit], reader) + measure_sides(rows, reader):
         print(line, flush=True)
-    asked = list(ask_all(given.part, given.sources, given.cache, given.limit))
-    print("\n".join(measure_questions(asked, reader)))
-    print("\n".join(measure_found(list(read_found(given.part, given.sources)), reader)))
+    questions = list(ask_all(options.part, options.sources, options.cache, options.limit))
+    print("\n".join(measure_questions(questions, reader)))
+    print("\n".join(measure_found(list(read_found(options.part, options.sources)), reader)))
 
 
 if __name__ == "__main__":

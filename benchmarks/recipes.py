@@ -1,11 +1,11 @@
-"""Measures the five recipes beside the default: quality, calls and seconds, by type.
+"""Compare the five recipes with the default settings: quality, chat calls and time, by type of question.
 
     python -m benchmarks.recipes DATASET... [--replies FOLDER] [--plot docs/recipes.png]
 
-Rankings are measured twice: without a chat model, and with a strong model's recorded plans where a folder of
-them is given (its scores and selections are not recorded: these go their local way, and where a recipe has
-none the search's order stands). The calls are counted on the sample documents, with a scripted model that
-answers every step. Prints Markdown tables.
+Rankings are measured without a chat model and, if `--replies` is given, with a strong model's recorded plans.
+(Its scores and selections are not recorded: these steps work locally or, if a recipe has no local way, keep
+the order of the search.) The calls are counted on the sample documents, with a scripted model that answers
+every step. The script prints Markdown tables.
 """
 
 from __future__ import annotations
@@ -22,15 +22,16 @@ from adaptive_rag.evaluation.experiment import Experiment, evaluate
 from adaptive_rag.evaluation.provenance import RunSettings
 from adaptive_rag.evaluation.records import QuestionRecord, read_records
 from adaptive_rag.recipes import NAMES
+from adaptive_rag.samples import samples_path
 from adaptive_rag.state import QUERY_TYPES
 from adaptive_rag.testing import ScriptedChatModel
 
 DEFAULT = "adaptive"
 ARMS = ("standard", DEFAULT, *(f"recipe-{name}" for name in NAMES))
-# That of the published systems: three viewpoints of two passages each cannot fill a greater depth.
+# The k of the published systems. Three viewpoints of two passages each could not fill a greater one.
 K = 4
-# One question of each type over the sample documents, to count calls on.
-ASKED = {
+# One question of each type about the sample documents, to count the calls.
+SAMPLE_QUESTIONS = {
     "factual": "How high is the Long Wall?",
     "analytical": "How does dredging the harbour affect the marsh?",
     "opinion": "What are the different views on raising the sea wall?",
@@ -40,7 +41,7 @@ Figures = dict[str, dict[str, float]]  # arm -> type, or "all" -> mean
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the arms, count the calls, print the tables, and draw them where a file is given."""
+    """Run the arms, count the calls, print the tables, and draw them if a file is given."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -49,34 +50,33 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--plot", type=Path)
     parser.add_argument("--limit", type=int, help="ask a sample of so many questions a data set")
     parser.add_argument("--cache", type=Path, help="folder for the indexes")
-    given = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     calls = {arm: count_calls(arm) for arm in ARMS if arm != "standard"}
-    alone = run(given.datasets, None, given.limit, given.cache)
-    print(f"Without a chat model, nDCG@{K}:\n\n{format_figures(means(alone, f'ndcg@{K}'))}\n")
-    print(f"The same, milliseconds:\n\n{format_figures(means(alone, 'ms'), digits=0)}\n")
-    quality = means(alone, f"ndcg@{K}")
-    if given.replies:
-        planned = run(given.datasets, given.replies, given.limit, given.cache)
-        quality = means(planned, f"ndcg@{K}")
-        of = "other questions: compare within the table"
-        print(f"With a strong model's plans, nDCG@{K} ({of}):\n\n{format_figures(quality)}\n")
+    local = run(options.datasets, None, options.limit, options.cache)
+    quality = compute_means(local, f"ndcg@{K}")
+    print(f"Without a chat model, nDCG@{K}:\n\n{format_figures(quality)}\n")
+    print(f"The same, milliseconds:\n\n{format_figures(compute_means(local, 'ms'), digits=0)}\n")
+    if options.replies:
+        with_plans = run(options.datasets, options.replies, options.limit, options.cache)
+        quality = compute_means(with_plans, f"ndcg@{K}")
+        note = "other questions: compare within the table"
+        print(f"With a strong model's plans, nDCG@{K} ({note}):\n\n{format_figures(quality)}\n")
         for measure in (f"aspects@{K}", f"both@{K}"):
-            if found := means(planned, measure):
-                print(f"The same, {measure}:\n\n{format_figures(found)}\n")
-    print(f"Chat calls a question, where a model answers every step:\n\n{format_figures(calls, digits=0)}")
-    if given.plot:
-        draw(quality, calls, given.plot)
+            if figures := compute_means(with_plans, measure):
+                print(f"The same, {measure}:\n\n{format_figures(figures)}\n")
+    print(f"Chat calls per question, if a model answers every step:\n\n{format_figures(calls, digits=0)}")
+    if options.plot:
+        draw(quality, calls, options.plot)
 
 
 def count_calls(arm: str) -> dict[str, float]:
-    """Return the calls that one question of each type makes, and their mean."""
+    """Return the number of calls for one question of each type, and their mean as "all"."""
     calls: dict[str, float] = {}
-    samples = Path(__file__).parents[1] / "adaptive_rag" / "samples" / "documents"
     with tempfile.TemporaryDirectory() as folder:
-        for kind, question in ASKED.items():
+        for kind, question in SAMPLE_QUESTIONS.items():
             model = ScriptedChatModel(script={"classify": {"type": kind}})
             recipe = {} if arm == DEFAULT else {"recipe": arm.removeprefix("recipe-")}
-            rag = AdaptiveRAG.from_documents(samples, index=folder, model=model, k=4, **recipe)
+            rag = AdaptiveRAG.from_documents(samples_path(), index=folder, model=model, k=4, **recipe)
             rag.invoke(question)
             calls[kind] = len(model.asked)
     return {**calls, "all": fmean(calls.values())}
@@ -85,35 +85,39 @@ def count_calls(arm: str) -> dict[str, float]:
 def run(
     datasets: Sequence[Path], replies: Path | None, limit: int | None, cache: Path | None
 ) -> list[QuestionRecord]:
-    """Ask every question of every arm; with replies, those that have one."""
+    """Ask every arm every question or, with replies, every question that has one."""
     with tempfile.TemporaryDirectory() as folder:
         settings = RunSettings(
             k=K,
             limit=limit,
             answers=False,
             replies=str(replies) if replies else None,
-            # Three of each are recorded.
+            # The recorded replies have three of each.
             settings={"retrieval.sub_questions": 3, "retrieval.viewpoints": 3} if replies else {},
         )
         evaluate(Experiment(datasets, Path(folder) / "run", settings, ARMS, cache=cache))
         return read_records(Path(folder) / "run")
 
 
-def means(records: Sequence[QuestionRecord], measure: str) -> Figures:
+def compute_means(records: Sequence[QuestionRecord], measure: str) -> Figures:
     """Return the mean of a measure for each arm, by type and over all questions."""
-    found: dict[str, dict[str, list[float]]] = {arm: defaultdict(list) for arm in ARMS}
+    values: dict[str, dict[str, list[float]]] = {arm: defaultdict(list) for arm in ARMS}
     for record in records:
         for arm in ARMS:
-            made = record["arms"][arm]
-            value = made["ms"] if measure == "ms" else made["metrics"].get(measure)
+            result = record["arms"][arm]
+            value = result["ms"] if measure == "ms" else result["metrics"].get(measure)
             if value is not None:
                 for kind in (record["type"] or "", "all"):
-                    found[arm][kind].append(value)
-    return {arm: {kind: fmean(v) for kind, v in by_type.items()} for arm, by_type in found.items() if by_type}
+                    values[arm][kind].append(value)
+    return {
+        arm: {kind: fmean(of_kind) for kind, of_kind in by_type.items()}
+        for arm, by_type in values.items()
+        if by_type
+    }
 
 
 def format_figures(figures: Mapping[str, Mapping[str, float]], digits: int = 3) -> str:
-    """Return the figures as a Markdown table, an arm a line."""
+    """Return the figures as a Markdown table, with one line per arm."""
     kinds = [kind for kind in (*QUERY_TYPES, "all") if any(kind in by_type for by_type in figures.values())]
     lines = [f"| | {' | '.join(kinds)} |", f"|---|{'--:|' * len(kinds)}"]
     for arm, by_type in figures.items():
@@ -123,7 +127,7 @@ def format_figures(figures: Mapping[str, Mapping[str, float]], digits: int = 3) 
 
 
 def draw(quality: Figures, calls: Figures, file: Path) -> None:
-    """Draw quality over calls, a panel for each type and one for all."""
+    """Draw quality over calls, in one panel for each type and one for all."""
     from matplotlib import pyplot as plt
 
     from adaptive_rag.evaluation import plots
@@ -135,10 +139,10 @@ def draw(quality: Figures, calls: Figures, file: Path) -> None:
         for kind, panel in zip(kinds, panels, strict=True):
             for number, arm in enumerate(calls):
                 if kind in quality[arm]:
-                    at = calls[arm][kind], quality[arm][kind]
+                    x, y = calls[arm][kind], quality[arm][kind]
                     name = "default" if arm == DEFAULT else arm.removeprefix("recipe-")
-                    colour = f"C{number}"
-                    panel.plot(*at, markers[arm], color=colour, ms=9 if arm == DEFAULT else 7, label=name)
+                    size = 9 if arm == DEFAULT else 7
+                    panel.plot(x, y, markers[arm], color=f"C{number}", ms=size, label=name)
             panel.set_title("all questions" if kind == "all" else kind, fontsize=10)
             panel.set_xlabel("chat calls a question", fontsize=8)
             panel.set_xlim(0, 13)

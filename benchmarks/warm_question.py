@@ -1,13 +1,12 @@
-"""How long a warm question on a large index takes, with the graph's own share named apart.
+"""Measure how long a question on a large, warm index takes, and the share of the graph itself.
 
     python benchmarks/warm_question.py [--chunks 10000] [--questions 60]
 
-The corpus is made of the sentences of the sample documents, drawn at random seven a chunk; their vectors are
-embedded once, a chunk's is the mean of its sentences'. The index is written as a build writes it. Each
-question is new to the process and embedded in the measured time; there is no chat model. It prints the
-median over the questions of all types against its goal, the medians of each type and of each step, and the
-processor's time. The share of the graph is the whole time less that of its steps, of which parallel ones
-count as the longest of them.
+A chunk of the corpus consists of seven random sentences of the sample documents; its vector is the mean of
+theirs. The index is written as a build writes it. Each question is new to the process and is embedded within
+the measured time; there is no chat model. The script prints the median over all questions and whether it
+meets the goal, the medians of each type and of each step, and the processor time. The time of the graph
+itself is the total without that of its steps; of parallel steps, only the longest counts.
 """
 
 from __future__ import annotations
@@ -35,27 +34,27 @@ from adaptive_rag.source import Sentences
 from adaptive_rag.state import Chunk, TraceRecord
 from adaptive_rag.text.sentences import sentence_spans
 
-SENTENCES, SLICE = 7, 2000
+SENTENCES_PER_CHUNK, ROWS_PER_WRITE = 7, 2000
 GOAL_MS = 120
 
 
 def make_index(folder: Path, size: int) -> None:
-    """Write an index of so many chunks."""
+    """Write an index with `size` chunks."""
     texts = [extract_text(file.path).text for file in discover(samples_path())]
-    sentences = [" ".join(text[a:b].split()) for text in texts for a, b in sentence_spans(text)]
+    sentences = [" ".join(text[start:end].split()) for text in texts for start, end in sentence_spans(text)]
     sentences = list(dict.fromkeys(sentence for sentence in sentences if len(sentence) > 20))
     model = load_minilm()
     vectors = model.encode(sentences)
-    generator = np.random.default_rng(0)
+    rng = np.random.default_rng(0)
     folder.mkdir(parents=True)
     location = open_location(folder)
     manifest = Manifest(Settings(MINILM, model.dimension, 1000, 200, True), "chunks-1").publish(location)
     writer = TableWriter(location.uri, "chunks-1", None, model.dimension)
     rows = []
     for number in range(size):
-        drawn = generator.choice(len(sentences), SENTENCES, replace=False)
-        rows.append(_row(number, [sentences[i] for i in drawn], vectors[drawn]))
-        if len(rows) == SLICE or number == size - 1:
+        chosen = rng.choice(len(sentences), SENTENCES_PER_CHUNK, replace=False)
+        rows.append(_make_row(number, [sentences[i] for i in chosen], vectors[chosen]))
+        if len(rows) == ROWS_PER_WRITE or number == size - 1:
             writer.add(rows)
             rows = []
     writer.index_words()
@@ -66,7 +65,7 @@ def make_index(folder: Path, size: int) -> None:
     ).publish(location)
 
 
-def _row(number: int, sentences: Sequence[str], vectors: Any) -> TableRow:
+def _make_row(number: int, sentences: Sequence[str], vectors: Any) -> TableRow:
     ends = np.cumsum([len(sentence) + 1 for sentence in sentences])
     spans = [
         (int(end) - 1 - len(sentence), int(end) - 1) for end, sentence in zip(ends, sentences, strict=True)
@@ -88,7 +87,7 @@ def _row(number: int, sentences: Sequence[str], vectors: Any) -> TableRow:
 
 
 def critical_path(trace: Sequence[TraceRecord]) -> float:
-    """Return the milliseconds of the steps one after another; of the searches of a fan-out, the longest."""
+    """Return the milliseconds of all steps, where only the longest of the parallel searches counts."""
     searches = [record["ms"] for record in trace if record["step"] == "retrieve"]
     return sum(record["ms"] for record in trace if record["step"] != "retrieve") + max(searches, default=0)
 
@@ -107,20 +106,21 @@ def main() -> None:
         total, processor, graph = [], [], []
         steps, types = defaultdict(list), defaultdict(list)
         for number, question in enumerate(questions[: arguments.questions + 5]):
-            asked = {"question": question["question"], "user_context": question.get("user_context") or ""}
-            started, used = time.perf_counter(), time.process_time()
-            output = rag.invoke(asked)
-            elapsed, used = 1000 * (time.perf_counter() - started), 1000 * (time.process_time() - used)
-            if number < 5:  # these warm the index and the model
+            state = {"question": question["question"], "user_context": question.get("user_context") or ""}
+            started, processor_started = time.perf_counter(), time.process_time()
+            output = rag.invoke(state)
+            elapsed = 1000 * (time.perf_counter() - started)
+            processor_elapsed = 1000 * (time.process_time() - processor_started)
+            if number < 5:  # these only warm the index and the model
                 continue
             total.append(elapsed)
-            processor.append(used)
-            unsure = bool(output["analysis"]["alternatives"])
-            types["two at once" if unsure else output["query_type"]].append(elapsed)
+            processor.append(processor_elapsed)
+            is_hedged = bool(output["analysis"]["alternatives"])
+            types["two at once" if is_hedged else output["query_type"]].append(elapsed)
             for record in output["trace"]:
                 steps[record["step"]].append(record["ms"])
-            # Where two strategies ran side by side, their steps overlap and say nothing of the graph.
-            if not unsure:
+            # The steps of two strategies that run in parallel overlap, so the rest is not the graph's time.
+            if not is_hedged:
                 graph.append(elapsed - critical_path(output["trace"]))
     print(f"{len(total)} questions on {arguments.chunks:,} chunks, milliseconds")
     parts = {"a question": total, "processor": processor, **types, "the graph": graph, **steps}

@@ -1,4 +1,4 @@
-"""Prints an answer, its citations and its trace."""
+"""Print an answer, its citations and its trace."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from rich.text import Text
 
 from adaptive_rag.cli.failures import format_calls, print_failures
 from adaptive_rag.cli.output import (
-    count_of,
-    named_briefly,
-    place_of,
+    format_count,
+    format_source_place,
     print_block,
     print_line,
     short_source,
     shorten,
     stdout,
+    with_display_names,
 )
 from adaptive_rag.text.markdown import headings_as_bold, links_as_words
 from adaptive_rag.text.markers import MARKER, iter_markers, write_marker
@@ -28,35 +28,36 @@ if TYPE_CHECKING:
     from adaptive_rag.context import Context
     from adaptive_rag.state import Citation, OutputState, QueryAnalysis, TraceRecord
 
-DECIDED = {
+# Who decided the route -> what the heading says of it.
+DECIDED_BY = {
     "local": "decided locally",
     "hedge": "unsure, so both were run",
     "model": "decided by the model",
     "caller": "fixed by you",
 }
 MARKER_STYLE = "bold blue"
-MAX_QUOTE = 160
+MAX_QUOTE_LENGTH = 160
 
 _BOLD = re.compile(r"\*\*[^*\n]+\*\*")
-_SPECIAL = re.compile(rf"({MARKER.pattern}|{_BOLD.pattern})")
+_STYLED_PART = re.compile(rf"({MARKER.pattern}|{_BOLD.pattern})")
 
 
 def print_answer(output: OutputState, seconds: float, context: Context, *, paths: bool = False) -> None:
     """Print the route, the answer, its citations, its cost, and where a model failed.
 
-    Documents are shown by the shortest distinct names, or with `paths` by their full paths.
+    Documents are shown by their shortest distinct names, or with `paths` by their full paths.
     """
     print_heading(output["analysis"])
-    print_block(_styled(output["answer"]))
+    print_block(_style_answer(output["answer"]))
     stdout().print()
     if output["citations"]:
-        _print_citations(named_briefly(output["citations"], context, paths=paths), output["answer"])
+        _print_citations(with_display_names(output["citations"], context, paths=paths), output["answer"])
         stdout().print()
     cost = sum(record.get("cost", 0.0) for record in output["trace"])
     facts = [
         f"{seconds:.2f} s",
-        f"{count_of(len(output['documents']), 'passage')} read",
-        *how_sure(output),
+        f"{format_count(len(output['documents']), 'passage')} read",
+        *format_certainty(output),
         format_calls(output["trace"]),
         *([f"${cost:.4f}"] if cost else []),
     ]
@@ -64,7 +65,7 @@ def print_answer(output: OutputState, seconds: float, context: Context, *, paths
     print_failures(output["trace"], abstained=output["abstained"])
 
 
-def how_sure(output: OutputState | Mapping[str, Any]) -> Iterator[str]:
+def format_certainty(output: OutputState | Mapping[str, Any]) -> Iterator[str]:
     """Yield how likely the question is answered, and what the answer is based on."""
     if output["confidence"] is not None:
         yield f"answered: {output['confidence']:.0%} sure"
@@ -77,7 +78,7 @@ def how_sure(output: OutputState | Mapping[str, Any]) -> Iterator[str]:
 
 
 def is_quoted(trace: Sequence[TraceRecord]) -> bool:
-    """Tell whether an answer is made of the documents' own sentences, not written by a chat model."""
+    """Return whether an answer consists of the documents' own sentences, not of a chat model's."""
     decisions = [d for record in trace for d in record.get("decisions", ())]
     return any(d["what"] == "evidence" and d["chosen"] in ("answer", "closest") for d in decisions)
 
@@ -87,79 +88,86 @@ def print_heading(analysis: QueryAnalysis | None) -> None:
     stdout().print()
     if analysis is None:
         return
-    colour = colour_of(analysis["type"])
+    colour = strategy_colour(analysis["type"])
     print_line(
         ("● ", colour),
         (" + ".join([analysis["type"], *analysis["alternatives"]]), f"bold {colour}"),
-        (f"  {DECIDED[analysis['decided_by']]}", "dim"),
+        (f"  {DECIDED_BY[analysis['decided_by']]}", "dim"),
     )
     stdout().print()
 
 
-def colour_of(strategy: str) -> str:
-    """Return the colour in which a strategy is shown everywhere."""
+def strategy_colour(strategy: str) -> str:
+    """Return the colour that every view uses for a strategy."""
     from adaptive_rag.graph.strategies import STRATEGIES
 
     return STRATEGIES[strategy].colour
 
 
 def print_trace(trace: Sequence[TraceRecord]) -> None:
-    """Print every step with its time, queries, decisions and what was done locally."""
+    """Print every step with its time, its queries, its decisions, and what was done without the model."""
     stdout().print()
     for record in trace:
         print_line(f"  {record['step']:<14}", (f"{record.get('ms', 0):>8.1f} ms", "dim"), style="bold")
-        for line in _lines(record):
+        for line in _format_record(record):
             print_block(line, style="dim", indent=4, hanging=2)
 
 
-def _lines(record: TraceRecord) -> list[str]:
+def _format_record(record: TraceRecord) -> list[str]:
     lines = [f'query "{query}"' for query in record.get("queries", [])]
-    lines += [f"{d['what']}: {_listed(d['chosen'])} ({d['why']})" for d in record.get("decisions", [])]
+    lines += [f"{d['what']}: {_join_values(d['chosen'])} ({d['why']})" for d in record.get("decisions", [])]
     lines += [f"{s['skill']} done locally: {s['reason']}" for s in record.get("stand_ins", [])]
     if record.get("calls"):
         tokens = ", ".join(f"{count} {kind}" for kind, count in record.get("tokens", {}).items())
-        lines.append(f"{count_of(record['calls'], 'model call')}{f' ({tokens} tokens)' if tokens else ''}")
+        lines.append(
+            f"{format_count(record['calls'], 'model call')}{f' ({tokens} tokens)' if tokens else ''}"
+        )
     if "candidates" in record:
-        lines.append(count_of(len(record["candidates"]), "candidate"))
+        lines.append(format_count(len(record["candidates"]), "candidate"))
     return lines
 
 
-def _listed(chosen: object) -> str:
-    return ", ".join(map(str, chosen)) if isinstance(chosen, list) else str(chosen)
+def _join_values(value: object) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-def _styled(answer: str) -> Text:
+def _style_answer(answer: str) -> Text:
+    """Render the Markdown of an answer: headings and emphasis in bold, markers in their colour."""
     answer = links_as_words(headings_as_bold(answer))
-    text, at = Text(), 0
-    marks = {mark.start() for mark in iter_markers(answer)}
-    for part in _SPECIAL.split(answer):
+    text, position = Text(), 0
+    marker_starts = {marker.start() for marker in iter_markers(answer)}
+    for part in _STYLED_PART.split(answer):
+        is_marker = position in marker_starts and MARKER.fullmatch(part)
         if _BOLD.fullmatch(part):
             text.append(part[2:-2], style="bold")
         else:
-            text.append(part, style=MARKER_STYLE if at in marks and MARKER.fullmatch(part) else "")
-        at += len(part)
+            text.append(part, style=MARKER_STYLE if is_marker else "")
+        position += len(part)
     return text
 
 
 def _print_citations(citations: Sequence[Citation], answer: str) -> None:
-    """Print one line for each place; print a quote only if the answer does not contain it word for word."""
-    said = " ".join(answer.split())
+    """Print one line for each cited place, and each quote that the answer does not contain word for word."""
+    answer_text = " ".join(answer.split())
     groups = by_place(citations)
-    places = [place_of(cited[0]["source"], *(each["place"] for each in cited)) for cited in groups]
+    places = [
+        format_source_place(group[0]["source"], *(citation["place"] for citation in group))
+        for group in groups
+    ]
     width = min(60, max(map(len, places)))
-    for place, cited in zip(places, groups, strict=True):
-        marker = cited[0]["marker"]
-        spans = ", ".join(f"{citation['start']}-{citation['end']}" for citation in cited)
-        others = format_other_names([short_source(name) for name in cited[0].get("also_as", ())])
-        where = f"  {spans}{_reading(cited)}{f' ({others})' if others else ''}"
-        print_block((write_marker(marker), MARKER_STYLE), f" {place:<{width}}", (where, "dim"), hanging=4)
-        for citation in cited:
-            if " ".join(citation["quote"].split()) not in said:
-                quote = shorten(citation["quote"], MAX_QUOTE)
+    for place, group in zip(places, groups, strict=True):
+        marker = group[0]["marker"]
+        spans = ", ".join(f"{citation['start']}-{citation['end']}" for citation in group)
+        other_names = format_other_names([short_source(name) for name in group[0].get("also_as", ())])
+        details = f"  {spans}{_ocr_note(group)}{f' ({other_names})' if other_names else ''}"
+        print_block((write_marker(marker), MARKER_STYLE), f" {place:<{width}}", (details, "dim"), hanging=4)
+        for citation in group:
+            if " ".join(citation["quote"].split()) not in answer_text:
+                quote = shorten(citation["quote"], MAX_QUOTE_LENGTH)
                 print_block(f"“{quote}”", style="italic dim", indent=6)
 
 
-def _reading(citations: Sequence[Citation]) -> str:
-    """Return a note with the lowest OCR confidence, if some quotes were read from an image."""
-    sure = [citation["ocr_confidence"] for citation in citations if "ocr_confidence" in citation]
-    return f" ({format_confidence(min(sure))})" if sure else ""
+def _ocr_note(citations: Sequence[Citation]) -> str:
+    """Return a note with the lowest OCR confidence of the quotes; "" if none was read from an image."""
+    scores = [citation["ocr_confidence"] for citation in citations if "ocr_confidence" in citation]
+    return f" ({format_confidence(min(scores))})" if scores else ""

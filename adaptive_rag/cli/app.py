@@ -1,4 +1,4 @@
-"""The table of commands; each command has its own file, and imports heavy packages when it runs."""
+"""The table of commands. Each command has its own file and imports heavy packages only when it runs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from adaptive_rag.cli.list import list_documents
 from adaptive_rag.cli.mcp import mcp
 from adaptive_rag.cli.move_aside import move_aside
 from adaptive_rag.cli.ontology import ontology_app
-from adaptive_rag.cli.options import ask_for_config_file, gathered, load_env_file
+from adaptive_rag.cli.options import confirm_config_file, flatten_options, load_env_file
 from adaptive_rag.cli.output import reporting_errors
 from adaptive_rag.cli.recipes import recipes
 from adaptive_rag.cli.remove import remove
@@ -52,7 +52,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
 }  # fmt: skip
 
 for name, command in COMMANDS.items():
-    app.command(name)(reporting_errors(gathered(command)))
+    app.command(name)(reporting_errors(flatten_options(command)))
 app.add_typer(ontology_app)
 app.add_typer(users_app)
 
@@ -72,6 +72,6 @@ def _root(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
-    # Runs before the command's options are read, some of which come from the environment.
+    # Before the command's options are parsed: some of them read the environment.
     load_env_file()
-    ask_for_config_file()
+    confirm_config_file()

@@ -1,4 +1,4 @@
-"""`adaptive-rag backup` and `adaptive-rag restore`: everything that the web server keeps, in one file."""
+"""`adaptive-rag backup` and `adaptive-rag restore`: all data of the web server, in one file."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Annotated
 from typer import Argument, Option
 
 from adaptive_rag.cli import options
-from adaptive_rag.cli.output import count_of, print_line
+from adaptive_rag.cli.output import format_count, print_line
 
-Kept = Annotated[Path, Argument(help="The backup.", metavar="FILE", dir_okay=False)]
+BackupFile = Annotated[Path, Argument(help="The backup.", metavar="FILE", dir_okay=False)]
 Key = Annotated[
     Path | None,
     Option(
         "--key",
-        help="File of the key that signs the backup; by default backup.key in the data folder that it is of.",
+        help="File with the key that signs the backup; by default backup.key in the data folder.",
         metavar="FILE",
         show_default=False,
     ),
@@ -25,8 +25,8 @@ Foreign = Annotated[
 ]
 
 
-def backup(file: Kept, data: options.Data = None, key: Key = None) -> None:
-    """Write users, threads, jobs, documents and indexes of the web server into a file, while it runs."""
+def backup(file: BackupFile, data: options.Data = None, key: Key = None) -> None:
+    """Write users, threads, jobs, documents and indexes of the web server to a file; it may be running."""
     settings = options.server_settings(data=data, backup_key=key)
     from adaptive_rag.server.backup import back_up
 
@@ -35,19 +35,18 @@ def backup(file: Kept, data: options.Data = None, key: Key = None) -> None:
     print_line(f"Its key is {settings.signing_key}. Keep a copy elsewhere: it is not in the backup.")
 
 
-def restore(file: Kept, data: options.Data = None, key: Key = None, foreign: Foreign = False) -> None:
+def restore(file: BackupFile, data: options.Data = None, key: Key = None, foreign: Foreign = False) -> None:
     """Restore a backup into an empty data folder, and an empty database where one is named."""
     settings = options.server_settings(data=data, backup_key=key)
-    from adaptive_rag.server.backup import restore as bring_back
+    from adaptive_rag.server.backup import restore as restore_backup
 
-    counts = bring_back(settings, file, foreign=foreign)
+    counts = restore_backup(settings, file, foreign=foreign)
     print_line(f"{settings.data} holds {_format(counts)}. Start the server with: adaptive-rag serve")
     if foreign:
-        print_line(
-            f"Left out, since anybody may have written them: {count_of(counts['left_out'], 'conversation')}."
-        )
+        left_out = format_count(counts["left_out"], "conversation")
+        print_line(f"Left out, since anybody may have written them: {left_out}.")
 
 
 def _format(counts: dict[str, int]) -> str:
     kinds = ("user", "collection", "document", "thread", "job")
-    return ", ".join(count_of(counts[f"{kind}s"], kind) for kind in kinds)
+    return ", ".join(format_count(counts[f"{kind}s"], kind) for kind in kinds)

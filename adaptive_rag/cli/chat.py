@@ -1,4 +1,4 @@
-"""`adaptive-rag chat`: a conversation in the terminal, stored by name so that it can be continued."""
+"""`adaptive-rag chat`: a conversation in the terminal, stored under a name so that it can be continued."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typer import Argument, Option
 
 from adaptive_rag.cli import options
 from adaptive_rag.cli.answers import print_trace
-from adaptive_rag.cli.output import count_of, print_line, print_note, stdout
+from adaptive_rag.cli.output import format_count, print_line, print_note, stdout
 from adaptive_rag.cli.session import answer_live
 from adaptive_rag.text.redaction import redact
 
@@ -22,18 +22,18 @@ if TYPE_CHECKING:
 
 HELP = """\
   /trace            how the last answer came about
-  /profile          show what is known of you        /profile TEXT   replace it
-  /forget           forget what is known of you
+  /profile          show your profile                /profile TEXT   replace it
+  /forget           delete your profile
   /threads          list the conversations           /thread NAME    continue another one
   /delete NAME      delete a conversation
   /quit             leave (Ctrl-D)"""
-_say = partial(print_line, style="dim")
+_print_dim = partial(print_line, style="dim")
 
 
 def chat(
-    asked: options.AskOptions,
+    ask_options: options.AskOptions,
     name: Annotated[str, Argument(help="The conversation to begin or to continue.")] = "default",
-    user: Annotated[str, Option("--user", "-u", help="Whose profile is used.")] = "me",
+    user: Annotated[str, Option("--user", "-u", help="The user whose profile is used.")] = "me",
     file: Annotated[
         Path | None,
         Option("--file", help="SQLite file that keeps conversations and profiles.", show_default="your own"),
@@ -45,15 +45,17 @@ def chat(
     from adaptive_rag.runnable import AdaptiveRAG
 
     with Threads.open(file) as threads:
-        rag = AdaptiveRAG(**asked.given(user_id=user), checkpointer=threads.saver, store=threads.store)
-        conversation = _Conversation(rag, threads, check_name(name), asked, user)
+        rag = AdaptiveRAG(
+            **ask_options.settings(user_id=user), checkpointer=threads.saver, store=threads.store
+        )
+        conversation = _Conversation(rag, threads, check_name(name), ask_options, user)
         conversation.greet()
-        while (line := _read()) is not None:
+        while (line := _read_line()) is not None:
             if line in ("/quit", "/exit", "/q"):
                 break
             try:
                 if line.startswith("/"):
-                    conversation.command(line)
+                    conversation.run_command(line)
                 elif line:
                     conversation.ask(line)
             except AdaptiveRAGError as error:
@@ -61,8 +63,8 @@ def chat(
         stdout().print()
 
 
-def _read() -> str | None:
-    """Read one line; None at the end of the input."""
+def _read_line() -> str | None:
+    """Read one line; return None at the end of the input."""
     try:
         return input("\n> " if sys.stdin.isatty() else "").strip()
     except EOFError:
@@ -73,57 +75,62 @@ class _Conversation:
     """One terminal conversation: its thread and its last answer."""
 
     def __init__(
-        self, rag: AdaptiveRAG, threads: Threads, name: str, asked: options.AskOptions, user: str
+        self, rag: AdaptiveRAG, threads: Threads, name: str, ask_options: options.AskOptions, user: str
     ) -> None:
         self._rag = rag
         self._threads = threads
         self._name = name
-        self._asked = asked
+        self._ask_options = ask_options
         self._user = user
-        self._last: OutputState | None = None
+        self._last_output: OutputState | None = None
 
     def greet(self) -> None:
+        """Print the conversation's name, its length, and which model answers."""
         values = self._rag.graph.get_state(self._config()).values  # type: ignore[arg-type]
         turns = len(values.get("messages", [])) // 2
-        known = f", {count_of(turns, 'question')} so far" if turns else ", new"
+        length = f", {format_count(turns, 'question')} so far" if turns else ", new"
         model = self._rag.context.model
-        by = f"answers by {model}" if model else "no chat model is configured: answers quote the documents"
-        _say(f"Conversation {self._name!r}{known}; {by}. /help lists the commands.")
+        answers = (
+            f"answers by {model}" if model else "no chat model is configured: answers quote the documents"
+        )
+        _print_dim(f"Conversation {self._name!r}{length}; {answers}. /help lists the commands.")
 
     def ask(self, question: str) -> None:
-        state = {"question": question, "user_context": self._asked.context}
-        self._last = answer_live(self._rag, state, self._config(), paths=self._asked.paths)
+        """Ask a question and print its answer."""
+        state = {"question": question, "user_context": self._ask_options.context}
+        self._last_output = answer_live(self._rag, state, self._config(), paths=self._ask_options.paths)
 
-    def command(self, line: str) -> None:
+    def run_command(self, line: str) -> None:
+        """Run a line that begins with a slash, such as `/thread NAME`."""
         from adaptive_rag.conversation import check_name, forget_profile, read_profile, write_profile
 
         store, user = self._threads.store, self._user
-        word, _, rest = line[1:].partition(" ")
-        match word, rest.strip():
-            case "trace", _ if self._last:
-                print_trace(self._last["trace"])
+        command, _, argument = line[1:].partition(" ")
+        match command, argument.strip():
+            case "trace", _ if self._last_output:
+                print_trace(self._last_output["trace"])
             case "trace", _:
-                _say("Nothing was asked yet.")
+                _print_dim("Nothing was asked yet.")
             case "profile", "":
                 profile = read_profile(store, user)
-                _say(profile or f"Nothing is known of {user!r}. /profile TEXT tells something.")
+                _print_dim(profile or f"Nothing is known of {user!r}. /profile TEXT sets a profile.")
             case "profile", text:
                 write_profile(store, user, text)
-                _say(f"Noted for {user!r}.")
+                _print_dim(f"Noted for {user!r}.")
             case "forget", _:
-                known = forget_profile(store, user)
-                _say(f"Forgotten: {user!r}." if known else f"Nothing was known of {user!r}.")
+                had_profile = forget_profile(store, user)
+                _print_dim(f"Forgotten: {user!r}." if had_profile else f"Nothing was known of {user!r}.")
             case "threads", _:
                 for thread in self._threads.names():
-                    _say(f"{thread.name}  ({thread.updated[:16].replace('T', ' ')})")
+                    _print_dim(f"{thread.name}  ({thread.updated[:16].replace('T', ' ')})")
             case "thread", name if name:
-                self._name, self._last = check_name(name), None
+                self._name, self._last_output = check_name(name), None
                 self.greet()
             case "delete", name if name:
                 self._threads.forget(name)
-                _say(f"Deleted: {name!r}.")
+                _print_dim(f"Deleted: {name!r}.")
             case _:
-                _say(HELP)
+                _print_dim(HELP)
 
     def _config(self) -> dict[str, Any]:
         return {"configurable": {"thread_id": self._name}}

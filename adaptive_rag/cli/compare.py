@@ -10,21 +10,21 @@ from rich.text import Text
 from typer import Argument, Option
 
 from adaptive_rag.cli import options
-from adaptive_rag.cli.answers import colour_of, how_sure
+from adaptive_rag.cli.answers import format_certainty, strategy_colour
 from adaptive_rag.cli.failures import format_calls, print_failures
 from adaptive_rag.cli.output import (
     MEASURE,
-    count_of,
-    named_briefly,
-    place_of,
+    format_count,
+    format_source_place,
     print_block,
     print_json,
     print_line,
     snippet,
     stderr,
     stdout,
+    with_display_names,
 )
-from adaptive_rag.cli.session import narrow_index
+from adaptive_rag.cli.session import restrict_to_documents
 from adaptive_rag.text.markers import write_marker
 from adaptive_rag.text.places import place_at
 
@@ -33,15 +33,15 @@ if TYPE_CHECKING:
 
 BORDER = " │ "
 # Narrower columns are hard to read, so the next column goes below instead.
-NARROWEST = 34
-# The signs before what only one column has, and before the rest.
-ONLY, SHARED = Text("+ ", "bold green"), Text("  ")
-SNIPPET = 120
+MIN_COLUMN_WIDTH = 34
+# The sign before a line that only one column has, and before any other line.
+UNIQUE_SIGN, SHARED_SIGN = Text("+ ", "bold green"), Text("  ")
+SNIPPET_LENGTH = 120
 
 
 def compare(
     question: Annotated[str, Argument(help="The question; - reads it from standard input.")],
-    asked: options.ReadOptions,
+    ask_options: options.ReadOptions,
     routes: Annotated[
         str, Option("--routes", "-r", help="Strategies to compare, with commas.", metavar="NAMES")
     ] = "",
@@ -51,7 +51,7 @@ def compare(
     docs: options.Docs = None,
     as_json: options.Json = False,
 ) -> None:
-    """Answer a question in several ways and show in what they differ.
+    """Answer a question in several ways and show how the answers differ.
 
     Without --routes and --recipes: the way that the question takes by itself, and the second likeliest.
     """
@@ -62,104 +62,108 @@ def compare(
     from adaptive_rag.query.history import read_question
     from adaptive_rag.runnable import AdaptiveRAG
 
-    given = asked.given()
-    question = options.read_argument(question)
+    settings = ask_options.settings()
+    question = options.read_question_argument(question)
     named = {"routes": listed(routes), "recipes": listed(recipes)}
-    # Check the question and the names before minutes are spent on indexing.
+    # Reject unusable questions and names before minutes are spent on indexing.
     read_question({"question": question})
-    for own in name_columns(**named).values():
-        check_names(make_context(given, own))
-    rag = AdaptiveRAG(**narrow_index(docs, given))
+    for column_settings in name_columns(**named).values():
+        check_names(make_context(settings, column_settings))
+    rag = AdaptiveRAG(**restrict_to_documents(docs, settings))
     with stderr().status("comparing", spinner="dots"):
-        comparison = rag.compare(question, **named, user_context=asked.context)
+        comparison = rag.compare(question, **named, user_context=ask_options.context)
     if as_json:
         print_json(comparison)
     else:
         for column in comparison.columns:
-            column.output["documents"] = named_briefly(
-                column.output["documents"], rag.context, paths=asked.paths
+            column.output["documents"] = with_display_names(
+                column.output["documents"], rag.context, paths=ask_options.paths
             )
         _print_comparison(comparison)
     for column in comparison.columns:
         trace, abstained = column.output["trace"], column.output["abstained"]
-        print_failures(trace, abstained=abstained, of=column.name)
+        print_failures(trace, abstained=abstained, label=column.name)
 
 
 def _print_comparison(comparison: Comparison) -> None:
     columns = comparison.columns
-    room = stdout().width + len(BORDER)
-    beside = min(len(columns), max(1, room // (NARROWEST + len(BORDER))))
-    width = min(MEASURE, room // beside - len(BORDER))
+    total_width = stdout().width + len(BORDER)
+    per_row = min(len(columns), max(1, total_width // (MIN_COLUMN_WIDTH + len(BORDER))))
+    width = min(MEASURE, total_width // per_row - len(BORDER))
     stdout().print()
-    for start in range(0, len(columns), beside):
-        group = columns[start : start + beside]
-        for part in (_heading, _answer, _passages):
-            _print_beside([list(part(column, comparison, width)) for column in group], width)
+    for start in range(0, len(columns), per_row):
+        row = columns[start : start + per_row]
+        for format_part in (_format_heading, _format_answer, _format_passages):
+            _print_side_by_side([list(format_part(column, comparison, width)) for column in row], width)
             stdout().print()
     _print_summary(comparison)
 
 
-def _print_beside(cells: Sequence[Sequence[Text]], width: int) -> None:
+def _print_side_by_side(cells: Sequence[Sequence[Text]], width: int) -> None:
+    """Print the lines of several cells as columns of one width."""
     for lines in zip_longest(*cells, fillvalue=Text()):
         row = Text()
-        for number, line in enumerate(lines):
-            if number:
-                row.append(" " * (width - lines[number - 1].cell_len)).append(BORDER, "dim")
+        for column, line in enumerate(lines):
+            if column:
+                row.append(" " * (width - lines[column - 1].cell_len)).append(BORDER, "dim")
             row.append_text(line)
         row.rstrip()
         print_line(row)
 
 
-def _heading(column: Column, comparison: Comparison, width: int) -> Iterator[Text]:
+def _format_heading(column: Column, comparison: Comparison, width: int) -> Iterator[Text]:
     output, route = column.output, " + ".join(column.route)
     name = column.name if column.name == route else f"{column.name}: {route}"
-    yield from _wrapped(
-        Text(name, f"bold {colour_of(column.route[0])}"), width, Text("● ", colour_of(column.route[0]))
-    )
+    colour = strategy_colour(column.route[0])
+    yield from _wrap(Text(name, f"bold {colour}"), width, Text("● ", colour))
     facts = [
         f"{column.ms / 1000:.2f} s",
-        format_calls(column.output["trace"]),
-        count_of(len(output["documents"]), "passage"),
-        *how_sure(output),
+        format_calls(output["trace"]),
+        format_count(len(output["documents"]), "passage"),
+        *format_certainty(output),
     ]
-    yield from _wrapped(Text(" · ".join(facts), "dim"), width)
+    yield from _wrap(Text(" · ".join(facts), "dim"), width)
 
 
-def _answer(column: Column, comparison: Comparison, width: int) -> Iterator[Text]:
+def _format_answer(column: Column, comparison: Comparison, width: int) -> Iterator[Text]:
     from adaptive_rag.compare import split_answer, words_of
 
-    only = comparison.sentences.only[column.name]
+    unique = comparison.sentences.only[column.name]
     for sentence in split_answer(column.output["answer"]):
-        alone = words_of(sentence) in only
-        yield from _wrapped(Text(sentence, "green" if alone else ""), width, ONLY if alone else SHARED)
+        is_unique = words_of(sentence) in unique
+        sign, style = (UNIQUE_SIGN, "green") if is_unique else (SHARED_SIGN, "")
+        yield from _wrap(Text(sentence, style), width, sign)
 
 
-def _passages(column: Column, comparison: Comparison, width: int) -> Iterator[Text]:
+def _format_passages(column: Column, comparison: Comparison, width: int) -> Iterator[Text]:
     from adaptive_rag.answer.passages import chunks_of
 
-    only = comparison.passages.only[column.name]
+    unique = comparison.passages.only[column.name]
     for number, passage in enumerate(column.output["documents"], start=1):
         chunks = chunks_of(passage)
-        alone = [chunk for chunk in chunks if chunk["id"] in only]
-        where = place_at(passage, passage["start"], passage["end"])
-        place = f"{write_marker(number)} {place_of(passage['source'], where)}"
-        place += ", in part" if 0 < len(alone) < len(chunks) else ""
-        yield from _wrapped(Text(place, "green" if alone else "bold"), width, ONLY if alone else SHARED)
-        if alone:
-            yield from _wrapped(Text(snippet(alone[0]["text"], passage["source"], SNIPPET), "dim"), width)
+        unique_chunks = [chunk for chunk in chunks if chunk["id"] in unique]
+        place = place_at(passage, passage["start"], passage["end"])
+        label = f"{write_marker(number)} {format_source_place(passage['source'], place)}"
+        if not unique_chunks:
+            yield from _wrap(Text(label, "bold"), width)
+            continue
+        label += ", in part" if len(unique_chunks) < len(chunks) else ""
+        yield from _wrap(Text(label, "green"), width, UNIQUE_SIGN)
+        excerpt = snippet(unique_chunks[0]["text"], passage["source"], SNIPPET_LENGTH)
+        yield from _wrap(Text(excerpt, "dim"), width)
 
 
-def _wrapped(text: Text, width: int, sign: Text = SHARED) -> Iterator[Text]:
-    """Yield the lines of a text, the sign before the first one."""
+def _wrap(text: Text, width: int, sign: Text = SHARED_SIGN) -> Iterator[Text]:
+    """Yield the lines of a text; the sign stands before the first one, blanks before the others."""
     for number, line in enumerate(text.wrap(stdout(), width - sign.cell_len)):
         line.rstrip()
-        yield Text.assemble(SHARED if number else sign, line)
+        yield Text.assemble(SHARED_SIGN if number else sign, line)
 
 
 def _print_summary(comparison: Comparison) -> None:
     parts = []
-    for what, overlap in (("chunk", comparison.passages), ("sentence", comparison.sentences)):
-        alone = sum(map(len, overlap.only.values()))
-        parts.append(f"{count_of(len(overlap.in_all), what)} in every column, {alone} in one alone")
+    for noun, overlap in (("chunk", comparison.passages), ("sentence", comparison.sentences)):
+        unique = sum(map(len, overlap.only.values()))
+        parts.append(f"{format_count(len(overlap.in_all), noun)} in every column, {unique} in one alone")
     print_block(f"{'; '.join(parts)}.", style="dim")
     print_line(("+ ", "bold green"), ("marks what only that column has.", "dim"))

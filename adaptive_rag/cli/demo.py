@@ -1,4 +1,4 @@
-"""`adaptive-rag demo`: index the samples and ask one question of each type, or copy them to try more."""
+"""`adaptive-rag demo`: index the sample documents and ask one question of each type, or copy them."""
 
 from __future__ import annotations
 
@@ -32,38 +32,38 @@ def demo(
 
     if copy is not None:
         try:
-            _copy(samples_path(), copy)
+            _copy_documents(samples_path(), copy)
         except OSError as error:
             raise InputError(f"{str(copy)!r} cannot hold the sample documents: {error.strerror}.") from error
         return
     with tempfile.TemporaryDirectory(prefix="adaptive-rag-demo-") as folder:
-        given = options.given_settings(index=index or f"{folder}/index", recipe=recipe, model=model)
+        settings = options.collect_settings(index=index or f"{folder}/index", recipe=recipe, model=model)
         if index is None:
             lend_vectors(Path(folder) / "index")
         print_note("Indexing the sample documents of a coastal town")
-        print_note(format_report(index_documents([samples_path()], given)))
+        print_note(format_report(index_documents([samples_path()], settings)))
         for sample in SAMPLE_QUESTIONS:
             stdout().print()
             print_block(f"› {sample.question}", style="bold", indent=0, hanging=2)
             if sample.user_context:
                 print_block(f"context: {sample.user_context}", style="dim")
-            show_answer(sample.question, sample.user_context or "", given, trace=trace)
+            show_answer(sample.question, sample.user_context or "", settings, trace=trace)
     print_note('\nNow yours: adaptive-rag ask "your question" --docs your-folder')
 
 
-def _copy(documents: Path, folder: Path) -> None:
-    """Copy the sample documents into a folder that holds no other files of their names.
+def _copy_documents(documents: Path, folder: Path) -> None:
+    """Copy the sample documents into a folder, unless it holds other files with their names.
 
     Raises:
-        InputError: a file of that name holds something else; nothing is copied.
+        InputError: a file of that name has other content; nothing is copied.
         OSError: the folder cannot be written.
     """
     files = sorted(path for path in documents.iterdir() if path.is_file())
     for file in files:
-        there = folder / file.name
-        if there.exists() and (not there.is_file() or there.read_bytes() != file.read_bytes()):
+        target = folder / file.name
+        if target.exists() and (not target.is_file() or target.read_bytes() != file.read_bytes()):
             raise InputError(
-                f"{there} exists and is not the sample document of that name. "
+                f"{target} exists and is not the sample document of that name. "
                 "Move it away, or name another folder."
             )
     folder.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""`adaptive-rag doctor`: checks everything that a question needs, and names each fault with its remedy."""
+"""`adaptive-rag doctor`: check everything that a question needs, and name each fault with its remedy."""
 
 from __future__ import annotations
 
@@ -13,21 +13,23 @@ from typer import Exit, Option
 
 from adaptive_rag.cli import options
 from adaptive_rag.cli.doctor_server import Finding, check_server
-from adaptive_rag.cli.output import count_of, print_fact, print_json, print_line
+from adaptive_rag.cli.output import format_count, print_fact, print_json, print_line
 from adaptive_rag.cli.route import format_routing
 
 if TYPE_CHECKING:
     from adaptive_rag.context import Context
 
-MARKS = {"ok": ("  ✓ ", "green"), "note": ("  · ", "dim"), "fault": ("  ✗ ", "bold red")}
+# State of a finding -> the sign before it.
+SIGNS = {"ok": ("  ✓ ", "green"), "note": ("  · ", "dim"), "fault": ("  ✗ ", "bold red")}
+# Kind of a model's fault -> what to do.
 ADVICE = {
     "key": "Set the provider's key variable, such as OPENAI_API_KEY.",
     "unknown model": "Check the model's name and models.base_url.",
     "connection": "Start the server, or check models.base_url (OPENAI_BASE_URL).",
 }
-MOST_FAILURES = 5
-TIMEOUT = 30  # seconds that a check of a model may take
-# The smallest form: a model that can fill it can fill ours.
+MAX_FAILURES_SHOWN = 5
+TIMEOUT = 30  # seconds for the check of a model
+# The smallest form: a model that can fill it in can fill in ours.
 FORM = {
     "title": "Colour", "description": "A colour of the sky.", "type": "object", "additionalProperties": False,
     "properties": {"colour": {"type": "string", "enum": ["blue", "green"]}}, "required": ["colour"],
@@ -37,34 +39,31 @@ FORM = {
 def doctor(
     index: options.Index = None,
     model: options.Model = None,
-    settings: options.Settings = None,
+    assignments: options.Assignments = None,
     offline: Annotated[bool, Option("--offline", help="Make no call to a model.")] = False,
-    server: Annotated[
-        bool, Option("--server", help="Check the web server's parts rather than an index.")
-    ] = False,
+    server: Annotated[bool, Option("--server", help="Check the web server instead of an index.")] = False,
     data: options.Data = None,
     as_json: options.Json = False,
 ) -> None:
-    """Check settings, index, embeddings and chat models; exit 1 where something is wrong."""
-    given = options.given_settings(settings, index=index, model=model)
-    findings = list(_diagnose(given, offline, server or data is not None, data))
+    """Check settings, index, embeddings and chat models; exit 1 if something is wrong."""
+    settings = options.collect_settings(assignments, index=index, model=model)
+    findings = list(_diagnose(settings, offline, server or data is not None, data))
     faults = sum(finding.state == "fault" for finding in findings)
     if as_json:
         print_json({"healthy": not faults, "findings": [finding._asdict() for finding in findings]})
     else:
         width = max(len(finding.what) for finding in findings)
-        for what, state, problem, mend in findings:
-            label = MARKS[state], (f"{what:<{width}}  ", "bold")
-            print_fact(label, problem)
-            if mend:
-                print_fact([" " * (width + 6)], mend, style="yellow")
-        print_line(f"\n  {count_of(faults, 'fault') if faults else 'All is well'}.", style="bold")
+        for finding in findings:
+            print_fact([SIGNS[finding.state], (f"{finding.what:<{width}}  ", "bold")], finding.found)
+            if finding.mend:
+                print_fact([" " * (width + 6)], finding.mend, style="yellow")
+        print_line(f"\n  {format_count(faults, 'fault') if faults else 'All is well'}.", style="bold")
     if faults:
         raise Exit(1)
 
 
 def _diagnose(settings: dict[str, Any], offline: bool, server: bool, data: Path | None) -> Iterator[Finding]:
-    """Check settings, index or server, chat models and files; with `offline`, call no remote model."""
+    """Check the settings, the index or the server, chat models and files; `offline` calls no remote model."""
     from adaptive_rag.context import make_context
     from adaptive_rag.errors import AdaptiveRAGError, ConfigurationError
 
@@ -96,56 +95,58 @@ def _check_index(context: Context, offline: bool) -> Iterator[Finding]:
     from adaptive_rag.models.embeddings import load_embeddings
     from adaptive_rag.text.redaction import redact
 
-    index, place = open_source(str(context.index), context.embeddings), redact(str(context.index))
+    index, address = open_source(str(context.index), context.embeddings), redact(str(context.index))
     if not isinstance(index, Index | PostgresIndex | ShardedIndex):
-        yield Finding("index", "ok", f"{place} can be searched; what it holds is not known")
+        yield Finding("index", "ok", f"{address} can be searched; what it holds is not known")
         return
     facts = index.info()
-    place = redact(facts["index"])
-    hint = f"adaptive-rag index PATH --index {quoted(place)}"
+    address = redact(facts["index"])
+    command = f"adaptive-rag index PATH --index {quoted(address)}"
     if not facts["chunks"]:
-        yield Finding("index", "fault", f"{place} holds nothing", f"Index documents: {hint}")
+        yield Finding("index", "fault", f"{address} holds nothing", f"Index documents: {command}")
         return
-    held = f"{count_of(facts['chunks'], 'chunk')} of {count_of(facts['sources'], 'source')}"
-    yield Finding("index", "ok", f"{place}: {held}")
+    content = f"{format_count(facts['chunks'], 'chunk')} of {format_count(facts['sources'], 'source')}"
+    yield Finding("index", "ok", f"{address}: {content}")
     if not facts["sentence_vectors"]:
-        yield Finding("index", "note", "has no sentence vectors: questions embed the best passages anew")
+        yield Finding(
+            "index", "note", "has no sentence vectors: each question embeds its best passages again"
+        )
     name, dimension = facts["embeddings"], facts["dimension"]
     if offline and not str(name).startswith(("local:", "onnx:")):
         yield Finding("embeddings", "note", f"{name}; not called (--offline)")
         return
     model = load_embeddings(context.embeddings or name)
     try:
-        got = len(model.embed_query("one"))
+        actual = len(model.embed_query("one"))
     except Exception as error:  # every provider raises its own errors
         yield Finding("embeddings", "fault", f"{name}: {redact(str(error))}")
         return
-    if got == dimension:
+    if actual == dimension:
         yield Finding("embeddings", "ok", f"{name}, {dimension} dimensions")
     else:
-        fault = f"{name} gives {got} dimensions; the index was made with {dimension}"
-        yield Finding("embeddings", "fault", fault, f"Make the index anew: {hint} --rebuild")
+        fault = f"{name} gives {actual} dimensions; the index was made with {dimension}"
+        yield Finding("embeddings", "fault", fault, f"Make the index anew: {command} --rebuild")
 
 
 def _check_chat_models(context: Context, offline: bool) -> Iterator[Finding]:
     from adaptive_rag.models.chat import limit_length, load_chat_model
 
     specs = {"chat model": context.model, "fast model": context.models.fast_model}
-    given = {what: spec for what, spec in specs.items() if spec}
-    if not given:
-        nothing = "none: every step is done locally, and answers quote the documents"
+    configured = {role: spec for role, spec in specs.items() if spec}
+    if not configured:
+        effect = "none: every step is done locally, and answers quote the documents"
         mend = "Set ADAPTIVE_RAG_MODEL or pass --model, such as openai:gpt-4.1-mini, to have answers written."
-        yield Finding("chat model", "note", nothing, mend)
-    for what, spec in given.items():
+        yield Finding("chat model", "note", effect, mend)
+    for role, spec in configured.items():
         model = load_chat_model(spec, base_url=context.models.base_url, timeout=TIMEOUT)
         if offline:
-            yield Finding(what, "note", f"{spec} can be opened; not called (--offline)")
+            yield Finding(role, "note", f"{spec} can be opened; not called (--offline)")
         else:
-            yield from _call(what, str(spec), limit_length(model, context.budget.max_tokens))
+            yield from _call_model(role, str(spec), limit_length(model, context.budget.max_tokens))
 
 
-def _call(what: str, name: str, model: Any) -> Iterator[Finding]:
-    """Ask a model for one word, and to fill a form by the first method that works."""
+def _call_model(role: str, name: str, model: Any) -> Iterator[Finding]:
+    """Ask a model for one word, then to fill in a form by the first method that works."""
     from adaptive_rag.llm.faults import fault_of
     from adaptive_rag.llm.structured import METHODS, known_method
 
@@ -160,20 +161,20 @@ def _call(what: str, name: str, model: Any) -> Iterator[Finding]:
             with suppress(Exception):
                 names = [entry.id for entry in model.root_client.models.list().data][:8]
                 mend += f" The server has: {', '.join(names)}." if names else ""
-        yield Finding(what, "fault", f"{name}: {fault.text}", mend)
+        yield Finding(role, "fault", f"{name}: {fault.text}", mend)
         return
     tokens = "" if reply.usage_metadata else "; it does not report its tokens"
-    yield Finding(what, "ok", f"{name} answers in {time.perf_counter() - started:.1f} s{tokens}")
+    yield Finding(role, "ok", f"{name} answers in {time.perf_counter() - started:.1f} s{tokens}")
     for method in METHODS[METHODS.index(known_method(model)) :]:
-        if problem := _fill_form(model, method):
-            yield Finding(f"{what}, forms", "note", f"{method}: {problem}")
+        if problem := _try_form(model, method):
+            yield Finding(f"{role}, forms", "note", f"{method}: {problem}")
         else:
-            yield Finding(f"{what}, forms", "ok", f"filled by {method.replace('_', ' ')}")
+            yield Finding(f"{role}, forms", "ok", f"filled by {method.replace('_', ' ')}")
             return
 
 
-def _fill_form(model: Any, method: Any) -> str:
-    """Return what went wrong when a model was asked to fill the form; empty if nothing did."""
+def _try_form(model: Any, method: Any) -> str:
+    """Ask a model to fill in the form; return what went wrong, "" if nothing did."""
     from adaptive_rag.llm.faults import fault_of
     from adaptive_rag.llm.receive import form_text
     from adaptive_rag.llm.replies import json_values
@@ -185,8 +186,8 @@ def _fill_form(model: Any, method: Any) -> str:
     except Exception as error:  # every provider raises its own errors
         return fault_of(error, model).text
     values = [call["args"] for call in message.tool_calls] or json_values(form_text(message.text))
-    right = any(isinstance(value, dict) and value.get("colour") in ("blue", "green") for value in values)
-    return "" if right else f"the reply does not fit the form: {message.text[:60]!r}"
+    fits = any(isinstance(value, dict) and value.get("colour") in ("blue", "green") for value in values)
+    return "" if fits else f"the reply does not fit the form: {message.text[:60]!r}"
 
 
 def _check_router() -> Iterator[Finding]:
@@ -194,15 +195,15 @@ def _check_router() -> Iterator[Finding]:
 
 
 def _check_failures() -> Iterator[Finding]:
-    """Name the parts of answers that failed on this machine; the answers were given without them."""
+    """Name the optional steps of answers that failed on this machine; the answers were given without them."""
     from adaptive_rag.optional import failure_file, read_failures
 
     if not (failures := read_failures()):
         yield Finding("answers", "ok", "no part of an answer has failed")
-    for part, error, place, times, last in failures[:MOST_FAILURES]:
-        failed = f"{part} failed {count_of(times, 'time')} ({error} in {place}), last on {last[:10]}"
+    for part, error, place, times, last in failures[:MAX_FAILURES_SHOWN]:
+        problem = f"{part} failed {format_count(times, 'time')} ({error} in {place}), last on {last[:10]}"
         mend = f"Those answers were given without it. Ask with -v to see why; {failure_file()} lists all."
-        yield Finding("answers", "note", failed, mend)
+        yield Finding("answers", "note", problem, mend)
 
 
 def _check_files(context: Context) -> Iterator[Finding]:
@@ -213,6 +214,6 @@ def _check_files(context: Context) -> Iterator[Finding]:
         load_prompt("enhance", context.models.prompts)
         yield Finding("prompts", "ok", os.path.abspath(context.models.prompts))
     if context.models.prices is not None:
-        priced = len(load_prices(context.models.prices))
-        place = os.path.abspath(context.models.prices)
-        yield Finding("prices", "ok", f"{place}: {count_of(priced, 'model')}")
+        models = len(load_prices(context.models.prices))
+        path = os.path.abspath(context.models.prices)
+        yield Finding("prices", "ok", f"{path}: {format_count(models, 'model')}")

@@ -1,4 +1,4 @@
-"""The checks of `adaptive-rag doctor --server`: the web server's own parts, without changing them."""
+"""The checks of `adaptive-rag doctor --server`: the parts of the web server, which no check changes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from adaptive_rag.cli import options
-from adaptive_rag.cli.output import count_of
+from adaptive_rag.cli.output import format_count
 from adaptive_rag.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -28,62 +28,55 @@ class Finding(NamedTuple):
 
 
 def check_server(data: Path | None) -> Iterator[Finding]:
-    """Check the server's settings, data, database, users, workers, and how it is reached."""
+    """Check the server's settings, data folder, database, users, workers, and how it is reached."""
     try:
         settings = options.server_settings(data=data)
     except ConfigurationError as error:
         yield Finding("server", "fault", str(error), "Correct the variable or the file.")
         return
     yield Finding("server", "ok", f"listens on {settings.host}, port {settings.port}")
-    is_there = os.path.isdir(settings.data)  # unlike a method of Path, False where access is denied
-    yield from _check_folder(settings, is_there)
-    yield from _check_way(settings)
+    yield from _check_folder(settings)
+    yield from _check_network(settings)
     if settings.database is None and not os.path.exists(settings.data / "server.sqlite"):
         yield Finding("database", "note", "none yet: the first start makes it")
-        yield from _check_users(settings, known=False)
+        yield from _check_users(settings, has_users=False)
         return
     yield from _check_database(settings)
 
 
-def _check_folder(settings: ServerSettings, is_there: bool) -> Iterator[Finding]:
+def _check_folder(settings: ServerSettings) -> Iterator[Finding]:
     from filelock import FileLock, Timeout
 
     from adaptive_rag.server.process import LOCK
     from adaptive_rag.server.readiness import LEAST_FREE_MEGABYTES
 
-    place = settings.data.absolute()
-    if not is_there:
-        while not os.path.exists(place):
-            place = place.parent
-    if not os.access(place, os.W_OK | os.X_OK) or not place.is_dir():
-        yield Finding(
-            "data",
-            "fault",
-            f"{os.path.abspath(settings.data)} cannot be written",
-            "Set server.data to another folder.",
-        )
+    exists = os.path.isdir(settings.data)  # unlike a method of Path, False where access is denied
+    existing_folder = settings.data.absolute()
+    while not exists and not os.path.exists(existing_folder):
+        existing_folder = existing_folder.parent
+    path = os.path.abspath(settings.data)
+    if not os.access(existing_folder, os.W_OK | os.X_OK) or not existing_folder.is_dir():
+        yield Finding("data", "fault", f"{path} cannot be written", "Set server.data to another folder.")
         return
-    free = shutil.disk_usage(place).free // 2**20
-    use = "not made yet"
-    if is_there:
-        use = "not in use"
-        if (settings.data / LOCK).exists():
-            try:
-                with FileLock(settings.data / LOCK, timeout=0):
-                    pass
-            except Timeout:
-                use = "a server is running"
-    state = f"{os.path.abspath(settings.data)}: {use}, {free:,} MB free"
+    use = "not in use" if exists else "not made yet"
+    if exists and (settings.data / LOCK).exists():
+        try:
+            with FileLock(settings.data / LOCK, timeout=0):
+                pass
+        except Timeout:
+            use = "a server is running"
+    free = shutil.disk_usage(existing_folder).free // 2**20
+    state = f"{path}: {use}, {free:,} MB free"
     if free >= LEAST_FREE_MEGABYTES:
         yield Finding("data", "ok", state)
     else:
         yield Finding("data", "fault", state, "Make room, or move the folder.")
 
 
-def _check_way(settings: ServerSettings) -> Iterator[Finding]:
+def _check_network(settings: ServerSettings) -> Iterator[Finding]:
     if settings.is_loopback:
-        behind = ", behind a proxy with TLS" if settings.tls else ""
-        yield Finding("reached", "ok", f"from this machine alone{behind}")
+        proxy = ", behind a proxy with TLS" if settings.tls else ""
+        yield Finding("reached", "ok", f"from this machine alone{proxy}")
     elif not settings.tls:
         problem = "from other machines, without TLS: passwords and tokens can be read on the way"
         yield Finding("reached", "fault", problem, "Put a proxy with TLS before it, and set server.tls.")
@@ -105,18 +98,18 @@ def _check_database(settings: ServerSettings) -> Iterator[Finding]:
 
     engine = connect(settings)
     try:
-        is_revision, expected = revision_of(engine), newest_revision()
-        if is_revision == expected:
+        revision, expected = revision_of(engine), newest_revision()
+        if revision == expected:
             yield Finding("database", "ok", f"{engine.dialect.name}, at migration {expected}")
         else:
-            problem = f"{engine.dialect.name}, at migration {is_revision}; this version has {expected}"
+            problem = f"{engine.dialect.name}, at migration {revision}; this version has {expected}"
             yield Finding(
                 "database", "note", problem, "The next start brings it up to date; make a backup first."
             )
-        if is_revision is not None:
-            if is_revision == expected:
-                yield from _check_pair(settings, engine)
-            yield from _check_users(settings, known=_has_users(engine))
+        if revision is not None:
+            if revision == expected:
+                yield from _check_pairing(settings, engine)
+            yield from _check_users(settings, has_users=_has_users(engine))
             yield from _check_jobs(settings, engine)
     except SQLAlchemyError as error:
         problem = f"cannot be read: {redact(str(error)).splitlines()[0]}"
@@ -125,7 +118,7 @@ def _check_database(settings: ServerSettings) -> Iterator[Finding]:
         engine.dispose()
 
 
-def _check_pair(settings: ServerSettings, engine: Engine) -> Iterator[Finding]:
+def _check_pairing(settings: ServerSettings, engine: Engine) -> Iterator[Finding]:
     from adaptive_rag.server.pairing import pair_state
 
     state = pair_state(settings, engine)
@@ -144,11 +137,10 @@ def _has_users(engine: Engine) -> bool:
         return has_users(db)
 
 
-def _check_users(settings: ServerSettings, *, known: bool) -> Iterator[Finding]:
-    if known or settings.oidc_issuer:
-        yield Finding(
-            "users", "ok", "sign in" + (f" through {settings.oidc_issuer}" if settings.oidc_issuer else "")
-        )
+def _check_users(settings: ServerSettings, *, has_users: bool) -> Iterator[Finding]:
+    if has_users or settings.oidc_issuer:
+        issuer = f" through {settings.oidc_issuer}" if settings.oidc_issuer else ""
+        yield Finding("users", "ok", f"sign in{issuer}")
     elif settings.is_loopback:
         yield Finding("users", "note", "none: whoever is at this machine may do everything")
     else:
@@ -163,9 +155,9 @@ def _check_jobs(settings: ServerSettings, engine: Engine) -> Iterator[Finding]:
 
     with engine.connect() as connection:
         count = select(func.count()).where(Job.state.in_((JobState.QUEUED, JobState.RUNNING)))
-        to_do = count_of(connection.scalar(count) or 0, "job")
+        pending = format_count(connection.scalar(count) or 0, "job")
     if settings.workers:
-        yield Finding("workers", "ok", f"{settings.workers}, started with the server; {to_do} to do")
+        yield Finding("workers", "ok", f"{settings.workers}, started with the server; {pending} to do")
     else:
-        problem = f"none are started with the server; {to_do} to do"
+        problem = f"none are started with the server; {pending} to do"
         yield Finding("workers", "note", problem, "Run: adaptive-rag worker")

@@ -1,4 +1,4 @@
-"""`adaptive-rag eval`: measure the arms over labelled questions, and write the results."""
+"""`adaptive-rag eval`: measure the arms on labelled questions and write the results."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class MeasureOptions:
-    """Options of what is measured; runs with the same values can be compared."""
+    """What is measured; runs with the same values can be compared."""
 
     k: Annotated[int, Option("--k", "-k", min=1, max=1000, help="Passages scored.", metavar="N")] = 10
     seed: Annotated[int, Option(help="Seed of all that is random.", metavar="N")] = 0
     limit: Annotated[int | None, Option(min=1, help="Ask a sample of so many questions.", metavar="N")] = None
     recipe: options.Recipe = None
     model: options.Model = None
-    setting: options.Settings = None
+    assignments: options.Assignments = None
     replies: Annotated[
         Path | None, Option(help="Recorded replies in place of a model.", metavar="FOLDER")
     ] = None
@@ -36,14 +36,14 @@ class MeasureOptions:
         """Return the settings of the run."""
         from adaptive_rag.evaluation.provenance import RunSettings
 
-        given = options.given_settings(self.setting, recipe=self.recipe, model=self.model)
+        settings = options.collect_settings(self.assignments, recipe=self.recipe, model=self.model)
         replies = str(self.replies) if self.replies else None
-        return RunSettings(self.k, self.seed, self.limit, self.answers, given, replies)
+        return RunSettings(self.k, self.seed, self.limit, self.answers, settings, replies)
 
 
 @dataclass(frozen=True, kw_only=True)
 class OutputOptions:
-    """Options of where a run writes its results, and how it runs."""
+    """Where a run writes its results, and how it runs."""
 
     out: Annotated[Path, Option(help="Folder for the results.")] = Path("adaptive-rag-eval")
     judge: Annotated[str | None, Option(help="Let the model compare arms' answers.", metavar="ARMS")] = None
@@ -56,8 +56,8 @@ class OutputOptions:
 
 def evaluate(
     datasets: Annotated[list[Path], Argument(metavar="DATASET", help="Folder, or file of questions.")],
-    measured: MeasureOptions,
-    output: OutputOptions,
+    measure_options: MeasureOptions,
+    output_options: OutputOptions,
     arms: Annotated[
         str, Option(help="Arms with commas, or all.", metavar="NAMES", show_default=False)
     ] = "standard,bm25,fusion,adaptive,oracle",
@@ -69,38 +69,47 @@ def evaluate(
     from adaptive_rag.evaluation.experiment import evaluate as run_experiment
     from adaptive_rag.evaluation.terminal import print_judge, print_report
 
-    experiment = Experiment(datasets, settings=measured.settings(), arms=listed(arms), **vars(output))
-    with _bars() as (say, open_bar, show_index):
-        written = run_experiment(experiment, say=say, open_bar=open_bar, show_index=show_index)
-    jobs = written.run.about["jobs"]
-    print_report(stdout(), written.rows, k=measured.k, routing=written.routing, jobs=jobs)
-    if written.judge is not None:
-        print_judge(stdout(), written.judge)
-    print_note(f"Wrote {output.out / 'report.html'} and, beside it, summary.json and questions.jsonl.")
+    experiment = Experiment(
+        datasets, settings=measure_options.settings(), arms=listed(arms), **vars(output_options)
+    )
+    with _show_progress() as (print_message, open_bar, show_index):
+        report = run_experiment(experiment, say=print_message, open_bar=open_bar, show_index=show_index)
+    jobs = report.run.about["jobs"]
+    print_report(stdout(), report.rows, k=measure_options.k, routing=report.routing, jobs=jobs)
+    if report.judge is not None:
+        print_judge(stdout(), report.judge)
+    print_note(
+        f"Wrote {output_options.out / 'report.html'} and, beside it, summary.json and questions.jsonl."
+    )
 
 
 @contextmanager
-def _bars() -> Iterator[tuple[Callable[[str], None], Callable[[str, int], Any], Callable[[str, Any], None]]]:
-    """Show the progress of a run. Yield three functions: print a note, open a bar, show an index."""
+def _show_progress() -> Iterator[
+    tuple[Callable[[str], None], Callable[[str, int], Any], Callable[[str, Any], None]]
+]:
+    """Show the progress of a run on standard error.
+
+    Yields three functions: print a note, open a bar, update the bar of the data set that is being indexed.
+    """
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    described = TextColumn("{task.description}", markup=False)
-    columns = (described, BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    description_column = TextColumn("{task.description}", markup=False)
+    columns = (description_column, BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     console = stderr()
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
-        indexing: dict[str, Any] = {}
+        index_bars: dict[str, Any] = {}
 
         @contextmanager
         def open_bar(description: str, total: int) -> Iterator[Callable[[], None]]:
-            for task in indexing.values():
-                progress.update(task, visible=False)
-            task = progress.add_task(description, total=total)
-            yield lambda: progress.advance(task)
-            progress.update(task, visible=False)
+            for index_bar in index_bars.values():
+                progress.update(index_bar, visible=False)
+            bar = progress.add_task(description, total=total)
+            yield lambda: progress.advance(bar)
+            progress.update(bar, visible=False)
 
         def show_index(name: str, state: Any) -> None:
-            if name not in indexing:
-                indexing[name] = progress.add_task(f"Indexing {name}", total=state.total)
-            progress.update(indexing[name], completed=state.done, total=state.total)
+            if name not in index_bars:
+                index_bars[name] = progress.add_task(f"Indexing {name}", total=state.total)
+            progress.update(index_bars[name], completed=state.done, total=state.total)
 
         yield lambda note: progress.console.print(note, markup=False, soft_wrap=True), open_bar, show_index

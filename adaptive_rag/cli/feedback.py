@@ -1,4 +1,4 @@
-"""`adaptive-rag feedback`: keep a question with the type that is right for it, to learn from."""
+"""`adaptive-rag feedback`: store a question with its right type, for the router to learn from."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from adaptive_rag.cli.output import print_json, print_line, print_note
 def feedback(
     question: Annotated[str, Argument(help="The question; - reads it from standard input.")],
     type: Annotated[
-        str, Option("--type", "-t", help="The type that is right: factual, analytical, opinion, contextual.")
+        str, Option("--type", "-t", help="The right type: factual, analytical, opinion or contextual.")
     ],
     context: options.UserContext = "",
     history: Annotated[
@@ -41,21 +41,20 @@ def feedback(
     check_name("--type", type.lower(), QUERY_TYPES)
     label = next(name for name in QUERY_TYPES if name == type.lower())
     try:
-        given = json.loads(history) if history else []
+        parsed = json.loads(history) if history else []
     except ValueError as error:
         raise ConfigurationError(f"--history is not valid JSON: {error}.") from error
-    turns = given if isinstance(given, list) else [given]
+    turns = parsed if isinstance(parsed, list) else [parsed]
     if not all(isinstance(turn, dict) and isinstance(turn.get("text"), str) for turn in turns):
         expected = 'expected a list of turns like {"role": "user", "text": "..."}'
         raise ConfigurationError(f"--history is {history!r}; {expected}.")
-    text, turns = read_question({"question": options.read_argument(question), "history": turns})
+    text, turns = read_question({"question": options.read_question_argument(question), "history": turns})
     target = file if file is not None else own_questions()
     appended = append_questions(target, [QuestionLine(text, context, turns, label)])
     if as_json:
         print_json({"file": str(target), "type": label, "written": appended.written})
         return
-    said = f"Kept as {label} in" if appended.written else f"Already kept as {label} in"
-    print_line(f"{said} {target}")
+    print_line(f"{'Kept' if appended.written else 'Already kept'} as {label} in {target}")
     if appended.disputed:
         print_note("The file holds the same question with another type too; remove the line that is wrong.")
     print_note(f"Learn from the file with: adaptive-rag route --learn {target}")

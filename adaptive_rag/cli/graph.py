@@ -1,4 +1,4 @@
-"""`adaptive-rag graph`: the state machine as a picture."""
+"""`adaptive-rag graph`: a diagram of the state machine."""
 
 from __future__ import annotations
 

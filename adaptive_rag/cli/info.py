@@ -7,7 +7,7 @@ from typing import Any
 
 from adaptive_rag.cli import options
 from adaptive_rag.cli.output import print_fact, print_json, print_line, short_source, stdout
-from adaptive_rag.cli.route import format_routing, routing_in_force
+from adaptive_rag.cli.route import active_routing, format_routing
 
 
 def info(index: options.Index = None, as_json: options.Json = False) -> None:
@@ -15,14 +15,14 @@ def info(index: options.Index = None, as_json: options.Json = False) -> None:
     from adaptive_rag.errors import ConfigurationError
     from adaptive_rag.index import describe, describe_fields
 
-    place = options.index_of(index)
-    facts = {**describe(place), "fields": describe_fields(place)}
+    address = options.index_address(index)
+    facts = {**describe(address), "fields": describe_fields(address)}
     try:
-        routing, shown = routing_in_force(), format_routing()
+        routing, description = active_routing(), format_routing()
     except ConfigurationError as error:
-        # The content of the index can be shown anyway.
-        routing, shown = {"routing": "not usable", "why": str(error)}, f"not usable: {error}"
-    facts["routing"] = routing if as_json else shown
+        # A broken routing file does not hide what the index holds.
+        routing, description = {"routing": "not usable", "why": str(error)}, f"not usable: {error}"
+    facts["routing"] = routing if as_json else description
     if as_json:
         print_json(facts)
         return
@@ -31,16 +31,15 @@ def info(index: options.Index = None, as_json: options.Json = False) -> None:
     stdout().print()
     for name, value in facts.items():
         if value not in (None, "", {}):
-            print_line((f"  {name.replace('_', ' '):<{width}}  ", "dim"), _shown(name, value))
+            print_line((f"  {name.replace('_', ' '):<{width}}  ", "dim"), _format_value(name, value))
     print_line("  Fields for --where:")
-    for name, held in fields.items():
-        print_fact([(f"    {name:<{max(map(len, fields))}}  ", "dim")], held)
+    for name, description in fields.items():
+        print_fact([(f"    {name:<{max(map(len, fields))}}  ", "dim")], description)
     for note in notes:
         print_line(f"  Note: {short_source(note['source'])}: {note['text']}")
 
 
-def _shown(name: str, value: Any) -> str:
-    """Format a fact for display."""
+def _format_value(name: str, value: Any) -> str:
     if name == "updated":
         return datetime.fromtimestamp(value).astimezone().isoformat(" ", "seconds")
     if name == "bytes":

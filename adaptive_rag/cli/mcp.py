@@ -1,4 +1,4 @@
-"""`adaptive-rag mcp`: gives an agent the documents of an index, over standard input and output."""
+"""`adaptive-rag mcp`: let an agent read and ask the documents of an index, over standard input and output."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ NAME = "documents"
 def mcp(
     index: options.Index = None,
     model: options.Model = None,
-    settings: options.Settings = None,
+    assignments: options.Assignments = None,
     about: Annotated[str, Option("--about", help="What the documents are about, for the agent.")] = "",
 ) -> None:
     """Let an agent ask and read the documents of an index, by the Model Context Protocol on stdio."""
-    reader = _LocalReader(options.given_settings(settings, index=index, model=model), about)
+    reader = _LocalReader(options.collect_settings(assignments, index=index, model=model), about)
     from adaptive_rag.server.mcp import build_mcp
 
     build_mcp(lambda: reader).run("stdio", show_banner=False)
 
 
 class _LocalReader:
-    """The user of this machine, and one index."""
+    """The user of this machine, who can read one index."""
 
-    def __init__(self, given: dict[str, Any], about: str) -> None:
+    def __init__(self, settings: dict[str, Any], about: str) -> None:
         from adaptive_rag.errors import import_extra
 
         import_extra("limits", extra="server", purpose="adaptive-rag mcp")
@@ -40,11 +40,11 @@ class _LocalReader:
         from adaptive_rag.index.index import source_of
         from adaptive_rag.server.answering import Answering
 
-        context = make_context(given)
+        context = make_context(settings)
         self.id = context.user_id
-        self.answering = Answering(server, given)
+        self.answering = Answering(server, settings)
         self._about, self._uri = about, str(context.index)
-        # Faults of the index are reported now, when a person reads them, and not at the first question.
+        # Open the index now, so that its faults reach the person who starts the command, not the agent.
         source_of(context)
 
     def collections(self, limit: int, offset: int) -> Collections:
@@ -52,10 +52,12 @@ class _LocalReader:
         from adaptive_rag.index.sources import list_sources
         from adaptive_rag.server.mcp_tools import CollectionListed, Collections
 
-        known = list_sources(self._uri)
-        passages = sum(each.chunks for each in known if each.copy_of is None)
-        own = CollectionListed(name=NAME, description=self._about, documents=len(known), passages=passages)
-        return Collections(collections=[own][offset : offset + limit], total=1)
+        documents = list_sources(self._uri)
+        passages = sum(document.chunks for document in documents if document.copy_of is None)
+        collection = CollectionListed(
+            name=NAME, description=self._about, documents=len(documents), passages=passages
+        )
+        return Collections(collections=[collection][offset : offset + limit], total=1)
 
     def open(self, collection: str, action: Action) -> Shelf:
         """Return the index by its only name."""

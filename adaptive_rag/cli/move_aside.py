@@ -1,16 +1,16 @@
-"""`adaptive-rag move-aside`: moves documents that the server's database does not know to another folder."""
+"""`adaptive-rag move-aside`: move documents that the server's database does not know to another folder."""
 
 from __future__ import annotations
 
 from adaptive_rag.cli import options
-from adaptive_rag.cli.output import count_of, print_line
+from adaptive_rag.cli.output import format_count, print_line
 
 
 def move_aside(data: options.Data = None) -> None:
     """Move documents that the server's database does not know to the folder `aside`; delete nothing.
 
-    For a server that does not start, as its data folder and its database do not belong together, and for
-    what an interruption left. Stop the server and its workers first.
+    Use it when the server does not start because its data folder and its database do not belong together,
+    or to clear what an interruption left. Stop the server and its workers first.
     """
     settings = options.server_settings(data=data)
     from adaptive_rag.server.database import open_database
@@ -24,10 +24,10 @@ def move_aside(data: options.Data = None) -> None:
             moved, empty = move(settings, engine), collections_without_files(settings, engine)
         finally:
             engine.dispose()
-    for each in moved:
-        print_line(f"{each.came_from}: {count_of(each.files, 'file')}, now at {each.now_at}")
+    for folder in moved:
+        print_line(f"{folder.came_from}: {format_count(folder.files, 'file')}, now at {folder.now_at}")
     for name in empty:
         print_line(
             f"The collection {name} has no files in this folder; its documents must be uploaded again."
         )
-    print_line(f"{count_of(len(moved), 'folder')} moved. Start the server with: adaptive-rag serve")
+    print_line(f"{format_count(len(moved), 'folder')} moved. Start the server with: adaptive-rag serve")

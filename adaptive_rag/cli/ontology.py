@@ -1,4 +1,4 @@
-"""`adaptive-rag ontology`: proposes the terms of a domain, and checks and tries an ontology."""
+"""`adaptive-rag ontology`: propose the terms of a domain, and check and try an ontology."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typer import Argument, Option, Typer
 
 from adaptive_rag.cli import options
 from adaptive_rag.cli.output import (
-    count_of,
+    format_count,
     print_json,
     print_line,
     print_note,
@@ -43,19 +43,19 @@ def suggest(
     from adaptive_rag.source import ListsChunks
     from adaptive_rag.text.redaction import redact
 
-    place = options.index_of(index)
-    source = open_source(place)
-    place = redact(place)
+    address = options.index_address(index)
+    source = open_source(address)
+    address = redact(address)
     if not isinstance(source, ListsChunks):
-        raise ConfigurationError(f"{place!r} cannot list its passages, which an ontology is proposed from.")
+        raise ConfigurationError(f"{address!r} cannot list its passages, from which an ontology is proposed.")
     texts = (chunk["text"] for chunk in source.chunks())
     suggestions = suggest_ontology(texts, terms=terms, categories=categories)
     if as_json:
         print_json(dict(suggestions))
         return
     if not suggestions:
-        raise ConfigurationError(f"No terms stand out in {place!r}: it holds too little text to propose any.")
-    text = format_ontology(suggestions, origin=place)
+        raise ConfigurationError(f"No terms stand out in {address!r}: it holds too little text.")
+    text = format_ontology(suggestions, origin=address)
     if output is None:
         print_plain(text)
         return
@@ -66,8 +66,8 @@ def suggest(
         problem = f"The ontology cannot be written to {str(output)!r}: {error.strerror}."
         raise ConfigurationError(f"{problem} Choose a path that does not exist yet.") from error
     count = sum(len(suggestion.terms) for suggestion in suggestions)
-    how = "Edit it, then use it: --set ontology=FILE (with route: --ontology FILE)."
-    print_note(f"{output}: {count_of(count, 'term')}. {how}")
+    usage = "Edit it, then use it: --set ontology=FILE (with route: --ontology FILE)."
+    print_note(f"{output}: {format_count(count, 'term')}. {usage}")
 
 
 @ontology_app.command()
@@ -77,7 +77,7 @@ def check(
     question: Annotated[str | None, Argument(help="A question to find its terms in.")] = None,
     as_json: options.Json = False,
 ) -> None:
-    """Check an ontology, naming each problem with its line; and find its terms in a question."""
+    """Check an ontology and report each problem with its line; find its terms in a question."""
     from adaptive_rag.analysis import load_ontology
 
     ontology = load_ontology(file)
@@ -87,8 +87,8 @@ def check(
     if as_json:
         print_json({"categories": categories, "terms": terms, "found": by_category, "relevance": relevance})
         return
-    held = "1 category" if len(categories) == 1 else f"{len(categories)} categories"
-    print_line(f"{file}: {count_of(terms, 'term')} in {held}, no problems.")
+    groups = "1 category" if len(categories) == 1 else f"{len(categories)} categories"
+    print_line(f"{file}: {format_count(terms, 'term')} in {groups}, no problems.")
     if question:
-        listed = "; ".join(f"{category}: {', '.join(names)}" for category, names in by_category.items())
-        print_line(f"relevance {relevance:.2f}; {listed or 'no terms found'}")
+        matches = "; ".join(f"{category}: {', '.join(names)}" for category, names in by_category.items())
+        print_line(f"relevance {relevance:.2f}; {matches or 'no terms found'}")

@@ -1,4 +1,4 @@
-"""Options that several commands share, written once."""
+"""The options that several commands share."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
     from adaptive_rag.server.settings import ServerSettings
 
 ENV_FILE = ".env"
-# the same as in adaptive_rag.context, which a command without such a file need not import
+# The same as in adaptive_rag.context, which is slow to import and not needed without such a file.
 CONFIG_FILE = "adaptive-rag.toml"
-MODEL = "ADAPTIVE_RAG_MODEL"
+MODEL_VARIABLE = "ADAPTIVE_RAG_MODEL"
 
 Index = Annotated[
-    str | None, Option("--index", "-i", help="Folder or URI of it.", show_default=".adaptive-rag")
+    str | None, Option("--index", "-i", help="Folder or URI of the index.", show_default=".adaptive-rag")
 ]
 Docs = Annotated[
     list[Path] | None,
-    Option("--docs", "-d", help="Answer from these files alone.", metavar="PATH"),
+    Option("--docs", "-d", help="Answer only from these files.", metavar="PATH"),
 ]
 UserContext = Annotated[
     str, Option("--context", "-c", help="Who asks, or in what situation.", metavar="TEXT")
@@ -39,22 +39,27 @@ Recipe = Annotated[str | None, Option("--recipe", help="Answer as a published sy
 Model = Annotated[
     str | None,
     Option(
-        "--model", "-m", help="Chat model as provider:name.", envvar=MODEL, show_envvar=False, metavar="NAME"
+        "--model",
+        "-m",
+        help="Chat model as provider:name.",
+        envvar=MODEL_VARIABLE,
+        show_envvar=False,
+        metavar="NAME",
     ),
 ]
-Settings = Annotated[list[str] | None, Option("--set", help="Any other setting.", metavar="NAME=VALUE")]
+Assignments = Annotated[list[str] | None, Option("--set", help="Any other setting.", metavar="NAME=VALUE")]
 Data = Annotated[
     Path | None,
     Option(
         "--data",
-        help="Folder of what the web server keeps.",
+        help="Data folder of the web server.",
         show_default=".adaptive-rag-server",
         file_okay=False,
     ),
 ]
 Json = Annotated[bool, Option("--json", help="Print one JSON object and nothing else.")]
 Trace = Annotated[bool, Option("--trace", help="Show every step and its reasons.")]
-# Read by `reporting_errors`, around the command.
+# `reporting_errors`, which wraps the command, reads it.
 Verbose = Annotated[
     int, Option("--verbose", "-v", count=True, help="Log each step; -vv adds scores.", show_default=False)
 ]
@@ -62,30 +67,30 @@ Verbose = Annotated[
 
 @dataclass(frozen=True, kw_only=True)
 class AskOptions:
-    """Options of commands that ask: the index, the user's context, the settings, and the display."""
+    """The options of commands that ask: the index, the user's context, the settings, and the display."""
 
     index: Index = None
     context: UserContext = ""
     where: Annotated[
         str | None,
-        Option("--where", "-w", help="Search where this holds: 'kind = pdf'.", metavar="CONDITION"),
+        Option("--where", "-w", help="Restrict the search: 'kind = pdf'.", metavar="CONDITION"),
     ] = None
     recipe: Recipe = None
     model: Model = None
-    settings: Settings = None
-    paths: Annotated[bool, Option("--paths", help="Name documents by their whole paths.")] = False
+    assignments: Assignments = None
+    paths: Annotated[bool, Option("--paths", help="Show the full paths of documents.")] = False
     verbose: Verbose = 0
 
-    def given(self, **more: Any) -> dict[str, Any]:
-        """Collect the settings that were given, by name."""
-        shown = ("context", "settings", "paths", "verbose")
-        named = {field.name: getattr(self, field.name) for field in fields(self) if field.name not in shown}
-        return given_settings(self.settings, **named, **more)
+    def settings(self, **more: Any) -> dict[str, Any]:
+        """Return the settings that were given, by name."""
+        no_settings = ("context", "assignments", "paths", "verbose")
+        named = {name: value for name, value in vars(self).items() if name not in no_settings}
+        return collect_settings(self.assignments, **named, **more)
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReadOptions(AskOptions):
-    """`AskOptions`, and how much is read for an answer."""
+    """`AskOptions`, and how many passages are read for an answer."""
 
     profile: Annotated[
         str | None, Option("--profile", help="conservative, balanced or aggressive", metavar="NAME")
@@ -104,28 +109,32 @@ class RouteOptions(ReadOptions):
     ] = None
 
 
-def gathered(command: Callable[..., None]) -> Callable[..., None]:
-    """Let a command take groups of options as frozen dataclasses; each field becomes an option."""
+def flatten_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Wrap a command that takes groups of options as dataclasses, so that each field becomes an option."""
     hints = get_type_hints(command, include_extras=True)
-    groups, parameters = dict[str, tuple[Any, list[str]]](), list[Parameter]()
+    groups = dict[str, Any]()
+    parameters = list[Parameter]()
     for name, parameter in signature(command).parameters.items():
-        if is_dataclass(kind := hints[name]):
-            own = get_type_hints(kind, include_extras=True)
-            groups[name] = kind, [field.name for field in fields(kind)]
+        if is_dataclass(group := hints[name]):
+            field_hints = get_type_hints(group, include_extras=True)
+            groups[name] = group
             parameters += [
                 Parameter(
-                    field.name, Parameter.KEYWORD_ONLY, default=field.default, annotation=own[field.name]
+                    field.name,
+                    Parameter.KEYWORD_ONLY,
+                    default=field.default,
+                    annotation=field_hints[field.name],
                 )
-                for field in fields(kind)
+                for field in fields(group)
             ]
         else:
-            parameters.append(parameter.replace(kind=Parameter.KEYWORD_ONLY, annotation=kind))
+            parameters.append(parameter.replace(kind=Parameter.KEYWORD_ONLY, annotation=hints[name]))
 
     @wraps(command)
-    def run(**given: Any) -> None:
-        for name, (kind, names) in groups.items():
-            given[name] = kind(**{own: given.pop(own) for own in names})
-        command(**given)
+    def run(**values: Any) -> None:
+        for name, group in groups.items():
+            values[name] = group(**{field.name: values.pop(field.name) for field in fields(group)})
+        command(**values)
 
     run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
@@ -148,81 +157,81 @@ def load_env_file() -> None:
     from adaptive_rag.errors import ConfigurationError
 
     try:
-        if may_use(Path(ENV_FILE), risky_variables(dotenv_values(ENV_FILE)), "sets"):
+        if confirm_trust(Path(ENV_FILE), risky_variables(dotenv_values(ENV_FILE)), "sets"):
             load_dotenv(ENV_FILE)
     except (OSError, UnicodeDecodeError, ValueError) as error:
         raise ConfigurationError(f"The file {ENV_FILE} cannot be read: {error}.") from error
 
 
-def ask_for_config_file() -> None:
-    """Ask once whether the config file of the working directory may name other machines, if it does.
+def confirm_config_file() -> None:
+    """If the config file of the working directory names other machines, ask the user once to trust it.
 
-    Without a terminal, or with a file that cannot be read, the settings raise the error later.
+    Without a terminal, or with a file that cannot be read, reading the settings raises the error later.
     """
-    if not (os.path.isfile(CONFIG_FILE) and _can_ask()):
+    if not (os.path.isfile(CONFIG_FILE) and _is_interactive()):
         return
     from adaptive_rag.context.trusted import other_hosts
 
     hosts = list[str]()
     with suppress(OSError, UnicodeDecodeError, tomllib.TOMLDecodeError), open(CONFIG_FILE, "rb") as file:
         hosts = other_hosts(tomllib.load(file))
-    may_use(Path(CONFIG_FILE), hosts, "names other machines:")
+    confirm_trust(Path(CONFIG_FILE), hosts, "names other machines:")
 
 
-def may_use(file: Path, risks: Sequence[str], what: str) -> bool:
-    """Tell whether a file may be used despite what was found in it; ask the user once, if possible."""
+def confirm_trust(file: Path, risks: Sequence[str], verb: str) -> bool:
+    """Return whether a file may be used despite its risks; ask the user once, if there is a terminal."""
     from adaptive_rag.cli.output import print_note
     from adaptive_rag.context.trusted import HOW, is_trusted, keep_answer, said_of
     from adaptive_rag.text.visible import escape_hidden
 
     if not risks or is_trusted(file):
         return True
-    shown = escape_hidden(f"The file {file.absolute()} {what} {', '.join(risks)}.")
-    if said_of(file) is None and _can_ask():
+    warning = escape_hidden(f"The file {file.absolute()} {verb} {', '.join(risks)}.")
+    if said_of(file) is None and _is_interactive():
         import typer
 
-        trusted = typer.confirm(f"{shown} Use it here, now and from now on?", err=True)
+        trusted = typer.confirm(f"{warning} Use it here, now and from now on?", err=True)
         keep_answer(file, trusted=trusted)
         return trusted
     if said_of(file) is None:
-        print_note(("Note: ", "yellow"), f"{shown} It is not used. To use it, {HOW}")
+        print_note(("Note: ", "yellow"), f"{warning} It is not used. To use it, {HOW}")
     return False
 
 
-def _can_ask() -> bool:
+def _is_interactive() -> bool:
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 
-def given_settings(settings: list[str] | None = None, **named: Any) -> dict[str, Any]:
-    """Collect the settings that were given, by name.
+def collect_settings(assignments: list[str] | None = None, **named: Any) -> dict[str, Any]:
+    """Return the named settings that are not None, and those of `--set NAME=VALUE`.
 
     Raises:
-        ConfigurationError: a `--set` is not of the form name=value.
+        ConfigurationError: a `--set` is not of the form NAME=VALUE.
     """
     from adaptive_rag.errors import ConfigurationError
 
-    given = {name: value for name, value in named.items() if value is not None}
-    for setting in settings or []:
-        name, equals, value = setting.partition("=")
+    settings = {name: value for name, value in named.items() if value is not None}
+    for assignment in assignments or []:
+        name, equals, value = assignment.partition("=")
         if not equals:
             expected = "expected NAME=VALUE, as in retrieval.alpha=0.5"
-            raise ConfigurationError(f"--set {setting!r} is not usable: {expected}.")
-        given[name.strip().replace("-", "_")] = value.strip()
-    return given
+            raise ConfigurationError(f"--set {assignment!r} is not usable: {expected}.")
+        settings[name.strip().replace("-", "_")] = value.strip()
+    return settings
 
 
-def index_of(index: str | None) -> str:
-    """Return the address of the index that an option, the environment or the config file names."""
+def index_address(index: str | None) -> str:
+    """Return the folder or URI of the index that the option, the environment or the config file names."""
     from adaptive_rag.context import make_context
 
-    return str(make_context(given_settings(index=index)).index)
+    return str(make_context(collect_settings(index=index)).index)
 
 
 def server_settings(**named: Any) -> ServerSettings:
-    """Read the web server's settings, with those that were given by name.
+    """Read the web server's settings; the named ones that are not None win over those of the environment.
 
     Raises:
-        ConfigurationError: a setting cannot be used, wherever it comes from.
+        ConfigurationError: a setting is not usable, wherever it comes from.
         MissingExtraError: the extra `server` is not installed.
     """
     from adaptive_rag.errors import import_extra
@@ -233,6 +242,6 @@ def server_settings(**named: Any) -> ServerSettings:
     return read_server_settings(**{name: value for name, value in named.items() if value is not None})
 
 
-def read_argument(question: str) -> str:
-    """Return the question; "-" reads it from standard input."""
+def read_question_argument(question: str) -> str:
+    """Return the question; read it from standard input if it is "-"."""
     return sys.stdin.read().strip() if question == "-" else question

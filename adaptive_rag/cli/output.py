@@ -1,4 +1,4 @@
-"""Output of the commands: answers go to standard output, everything else to standard error."""
+"""The output of the commands: answers go to standard output, everything else to standard error."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ CommandT = TypeVar("CommandT", bound=Callable[..., Any])
 # A piece of a line: a text, or a text with its style.
 Part: TypeAlias = str | Text | tuple[str, str]
 
-# Longer lines are hard to read, however wide the terminal is.
+# Characters of a line. Longer lines are hard to read, however wide the terminal is.
 MEASURE = 96
 
 
 class _Terminal(Console):
-    """Prints only visible characters, without known secrets; Rich's markup in a text stays text."""
+    """A console that prints only visible characters, and no known secrets."""
 
     def on_broken_pipe(self) -> None:
         # Rich would exit 1 here; `reporting_errors` does not treat this as an error.
@@ -66,17 +66,17 @@ def stderr() -> Console:
 
 
 def _visible(part: Part) -> Part:
-    # Cleaned before Rich makes a Text of it, which would remove only some control characters.
+    # Rich would remove only some control characters when it makes a Text of the part.
     if isinstance(part, Text):
         return part
     return visible(part) if isinstance(part, str) else (visible(part[0]), part[1])
 
 
 def _assemble(*parts: Part, style: str = "") -> Text:
-    """Join the parts of a text and clean it before wrapping, which may split what has to be removed."""
+    """Join the parts of a text and remove secrets from it: wrapping may split a secret in two later."""
     text = Text.assemble(*map(_visible, parts), style=style)
-    shown = visible(redact_known(text.plain))
-    return text if shown == text.plain else Text(shown, style=style)
+    clean = visible(redact_known(text.plain))
+    return text if clean == text.plain else Text(clean, style=style)
 
 
 def print_line(*parts: Part, style: str = "") -> None:
@@ -85,7 +85,7 @@ def print_line(*parts: Part, style: str = "") -> None:
 
 
 def print_note(*parts: Part) -> None:
-    """Print one message to standard error. A path or a command in it stays in one piece, for copying."""
+    """Print one message to standard error, unwrapped, so that a path or a command in it can be copied."""
     stderr().print(_assemble(*parts), soft_wrap=True)
 
 
@@ -100,12 +100,12 @@ def print_block(*parts: Part, style: str = "", indent: int = 2, hanging: int = 0
 
 def print_fact(label: Sequence[Part], *parts: Part, style: str = "") -> None:
     """Print a text after its label; further lines are aligned with the text of the first."""
-    console, shown = stdout(), _assemble(*label)
-    width = max(20, min(console.width, MEASURE) - shown.cell_len)
+    console, prefix = stdout(), _assemble(*label)
+    width = max(20, min(console.width, MEASURE) - prefix.cell_len)
     for line in _assemble(*parts, style=style).wrap(console, width):
         line.rstrip()
-        print_line(shown, line)
-        shown = Text(" " * shown.cell_len)
+        print_line(prefix, line)
+        prefix = Text(" " * prefix.cell_len)
 
 
 def print_json(value: Any) -> None:
@@ -118,7 +118,7 @@ def print_json(value: Any) -> None:
     try:
         text.encode(sys.stdout.encoding or "utf-8")
     except UnicodeEncodeError:
-        # A file name that is not valid text, or a terminal with few characters: write \u escapes instead.
+        # A file name that is not valid text, or a terminal with a small character set: use \u escapes.
         text = json.dumps(value, default=_as_json)
     sys.stdout.write(text + "\n")
     sys.stdout.flush()
@@ -130,12 +130,12 @@ def _as_json(value: Any) -> Any:
 
 
 def print_plain(text: str) -> None:
-    """Write a text for a file or a pipe as it is, without hidden characters."""
+    """Write a text as it is, for a file or a pipe, but for hidden characters and known secrets."""
     echo(visible(redact_known(text)), nl=False)
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[Part]], *, wrap: bool = True) -> None:
-    """Print rows below the names of their columns; only the rows if no column has a name."""
+    """Print rows below the names of their columns, or only the rows if no column has a name."""
     table = Table(box=None, padding=(0, 2), show_header=any(columns), header_style="bold")
     for column in columns:
         table.add_column(column, overflow="fold" if wrap else "ellipsis", no_wrap=not wrap)
@@ -144,19 +144,19 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[Part]], *, wrap:
     stdout().print(table)
 
 
-def count_of(number: int, what: str) -> str:
-    """Return "1 fault", "2 faults" or "1,000 faults"."""
-    return f"{number:,} {what}{'s' * (number != 1)}"
+def format_count(number: int, noun: str) -> str:
+    """Return a number with its noun: "1 fault", "2 faults", "1,000 faults"."""
+    return f"{number:,} {noun}{'s' * (number != 1)}"
 
 
 def snippet(text: str, source: str, length: int) -> str:
-    """Put a passage on one line, without the signs of headings, bold words and links, and shorten it."""
+    """Return a passage shortened to one line, without the Markdown of headings, emphasis and links."""
     is_markdown = source.lower().endswith((".md", ".markdown"))
     return shorten(links_as_words(without_emphasis(text)) if is_markdown else text, length)
 
 
 def shorten(text: str, length: int) -> str:
-    """Put a text on one line, and cut it to a length."""
+    """Return a text on one line, cut to a length."""
     text = " ".join(text.split())
     return text if len(text) <= length else text[: length - 1].rstrip() + "…"
 
@@ -164,12 +164,12 @@ def shorten(text: str, length: int) -> str:
 def short_source(source: str) -> str:
     """Return an absolute path relative to the working directory, unless the absolute one is shorter.
 
-    The sample documents, which are deep in this package, are shown by name. Every name is one line.
+    A sample document, whose path lies deep in this package, is shown by name. Line breaks are escaped.
     """
-    return escape_hidden(_reached_from_here(source))
+    return escape_hidden(_relative_path(source))
 
 
-def _reached_from_here(source: str) -> str:
+def _relative_path(source: str) -> str:
     if "://" in source or not os.path.isabs(source):
         return source
     if Path(source).parent == samples_path():
@@ -181,51 +181,55 @@ def _reached_from_here(source: str) -> str:
     return min(relative, source, key=len)
 
 
-def named_briefly(passages: Sequence[PassageT], context: Context, *, paths: bool = False) -> list[PassageT]:
-    """Return citations or passages with the shortest distinct names of their documents.
+def with_display_names(
+    passages: Sequence[PassageT], context: Context, *, paths: bool = False
+) -> list[PassageT]:
+    """Return citations or passages in which `source` is the shortest distinct name of the document.
 
-    With `paths`, they have the paths of their files from the working directory: an index names a file by
-    its path from where it was indexed first.
+    With `paths` it is the file's path from the working directory. (The index itself names a file by its
+    path from the folder in which it was first indexed.)
     """
     from adaptive_rag.index.index import source_of
     from adaptive_rag.source import KnowsFiles
 
     index, sources = source_of(context), dict.fromkeys(passage["source"] for passage in passages)
 
-    def reached(source: str) -> str:
+    def path_of(source: str) -> str:
         file = index.file_of(source) if isinstance(index, KnowsFiles) else None
-        moved = file is None or not os.path.exists(file)
-        return _reached_from_here(source if moved or os.path.realpath(source) == file else str(file))
+        is_missing = file is None or not os.path.exists(file)
+        return _relative_path(source if is_missing or os.path.realpath(source) == file else str(file))
 
-    names = {source: reached(source) for source in sources} if paths else shortest_names(sources)
+    names = {source: path_of(source) for source in sources} if paths else shortest_names(sources)
     return [{**passage, "source": names[passage["source"]]} for passage in passages]
 
 
 def shortest_names(sources: Iterable[str]) -> dict[str, str]:
-    """Return, for each source, the shortest end of its path that is distinct; for a web page, its address."""
+    """Return, for each source, the shortest end of its path that no other has; for a web page its address."""
     parts = {source: source.replace(os.sep, "/").split("/") for source in sources}
 
-    def ends_alone(source: str, length: int) -> bool:
-        end = parts[source][-length:]
-        return all(other[-length:] != end for name, other in parts.items() if name != source)
+    def shortest_name(source: str) -> str:
+        if "://" in source:
+            return source
+        others = [other for name, other in parts.items() if name != source]
+        for length in range(1, len(parts[source])):
+            end = parts[source][-length:]
+            if all(other[-length:] != end for other in others):
+                return "/".join(end)
+        return source
 
-    return {
-        source: source
-        if "://" in source
-        else next(("/".join(own[-n:]) for n in range(1, len(own)) if ends_alone(source, n)), source)
-        for source, own in parts.items()
-    }
+    return {source: shortest_name(source) for source in parts}
 
 
-def place_of(source: str, *places: Place) -> str:
-    """Format a document and a place in it; several places may differ only in their lines."""
+def format_source_place(source: str, *places: Place) -> str:
+    """Return a document's name with a place in it, or with several places that differ only in lines."""
     return ", ".join(filter(None, (short_source(source), format_place(*places))))
 
 
 def reporting_errors(command: CommandT) -> CommandT:
-    """Report one of our errors as one message and exit 1; a bug keeps its traceback.
+    """Wrap a command so that an error of this package ends it with one message and exit code 1.
 
-    If the command was called with `--verbose`, the log of the steps is shown on standard error.
+    Any other error is a bug and keeps its traceback. With `--verbose`, the log of the steps is shown on
+    standard error.
     """
 
     @functools.wraps(command)
@@ -233,7 +237,7 @@ def reporting_errors(command: CommandT) -> CommandT:
         from adaptive_rag.errors import AdaptiveRAGError
 
         try:
-            with _own_warnings_in_plain_lines(), _log_on_stderr(kwargs.get("verbose", 0)):
+            with _plain_warnings(), _log_on_stderr(kwargs.get("verbose", 0)):
                 return command(*args, **kwargs)
         except AdaptiveRAGError as error:
             print_note(("Error: ", "bold red"), redact(str(error)))
@@ -242,7 +246,7 @@ def reporting_errors(command: CommandT) -> CommandT:
             print_note(" ".join(["Interrupted.", *getattr(error, "__notes__", [])]))
             raise Exit(130) from None
         except BrokenPipeError:
-            # The reader (head, less) is gone; this avoids a second error at the exit of the interpreter.
+            # The reader (head, less) is gone. Without this, flushing at exit would raise a second error.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise Exit(0) from None
 
@@ -250,27 +254,27 @@ def reporting_errors(command: CommandT) -> CommandT:
 
 
 @contextmanager
-def _own_warnings_in_plain_lines() -> Iterator[None]:
+def _plain_warnings() -> Iterator[None]:
     """Print each warning of this package as one line, once; leave other packages' warnings as they are."""
     from adaptive_rag.errors import AdaptiveRAGWarning
 
     printed: set[str] = set()
 
-    def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
+    def show_warning(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
         text = str(message)
         if not issubclass(category, AdaptiveRAGWarning):
-            show_other(message, category, *place, **more)
+            show_default(message, category, *place, **more)
         elif text not in printed:
             printed.add(text)
             print_note(text)
 
     with warnings.catch_warnings():
-        show_other, warnings.showwarning = warnings.showwarning, show
+        show_default, warnings.showwarning = warnings.showwarning, show_warning
         yield
 
 
 class _LogLines(logging.Handler):
-    """Prints log records on standard error, between the lines of a progress bar if there is one."""
+    """Prints log records on standard error, above a progress bar if there is one."""
 
     def emit(self, record: logging.LogRecord) -> None:
         print_note((f"{record.name} ", "dim"), redact(self.format(record)))
@@ -278,7 +282,7 @@ class _LogLines(logging.Handler):
 
 @contextmanager
 def _log_on_stderr(verbose: int) -> Iterator[None]:
-    """Show the log of the steps while a command runs: nothing, one line per step, or the scores too."""
+    """Log the steps while a command runs: nothing (0), one line per step (1), or the scores too (2)."""
     keep_failures()
     if not verbose:
         yield

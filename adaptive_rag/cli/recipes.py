@@ -1,4 +1,4 @@
-"""`adaptive-rag recipes`: the published systems that can be run, five lines each."""
+"""`adaptive-rag recipes`: describe each published system that can be run, in five lines."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ def recipes(as_json: options.Json = False) -> None:
 
 
 def format_calls(recipe: Recipe) -> str:
-    """Return the number of chat calls that are planned for a question of each type."""
+    """Return the number of chat calls that a recipe plans for a question of each type."""
     if len(set(recipe.calls.values())) == 1:
         calls = f"{next(iter(recipe.calls.values()))} for every question"
     else:
         calls = ", ".join(f"{name} {count}" for name, count in recipe.calls.items())
-    # A recipe with a window has no k.
-    at = f" at k = {recipe.settings['k']}" if "k" in recipe.settings else ""
-    return f"Chat calls{at}: {calls}."
+    # A recipe with a window sets no k.
+    depth = f" at k = {recipe.settings['k']}" if "k" in recipe.settings else ""
+    return f"Chat calls{depth}: {calls}."

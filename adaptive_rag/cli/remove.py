@@ -7,7 +7,7 @@ from typing import Annotated
 from typer import Argument
 
 from adaptive_rag.cli import options
-from adaptive_rag.cli.output import count_of, print_json, print_line, print_note, short_source
+from adaptive_rag.cli.output import format_count, print_json, print_line, print_note, short_source
 
 
 def remove(
@@ -18,19 +18,20 @@ def remove(
     index: options.Index = None,
     as_json: options.Json = False,
 ) -> None:
-    """Take documents out of an index; their files stay, and so does a document of the same content.
+    """Take documents out of an index; their files stay, and so does a document with the same content.
 
     A file that is still in a folder comes back when the folder is indexed again: leave it out with
     `index FOLDER --exclude`.
     """
     from adaptive_rag.index.sources import remove_sources
 
-    place = options.index_of(index)
-    report = remove_sources(place, documents, on_wait=print_note)
+    report = remove_sources(options.index_address(index), documents, on_wait=print_note)
     if as_json:
         print_json(report)
         return
     for source in report.sources:
         print_line(f"Removed: {short_source(source)}")
-    left = f"{count_of(report.unchanged, 'document')} and {count_of(report.total_chunks, 'chunk')}"
-    print_line(f"{left} in the index")
+    remaining = (
+        f"{format_count(report.unchanged, 'document')} and {format_count(report.total_chunks, 'chunk')}"
+    )
+    print_line(f"{remaining} in the index")

@@ -1,4 +1,4 @@
-"""`adaptive-rag serve`: answers over HTTP, for browsers, for programs and for a team."""
+"""`adaptive-rag serve`: answer over HTTP, for browsers, for programs and for a team."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ def serve(
         bool, Option("--browser/--no-browser", help="With --demo at a screen: open the page.")
     ] = True,
     model: options.Model = None,
-    settings: options.Settings = None,
+    assignments: options.Assignments = None,
     logs: Annotated[bool, Option("--logs", help="Log each request as a line of JSON.")] = False,
 ) -> None:
     """Answer over HTTP, on this machine alone until there are users. Exits 0 after SIGTERM or Ctrl-C."""
-    given = options.given_settings(settings, model=model)
+    settings = options.collect_settings(assignments, model=model)
     with ExitStack() as stack:
         if demo and data is None:
             data = Path(stack.enter_context(TemporaryDirectory(prefix="adaptive-rag-demo-")))
@@ -61,13 +61,13 @@ def serve(
         place = stack.enter_context(listen(server))
         if server.trace:
             stack.callback(trace_to_collector(server))
-        app = build_app(server, given)
+        app = build_app(server, settings)
         if demo:
             from adaptive_rag.context import make_context
             from adaptive_rag.server.demo import add_samples
 
             print_note("Indexing the sample documents of a coastal town")
-            add_samples(server, make_context(given))
+            add_samples(server, make_context(settings))
         run(app, server, place, lambda: _announce(server, place, demo=demo, browser=browser))
 
 
@@ -84,7 +84,7 @@ def _announce(server: ServerSettings, place: socket, *, demo: bool, browser: boo
 
 
 def _has_desktop() -> bool:
-    """Tell whether there is a screen here; without one, a text browser would take over the terminal."""
+    """Return whether there is a screen; without one, a text browser would take over the terminal."""
     has_screen = sys.platform in ("darwin", "win32") or bool(
         {"DISPLAY", "WAYLAND_DISPLAY"} & os.environ.keys()
     )

@@ -1,4 +1,4 @@
-"""What several commands share: asking the graph, and indexing with a progress bar."""
+"""Functions that several commands share: ask the graph, and index with a progress bar."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 from rich.text import Text
 
 from adaptive_rag.cli.answers import print_answer, print_trace
-from adaptive_rag.cli.output import count_of, shorten, stderr
+from adaptive_rag.cli.output import format_count, shorten, stderr
 from adaptive_rag.cli.skipped import print_skipped
 from adaptive_rag.text.redaction import PiecewiseRedactor
 from adaptive_rag.text.visible import visible
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from adaptive_rag.runnable import AdaptiveRAG
     from adaptive_rag.state import OutputState
 
-# The text that is shown while a step runs.
-DOING = {
+# Step -> the text that is shown while it runs.
+STEP_STATUS = {
     "classify": "reading the question",
     "enhance": "sharpening the query",
     "decompose": "splitting the question",
@@ -35,18 +35,18 @@ DOING = {
     "fuse": "joining two strategies",
     "generate": "writing",
 }
-# Characters of a draft that are shown, from its end.
-DRAFT_SHOWN = 240
+# Characters that are shown of a draft, from its end.
+DRAFT_LENGTH = 240
 # Characters that are shown of the address that is being fetched.
-ADDRESS_SHOWN = 40
-# For a run by Ray: how many nodes are named, and the characters of a name.
-NODES_SHOWN, NAME_SHOWN = 4, 24
+ADDRESS_LENGTH = 40
+# For a run on Ray: how many nodes are named, and the characters of a name.
+MAX_NODES_SHOWN, NODE_NAME_LENGTH = 4, 24
 
 
 def show_answer(
     question: str, user_context: str, settings: dict[str, Any], *, trace: bool = False, paths: bool = False
 ) -> None:
-    """Ask one question and print its answer. A terminal shows a model's draft while it is written."""
+    """Ask one question and print its answer; a terminal shows a model's draft while it is written."""
     from adaptive_rag.runnable import AdaptiveRAG
 
     started = time.perf_counter()
@@ -66,8 +66,8 @@ def answer_live(
 ) -> OutputState:
     """Ask, print the answer and return the output.
 
-    Meanwhile standard error shows the step that runs, and the end of the draft that a model is writing. The
-    draft is not checked yet: it is erased, and the checked answer is printed.
+    Meanwhile standard error shows the step that runs, and the end of the draft that a model is writing. As
+    the draft is not checked yet, it is erased at the end, and the checked answer is printed.
     """
     from langchain_core.messages import AIMessageChunk
 
@@ -77,11 +77,11 @@ def answer_live(
     modes = {"stream_mode": ["messages", "custom", "values"], "subgraphs": True}
     with stderr().status("reading the question", spinner="dots") as status:
         for namespace, mode, part in rag.stream(state, config, **modes):  # type: ignore[arg-type]
-            # The steps of a strategy run in a subgraph; its values are not those of the whole run.
+            # Values with a namespace are those of a strategy's subgraph, not of the whole run.
             if mode == "values" and not namespace:
                 output = part
             elif mode == "custom" and part.get("event") == "started":
-                status.update(DOING.get(part["step"], part["step"]))
+                status.update(STEP_STATUS.get(part["step"], part["step"]))
             elif mode == "messages" and isinstance(part[0], AIMessageChunk):
                 if part[1].get("attempt") != attempt:
                     draft, attempt, redactor = "", part[1].get("attempt"), PiecewiseRedactor()
@@ -94,12 +94,12 @@ def answer_live(
 
 def _format_draft(draft: str) -> Text:
     """Format the end of a draft for a few lines of the terminal, without escape sequences."""
-    shown = " ".join(visible(draft[-2 * DRAFT_SHOWN :]).split())[-DRAFT_SHOWN:]
-    return Text.assemble("writing  ", (shown, "dim italic"))
+    end = " ".join(visible(draft[-2 * DRAFT_LENGTH :]).split())[-DRAFT_LENGTH:]
+    return Text.assemble("writing  ", (end, "dim italic"))
 
 
 @contextmanager
-def showing_progress(what: str) -> Iterator[tuple[Callable[[Progress], None], Callable[[str], None]]]:
+def showing_progress(activity: str) -> Iterator[tuple[Callable[[Progress], None], Callable[[str], None]]]:
     """Show the progress of a run on standard error; yield its callbacks for progress and for messages."""
     from rich.progress import BarColumn, SpinnerColumn, TextColumn
     from rich.progress import Progress as Bar
@@ -108,7 +108,7 @@ def showing_progress(what: str) -> Iterator[tuple[Callable[[Progress], None], Ca
     facts = TextColumn("{task.fields[facts]}", style="dim", markup=False)
     columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(bar_width=24), facts)
     with Bar(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task(what, total=None, facts="")
+        task = bar.add_task(activity, total=None, facts="")
 
         def show(state: Progress) -> None:
             total = None if state.fetching else max(state.total, 1)
@@ -123,11 +123,11 @@ def index_documents(
     *,
     depth: int = 0,
     verbose: bool = False,
-    **of_index: Any,
+    **build_arguments: Any,
 ) -> IndexReport:
     """Bring the index up to date with paths and web addresses, and show the progress on standard error.
 
-    Skipped files are reported there too: each file if `verbose`, else each reason.
+    Skipped files are reported there too: each file if `verbose`, else each reason once.
     """
     from adaptive_rag.context import make_context
     from adaptive_rag.index import Index
@@ -136,66 +136,68 @@ def index_documents(
 
     context = make_context(settings)
     web = context.web.model_dump()
-    with showing_progress("Indexing") as (show, tell):
+    with showing_progress("Indexing") as (show, print_message):
         report = Index.build(
             [Site(path, depth, **web) if is_address(path) else str(path) for path in paths],
             str(context.index),
             embeddings=context.embeddings,
             progress=show,
-            on_wait=tell,
-            **of_index,
+            on_wait=print_message,
+            **build_arguments,
         )
     print_skipped(report, verbose=verbose)
     return report
 
 
-def narrow_index(docs: Sequence[Path] | None, settings: dict[str, Any]) -> dict[str, Any]:
-    """Index the documents that are new; return settings that search only the given documents."""
+def restrict_to_documents(docs: Sequence[Path] | None, settings: dict[str, Any]) -> dict[str, Any]:
+    """Index the given documents where they are new; return settings that search only these documents."""
     from adaptive_rag.context import make_context
     from adaptive_rag.index.index import narrow_to
 
     if not docs:
         return settings
-    place = make_context(settings)
+    context = make_context(settings)
     report = index_documents(docs, settings)
-    return {**settings, "index": narrow_to(report, str(place.index), place.embeddings)}
+    return {**settings, "index": narrow_to(report, str(context.index), context.embeddings)}
 
 
 def format_progress(progress: Progress) -> str:
-    """Describe how many chunks are done, the rate and the time left; or which pages are fetched."""
+    """Return how many chunks are done, the rate and the time left; or which page is being fetched."""
     if fetching := progress.fetching:
-        pages = f"{count_of(fetching.fetched, 'page')} fetched, {fetching.waiting:,} waiting"
-        return f"{pages} · {fetching.bytes / 1e6:,.1f} MB · {shorten(fetching.address, ADDRESS_SHOWN)}"
+        pages = f"{format_count(fetching.fetched, 'page')} fetched, {fetching.waiting:,} waiting"
+        return f"{pages} · {fetching.bytes / 1e6:,.1f} MB · {shorten(fetching.address, ADDRESS_LENGTH)}"
     facts = [f"{progress.done:,} of about {progress.total:,} chunks", f"{progress.rate:.0f}/s"]
     if progress.seconds_left is not None:
-        facts.append(f"{_duration(progress.seconds_left)} left")
+        facts.append(f"{_format_duration(progress.seconds_left)} left")
     if progress.nodes:
-        by_node = [f"{shorten(name, NAME_SHOWN)} {done:,}" for name, done in sorted(progress.nodes.items())]
-        more = len(by_node) - NODES_SHOWN
-        facts.append(
-            ", ".join(by_node[:NODES_SHOWN]) + (f" and {count_of(more, 'node')} more" if more > 0 else "")
-        )
+        by_node = [
+            f"{shorten(name, NODE_NAME_LENGTH)} {done:,}" for name, done in sorted(progress.nodes.items())
+        ]
+        hidden = len(by_node) - MAX_NODES_SHOWN
+        more = f" and {format_count(hidden, 'node')} more" if hidden > 0 else ""
+        facts.append(", ".join(by_node[:MAX_NODES_SHOWN]) + more)
     return " · ".join(facts)
 
 
 def format_report(report: IndexReport) -> str:
-    """Describe in one line what an indexing run did."""
-    counts = {what: getattr(report, what) for what in ("added", "updated", "moved", "removed", "unchanged")}
+    """Return in one line what an indexing run did."""
+    outcomes = ("added", "updated", "moved", "removed", "unchanged")
+    counts = {outcome: getattr(report, outcome) for outcome in outcomes}
     counts |= {"not readable": len(report.failed), "of a kind that is not read": len(report.unknown)}
-    done = ", ".join(f"{count:,} {what}" for what, count in counts.items() if count)
-    parts = [f"Documents: {done or 'none'}"]
+    documents = ", ".join(f"{count:,} {outcome}" for outcome, count in counts.items() if count)
+    parts = [f"Documents: {documents or 'none'}"]
     if report.copies:
         parts.append(f"{report.copies:,} of the same content as another")
     if report.chunks:
-        parts.append(f"{count_of(report.chunks, 'chunk')} written")
-    parts += [f"{count_of(report.total_chunks, 'chunk')} in the index", _duration(report.seconds)]
+        parts.append(f"{format_count(report.chunks, 'chunk')} written")
+    parts += [f"{format_count(report.total_chunks, 'chunk')} in the index", _format_duration(report.seconds)]
     return " · ".join(parts)
 
 
-def _duration(seconds: float) -> str:
+def _format_duration(seconds: float) -> str:
     if seconds < 10:
         return f"{seconds:.1f} s"
-    minutes, left = divmod(round(seconds), 60)
+    minutes, rest = divmod(round(seconds), 60)
     if minutes >= 60:
         return f"{minutes // 60} h {minutes % 60} min"
-    return f"{minutes} min {left} s" if minutes else f"{left} s"
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"

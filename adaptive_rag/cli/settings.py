@@ -1,9 +1,9 @@
-"""`adaptive-rag settings`: every setting with its default, its bounds and what it does."""
+"""`adaptive-rag settings`: list every setting with its default, its bounds and what it does."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeAlias, get_args, get_origin
 
 from typer import Option
 
@@ -13,6 +13,7 @@ from adaptive_rag.cli.output import print_line, print_plain, print_table
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
 
+# The head of docs/settings.md.
 HEAD = """# Settings
 
 `adaptive-rag settings --markdown` wrote this page from the fields of `adaptive_rag/context/groups.py`.
@@ -37,9 +38,21 @@ or set `ADAPTIVE_RAG_TRUST_FOLDER=1`. The environment itself is yours and needs 
 """
 
 
+class _Row(NamedTuple):
+    """A setting as the tables show it."""
+
+    name: str
+    default: str
+    values: str
+    description: str
+
+
+_Section: TypeAlias = tuple[str, list[_Row]]  # heading, settings
+
+
 def settings(
     markdown: Annotated[bool, Option("--markdown", help="Print the reference page.")] = False,
-    server: Annotated[bool, Option("--server", help="List those of the web server alone.")] = False,
+    server: Annotated[bool, Option("--server", help="List only those of the web server.")] = False,
     trust: Annotated[
         bool,
         Option(
@@ -58,11 +71,11 @@ def settings(
         return
     for heading, rows in [_server_section()] if server else _sections():
         print_line(f"\n{heading}", style="bold")
-        print_table(("", ""), [(f"{name:<24}", _describe(*facts)) for name, *facts in rows])
+        print_table(("", ""), [(f"{row.name:<24}", _describe(row)) for row in rows])
 
 
 def _trust_files() -> None:
-    """Record that the files of the working directory are trusted as they are now."""
+    """Record that the user trusts the .env and config file of the working directory as they are now."""
     from adaptive_rag.context.trusted import keep_answer
     from adaptive_rag.errors import InputError
 
@@ -74,10 +87,11 @@ def _trust_files() -> None:
         print_line(f"{file.absolute()} is trusted as it is now.")
 
 
-def _describe(default: str, values: str, description: str) -> str:
+def _describe(row: _Row) -> str:
     """Return a setting's description with its values and its default."""
-    shown = f"{description} Values: {values}." if values else description
-    return f"{shown} Default: {default}." if default else shown
+    values = f" Values: {row.values}." if row.values else ""
+    default = f" Default: {row.default}." if row.default else ""
+    return f"{row.description}{values}{default}"
 
 
 def format_reference() -> str:
@@ -91,63 +105,64 @@ def format_server_table() -> str:
     return _format_table(rows)
 
 
-def _format_table(rows: list[tuple[str, str, str, str]]) -> str:
+def _format_table(rows: list[_Row]) -> str:
     lines = ["| setting | default | values | what it does |", "|---|---|---|---|"]
     lines += [
-        f"| `{name}` | {f'`{default}`' if default else ''} | {values} | {description} |"
-        for name, default, values, description in rows
+        f"| `{row.name}` | {f'`{row.default}`' if row.default else ''} | {row.values} | {row.description} |"
+        for row in rows
     ]
     return "\n".join(lines) + "\n"
 
 
-def _server_section() -> tuple[str, list[tuple[str, str, str, str]]]:
+def _server_section() -> _Section:
     from adaptive_rag.context import SERVER_TABLE
     from adaptive_rag.errors import import_extra
 
     import_extra("limits", extra="server", purpose="The web server")
     from adaptive_rag.server.settings import ServerSettings
 
-    rows = [_row(f"{SERVER_TABLE}.{name}", field) for name, field in ServerSettings.model_fields.items()]
+    rows = [_make_row(f"{SERVER_TABLE}.{name}", field) for name, field in ServerSettings.model_fields.items()]
     return f"{SERVER_TABLE}: {str(ServerSettings.__doc__).rstrip('.')}", rows
 
 
-def _sections() -> list[tuple[str, list[tuple[str, str, str, str]]]]:
-    """Return each group's heading with name, default, values and description of its settings."""
+def _sections() -> list[_Section]:
+    """Return the settings outside of groups, then those of each group."""
     from adaptive_rag.graph.builder import context_schema
 
     fields = context_schema().model_fields
     groups: dict[str, Any] = {
         name: field.annotation for name, field in fields.items() if hasattr(field.annotation, "model_fields")
     }
-    top = [_row(name, field) for name, field in fields.items() if name not in groups]
-    sections = [("What is asked, and of what", top)]
-    for group, kind in groups.items():
-        rows = [_row(f"{group}.{name}", field) for name, field in kind.model_fields.items()]
-        sections.append((f"{group}: {str(kind.__doc__).rstrip('.')}", rows))
+    ungrouped = [_make_row(name, field) for name, field in fields.items() if name not in groups]
+    sections = [("What is asked, and of what", ungrouped)]
+    for group, model in groups.items():
+        rows = [_make_row(f"{group}.{name}", field) for name, field in model.model_fields.items()]
+        sections.append((f"{group}: {str(model.__doc__).rstrip('.')}", rows))
     return sections
 
 
-def _row(name: str, field: FieldInfo) -> tuple[str, str, str, str]:
+def _make_row(name: str, field: FieldInfo) -> _Row:
     default = field.get_default(call_default_factory=True)
     if isinstance(default, frozenset):
-        # In the order of the names in the code, if it lists them.
-        names = _names(field.annotation)
+        # In the order of the annotation, if it lists the names; else in alphabetical order.
+        names = _accepted_names(field.annotation)
         default = ",".join(sorted(default, key=names.index if names else None))
-    shown = str(default) if default or isinstance(default, int | float) else ""
-    return name, shown, _values(field), str(field.description)
+    default_text = str(default) if default or isinstance(default, int | float) else ""
+    return _Row(name, default_text, _accepted_values(field), str(field.description))
 
 
-def _values(field: FieldInfo) -> str:
+def _accepted_values(field: FieldInfo) -> str:
     """Return the bounds of a setting, also those within a union, and the names that it accepts."""
     signs = {"ge": "at least", "gt": "above", "le": "at most", "lt": "below"}
-    inner = [each for part in get_args(field.annotation) for each in getattr(part, "__metadata__", ())]
-    limits = [limit for each in (field, *inner) for limit in getattr(each, "metadata", ())]
+    in_union = [item for part in get_args(field.annotation) for item in getattr(part, "__metadata__", ())]
+    limits = [limit for item in (field, *in_union) for limit in getattr(item, "metadata", ())]
     bounds = [(signs[kind], getattr(limit, kind, None)) for limit in limits for kind in signs]
-    shown = ", ".join(f"{sign} {value:g}" for sign, value in bounds if value is not None)
-    return ", or ".join(each for each in (shown, ", ".join(_names(field.annotation))) if each)
+    bounds_text = ", ".join(f"{sign} {value:g}" for sign, value in bounds if value is not None)
+    names_text = ", ".join(_accepted_names(field.annotation))
+    return ", or ".join(filter(None, (bounds_text, names_text)))
 
 
-def _names(annotation: Any) -> list[str]:
+def _accepted_names(annotation: Any) -> list[str]:
     if get_origin(annotation) is Literal:
         return [str(value) for value in get_args(annotation)]
-    return [name for part in get_args(annotation) for name in _names(part)]
+    return [name for part in get_args(annotation) for name in _accepted_names(part)]

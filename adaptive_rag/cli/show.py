@@ -1,4 +1,4 @@
-"""`adaptive-rag show`: a document's text as it is indexed, or a span of it in its place."""
+"""`adaptive-rag show`: show a document's text as it is indexed, or one span of it."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Argument, Option
 
 from adaptive_rag.cli import options
-from adaptive_rag.cli.output import place_of, print_block, print_json, print_line, short_source
+from adaptive_rag.cli.output import format_source_place, print_block, print_json, print_line, short_source
 from adaptive_rag.text.places import format_other_names, page_at, place_at, section_at
 
 if TYPE_CHECKING:
     from adaptive_rag.state import Chunk
 
-AROUND = 200  # characters that are shown before and after a span
+CONTEXT_LENGTH = 200  # characters that are shown before and after a span
 
 
 def show(
@@ -24,20 +24,20 @@ def show(
     ],
     span: Annotated[
         str | None,
-        Option("--span", help="Show these characters alone, with a little around them.", metavar="START-END"),
+        Option("--span", help="Show only these characters, with a little around them.", metavar="START-END"),
     ] = None,
     index: options.Index = None,
     as_json: options.Json = False,
 ) -> None:
-    """Show the text of a document as it is indexed, chunk by chunk, or a citation's span in its place."""
+    """Show the text of a document as it is indexed, chunk by chunk, or a citation's span in its context."""
     from adaptive_rag.index.sources import read_chunks
 
-    asked = None if span is None else _read_span(span)
-    source, chunks = read_chunks(options.index_of(index), document)
+    bounds = None if span is None else _parse_span(span)
+    source, chunks = read_chunks(options.index_address(index), document)
     if not as_json and (others := chunks[0]["metadata"].get("also_as")):
         print_line(f"stored once, {format_other_names([short_source(name) for name in others])}", style="dim")
-    if asked is not None:
-        _show_span(source, chunks, *asked, as_json=as_json)
+    if bounds is not None:
+        _show_span(source, chunks, *bounds, as_json=as_json)
     elif as_json:
         print_json({"source": source, "chunks": chunks})
     else:
@@ -47,8 +47,8 @@ def show(
             print_line()
 
 
-def _read_span(text: str) -> tuple[int, int]:
-    """Parse the start and the end of a span.
+def _parse_span(text: str) -> tuple[int, int]:
+    """Parse START-END.
 
     Raises:
         InputError: the text is not a span.
@@ -57,16 +57,16 @@ def _read_span(text: str) -> tuple[int, int]:
 
     match = re.fullmatch(r"(\d{1,12})[-:](\d{1,12})", text.strip())
     if not match or int(match[1]) >= int(match[2]):
-        raise InputError(f"{text!r} is no span: write START-END, as in --span 120-180.")
+        raise InputError(f"{text!r} is not a span: write START-END, as in --span 120-180.")
     return int(match[1]), int(match[2])
 
 
 def _heading(source: str, chunk: Chunk, start: int, end: int) -> str:
-    return f"{place_of(source, place_at(chunk, start, end))} · {start}-{end}"
+    return f"{format_source_place(source, place_at(chunk, start, end))} · {start}-{end}"
 
 
 def _show_span(source: str, chunks: Sequence[Chunk], start: int, end: int, *, as_json: bool) -> None:
-    """Print a span with the text before and after it, below its place.
+    """Print a span with the text before and after it, below a line with its place.
 
     Raises:
         InputError: the span is outside the text.
@@ -74,21 +74,25 @@ def _show_span(source: str, chunks: Sequence[Chunk], start: int, end: int, *, as
     from adaptive_rag.errors import InputError
     from adaptive_rag.index.sources import join_chunks
 
-    last = chunks[-1]["end"]
-    if end > last:
-        raise InputError(f"The text of {source} ends at {last}: there is no span {start}-{end}.")
-    text = join_chunks(chunks, max(0, start - AROUND), min(last, end + AROUND))
-    before = min(start, AROUND)
-    parts = text[:before], text[before : before + end - start], text[before + end - start :]
-    inside = next((chunk for chunk in reversed(chunks) if chunk["start"] <= start), chunks[0])
+    text_end = chunks[-1]["end"]
+    if end > text_end:
+        raise InputError(f"The text of {source} ends at {text_end}: there is no span {start}-{end}.")
+    text = join_chunks(chunks, max(0, start - CONTEXT_LENGTH), min(text_end, end + CONTEXT_LENGTH))
+    span_start = min(start, CONTEXT_LENGTH)  # within `text`
+    span_end = span_start + end - start
+    before, span, after = text[:span_start], text[span_start:span_end], text[span_end:]
+    chunk = next((chunk for chunk in reversed(chunks) if chunk["start"] <= start), chunks[0])
     if as_json:
-        known = {"page": page_at(inside, start), "section": section_at(inside, start)}
-        where = {"source": source, **known, "place": place_at(inside, start, end)}
-        around = dict(zip(("before", "text", "after"), parts, strict=True))
-        print_json({**where, "start": start, "end": end, **around})
+        print_json({
+            "source": source, "page": page_at(chunk, start), "section": section_at(chunk, start),
+            "place": place_at(chunk, start, end), "start": start, "end": end,
+            "before": before, "text": span, "after": after,
+        })  # fmt: skip
         return
-    print_line(_heading(source, inside, start, end), style="bold")
-    # A word that is cut in two is left out.
-    lead = re.sub(r"^\S*\s+", "… ", parts[0]) if start > AROUND else parts[0].lstrip()
-    rest = re.sub(r"\s+\S*$", " …", parts[2]) if end + AROUND < last else parts[2].rstrip()
-    print_block(lead, (parts[1], "bold reverse"), rest)
+    print_line(_heading(source, chunk, start, end), style="bold")
+    # Leave out a word that the limit cuts in two.
+    if start > CONTEXT_LENGTH:
+        before = re.sub(r"^\S*\s+", "… ", before)
+    if end + CONTEXT_LENGTH < text_end:
+        after = re.sub(r"\s+\S*$", " …", after)
+    print_block(before.lstrip(), (span, "bold reverse"), after.rstrip())

@@ -1,4 +1,4 @@
-"""Messages after indexing: which files were skipped, and notes on those that were read."""
+"""The messages after indexing: which files were skipped, and notes on those that were read."""
 
 from __future__ import annotations
 
@@ -14,75 +14,90 @@ from adaptive_rag.ingest.conversions import how_to_convert, readable_suffix
 if TYPE_CHECKING:
     from adaptive_rag.index import IndexReport
 
-# Up to this many files with one reason have a line each; of more, this many are named in one line.
-NAMED = 3
-KINDS_NAMED = 8
+# Up to this many files with the same reason get a line each; more share one line, which names this many.
+MAX_FILES_NAMED = 3
+MAX_KINDS_NAMED = 8
 # The install command in a reason or a note.
-_INSTALL = re.compile(r"pip install '[^']+'")
+_INSTALL_COMMAND = re.compile(r"pip install '[^']+'")
 
 
 def print_skipped(report: IndexReport, *, verbose: bool) -> None:
     """Print on standard error which files were skipped and why: each reason once, unless `verbose`."""
 
-    def tell(text: str) -> None:
+    def print_skip(text: str) -> None:
         print_note(("Skipped:", "yellow"), f" {text}")
 
-    failed = [(failure.source, failure.reason) for failure in report.failed]
-    lacking = "cannot be read without"
-    shortened = _tell(tell, failed, "{} {}", lacking, verbose=verbose)
-    shortened |= _tell_unknown(tell, report.unknown, verbose=verbose)
-    if shortened:
+    failures = [(failure.source, failure.reason) for failure in report.failed]
+    extra_needed = "cannot be read without"
+    is_shortened = _print_messages(print_skip, failures, "{} {}", extra_needed, verbose=verbose)
+    is_shortened |= _print_unknown(print_skip, report.unknown, verbose=verbose)
+    if is_shortened:
         print_note("To see the name of each file, index again with -v.")
 
 
 def print_notes(report: IndexReport, *, verbose: bool) -> None:
     """Print on standard output the notes on what was read: each note once, unless `verbose`."""
     notes = [(note.source, note.text) for note in report.notes]
-    lacking = "were read in part; to have the rest read:"
-    _tell(lambda text: print_line(f"Note: {text}"), notes, "{}: {}", lacking, verbose=verbose)
+    extra_needed = "were read in part; to have the rest read:"
+    _print_messages(lambda text: print_line(f"Note: {text}"), notes, "{}: {}", extra_needed, verbose=verbose)
 
 
-def _tell(
-    tell: Callable[[str], None],
-    said: Sequence[tuple[str, str]],
-    one: str,
-    lacking: str,
+def _print_messages(
+    print_message: Callable[[str], None],
+    messages: Sequence[tuple[str, str]],
+    template: str,
+    extra_needed: str,
     *,
     verbose: bool,
 ) -> bool:
-    """Print what is said about sources, equal messages together; return whether some sources are not named.
+    """Print (source, text) messages, grouped by text; return whether some sources are not named.
 
-    Messages that name the same install command count as equal.
+    Texts that name the same install command belong to one group.
+
+    Args:
+        print_message: prints a line.
+        messages: the source and the text of each message.
+        template: a line for one source, with places for the source and the text.
+        extra_needed: the words between a number of files and the install command that they need.
+        verbose: name every source.
     """
     groups: dict[str, list[tuple[str, str]]] = {}
-    for source, text in said:
-        install = _INSTALL.search(text)
-        groups.setdefault(install[0] if install else text, []).append((short_source(source), text))
-    shortened = False
-    for same, held in groups.items():
-        if verbose or len(held) <= NAMED:
-            for source, text in held:
-                tell(one.format(source, text))
+    for source, text in messages:
+        command = _INSTALL_COMMAND.search(text)
+        groups.setdefault(command[0] if command else text, []).append((short_source(source), text))
+    is_shortened = False
+    for key, group in groups.items():
+        if verbose or len(group) <= MAX_FILES_NAMED:
+            for source, text in group:
+                print_message(template.format(source, text))
             continue
-        shortened = True
-        named = ", ".join(source for source, _ in held[:NAMED])
-        what = f" {lacking} {same}" if _INSTALL.fullmatch(same) else f", each {same}"
-        tell(f"{len(held):,} files{what} ({named} and {len(held) - NAMED:,} more)")
-    return shortened
+        is_shortened = True
+        named = ", ".join(source for source, _ in group[:MAX_FILES_NAMED])
+        problem = f" {extra_needed} {key}" if _INSTALL_COMMAND.fullmatch(key) else f", each {key}"
+        hidden = len(group) - MAX_FILES_NAMED
+        print_message(f"{len(group):,} files{problem} ({named} and {hidden:,} more)")
+    return is_shortened
 
 
-def _tell_unknown(tell: Callable[[str], None], sources: Sequence[str], *, verbose: bool) -> bool:
-    """Print which files no loader reads, by their types if there are many; return whether by types."""
-    kinds = Counter(PurePath(source).suffix.lower() for source in sources)
-    if verbose or len(sources) <= NAMED:
+def _print_unknown(print_message: Callable[[str], None], sources: Sequence[str], *, verbose: bool) -> bool:
+    """Print the files that no loader reads, or only their types if there are many.
+
+    Returns whether only types were printed.
+    """
+    if verbose or len(sources) <= MAX_FILES_NAMED:
         for source in sources:
             kind = PurePath(source).suffix.lower() or "no suffix"
-            way = how_to_convert(Path(source))
-            tell(f"{short_source(source)} is of a kind that is not read ({kind}){f'. {way}' if way else ''}")
+            advice = how_to_convert(Path(source))
+            print_message(
+                f"{short_source(source)} is of a kind that is not read ({kind})"
+                f"{f'. {advice}' if advice else ''}"
+            )
         return False
-    shown = [f"{count:,} {kind or 'without a suffix'}" for kind, count in kinds.most_common(KINDS_NAMED)]
-    more = f" and {len(kinds) - KINDS_NAMED:,} more kinds" if len(kinds) > KINDS_NAMED else ""
-    ways = ((kind, readable_suffix(kind)) for kind in sorted(kinds))
-    saved = "".join(f". Save {old} as {new}" for old, new in ways if new)
-    tell(f"{len(sources):,} files of kinds that are not read: {', '.join(shown)}{more}{saved}")
+    kinds = Counter(PurePath(source).suffix.lower() for source in sources)
+    named = [f"{count:,} {kind or 'without a suffix'}" for kind, count in kinds.most_common(MAX_KINDS_NAMED)]
+    hidden = len(kinds) - MAX_KINDS_NAMED
+    more = f" and {hidden:,} more kinds" if hidden > 0 else ""
+    conversions = ((kind, readable_suffix(kind)) for kind in sorted(kinds))
+    advice = "".join(f". Save {old} as {new}" for old, new in conversions if new)
+    print_message(f"{len(sources):,} files of kinds that are not read: {', '.join(named)}{more}{advice}")
     return True

@@ -1,11 +1,11 @@
-"""`adaptive-rag users`: who may sign in to the web server."""
+"""`adaptive-rag users`: manage who may sign in to the web server."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -36,7 +36,7 @@ FromStdin = Annotated[bool, Option("--password-stdin", help="Read the password f
 def add(
     name: Name,
     admin: Annotated[
-        bool, Option("--admin", help="Let them make collections and users, and read everything.")
+        bool, Option("--admin", help="Let the user make collections and users, and read everything.")
     ] = False,
     password_stdin: FromStdin = False,
     data: options.Data = None,
@@ -59,7 +59,7 @@ def add(
         _record(db, "user.create", name)
     print_line(f"Added: {name}")
     if password is None:
-        print_note(f"They have no password. Make a token for them: adaptive-rag users token {name}")
+        print_note(f"{name} has no password. To make a token: adaptive-rag users token {name}")
 
 
 @users_app.command("list")
@@ -80,21 +80,21 @@ def list_users(data: options.Data = None, as_json: options.Json = False) -> None
         notes = [note for note, holds in (("admin", row.is_admin), ("disabled", row.is_disabled)) if holds]
         print_line(f"{row.name} ({', '.join(notes)})" if notes else row.name)
     if not rows:
-        print_note("There are no users: the server answers its own machine alone.")
+        print_note("There are no users: the server answers only to its own machine.")
 
 
 @users_app.command()
 @reporting_errors
 def password(name: Name, password_stdin: FromStdin = False, data: options.Data = None) -> None:
-    """Give a user a new password; their sessions end, and their tokens without an end."""
-    new = _read_password(password_stdin)
-    if new is None:
-        raise InputError("Nobody can be asked for the password here. Pass it with --password-stdin.")
+    """Give a user a new password; this ends their sessions, and revokes their tokens that never expire."""
+    new_password = _read_password(password_stdin)
+    if new_password is None:
+        raise InputError("There is no terminal to ask for the password. Pass it with --password-stdin.")
     with _database(data) as db:
         from adaptive_rag.server.accounts import set_password, shut_out
 
-        user = _user(db, name)
-        set_password(db, user, new)
+        user = _find_user(db, name)
+        set_password(db, user, new_password)
         shut_out(db, user)
         _record(db, "user.change", f"{name}: password")
     print_line(f"New password: {name}")
@@ -104,14 +104,14 @@ def password(name: Name, password_stdin: FromStdin = False, data: options.Data =
 @reporting_errors
 def disable(
     name: Name,
-    undo: Annotated[bool, Option("--undo", help="Let them in again.")] = False,
+    undo: Annotated[bool, Option("--undo", help="Let the user in again.")] = False,
     data: options.Data = None,
 ) -> None:
-    """Keep a user out; what is theirs stays, but for tokens without an end."""
+    """Keep a user out; their data stays, except tokens that never expire."""
     with _database(data) as db:
         from adaptive_rag.server.accounts import keep_an_admin, shut_out
 
-        user = _user(db, name)
+        user = _find_user(db, name)
         if user.is_disabled or not undo:
             shut_out(db, user)
         user.is_disabled = not undo
@@ -131,7 +131,7 @@ def token(
     days: Annotated[int, Option("--days", min=1, max=3650, help="Days until it expires.")] = 90,
     data: options.Data = None,
 ) -> None:
-    """Print a new API token of a user; it is shown this once."""
+    """Print a new API token of a user; it is shown only once."""
     with _database(data) as db:
         from adaptive_rag.server.accounts import issue_token
         from adaptive_rag.server.roles import Role
@@ -139,7 +139,9 @@ def token(
 
         if role not in list(Role):
             raise InputError(f"{role!r} is no role. The roles are: {', '.join(Role)}.")
-        _, secret = issue_token(db, _user(db, name), label[:100], Role(role), now() + timedelta(days=days))
+        _, secret = issue_token(
+            db, _find_user(db, name), label[:100], Role(role), now() + timedelta(days=days)
+        )
         _record(db, "token.create", f"{name}: {label[:100]}")
     print_plain(f"{secret}\n")
 
@@ -151,7 +153,11 @@ def tokens(name: Name, data: options.Data = None, as_json: options.Json = False)
     with _database(data) as db:
         from adaptive_rag.server.accounts import tokens_of
 
-        rows = db.scalars(tokens_of(_user(db, name).id)).all()
+        rows = db.scalars(tokens_of(_find_user(db, name).id)).all()
+
+    def format_date(date: datetime | None) -> str | None:
+        return date.isoformat() if date else None
+
     if as_json:
         print_json(
             [
@@ -159,18 +165,18 @@ def tokens(name: Name, data: options.Data = None, as_json: options.Json = False)
                     "id": row.id,
                     "name": row.name,
                     "role": row.role,
-                    "created": row.created.isoformat(),
-                    "expires": row.expires.isoformat() if row.expires else None,
-                    "used": row.used.isoformat() if row.used else None,
+                    "created": format_date(row.created),
+                    "expires": format_date(row.expires),
+                    "used": format_date(row.used),
                 }
                 for row in rows
             ]
         )
         return
     for row in rows:
-        end = f"until {row.expires:%Y-%m-%d}" if row.expires else "without an end"
-        use = f"last used {row.used:%Y-%m-%d}" if row.used else "never used"
-        print_line(f"{row.id} {row.name} ({row.role}, {end}, {use})")
+        expiry = f"until {row.expires:%Y-%m-%d}" if row.expires else "without an end"
+        last_use = f"last used {row.used:%Y-%m-%d}" if row.used else "never used"
+        print_line(f"{row.id} {row.name} ({row.role}, {expiry}, {last_use})")
     if not rows:
         print_note(f"{name} has no tokens.")
 
@@ -187,7 +193,7 @@ def revoke(
         from adaptive_rag.server.accounts import tokens_of
         from adaptive_rag.server.tables import Token
 
-        row = db.scalar(tokens_of(_user(db, name).id).where(Token.id == token_id))
+        row = db.scalar(tokens_of(_find_user(db, name).id).where(Token.id == token_id))
         if row is None:
             raise InputError(
                 f"{name!r} has no token {token_id!r}. `adaptive-rag users tokens {name}` lists them."
@@ -199,7 +205,7 @@ def revoke(
 
 @contextmanager
 def _database(data: Path | None) -> Iterator[Session]:
-    """Open the server's database; commit the changes of the block unless it fails."""
+    """Open the server's database; commit the changes at the end of the block, unless it fails."""
     settings = options.server_settings(data=data)
     from sqlalchemy.orm import Session
 
@@ -214,7 +220,7 @@ def _database(data: Path | None) -> Iterator[Session]:
         engine.dispose()
 
 
-def _user(db: Session, name: str) -> User:
+def _find_user(db: Session, name: str) -> User:
     """Return a user by name.
 
     Raises:
@@ -235,18 +241,18 @@ def _record(db: Session, action: str, subject: str) -> None:
 
 
 def _read_password(is_piped: bool) -> str | None:
-    """Return the password; None if nobody can be asked.
+    """Return the password, from standard input or asked in the terminal; None if there is no terminal.
 
     Raises:
-        InputError: what is piped is not text.
+        InputError: standard input holds bytes that are not text.
     """
     if is_piped:
-        typed = sys.stdin.readline().rstrip("\r\n")
-        if "\ufffd" in typed:
+        line = sys.stdin.readline().rstrip("\r\n")
+        if "\ufffd" in line:
             raise InputError(
                 "The password holds bytes that are not text. Send it in the encoding of the shell."
             )
-        return typed
+        return line
     if sys.stdin.isatty():
         return str(prompt("Password", hide_input=True, confirmation_prompt=True))
     return None

@@ -1,4 +1,4 @@
-"""Measures what adapting to the question is worth: data sets, arms, metrics, statistics, reports."""
+"""Measure the gain from adapting to the question: data sets, arms, metrics, statistics, reports."""
 
 from adaptive_rag.evaluation.arms import ARMS, Arm, Bench, find_arms
 from adaptive_rag.evaluation.datasets import Dataset, Question, limited, load_dataset

@@ -1,4 +1,4 @@
-"""The arms that are compared: each answers a question its own way, over one shared index."""
+"""The arms of a comparison: each answers a question in its own way, over one shared index."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from adaptive_rag.context.groups import MECHANISMS, OF_ANSWERS, ModelStep
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.evaluation.datasets import Question
 from adaptive_rag.evaluation.records import Cost
-from adaptive_rag.evaluation.replay import Replies, replaying
+from adaptive_rag.evaluation.replay import Replies, replay_settings
 from adaptive_rag.graph.strategies import NAMES
 from adaptive_rag.ingest.community import build_tfidf_retriever
 from adaptive_rag.recipes import NAMES as RECIPES
@@ -41,25 +41,25 @@ class Bench:
     """What all arms share: the index, the graph, and the settings of the run."""
 
     source: ChunkSource
-    # ends with the documents, or with an answer if `answering` is given
+    # ends with the documents, or with an answer if `answering` is set
     graph: Runnable[Any, Any]
-    # answers from documents that an arm found itself; None measures rankings only
+    # the graph that answers from documents which an arm found without `graph`; None measures rankings only
     answering: Runnable[Any, Any] | None = None
     k: int = 10
     seed: int = 0
     settings: dict[str, Any] = field(default_factory=dict)
-    # recorded replies of a chat model, by question; None if the settings' own model is asked
+    # recorded replies of a chat model, by question; None asks the model of the settings
     replies: Replies | None = None
-    # the terms of the data's domain, if a file of them lies beside its questions
+    # the file with the terms of the data's domain, if one lies beside its questions
     ontology: str | None = None
 
-    def context(self, question: Question, own: Mapping[str, Any] | None = None) -> Context:
-        """Return the context of one question; an arm's own settings win over those of the run."""
-        layers = {"index": self.source, "k": self.k}, self.settings, own or {}
+    def context(self, question: Question, arm_settings: Mapping[str, Any] | None = None) -> Context:
+        """Return the context of one question; an arm's settings win over those of the run."""
+        layers = {"index": self.source, "k": self.k}, self.settings, arm_settings or {}
         context = make_context(*layers)
         if self.replies is None:
             return context
-        return make_context(*layers, replaying(self.replies.get(question.id, {}), context.models.steps))
+        return make_context(*layers, replay_settings(self.replies.get(question.id, {}), context.models.steps))
 
 
 @dataclass(frozen=True)
@@ -86,21 +86,21 @@ class Result:
 
 @dataclass(frozen=True)
 class Arm:
-    """A way to answer, and the line that explains it in a report."""
+    """A way to answer, and the line that describes it in a report."""
 
     what: str
     run: Callable[[Question, Bench], Result]
     # True if the arm reads the question's label, which no real caller has.
     sees_label: bool = False
-    # True if it ranks as `adaptive` does, and only its answers may differ.
-    of_answers: bool = False
+    # True if it ranks like `adaptive`, so that only its answers may differ.
+    affects_only_answers: bool = False
 
 
 def find_arms(names: Sequence[str]) -> dict[str, Arm]:
     """Return the named arms in the order given.
 
     Raises:
-        ConfigurationError: a name is not in the table, or there is none.
+        ConfigurationError: a name is not in the table, or no name is given.
     """
     unknown = [name for name in names if name not in ARMS]
     if unknown or not names:
@@ -109,57 +109,63 @@ def find_arms(names: Sequence[str]) -> dict[str, Arm]:
     return {name: ARMS[name] for name in dict.fromkeys(names)}
 
 
-def _plain(question: Question, bench: Bench, order: Callable[[list[Candidate]], list[Candidate]]) -> Result:
-    """Search for the question as it stands; no strategy, no history."""
+def _search_index(
+    question: Question, bench: Bench, rank: Callable[[list[Candidate]], list[Candidate]]
+) -> Result:
+    """Search for the question as it stands, with no strategy and no history."""
     started = time.perf_counter()
-    [found] = bench.source.search([question.text], limit=max(POOL, 3 * bench.k))
-    return _answered(question, bench, order(found)[: bench.k], started)
+    [candidates] = bench.source.search([question.text], limit=max(POOL, 3 * bench.k))
+    return _answer(question, bench, rank(candidates)[: bench.k], started)
 
 
-def _by_tfidf(question: Question, bench: Bench) -> Result:
-    """Ask LangChain's TF-IDF retriever for the question as it stands."""
+def _search_tfidf(question: Question, bench: Bench) -> Result:
+    """Search for the question as it stands, with LangChain's TF-IDF retriever."""
     _, retriever = _tfidf_retriever(bench.source, bench.k)
     started = time.perf_counter()
-    documents = [to_candidate(found.metadata["chunk"], {}) for found in retriever.invoke(question.text)]
-    return _answered(question, bench, documents, started)
+    hits = [to_candidate(hit.metadata["chunk"], {}) for hit in retriever.invoke(question.text)]
+    return _answer(question, bench, hits, started)
 
 
 @cached(LRUCache(1), key=lambda source, k: (id(source), k), condition=threading.Condition())
 def _tfidf_retriever(source: ChunkSource, k: int) -> tuple[ChunkSource, BaseRetriever]:
-    """Return the retriever over all chunks, and the source: while it is cached, its id is not reused."""
+    """Return the source and the retriever over all its chunks.
+
+    The cache keeps the source alive, so that its id, which is the key, is not reused.
+    """
     if not isinstance(source, ListsChunks):
         raise ConfigurationError(f"The arm 'tfidf' needs a source that lists its chunks, got {source!r}.")
     documents = (Document(chunk["text"], metadata={"chunk": chunk}) for chunk in source.chunks())
     return source, build_tfidf_retriever(documents, k)
 
 
-def _answered(question: Question, bench: Bench, documents: list[Candidate], started: float) -> Result:
-    """Return documents that an arm found itself, with an answer if answers are measured."""
+def _answer(question: Question, bench: Bench, documents: list[Candidate], started: float) -> Result:
+    """Return the result for documents that were found without the graph; answer if answers are measured."""
     if bench.answering is None:
-        return _result({"trace": []}, documents, started, bench)
-    # Plain retrieval knows no types; a factual answer is the plainest.
+        return _make_result({"trace": []}, documents, started, bench)
+    # Plain retrieval does not classify; a factual answer has the plainest style.
     state = {"question": question.text, "query_type": "factual", "documents": documents, "trace": []}
-    return _result(bench.answering.invoke(state, context=bench.context(question)), documents, started, bench)
+    output = bench.answering.invoke(state, context=bench.context(question))
+    return _make_result(output, documents, started, bench)
 
 
-def by_vector(found: list[Candidate]) -> list[Candidate]:
+def by_vector(candidates: list[Candidate]) -> list[Candidate]:
     """Order by cosine."""
-    return sorted(found, key=lambda candidate: (-candidate["scores"]["dense"], candidate["id"]))
+    return sorted(candidates, key=lambda candidate: (-candidate["scores"]["dense"], candidate["id"]))
 
 
-def by_words(found: list[Candidate]) -> list[Candidate]:
+def by_words(candidates: list[Candidate]) -> list[Candidate]:
     """Order by BM25; a chunk that shares no word with the question is not a hit."""
-    hits = [candidate for candidate in found if candidate["scores"]["sparse"] > 0]
+    hits = [candidate for candidate in candidates if candidate["scores"]["sparse"] > 0]
     return sorted(hits, key=lambda candidate: (-candidate["scores"]["sparse"], candidate["id"]))
 
 
-def by_fusion(found: list[Candidate], alpha: float = PLAIN_ALPHA) -> list[Candidate]:
+def by_fusion(candidates: list[Candidate], alpha: float = PLAIN_ALPHA) -> list[Candidate]:
     """Order by the weighted sum of both scores, min-max scaled."""
-    # Sorted first, so that ties do not depend on the order in which the source lists its hits.
-    return fuse(sorted(found, key=lambda candidate: candidate["id"]), method="weighted", alpha=alpha)
+    # Sort first: ties must not depend on the order in which the source lists its hits.
+    return fuse(sorted(candidates, key=lambda candidate: candidate["id"]), method="weighted", alpha=alpha)
 
 
-def _graph(
+def _run_graph(
     question: Question,
     bench: Bench,
     *,
@@ -167,7 +173,7 @@ def _graph(
     without: str = "",
     settings: Mapping[str, Any] | None = None,
 ) -> Result:
-    """Ask the graph as a person would ask it."""
+    """Ask the graph as a person would."""
     started = time.perf_counter()
     context = bench.context(question, {**(settings or {}), **({"route": route} if route else {})})
     if without:
@@ -178,20 +184,20 @@ def _graph(
         "history": list(question.history),
     }
     output = bench.graph.invoke(state, context=context)
-    # A ranking consists of chunks, even if the answer was made from passages that join them.
-    return _result(output, as_ranked(output["documents"]), started, bench)
+    # Rankings are compared by chunk, even if the answer was made from passages that join several.
+    return _make_result(output, as_ranked(output["documents"]), started, bench)
 
 
-def _with_ontology(question: Question, bench: Bench) -> Result:
-    """Ask the graph with the ontology of the data; without one it answers as it does by default."""
-    return _graph(question, bench, settings={"ontology": bench.ontology} if bench.ontology else None)
+def _run_graph_with_ontology(question: Question, bench: Bench) -> Result:
+    """Ask the graph with the ontology of the data; without one, as by default."""
+    return _run_graph(question, bench, settings={"ontology": bench.ontology} if bench.ontology else None)
 
 
-def _costliest(question: Question, bench: Bench) -> Result:
-    """Run every strategy and join their rankings; the price of not choosing."""
-    results = [_graph(question, bench, route=route) for route in QUERY_TYPES]
+def _run_all_strategies(question: Question, bench: Bench) -> Result:
+    """Run every strategy and fuse their rankings: the price of not choosing."""
+    results = [_run_graph(question, bench, route=route) for route in QUERY_TYPES]
     fused = fuse_rankings([result.documents for result in results], [1.0] * len(results))[: bench.k]
-    # One of the four answers has to be taken: that of the strategy the fused list agrees with most.
+    # Take the answer of the strategy whose ranking shares the most chunks with the fused one.
     ids = {document["id"] for document in fused}
     nearest = max(results, key=lambda result: sum(document["id"] in ids for document in result.documents))
     return replace(
@@ -203,25 +209,25 @@ def _costliest(question: Question, bench: Bench) -> Result:
     )
 
 
-def _result(output: dict[str, Any], documents: list[Candidate], started: float, bench: Bench) -> Result:
+def _make_result(output: dict[str, Any], documents: list[Candidate], started: float, bench: Bench) -> Result:
     ms = round((time.perf_counter() - started) * 1000, 3)
-    kept = {
-        name: output[name] for name in ("answer", "citations", "abstained") if bench.answering is not None
-    }
-    return Result(documents, ms, output["trace"], output.get("analysis"), **kept)
+    result = Result(documents, ms, output["trace"], output.get("analysis"))
+    if bench.answering is None:
+        return result
+    return replace(result, **{name: output[name] for name in ("answer", "citations", "abstained")})
 
 
-# The four parts of the recipe faq-hybrid, each with the settings that switch it off alone.
-OF_FAQ_HYBRID: dict[str, dict[str, Any]] = {
+# The four parts of the recipe faq-hybrid, each with the settings that switch off only this part.
+FAQ_HYBRID_PARTS: dict[str, dict[str, Any]] = {
     "views": {"retrieval.qa_views": False},
     "words-and-alpha": {"retrieval.tfidf": 0.0, "retrieval.alpha_by": "words"},
     "cross-encoder": {"retrieval.reranker": "none"},
     "window": {"profile": None, "without": [*recipe_settings("faq-hybrid")["without"], "window"]},
 }
-# The recipe of two signals, which has no other part.
-FUSION = "vector-bm25-fusion"
+# The recipe that fuses two signals and does nothing else.
+FUSION_RECIPE = "vector-bm25-fusion"
 ALL_STEPS = sorted(get_args(ModelStep))
-# Variations that are off by default, each measured beside the default: a description and the settings.
+# Variations that are off by default: name -> (description, settings).
 VARIATIONS: dict[str, tuple[str, dict[str, Any]]] = {
     "all-plans": (
         "a chat model's plan in every strategy",
@@ -261,56 +267,62 @@ VARIATIONS: dict[str, tuple[str, dict[str, Any]]] = {
             f"the recipe faq-hybrid, without its {part}",
             {"recipe": "faq-hybrid", "k": None, **settings},
         )
-        for part, settings in OF_FAQ_HYBRID.items()
+        for part, settings in FAQ_HYBRID_PARTS.items()
     },
 }
 
 ARMS: dict[str, Arm] = {
-    "standard": Arm("dense top-k for the question as it stands", partial(_plain, order=by_vector)),
-    "bm25": Arm("BM25 top-k for the question as it stands", partial(_plain, order=by_words)),
-    "tfidf": Arm("TF-IDF top-k, by the retriever of langchain-community", _by_tfidf),
-    "fusion": Arm("dense and BM25 joined, each weighing half", partial(_plain, order=by_fusion)),
+    "standard": Arm("dense top-k for the question as it stands", partial(_search_index, rank=by_vector)),
+    "bm25": Arm("BM25 top-k for the question as it stands", partial(_search_index, rank=by_words)),
+    "tfidf": Arm("TF-IDF top-k, by the retriever of langchain-community", _search_tfidf),
+    "fusion": Arm("dense and BM25 joined, each weighing half", partial(_search_index, rank=by_fusion)),
     "vector-alone": Arm(
-        f"the recipe {FUSION}, its vectors alone",
-        partial(_graph, settings={"recipe": FUSION, "retrieval.fusion": "dense"}),
+        f"the recipe {FUSION_RECIPE}, its vectors alone",
+        partial(_run_graph, settings={"recipe": FUSION_RECIPE, "retrieval.fusion": "dense"}),
     ),
     "okapi-alone": Arm(
-        f"the recipe {FUSION}, its BM25Okapi alone",
-        partial(_graph, settings={"recipe": FUSION, "retrieval.fusion": "sparse"}),
+        f"the recipe {FUSION_RECIPE}, its BM25Okapi alone",
+        partial(_run_graph, settings={"recipe": FUSION_RECIPE, "retrieval.fusion": "sparse"}),
     ),
-    "adaptive": Arm("the graph as it is", _graph),
+    "adaptive": Arm("the graph as it is", _run_graph),
     "oracle": Arm(
-        "adaptive with the labelled route", lambda q, bench: _graph(q, bench, route=q.type), sees_label=True
+        "adaptive with the labelled route",
+        lambda q, bench: _run_graph(q, bench, route=q.type),
+        sees_label=True,
     ),
     "random": Arm(
         "adaptive with a random route",
-        lambda q, bench: _graph(q, bench, route=random.Random(f"{bench.seed} {q.id}").choice(QUERY_TYPES)),
+        lambda q, bench: _run_graph(
+            q, bench, route=random.Random(f"{bench.seed} {q.id}").choice(QUERY_TYPES)
+        ),
     ),
-    "costliest": Arm("all strategies of the router, their rankings joined", _costliest),
+    "costliest": Arm("all strategies of the router, their rankings joined", _run_all_strategies),
     **{
-        f"only-{name}": Arm(f"every question by the {name} strategy", partial(_graph, route=name))
+        f"only-{name}": Arm(f"every question by the {name} strategy", partial(_run_graph, route=name))
         for name in NAMES
     },
     **{
         f"without-{name}": Arm(
-            f"adaptive without {what}", partial(_graph, without=name), of_answers=name in OF_ANSWERS
+            f"adaptive without {what}",
+            partial(_run_graph, without=name),
+            affects_only_answers=name in OF_ANSWERS,
         )
         for name, what in MECHANISMS.items()
     },
     **{
-        f"with-{name}": Arm(f"adaptive with {what}", partial(_graph, settings=settings))
+        f"with-{name}": Arm(f"adaptive with {what}", partial(_run_graph, settings=settings))
         for name, (what, settings) in VARIATIONS.items()
     },
     "with-ontology": Arm(
-        "adaptive with the ontology of the data: ontology.yaml beside its questions", _with_ontology
+        "adaptive with the ontology of the data: ontology.yaml beside its questions", _run_graph_with_ontology
     ),
     **{
-        f"recipe-{name}": Arm(f"the recipe {name}", partial(_graph, settings={"recipe": name}))
+        f"recipe-{name}": Arm(f"the recipe {name}", partial(_run_graph, settings={"recipe": name}))
         for name in RECIPES
     },
 }
 
 
-def whole_table(*, answers: bool) -> list[str]:
-    """Return the names of all arms; those of answers only if answers are measured."""
-    return [name for name, arm in ARMS.items() if answers or not arm.of_answers]
+def all_arm_names(*, answers: bool) -> list[str]:
+    """Return the names of all arms; without `answers`, leave out those that affect only answers."""
+    return [name for name, arm in ARMS.items() if answers or not arm.affects_only_answers]

@@ -1,4 +1,4 @@
-"""Indexes a data set once, in a folder of the cache that is named by its content and its embedding model."""
+"""Index each data set once, in a cache folder that is named after its content and its embedding model."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from adaptive_rag.models.embeddings import embedding_name
 from adaptive_rag.models.onnx import MINILM
 from adaptive_rag.state import Chunk
 
-# Larger than any passage.
+# A chunk size that is larger than any passage.
 WHOLE_PASSAGE = 1_000_000
 
 
 def default_cache() -> Path:
-    """Return the folder for indexes of data sets, in the user's cache folder."""
+    """Return the folder for the indexes of data sets, within the user's cache folder."""
     return user_cache_path("adaptive-rag", appauthor=False) / "evaluation"
 
 
@@ -34,11 +34,12 @@ def open_corpus(
     embeddings: str | Embeddings | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> tuple[Index, tuple[str, ...]]:
-    """Open the index of a data set; build it if it is missing or incomplete.
+    """Open the index of a data set, after building what is missing of it.
 
-    The second value has notes on documents that were not read, or not in full.
+    A passage becomes one chunk; documents are split as `adaptive-rag index` does.
 
-    Passages become one chunk each; documents are cut as `adaptive-rag index` does it.
+    Returns:
+        The index, and notes on documents that were not read or were read in part.
 
     Raises:
         ConfigurationError: a file is in the place of the cache.
@@ -48,24 +49,29 @@ def open_corpus(
     name = model if isinstance(model, str) else embedding_name(model)
     folder = cache / f"{dataset.name}-{_sha256(f'{dataset.corpus_digest} {name}')[:16]}"
     if folder.is_file() or cache.is_file():
-        raise ConfigurationError(f"--cache {str(cache)!r} cannot hold indexes: a file stands in the way.")
+        raise ConfigurationError(f"--cache {str(cache)!r} cannot hold indexes: it is not a folder.")
     documents: list[Any] = list(dataset.documents)
     sizes: dict[str, Any] = {}
     if dataset.passages:
         documents = as_documents(dataset.passages)
         sizes = {"chunk_size": WHOLE_PASSAGE, "chunk_overlap": 0}
     report = Index.build(documents, folder, embeddings=model, progress=progress, **sizes)
-    unread = [str(failure) for failure in report.failed]
-    unread += [f"{note.source}: {note.text}" for note in report.notes]
-    notes = tuple(f"{dataset.name}: {said}" for said in unread)
-    return Index.open(folder, embeddings=embeddings), notes
+    notes = [str(failure) for failure in report.failed]
+    notes += [f"{note.source}: {note.text}" for note in report.notes]
+    return Index.open(folder, embeddings=embeddings), tuple(f"{dataset.name}: {note}" for note in notes)
 
 
 def as_documents(passages: Iterable[Chunk]) -> list[SourceText]:
-    """Return passages as documents that are not cut, so that a judged passage is found as one chunk."""
+    """Return passages as documents that are not split, so that a judged passage is one chunk."""
     return [
-        SourceText(p["source"], p["text"], _sha256(p["text"]), metadata=p["metadata"], whole=True)
-        for p in passages
+        SourceText(
+            passage["source"],
+            passage["text"],
+            _sha256(passage["text"]),
+            metadata=passage["metadata"],
+            whole=True,
+        )
+        for passage in passages
     ]
 
 

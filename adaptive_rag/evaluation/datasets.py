@@ -1,4 +1,4 @@
-"""The data sets of an evaluation: labelled questions, and the passages or documents to search."""
+"""Load the data sets of an evaluation: labelled questions, and the passages or documents to search."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ CORPUS, QUERIES = "corpus.jsonl", "queries.jsonl"
 QRELS = ("qrels.tsv", "qrels/test.tsv")
 QRELS_COLUMNS = ("query-id", "corpus-id", "score")
 ONTOLOGY = "ontology.yaml"
-# A FAQ has questions too, but answers them: it is a document.
+# Fields that tell a labelled question from an entry of an FAQ, which is a document.
 LABELS = ("ideal_answer", "has_answer")
 ASPECTS, ASPECTS_COLUMNS = "aspects.tsv", ("query-id", "corpus-id", "aspect")
 
 
 @dataclass(frozen=True)
 class Question:
-    """A question as a person would ask it, and what only the scorer may see."""
+    """A question as a person would ask it, with the labels that only the scorer may see."""
 
     id: str
     text: str
     user_context: str = ""
     history: tuple[Turn, ...] = ()
-    # for the scorer only
+    # labels, for the scorer only
     type: QueryType | None = None
     reference: str | None = None
     has_answer: bool | None = None
     gold: dict[str, int] = field(default_factory=dict)  # passage -> grade
-    quote: str | None = None  # text that a relevant chunk contains, if we cut the documents
+    quote: str | None = None  # text that a relevant chunk contains, if documents are split into chunks
     aspects: dict[str, tuple[str, ...]] = field(default_factory=dict)  # passage -> aspects
 
 
@@ -49,12 +49,12 @@ class Dataset:
     questions: tuple[Question, ...]
     passages: tuple[Chunk, ...] = ()
     documents: tuple[Path, ...] = ()
-    # sha256 of what is searched, and of what is asked; the first names the cached index
+    # sha256 of the documents, which is part of the name of the cached index, and of the questions
     corpus_digest: str = ""
     questions_digest: str = ""
     # the file with the terms of its domain, if there is one
     ontology: Path | None = None
-    # what was left out or could not be read, in sentences for the person who runs it
+    # sentences about what was left out or could not be read
     notes: tuple[str, ...] = ()
 
 
@@ -62,12 +62,12 @@ def load_dataset(path: str | Path) -> Dataset:
     """Read a BEIR folder, or a questions file (or a folder with one) next to its documents.
 
     Raises:
-        ConfigurationError: nothing is there, or a file does not have the expected form.
+        ConfigurationError: the path is no data set, or a file does not have the expected form.
     """
     path = Path(path).expanduser()
     if path.is_dir() and ((path / CORPUS).exists() or (path / QUERIES).exists()):
         return _load_beir(path)
-    if path.is_dir() and (files := sorted(file for file in path.glob("*.json*") if _holds_questions(file))):
+    if path.is_dir() and (files := sorted(file for file in path.glob("*.json*") if _has_questions(file))):
         return _load_documents(path.resolve().name, files, path)
     if path.is_file():
         name = path.resolve().parent.name if path.stem == "questions" else path.stem
@@ -79,24 +79,24 @@ def load_dataset(path: str | Path) -> Dataset:
 
 
 def limited(dataset: Dataset, limit: int | None, seed: int) -> Dataset:
-    """Keep a random sample of the questions, in their order; the corpus stays whole."""
+    """Return the data set with a random sample of its questions, in their order, and the whole corpus."""
     if limit is None or limit >= len(dataset.questions):
         return dataset
-    kept = sorted(random.Random(seed).sample(range(len(dataset.questions)), limit))
-    return replace(dataset, questions=tuple(dataset.questions[i] for i in kept))
+    sample = sorted(random.Random(seed).sample(range(len(dataset.questions)), limit))
+    return replace(dataset, questions=tuple(dataset.questions[i] for i in sample))
 
 
 def with_gold(dataset: Dataset, chunks: Iterable[Chunk]) -> Dataset:
-    """Judge the chunks of documents: a chunk that contains a question's quote is relevant."""
-    quoted = {q.id: squeeze(q.quote) for q in dataset.questions if q.quote and not q.gold}
-    if not quoted:
+    """Label the chunks of documents: a chunk that contains a question's quote is relevant."""
+    quotes = {q.id: collapse_whitespace(q.quote) for q in dataset.questions if q.quote and not q.gold}
+    if not quotes:
         return dataset
     gold: dict[str, dict[str, int]] = {}
     for chunk in chunks:
-        text = squeeze(chunk["text"])
-        for question, quote in quoted.items():
+        text = collapse_whitespace(chunk["text"])
+        for question_id, quote in quotes.items():
             if quote in text:
-                gold.setdefault(question, {})[chunk["id"]] = 1
+                gold.setdefault(question_id, {})[chunk["id"]] = 1
     questions = tuple(replace(q, gold=gold[q.id]) if q.id in gold else q for q in dataset.questions)
     return replace(dataset, questions=questions)
 
@@ -107,22 +107,26 @@ def _load_beir(folder: Path) -> Dataset:
         if not file.is_file():
             expected = f"{CORPUS}, {QUERIES} and {QRELS[0]}"
             raise ConfigurationError(f"The data set {folder.name!r} has no {file.name}; expected {expected}.")
-    passages = {name: _passage(row) for name, row in _read_unique(folder / CORPUS).items()}
-    queries = _read_unique(folder / QUERIES)
-    grades = _judgements(qrels, QRELS_COLUMNS, queries, passages)
-    gold = {q: {p: int(said[-1]) for p, said in judged.items()} for q, judged in grades.items()}
+    passages = {id_: _make_passage(row) for id_, row in _read_unique_rows(folder / CORPUS).items()}
+    queries = _read_unique_rows(folder / QUERIES)
+    grades = _read_judgements(qrels, QRELS_COLUMNS, queries, passages)
+    # The last line about a passage counts.
+    gold = {
+        query: {passage: int(values[-1]) for passage, values in by_passage.items()}
+        for query, by_passage in grades.items()
+    }
     aspects: dict[str, dict[str, list[str]]] = {}
     if (folder / ASPECTS).is_file():
-        aspects = _judgements(folder / ASPECTS, ASPECTS_COLUMNS, queries, passages)
+        aspects = _read_judgements(folder / ASPECTS, ASPECTS_COLUMNS, queries, passages)
     judged = {query for query, grades in gold.items() if any(grade > 0 for grade in grades.values())}
     if not judged:
         raise ConfigurationError(f"{qrels} names no relevant passage; there is nothing to score.")
     left_out = len(queries) - len(judged)
     return Dataset(
         name=folder.resolve().name,
-        # A rewrite or a label shipped with the data cannot reach an arm: only named fields are taken over.
+        # Only named fields are copied, so that a rewrite shipped with the data cannot reach an arm.
         questions=tuple(
-            _question(
+            _make_question(
                 row,
                 folder / QUERIES,
                 id=query,
@@ -144,8 +148,8 @@ def _load_beir(folder: Path) -> Dataset:
 def _load_documents(name: str, files: list[Path], folder: Path) -> Dataset:
     questions: dict[str, Question] = {}
     for file in files:
-        for number, row in enumerate(_records(file), 1):
-            question = _entry(row, number, file)
+        for number, row in enumerate(_read_rows(file), 1):
+            question = _parse_entry(row, number, file)
             if question.id in questions:
                 raise ConfigurationError(f"{file} repeats the id {question.id!r}; each must occur once.")
             questions[question.id] = question
@@ -153,14 +157,16 @@ def _load_documents(name: str, files: list[Path], folder: Path) -> Dataset:
         named = ", ".join(map(str, files))
         raise ConfigurationError(f"{named} holds no question; there is nothing to evaluate.")
     ontology = folder / ONTOLOGY
-    # A folder of their own separates the documents from other files beside the questions.
+    # A subfolder `documents` separates them from other files beside the questions.
     folder = folder / "documents" if (folder / "documents").is_dir() else folder
-    # What is asked from is no document, whatever its form: every arm would find the answers there.
-    known = {path.resolve() for path in (*files, ontology)}
-    found = (file.path for file in discover(folder) if file.path.resolve() not in known)
-    documents = tuple(path for path in found if not _holds_questions(path))
+    # A file of questions must not be indexed: every arm would find the answers in it.
+    excluded = {path.resolve() for path in (*files, ontology)}
+    paths = (file.path for file in discover(folder) if file.path.resolve() not in excluded)
+    documents = tuple(path for path in paths if not _has_questions(path))
     if not documents:
-        raise ConfigurationError(f"No document lies beside {files[0]}; put those that it asks about there.")
+        raise ConfigurationError(
+            f"No document lies beside {files[0]}; put the documents it asks about there."
+        )
     return Dataset(
         name=name,
         questions=tuple(questions.values()),
@@ -171,8 +177,8 @@ def _load_documents(name: str, files: list[Path], folder: Path) -> Dataset:
     )
 
 
-def _entry(row: Any, number: int, file: Path) -> Question:
-    """Read an entry of a questions file."""
+def _parse_entry(row: Any, number: int, file: Path) -> Question:
+    """Return the question of an entry of a questions file."""
     entry = f"Entry {number} of {file}"
     if not isinstance(row, dict) or not isinstance(row.get("question"), str):
         expected = "expected an object with 'question', 'ideal_answer' and 'has_answer'"
@@ -180,7 +186,7 @@ def _entry(row: Any, number: int, file: Path) -> Question:
     has_answer = row.get("has_answer", True)
     if not isinstance(has_answer, bool):
         raise ConfigurationError(f"{entry} has has_answer = {has_answer!r}; expected true or false.")
-    return _question(
+    return _make_question(
         row,
         file,
         id=str(row.get("id", f"{file.stem}-{number}")),
@@ -191,22 +197,22 @@ def _entry(row: Any, number: int, file: Path) -> Question:
     )
 
 
-def _passage(row: dict[str, Any]) -> Chunk:
-    title, text = str(row.get("title") or "").strip(), str(row["text"])
-    # Some corpora repeat the title at the head of the text.
+def _make_passage(row: dict[str, Any]) -> Chunk:
+    id_, title, text = row["_id"], str(row.get("title") or "").strip(), str(row["text"])
+    # Some corpora repeat the title at the beginning of the text.
     if title and not text.startswith(title):
         text = f"{title}\n{text}"
-    name, section, metadata = row["_id"], title or None, {"_id": row["_id"]}
     return Chunk(
-        id=name, source=name, page=None, section=section, start=0, end=len(text), text=text, metadata=metadata
-    )
+        id=id_, source=id_, page=None, section=title or None, start=0, end=len(text), text=text,
+        metadata={"_id": id_},
+    )  # fmt: skip
 
 
-def _question(row: dict[str, Any], file: Path, **fields: Any) -> Question:
-    """Build a question from the fields that both layouts share; nothing else of a row is used."""
-    kind, turns = row.get("type"), row.get("history") or []
-    if kind is not None and str(kind).lower() not in QUERY_TYPES:
-        raise ConfigurationError(f"{file} has the type {kind!r}; expected one of {', '.join(QUERY_TYPES)}.")
+def _make_question(row: dict[str, Any], file: Path, **fields: Any) -> Question:
+    """Return a question with the given fields and those of the row that both layouts share."""
+    label, turns = row.get("type"), row.get("history") or []
+    if label is not None and str(label).lower() not in QUERY_TYPES:
+        raise ConfigurationError(f"{file} has the type {label!r}; expected one of {', '.join(QUERY_TYPES)}.")
     for turn in turns if isinstance(turns, list) else [turns]:
         if not isinstance(turn, dict) or turn.get("role") not in ("user", "agent") or "text" not in turn:
             expected = "{'role': 'user' or 'agent', 'text': ..}"
@@ -218,15 +224,19 @@ def _question(row: dict[str, Any], file: Path, **fields: Any) -> Question:
     return Question(
         user_context=row.get("user_context") or "",
         history=tuple(Turn(role=turn["role"], text=turn["text"]) for turn in turns),
-        type=None if kind is None else str(kind).lower(),  # type: ignore[arg-type]
+        type=None if label is None else str(label).lower(),  # type: ignore[arg-type]
         **fields,
     )
 
 
-def _read_unique(file: Path) -> dict[str, dict[str, Any]]:
-    """Return the rows of a file by id, each with a text; there is at least one."""
+def _read_unique_rows(file: Path) -> dict[str, dict[str, Any]]:
+    """Return the rows of a file by their _id.
+
+    Raises:
+        ConfigurationError: a row lacks an _id or a text, an _id occurs twice, or there is no row.
+    """
     rows: dict[str, dict[str, Any]] = {}
-    for number, row in enumerate(_records(file), 1):
+    for number, row in enumerate(_read_rows(file), 1):
         for name in ("_id", "text"):
             if not isinstance(row, dict) or not isinstance(row.get(name), str):
                 got = ", ".join(map(repr, row)) if isinstance(row, dict) else repr(row)
@@ -239,11 +249,11 @@ def _read_unique(file: Path) -> dict[str, dict[str, Any]]:
     return rows
 
 
-def _judgements(
+def _read_judgements(
     file: Path, columns: tuple[str, ...], queries: Container[str], passages: Container[str]
 ) -> dict[str, dict[str, list[str]]]:
-    """Return, for each query and passage, the values that a file's lines give for the two."""
-    said: dict[str, dict[str, list[str]]] = {}
+    """Return the values of a file's lines: query -> passage -> values."""
+    judgements: dict[str, dict[str, list[str]]] = {}
     header, *rows = [line.split("\t") for line in _read_text(file).split("\n")]
     if tuple(header) != columns:
         got, expected = ", ".join(header) or "of an empty file", ", ".join(columns)
@@ -254,27 +264,27 @@ def _judgements(
         if len(row) != len(columns):
             raise ConfigurationError(f"{file}:{number} has {len(row)} columns; expected {len(columns)}.")
         query, passage, value = row
-        for name, known, where in ((query, queries, QUERIES), (passage, passages, CORPUS)):
-            if name not in known:
-                raise ConfigurationError(f"{file}:{number} names {name!r}, which {where} does not hold.")
+        for id_, known_ids, id_file in ((query, queries, QUERIES), (passage, passages, CORPUS)):
+            if id_ not in known_ids:
+                raise ConfigurationError(f"{file}:{number} names {id_!r}, which {id_file} does not hold.")
         if columns == QRELS_COLUMNS and not value.lstrip("-").isdigit():
             raise ConfigurationError(f"{file}:{number} has the score {value!r}; expected a whole number.")
-        said.setdefault(query, {}).setdefault(passage, []).append(value)
-    return said
+        judgements.setdefault(query, {}).setdefault(passage, []).append(value)
+    return judgements
 
 
-def _records(file: Path) -> Iterator[Any]:
-    """Yield the records of a JSON list, of lists under headings, or of JSON lines."""
+def _read_rows(file: Path) -> Iterator[Any]:
+    """Yield the items of a JSON list, of a JSON object of lists, or of JSON lines."""
     text = _read_text(file)
-    if file.suffix == ".json":
-        whole = parse_json(text, f"{file} is not JSON")
-        if isinstance(whole, dict) and all(isinstance(group, list) for group in whole.values()):
-            whole = [record for group in whole.values() for record in group]
-        if not isinstance(whole, list):
-            raise ConfigurationError(f"{file} is not a list of objects, nor such lists under headings.")
-        yield from whole
-    else:
+    if file.suffix != ".json":
         yield from parse_lines(text, file)
+        return
+    content = parse_json(text, f"{file} is not JSON")
+    if isinstance(content, dict) and all(isinstance(group, list) for group in content.values()):
+        content = [row for group in content.values() for row in group]
+    if not isinstance(content, list):
+        raise ConfigurationError(f"{file} is not a list of objects, nor such lists under headings.")
+    yield from content
 
 
 def _read_text(file: Path) -> str:
@@ -284,12 +294,16 @@ def _read_text(file: Path) -> str:
         raise ConfigurationError(f"{file} is not in UTF-8: {error}. Save it as UTF-8.") from error
 
 
-def _holds_questions(file: Path) -> bool:
-    """Tell whether a row of a file is a labelled question; a broken file with such words is refused."""
+def _has_questions(file: Path) -> bool:
+    """Return whether a row of a file is a labelled question.
+
+    Raises:
+        ConfigurationError: the file is broken, and has the names of a labelled question's fields.
+    """
     if file.suffix not in (".json", ".jsonl"):
         return False
     try:
-        rows = (row for row in _records(file) if isinstance(row, dict) and "question" in row)
+        rows = (row for row in _read_rows(file) if isinstance(row, dict) and "question" in row)
         return any(not row.keys().isdisjoint(LABELS) for row in rows)
     except ConfigurationError:
         content = file.read_bytes()
@@ -298,7 +312,7 @@ def _holds_questions(file: Path) -> bool:
         return False
 
 
-def squeeze(text: str) -> str:
+def collapse_whitespace(text: str) -> str:
     """Return a text with one blank between its words."""
     return " ".join(text.split())
 

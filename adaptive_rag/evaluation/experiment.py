@@ -1,4 +1,4 @@
-"""Runs a whole evaluation: loads data sets, opens their indexes, asks every arm, writes the reports."""
+"""Run an evaluation: load data sets, open their indexes, ask every arm, write the reports."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from pathlib import Path
 
 from adaptive_rag.context import make_context
 from adaptive_rag.errors import ConfigurationError
-from adaptive_rag.evaluation.arms import MAIN_ARMS, find_arms, whole_table
+from adaptive_rag.evaluation.arms import MAIN_ARMS, all_arm_names, find_arms
 from adaptive_rag.evaluation.corpora import default_cache
 from adaptive_rag.evaluation.datasets import limited, load_dataset
-from adaptive_rag.evaluation.judge import comparison, judge_run
+from adaptive_rag.evaluation.judge import judge_run, parse_comparison
 from adaptive_rag.evaluation.labels import append_questions, labelled_questions
 from adaptive_rag.evaluation.provenance import RunSettings
 from adaptive_rag.evaluation.records import QuestionRecord
@@ -26,16 +26,16 @@ from adaptive_rag.text.redaction import redact
 
 @dataclass(frozen=True)
 class Experiment:
-    """What is measured, and where the results go."""
+    """What to measure, and where the results go."""
 
     datasets: Sequence[Path]
     out: Path
     settings: RunSettings = field(default_factory=RunSettings)
-    arms: Sequence[str] = MAIN_ARMS  # ("all",) means the whole table
+    arms: Sequence[str] = MAIN_ARMS  # ("all",) means every arm of the table
     judge: str | None = None  # a predefined comparison, or two or three arms with commas
     markdown: Path | None = None
-    collect: Path | None = None  # where labelled questions are appended, for learning
-    cache: Path | None = None  # None: in the user's cache folder
+    collect: Path | None = None  # file to which labelled questions are appended, for the router to learn from
+    cache: Path | None = None  # None means the user's cache folder
     jobs: int = 1
     fresh: bool = False
 
@@ -52,28 +52,29 @@ def evaluate(
     `say` is called with notes on what was left out or could not be read.
 
     Raises:
-        ConfigurationError: a data set, an arm, a setting or a folder is not usable. All of them are checked
-            before the first index is built.
+        ConfigurationError: a data set, an arm, a setting or a folder is not usable; this is checked before
+            the first index is built.
         IndexingError: no document of a data set could be read.
         MissingExtraError: a package that scores or reports is not installed.
     """
     settings = experiment.settings
-    judged = comparison(experiment.judge) if experiment.judge else ()
-    whole = list(experiment.arms) == ["all"]
-    named = whole_table(answers=bool(settings.answers)) if whole else experiment.arms
-    arms = find_arms([*named, *judged])
+    judged_arms = parse_comparison(experiment.judge) if experiment.judge else ()
+    names = experiment.arms
+    if list(names) == ["all"]:
+        names = all_arm_names(answers=bool(settings.answers))
+    arms = find_arms([*names, *judged_arms])
     datasets = [load_dataset(path) for path in experiment.datasets]
     if settings.replies:
         datasets = [only_replied(dataset, Path(settings.replies)) for dataset in datasets]
     datasets = [limited(dataset, settings.limit, settings.seed) for dataset in datasets]
-    model = chat_model_of(make_context(**settings.settings), "answer") if judged else None
-    if judged and model is None:
+    model = chat_model_of(make_context(**settings.settings), "answer") if judged_arms else None
+    if judged_arms and model is None:
         raise ConfigurationError("A judge is a chat model: pass one with --model provider:name.")
     if experiment.collect is not None:
         _check_collect(experiment.collect, experiment.out)
-    settings = replace(settings, answers=bool(judged) or settings.answers)
-    noted = dict.fromkeys(note for dataset in datasets for note in dataset.notes)
-    for note in noted:
+    settings = replace(settings, answers=bool(judged_arms) or settings.answers)
+    dataset_notes = dict.fromkeys(note for dataset in datasets for note in dataset.notes)
+    for note in dataset_notes:
         say(note)
     run = run_arms(
         datasets,
@@ -85,18 +86,22 @@ def evaluate(
         jobs=experiment.jobs,
         fresh=experiment.fresh,
     )
-    for note in (note for note in run.notes if note not in noted):
-        say(note)
+    for note in run.notes:
+        if note not in dataset_notes:
+            say(note)
     if experiment.collect is not None:
         say(_collect(run.records, experiment.collect))
-    command = _command(run, settings, experiment.markdown)
+    command = _format_command(run, settings, experiment.markdown)
     write = partial(write_reports, run, experiment.out, markdown=experiment.markdown, command=command)
-    # Before the judge, too, whose model may fail.
+    # Write the reports before the judge is asked, whose model may fail.
     report = write()
-    return write(verdicts=judge_run(model, run.records, judged, open_bar=open_bar)) if model else report
+    if model is None:
+        return report
+    return write(verdicts=judge_run(model, run.records, judged_arms, open_bar=open_bar))
 
 
 def _check_collect(file: Path, out: Path) -> None:
+    """Raise a ConfigurationError if labelled questions cannot be appended to a file."""
     if file.resolve().is_relative_to(out.resolve()):
         raise ConfigurationError(
             f"--collect {str(file)!r} lies in the folder of the run, which holds nothing else; name a file "
@@ -106,18 +111,18 @@ def _check_collect(file: Path, out: Path) -> None:
 
 
 def _collect(records: Sequence[QuestionRecord], file: Path) -> str:
-    """Append the questions that have a label to a file, and return a summary."""
+    """Append the questions that have a label to a file, and return a sentence about it."""
     added = append_questions(file, labelled_questions(records))
-    known = f"; {added.known} stood there already" if added.known else ""
+    already = f"; {added.already_held} stood there already" if added.already_held else ""
     disputed = f"; {len(added.disputed)} of them stand there with another type too" if added.disputed else ""
-    command = f"adaptive-rag route --learn {file}"
     return (
-        f"Appended {added.written} labelled questions to {file}{known}{disputed}. Learn from them: {command}"
+        f"Appended {added.written} labelled questions to {file}{already}{disputed}. "
+        f"Learn from them: adaptive-rag route --learn {file}"
     )
 
 
-def _command(run: FinishedRun, settings: RunSettings, markdown: Path | None) -> str:
-    """Return the command that makes the same run, with data sets by name, wherever they are."""
+def _format_command(run: FinishedRun, settings: RunSettings, markdown: Path | None) -> str:
+    """Return the command that makes the same run; data sets and replies are named without their folders."""
     parts = ["adaptive-rag", "eval", *run.about["data"]]
     parts += ["--arms", ",".join(run.about["arms"]), "--k", str(settings.k)]
     if settings.answers is not None:

@@ -1,4 +1,4 @@
-"""Lets a chat model compare the answers of two or three arms, with their positions swapped."""
+"""Let a chat model compare the answers of two or three arms, once with each arm in each position."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from langchain_core.language_models import BaseChatModel
 from pydantic import BaseModel, Field
 
 from adaptive_rag.errors import AdaptiveRAGError, ConfigurationError
-from adaptive_rag.evaluation.arms import FUSION, find_arms
+from adaptive_rag.evaluation.arms import FUSION_RECIPE, find_arms
 from adaptive_rag.evaluation.records import QuestionRecord
 from adaptive_rag.evaluation.run import OpenBar, no_bar
 from adaptive_rag.evaluation.summary import ALL
@@ -27,8 +27,8 @@ OVERALL = "overall"
 
 COMPARISONS: dict[str, tuple[str, ...]] = {
     "adaptive-against-standard": ("standard", "adaptive"),
-    # the recipe and its two signals, each alone
-    FUSION: ("vector-alone", "okapi-alone", f"recipe-{FUSION}"),
+    # the recipe, and each of its two signals alone
+    FUSION_RECIPE: ("vector-alone", "okapi-alone", f"recipe-{FUSION_RECIPE}"),
 }
 
 TRIES = 2
@@ -51,7 +51,7 @@ CRITERIA = tuple(AnswerScores.model_fields)
 
 
 class Verdict(BaseModel):
-    """What the judge says about one question, with the answers in one order."""
+    """The judge's reply about one question, with the answers in one order."""
 
     scores: dict[Literal["A", "B", "C"], AnswerScores]
     best: Literal["A", "B", "C", "tie"]
@@ -65,13 +65,13 @@ class Judged(TypedDict):
     id: str
     type: str | None
     scores: dict[str, dict[str, float]]  # arm -> criterion -> mean over the orders
-    best: str  # an arm that was best in every order, else "tie"
-    agreed: bool  # whether all orders named the same
+    best: str  # the arm that was best in every order, else "tie"
+    agreed: bool  # whether the best was the same in all orders
     reasons: list[str]
 
 
 class JudgeReport(TypedDict):
-    """A whole comparison."""
+    """The verdicts on all questions of a comparison."""
 
     arms: list[str]
     n: int
@@ -84,11 +84,11 @@ class JudgeReport(TypedDict):
     questions: list[Judged]
 
 
-def comparison(spec: str) -> tuple[str, ...]:
-    """Return the arms of a predefined comparison, or those listed with commas.
+def parse_comparison(spec: str) -> tuple[str, ...]:
+    """Return the arms of a predefined comparison, or of a list with commas.
 
     Raises:
-        ConfigurationError: it is neither, or not two or three arms.
+        ConfigurationError: the text is neither, or lists fewer than two or more than three arms.
     """
     if spec in COMPARISONS:
         return COMPARISONS[spec]
@@ -107,80 +107,86 @@ def judge_run(
     open_bar: OpenBar = no_bar,
 ) -> JudgeReport:
     """Judge every question that has a reference and an answer of each arm."""
-    answered = [r for r in records if all(arm in r["arms"] and r["arms"][arm].get("answer") for arm in arms)]
-    waiting = [record for record in answered if record["reference"]]
-    judged: list[Judged] = []
-    with open_bar("Judging", len(waiting)) as advance:
-        for record in waiting:
-            if (found := judge_question(model, record, arms)) is not None:
-                judged.append(found)
+    eligible = [
+        record
+        for record in records
+        if record["reference"]
+        and all(arm in record["arms"] and record["arms"][arm].get("answer") for arm in arms)
+    ]
+    results: list[Judged] = []
+    with open_bar("Judging", len(eligible)) as advance:
+        for record in eligible:
+            if (result := judge_question(model, record, arms)) is not None:
+                results.append(result)
             advance()
-    by_type = {kind: [one for one in judged if kind in (ALL, one["type"])] for kind in (ALL, *QUERY_TYPES)}
+    by_type = {kind: [r for r in results if kind in (ALL, r["type"])] for kind in (ALL, *QUERY_TYPES)}
     means = {
-        arm: {name: fmean(one["scores"][arm][name] for one in judged) for name in CRITERIA}
-        for arm in (arms if judged else ())
+        arm: {name: fmean(result["scores"][arm][name] for result in results) for name in CRITERIA}
+        for arm in (arms if results else ())
     }
     report = JudgeReport(
         arms=list(arms),
-        n=len(judged),
+        n=len(results),
         wins={
-            kind: {name: sum(one["best"] == name for one in group) for name in (*arms, TIE)}
+            kind: {name: sum(result["best"] == name for result in group) for name in (*arms, TIE)}
             for kind, group in by_type.items()
             if group
         },
         means={arm: {**scores, OVERALL: fmean(scores.values())} for arm, scores in means.items()},
-        order_changed_verdict=sum(not one["agreed"] for one in judged),
-        failed=len(waiting) - len(judged),
+        order_changed_verdict=sum(not result["agreed"] for result in results),
+        failed=len(eligible) - len(results),
         analysis="",
-        questions=judged,
+        questions=results,
     )
-    if judged:
-        reasons = [(one["type"], reason) for one in judged for reason in one["reasons"][:1]]
+    if results:
+        reasons = [(result["type"], reason) for result in results for reason in result["reasons"][:1]]
         prompt = render("judge_overall.md", report=report, reasons=reasons[:REASONS_SHOWN])
         report["analysis"] = _reply(model, prompt).strip()
     return report
 
 
 def judge_question(model: BaseChatModel, record: QuestionRecord, arms: Sequence[str]) -> Judged | None:
-    """Ask once for each rotation, so that every arm has every position once; None if a reply is unusable."""
-    points = {arm: dict.fromkeys(CRITERIA, 0.0) for arm in arms}
-    named, reasons = set(), []
+    """Judge one question, once for each rotation of the arms; return None if a reply is not usable."""
+    means = {arm: dict.fromkeys(CRITERIA, 0.0) for arm in arms}
+    winners, reasons = set(), []
     for shift in range(len(arms)):
-        order = dict(zip(LETTERS, [*arms[shift:], *arms[:shift]], strict=False))
-        answers = {letter: _unfenced(record["arms"][arm]["answer"]) for letter, arm in order.items()}
-        scores = {letter: dict.fromkeys(CRITERIA, 0) for letter in order}
-        form = json.dumps({"scores": scores, "best": "A", "reason": ".."})
-        verdict = _ask(model, render("judge.md", record=record, answers=answers, form=form), set(order))
+        arm_of = dict(zip(LETTERS, [*arms[shift:], *arms[:shift]], strict=False))
+        answers = {letter: _break_tags(record["arms"][arm]["answer"]) for letter, arm in arm_of.items()}
+        empty_scores = {letter: dict.fromkeys(CRITERIA, 0) for letter in arm_of}
+        form = json.dumps({"scores": empty_scores, "best": "A", "reason": ".."})
+        prompt = render("judge.md", record=record, answers=answers, form=form)
+        verdict = _ask_for_verdict(model, prompt, set(arm_of))
         if verdict is None:
             return None
-        named.add(order.get(verdict.best, TIE))
-        reasons += [_with_names(verdict.reason, order)] if verdict.reason else []
-        for letter, arm in order.items():
+        winners.add(arm_of.get(verdict.best, TIE))
+        reasons += [_name_arms(verdict.reason, arm_of)] if verdict.reason else []
+        for letter, arm in arm_of.items():
             for criterion, score in dict(verdict.scores[letter]).items():  # type: ignore[index]
-                points[arm][criterion] += score / len(arms)
+                means[arm][criterion] += score / len(arms)
     return Judged(
         dataset=record["dataset"],
         id=record["id"],
         type=record["type"],
-        scores=points,
-        best=next(iter(named)) if len(named) == 1 else TIE,
-        agreed=len(named) == 1,
+        scores=means,
+        best=next(iter(winners)) if len(winners) == 1 else TIE,
+        agreed=len(winners) == 1,
         reasons=reasons,
     )
 
 
-def _ask(model: BaseChatModel, prompt: str, letters: set[str]) -> Verdict | None:
-    asked = prompt
+def _ask_for_verdict(model: BaseChatModel, prompt: str, letters: set[str]) -> Verdict | None:
+    """Ask for a verdict, and once more if the reply is not usable; return None if neither is."""
+    request = prompt
     for _ in range(TRIES):
-        reply = _reply(model, asked)
+        reply = _reply(model, request)
         try:
             verdict = Verdict.model_validate_json(reply[reply.find("{") : reply.rfind("}") + 1])
             if letters - set(verdict.scores) or verdict.best not in {*letters, TIE}:
                 raise ValueError(f"expected scores for {sorted(letters)}, and one of them or 'tie' as best")
             return verdict
         except ValueError as error:  # pydantic's error is one too
-            wrong = f"Your last reply could not be used: {error}\nReply with the JSON object only."
-            asked = f"{prompt}\n\n{wrong}"
+            complaint = f"Your last reply could not be used: {error}\nReply with the JSON object only."
+            request = f"{prompt}\n\n{complaint}"
     return None
 
 
@@ -191,13 +197,13 @@ def _reply(model: BaseChatModel, prompt: str) -> str:
         raise AdaptiveRAGError(f"The judge failed: {fault_of(error, model).text}") from cause_of(error)
 
 
-def _unfenced(answer: str) -> str:
-    """Break up the tags inside an answer, so that it cannot close its own fence."""
+def _break_tags(answer: str) -> str:
+    """Return an answer whose `<answer>` tags are broken, so that it cannot end its own fence."""
     return re.sub(r"<(/?)\s*answer", r"‹\1answer", answer, flags=re.IGNORECASE)
 
 
-def _with_names(reason: str, order: Mapping[str, str]) -> str:
-    """Name the arms that a reason calls "answer B" or "B"; a lone "A" is left, as it may be an article."""
+def _name_arms(reason: str, arm_of: Mapping[str, str]) -> str:
+    """Replace "answer B" and "B" in a reason by the arm's name; a lone "A" stays: it may be an article."""
     return re.sub(
-        r"\b(?:[Aa]nswer ([ABC])|([BC]))\b(?=[ ,.;:)]|$)", lambda m: order.get(m[1] or m[2], m[0]), reason
+        r"\b(?:[Aa]nswer ([ABC])|([BC]))\b(?=[ ,.;:)]|$)", lambda m: arm_of.get(m[1] or m[2], m[0]), reason
     )

@@ -1,4 +1,4 @@
-"""Scores a ranking against the judged passages, and an answer against its reference and its citations.
+"""Score a ranking against the judged passages, and an answer against its reference and its citations.
 
 Rankings, over the first k passages:
 
@@ -36,7 +36,7 @@ import numpy as np
 
 from adaptive_rag.errors import import_extra
 from adaptive_rag.evaluation.arms import Result
-from adaptive_rag.evaluation.datasets import Question, squeeze
+from adaptive_rag.evaluation.datasets import Question, collapse_whitespace
 from adaptive_rag.models.onnx import Vectors
 from adaptive_rag.state import Candidate
 from adaptive_rag.text.markers import MARKER, find_markers, strip_markers
@@ -53,13 +53,13 @@ RANKING_METRICS: dict[str, str] = {
     "mrr": "RR",
     "precision": "P",
 }
-# A second cutoff for the top of the list, whatever k is asked for.
-SHORT = 5
+# A second cutoff for the top of the list, independent of k.
+SHORT_CUTOFF = 5
 WEIGHTS = {"semantic_similarity": 0.4, "token_f1": 0.2, "context_relevance": 0.2, "citation_correctness": 0.2}
 QUOTED = ("quoted_aspects", "quoted_both")
 ANSWER_METRICS = ("quality", "semantic_similarity", "token_f1", "rouge_l", *tuple(WEIGHTS)[2:], *QUOTED)
 ABSTENTION = ("abstention_precision", "abstention_recall")
-# A cited sentence supports a claim from this cosine on; below it they share a topic at most.
+# The least cosine of a claim and a cited sentence that supports it; below it they share at most a topic.
 SUPPORT = 0.5
 
 _SENTENCE_END = re.compile(rf"(?<=[.!?])(?:\s*{MARKER.pattern})*\s+|\n+")
@@ -73,51 +73,53 @@ def metric_names(k: int) -> tuple[str, ...]:
 
 def coverage_names(k: int) -> tuple[str, ...]:
     """Return the names of the metrics for the aspects and stances that a ranking covers."""
-    return (f"alpha_ndcg@{k}", f"aspects@{k}", *dict.fromkeys((f"both@{SHORT}", f"both@{k}")))
+    return (f"alpha_ndcg@{k}", f"aspects@{k}", *dict.fromkeys((f"both@{SHORT_CUTOFF}", f"both@{k}")))
 
 
 def headline(k: int) -> str:
-    """Return the metric that stands for quality if there can be only one number."""
+    """Return the ranking metric that stands for quality where only one number is shown."""
     return f"ndcg@{k}"
 
 
 def ranked_ids(documents: Sequence[Candidate]) -> list[str]:
-    """Return the ids by which the data set names its passages, each once."""
-    return list(dict.fromkeys(str(d["metadata"].get("_id", d["id"])) for d in documents))
+    """Return the ids of ranked passages as the data set names them, each once."""
+    return list(dict.fromkeys(str(document["metadata"].get("_id", document["id"])) for document in documents))
 
 
 def score_ranking(question: Question, ranking: Ranking, k: int) -> Scores:
-    """Score the passages that were found for a question; a question without judgements has no score.
+    """Score a ranking of passages for a question; a question without judgements has no score.
 
     Raises:
         MissingExtraError: `ir-measures` or, if there are aspects, `pyndeval` is not installed.
     """
     ir = import_extra("ir_measures", extra="eval", purpose="Scoring rankings")
-    judged = {getattr(ir, measure) @ k: f"{name}@{k}" for name, measure in RANKING_METRICS.items()}
+    relevance_names = {getattr(ir, measure) @ k: f"{name}@{k}" for name, measure in RANKING_METRICS.items()}
     grades = [ir.Qrel("", passage, grade) for passage, grade in question.gold.items()]
-    covered = {ir.alpha_nDCG @ k: f"alpha_ndcg@{k}"}
-    subtopics = [ir.Qrel("", p, 1, aspect) for p, aspects in question.aspects.items() for aspect in aspects]
+    diversity_names = {ir.alpha_nDCG @ k: f"alpha_ndcg@{k}"}
+    subtopics = [
+        ir.Qrel("", passage, 1, aspect) for passage, aspects in question.aspects.items() for aspect in aspects
+    ]
     # trec_eval breaks ties by id; decreasing scores keep our order.
-    scored = [ir.ScoredDoc("", passage, -float(rank)) for rank, passage in enumerate(ranking)]
+    run = [ir.ScoredDoc("", passage, -float(rank)) for rank, passage in enumerate(ranking)]
     scores: Scores = {}
-    for names, qrels in ((judged, grades), (covered, subtopics)):
+    for names, qrels in ((relevance_names, grades), (diversity_names, subtopics)):
         scores |= dict.fromkeys(names.values(), 0.0) if qrels else {}
-        for one in ir.iter_calc(list(names), qrels, scored) if scored and qrels else ():
-            if not math.isnan(one.value):
-                scores[names[one.measure]] = float(one.value)
+        for metric in ir.iter_calc(list(names), qrels, run) if run and qrels else ():
+            if not math.isnan(metric.value):
+                scores[names[metric.measure]] = float(metric.value)
     if question.aspects:
         scores[f"aspects@{k}"] = aspects_at(question.aspects, ranking, k)
     if len(stances(question.aspects, question.aspects)) > 1:
-        scores |= {f"both@{depth}": both_at(question.aspects, ranking, depth) for depth in (SHORT, k)}
+        scores |= {f"both@{depth}": both_at(question.aspects, ranking, depth) for depth in (SHORT_CUTOFF, k)}
     return scores
 
 
 def aspects_at(aspects: Mapping[str, Sequence[str]], ranking: Ranking, k: int) -> float:
-    """Return the share of aspects that the first k passages cover, of those that k could cover."""
-    known = {aspect for names in aspects.values() for aspect in names}
-    met = {aspect for passage in ranking[:k] for aspect in aspects.get(passage, ())}
-    # A passage may have several aspects.
-    return min(1.0, len(met) / min(k, len(known)))
+    """Return the number of aspects that the first k passages cover, divided by min(k, all aspects)."""
+    all_aspects = {aspect for names in aspects.values() for aspect in names}
+    covered = {aspect for passage in ranking[:k] for aspect in aspects.get(passage, ())}
+    # At most 1, since a passage may have several aspects.
+    return min(1.0, len(covered) / min(k, len(all_aspects)))
 
 
 def both_at(aspects: Mapping[str, Sequence[str]], ranking: Ranking, k: int) -> float:
@@ -126,19 +128,19 @@ def both_at(aspects: Mapping[str, Sequence[str]], ranking: Ranking, k: int) -> f
 
 
 def stances(aspects: Mapping[str, Sequence[str]], passages: Iterable[str]) -> set[str]:
-    """Return the stances that passages take."""
-    met = (aspect for passage in passages for aspect in aspects.get(passage, ()))
-    return {aspect.partition("/")[0] for aspect in met if "/" in aspect}
+    """Return the stances of the passages' aspects, which are written "stance/name"."""
+    names = (aspect for passage in passages for aspect in aspects.get(passage, ()))
+    return {name.partition("/")[0] for name in names if "/" in name}
 
 
 def score_answer(question: Question, result: Result, embed: Embed) -> Scores:
-    """Score one answer; without a reference, only by the metrics that need none."""
+    """Score one answer; without a reference, use only the metrics that need none."""
     scores: Scores = {}
     if result.abstained and question.has_answer is not None:
         scores["abstention_precision"] = float(not question.has_answer)
     if question.has_answer is False:
-        right = float(result.abstained)
-        return scores | {"abstention_recall": right, "quality": right}
+        is_right = float(result.abstained)
+        return scores | {"abstention_recall": is_right, "quality": is_right}
     if result.documents:
         vectors = embed([question.text, *(document["text"] for document in result.documents)])
         scores["context_relevance"] = float(np.clip(vectors[1:] @ vectors[0], 0, 1).mean())
@@ -153,8 +155,8 @@ def score_answer(question: Question, result: Result, embed: Embed) -> Scores:
     if question.reference is None:
         return scores
     text = strip_markers(result.answer or "").strip()
-    first, second = embed([text, question.reference])
-    scores["semantic_similarity"] = float(np.clip(first @ second, 0, 1))
+    answer_vector, reference_vector = embed([text, question.reference])
+    scores["semantic_similarity"] = float(np.clip(answer_vector @ reference_vector, 0, 1))
     scores["token_f1"] = token_f1(text, question.reference)
     scores["rouge_l"] = rouge_l(text, question.reference)
     quality = sum(weight * scores.get(name, 0.0) for name, weight in WEIGHTS.items())
@@ -163,7 +165,7 @@ def score_answer(question: Question, result: Result, embed: Embed) -> Scores:
 
 
 def token_f1(answer: str, reference: str) -> float:
-    """Return the F1 of the words that two texts share, articles and punctuation aside."""
+    """Return the F1 of the words that two texts share, without articles and punctuation."""
     first, second = _words(answer), _words(reference)
     return _f1((Counter(first) & Counter(second)).total(), len(first), len(second))
 
@@ -173,21 +175,21 @@ def rouge_l(answer: str, reference: str) -> float:
     first, second = _words(answer), _words(reference)
     lengths = [0] * (len(second) + 1)
     for word in first:
-        before = lengths.copy()
+        previous = lengths.copy()
         for j, other in enumerate(second, 1):
-            lengths[j] = before[j - 1] + 1 if word == other else max(before[j], lengths[j - 1])
+            lengths[j] = previous[j - 1] + 1 if word == other else max(previous[j], lengths[j - 1])
     return _f1(lengths[-1], len(first), len(second))
 
 
 def citation_correctness(result: Result, embed: Embed) -> float:
     """Return the share of citations that quote a document that was read and support their sentence."""
-    texts = [squeeze(document["text"]) for document in result.documents]
+    texts = [collapse_whitespace(document["text"]) for document in result.documents]
     claims = _claims(result.answer or "")
     correct = 0
     for citation in result.citations:
-        quote, claim = squeeze(citation["quote"]), claims.get(citation["marker"])
+        quote, claim = collapse_whitespace(citation["quote"]), claims.get(citation["marker"])
         if quote and claim and any(quote in text for text in texts):
-            contained = quote in squeeze(claim) or squeeze(claim) in quote
+            contained = quote in collapse_whitespace(claim) or collapse_whitespace(claim) in quote
             correct += contained or float(np.dot(*embed([claim, citation["quote"]]))) >= SUPPORT
     return correct / len(result.citations)
 
@@ -195,10 +197,10 @@ def citation_correctness(result: Result, embed: Embed) -> float:
 def _claims(answer: str) -> dict[int, str]:
     """Return, for each marker, the sentences that carry it."""
     claims: dict[int, list[str]] = {}
-    # The marker may be before or after the full stop; attach it to the sentence that it follows.
-    glued = re.sub(rf"([.!?])((?:\s*{MARKER.pattern})+)", r"\2\1", answer)
+    # A marker may stand before or after the full stop: move it before, into the sentence that it follows.
+    normalized = re.sub(rf"([.!?])((?:\s*{MARKER.pattern})+)", r"\2\1", answer)
     claim = ""
-    for sentence in _SENTENCE_END.split(glued):
+    for sentence in _SENTENCE_END.split(normalized):
         # Markers on a line of their own belong to the sentence before them.
         claim = text if _words(text := strip_markers(sentence)) else claim
         for marker in find_markers(sentence):

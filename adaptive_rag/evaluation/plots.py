@@ -1,6 +1,6 @@
-"""Draws a run's figures with matplotlib, for notebooks, and as SVG for the page.
+"""Draw a run's figures with matplotlib, for notebooks and, as SVG, for the report's page.
 
-Every drawing raises MissingExtraError if matplotlib is not installed.
+Every drawing function raises MissingExtraError if matplotlib is not installed.
 """
 
 from __future__ import annotations
@@ -21,25 +21,25 @@ from adaptive_rag.state import QUERY_TYPES
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# Colours with a meaning. On the page each is a CSS variable, which has a light and a dark value.
+# Colours with a meaning. On the page, each becomes a CSS variable with a light and a dark value.
 INK, SOFT, RULE, CARD = "#1d1f24", "#5d626c", "#e4e2dd", "#fefefe"
 ACCENT, MUTED, GOOD, BAD = "#4b3fc4", "#9aa0aa", "#1f8a5b", "#c0453a"
 CSS_NAMES = {INK: "ink", SOFT: "soft", RULE: "rule", CARD: "card"}
 CSS_NAMES |= {ACCENT: "accent", MUTED: "muted", GOOD: "good", BAD: "bad"}
-# The subject stands out and the baseline is muted; the others differ in hue, on light and on dark.
+# The subject stands out, the baseline is muted, and the others differ in hue, on light and on dark pages.
 COLOURS = {"standard": MUTED, "bm25": "#c4841d", "fusion": "#2f8fa8", "adaptive": ACCENT}
 COLOURS |= {"oracle": "#2f9e6b", "random": "#c2557a", "costliest": "#8c6d46"}
 HUES = ("#7a8f3c", "#a0569b", "#4f7fc9", "#b5623a", "#5f8f80", "#8d7bb8", "#a99b2f")
-# Enough for the steps of a graph.
+# Enough hues for the steps of a graph.
 MORE_HUES = (*HUES, "#2f8fa8", "#c2557a", "#c4841d", "#2f9e6b", "#8c6d46")
 
 STYLE = Path(__file__).with_name("plots.mplstyle")
-# The same figure gives the same file, and its text stays text.
+# With these settings the same figure gives the same file, and its text stays text.
 SVG = {"svg.fonttype": "none", "svg.hashsalt": "adaptive-rag"}
 NO_METADATA = dict.fromkeys(("Creator", "Date", "Format", "Type"))
-# A tip is shown while the pointer rests on a shape; it is passed as the shape's id.
+# A shape whose id begins with this shows the rest of the id while the pointer rests on it.
 TIP = "tip: "
-BAR, GAP, LETTER = 0.27, 0.35, 0.075  # inches
+BAR_WIDTH, GROUP_GAP, LETTER_WIDTH = 0.27, 0.35, 0.075  # inches
 QUARTERS = (0, 0.25, 0.5, 0.75, 1)
 
 Arguments = ParamSpec("Arguments")
@@ -47,7 +47,7 @@ Point = tuple[float, float]
 
 
 def drawn_in_style(draw: Callable[Arguments, Figure]) -> Callable[Arguments, Figure]:
-    """Run a drawing function under our style."""
+    """Wrap a drawing function so that it uses the style of this package."""
 
     @functools.wraps(draw)
     def styled(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Figure:
@@ -59,9 +59,9 @@ def drawn_in_style(draw: Callable[Arguments, Figure]) -> Callable[Arguments, Fig
 
 
 def as_svg(figure: Figure, title: str) -> Any:
-    """Return a figure as SVG markup for a page, with the page's colours and with ids of its own.
+    """Return a figure as SVG markup for a page, with the page's colours and with ids that are unique in it.
 
-    `title` is the label for people who cannot see the figure.
+    `title` describes the figure to people who cannot see it.
     """
     matplotlib = import_extra("matplotlib", extra="eval", purpose="Drawing plots")
     markupsafe = import_extra("markupsafe", extra="eval", purpose="Writing the report")
@@ -73,8 +73,8 @@ def as_svg(figure: Figure, title: str) -> Any:
     body = svg[svg.index(">", svg.index("<svg")) + 1 :]
     body = re.sub(r"<defs>\s*<style.*?</style>\s*</defs>", "", body, flags=re.DOTALL)
     body = re.sub(rf'<g id="{TIP}([^"]*)"', r"<g><title>\1</title", body).replace("xlink:href", "href")
-    own = re.sub(r"\W+", "-", title)
-    body = re.sub(r'( id="|href="#|url\(#)', rf"\g<1>{own}-", body)
+    id_prefix = re.sub(r"\W+", "-", title)
+    body = re.sub(r'( id="|href="#|url\(#)', rf"\g<1>{id_prefix}-", body)
     for colour, name in CSS_NAMES.items():
         body = body.replace(colour, f"var(--{name})")
     return markupsafe.Markup(
@@ -111,20 +111,22 @@ def plot_bars(
     for name, (metric, rows) in groups.items():
         counts = sorted({row["counts"][metric] for row in rows})
         labels.append(f"{name}\nn={'-'.join(map(str, counts[:: max(len(counts) - 1, 1)]))}")
-        widths.append(GAP + max(BAR * len(rows), LETTER * max(map(len, labels[-1].split("\n")))))
+        widths.append(
+            GROUP_GAP + max(BAR_WIDTH * len(rows), LETTER_WIDTH * max(map(len, labels[-1].split("\n"))))
+        )
     figure, axes = _new_figure(sum(widths), 2.7)
     centres = [sum(widths[:number]) + width / 2 for number, width in enumerate(widths)]
     for centre, (name, (metric, rows)) in zip(centres, groups.items(), strict=True):
         for number, row in enumerate(rows):
-            x = centre + BAR * (number - (len(rows) - 1) / 2)
+            x = centre + BAR_WIDTH * (number - (len(rows) - 1) / 2)
             arm, value, (low, high) = row["arm"], row["metrics"][metric], row["intervals"][metric]
-            [patch] = axes.bar(x, value, BAR * 0.88, color=colour_of(arm), label=arm)
+            [patch] = axes.bar(x, value, BAR_WIDTH * 0.88, color=colour_of(arm), label=arm)
             tip = f"{name}, {arm}: {value:.3f} [{low:.3f}, {high:.3f}], n={row['counts'][metric]}"
             patch.set_gid(TIP + tip.replace("\n", ", "))
-            reach = [[max(value - low, 0)], [max(high - value, 0)]]
-            axes.errorbar(x, value, reach, fmt="none", ecolor=INK, elinewidth=1, capsize=2.5, alpha=0.6)
-            short = f"{value:.2f}".removeprefix("0") if value < 1 else "1"
-            axes.text(x, max(high, value) + 0.015, short, ha="center", color=SOFT, size=7)
+            errors = [[max(value - low, 0)], [max(high - value, 0)]]
+            axes.errorbar(x, value, errors, fmt="none", ecolor=INK, elinewidth=1, capsize=2.5, alpha=0.6)
+            short_value = f"{value:.2f}".removeprefix("0") if value < 1 else "1"
+            axes.text(x, max(high, value) + 0.015, short_value, ha="center", color=SOFT, size=7)
     axes.set(xlim=(0, sum(widths)), ylim=(0, 1.08), ylabel=title, yticks=QUARTERS)
     axes.set_xticks(centres, labels, color=INK)
     if legend:
@@ -147,10 +149,10 @@ def plot_lines(
     figure, axes = _new_figure(6.4, 3.2) if mark_best else _new_figure(2.8, 2.4)
     ends = {}
     for number, (name, points) in enumerate(lines.items()):
-        whole = name == label_of(ALL)
-        colour = ACCENT if len(lines) == 1 else INK if whole else MORE_HUES[number % len(MORE_HUES)]
+        is_overall = name == label_of(ALL)
+        colour = ACCENT if len(lines) == 1 else INK if is_overall else MORE_HUES[number % len(MORE_HUES)]
         dashes = "-" if number < len(MORE_HUES) else "--"
-        axes.plot(*zip(*points, strict=True), dashes, linewidth=2.4 if whole else 1.6, color=colour)
+        axes.plot(*zip(*points, strict=True), dashes, linewidth=2.4 if is_overall else 1.6, color=colour)
         if mark_best:
             x, y = max(points, key=lambda point: point[1])
             ring = {"markersize": 7, "markerfacecolor": CARD, "markeredgewidth": 2, "clip_on": False}
@@ -246,15 +248,16 @@ def plot_confusion(report: RoutingReport) -> Figure:
 
 @drawn_in_style
 def plot_reliability(report: RoutingReport) -> Figure:
-    """Draw how often the router is right for each probability; on the diagonal it is well calibrated."""
+    """Draw how often the router is right at each probability; bars on the diagonal are well calibrated."""
     figure, axes = _new_figure(2.8, 2.4)
-    largest = max(b.n for b in report.bins)
-    for b in report.bins:
-        middle, alpha = (b.low + b.high) / 2, 0.35 + 0.65 * b.n / largest
-        [patch] = axes.bar(middle, b.accuracy, 0.09, color=ACCENT, alpha=alpha)
-        patch.set_gid(f"{TIP}probability {b.low:.1f}-{b.high:.1f}: right {b.accuracy:.0%} of {b.n}")
-        axes.text(middle, b.accuracy + 0.02, str(b.n), ha="center", size=7, color=SOFT)
-        axes.plot(b.probability, b.accuracy, "o", markersize=3.5, color=INK)
+    largest = max(bin_.n for bin_ in report.bins)
+    for bin_ in report.bins:
+        middle, alpha = (bin_.low + bin_.high) / 2, 0.35 + 0.65 * bin_.n / largest
+        [patch] = axes.bar(middle, bin_.accuracy, 0.09, color=ACCENT, alpha=alpha)
+        interval = f"{bin_.low:.1f}-{bin_.high:.1f}"
+        patch.set_gid(f"{TIP}probability {interval}: right {bin_.accuracy:.0%} of {bin_.n}")
+        axes.text(middle, bin_.accuracy + 0.02, str(bin_.n), ha="center", size=7, color=SOFT)
+        axes.plot(bin_.probability, bin_.accuracy, "o", markersize=3.5, color=INK)
     axes.plot([0, 1], [0, 1], "--", color=MUTED, linewidth=1)
     axes.set(xlim=(0, 1), ylim=(0, 1.08), xticks=QUARTERS, yticks=QUARTERS)
     axes.set(xlabel="probability of its type", ylabel="share routed rightly")
@@ -270,11 +273,11 @@ def _new_figure(width: float, height: float) -> tuple[Figure, Any]:
 
 
 def _add_legend(axes: Any, **place: Any) -> None:
-    """Name each series once."""
+    """Add a legend that names each series once."""
     handles, labels = axes.get_legend_handles_labels()
-    shown = dict(zip(labels, handles, strict=True))
-    place["ncols"] = min(place["ncols"], len(shown))
-    axes.legend(shown.values(), shown, frameon=False, fontsize=8, **place)
+    handle_of = dict(zip(labels, handles, strict=True))
+    place["ncols"] = min(place["ncols"], len(handle_of))
+    axes.legend(handle_of.values(), handle_of, frameon=False, fontsize=8, **place)
 
 
 def _name_at_the_right(axes: Any, points: Mapping[str, tuple[float, float, str]]) -> None:
@@ -283,12 +286,13 @@ def _name_at_the_right(axes: Any, points: Mapping[str, tuple[float, float, str]]
     gap = (high - low) / max(len(points), 17)
     names = sorted(points, key=lambda name: points[name][1])
     heights = [points[name][1] for name in names]
-    for place in range(1, len(names)):
-        heights[place] = max(heights[place], heights[place - 1] + gap)
-    for place in reversed(range(len(names))):
-        heights[place] = min(heights[place], high - gap * (len(names) - 1 - place))
-        x, y, colour = points[names[place]]
+    # Move the names up until none overlaps the one below it, then down from the top of the axes.
+    for position in range(1, len(names)):
+        heights[position] = max(heights[position], heights[position - 1] + gap)
+    for position in reversed(range(len(names))):
+        heights[position] = min(heights[position], high - gap * (len(names) - 1 - position))
+        x, y, colour = points[names[position]]
         line = {"arrowstyle": "-", "color": colour, "lw": 0.6, "alpha": 0.5, "relpos": (0, 0.5)}
         style = {"color": colour, "va": "center", "fontsize": 8, "annotation_clip": False}
-        to = {"xytext": (1.03, heights[place]), "textcoords": axes.get_yaxis_transform()}
-        axes.annotate(names[place], (x, y), **to, **style, arrowprops=line)
+        target = {"xytext": (1.03, heights[position]), "textcoords": axes.get_yaxis_transform()}
+        axes.annotate(names[position], (x, y), **target, **style, arrowprops=line)

@@ -1,4 +1,4 @@
-"""Records what a run was made with, and lets a run be resumed only under the same conditions."""
+"""Record the conditions of a run, and let it be resumed only under the same conditions."""
 
 from __future__ import annotations
 
@@ -24,25 +24,25 @@ from adaptive_rag.evaluation.records import RUN, RUN_FILES, parse_json, write_js
 from adaptive_rag.private import make_folder
 from adaptive_rag.text.redaction import redact_all
 
-# The modules of the evaluation that affect an answer; the others only count and show.
-DECIDING = ("arms.py", "metrics.py", "replay.py", "run.py")
+# The modules of the evaluation that affect answers or scores; the others only count and show.
+ANSWER_MODULES = ("arms.py", "metrics.py", "replay.py", "run.py")
 
 
 @dataclass(frozen=True)
 class RunSettings:
-    """The settings that make two runs comparable; a run is resumed only with the same ones."""
+    """The settings that two runs must share to be comparable, and a run to be resumed."""
 
     k: int = 10
     seed: int = 0
     limit: int | None = None
-    # None scores answers if documents are searched, and leaves them out if passages are judged
+    # whether answers are scored; None means yes for data sets of documents, no for those of passages
     answers: bool | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
     # folder of recorded replies that replace a chat model in the steps before the answer
     replies: str | None = None
 
     def as_json(self) -> dict[str, Any]:
-        """Return plain data: settings under their current names, a live model by the name of its class."""
+        """Return plain data: every setting under its current name, a live model as the name of its class."""
         context = make_context(self.settings)
         names = [name for name in setting_names() if name not in ("index", "retriever", "k")]
         replies = Path(self.replies).name if self.replies else None
@@ -50,14 +50,16 @@ class RunSettings:
         return {**vars(self), "replies": replies, "settings": settings}
 
 
-def begin_run(out: Path, made_with: Mapping[str, Any], *, fresh: bool) -> dict[str, Any]:
+def begin_run(out: Path, conditions: Mapping[str, Any], *, fresh: bool) -> dict[str, Any]:
     """Return the record of the run in `out`; start a run if there is none.
 
-    `made_with` holds the "settings", the "code", the "routing" and, by data set, the digests of the "data".
-    `fresh` removes the files of an earlier run first, and nothing else.
+    Args:
+        out: the folder of the run.
+        conditions: "settings", "code", "routing" and, by data set, the digests of its "data".
+        fresh: remove the files of an earlier run first, and nothing else.
 
     Raises:
-        ConfigurationError: `out` is a file, or holds something else or a run made under other conditions.
+        ConfigurationError: `out` is a file, holds a run made under other conditions, or holds other files.
     """
     if out.exists() and not out.is_dir():
         raise ConfigurationError(f"--out {str(out)!r} is a file; expected a folder.")
@@ -66,34 +68,38 @@ def begin_run(out: Path, made_with: Mapping[str, Any], *, fresh: bool) -> dict[s
             (out / name).unlink(missing_ok=True)
     if (out / RUN).is_file():
         earlier = parse_json((out / RUN).read_text("utf-8"), f"{out / RUN} is damaged; pass --fresh")
-        known = earlier.get("data", {})
-        ours = json.loads(json.dumps(made_with))  # as it comes back from a file
-        differs = [name for name in ("settings", "code", "routing") if earlier.get(name) != ours[name]]
-        differs += [f"data of {name}" for name, data in ours["data"].items() if known.get(name, data) != data]
-        if differs:
+        earlier_data = earlier.get("data", {})
+        current = json.loads(json.dumps(conditions))  # in the form in which the earlier ones were read
+        differences = [name for name in ("settings", "code", "routing") if earlier.get(name) != current[name]]
+        differences += [
+            f"data of {name}"
+            for name, data in current["data"].items()
+            if earlier_data.get(name, data) != data
+        ]
+        if differences:
             raise ConfigurationError(
-                f"{str(out)!r} holds a run made with other {' and '.join(differs)}. "
+                f"{str(out)!r} holds a run made with other {' and '.join(differences)}. "
                 "Choose another --out, or pass --fresh to start over there."
             )
-        return {**earlier, "data": {**known, **made_with["data"]}}
+        return {**earlier, "data": {**earlier_data, **conditions["data"]}}
     if out.is_dir() and any(out.iterdir()) and not fresh:
         raise ConfigurationError(
             f"{str(out)!r} is not empty and holds no run; choose another --out, or pass --fresh to "
             "write there."
         )
     make_folder(out)
-    about = {**made_with, "started": now(), "machine": describe_machine(), **describe_code()}
+    about = {**conditions, "started": now(), "machine": describe_machine(), **describe_code()}
     write_json(out / RUN, about)
     return about
 
 
 def code_digest() -> str:
-    """Return a digest of the code and the data that decide an answer; reports are left out."""
+    """Return a digest of the code and data that affect answers or scores; those of reports are left out."""
     digest = hashlib.sha256()
     for root in _package_folders():
         for file in sorted(root.rglob("*")):
             parts = file.relative_to(root).parts
-            if parts[0] in ("cli", "evaluation", "samples") and file.name not in DECIDING:
+            if parts[0] in ("cli", "evaluation", "samples") and file.name not in ANSWER_MODULES:
                 continue
             if file.suffix in (".py", ".md", ".npz", ".npy", ".json", ".toml", ".yaml") and file.is_file():
                 digest.update("/".join(parts).encode() + b"\0" + file.read_bytes())
@@ -101,7 +107,7 @@ def code_digest() -> str:
 
 
 def routing_digest() -> str:
-    """Return a digest of what the router learned from the user's own questions; "" if it is as shipped."""
+    """Return a digest of what the router learned from the user's questions; "" if it is as shipped."""
     file = learned_file()
     return hashlib.sha256(file.read_bytes()).hexdigest()[:16] if file.is_file() else ""
 
@@ -109,13 +115,13 @@ def routing_digest() -> str:
 def _package_folders() -> Iterator[Path]:
     for package in ("adaptive_rag", "adaptive_rag.graph", "adaptive_rag.nodes"):
         spec = importlib.util.find_spec(package)
-        # Not the search locations: those of an editable install name the whole checkout too.
+        # Not `submodule_search_locations`: those of an editable install include the whole checkout.
         if spec and spec.origin:
             yield Path(spec.origin).parent
 
 
 def describe_code() -> dict[str, str]:
-    """Return the version, and the commit if the code is in a checkout."""
+    """Return the version and, if the code is in a checkout, the commit."""
     code = {"version": importlib.metadata.version("adaptive-rag")}
     commit = _git("rev-parse", "--short=12", "HEAD")
     if commit and _git("ls-files", "--error-unmatch", Path(__file__).name):
@@ -127,13 +133,13 @@ def describe_code() -> dict[str, str]:
 def describe_machine() -> str:
     """Return the processor, its cores and the version of Python, in one line."""
     info = Path("/proc/cpuinfo")
-    named = re.search(r"model name\s*: (.+)", info.read_text()) if info.is_file() else None
-    model = named[1] if named else platform.processor() or platform.machine()
+    match = re.search(r"model name\s*: (.+)", info.read_text()) if info.is_file() else None
+    model = match[1] if match else platform.processor() or platform.machine()
     return f"{model}, {os.cpu_count()} cores, {platform.system()}, Python {platform.python_version()}"
 
 
 def now() -> str:
-    """Return the time as a run records it, to the minute."""
+    """Return the current time as a run records it, to the minute."""
     return datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 

@@ -1,4 +1,4 @@
-"""The files of a run: one line per question, written as it is answered, so that the run can be resumed."""
+"""The files of a run: one line per question, written when it is answered, so that the run can be resumed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Cost(TypedDict):
     """The cost of one question."""
 
     model_calls: int
-    rounds: int  # chat calls that waited for another
+    rounds: int  # chat calls made one after another
     ms: float
     tokens: int  # in and out
 
@@ -54,26 +54,26 @@ class QuestionRecord(TypedDict):
     gold: dict[str, int]
     ranked: dict[str, list[str]]  # arm -> ids, best first
     arms: dict[str, ArmRecord]
-    texts: dict[str, str]  # how the ranked chunks begin
+    texts: dict[str, str]  # id -> beginning of a ranked chunk
 
 
 class Journal:
-    """The questions answered so far; a line is complete before the next question starts."""
+    """The questions answered so far; each line is written completely before the next question starts."""
 
     def __init__(self, folder: Path) -> None:
         self.file = folder / QUESTIONS
         self.records: dict[tuple[str, str], QuestionRecord] = {}
         if self.file.exists():
-            for record in _whole_lines(self.file):
+            for record in _read_complete_lines(self.file):
                 self._merge(record)
 
     def missing(self, dataset: str, question: str, arms: Iterable[str]) -> list[str]:
         """Return the arms that have not answered a question yet."""
-        done = self.records.get((dataset, question))
-        return [arm for arm in arms if done is None or arm not in done["arms"]]
+        record = self.records.get((dataset, question))
+        return [arm for arm in arms if record is None or arm not in record["arms"]]
 
     def add(self, record: QuestionRecord) -> None:
-        """Write one question's results, or those of further arms for it."""
+        """Write the results of one question, or those of further arms for it."""
         record = redact_known_all(record)
         make_file(self.file)
         with self.file.open("a", encoding="utf-8") as lines:
@@ -86,10 +86,10 @@ class Journal:
         replace_text(self.file, "".join(lines))
 
     def _merge(self, record: QuestionRecord) -> None:
-        seen = self.records.setdefault((record["dataset"], record["id"]), record)
-        seen["ranked"].update(record["ranked"])
-        seen["arms"].update(record["arms"])
-        seen["texts"].update(record["texts"])
+        merged = self.records.setdefault((record["dataset"], record["id"]), record)
+        merged["ranked"].update(record["ranked"])
+        merged["arms"].update(record["arms"])
+        merged["texts"].update(record["texts"])
 
 
 def read_records(folder: Path) -> list[QuestionRecord]:
@@ -103,7 +103,7 @@ def read_records(folder: Path) -> list[QuestionRecord]:
             f"{str(folder)!r} holds no finished run; expected a folder that 'adaptive-rag eval --out' wrote, "
             f"with {SUMMARY} and {QUESTIONS}."
         )
-    return list(_whole_lines(folder / QUESTIONS))
+    return list(_read_complete_lines(folder / QUESTIONS))
 
 
 def write_json(file: Path, value: Any) -> None:
@@ -115,7 +115,7 @@ def parse_json(text: str, complaint: str) -> Any:
     """Parse JSON.
 
     Raises:
-        ConfigurationError: the text is not JSON; the message begins with the complaint.
+        ConfigurationError: the text is not JSON; the message begins with `complaint`.
     """
     try:
         return json.loads(text)
@@ -124,15 +124,15 @@ def parse_json(text: str, complaint: str) -> Any:
 
 
 def parse_lines(text: str, file: Path, complaint: str = "is not a line of JSON") -> Iterator[Any]:
-    """Yield the values of a file's lines, each of them JSON; an error names the line."""
+    """Yield the values of a file of JSON lines; an error names the line."""
     for number, line in enumerate(text.split("\n"), 1):
         if line.strip():
             yield parse_json(line, f"{file}:{number} {complaint}")
 
 
-def _whole_lines(file: Path) -> Iterator[QuestionRecord]:
-    whole, end, torn = file.read_text(encoding="utf-8").rpartition("\n")
-    if torn:
-        # The run stopped while it wrote this line; the question is asked again.
-        replace_text(file, whole + end)
-    return parse_lines(whole, file, "is not a line of a run; start anew with --fresh")
+def _read_complete_lines(file: Path) -> Iterator[QuestionRecord]:
+    complete, line_end, incomplete = file.read_text(encoding="utf-8").rpartition("\n")
+    if incomplete:
+        # The run stopped while it wrote the last line; its question is asked again.
+        replace_text(file, complete + line_end)
+    return parse_lines(complete, file, "is not a line of a run; start anew with --fresh")

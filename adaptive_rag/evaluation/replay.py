@@ -1,4 +1,4 @@
-"""Replays a chat model's recorded replies to each question, to measure its plans without calling it."""
+"""Replay a chat model's recorded replies to each question, to measure its plans without calling it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from adaptive_rag.evaluation.records import parse_lines
 from adaptive_rag.testing import ScriptedChatModel
 
 # Type of a question -> step that asks the model -> keys of the recorded reply.
-RECORDED: dict[str, dict[ModelStep, tuple[str, ...]]] = {
+REPLY_KEYS: dict[str, dict[ModelStep, tuple[str, ...]]] = {
     "factual": {"enhance": ("query",)},
     "analytical": {"decompose": ("sub_questions",)},
     "opinion": {"viewpoints": ("viewpoints", "sides")},
@@ -27,7 +27,7 @@ Replies = Mapping[str, Mapping[ModelStep, Mapping[str, Any]]]
 def read_replies(folder: Path, dataset: str) -> Replies:
     """Return the recorded replies of a data set: question id -> step -> the reply's fields.
 
-    The folder holds DATASET.jsonl; a line has `_id`, `type`, and the fields of RECORDED for that type.
+    The folder holds DATASET.jsonl; a line has `_id`, `type`, and the keys of REPLY_KEYS for that type.
 
     Raises:
         ConfigurationError: there is no such file, or a line lacks a field.
@@ -40,7 +40,7 @@ def read_replies(folder: Path, dataset: str) -> Replies:
     replies: dict[str, dict[ModelStep, dict[str, Any]]] = {}
     for line in parse_lines(file.read_text(encoding="utf-8"), file):
         try:
-            steps = RECORDED[line["type"]]
+            steps = REPLY_KEYS[line["type"]]
             replies[line["_id"]] = {step: {key: line[key] for key in keys} for step, keys in steps.items()}
         except (KeyError, TypeError) as error:
             raise ConfigurationError(f"{file}: a reply lacks {error}: {str(line)[:120]}") from error
@@ -48,29 +48,31 @@ def read_replies(folder: Path, dataset: str) -> Replies:
 
 
 def only_replied(dataset: Dataset, folder: Path) -> Dataset:
-    """Keep the questions that a reply was recorded for, and note how many were left out.
+    """Return the data set with only the questions that have a recorded reply, and a note about the others.
 
     Raises:
         ConfigurationError: as `read_replies`, or no reply is to a question of the data set.
     """
     replies = read_replies(folder, dataset.name)
-    # A run is resumed only with the same replies.
+    # The digest includes the replies, so that a run is resumed only with the same ones.
     content = hashlib.sha256((folder / f"{dataset.name}.jsonl").read_bytes()).hexdigest()[:16]
     dataset = replace(dataset, questions_digest=f"{dataset.questions_digest} {content}")
-    kept = tuple(question for question in dataset.questions if question.id in replies)
-    if not kept:
+    replied = tuple(question for question in dataset.questions if question.id in replies)
+    if not replied:
         file = folder / f"{dataset.name}.jsonl"
         raise ConfigurationError(f"{file} holds no reply to a question of {dataset.name}; compare the ids.")
-    if len(kept) == len(dataset.questions):
+    if len(replied) == len(dataset.questions):
         return dataset
-    note = f"{dataset.name}: {len(kept)} of {len(dataset.questions)} questions have a recorded reply"
-    return replace(dataset, questions=kept, notes=(*dataset.notes, f"{note}; the others are left out"))
+    note = f"{dataset.name}: {len(replied)} of {len(dataset.questions)} questions have a recorded reply"
+    return replace(dataset, questions=replied, notes=(*dataset.notes, f"{note}; the others are left out"))
 
 
-def replaying(replies: Mapping[ModelStep, Mapping[str, Any]], steps: frozenset[ModelStep]) -> dict[str, Any]:
-    """Return the settings under which a question is answered with recorded replies.
+def replay_settings(
+    replies: Mapping[ModelStep, Mapping[str, Any]], steps: frozenset[ModelStep]
+) -> dict[str, Any]:
+    """Return the settings that answer a question with recorded replies.
 
-    Steps without a recorded reply work locally, so that nothing else is asked of a model.
+    A step without a recorded reply works locally, so that no model is called.
     """
     return {
         "model": ScriptedChatModel(script=dict(replies)),

@@ -1,10 +1,11 @@
-"""Turns a finished run into its files: summary.json, details.json, report.html, and Markdown on demand.
+"""Write a finished run to its files: summary.json, details.json, report.html and, on demand, Markdown.
 
-The texts of the HTML and the Markdown page are in their templates; this file collects what they show.
+The templates hold the texts of the HTML and the Markdown page; this module collects the values for them.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -20,12 +21,12 @@ from adaptive_rag.evaluation.summary import ALL, POOLED, DifferenceRow, SummaryR
 from adaptive_rag.evaluation.templates import render
 from adaptive_rag.private import replace_text
 
-# A type with fewer questions has no bars or line of its own, because its intervals say nothing.
-FEW = 10
+# A type with fewer questions gets no bars or line of its own, because its intervals are too wide.
+MIN_QUESTIONS = 10
 # Arms that a plot has room for, and groups of bars side by side.
-ARMS_DRAWN, GROUPS_IN_A_ROW = 7, 4
-# The least difference that fills half a cell, so that noise does not look large.
-LEAST_REACH = 0.05
+MAX_ARMS_DRAWN, GROUPS_PER_ROW = 7, 4
+# The least half width of the axis of differences, so that noise does not look large.
+MIN_REACH = 0.05
 
 
 @dataclass(frozen=True)
@@ -36,19 +37,19 @@ class Report:
     k: int
     rows: Sequence[SummaryRow]
     pooled: Sequence[SummaryRow]
-    routing_by_dataset: Mapping[str, RoutingReport]  # and for all data sets together
+    routing_by_dataset: Mapping[str, RoutingReport]  # POOLED holds that of all data sets together
     steps: Mapping[str, Mapping[str, float]]
     lost: Sequence[tuple[float, QuestionRecord]]
     judge: JudgeReport | None
 
     @property
     def routing(self) -> RoutingReport | None:
-        """Return the router's scores over all data sets; None if no question has a label."""
+        """Return the router's scores on all data sets; None if no question has a label."""
         return self.routing_by_dataset.get(POOLED)
 
     @property
     def metric(self) -> str:
-        """Return the metric by which arms are compared: that of answers if no ranking is judged."""
+        """Return the metric by which arms are compared: "quality" if no ranking is judged."""
         headline = metrics.headline(self.k)
         return headline if any(headline in row["metrics"] for row in self.rows) else "quality"
 
@@ -84,7 +85,7 @@ def write_reports(
     )
     details = {
         "pooled": report.pooled,
-        "routing": {name: asdict(one) for name, one in report.routing_by_dataset.items()},
+        "routing": {name: asdict(scores) for name, scores in report.routing_by_dataset.items()},
         "alpha": report.run.about["alpha"],
         "ms_by_step": report.steps,
         "lost": [{"dataset": r["dataset"], "id": r["id"], "by": round(loss, 6)} for loss, r in report.lost],
@@ -100,18 +101,18 @@ def write_reports(
 
 
 def render_page(report: Report) -> str:
-    """Return the HTML page. It loads nothing from elsewhere, and text from data sets is never markup."""
+    """Return the HTML page. It loads nothing from other hosts, and text from data sets is never markup."""
     arms = list(dict.fromkeys(row["arm"] for row in report.rows))
-    coverage = _compared(report.pooled, metrics.coverage_names(report.k))
+    coverage = _compare_with_baseline(report.pooled, metrics.coverage_names(report.k))
     retrieval = [name for name in metrics.metric_names(report.k) if not name.startswith("precision")]
     answers = (*metrics.ANSWER_METRICS, *metrics.ABSTENTION)
     page = _render(
         "report.html.j2",
         report,
         arms=arms,
-        arms_drawn=arms[:ARMS_DRAWN],
+        arms_drawn=arms[:MAX_ARMS_DRAWN],
         arm_table=ARMS,
-        cards=_compared(report.pooled, [report.metric]),
+        cards=_compare_with_baseline(report.pooled, [report.metric]),
         coverage=[change for change in coverage if change[1]["type"] == "opinion"],
         tables=[
             (name, _table(report.rows, name, retrieval), _table(report.rows, name, answers))
@@ -120,25 +121,29 @@ def render_page(report: Report) -> str:
         metrics=metrics,
         plots=plots,
         reach_of=_reach_of,
-        **_draw(report, arms[:ARMS_DRAWN]),
+        **_draw(report, arms[:MAX_ARMS_DRAWN]),
     )
     return page.lstrip()
 
 
 def render_markdown(report: Report, command: str) -> str:
-    """Return the Markdown page: the origin of the figures, the verdict by type, the losses, and every arm."""
+    """Return the Markdown page: the origin of the figures, the result by type, the losses, and every arm."""
     rows, names = report.rows, (*metrics.metric_names(report.k), *metrics.ANSWER_METRICS)
-    # A type that occurs in one data set has nothing to pool.
-    kinds = [kind for _, kind in {(row["dataset"], row["type"]) for row in rows}]
-    shown = [*summary.without_repeats(rows), *(r for r in report.pooled if kinds.count(r["type"]) > 1)]
-    coverage = _compared(rows, metrics.coverage_names(report.k))
+    # Pooled rows repeat the others for a type that occurs in only one data set.
+    occurrences = Counter(kind for _, kind in {(row["dataset"], row["type"]) for row in rows})
+    shown = [*summary.without_repeats(rows), *(row for row in report.pooled if occurrences[row["type"]] > 1)]
+    coverage = _compare_with_baseline(rows, metrics.coverage_names(report.k))
     return _render(
         "results.md.j2",
         report,
         command=command,
-        verdict=_compared(shown, [report.metric]),
+        verdict=_compare_with_baseline(shown, [report.metric]),
         coverage=[change for change in coverage if change[1]["type"] == "opinion"],
-        losses=[f for f in _compared(rows, names) if f[1]["type"] != ALL and f[3]["mean"] < 0],
+        losses=[
+            change
+            for change in _compare_with_baseline(rows, names)
+            if change[1]["type"] != ALL and change[3]["mean"] < 0
+        ],
         tables=[(dataset, *_table(rows, dataset, names)) for dataset in report.datasets],
     )
 
@@ -149,14 +154,14 @@ def _render(template: str, report: Report, **values: Any) -> str:
     return render(template, **shared, **values)
 
 
-def _compared(
+def _compare_with_baseline(
     rows: Iterable[SummaryRow], names: Sequence[str]
 ) -> list[tuple[SummaryRow, SummaryRow, str, DifferenceRow]]:
     """Return, for each compared metric: the baseline's row, the subject's row, its name, the difference."""
-    of = {(row["arm"], row["dataset"], row["type"]): row for row in rows}
+    row_of = {(row["arm"], row["dataset"], row["type"]): row for row in rows}
     return [
-        (of[BASELINE, dataset, kind], row, name, row["against_standard"][name])
-        for (arm, dataset, kind), row in of.items()
+        (row_of[BASELINE, dataset, kind], row, name, row["against_standard"][name])
+        for (arm, dataset, kind), row in row_of.items()
         for name in names
         if arm == SUBJECT and name in row["against_standard"]
     ]
@@ -165,13 +170,13 @@ def _compared(
 def _table(
     rows: Sequence[SummaryRow], dataset: str, names: Sequence[str]
 ) -> tuple[list[str], list[SummaryRow]]:
-    """Return the metrics that a data set has, and its rows, type by type."""
-    shown = [row for row in summary.without_repeats(rows) if row["dataset"] == dataset]
-    return [name for name in names if any(name in row["metrics"] for row in shown)], shown
+    """Return the metrics that occur in a data set, and its rows, type by type."""
+    of_dataset = [row for row in summary.without_repeats(rows) if row["dataset"] == dataset]
+    return [name for name in names if any(name in row["metrics"] for row in of_dataset)], of_dataset
 
 
 def _draw(report: Report, arms: Sequence[str]) -> dict[str, Any]:
-    """Return what the page draws for single types, and which types have too few questions for that."""
+    """Return what the page draws for each type, and which types have too few questions for that."""
     metric = report.metric
     by_type: dict[tuple[str, str], list[SummaryRow]] = {}
     for row in report.rows:
@@ -181,12 +186,12 @@ def _draw(report: Report, arms: Sequence[str]) -> dict[str, Any]:
     bars = [
         ("\n".join(key), (metric, shown))
         for key, rows in by_type.items()
-        if sizes[key] >= FEW and (shown := [row for row in rows if metric in row["intervals"]])
+        if sizes[key] >= MIN_QUESTIONS and (shown := [row for row in rows if metric in row["intervals"]])
     ]
     opinion = [row for row in report.pooled if row["type"] == "opinion" and row["arm"] in arms]
     return {
-        "bars": [dict(bars[i : i + GROUPS_IN_A_ROW]) for i in range(0, len(bars), GROUPS_IN_A_ROW)],
-        "few": [f"{kind} in {dataset} (n={n})" for (kind, dataset), n in sizes.items() if n < FEW],
+        "bars": [dict(bars[i : i + GROUPS_PER_ROW]) for i in range(0, len(bars), GROUPS_PER_ROW)],
+        "few": [f"{kind} in {dataset} (n={n})" for (kind, dataset), n in sizes.items() if n < MIN_QUESTIONS],
         "steps": {arm: report.steps[arm] for arm in arms if arm in report.steps},
         "covered": {
             name: (name, shown)
@@ -197,11 +202,11 @@ def _draw(report: Report, arms: Sequence[str]) -> dict[str, Any]:
             f"{kind}, {dataset}": values
             for dataset, kinds in report.run.about["alpha"].items()
             for kind, values in kinds.items()
-            if sizes.get((kind, dataset), 0) >= FEW
+            if sizes.get((kind, dataset), 0) >= MIN_QUESTIONS
         },
     }
 
 
 def _reach_of(differences: Iterable[DifferenceRow]) -> float:
     """Return how far from zero the intervals of a table reach."""
-    return max(LEAST_REACH, *(abs(float(d[bound])) for d in differences for bound in ("low", "high")), 0.0)
+    return max(MIN_REACH, *(abs(float(d[bound])) for d in differences for bound in ("low", "high")), 0.0)

@@ -1,4 +1,4 @@
-"""Scores the router: its accuracy, its calibration, and the risk at each coverage."""
+"""Score the router: its accuracy, its calibration, and its risk at each coverage."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ BINS = 10
 
 
 @dataclass(frozen=True)
-class Routed:
-    """One question's label and the router's prediction."""
+class RoutedQuestion:
+    """A question's label and the router's prediction."""
 
     label: QueryType
     predicted: str
@@ -36,7 +36,7 @@ class Bin:
 
 @dataclass(frozen=True)
 class RoutingReport:
-    """All measures of a router over one set of questions."""
+    """The scores of a router on one set of questions."""
 
     n: int
     accuracy: float
@@ -45,13 +45,13 @@ class RoutingReport:
     confusion: dict[QueryType, dict[str, int]]  # label -> predicted -> questions
     calibration_error: float
     bins: list[Bin]
-    # (share of questions answered, share of those routed wrongly), the most confident questions first
+    # (share of questions taken, share of them routed wrongly), the most confident questions first
     risk_coverage: list[tuple[float, float]]
     risk_area: float
 
 
-def score_routing(routed: Sequence[Routed]) -> RoutingReport | None:
-    """Score a router; return None if no question has a label.
+def score_routing(routed: Sequence[RoutedQuestion]) -> RoutingReport | None:
+    """Score a router; return None if there is no question.
 
     Calibration is the expected calibration error over ten bins of equal width (Naeini et al., AAAI
     2015); the risk-coverage curve and its area follow Geifman and El-Yaniv (NeurIPS 2017). Macro-F1 is
@@ -59,7 +59,7 @@ def score_routing(routed: Sequence[Routed]) -> RoutingReport | None:
     """
     if not routed:
         return None
-    counts = Counter((one.label, one.predicted) for one in routed)
+    counts = Counter((question.label, question.predicted) for question in routed)
     confusion = {label: {str(name): counts[label, name] for name in QUERY_TYPES} for label in QUERY_TYPES}
     f1: dict[QueryType, float] = {}
     for label, row in confusion.items():
@@ -73,35 +73,35 @@ def score_routing(routed: Sequence[Routed]) -> RoutingReport | None:
         macro_f1=sum(f1.values()) / len(f1),
         f1=f1,
         confusion=confusion,
-        calibration_error=sum(b.n * abs(b.accuracy - b.probability) for b in bins) / len(routed),
+        calibration_error=sum(bin_.n * abs(bin_.accuracy - bin_.probability) for bin_ in bins) / len(routed),
         bins=bins,
         risk_coverage=curve,
         risk_area=sum(risk for _, risk in curve) / len(curve),
     )
 
 
-def reliability(routed: Sequence[Routed]) -> list[Bin]:
+def reliability(routed: Sequence[RoutedQuestion]) -> list[Bin]:
     """Group questions by the probability of their type; empty bins are left out."""
     edges = np.linspace(0, 1, BINS + 1)
-    bin_of = np.digitize([one.probability for one in routed], edges[1:-1], right=True)
+    bin_numbers = np.digitize([question.probability for question in routed], edges[1:-1], right=True)
     bins = []
-    for number in np.unique(bin_of):
-        inside = [one for one, its_bin in zip(routed, bin_of, strict=True) if its_bin == number]
-        probability = fmean(one.probability for one in inside)
-        accuracy = fmean(one.label == one.predicted for one in inside)
+    for number in np.unique(bin_numbers):
+        members = [question for question, n in zip(routed, bin_numbers, strict=True) if n == number]
+        probability = fmean(question.probability for question in members)
+        accuracy = fmean(question.label == question.predicted for question in members)
         low, high = edges[number : number + 2].tolist()
-        bins.append(Bin(low, high, len(inside), probability, accuracy))
+        bins.append(Bin(low, high, len(members), probability, accuracy))
     return bins
 
 
-def risk_coverage(routed: Sequence[Routed]) -> list[tuple[float, float]]:
-    """Return the share of wrong routes among the most confident questions, for every coverage.
+def risk_coverage(routed: Sequence[RoutedQuestion]) -> list[tuple[float, float]]:
+    """Return, for every coverage, the share of wrong routes among the most confident questions.
 
-    Questions of one probability cannot be ordered, so they share the point at which all are included.
+    Questions with the same probability cannot be ordered: they share the risk at which all are included.
     """
-    by_sureness = sorted(routed, key=lambda one: -one.probability)
-    doubt = np.array([-one.probability for one in by_sureness])
-    wrong = np.cumsum([one.label != one.predicted for one in by_sureness])
-    group_end = np.searchsorted(doubt, doubt, side="right")
-    risk = wrong[group_end - 1] / group_end
-    return [(place / len(routed), float(r)) for place, r in enumerate(risk, 1)]
+    ranked = sorted(routed, key=lambda question: -question.probability)
+    keys = np.array([-question.probability for question in ranked])
+    errors = np.cumsum([question.label != question.predicted for question in ranked])
+    group_end = np.searchsorted(keys, keys, side="right")
+    risks = errors[group_end - 1] / group_end
+    return [(count / len(routed), float(risk)) for count, risk in enumerate(risks, 1)]

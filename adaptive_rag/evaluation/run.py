@@ -1,4 +1,4 @@
-"""Runs the arms over the questions of data sets, and stores the results so that a run can be resumed."""
+"""Run the arms over the questions of data sets, and store the results so that a run can be resumed."""
 
 from __future__ import annotations
 
@@ -32,40 +32,40 @@ from adaptive_rag.models.onnx import load_minilm
 from adaptive_rag.nodes import generate
 from adaptive_rag.state import State, TraceRecord
 
-# The packages that score and report a run; a missing one is reported before the first question.
-NEEDED = ("ir_measures", "pyndeval", "scipy.stats", "matplotlib", "jinja2")
-# Characters of a chunk, and candidates of a step, that are kept for a reader of the report.
-BEGINNING, KEPT_CANDIDATES = 300, 10
+# The packages that score and report a run; they are imported before the first question is asked.
+REQUIRED_PACKAGES = ("ir_measures", "pyndeval", "scipy.stats", "matplotlib", "jinja2")
+# Characters of a chunk, and candidates of a step, that are stored for the report.
+EXCERPT_LENGTH, MAX_CANDIDATES = 300, 10
 
 Advance = Callable[[], None]
-# Opens a progress bar with a description and a total, and closes it afterwards.
+# Opens a progress bar with a description and a total; yields the function that advances it.
 OpenBar = Callable[[str, int], AbstractContextManager[Advance]]
 
 
 @dataclass(frozen=True)
 class FinishedRun:
-    """A run's questions with all results, and what is known about the run."""
+    """The record of a run, and its questions with all results."""
 
     about: dict[str, Any]
     records: list[QuestionRecord]
 
     @property
     def notes(self) -> list[str]:
-        """Return what was left out or could not be read, and what else the figures depend on."""
-        notes = [note for notes in self.about.get("notes", {}).values() for note in notes]
+        """Return sentences about what was left out or not readable, and what else the figures depend on."""
+        notes = [note for dataset_notes in self.about.get("notes", {}).values() for note in dataset_notes]
         if self.about.get("routing"):
             notes.append(
                 "The router had learned from questions of yours (adaptive-rag route --forget undoes it)."
             )
-        failed = Counter(
+        failures = Counter(
             arm
             for record in self.records
-            for arm, answered in record["arms"].items()
-            if find_failures(answered["trace"])
+            for arm, result in record["arms"].items()
+            if find_failures(result["trace"])
         )
         return notes + [
-            f"{arm}: the chat model failed at {n} questions; its steps were done locally."
-            for arm, n in failed.items()
+            f"{arm}: the chat model failed at {count} questions; its steps were done locally."
+            for arm, count in failures.items()
         ]
 
 
@@ -80,9 +80,10 @@ def open_bench(
     settings: RunSettings,
     show_index: Callable[[str, Progress], None] = lambda name, progress: None,
 ) -> tuple[Dataset, Bench]:
-    """Open the index and the graph for a data set; complete its judgements and notes from the index.
+    """Open the index and the graph for a data set.
 
-    `show_index` is called with the name of the data set while it is indexed.
+    Returns the data set, with labels and notes added from the index, and the bench.
+    `show_index` is called with the name of the data set while it is being indexed.
 
     Raises:
         IndexingError: no document could be read.
@@ -91,11 +92,11 @@ def open_bench(
     index, notes = open_corpus(
         dataset, cache, embeddings=embeddings, progress=partial(show_index, dataset.name)
     )
-    answered = settings.answers if settings.answers is not None else not dataset.passages
+    has_answers = settings.answers if settings.answers is not None else not dataset.passages
     bench = Bench(
         source=index,
-        graph=(build_graph() if answered else build_retrieval_graph()).compile(),
-        answering=_build_last_step() if answered else None,
+        graph=(build_graph() if has_answers else build_retrieval_graph()).compile(),
+        answering=_build_answering_graph() if has_answers else None,
         k=settings.k,
         seed=settings.seed,
         settings=dict(settings.settings),
@@ -104,9 +105,10 @@ def open_bench(
     )
     if not dataset.passages:
         dataset = with_gold(dataset, index.chunks())
-        if lost := [question.id for question in dataset.questions if question.quote and not question.gold]:
-            said = f"no chunk holds the quote of {len(lost)} questions, whose rankings have no score"
-            notes = (*notes, f"{dataset.name}: {said}: {', '.join(lost)}")
+        unlabelled = [question.id for question in dataset.questions if question.quote and not question.gold]
+        if unlabelled:
+            problem = f"no chunk holds the quote of {len(unlabelled)} questions, whose rankings have no score"
+            notes = (*notes, f"{dataset.name}: {problem}: {', '.join(unlabelled)}")
     return replace(dataset, notes=(*dataset.notes, *notes)), bench
 
 
@@ -121,48 +123,48 @@ def run_arms(
     jobs: int = 1,
     fresh: bool = False,
 ) -> FinishedRun:
-    """Ask every arm every question, skipping what `out` already holds.
+    """Ask every arm every question, except for those whose results `out` already holds.
 
-    `open_bench` opens a data set's index when it is needed, and may complete the data set from it.
+    `open_bench` opens a data set's index when it is needed, and may add labels and notes to the data set.
     `fresh` removes the files of an earlier run in `out` first, and nothing else.
 
     Raises:
         ConfigurationError: `out` holds a run made with other settings, data, code or routing.
         MissingExtraError: a package that scores or reports is not installed.
     """
-    _check_names([dataset.name for dataset in datasets])
-    for package in NEEDED:
+    _check_dataset_names([dataset.name for dataset in datasets])
+    for package in REQUIRED_PACKAGES:
         import_extra(package, extra="eval", purpose="Scoring and reporting a run")
-    made_with = {
+    conditions = {
         "settings": settings.as_json(),
         "data": {d.name: {"corpus": d.corpus_digest, "questions": d.questions_digest} for d in datasets},
         "code": code_digest(),
         "routing": routing_digest(),
     }
-    about = begin_run(out, made_with, fresh=fresh)
+    about = begin_run(out, conditions, fresh=fresh)
     about["jobs"] = max(jobs, about.get("jobs", 1))
     journal = Journal(out)
     alpha, notes = about.setdefault("alpha", {}), about.setdefault("notes", {})
     for dataset in datasets:
         notes.setdefault(dataset.name, list(dataset.notes))
         missing = {q.id: journal.missing(dataset.name, q.id, arms) for q in dataset.questions}
-        sweep = "fusion" in arms and dataset.name not in alpha
-        if not sweep and not any(missing.values()):
+        needs_sweep = "fusion" in arms and dataset.name not in alpha
+        if not needs_sweep and not any(missing.values()):
             continue
         dataset, bench = open_bench(dataset)
         notes[dataset.name] = list(dict.fromkeys([*notes[dataset.name], *dataset.notes]))
-        # A run that is interrupted finds the index complete, and learns of its notes from here alone.
+        # Store the notes now: a resumed run finds the index complete, and would not get them again.
         write_json(out / RUN, about)
-        waiting = [
+        tasks = [
             (dataset.name, question, {name: arms[name] for name in missing[question.id]}, bench, settings.k)
             for question in dataset.questions
             if missing[question.id]
         ]
-        with open_bar(dataset.name, len(waiting)) as advance:
-            for record in _ask_each(waiting, jobs):
+        with open_bar(dataset.name, len(tasks)) as advance:
+            for record in _run_tasks(tasks, jobs):
                 journal.add(record)
                 advance()
-        if sweep:
+        if needs_sweep:
             alpha[dataset.name] = sweep_alpha(dataset, bench)
             write_json(out / RUN, about)
     journal.compact()
@@ -172,12 +174,12 @@ def run_arms(
     return FinishedRun(about, list(journal.records.values()))
 
 
-def _check_names(names: Sequence[str]) -> None:
+def _check_dataset_names(names: Sequence[str]) -> None:
     if not names:
         raise ConfigurationError("No data set was given; pass at least one folder.")
-    if twice := [name for name in names if names.count(name) > 1]:
+    if repeated := [name for name in names if names.count(name) > 1]:
         raise ConfigurationError(
-            f"Two data sets are called {twice[0]!r}; results are filed by name, so rename one folder."
+            f"Two data sets are called {repeated[0]!r}; results are filed by name, so rename one folder."
         )
 
 
@@ -185,16 +187,16 @@ def ask_arms(
     dataset: str, question: Question, arms: Mapping[str, Arm], bench: Bench, k: int
 ) -> QuestionRecord:
     """Ask every arm a question, and return the results with their scores."""
-    # The first search of a question warms the caches for the others, so the arms take turns in going first.
+    # The first search for a question warms the caches for the other arms, so they take turns in being first.
     names = list(arms)
-    turn = zlib.crc32(question.id.encode()) % len(names)
+    first = zlib.crc32(question.id.encode()) % len(names)
     results: dict[str, Result] = {}
-    for name in [*names[turn:], *names[:turn]]:
-        # An arm must not profit from the embeddings of the arm before it.
+    for name in [*names[first:], *names[:first]]:
+        # No arm may use the embeddings that an earlier arm has cached.
         load_minilm().forget()
         results[name] = arms[name].run(question, bench)
     ranked = {name: ranked_ids(results[name].documents) for name in arms}
-    read = [document for result in results.values() for document in result.documents]
+    documents = [document for result in results.values() for document in result.documents]
     return QuestionRecord(
         dataset=dataset,
         id=question.id,
@@ -206,12 +208,12 @@ def ask_arms(
         has_answer=question.has_answer,
         gold=question.gold,
         ranked=ranked,
-        arms={name: _arm_record(question, results[name], ranked[name], k) for name in arms},
-        texts={ranked_ids([document])[0]: document["text"][:BEGINNING] for document in read},
+        arms={name: _make_arm_record(question, results[name], ranked[name], k) for name in arms},
+        texts={ranked_ids([document])[0]: document["text"][:EXCERPT_LENGTH] for document in documents},
     )
 
 
-def _arm_record(question: Question, result: Result, ranked: list[str], k: int) -> ArmRecord:
+def _make_arm_record(question: Question, result: Result, ranked: list[str], k: int) -> ArmRecord:
     analysis = result.analysis
     record = ArmRecord(
         **result.cost(),  # type: ignore[typeddict-item]
@@ -232,28 +234,31 @@ def _arm_record(question: Question, result: Result, ranked: list[str], k: int) -
 
 
 def _shorten(step: TraceRecord) -> TraceRecord:
-    """Keep only the ids, the order and the scores of a step's first candidates."""
+    """Return a step of the trace with only the ids and the scores of its first candidates."""
     if "candidates" not in step:
         return step
-    kept: list[Any] = []
-    for candidate in step["candidates"][:KEPT_CANDIDATES]:
+    candidates: list[Any] = []
+    for candidate in step["candidates"][:MAX_CANDIDATES]:
         scores = {name: round(score, 4) for name, score in candidate.get("scores", {}).items()}
-        kept.append({"id": candidate.get("id"), "scores": scores})
-    return {**step, "candidates": kept}
+        candidates.append({"id": candidate.get("id"), "scores": scores})
+    return {**step, "candidates": candidates}
 
 
-def _build_last_step() -> Runnable[Any, Any]:
-    """Build the graph that answers from documents which an arm found itself."""
+def _build_answering_graph() -> Runnable[Any, Any]:
+    """Build the graph that answers from documents which an arm found without the whole graph."""
     graph: StateGraph[Any, Any, Any, Any] = StateGraph(State, context_schema=Context)
     return graph.add_node("generate", generate).set_entry_point("generate").compile()
 
 
-def _ask_each(
-    waiting: Sequence[tuple[str, Question, Mapping[str, Arm], Bench, int]], jobs: int
+def _run_tasks(
+    tasks: Sequence[tuple[str, Question, Mapping[str, Arm], Bench, int]], jobs: int
 ) -> Iterator[QuestionRecord]:
-    """Yield the record of each question in turn, asking `jobs` at once; an interruption drops the rest."""
+    """Call `ask_arms` for each task, `jobs` at a time, and yield the records in order.
+
+    An interruption drops the tasks that have not begun.
+    """
     pool = ThreadPoolExecutor(jobs)
     try:
-        yield from (pool.map if jobs > 1 else map)(lambda one: ask_arms(*one), waiting)
+        yield from (pool.map if jobs > 1 else map)(lambda task: ask_arms(*task), tasks)
     finally:
         pool.shutdown(wait=False, cancel_futures=True)

@@ -1,4 +1,4 @@
-"""The uncertainty of figures: bootstrap intervals, and paired permutation tests against a baseline.
+"""Measure the uncertainty of figures: bootstrap intervals, and paired permutation tests against a baseline.
 
 Both raise MissingExtraError if SciPy is not installed.
 """
@@ -17,9 +17,9 @@ from adaptive_rag.errors import import_extra
 RESAMPLES = 2_000
 PERMUTATIONS = 10_000
 LEVEL = 0.95
-# Differences smaller than this are rounding, not wins.
+# Smaller differences are rounding errors, not wins.
 TIE = 1e-9
-# Numbers that a batch of resamples may hold at once: 16 MB.
+# Numbers in a batch of resamples; as float64 they take 16 MB.
 BATCH_SIZE = 2_000_000
 
 Floats = NDArray[np.float64]
@@ -51,9 +51,9 @@ def intervals(samples: Sequence[ArrayLike], seed: int = 0) -> list[list[float]]:
 def compare_all(pairs: Sequence[tuple[ArrayLike, ArrayLike]], seed: int = 0) -> list[Difference]:
     """Compare paired samples, first minus second; p is that of the two-sided sign-flip permutation test.
 
-    Under the null hypothesis each question's difference is as likely to have the other sign, so the
-    observed mean is placed among those of 10,000 random sign patterns (Smucker et al., CIKM 2007);
-    with 13 questions or fewer all patterns are counted and p is exact.
+    Under the null hypothesis, each question's difference is as likely to have the other sign. The observed
+    mean is therefore compared with those of 10,000 random sign patterns (Smucker et al., CIKM 2007); with 13
+    questions or fewer, all patterns are counted and p is exact.
 
     Raises:
         ValueError: the samples of a pair differ in length, or are empty.
@@ -62,8 +62,9 @@ def compare_all(pairs: Sequence[tuple[ArrayLike, ArrayLike]], seed: int = 0) -> 
     for values, baseline in pairs:
         first, second = np.asarray(values, float), np.asarray(baseline, float)
         if first.shape != second.shape or first.size == 0:
-            got = f"{first.size} and {second.size}"
-            raise ValueError(f"A paired test needs two samples of one length, got {got}.")
+            raise ValueError(
+                f"A paired test needs two samples of one length, got {first.size} and {second.size}."
+            )
         differences.append(first - second)
     bounds, p_values = intervals(differences, seed), _by_length(_sign_flip, differences, seed)
     return [
@@ -84,21 +85,24 @@ def compare_all(pairs: Sequence[tuple[ArrayLike, ArrayLike]], seed: int = 0) -> 
 def _by_length(
     measure: Callable[[Any, Floats, int], Floats], samples: Sequence[Floats], seed: int
 ) -> list[Any]:
-    """Measure samples; those of one length are stacked (samples, questions) and share their resamples."""
+    """Return the measure of each sample.
+
+    Samples of one length are stacked, shape (samples, length), and share their resamples, which saves time.
+    """
     stats = import_extra("scipy.stats", extra="eval", purpose="Measuring how sure a figure is")
-    measured: list[Any] = [None] * len(samples)
+    results: list[Any] = [None] * len(samples)
     for length in {sample.size for sample in samples}:
         if length == 0:
             raise ValueError("An interval needs at least one value.")
-        places = [place for place, sample in enumerate(samples) if sample.size == length]
-        rows = np.stack([samples[place] for place in places])
-        for place, figures in zip(places, measure(stats, rows, seed).tolist(), strict=True):
-            measured[place] = figures
-    return measured
+        positions = [position for position, sample in enumerate(samples) if sample.size == length]
+        rows = np.stack([samples[position] for position in positions])
+        for position, result in zip(positions, measure(stats, rows, seed).tolist(), strict=True):
+            results[position] = result
+    return results
 
 
 def _bootstrap(stats: Any, rows: Floats, seed: int) -> Floats:
-    """Return the bounds of the interval of each row's mean, shape (rows, 2)."""
+    """Return the bounds of the bootstrap interval of each row's mean, shape (rows, 2)."""
     if rows.shape[1] == 1:
         return np.repeat(rows, 2, axis=1)
     result = stats.bootstrap(
@@ -115,19 +119,19 @@ def _bootstrap(stats: Any, rows: Floats, seed: int) -> Floats:
 
 
 def _sign_flip(stats: Any, rows: Floats, seed: int) -> Floats:
-    """Return the p-value of each row of differences."""
+    """Return the p-value of the sign-flip test for each row of differences."""
     if rows.shape[1] == 1:
         return np.ones(len(rows))
-    # In whole multiples of TIE all sums are exact, so equal sums compare as equal.
-    whole = np.rint(rows / TIE).T
+    # Sums of whole multiples of TIE are exact, so that equal sums compare as equal.
+    multiples = np.rint(rows / TIE).T
     result = stats.permutation_test(
-        (np.ones(len(whole)),),
-        lambda signs, axis: np.abs(signs @ whole),
+        (np.ones(len(multiples)),),
+        lambda signs, axis: np.abs(signs @ multiples),
         permutation_type="samples",
         alternative="greater",
         vectorized=True,
         n_resamples=PERMUTATIONS,
-        batch=max(1, BATCH_SIZE // (2 * len(whole) + len(rows))),
+        batch=max(1, BATCH_SIZE // (2 * len(multiples) + len(rows))),
         rng=seed,
     )
     return np.asarray(result.pvalue, float)

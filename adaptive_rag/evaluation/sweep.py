@@ -1,4 +1,4 @@
-"""Sweeps alpha over plain fusion: how much vectors should weigh against words, for each question type."""
+"""Sweep alpha, the weight of vectors against words in plain fusion, for each question type."""
 
 from __future__ import annotations
 
@@ -6,19 +6,20 @@ from adaptive_rag.evaluation.arms import Bench, by_fusion
 from adaptive_rag.evaluation.datasets import Dataset
 from adaptive_rag.evaluation.metrics import headline, ranked_ids, score_ranking
 from adaptive_rag.evaluation.summary import ALL
+from adaptive_rag.search.search import POOL
 from adaptive_rag.state import Candidate
 
 ALPHAS = tuple(round(step / 10, 1) for step in range(11))
-# Questions that are embedded together.
-BATCH = 64
+# Questions that are searched for together.
+BATCH_SIZE = 64
 
 
 def sweep_alpha(dataset: Dataset, bench: Bench) -> dict[str, dict[str, float]]:
     """Return the headline metric of plain fusion for each alpha, by question type and overall."""
     questions, texts = dataset.questions, [question.text for question in dataset.questions]
-    pools: list[list[Candidate]] = []  # found once for all alphas
-    for start in range(0, len(texts), BATCH):
-        pools += bench.source.search(texts[start : start + BATCH], limit=max(50, 3 * bench.k))
+    pools: list[list[Candidate]] = []  # the candidates of each question, searched once for all alphas
+    for start in range(0, len(texts), BATCH_SIZE):
+        pools += bench.source.search(texts[start : start + BATCH_SIZE], limit=max(POOL, 3 * bench.k))
     by_type: dict[str, dict[str, float]] = {}
     for alpha in ALPHAS:
         scores = {
@@ -28,6 +29,6 @@ def sweep_alpha(dataset: Dataset, bench: Bench) -> dict[str, dict[str, float]]:
         for kind in (ALL, *sorted({question.type for question in questions if question.type})):
             judged = [q.id for q in questions if kind in (ALL, q.type) and q.gold]
             if judged:
-                mean = sum(scores[name][headline(bench.k)] for name in judged) / len(judged)
+                mean = sum(scores[id_][headline(bench.k)] for id_ in judged) / len(judged)
                 by_type.setdefault(kind, {})[f"{alpha:.1f}"] = mean
     return by_type

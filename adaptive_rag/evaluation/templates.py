@@ -1,4 +1,4 @@
-"""Fills in the templates beside this file: the judge's prompts, the page and its Markdown."""
+"""Fill in the templates beside this file: the judge's prompts, and the report as HTML and as Markdown."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from adaptive_rag.text.visible import visible
 
 
 def render(template: str, **values: Any) -> str:
-    """Fill in a template. HTML is escaped, text is not; a value is never read as a template.
+    """Fill in a template; values are escaped in HTML, not in text, and never read as a template.
 
-    Secrets and hidden characters of the values are removed.
+    Secrets and hidden characters are removed from the result.
 
     Raises:
         MissingExtraError: jinja2 is not installed.

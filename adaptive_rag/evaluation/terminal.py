@@ -1,4 +1,4 @@
-"""Shows a run in the terminal: one table for each data set, and what is lost and won."""
+"""Print a run in the terminal: one table for each data set, with the changes against the baseline."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from adaptive_rag.evaluation.metrics import ABSTENTION, ANSWER_METRICS, headline
 from adaptive_rag.evaluation.routing import RoutingReport
 from adaptive_rag.evaluation.summary import DifferenceRow, SummaryRow
 
-# Characters of a line of the judge's analysis, at most.
+# The greatest line length of the judge's analysis.
 MEASURE = 96
 STYLES = {"good": "green", "bad": "red", "flat": "default"}
 # The columns that show a difference from the baseline: heading, rank and cell.
@@ -30,7 +30,7 @@ CHANGES: tuple[tuple[str, int, Callable[[DifferenceRow], str | Text]], ...] = (
 
 
 class _Column(NamedTuple):
-    """One column of a table; columns of the highest rank are dropped first if the terminal is narrow."""
+    """A column of a table; columns with the highest rank are dropped first if the terminal is narrow."""
 
     heading: str
     rank: int
@@ -49,10 +49,10 @@ def print_report(
     routing: RoutingReport | None = None,
     jobs: int = 1,
 ) -> None:
-    """Print a table for each data set, and one line about the router."""
+    """Print a table for each data set, a line about the router, and a legend."""
     for dataset in dict.fromkeys(row["dataset"] for row in rows):
-        shown = [row for row in summary.without_repeats(rows) if row["dataset"] == dataset]
-        console.print(_table(dataset, shown, _columns(shown, k), console.width, bands=True))
+        of_dataset = [row for row in summary.without_repeats(rows) if row["dataset"] == dataset]
+        console.print(_build_table(dataset, of_dataset, _build_columns(of_dataset, k), console.width))
         console.print()
     if routing is not None:
         figures = (
@@ -60,7 +60,7 @@ def print_report(
             f"macro-F1 {routing.macro_f1:.3f}, calibration error {routing.calibration_error:.3f}"
         )
         console.print(Text.assemble(("Router", "bold"), figures))
-    told = (
+    legend = (
         f"Differences: {headline(k)} (or quality) minus that of {BASELINE} on the same questions, "
         "with the 95 % bootstrap interval and p of the paired permutation test; ",
         ("green", "green"),
@@ -69,15 +69,15 @@ def print_report(
         f" {summary.SURE}. In brackets: of how many questions, where not of all. "
         f"ms: a question, {jobs} at a time, on this machine.",
     )
-    console.print(Text.assemble(*told, style="dim"))
+    console.print(Text.assemble(*legend, style="dim"))
 
 
 def print_judge(console: Console, judged: JudgeReport) -> None:
-    """Print a judge's findings: how often each arm was best, the mean scores, and the analysis."""
+    """Print a judge's results: how often each arm was best, the mean scores, and the analysis."""
     failed = f"No usable verdict came for {_questions(judged['failed'])}." if judged["failed"] else ""
     if not judged["n"]:
-        nothing = failed or "found no question with a reference and all answers."
-        console.print(Text.assemble(("The judge", "bold"), f" {nothing}\n"))
+        reason = failed or "found no question with a reference and all answers."
+        console.print(Text.assemble(("The judge", "bold"), f" {reason}\n"))
         return
     wins, means = judged["wins"], judged["means"]
     by_type = [_Column("type", 0, [summary.label_of(kind) for kind in wins], "left")]
@@ -92,13 +92,13 @@ def print_judge(console: Console, judged: JudgeReport) -> None:
         (f"The judge: best answer of {_questions(judged['n'])}", by_type),
         ("The judge: mean scores, 0 to 10", by_arm),
     ):
-        console.print(_plain_table(title, columns))
+        console.print(_build_plain_table(title, columns))
         console.print()
-    told = (
+    legend = (
         "An arm is best only where all orders of the answers say so; else it is a tie. "
         f"The order changed the verdict on {judged['order_changed_verdict']} of {judged['n']}. {failed}\n"
     )
-    console.print(Text(told, "dim"))
+    console.print(Text(legend, "dim"))
     console.print(judged["analysis"], markup=False, width=min(console.width, MEASURE))
     console.print()
 
@@ -107,7 +107,7 @@ def _questions(number: int) -> str:
     return f"{number} question{'s' * (number != 1)}"
 
 
-def _plain_table(title: str, columns: Sequence[_Column]) -> Table:
+def _build_plain_table(title: str, columns: Sequence[_Column]) -> Table:
     table = Table(title=Text(title), title_justify="left", title_style="bold", box=None, pad_edge=False)
     for column in columns:
         table.add_column(column.heading, justify=column.justify)
@@ -117,14 +117,12 @@ def _plain_table(title: str, columns: Sequence[_Column]) -> Table:
 
 
 def _cell(text: str | Text) -> Text:
-    """Return a cell whose text, such as a folder's name, is not read as Rich's markup."""
+    """Return a cell as a Text, so that Rich reads no markup in it, such as in a folder's name."""
     return text if isinstance(text, Text) else Text(text)
 
 
-def _table(
-    title: str, rows: Sequence[SummaryRow], columns: list[_Column], width: int, *, bands: bool = False
-) -> Table:
-    """Return the rows with the columns that fit; `bands` separates types and shows the subject in bold."""
+def _build_table(title: str, rows: Sequence[SummaryRow], columns: list[_Column], width: int) -> Table:
+    """Return the rows with the columns that fit, a blank line between types, and the subject in bold."""
     while sum(column.width() for column in columns) > width + 2 and any(column.rank for column in columns):
         highest = max(column.rank for column in columns)
         columns.remove([column for column in columns if column.rank == highest][-1])
@@ -132,39 +130,44 @@ def _table(
     for column in columns:
         table.add_column(column.heading, justify=column.justify, no_wrap=True)
     for number, row in enumerate(rows):
-        if bands and number and row["type"] != rows[number - 1]["type"]:
+        if number and row["type"] != rows[number - 1]["type"]:
             table.add_row()
-        style = "bold" if bands and row["arm"] == SUBJECT else None
+        style = "bold" if row["arm"] == SUBJECT else None
         table.add_row(*(_cell(column.cells[number]) for column in columns), style=style)
     return table
 
 
-def _columns(rows: Sequence[SummaryRow], k: int) -> list[_Column]:
-    first = {row["type"]: row["arm"] for row in reversed(rows)}
-    heads = [row if row["arm"] == first[row["type"]] else None for row in rows]
+def _build_columns(rows: Sequence[SummaryRow], k: int) -> list[_Column]:
+    # Only the first row of a type shows the type and its number of questions.
+    first_arm = {row["type"]: row["arm"] for row in reversed(rows)}
+    first_rows = [row if row["arm"] == first_arm[row["type"]] else None for row in rows]
 
-    def figure(row: SummaryRow, name: str) -> str | Text:
+    def format_metric(row: SummaryRow, name: str) -> str | Text:
         if name not in row["metrics"]:
             return ""
         value = row["metrics"][name]
         best = max(other["metrics"].get(name, 0.0) for other in rows if other["type"] == row["type"])
         return Text(summary.figure(row, name), "cyan" if value == best else "")
 
-    shown = {name for row in rows for name in row["metrics"]}
-    names = [name for name in (*metric_names(k), *ANSWER_METRICS, *ABSTENTION) if name in shown]
-    called = any(row["cost"]["model_calls"] for row in rows)
+    present = {name for row in rows for name in row["metrics"]}
+    names = [name for name in (*metric_names(k), *ANSWER_METRICS, *ABSTENTION) if name in present]
+    has_calls = any(row["cost"]["model_calls"] for row in rows)
     return [
-        _Column("type", 0, [summary.label_of(row["type"]) if row else "" for row in heads], "left"),
+        _Column("type", 0, [summary.label_of(row["type"]) if row else "" for row in first_rows], "left"),
         _Column("arm", 0, [row["arm"] for row in rows], "left"),
-        _Column("n", 0, [str(row["n"]) if row else "" for row in heads]),
-        *(_Column(summary.short_name(n), _rank(n, k), [figure(row, n) for row in rows]) for n in names),
+        _Column("n", 0, [str(row["n"]) if row else "" for row in first_rows]),
+        *(
+            _Column(summary.short_name(name), _rank(name, k), [format_metric(row, name) for row in rows])
+            for name in names
+        ),
         *_change_columns(rows, k),
-        _Column("calls", 1 if called else 4, [f"{row['cost']['model_calls']:.1f}" for row in rows]),
+        _Column("calls", 1 if has_calls else 4, [f"{row['cost']['model_calls']:.1f}" for row in rows]),
         _Column("ms", 2, [f"{row['cost']['ms']:.0f}" for row in rows]),
     ]
 
 
 def _rank(name: str, k: int) -> int:
+    """Return how soon the column of a metric is dropped in a narrow terminal; 0 is never."""
     if name in (headline(k), "quality", f"aspects@{k}"):
         return 0
     if name.startswith(("alpha", "both")):
@@ -173,6 +176,6 @@ def _rank(name: str, k: int) -> int:
 
 
 def _change_columns(rows: Sequence[SummaryRow], k: int) -> list[_Column]:
-    against = [row["against_standard"] for row in rows]
-    changes = [metrics.get(headline(k)) or metrics.get("quality") for metrics in against]
+    differences = [row["against_standard"] for row in rows]
+    changes = [by_metric.get(headline(k)) or by_metric.get("quality") for by_metric in differences]
     return [_Column(name, rank, [cell(d) if d else "" for d in changes]) for name, rank, cell in CHANGES]

@@ -1,4 +1,4 @@
-"""What a question's answer must hold, and how the answer is judged by it."""
+"""Judge an answer by what it must contain, what it must not contain, and how long it may be."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from adaptive_rag.evaluation.datasets import Question
 from adaptive_rag.state import QueryType, Turn
 from adaptive_rag.text.markers import strip_markers
 from adaptive_rag.text.words import stem
-from benchmarks.answers import HEADING, first_sentence
+from benchmarks.answers import HEADING_LINE, first_sentence
 from benchmarks.typed_questions.sources import HERE
 
 Verdict = Literal["good", "partly", "wrong", "refused", "given"]
@@ -27,12 +27,12 @@ VERDICTS: dict[Verdict, str] = {
     "refused": "says that the documents hold no answer, though they do",
     "given": "answers, though the documents hold no answer",
 }
-# The side that a heading names, such as "Risks and arguments against".
-_SIDES = {
+# Side -> words by which a heading names it, such as "Risks and arguments against".
+_HEADING_WORDS = {
     "against": re.compile(r"\b(?:against|risks?|drawbacks?|cons)\b", re.IGNORECASE),
     "for": re.compile(r"\b(?:for|in favour|benefits?|pros)\b", re.IGNORECASE),
 }
-# What an answer in its own words adds or leaves out ("the coil is frozen"), and forms without a common stem.
+# Words that an answer may add or leave out ("the coil is frozen"), and forms that have no stem in common.
 _LINKING = frozenset({"is", "are", "was", "were", "be", "been"})
 _FORMS = {"cannot": "can not", "said": "say"}
 _QUOTES = str.maketrans("‘’“”", "''\"\"")
@@ -44,47 +44,47 @@ class TypedQuestion:
 
     id: str
     type: QueryType
-    # the document that holds the answer; of an unanswerable question, the one that seems to
+    # the document that has the answer or, for an unanswerable question, seems to have it
     source: str
     question: str
-    # of each group one wording has to stand in the answer
+    # groups of wordings: the answer must contain one of each group
     must: tuple[tuple[str, ...], ...]
     must_not: tuple[str, ...]
     answerable: bool
-    # words
+    # the greatest number of words
     longest: int
     history: tuple[Turn, ...]
     user_context: str
-    # "for" and "against" -> wordings that must not stand under the head of the other side
+    # "for" and "against" -> wordings that must not stand under a heading of the other side
     sides: Mapping[str, tuple[str, ...]]
 
     @property
     def part(self) -> str:
-        """Return the group of questions that it is counted in."""
+        """Return the group of questions in which it is counted: its type, or "no answer"."""
         return self.type if self.answerable else "no answer"
 
     def asked(self) -> Question:
-        """Return what a person types, with nothing of what the judge knows."""
+        """Return the question as a person types it, without the labels for the judge."""
         return Question(self.id, self.question, self.user_context, self.history)
 
 
 @dataclass(frozen=True)
 class Judgement:
-    """A verdict, and what it rests on."""
+    """A verdict and its reasons."""
 
     verdict: Verdict
     words: int
-    # the groups of `must` of which the answer holds no wording
+    # the groups of `must` of which the answer contains no wording
     missing: tuple[tuple[str, ...], ...] = ()
-    # what it must not hold and does
+    # the wordings of `must_not` that it contains
     forbidden: tuple[str, ...] = ()
-    # the documents beside the right one that it quotes
+    # the other documents that it quotes
     others: tuple[str, ...] = ()
-    # what stands under the head of the other side
+    # the wordings that stand under a heading of the other side
     misplaced: tuple[str, ...] = ()
-    # whether its first sentence holds something that it must
+    # whether its first sentence contains a wording of `must`
     leads: bool = False
-    # whether it is right in all, and its words are too many
+    # whether its only fault is its length
     only_too_long: bool = False
 
 
@@ -113,74 +113,76 @@ def judge(
     """Judge an answer.
 
     Args:
-        question: what was asked.
-        answer: what came back.
-        abstained: whether it claims that the documents hold no answer.
+        question: the question with its labels.
+        answer: the answer, with its markers.
+        abstained: whether the answer says that the documents have none.
         quoted: the names of the documents that it cites.
     """
-    text = as_compared(answer)
+    text = normalise(answer)
     words = len(text.split())
     if not question.answerable:
-        # A chat model may say what is not told, and quote what comes near.
-        admits = abstained or read_markers(first_sentence(answer), 0).absences > 0
-        return Judgement("good" if admits else "given", words)
+        # A chat model may first say that the documents have no answer, and then quote the nearest passage.
+        is_refusal = abstained or read_markers(first_sentence(answer), 0).absences > 0
+        return Judgement("good" if is_refusal else "given", words)
     missing = tuple(group for group in question.must if not _says_any(text, group))
-    forbidden = tuple(wording for wording in question.must_not if _holds_any(text, [wording]))
+    forbidden = tuple(wording for wording in question.must_not if _contains(text, wording))
     others = tuple(sorted({name for name in quoted if name != question.source}))
-    misplaced = tuple(_misplaced(question, answer))
-    too_long = words > question.longest
-    flawed = bool(missing or forbidden or others or misplaced)
+    misplaced = tuple(_find_misplaced(question, answer))
+    is_too_long = words > question.longest
+    has_fault = bool(missing or forbidden or others or misplaced)
     if abstained:
         verdict: Verdict = "refused" if missing or forbidden else "partly"
     elif forbidden or len(missing) == len(question.must):
         verdict = "wrong"
     else:
-        verdict = "partly" if flawed or too_long else "good"
+        verdict = "partly" if has_fault or is_too_long else "good"
     leads = not abstained and any(
-        _says_any(as_compared(first_sentence(answer)), group) for group in question.must
+        _says_any(normalise(first_sentence(answer)), group) for group in question.must
     )
-    only_too_long = too_long and not (abstained or flawed)
+    only_too_long = is_too_long and not (abstained or has_fault)
     return Judgement(verdict, words, missing, forbidden, others, misplaced, leads, only_too_long)
 
 
-def _misplaced(question: TypedQuestion, answer: str) -> Iterator[str]:
-    """Yield the wordings of one side that stand under the head of the other."""
-    side = None
+def _find_misplaced(question: TypedQuestion, answer: str) -> Iterator[str]:
+    """Yield the wordings of one side that stand under a heading of the other."""
+    heading_side = None
     for line in answer.splitlines():
-        if head := HEADING.match(line.strip()):
-            name = head["head"] or head["title"]
-            side = next((side for side, words in _SIDES.items() if words.search(name)), None)
+        if heading := HEADING_LINE.match(line.strip()):
+            text = heading["head"] or heading["title"]
+            sides = (side for side, words in _HEADING_WORDS.items() if words.search(text))
+            heading_side = next(sides, None)
             continue
-        for other, wordings in question.sides.items():
-            if side not in (None, other):
-                yield from (w for w in wordings if _holds_any(as_compared(line), [w]))
+        for side, wordings in question.sides.items():
+            if heading_side not in (None, side):
+                yield from (wording for wording in wordings if _contains(normalise(line), wording))
 
 
-def as_compared(text: str) -> str:
-    """Return a text without markers, emphasis, case and line breaks, its quotation marks straight."""
+def normalise(text: str) -> str:
+    """Return a text in lower case and on one line, with straight quotation marks, no markers, no emphasis."""
     plain = strip_markers(text).translate(_QUOTES).replace("**", "")
     return " ".join(plain.split()).casefold()
 
 
-def _holds_any(text: str, wordings: Iterable[str]) -> bool:
-    """Whether one stands there as whole words: "7" neither in "75" nor in "4.7" or "1,700"."""
-    return any(
-        re.search(rf"(?<!\w)(?<!\d[.,]){re.escape(as_compared(wording))}(?!\w|[.,]\d)", text)
-        for wording in wordings
-    )
+def _contains(text: str, wording: str) -> bool:
+    """Return whether a text has a wording as whole words: "7" is not in "75", "4.7" or "1,700"."""
+    pattern = rf"(?<!\w)(?<!\d[.,]){re.escape(normalise(wording))}(?!\w|[.,]\d)"
+    return re.search(pattern, text) is not None
 
 
 def _says_any(text: str, wordings: Iterable[str]) -> bool:
-    """Whether one stands there, be it in another form: "the coil is frozen" says "coil frozen"."""
-    said = f" {_stems(text)} "
+    """Return whether a text has a wording, or other forms of its words: "the coil is frozen", "coil frozen".
+
+    A wording with a number must occur as it is.
+    """
+    text_stems = f" {_stem_words(text)} "
     return any(
-        _holds_any(text, [wording])
-        or (not re.search(r"\d", wording) and f" {_stems(as_compared(wording))} " in said)
+        _contains(text, wording)
+        or (not re.search(r"\d", wording) and f" {_stem_words(normalise(wording))} " in text_stems)
         for wording in wordings
     )
 
 
-def _stems(text: str) -> str:
+def _stem_words(text: str) -> str:
     words = re.findall(r"[^\W_]+", text)
     forms = " ".join(_FORMS.get(word, word) for word in words if word not in _LINKING)
     return " ".join(map(stem, forms.split()))

@@ -1,4 +1,4 @@
-"""The documents that the questions are asked of: those in `documents/`, and those made from `made/`."""
+"""The documents of the questions: those in `documents/`, and those made from the Markdown in `made/`."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ def make_documents(folder: Path) -> list[Path]:
 
 
 def read_source(name: str) -> str:
-    """Return the text that a document is, or was made from."""
+    """Return the text of a document, or the Markdown from which it is made."""
     folder, suffix = ("made", ".md") if name in MADE else ("documents", Path(name).suffix)
     return (HERE / folder / name).with_suffix(suffix).read_text(encoding="utf-8")
 
 
 def _write_pdf(text: str, path: Path) -> None:
-    """Lay a Markdown text out on A4 pages, each with the title above and the page's number below."""
+    """Write a Markdown text as a PDF of A4 pages, each with the title at the top and its number below."""
     story = pymupdf.Story(MarkdownIt().enable("table").render(text), user_css=_STYLE)
     page_box = pymupdf.paper_rect("a4")
     body = pymupdf.Rect(60, 70, page_box.x1 - 60, page_box.y1 - 70)
@@ -47,7 +47,7 @@ def _write_pdf(text: str, path: Path) -> None:
 
 
 def _write_docx(text: str, path: Path) -> None:
-    """Write the headings, paragraphs and tables of a Markdown text into a Word document."""
+    """Write the headings, paragraphs and tables of a Markdown text as a Word document."""
     document = docx.Document()
     for block in text.split("\n\n"):
         if block.startswith("#"):
@@ -65,7 +65,7 @@ def _write_docx(text: str, path: Path) -> None:
 
 
 def _cells(lines: Iterable[str]) -> Iterator[list[str]]:
-    """Yield the cells of each row of a Markdown table but the line below its header."""
+    """Yield the cells of each row of a Markdown table, without the line below its header."""
     for line in lines:
         if not line.startswith("|---"):
             yield [cell.strip() for cell in line.strip().strip("|").split("|")]

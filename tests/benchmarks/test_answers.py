@@ -8,7 +8,16 @@ from adaptive_rag.evaluation.arms import Result
 from adaptive_rag.evaluation.datasets import Question
 from adaptive_rag.evaluation.metrics import ranked_ids
 from adaptive_rag.index.memory import MemoryIndex
-from benchmarks.answers import Asked, Without, covered, first_sentence, format_rows, holds, measure, summarise
+from benchmarks.answers import (
+    AskedQuestion,
+    SourceWithout,
+    contains,
+    content_overlap,
+    first_sentence,
+    format_rows,
+    measure,
+    summarise,
+)
 
 
 def document(name, text, start=0):
@@ -51,7 +60,7 @@ def result(answer, citations=(), *, abstained=False):
     ],
 )
 def test_an_answer_holds_a_reference_word_by_word(answer, reference, held):
-    assert holds(answer, reference) is held
+    assert contains(answer, reference) is held
 
 
 def test_a_heading_is_no_first_sentence():
@@ -59,7 +68,7 @@ def test_a_heading_is_no_first_sentence():
 
 
 def test_the_content_of_a_reference_is_counted_by_stems():
-    assert covered("The walls protected the harbour.", "Walls protect harbours and farms.") == 0.75
+    assert content_overlap("The walls protected the harbour.", "Walls protect harbours and farms.") == 0.75
 
 
 def test_a_contextual_answer_is_measured_by_what_it_quotes():
@@ -97,13 +106,13 @@ def test_hidden_passages_are_not_found():
     index = MemoryIndex.from_texts(["The wall is high.", "The wall is long."], source="town.txt")
     [found] = index.search(["How high is the wall?"], limit=2)
     hidden = frozenset(ranked_ids(found[:1]))
-    [left] = Without(index, hidden).search(["How high is the wall?"], limit=2)
+    [left] = SourceWithout(index, hidden).search(["How high is the wall?"], limit=2)
     assert [candidate["id"] for candidate in left] == [found[1]["id"]]
 
 
 def test_the_table_has_a_row_for_each_measure():
     asked = [
-        Asked(
+        AskedQuestion(
             "squad",
             "factual",
             str(i),

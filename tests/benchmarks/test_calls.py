@@ -35,8 +35,8 @@ def of_plans(gain: float, questions: int = 12) -> list[Any]:
 def test_a_plan_that_gains_everywhere_is_sure_and_set_in_bold() -> None:
     rows = calls.summarise(of_plans(0.1), 4)
     assert [row["measure"] for row in rows] == ["ndcg@4", "recall@4"]
-    assert calls.is_sure(rows[0]["difference"]) and not calls.is_sure(rows[1]["difference"])
-    assert not calls.is_sure(calls.summarise(of_plans(0.1, questions=1), 4)[0]["difference"])
+    assert calls.is_significant(rows[0]["difference"]) and not calls.is_significant(rows[1]["difference"])
+    assert not calls.is_significant(calls.summarise(of_plans(0.1, questions=1), 4)[0]["difference"])
     table = calls.format_rows(rows)
     assert "### Factual: enhanced query" in table
     assert "| set_factual | 12 | ndcg@4 | 0.555 | 0.655 | **+0.100" in table
@@ -54,9 +54,9 @@ def test_recipes_are_averaged_by_type_and_drawn_over_their_calls(tmp_path: Path)
         record(i, kind, {arm: {"ndcg@4": 0.1 * i + 0.01 * n} for n, arm in enumerate(recipes.ARMS)})
         for i, kind in enumerate(("factual", "opinion"), start=1)
     ]
-    quality = recipes.means(records, "ndcg@4")  # type: ignore[arg-type]
+    quality = recipes.compute_means(records, "ndcg@4")  # type: ignore[arg-type]
     assert quality["standard"] == {"factual": 0.1, "opinion": 0.2, "all": 0.15000000000000002}
-    assert recipes.means(records, "both@5") == {}  # type: ignore[arg-type]
+    assert recipes.compute_means(records, "both@5") == {}  # type: ignore[arg-type]
     assert "| standard | 0.100 | 0.200 | 0.150 |" in recipes.format_figures(quality)
     costs = {arm: {"factual": 2.0, "opinion": 2.0, "all": 2.0} for arm in recipes.ARMS[1:]}
     recipes.draw(quality, costs, tmp_path / "recipes.png")

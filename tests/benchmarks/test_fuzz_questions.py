@@ -56,8 +56,8 @@ def test_an_exception_is_reported_with_its_place_and_its_question(
 
 def test_an_answer_is_held_to_its_documents(folders: tuple[list[str], list[str]]) -> None:
     output = dict(AdaptiveRAG(index=folders[1][0]).invoke("What is the highest water level ever recorded?"))
-    texts = fuzz_questions.Asker(*folders, seed=1).texts[0]
-    assert list(check(output, texts)) == []
+    chunks = fuzz_questions.Asker(*folders, seed=1).chunks[0]
+    assert list(check(output, chunks)) == []
     [citation, *_] = output["citations"]  # type: ignore[misc]
     for wrong, problem in (
         ({"citations": []}, "a marker has no citation"),
@@ -69,4 +69,4 @@ def test_an_answer_is_held_to_its_documents(folders: tuple[list[str], list[str]]
         ({"trace": []}, "there is no trace"),
         ({"grounding": float("nan")}, "the grounding is no share"),
     ):
-        assert problem in [what for what, _ in check(output | wrong, texts)]
+        assert problem in [what for what, _ in check(output | wrong, chunks)]

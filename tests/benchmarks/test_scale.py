@@ -9,7 +9,7 @@ from adaptive_rag.index import Index
 from benchmarks.scale import (
     CONDITIONS,
     STOP_WORDS,
-    ReadyMade,
+    PrecomputedEmbeddings,
     ask_index,
     draw_chunks,
     draw_questions,
@@ -52,7 +52,7 @@ def test_every_way_is_measured_and_judged(made: Path) -> None:
 
 def test_recall_counts_the_nearest_that_were_found(made: Path) -> None:
     [text], [vector], _ = draw_questions(SIZE, 1)
-    index = Index.open(made, ReadyMade({text: vector}))
+    index = Index.open(made, PrecomputedEmbeddings({text: vector}))
     [nearest] = find_nearest(SIZE, vector[None])
     half = {id_ if i % 2 else f"missing-{i}" for i, id_ in enumerate(sorted(nearest))}
     assert recall_at_10(index, [text], [half]) == 0.5

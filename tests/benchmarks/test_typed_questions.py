@@ -19,7 +19,7 @@ from benchmarks.typed_questions.__main__ import (
     open_documents,
     with_model,
 )
-from benchmarks.typed_questions.judge import TypedQuestion, as_compared, judge, read_questions
+from benchmarks.typed_questions.judge import TypedQuestion, judge, normalise, read_questions
 from benchmarks.typed_questions.replies import RecordedReplies
 from benchmarks.typed_questions.sources import make_documents, read_source
 
@@ -69,26 +69,26 @@ def test_each_names_a_document_that_is_made(documents: list[Path]) -> None:
 
 def test_what_an_answer_must_hold_stands_in_its_document() -> None:
     for question in QUESTIONS:
-        text = as_compared(re.sub("<[^>]+>", " ", read_source(question.source)))
+        text = normalise(re.sub("<[^>]+>", " ", read_source(question.source)))
         wordings = [wording for group in question.must for wording in group]
         wordings += [wording for side in question.sides.values() for wording in side]
         assert bool(question.must) == question.answerable, question.id
-        assert [w for w in wordings if as_compared(w) not in text] == [], question.id
+        assert [w for w in wordings if normalise(w) not in text] == [], question.id
 
 
 def test_what_it_must_not_hold_stands_in_the_documents_as_well() -> None:
-    texts = [as_compared(read_source(source)) for source in {question.source for question in QUESTIONS}]
+    texts = [normalise(read_source(source)) for source in {question.source for question in QUESTIONS}]
     for question in QUESTIONS:
         for wording in question.must_not:
-            assert any(as_compared(wording) in text for text in texts), question.id
+            assert any(normalise(wording) in text for text in texts), question.id
 
 
 def test_the_made_files_hold_what_they_were_made_from(documents: list[Path]) -> None:
     for path in documents:
-        text = as_compared(extract_text(path).text)
+        text = normalise(extract_text(path).text)
         for question in QUESTIONS:
             if question.source == path.name:
-                assert all(as_compared(w) in text for group in question.must for w in group), question.id
+                assert all(normalise(w) in text for group in question.must for w in group), question.id
 
 
 @pytest.mark.parametrize(

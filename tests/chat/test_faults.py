@@ -123,7 +123,7 @@ def test_retry_after_is_honoured(rag, server):
     server.behave = lambda number, body: "429" if number == 1 else "answer"
     output = ask(rag, without={"rerank"})
     assert reasons(output) == {}
-    assert server.calls[1].at - server.calls[0].at >= 0.3
+    assert server.calls[1].received - server.calls[0].received >= 0.3
 
 
 def test_a_retry_after_beyond_the_deadline_is_not_waited_for(rag, server):

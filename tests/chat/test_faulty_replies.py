@@ -69,7 +69,7 @@ def test_the_trace_names_what_was_wrong(town, bench, name, said, mode):
     patient = Bench(bench.server, deadline=30, slack=SLACK)
     outcome = patient.run(fault, mode)
     assert outcome.problems == ()
-    assert said in outcome.why
+    assert said in outcome.reason
 
 
 def test_what_was_left_out_of_a_long_reply_stands_in_the_trace(town):
@@ -100,8 +100,9 @@ LEAVES = """
 import asyncio, sys
 from adaptive_rag import AdaptiveRAG
 from adaptive_rag.index.memory import MemoryIndex
-from benchmarks.faulty_replies import QUESTION, TOWN, Stubborn
-rag = AdaptiveRAG(MemoryIndex.from_texts(TOWN, source="t"), model=Stubborn(), budget={"deadline_s": 0.5})
+from benchmarks.faulty_replies import DOCUMENTS, QUESTION, HangingModel
+index = MemoryIndex.from_texts(DOCUMENTS, source="t")
+rag = AdaptiveRAG(index, model=HangingModel(), budget={"deadline_s": 0.5})
 print(rag.invoke(QUESTION)["answer"])
 print(asyncio.run(rag.ainvoke(QUESTION))["answer"])
 """

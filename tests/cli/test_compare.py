@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from adaptive_rag.cli.compare import _passages
+from adaptive_rag.cli.compare import _format_passages
 from adaptive_rag.compare import Column, compare_columns
 from tests.cli.conftest import Run, parsed
 
@@ -61,7 +61,7 @@ def test_a_joined_passage_of_which_one_chunk_is_shared_is_marked_in_part() -> No
         for name, more in (("one", {"parts": parts}), ("two", {"text": text[:16], "end": 16}))
     ]
     found = compare_columns("What?", "", columns)
-    shown = [[line.plain for line in _passages(column, found, 40)] for column in columns]
+    shown = [[line.plain for line in _format_passages(column, found, 40)] for column in columns]
     assert shown == [["+ [1] a.txt, in part", "  It is long."], ["  [1] a.txt"]]
 
 

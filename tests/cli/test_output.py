@@ -12,7 +12,7 @@ from rich.text import Text
 
 from adaptive_rag.cli import answers
 from adaptive_rag.cli.output import (
-    place_of,
+    format_source_place,
     print_block,
     print_json,
     print_line,
@@ -49,7 +49,7 @@ def test_sources_below_the_working_folder_are_shown_relative(
     assert short_source("/one/two/three/four.pdf") == "/one/two/three/four.pdf"
     assert short_source(str(tmp_path.parent / "a.pdf")) == "../a.pdf"
     assert short_source("s3://bucket/one/two/three.pdf") == "s3://bucket/one/two/three.pdf"
-    assert place_of("a.pdf", {"page": 3}) == "a.pdf, page 3"
+    assert format_source_place("a.pdf", {"page": 3}) == "a.pdf, page 3"
 
 
 HOSTILE = "\x1b[31mred\x1b]8;;https://x.example\x1b\\ \u202edesrever \u200b[bold]b[/] [/] :skull: \x9b2J"
@@ -141,7 +141,7 @@ LINKED = "Read [the guide](https://a.test/x) or [https://b.test](https://b.test)
     ],
 )
 def test_the_marks_of_an_answer_are_shown_as_styles(answer: str, shown: str, styled: list[str]) -> None:
-    text = answers._styled(answer)
+    text = answers._style_answer(answer)
     assert text.plain == shown
     assert [text.plain[span.start : span.end] for span in text.spans if span.style] == styled
 

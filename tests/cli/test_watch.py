@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from adaptive_rag.cli.watch import _Wanted, watch_folders
+from adaptive_rag.cli.watch import _ChangeFilter, watch_folders
 from tests.cli.conftest import Run
 
 pytest.importorskip("watchfiles", reason="needs the extra `watch`")
@@ -84,7 +84,7 @@ def test_a_folder_is_followed_until_ctrl_c(watch: Watch, tmp_path: Path) -> None
 
 
 def test_what_is_hidden_and_the_index_itself_are_no_changes(tmp_path: Path) -> None:
-    wanted = _Wanted([str(tmp_path)], str(tmp_path / "kb"))
+    wanted = _ChangeFilter([str(tmp_path)], str(tmp_path / "kb"))
     for inner, counts in {
         "a.txt": True,
         "sub/a.txt": True,

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from adaptive_rag.analysis.learning import read_questions
 from adaptive_rag.cli.evaluate import evaluate
-from adaptive_rag.cli.options import gathered
+from adaptive_rag.cli.options import flatten_options
 from adaptive_rag.cli.output import reporting_errors
 from adaptive_rag.errors import AdaptiveRAGError
 from adaptive_rag.evaluation.arms import MAIN_ARMS, Bench
@@ -26,7 +26,7 @@ from adaptive_rag.testing import ScriptedChatModel
 from benchmarks.chat_server import ChatServer, say_sensibly
 
 app = typer.Typer()
-app.command("eval")(reporting_errors(gathered(evaluate)))
+app.command("eval")(reporting_errors(flatten_options(evaluate)))
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.evaluation.arms import ARMS
-from adaptive_rag.evaluation.judge import COMPARISONS, comparison, judge_question, judge_run
+from adaptive_rag.evaluation.judge import COMPARISONS, judge_question, judge_run, parse_comparison
 from adaptive_rag.evaluation.terminal import print_judge
 
 
@@ -132,17 +132,17 @@ def test_a_run_is_counted_by_type_and_summed_up_in_words() -> None:
 
 def test_ready_comparisons_name_arms_of_the_table() -> None:
     for name, arms in COMPARISONS.items():
-        assert comparison(name) == arms
+        assert parse_comparison(name) == arms
         assert set(arms) <= set(ARMS)
-    assert comparison("bm25, adaptive") == ("bm25", "adaptive")
+    assert parse_comparison("bm25, adaptive") == ("bm25", "adaptive")
     recipes = "recipe-faq-hybrid", "recipe-vector-bm25-fusion"
-    assert comparison(",".join(recipes)) == recipes
+    assert parse_comparison(",".join(recipes)) == recipes
 
 
 @pytest.mark.parametrize("spec", ["adaptive", "standard,bm25,fusion,adaptive", "adaptive,typo"])
 def test_a_comparison_needs_two_or_three_known_arms(spec: str) -> None:
     with pytest.raises(ConfigurationError, match=r"two or three arms|is not an arm"):
-        comparison(spec)
+        parse_comparison(spec)
 
 
 def test_three_arms_are_compared_with_the_reference_and_then_summed_up_once() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from adaptive_rag.errors import MissingExtraError
 from adaptive_rag.evaluation import plots
-from adaptive_rag.evaluation.routing import Routed, score_routing
+from adaptive_rag.evaluation.routing import RoutedQuestion, score_routing
 
 
 def row(arm: str, kind: str = "factual", value: float = 0.5, **cost: float) -> Any:
@@ -71,7 +71,9 @@ def test_the_steps_of_an_arm_add_up() -> None:
 
 
 def test_the_router_is_drawn_with_its_counts() -> None:
-    report = score_routing([Routed("factual", "factual", 0.85), Routed("factual", "opinion", 0.85)])
+    report = score_routing(
+        [RoutedQuestion("factual", "factual", 0.85), RoutedQuestion("factual", "opinion", 0.85)]
+    )
     assert report is not None
     confusion = tips(plots.as_svg(plots.plot_confusion(report), "Confusion"))
     assert "factual routed to opinion: 1 of 2" in confusion

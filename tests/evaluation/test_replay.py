@@ -7,7 +7,7 @@ import pytest
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.evaluation.arms import ARMS, Bench
 from adaptive_rag.evaluation.datasets import Dataset, Question
-from adaptive_rag.evaluation.replay import only_replied, read_replies, replaying
+from adaptive_rag.evaluation.replay import only_replied, read_replies, replay_settings
 from adaptive_rag.graph.builder import build_retrieval_graph
 
 LINES = [
@@ -52,7 +52,7 @@ def test_questions_without_a_reply_are_left_out_and_counted(replies):
 
 
 def test_nothing_is_asked_but_what_was_recorded_and_the_settings_name():
-    settings = replaying({"decompose": {}, "infer": {}}, frozenset({"decompose", "generate"}))
+    settings = replay_settings({"decompose": {}, "infer": {}}, frozenset({"decompose", "generate"}))
     assert settings["models.steps"] == {"decompose"}
 
 

@@ -1,13 +1,13 @@
 import pytest
 
-from adaptive_rag.evaluation.routing import Routed, reliability, risk_coverage, score_routing
+from adaptive_rag.evaluation.routing import RoutedQuestion, reliability, risk_coverage, score_routing
 
 ROUTED = [
-    Routed("factual", "factual", 0.9),
-    Routed("factual", "factual", 0.8),
-    Routed("factual", "analytical", 0.5),
-    Routed("analytical", "analytical", 0.6),
-    Routed("opinion", "opinion", 0.95),
+    RoutedQuestion("factual", "factual", 0.9),
+    RoutedQuestion("factual", "factual", 0.8),
+    RoutedQuestion("factual", "analytical", 0.5),
+    RoutedQuestion("analytical", "analytical", 0.6),
+    RoutedQuestion("opinion", "opinion", 0.95),
 ]
 
 
@@ -28,7 +28,7 @@ def test_calibration_error_weighs_each_bin_by_its_questions() -> None:
 
 
 def test_a_router_that_is_as_right_as_it_says_has_no_calibration_error() -> None:
-    honest = [Routed("factual", "factual" if i < 3 else "opinion", 0.75) for i in range(4)]
+    honest = [RoutedQuestion("factual", "factual" if i < 3 else "opinion", 0.75) for i in range(4)]
     report = score_routing(honest)
     assert report is not None
     assert report.calibration_error == pytest.approx(0.0)
@@ -40,7 +40,7 @@ def test_risk_grows_as_less_sure_questions_are_let_in() -> None:
 
 
 def test_questions_of_one_probability_share_their_risk_whatever_their_order() -> None:
-    pair = [Routed("factual", "factual", 0.5), Routed("factual", "opinion", 0.5)]
+    pair = [RoutedQuestion("factual", "factual", 0.5), RoutedQuestion("factual", "opinion", 0.5)]
     assert risk_coverage(pair) == risk_coverage(pair[::-1]) == [(0.5, 0.5), (1.0, 0.5)]
 
 

@@ -15,7 +15,7 @@ def test_a_flipped_bit_is_noticed_or_without_effect_and_is_mended(
     tmp_path: Path, in_memory: bool, flips: int
 ) -> None:
     outcomes = damage_copies(tmp_path, flip, flips, SEED, in_memory=in_memory)
-    assert [each for each in outcomes if not each.held] == []
+    assert [each for each in outcomes if not each.passed] == []
     assert {each.kind for each in outcomes} == set(KINDS)
     # What a small index is searched in, none of it can be wrong in silence. Where a bit is flipped depends on
     # the files' names, so a kind may by chance have been hit only where nothing is read.
@@ -29,7 +29,7 @@ def test_a_flipped_bit_is_noticed_or_without_effect_and_is_mended(
 )
 def test_a_torn_or_missing_file_is_noticed_or_without_effect_and_is_mended(tmp_path: Path, damage) -> None:
     outcomes = damage_copies(tmp_path, damage, len(KINDS), SEED, in_memory=True)
-    assert [each for each in outcomes if not each.held] == []
+    assert [each for each in outcomes if not each.passed] == []
 
 
 @pytest.mark.nightly
