@@ -1,4 +1,4 @@
-"""Following of jobs: one query serves all followers, and those who lose access get no more updates."""
+"""Following of jobs: one query serves all followers; who loses access gets no more updates."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ from adaptive_rag.server.access import Caller, may_still_read
 from adaptive_rag.server.problems import Problem
 from adaptive_rag.server.tables import Job
 
-SECONDS_PER_LOOK = 0.3
-# Jobs that one person may follow at once; a page follows one job of each collection that it uses.
-MOST_OF_ONE = 20
+POLL_SECONDS = 0.3
+# Jobs that one person may follow at once; the page follows one job of each collection that it uses.
+MOST_PER_PERSON = 20
 RETRY_AFTER_SECONDS = 10
 
 
 @dataclass(eq=False)
 class Follower:
-    """A caller who follows a job, and the updates for them."""
+    """A caller who follows a job, with the updates that they have not received yet."""
 
     caller: Caller
     job: Job
-    seen: Row[Any] | None = None
-    news: asyncio.Queue[Row[Any] | Exception | None] = field(default_factory=asyncio.Queue)
+    last_row: Row[Any] | None = None
+    updates: asyncio.Queue[Row[Any] | Exception | None] = field(default_factory=asyncio.Queue)
 
     async def next(self) -> Row[Any] | None:
-        """Wait for a change and return the job; None if it is gone or the caller may no longer read it."""
-        news = await self.news.get()
-        if isinstance(news, Exception):
-            raise news
-        return news
+        """Wait for a change and return the job; None if it was deleted or the caller lost access."""
+        update = await self.updates.get()
+        if isinstance(update, Exception):
+            raise update
+        return update
 
 
 class Followers:
@@ -44,45 +44,54 @@ class Followers:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._joined: set[Follower] = set()
-        self._looking: asyncio.Task[None] | None = None
+        self._followers: set[Follower] = set()
+        self._poll_task: asyncio.Task[None] | None = None
 
     @contextmanager
-    def join(self, caller: Caller, job: Job) -> Iterator[Follower]:
-        """Follow a job during the block; more than `MOST_OF_ONE` jobs of one person are refused (429)."""
-        if sum(one.caller.id == caller.id for one in self._joined) >= MOST_OF_ONE:
-            said = f"You follow {MOST_OF_ONE} jobs already. Close a stream, or ask for the job itself."
-            raise Problem(429, said, {"Retry-After": str(RETRY_AFTER_SECONDS)}, type="busy")
+    def follow(self, caller: Caller, job: Job) -> Iterator[Follower]:
+        """Follow a job during the block; more than `MOST_PER_PERSON` jobs of one person are refused (429)."""
+        if sum(follower.caller.id == caller.id for follower in self._followers) >= MOST_PER_PERSON:
+            detail = f"You follow {MOST_PER_PERSON} jobs already. Close a stream, or ask for the job itself."
+            raise Problem(429, detail, {"Retry-After": str(RETRY_AFTER_SECONDS)}, type="busy")
         follower = Follower(caller, job)
-        self._joined.add(follower)
-        if self._looking is None:
-            self._looking = asyncio.create_task(self._look_on())
+        self._followers.add(follower)
+        if self._poll_task is None:
+            self._poll_task = asyncio.create_task(self._poll())
         try:
             yield follower
         finally:
-            self._joined.discard(follower)
+            self._followers.discard(follower)
 
-    async def _look_on(self) -> None:
+    async def _poll(self) -> None:
         try:
-            while self._joined:
-                await asyncio.sleep(SECONDS_PER_LOOK)
-                for follower, row in await run_in_threadpool(self._look, list(self._joined)):
-                    follower.seen = row
-                    follower.news.put_nowait(row)
+            while self._followers:
+                await asyncio.sleep(POLL_SECONDS)
+                for follower, row in await run_in_threadpool(self._find_changes, list(self._followers)):
+                    follower.last_row = row
+                    follower.updates.put_nowait(row)
         except Exception as error:
-            for follower in self._joined:
-                follower.news.put_nowait(error)
+            for follower in self._followers:
+                follower.updates.put_nowait(error)
         finally:
-            self._looking = None
+            self._poll_task = None
 
-    def _look(self, joined: list[Follower]) -> list[tuple[Follower, Row[Any] | None]]:
-        """Return the followers whose job changed, with the job; None if it is gone or they lost access."""
-        shown = [column for column in Job.__table__.columns if column is not Job.__table__.c.details]
+    def _find_changes(self, followers: list[Follower]) -> list[tuple[Follower, Row[Any] | None]]:
+        """Return the followers whose job has changed, with the job; None if they can no longer read it."""
+        columns = [column for column in Job.__table__.columns if column is not Job.__table__.c.details]
         with Session(self._engine) as db:
-            query = select(*shown).where(Job.id.in_({one.job.id for one in joined}))
+            query = select(*columns).where(Job.id.in_({follower.job.id for follower in followers}))
             jobs = {row.id: row for row in db.execute(query)}
-            changed = [one for one in joined if jobs.get(one.job.id) is None or jobs[one.job.id] != one.seen]
+            changed = [
+                follower
+                for follower in followers
+                if jobs.get(follower.job.id) is None or jobs[follower.job.id] != follower.last_row
+            ]
             return [
-                (one, jobs.get(one.job.id) if may_still_read(db, one.caller, one.job.collection_id) else None)
-                for one in changed
+                (
+                    follower,
+                    jobs.get(follower.job.id)
+                    if may_still_read(db, follower.caller, follower.job.collection_id)
+                    else None,
+                )
+                for follower in changed
             ]
