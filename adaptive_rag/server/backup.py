@@ -240,10 +240,7 @@ def restore(settings: ServerSettings, file: Path, *, foreign: bool = False) -> d
         BackupError: the backup is incomplete, damaged, of a newer version, or not signed with this server's
             key.
     """
-    if settings.data.exists() and any(settings.data.iterdir()):
-        raise ConfigurationError(
-            f"The data folder {str(settings.data)!r} is not empty. Name a new one with --data."
-        )
+    _require_empty(settings.data)
     if not foreign and settings.backup_key is None:
         raise BackupError(f"The backup {file} may be of any server: no key is named. {HOW_TO_RESTORE}")
     key = None if foreign else read_key(settings.signing_key)
@@ -270,6 +267,15 @@ def restore(settings: ServerSettings, file: Path, *, foreign: bool = False) -> d
         raise BackupError(
             f"The backup {file} cannot be restored: {redact(str(error))[:300]}. Nothing was restored."
         ) from error
+
+
+def _require_empty(data: Path) -> None:
+    try:
+        fault = "is not empty" if data.exists() and any(data.iterdir()) else None
+    except OSError as error:  # for example, it is a file
+        fault = f"cannot be read: {error.strerror or error}"
+    if fault:
+        raise ConfigurationError(f"The data folder {str(data)!r} {fault}. Name a new one with --data.")
 
 
 def _temporary_folder_beside(data: Path) -> tempfile.TemporaryDirectory[str]:
