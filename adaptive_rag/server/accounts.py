@@ -99,13 +99,9 @@ def issue_token(
 ) -> tuple[Token, str]:
     """Create a token; return it with its secret, which is not stored."""
     secret = TOKEN_PREFIX + secrets.token_urlsafe(32)
+    digest = hash_token(secret)
     token = Token(
-        user_id=user.id,
-        digest=hash_token(secret),
-        name=name,
-        role=role,
-        expires=expires,
-        is_session=is_session,
+        user_id=user.id, digest=digest, name=name, role=role, expires=expires, is_session=is_session
     )
     db.add(token)
     return token, secret

@@ -89,7 +89,7 @@ class BareQuestion(BaseModel):
 class Question(BareQuestion):
     """A question outside of stored threads, and the settings that its caller may choose."""
 
-    history: list[Turn] = Field([], max_length=100, description="Earlier turns, where no thread keeps them.")
+    history: list[Turn] = Field([], max_length=100, description="Earlier turns, if no thread stores them.")
 
     def as_input(self) -> InputState:
         """Return the input of the graph."""
@@ -230,7 +230,7 @@ class Answering:
         """
         chunks: asyncio.Queue[dict[str, Any] | Exception | None] = asyncio.Queue()
 
-        async def run() -> None:
+        async def fill_queue() -> None:
             started, last = time.perf_counter(), None
             try:
                 async with self._prepare_call(question, target, caller_id, thread_id) as (rag, arguments):
@@ -246,19 +246,19 @@ class Answering:
                 chunks.put_nowait(error)
             chunks.put_nowait(None)
 
-        async def yield_from_queue(chunk: dict[str, Any] | Exception | None) -> AsyncIterator[dict[str, Any]]:
+        async def read_queue(chunk: dict[str, Any] | Exception | None) -> AsyncIterator[dict[str, Any]]:
             while chunk is not None:
                 if isinstance(chunk, Exception):
                     raise chunk
                 yield chunk
                 chunk = await chunks.get()
 
-        task = asyncio.create_task(run())
+        task = asyncio.create_task(fill_queue())
         try:
             first = await chunks.get()
             if isinstance(first, Exception):
                 raise first
-            yield yield_from_queue(first)
+            yield read_queue(first)
         finally:
             task.cancel()
             await asyncio.wait({task})

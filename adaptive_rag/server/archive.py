@@ -36,17 +36,8 @@ _LONGEST_NAME = 65_536
 _KEY_BYTES = 32
 _BLOCK = 2**20
 # Errors that are raised by reading a malformed manifest, row or conversation.
-FORMAT_ERRORS = (
-    ValueError,
-    KeyError,
-    TypeError,
-    AttributeError,
-    IndexError,
-    RecursionError,
-    NotImplementedError,
-    tarfile.TarError,
-    EOFError,
-)
+FORMAT_ERRORS = (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError,
+                 NotImplementedError, tarfile.TarError, EOFError)  # fmt: skip
 _KEY_REMEDY = (
     "Name its file with --key FILE or server.backup_key; by default it is backup.key in the data folder."
 )

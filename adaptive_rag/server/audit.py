@@ -17,7 +17,7 @@ KNOWN_PLACE = timedelta(days=90)
 
 
 def record_event(db: Session, request: Request, name: str | None, action: str, subject: str = "") -> None:
-    """Add a line to the audit log, without committing."""
+    """Add an entry to the audit log, without committing."""
     db.add(Event(user=name, address=address_of(request)[:64], action=action, subject=subject[:1000]))
 
 

@@ -42,11 +42,11 @@ class Call:
     caller: Caller
 
     def record_event(self, action: str, subject: str = "") -> None:
-        """Add a line to the audit log; it is stored when the route commits."""
+        """Add an entry to the audit log, without committing."""
         record_event(self.db, self.request, self.caller.name, action, subject)
 
     def commit(self, action: str, subject: str = "") -> None:
-        """Store the changes of the route with a line in the audit log."""
+        """Commit the changes of the route with an entry in the audit log."""
         self.record_event(action, subject)
         self.db.commit()
 

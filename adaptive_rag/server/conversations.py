@@ -95,7 +95,7 @@ class Conversations:
         """Delete the messages of a thread."""
         self.saver.delete_thread(thread_id)
 
-    def copy(self, thread_id: str, turns: int, to: str, *, is_own: bool = True) -> None:
+    def copy(self, thread_id: str, turns: int, to: str, *, is_own: bool) -> None:
         """Copy the first turns of a thread into another one, without private fields if it is another user's.
 
         Raises:

@@ -27,15 +27,8 @@ from adaptive_rag.text.redaction import redact
 MIGRATIONS = Path(__file__).parent / "migrations"
 _REVISIONS = "alembic_version"
 # Tables that are not ours: Alembic's, and LangGraph's for conversations and profiles in PostgreSQL.
-_FOREIGN_TABLES = {
-    _REVISIONS,
-    "checkpoints",
-    "checkpoint_blobs",
-    "checkpoint_writes",
-    "checkpoint_migrations",
-    "store",
-    "store_migrations",
-}
+_FOREIGN_TABLES = {_REVISIONS, "checkpoints", "checkpoint_blobs", "checkpoint_writes",
+                   "checkpoint_migrations", "store", "store_migrations"}  # fmt: skip
 
 
 def connect(settings: ServerSettings) -> Engine:

@@ -206,9 +206,9 @@ class _JobTurn:
         except OperationalError:
             raise  # the database failed, not the job: the next worker starts it again
         except Cancelled:
-            self._end_job(JobState.CANCELLED, None, _CANCELLED)
+            self._end_early(JobState.CANCELLED, None, _CANCELLED)
         except Exception as error:  # whatever it is, the job has failed, and the next job runs
-            self._end_job(JobState.FAILED, str(served_error(error)), "was not indexed: the job failed")
+            self._end_early(JobState.FAILED, str(served_error(error)), "was not indexed: the job failed")
 
     def _run_job(self) -> None:
         with Session(self._engine, expire_on_commit=False) as db:
@@ -306,7 +306,7 @@ class _JobTurn:
             db.commit()
             self._folder.remove_retired()
 
-    def _end_job(self, state: JobState, error: str | None, reason: str) -> None:
+    def _end_early(self, state: JobState, error: str | None, reason: str) -> None:
         with Session(self._engine) as db:
             if job := db.get(Job, self._job_id):
                 _end_job(job, state)

@@ -67,7 +67,7 @@ def check_turns(turns: list[TurnShown]) -> None:
         )
 
 
-def _check(db: Session, caller: Caller, query: Select[int], most: int, kind: str) -> None:
+def _check(db: Session, caller: Caller, query: Select[int], limit: int, kind: str) -> None:
     # A server without users has no quotas: it is the disk of the person at this machine.
-    if caller.name != THIS_MACHINE and (db.scalar(query) or 0) > most:
-        raise Problem(413, f"A person may keep {most:,} {kind} here. Delete some, and try again.")
+    if caller.name != THIS_MACHINE and (db.scalar(query) or 0) > limit:
+        raise Problem(413, f"A person may keep {limit:,} {kind} here. Delete some, and try again.")

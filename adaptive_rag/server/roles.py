@@ -10,7 +10,7 @@ class Action(StrEnum):
     """What may be done. An action also allows seeing all fields of its routes' responses."""
 
     ASK = "ask"  # see that a collection exists, ask it, keep threads; every role has it
-    VOTE = "vote"  # judge its answers
+    VOTE = "vote"  # give feedback on its answers
     READ = "read"  # see its documents, folders, fields and jobs; write notes
     WRITE = "write"  # add, reindex and delete documents; cancel jobs
     MANAGE = "manage"  # describe it, rebuild its index, see everybody's feedback, set members, delete it

@@ -218,7 +218,7 @@ class Note(Base):
     document_id: Mapped[str] = _parent_id("documents", index=True)
     # the name by which answers cite the text: a file of an archive has its own
     source: Mapped[str] = mapped_column(String(2000))
-    # where the words were in the text when the note was written, and the words
+    # the position of the words in the text when the note was written, and the words
     start: Mapped[int]
     end: Mapped[int]
     quote: Mapped[str] = mapped_column(Text)
@@ -338,7 +338,7 @@ class Upload(Base):
 
     user_id: Mapped[str] = _parent_id("users", primary_key=True)
     key: Mapped[str] = mapped_column(String(255), primary_key=True)
-    # digest of what was sent, so that a key that is used for something else is refused
+    # digest of the request, so that the key is refused for another upload
     digest: Mapped[str] = mapped_column(String(64))
     answer: Mapped[dict[str, Any]]
     created: Mapped[Now]

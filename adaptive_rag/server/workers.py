@@ -26,7 +26,7 @@ from adaptive_rag.text.redaction import redact
 log = logging.getLogger(__name__)
 
 _POLL_SECONDS = 0.5  # between two looks for jobs
-_GRACE_SECONDS = 12.0  # for a job to reach a point where it can be handed back
+_GRACE_SECONDS = 12.0  # for a job to reach a point where it can be queued again
 _WATCH_SECONDS, _LONGEST_PAUSE = 0.5, 5.0
 SECONDS_PER_BEAT = 5.0
 # A worker without a heartbeat for this long counts as stopped. Loading a model may delay a heartbeat.
@@ -35,7 +35,7 @@ _STALE_SECONDS = 24 * 3600.0
 
 
 def work(settings: ServerSettings, indexing_settings: IndexingSettings) -> None:
-    """Run jobs until SIGTERM or Ctrl-C; then hand the running job back.
+    """Run jobs until SIGTERM or Ctrl-C; then queue the running job again.
 
     Raises:
         ConfigurationError: the data folder or the database cannot be opened, or do not belong together.

@@ -148,7 +148,7 @@ def test_while_postgresql_is_frozen_every_request_ends_in_time(
 
     monkeypatch.setattr(connections, "SECONDS_OF_SILENCE", 1.0)
     monkeypatch.setattr(connections, "POOL_SECONDS", 2.0)
-    monkeypatch.setattr(connections, "SECONDS_WITHOUT", 0.5)
+    monkeypatch.setattr(connections, "RETRY_PAUSE", 0.5)
     monkeypatch.setitem(connections.TIMEOUTS, "connect_timeout", 2)
     slow = {"model": ScriptedChatModel(seconds=3)}
     with serve_samples(slow, database=empty_database(postgres), max_running=60, rate="1000/minute") as client:

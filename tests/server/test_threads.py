@@ -116,7 +116,7 @@ def test_a_caller_who_leaves_while_the_thread_is_reserved_leaves_it_free(
         await asyncio.wait({asking})
         await asyncio.to_thread(ended.wait)
 
-    monkeypatch.setattr(services.conversations, "_take", take_late)
+    monkeypatch.setattr(services.conversations, "_reserve", take_late)
     client.portal.call(ask_and_leave)
     with Session(services.engine) as db:
         assert db.scalars(select(Thread)).one().asked is None

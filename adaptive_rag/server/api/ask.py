@@ -67,7 +67,7 @@ class Quality(BaseModel):
 
 
 class Answer(Quality):
-    """An answer, and how it came about."""
+    """An answer with its analysis, passages and trace."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [EXAMPLE]})
 
@@ -85,8 +85,8 @@ class ComparedQuestion(BareQuestion):
 
     routes: Annotated[list[Route], Field(max_length=2)] = Field(
         [],
-        description="One route stands beside the way that the question takes by itself; without any, "
-        "that way stands beside the second likeliest route.",
+        description="With one route, its answer is compared with that of the router's choice; with none, the "
+        "router's choice is compared with the second likeliest route.",
         examples=[["factual", "opinion"]],
     )
 
@@ -95,7 +95,7 @@ class ColumnShown(BaseModel):
     """One way to answer the question."""
 
     name: str
-    route: list[str] = Field(description="The strategies that ran: two where the router was unsure.")
+    route: list[str] = Field(description="The strategies that ran: two if the router was unsure.")
     answer: Answer
     calls: int = Field(description="Calls of chat models.")
     ms: float
@@ -106,25 +106,25 @@ class ComparisonShown(BaseModel):
 
     question: str
     columns: list[ColumnShown]
-    passages: Overlap = Field(description="By the ids of the chunks that were read.")
-    sentences: Overlap = Field(description="By the words of the answers, without marks.")
+    passages: Overlap = Field(description="Overlap by the ids of the chunks that were read.")
+    sentences: Overlap = Field(description="Overlap by the words of the answers, without markers.")
     places: dict[str, dict[str, Any]] = Field(
-        description="Where each chunk stands: source, page, start, end."
+        description="The place of each chunk: source, page, start, end."
     )
 
 
 @dataclass(frozen=True)
 class AskContext:
-    """The request of a question, the index that it searches, and its thread, if any."""
+    """The request of a question, what it searches, and its thread, if any."""
 
     call: Call
-    index: SearchTarget
+    target: SearchTarget
     thread_id: str | None = None
 
     async def answer(self, question: BareQuestion) -> Answer:
         """Answer a question; if the caller disconnects, the work is cancelled."""
         answering, caller_id = self.call.services.answering, self.call.caller.id
-        work = answering.answer(question, self.index, caller_id, self.thread_id)
+        work = answering.answer(question, self.target, caller_id, self.thread_id)
         return build_answer(
             await cancel_on_disconnect(self.call.request, work), in_thread=self.thread_id is not None
         )
@@ -133,13 +133,13 @@ class AskContext:
     async def stream(self, question: BareQuestion) -> AsyncIterator[Events]:
         """Start to answer a question, and yield its events."""
         answering, caller_id = self.call.services.answering, self.call.caller.id
-        async with answering.stream(question, self.index, caller_id, self.thread_id) as chunks:
+        async with answering.stream(question, self.target, caller_id, self.thread_id) as chunks:
             yield _convert_to_events(chunks, in_thread=self.thread_id is not None)
 
     async def compare(self, question: ComparedQuestion) -> ComparisonShown:
         """Answer a question by two routes."""
         work = self.call.services.answering.compare(
-            question, question.routes, self.index, self.call.caller.id
+            question, question.routes, self.target, self.call.caller.id
         )
         comparison = await cancel_on_disconnect(self.call.request, work)
         columns = [

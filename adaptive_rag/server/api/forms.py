@@ -37,7 +37,7 @@ Route = Annotated[
 Confidence = Annotated[
     float | None,
     Field(
-        description="How likely the passages that were read answer the question, 0 to 1; null where nothing "
+        description="How likely the passages that were read answer the question, 0 to 1; null if nothing "
         "judged them."
     ),
 ]

@@ -81,10 +81,12 @@ async def _receive_files(call: WriteCall) -> AsyncIterator[list[UploadFile]]:
         await form.close()
 
 
-async def _read_form(request: Request, most: int) -> FormData:
-    too_large = Problem(413, f"An upload may have {most // MEGABYTE:,} MB (server.max_upload_megabytes).")
+async def _read_form(request: Request, max_bytes: int) -> FormData:
+    too_large = Problem(
+        413, f"An upload may have {max_bytes // MEGABYTE:,} MB (server.max_upload_megabytes)."
+    )
     length = request.headers.get("content-length", "")
-    if length.isdecimal() and int(length) > most + AROUND_FILES:
+    if length.isdecimal() and int(length) > max_bytes + AROUND_FILES:
         raise too_large
     received, started = 0, time.monotonic()
 
@@ -102,7 +104,7 @@ async def _read_form(request: Request, most: int) -> FormData:
                 {"Connection": "close"},
             ) from None
         received += len(message.get("body", b""))
-        if received > most + AROUND_FILES:
+        if received > max_bytes + AROUND_FILES:
             raise too_large
         return message
 
@@ -187,7 +189,7 @@ def _check_quota(call: WriteCall, stored_files: Mapping[str, StoredFile]) -> Non
     size += sum(row.size for row in rows if row.name not in stored_files)
     leftover = call.folder.leftover_bytes()
     if size + leftover > megabytes * MEGABYTE:
-        more = f" {leftover / MEGABYTE:,.1f} MB of them were replaced or deleted, and are removed by the next job."
+        more = f" {leftover / MEGABYTE:,.1f} MB of them were replaced or deleted; the next job removes them."
         limit = f"A collection may hold {megabytes:,} MB (server.max_collection_megabytes)."
         raise Problem(413, limit + (more if leftover else ""))
 
