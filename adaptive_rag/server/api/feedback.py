@@ -130,12 +130,17 @@ def give_feedback_on_turn(
     if number > len(turns):
         raise not_found("turn")
     rated = turns[number - 1]
-    pairs = [(("user", turn.question), ("agent", turn.answer)) for turn in turns[: number - 1]]
+    history = [
+        {"role": role, "text": text}
+        for turn in turns[: number - 1]
+        for role, text in (("user", turn.question), ("agent", turn.answer))
+    ]
     row = Feedback(
         collection_id=call.thread.collection_id,
         thread_id=call.thread.id,
         question=rated.question,
-        history=[{"role": role, "text": text} for pair in pairs for role, text in pair],
+        user_context=rated.user_context,
+        history=history,
         route=rated.route,
         **opinion.model_dump(),
     )
