@@ -40,7 +40,8 @@ from adaptive_rag.server.api import (
 from adaptive_rag.server.bounds import RequestLimits
 from adaptive_rag.server.conversations import open_conversations
 from adaptive_rag.server.database import open_database
-from adaptive_rag.server.following import Followers
+from adaptive_rag.server.followers import Followers
+from adaptive_rag.server.host_names import HostNames
 from adaptive_rag.server.indexing import clear_leftovers, make_indexing_settings
 from adaptive_rag.server.mcp import build_mcp_app, mcp_route
 from adaptive_rag.server.model import ServerModel
@@ -52,7 +53,6 @@ from adaptive_rag.server.readiness import Readiness
 from adaptive_rag.server.requests import RequestLog
 from adaptive_rag.server.services import Services
 from adaptive_rag.server.settings import ServerSettings
-from adaptive_rag.server.sites import HostNames
 from adaptive_rag.server.v1 import completions, models
 from adaptive_rag.server.v1.errors import ERRORS, PREFIX
 from adaptive_rag.server.workers import supervise_workers

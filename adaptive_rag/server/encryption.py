@@ -14,13 +14,13 @@ from adaptive_rag.server.settings import ServerSettings
 _REMEDY = "Put it back, name its file with server.secrets_key, or store the API key of the chat model again."
 
 
-def seal(settings: ServerSettings, text: str) -> str:
+def encrypt(settings: ServerSettings, text: str) -> str:
     """Encrypt a text; create the key at the first use.
 
     Raises:
         ConfigurationError: the key cannot be created or read.
     """
-    file = settings.sealing_key
+    file = settings.encryption_key
     if not file.exists():
         try:
             # If several servers share the folder, only one creates the key.
@@ -31,18 +31,18 @@ def seal(settings: ServerSettings, text: str) -> str:
     return _cipher(settings).encrypt(text.encode()).decode()
 
 
-def unseal(settings: ServerSettings, sealed: str) -> str | None:
+def decrypt(settings: ServerSettings, encrypted: str) -> str | None:
     """Decrypt a text; return None if it was encrypted with another key or was changed.
 
     Raises:
         ConfigurationError: the key cannot be read.
     """
     try:
-        return _cipher(settings).decrypt(sealed).decode()
+        return _cipher(settings).decrypt(encrypted).decode()
     except InvalidToken:
         return None
 
 
 def _cipher(settings: ServerSettings) -> Fernet:
-    key = read_key(settings.sealing_key, "of secrets", _REMEDY)
+    key = read_key(settings.encryption_key, "of secrets", _REMEDY)
     return Fernet(base64.urlsafe_b64encode(key))

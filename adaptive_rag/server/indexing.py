@@ -302,7 +302,6 @@ class _JobTurn:
                     collection.hidden = [
                         name for name in collection.hidden if name not in hidden or name in deleted_again
                     ]
-                db.flush()
             db.commit()
             self._folder.remove_retired()
 

@@ -16,7 +16,7 @@ from sqlalchemy.orm import Session
 from adaptive_rag.context import Context, ModelAccess
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.ingest.web_fetch import Reach, read_place
-from adaptive_rag.server.sealing import seal, unseal
+from adaptive_rag.server.encryption import decrypt, encrypt
 from adaptive_rag.server.settings import ServerSettings
 from adaptive_rag.server.tables import ModelChoice
 from adaptive_rag.text.addresses import is_loopback
@@ -87,7 +87,7 @@ class ServerModel:
         if row.sealed_key is None:
             return ChosenModel(row.provider, row.name, row.address)
         try:
-            decrypted = unseal(self._settings, row.sealed_key)
+            decrypted = decrypt(self._settings, row.sealed_key)
         except ConfigurationError as error:
             decrypted = None
             self._warn(str(error))
@@ -112,7 +112,7 @@ class ServerModel:
         """
         content = {"provider": chosen.provider, "address": chosen.address, "key": chosen.key}
         row = ModelChoice(id=_ROW_ID, provider=chosen.provider, name=chosen.name, address=chosen.address)
-        row.sealed_key = seal(self._settings, json.dumps(content)) if chosen.key else None
+        row.sealed_key = encrypt(self._settings, json.dumps(content)) if chosen.key else None
         db.merge(row)
         self._has_warned = False
 

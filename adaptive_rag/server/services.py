@@ -12,7 +12,7 @@ from adaptive_rag.context import Context
 from adaptive_rag.server.answering import Answering
 from adaptive_rag.server.conversations import Conversations
 from adaptive_rag.server.folders import CollectionFolder, SearchTarget, folder_of
-from adaptive_rag.server.following import Followers
+from adaptive_rag.server.followers import Followers
 from adaptive_rag.server.model import ServerModel
 from adaptive_rag.server.oidc import Provider
 from adaptive_rag.server.rates import Rates

@@ -186,7 +186,7 @@ class ServerSettings(BaseSettings):
         return self.backup_key or self.data.absolute() / BACKUP_KEY
 
     @property
-    def sealing_key(self) -> Path:
+    def encryption_key(self) -> Path:
         """The file of the key that encrypts the API keys in the database."""
         return self.secrets_key or self.data.absolute() / SECRETS_KEY
 

@@ -16,7 +16,7 @@ from sqlalchemy.orm import Session
 
 from adaptive_rag.index import Progress
 from adaptive_rag.server import indexing, workers
-from adaptive_rag.server.following import MOST_PER_PERSON, POLL_SECONDS
+from adaptive_rag.server.followers import MOST_PER_PERSON, POLL_SECONDS
 from adaptive_rag.server.roles import Role
 from adaptive_rag.server.tables import Job, JobState
 from tests.server.conftest import Serve, add_user, work

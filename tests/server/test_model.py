@@ -192,7 +192,7 @@ def test_a_restored_model_needs_the_secrets_key_and_a_foreign_one_is_left_out(
         assert client.get("/api/v1/me").json()["has_model"] is False
         assert (asked_of(client)[0], chat.calls) == (0, [])
         assert client.put(MODEL, json=given(chat)).json()["key"] == "stored"
-    with serve(data=there.data, secrets_key=settings.sealing_key) as client:
+    with serve(data=there.data, secrets_key=settings.encryption_key) as client:
         assert client.get(MODEL).json()["key"] == "unreadable"  # it was stored with a new one
     elsewhere = read_server_settings(data=tmp_path / "elsewhere")
     restore(elsewhere, tmp_path / "all.tar", foreign=True)

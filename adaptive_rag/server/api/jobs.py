@@ -14,7 +14,7 @@ from sqlalchemy import select
 
 from adaptive_rag.server.api.forms import Form, Page, WindowQuery, fetch_page
 from adaptive_rag.server.calls import CollectionCall, ReadCall, RowId, WriteCall
-from adaptive_rag.server.following import Follower
+from adaptive_rag.server.followers import Follower
 from adaptive_rag.server.tables import Job, JobState
 
 router = APIRouter(prefix="/collections/{collection}/jobs", tags=["jobs"])
