@@ -187,6 +187,8 @@ def _add_markdown(document: Document, tokens: Sequence[Token]) -> None:
             number = lists[-1]
             bullet = "•\t" if number is None else f"{number}.\t"
             lists[-1] = None if number is None else number + 1
+        elif token.type == "list_item_close":
+            bullet = ""  # an empty item never used it
         elif token.type == "heading_open":
             level = min(9, int(token.tag[1]) + 1)
         elif token.type == "table_open":
@@ -206,7 +208,8 @@ def _add_markdown(document: Document, tokens: Sequence[Token]) -> None:
             _add_runs(paragraph, token.children or ())
             bullet, level = "", 0
         elif token.type in ("fence", "code_block"):
-            document.add_paragraph().add_run(token.content.rstrip("\n")).font.name = "Courier New"
+            document.add_paragraph(bullet).add_run(token.content.rstrip("\n")).font.name = "Courier New"
+            bullet = ""
 
 
 def _add_table(document: Document, rows: Sequence[Sequence[Sequence[Token]]]) -> None:
