@@ -107,9 +107,9 @@ class Conversations:
             raise Problem(422, f"This thread has {len(ends)} answered questions, not {turns}.")
         if stored and turns:
             copied = messages[: ends[turns - 1]]
-            self._store_messages(
-                stored, to, copied if is_own else [_remove_private(message) for message in copied]
-            )
+            if not is_own:
+                copied = [_remove_private(message) for message in copied]
+            self._store_messages(stored, to, copied)
 
     async def remove_turn(self, thread_id: str, turn_id: str) -> TurnShown | None:
         """Remove a turn from a thread and return it; None if the thread has no such turn.

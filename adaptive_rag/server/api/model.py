@@ -147,24 +147,31 @@ def _read_form(form: ModelGiven, call: Call) -> ChosenModel:
         detail = f"The provider {form.provider} is not installed. The operator installs it with: {install}"
         raise Problem(422, detail)
     if address is not None:
-        if form.provider != WITH_ADDRESS:
-            raise Problem(422, f"An address goes with the provider {WITH_ADDRESS}.")
-        if server_model.operator_address is not None:
-            detail = "The operator of this server has set the address. Leave it empty here."
-            raise Problem(422, detail)
-        if reason := check_address(address, call.services.settings):
-            raise Problem(422, reason)
-    key = form.key.get_secret_value() if form.key is not None else None
-    if key is None:
-        # A stored key is kept only for the same provider and address: otherwise another admin could have the
-        # key sent to a server of their own.
-        stored = server_model.read(call.db)
-        is_same = stored is not None and (stored.provider, stored.address) == (form.provider, address)
-        key = stored.key if stored is not None and is_same else ""
+        _check_address(form.provider, address, call)
+    key = form.key.get_secret_value() if form.key is not None else _stored_key(form.provider, address, call)
     takes_key = PROVIDERS[form.provider][1] and not (address or server_model.operator_address)
     if takes_key and not key and _key_source(form.provider, address) == "none":
         raise Problem(422, f"The provider {form.provider} takes an API key.")
     return ChosenModel(form.provider, form.name, address, key)
+
+
+def _check_address(provider: str, address: str, call: Call) -> None:
+    if provider != WITH_ADDRESS:
+        raise Problem(422, f"An address goes with the provider {WITH_ADDRESS}.")
+    if call.services.model.operator_address is not None:
+        raise Problem(422, "The operator of this server has set the address. Leave it empty here.")
+    if reason := check_address(address, call.services.settings):
+        raise Problem(422, reason)
+
+
+def _stored_key(provider: str, address: str | None, call: Call) -> str:
+    """Return the stored key if it is for this provider and address, else "".
+
+    Otherwise another admin could have the key sent to a server of their own.
+    """
+    stored = call.services.model.read(call.db)
+    is_same = stored is not None and (stored.provider, stored.address) == (provider, address)
+    return stored.key if stored is not None and is_same else ""
 
 
 def _describe_model(call: Call) -> ModelShown:
