@@ -125,7 +125,7 @@ def ensure_admin_left(db: Session) -> None:
         raise Conflict("The server needs an admin who can sign in. Make somebody else an admin first.")
 
 
-def user_of_provider(db: Session, issuer: str, subject: str, claimed_name: str) -> User:
+def find_or_create_provider_user(db: Session, issuer: str, subject: str, claimed_name: str) -> User:
     """Return the user for a subject of a provider; create the user at the first sign-in.
 
     Only issuer and subject identify the user. Other users see the claimed name, so unsafe characters are

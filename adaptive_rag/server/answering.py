@@ -156,7 +156,7 @@ class Answering:
             # A path is enough to name a single index, and keeps the settings plain data.
             index["index"] = source if target.hidden or target.others else str(target.index)
         learned_router = self._settings.learned_router
-        model, access = self._model.for_questions() if self._model else ({}, None)
+        model, access = self._model.question_settings() if self._model else ({}, None)
         context = make_context(self._operator, model, allowed, index, user_id=caller_id)
         router = learned_router if learned_router.exists() else None
         return context.for_caller(Served(router, access, question.only.to_metadata()))

@@ -81,7 +81,7 @@ def read_key(file: Path, kind: str = "of backups", remedy: str = _KEY_REMEDY) ->
     return key
 
 
-def pack(stage: Path, archive: Path, about: dict[str, Any], key: bytes) -> None:
+def write_archive(stage: Path, archive: Path, about: dict[str, Any], key: bytes) -> None:
     """Write the files below a folder into an archive, with a manifest and the manifest's signature."""
     make_file(archive)
     files = sorted(path.relative_to(stage).as_posix() for path in stage.rglob("*") if path.is_file())
@@ -138,7 +138,7 @@ class Archive:
         with path.open("rb") as file:
             try:
                 archive = cls(path, file, key)
-                for _, blocks in archive._files():
+                for _, blocks in archive._checked_members():
                     for _ in blocks:
                         pass
             except FORMAT_ERRORS as error:
@@ -152,22 +152,24 @@ class Archive:
             BackupError: the archive has changed since it was checked.
             OSError: a member cannot be written.
         """
-        for name, blocks in self._files():
+        for name, blocks in self._checked_members():
             if without is None or not name.startswith(without):
                 make_folder((folder / name).parent)
                 with open(folder / name, "xb", opener=_open_private) as file:
                     file.writelines(blocks)
 
-    def _files(self) -> Iterator[tuple[str, Iterator[bytes]]]:
+    def _checked_members(self) -> Iterator[tuple[str, Iterator[bytes]]]:
         """Yield the members with their content, which is checked against the manifest while it is read."""
         missing = dict(self.members)
-        for name, content in self._scan():
+        for name, content in self._scan_members():
             if name not in (SIGNATURE, MANIFEST):
-                yield name, self._blocks(name, content, missing.pop(name, None))
+                yield name, self._checked_blocks(name, content, missing.pop(name, None))
         if missing:
             raise self._damaged(next(iter(missing)))
 
-    def _blocks(self, name: str, content: IO[bytes], expected: tuple[int, str] | None) -> Iterator[bytes]:
+    def _checked_blocks(
+        self, name: str, content: IO[bytes], expected: tuple[int, str] | None
+    ) -> Iterator[bytes]:
         digest, size = hashlib.sha256(), 0
         while block := content.read(_BLOCK):
             digest.update(block)
@@ -180,7 +182,7 @@ class Archive:
         return BackupError(f"The backup {self._path} is damaged at {name[:200]}. Nothing was restored.")
 
     def _read_manifest(self, key: bytes | None) -> tuple[dict[str, Any], dict[str, tuple[int, str]]]:
-        members, signature = self._scan(), b""
+        members, signature = self._scan_members(), b""
         no_member: tuple[str, IO[bytes]] = "", io.BytesIO()
         name, content = next(members, no_member)
         if name == SIGNATURE:
@@ -207,7 +209,7 @@ class Archive:
                 raise self._damaged(str(line["name"]))
         return about, members_by_name
 
-    def _scan(self) -> Iterator[tuple[str, IO[bytes]]]:
+    def _scan_members(self) -> Iterator[tuple[str, IO[bytes]]]:
         """Yield the members; raise TarError for a member that no backup has, and for a repeated name."""
         seen = set[str]()
         self._file.seek(0)

@@ -36,13 +36,13 @@ async def refuse_all_else(ctx: Auth.types.AuthContext, value: Any) -> None:
 
 
 @auth.on(resources="assistants", actions=["read", "search"])
-async def see_assistants(ctx: Auth.types.AuthContext, value: Any) -> bool:
+async def allow_reading_assistants(ctx: Auth.types.AuthContext, value: Any) -> bool:
     """Allow every caller to see the graphs."""
     return True
 
 
 @auth.on.threads
-async def own_threads(ctx: Auth.types.AuthContext, value: Any) -> dict[str, str]:
+async def allow_own_threads(ctx: Auth.types.AuthContext, value: Any) -> dict[str, str]:
     """Allow callers to use their own threads and runs. Only the graphs may write the state of a thread."""
     if ctx.action == "update" and not value.keys() & {"metadata", "action"}:
         raise _refusal(403, "Only runs may write the state of a thread.")
@@ -50,7 +50,7 @@ async def own_threads(ctx: Auth.types.AuthContext, value: Any) -> dict[str, str]
 
 
 @auth.on.threads.create_run
-async def start_run(ctx: Auth.types.AuthContext, value: Any) -> dict[str, str]:
+async def check_run(ctx: Auth.types.AuthContext, value: Any) -> dict[str, str]:
     """Allow callers to start runs, with the settings that they may choose, within the operator's limits."""
     kwargs = value["kwargs"]
     settings = kwargs.get("context") or {}
@@ -74,7 +74,7 @@ async def start_run(ctx: Auth.types.AuthContext, value: Any) -> dict[str, str]:
 
 
 @auth.on.store(actions=["get", "put", "delete"])
-async def own_profile(ctx: Auth.types.AuthContext, value: Any) -> None:
+async def allow_own_profile(ctx: Auth.types.AuthContext, value: Any) -> None:
     """Allow callers to read, write and delete their profile, one short text, in the store."""
     if (tuple(value["namespace"]), value["key"]) != (NAMESPACE, ctx.user.identity):
         raise _refusal(403, f"In the store, only {'.'.join(NAMESPACE)} under your own name is open to you.")

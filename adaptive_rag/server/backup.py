@@ -42,9 +42,9 @@ from adaptive_rag.server.archive import (
     Archive,
     BackupError,
     make_key,
-    pack,
     read_key,
     read_lines,
+    write_archive,
 )
 from adaptive_rag.server.connections import raise_file_limit
 from adaptive_rag.server.conversations import open_conversations, thread_config, write_conversations
@@ -100,7 +100,7 @@ def back_up(settings: ServerSettings, file: Path) -> dict[str, int]:
                     "made": datetime.now(UTC).isoformat(timespec="seconds"),
                     "revision": revision_of(engine),
                 }
-                pack(stage, partial, about, read_key(settings.signing_key))
+                write_archive(stage, partial, about, read_key(settings.signing_key))
                 os.replace(partial, file)
             finally:
                 shutil.rmtree(stage, ignore_errors=True)
@@ -125,7 +125,7 @@ def _take_snapshot(settings: ServerSettings, engine: Engine, stage: Path) -> dic
                 with Session(engine) as db:
                     collection_ids = sorted(db.scalars(select(Collection.id)))
                 for collection_id in collection_ids:
-                    stack.enter_context(folder_of(settings.data, collection_id).changing())
+                    stack.enter_context(folder_of(settings.data, collection_id).lock_documents())
                 with _consistent_connection(engine) as connection:
                     counts = _save_rows(connection, stage / "tables")
                     _link_files(settings, connection, stage)

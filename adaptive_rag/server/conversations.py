@@ -249,7 +249,7 @@ async def _open_postgres(address: str, stack: AsyncExitStack) -> tuple[BaseCheck
     stack.push_async_callback(pool.close)
     saver, store = AsyncPostgresSaver(pool), AsyncPostgresStore(pool)
     saver.lock = nullcontext()  # type: ignore[assignment]  # no lock: each call has its own connection
-    with postgres.changing_tables():
+    with postgres.allow_slow_statements():
         await saver.setup()
         await store.setup()
     return saver, store

@@ -104,9 +104,9 @@ def _begin(engine: Engine) -> Iterator[Connection]:
             # Python's driver would otherwise create tables outside of the transaction.
             connection.exec_driver_sql("BEGIN")
         else:
-            from adaptive_rag.server.postgres import changing_tables
+            from adaptive_rag.server.postgres import allow_slow_statements
 
-            stack.enter_context(changing_tables())
+            stack.enter_context(allow_slow_statements())
             connection = stack.enter_context(engine.begin())
         yield connection
 

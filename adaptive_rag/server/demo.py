@@ -49,7 +49,7 @@ def _create_collection(settings: ServerSettings, engine: Engine) -> bool:
         folder = folder_of(settings.data, collection.id)
         document_ids = []
         lend_vectors(folder.index)
-        with folder.changing():
+        with folder.lock_documents():
             for path in sorted(path for path in samples_path().iterdir() if path.is_file()):
                 with path.open("rb") as content:
                     stored = folder.write(content, path.name)

@@ -12,7 +12,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from adaptive_rag.server.conversations import TurnShown
-from adaptive_rag.server.pdf import set_pages
+from adaptive_rag.server.pdf import render_pdf
 from adaptive_rag.server.tables import now
 from adaptive_rag.text.markdown import is_maze, sub_in_prose
 from adaptive_rag.text.markers import MARKER, find_markers, number_of, write_marker
@@ -138,7 +138,7 @@ def write_pdf(title: str, turns: Sequence[TurnShown]) -> bytes:
         parts.append(f"<h2>{_escape(turn.question)}</h2>")
         parts.append(_parser().renderer.render(tokens, _parser().options, {}))
         parts.append(f'<ul class="sources">{items}</ul>' if items else "")
-    return set_pages(visible(title), "".join(parts))
+    return render_pdf(visible(title), "".join(parts))
 
 
 def _escape(text: str) -> str:

@@ -75,7 +75,7 @@ class CollectionFolder:
         return self.documents / version_of(document) / PurePosixPath(document.name).name
 
     @contextmanager
-    def changing(self) -> Iterator[None]:
+    def lock_documents(self) -> Iterator[None]:
         """Lock the documents during the block; raise 503 if the lock is not free within a minute."""
         lock = FileLock(self.path / "documents.lock", timeout=LOCK_SECONDS)
         try:
@@ -172,7 +172,7 @@ def collection_folders(data: Path) -> list[CollectionFolder]:
     return [CollectionFolder(parent / name) for name in names if not name.endswith(_DELETED)]
 
 
-def finish_deleting(data: Path) -> None:
+def remove_deleted_collections(data: Path) -> None:
     """Remove the folders of deleted collections that an interruption left behind."""
     _remove_folders(data.absolute() / "collections", _DELETED)
 

@@ -30,7 +30,12 @@ from adaptive_rag.ingest import Failure, Site, SourceFile
 from adaptive_rag.ingest.archives import owners_of
 from adaptive_rag.ingest.web import is_address
 from adaptive_rag.private import make_folder
-from adaptive_rag.server.folders import CollectionFolder, collection_folders, finish_deleting, folder_of
+from adaptive_rag.server.folders import (
+    CollectionFolder,
+    collection_folders,
+    folder_of,
+    remove_deleted_collections,
+)
 from adaptive_rag.server.settings import ServerSettings
 from adaptive_rag.server.tables import Collection, Document, Job, JobState, Thread, now
 
@@ -117,12 +122,12 @@ def clear_leftovers(data: Path, engine: Engine) -> None:
             db.execute(update(Thread).values(asked=None))
             db.commit()
     unknown = list[Path]()
-    finish_deleting(data)
+    remove_deleted_collections(data)
     # The folders are listed before the database is asked, because a collection gets its row before its
     # folder.
     for folder in collection_folders(data):
         if _collection_exists(engine, folder.path.name):
-            with folder.changing():
+            with folder.lock_documents():
                 folder.remove_partial()
                 with Session(engine) as db:
                     unknown += folder.find_unknown(_list_documents(db, folder.path.name))
@@ -282,7 +287,7 @@ class _JobTurn:
         """Record the result of each document; end the job, or queue it again for its remaining documents."""
         records = indexed_sources(self._folder.index)
         sources = sources_by_document(records)
-        with self._folder.changing(), Session(self._engine) as db:
+        with self._folder.lock_documents(), Session(self._engine) as db:
             indexed = {name: [records[source] for source in cited_as] for name, cited_as in sources.items()}
             problems = _record_documents(db, documents, report, indexed)
             if job := db.get(Job, self._job_id):

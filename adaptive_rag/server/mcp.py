@@ -132,11 +132,11 @@ class HttpCaller:
 
     def collections(self, limit: int, offset: int) -> Collections:
         """List the collections that are open to the caller."""
-        from adaptive_rag.server.api.collections import collections_of
+        from adaptive_rag.server.api.collections import fetch_collections
         from adaptive_rag.server.api.forms import Window
 
         with self._db() as db:
-            page = collections_of(db, self._caller, Window(limit, offset))
+            page = fetch_collections(db, self._caller, Window(limit, offset))
         listed = [
             CollectionListed(
                 name=row.name, description=row.description, documents=row.documents, passages=row.chunks

@@ -123,7 +123,7 @@ class ServerModel:
             db.delete(row)
         return row is not None
 
-    def for_questions(self) -> tuple[dict[str, Any], ModelAccess | None]:
+    def question_settings(self) -> tuple[dict[str, Any], ModelAccess | None]:
         """Return the settings of the admin's model, and the access to it; empty if the operator's is used."""
         if self.operator_model is not None:
             return {}, None
@@ -138,7 +138,7 @@ class ServerModel:
         """Return the address of the chat model: "" for the provider's own, None if there is no model."""
         if self.operator_model is not None:
             return self._operator.models.base_url or ""
-        model, _ = self.for_questions()
+        model, _ = self.question_settings()
         return (model["models"]["base_url"] or "") if model else None
 
     def resolve(self, chosen: ChosenModel) -> tuple[str | None, ModelAccess]:

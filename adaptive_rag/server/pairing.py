@@ -100,7 +100,7 @@ def move_aside(settings: ServerSettings, engine: Engine) -> list[MovedFolder]:
             if db.get(Collection, folder.path.name) is None:
                 moved.append(_move(folder.path, target, settings))
                 continue
-            with folder.changing():  # waits for an upload in progress, which then has its row
+            with folder.lock_documents():  # waits for an upload in progress, which then has its row
                 db.rollback()
                 rows = db.scalars(select(Document).where(Document.collection_id == folder.path.name)).all()
                 moved += [_move(path, target, settings) for path in folder.find_unknown(rows)]

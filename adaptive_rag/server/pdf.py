@@ -16,7 +16,7 @@ _STYLE = """
 _MARGIN = 56  # points
 
 
-def set_pages(title: str, html: str) -> bytes:
+def render_pdf(title: str, html: str) -> bytes:
     """Return a PDF of HTML, which must be safe. MuPDF must not run in two threads at a time.
 
     Raises:

@@ -35,7 +35,7 @@ _last_silence = [float("-inf")]
 
 
 @contextmanager
-def changing_tables() -> Iterator[None]:
+def allow_slow_statements() -> Iterator[None]:
     """Allow a longer silence during the block, for statements such as the creation of an index."""
     token = _silence_limit.set(SECONDS_OF_CHANGES)
     try:

@@ -150,13 +150,13 @@ def to_problem(error: Exception) -> Problem:
         return Problem(422, str(error))
     if isinstance(error, DataError):  # PostgreSQL does not store the character NUL
         return Problem(422, "The request holds a character that the database cannot keep.")
-    if isinstance(error, database_faults()):
+    if isinstance(error, database_error_types()):
         return _database_problem(error)
     served = error if isinstance(error, ServedError) else served_error(error)
     return Problem(503 if served.is_models_fault else 500, str(served))
 
 
-def database_faults() -> tuple[type[Exception], ...]:
+def database_error_types() -> tuple[type[Exception], ...]:
     """Return the types of errors that a database raises if it does not answer or cannot store anything."""
     faults = (OperationalError, NoConnectionError, sqlite3.OperationalError)
     psycopg = sys.modules.get("psycopg")  # used for conversations, if they are in PostgreSQL
@@ -202,5 +202,5 @@ def add_problem_handlers(app: FastAPI) -> None:
         problem = to_problem(error)
         return problem_response(problem.status_code, problem.detail, problem.headers, type=problem.type)
 
-    for kind in (HTTPException, Refused, InputError, ServedError, DataError, *database_faults()):
+    for kind in (HTTPException, Refused, InputError, ServedError, DataError, *database_error_types()):
         app.add_exception_handler(kind, answer_problem)

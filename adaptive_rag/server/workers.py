@@ -19,7 +19,7 @@ from adaptive_rag.private import make_file, make_folder
 from adaptive_rag.server.database import open_database
 from adaptive_rag.server.indexing import IndexingSettings, run_waiting_jobs
 from adaptive_rag.server.pairing import pair
-from adaptive_rag.server.problems import database_faults
+from adaptive_rag.server.problems import database_error_types
 from adaptive_rag.server.settings import ServerSettings
 from adaptive_rag.text.redaction import redact
 
@@ -56,7 +56,7 @@ def work(settings: ServerSettings, indexing_settings: IndexingSettings) -> None:
             pause = _POLL_SECONDS
             try:
                 run_waiting_jobs(indexing_settings, engine, stop.is_set)
-            except database_faults() as error:
+            except database_error_types() as error:
                 log.warning("The database does not answer, and jobs wait: %s", redact(str(error)))
                 pause = _LONGEST_PAUSE
             stop.wait(pause)

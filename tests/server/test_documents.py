@@ -284,7 +284,7 @@ def test_uploads_that_wait_for_their_collection_hold_up_no_others(client: TestCl
         folder = services.folder_of(db.scalars(select(Collection)).one())
     client.portal.call(leave_two_threads)
     with ThreadPoolExecutor() as pool:
-        with folder.changing():
+        with folder.lock_documents():
             waiting = [pool.submit(upload, client, {f"{at}.md": TIDE}) for at in range(3)]
             time.sleep(1)
             assert pool.submit(client.get, URL).result(20).status_code == 200

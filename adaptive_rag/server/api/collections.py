@@ -85,10 +85,10 @@ class MemberShown(GivenRole):
 @router.get("")
 def list_collections(call: AnyCall, window: WindowQuery) -> Page[CollectionShown]:
     """List the collections that you may read."""
-    return collections_of(call.db, call.caller, window)
+    return fetch_collections(call.db, call.caller, window)
 
 
-def collections_of(db: Session, caller: Caller, window: Window) -> Page[CollectionShown]:
+def fetch_collections(db: Session, caller: Caller, window: Window) -> Page[CollectionShown]:
     """Return the collections that a caller may read."""
     query = select(Collection).where(caller.collection_filter()).order_by(Collection.name)
     return fetch_page(db, query, window, lambda row: _describe_collection(db, row, caller.role_in(row.id)))

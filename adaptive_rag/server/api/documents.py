@@ -211,7 +211,7 @@ def show_text(
     length: Annotated[int, Query(ge=1, le=LONGEST_TEXT)] = LONGEST_TEXT,
 ) -> Text:
     """Show the text of a document as it is indexed; the spans of citations count in this text."""
-    name, chunks = chunks_of(call, row, source)
+    name, chunks = read_document_chunks(call, row, source)
     start, end, total_length, text = cut_text(chunks, start, start + length)
     passages = [
         PassageSpan(id=chunk["id"], number=number, start=chunk["start"], end=chunk["end"])
@@ -241,12 +241,12 @@ def cut_text(chunks: Sequence[Chunk], start: int, end: int) -> tuple[int, int, i
 @router.get("/{document}/outline")
 def show_outline(row: ReadableDocument, call: ReadCall, source: Source = None) -> Outline:
     """Show where the sections and pages of a document begin in its text."""
-    name, chunks = chunks_of(call, row, source)
+    name, chunks = read_document_chunks(call, row, source)
     total_length = chunks[-1]["end"] if chunks else 0
     return Outline(source=name, length=total_length, stretches=_outline_between(chunks, 0, total_length))
 
 
-def chunks_of(call: CollectionCall, row: Document, source: str | None) -> tuple[str, list[Chunk]]:
+def read_document_chunks(call: CollectionCall, row: Document, source: str | None) -> tuple[str, list[Chunk]]:
     """Return the name of a document's source, and its chunks in the index."""
     index = call.folder.index
     # The index may still hold a deleted document of the same name.
@@ -310,7 +310,7 @@ async def delete_documents(removal: Removal, call: WriteCall) -> JobShown:
 
 def _delete(removal: Removal, call: WriteCall) -> JobShown:
     folder, collection = call.folder, call.collection
-    with folder.changing():
+    with folder.lock_documents():
         call.db.refresh(collection)
         query = select(Document).where(
             Document.collection_id == collection.id, Document.id.in_(removal.documents)

@@ -173,7 +173,7 @@ def export_feedback(call: AdminCall) -> Response:
 
     If there are several opinions on a question, the newest counts.
     """
-    lines = "".join(f"{format_question(line)}\n" for line in labelled_questions(call.db))
+    lines = "".join(f"{format_question(line)}\n" for line in load_voted_questions(call.db))
     return PlainTextResponse(lines, media_type="application/jsonl")
 
 
@@ -189,7 +189,7 @@ def teach_router(call: AdminCall) -> RouterShown:
 
     It applies from the next question on. DELETE undoes it.
     """
-    questions = labelled_questions(call.db)
+    questions = load_voted_questions(call.db)
     routes = {line.type for line in questions}
     if len(questions) < LEAST_QUESTIONS or len(routes) < 2:
         raise Problem(
@@ -225,7 +225,7 @@ def _lock_router() -> Iterator[None]:
         _teaching.release()
 
 
-def labelled_questions(db: Session) -> list[QuestionLine]:
+def load_voted_questions(db: Session) -> list[QuestionLine]:
     """Return the questions whose right route is known from votes; the newest of several opinions counts."""
     label_column = func.coalesce(Feedback.better_route, Feedback.route)
     has_label = Feedback.better_route.is_not(None) | Feedback.is_good.is_(True)
@@ -241,7 +241,7 @@ def labelled_questions(db: Session) -> list[QuestionLine]:
     return list(lines.values())
 
 
-def feedback_by_turn(thread: str, db: Session) -> dict[int, FeedbackShown]:
+def load_feedback_by_turn(thread: str, db: Session) -> dict[int, FeedbackShown]:
     """Return the owner's newest feedback on each answer of a thread, by the number of the turn."""
     rows = db.scalars(select(Feedback).where(Feedback.thread_id == thread).order_by(Feedback.created))
     # The history has a question and an answer for each earlier turn.
@@ -266,7 +266,7 @@ def _store_feedback(call: Call, row: Feedback) -> FeedbackShown:
 
 
 def _describe_router(call: Call, result: LearningResult | None) -> RouterShown:
-    questions, file = labelled_questions(call.db), call.services.settings.learned_router
+    questions, file = load_voted_questions(call.db), call.services.settings.learned_router
     is_learned = file.exists()
     return RouterShown(
         is_learned=is_learned,

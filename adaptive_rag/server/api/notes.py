@@ -11,7 +11,7 @@ from pydantic import AfterValidator, Field
 from sqlalchemy import Select, select
 
 from adaptive_rag.index.sources import join_chunks, read_chunks
-from adaptive_rag.server.api.documents import ReadableDocument, chunks_of
+from adaptive_rag.server.api.documents import ReadableDocument, read_document_chunks
 from adaptive_rag.server.api.forms import Form, Page, WindowQuery, fetch_page
 from adaptive_rag.server.calls import COUNT_CHANGE, CollectionCall, ReadCall, RowId
 from adaptive_rag.server.database import release_connection
@@ -97,7 +97,7 @@ def write_note(new: NewNote, row: ReadableDocument, call: ReadCall) -> NoteShown
     """Add a note to words of a document."""
     check_quota(call.db, call.caller, "notes")
     release_connection(call.db)
-    _, chunks = chunks_of(call, row, new.source)
+    _, chunks = read_document_chunks(call, row, new.source)
     span = _find_span(new, chunks)
     fields = {"source": new.source, "text": new.text, "quote": join_chunks(chunks, *span)}
     note = Note(owner_id=call.caller.id, document_id=row.id, start=span.start, end=span.end, **fields)

@@ -14,9 +14,9 @@ from adaptive_rag.server.access import SESSION_COOKIE, cookie_name, has_users, r
 from adaptive_rag.server.accounts import (
     begin_session,
     end_sessions,
+    find_or_create_provider_user,
     find_user,
     set_password,
-    user_of_provider,
 )
 from adaptive_rag.server.api.forms import Form
 from adaptive_rag.server.audit import SIGNED_IN, address_of, has_signed_in_from, record_event
@@ -145,7 +145,7 @@ def return_from_provider(
     sign_in_state = SignIn(request.cookies.get(cookie_name(SIGN_IN_COOKIE, services.settings), ""))
     try:
         person = provider.fetch_person(sign_in_state, code, state, _return_address(request))
-        user = user_of_provider(db, provider.issuer, person.subject, person.name)
+        user = find_or_create_provider_user(db, provider.issuer, person.subject, person.name)
         if user.is_disabled:
             raise NotSignedIn("the account is disabled")
     except NotSignedIn as error:

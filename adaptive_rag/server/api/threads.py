@@ -18,7 +18,7 @@ from sqlalchemy import exists, select
 from adaptive_rag.server.access import collections_of_thread, select_readable_threads, thread_asks
 from adaptive_rag.server.answering import BareQuestion
 from adaptive_rag.server.api.ask import EVENT_RESPONSES, Answer, AskContext, Events, ask_context
-from adaptive_rag.server.api.feedback import FeedbackShown, feedback_by_turn, remove_turn_from_feedback
+from adaptive_rag.server.api.feedback import FeedbackShown, load_feedback_by_turn, remove_turn_from_feedback
 from adaptive_rag.server.api.forms import Form, Page, WindowQuery, fetch_page
 from adaptive_rag.server.api.several import WithCollections, require_collections
 from adaptive_rag.server.calls import (
@@ -169,7 +169,7 @@ def list_threads(
 @router.get("/threads/{thread}")
 def show_thread(call: ReadableThreadCall) -> ThreadWithTurns:
     """Show a thread with its questions and answers; another user's without their context and feedback."""
-    feedback = feedback_by_turn(call.thread.id, call.db) if call.is_own else {}
+    feedback = load_feedback_by_turn(call.thread.id, call.db) if call.is_own else {}
     turns = [
         TurnWithFeedback(**dict(turn), feedback=feedback.get(turn.number))
         for turn in call.services.conversations.turns(call.thread.id)

@@ -146,7 +146,7 @@ def _upload(files: list[UploadFile], call: WriteCall, key: str | None) -> Accept
     if len(set(names)) < len(names):
         raise Problem(422, "Two of the documents have the same name.")
     with ExitStack() as stack:
-        stack.enter_context(call.folder.changing())
+        stack.enter_context(call.folder.lock_documents())
         stored_files = dict[str, StoredFile]()
         for file, name in zip(files, names, strict=True):
             stored_files[name] = call.folder.write(file.file, name)
