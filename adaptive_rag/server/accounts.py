@@ -118,8 +118,7 @@ def ensure_admin_left(db: Session) -> None:
     """Roll back uncommitted changes and raise Conflict if they leave no admin who can sign in."""
     db.flush()
     admins = select(User.id).where(User.is_admin, ~User.is_disabled, User.name != THIS_MACHINE)
-    # The rows are locked (in PostgreSQL), so that two admins who remove each other at once cannot both
-    # succeed.
+    # The lock (in PostgreSQL) keeps two admins who remove each other at once from both succeeding.
     if not db.scalars(admins.with_for_update()).all():
         db.rollback()
         raise Conflict("The server needs an admin who can sign in. Make somebody else an admin first.")

@@ -128,8 +128,7 @@ class Answering:
         self._without_thread = AdaptiveRAG(store=store, **operator)
         self._with_threads = AdaptiveRAG(checkpointer=saver, store=store, **operator)
         self.gate = Gate(settings.max_running, settings.max_waiting, settings.max_per_person)
-        # Without users, the id of the user that stands for everybody at this machine; set at the first
-        # request.
+        # On a server without users, the id of the user for everybody at this machine, once there is one.
         self.shared_id: str | None = None
         self._time_limits = set[asyncio.Timeout]()
         self._is_stopping = False

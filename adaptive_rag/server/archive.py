@@ -29,8 +29,7 @@ PROFILES = "profiles.jsonl"
 _MEMBER_FOLDERS = ("data/collections/", "tables/", "conversations/")
 _MEMBER_FILES = {"data/router.json", PROFILES, MANIFEST, SIGNATURE}
 MOST_FILES = 2_000_000
-# In bytes. A job with a problem for each of 1,000 files has the longest row; a name has up to 1,000
-# characters.
+# In bytes. The longest row is that of a job with 1,000 problems; each has a name of up to 1,000 characters.
 LONGEST_LINE = 2**25
 _LONGEST_NAME = 65_536
 _KEY_BYTES = 32

@@ -27,8 +27,7 @@ class BodyLimits(NamedTuple):
     values: int
 
 
-# A character takes up to twelve bytes in JSON, as a pair of \uXXXX. Question and context have up to 20,000
-# characters each.
+# A character takes up to 12 bytes in JSON, as a pair of \uXXXX. Question and context have 20,000 each.
 _QUESTION = BodyLimits(MOST_BYTES, 20_000)
 _TEXTS = BodyLimits(2 * 20_000 * 12 + 65_536, 1000)
 _SMALL = BodyLimits(65_536, 1000)

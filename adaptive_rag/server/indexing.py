@@ -123,8 +123,7 @@ def clear_leftovers(data: Path, engine: Engine) -> None:
             db.commit()
     unknown = list[Path]()
     remove_deleted_collections(data)
-    # The folders are listed before the database is asked, because a collection gets its row before its
-    # folder.
+    # The folders are listed before the rows are read, because a collection gets its row before its folder.
     for folder in collection_folders(data):
         if _collection_exists(engine, folder.path.name):
             with folder.lock_documents():

@@ -91,8 +91,7 @@ class ServerModel:
         except ConfigurationError as error:
             decrypted = None
             self._warn(str(error))
-        # A key is used only with the provider and the address for which it was stored, even if the row has
-        # changed.
+        # A key is used only with the provider and address for which it was stored, even if the row changed.
         content = json.loads(decrypted) if decrypted else {}
         if (content.get("provider"), content.get("address")) != (row.provider, row.address):
             self._warn("The API key of the chat model cannot be decrypted. Store it again on the page.")

@@ -13,8 +13,7 @@ from argon2.exceptions import InvalidHashError, VerificationError
 
 from adaptive_rag.server.problems import Problem
 
-# New passwords are checked only by their length, as NIST SP 800-63B recommends. The upper limit keeps
-# requests small.
+# Only the length of a new password is checked, as NIST SP 800-63B recommends. The maximum bounds requests.
 SHORTEST, LONGEST = 12, 200
 # Each hash takes 64 MiB and four threads, so only two run at a time. So many may run or wait in total, and
 # half as many for one address, so that one caller with many guesses does not block the others.

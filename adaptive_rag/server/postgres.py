@@ -15,8 +15,7 @@ from typing import Any
 from psycopg import AsyncConnection, Connection, OperationalError
 from psycopg.errors import ConnectionTimeout
 
-# Timeouts of libpq, by its names, after which a machine counts as unreachable: in seconds, the last in
-# milliseconds.
+# libpq's timeouts for unreachable machines, by its names: in seconds, the last in milliseconds.
 TIMEOUTS = {
     "connect_timeout": 10,
     "keepalives_idle": 10,

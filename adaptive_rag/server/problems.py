@@ -86,8 +86,7 @@ def require_found(thing: Thing | None, kind: str) -> Thing:
     return thing
 
 
-# Responses that every route of the API may give besides its own; they replace FastAPI's 422, which has
-# another format.
+# Responses that every route of the API may give besides its own. FastAPI's own 422 has another format.
 PROBLEMS: dict[int | str, dict[str, Any]] = {
     status: {
         "model": ProblemDetails,

@@ -51,8 +51,7 @@ class RequestLog:
         except Exception as error:
             problem = served_error(error)
             if status:
-                # The response has begun. The error closes the connection, so that the caller sees that it is
-                # cut off.
+                # The response has begun. The error closes the connection, which shows that it is incomplete.
                 raise problem from None
             await problem_response(500, str(problem))(scope, receive, send_with_id)
         finally:
