@@ -9,7 +9,7 @@ from typer import Option
 from adaptive_rag.cli import options
 
 if TYPE_CHECKING:
-    from adaptive_rag.server.mcp_tools import Collections, Shelf
+    from adaptive_rag.server.mcp_tools import Collections, ReadableCollection
     from adaptive_rag.server.roles import Action
 
 NAME = "documents"
@@ -59,14 +59,14 @@ class _LocalReader:
         )
         return Collections(collections=[collection][offset : offset + limit], total=1)
 
-    def open(self, collection: str, action: Action) -> Shelf:
+    def open(self, collection: str, action: Action) -> ReadableCollection:
         """Return the index by its only name."""
-        from adaptive_rag.server.mcp_tools import Shelf
+        from adaptive_rag.server.mcp_tools import ReadableCollection
         from adaptive_rag.server.problems import not_found
 
         if collection not in ("", NAME):
             raise not_found("collection")
-        return Shelf(NAME, self._uri)
+        return ReadableCollection(NAME, self._uri)
 
     def count(self) -> None:
         """Do nothing: the user of this machine has no rate limit."""

@@ -16,16 +16,16 @@ def move_aside(data: options.Data = None) -> None:
     from adaptive_rag.server.database import open_database
     from adaptive_rag.server.pairing import collections_without_files
     from adaptive_rag.server.pairing import move_aside as move
-    from adaptive_rag.server.process import owning
+    from adaptive_rag.server.process import lock_data_folder
 
-    with owning(settings):
+    with lock_data_folder(settings):
         engine = open_database(settings)
         try:
             moved, empty = move(settings, engine), collections_without_files(settings, engine)
         finally:
             engine.dispose()
     for folder in moved:
-        print_line(f"{folder.came_from}: {format_count(folder.files, 'file')}, now at {folder.now_at}")
+        print_line(f"{folder.source}: {format_count(folder.files, 'file')}, now at {folder.target}")
     for name in empty:
         print_line(
             f"The collection {name} has no files in this folder; its documents must be uploaded again."

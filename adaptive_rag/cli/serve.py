@@ -51,13 +51,13 @@ def serve(
             data = Path(stack.enter_context(TemporaryDirectory(prefix="adaptive-rag-demo-")))
         server = options.server_settings(host=host, port=port, data=data)
         from adaptive_rag.server.app import build_app
-        from adaptive_rag.server.process import listen, owning, run
+        from adaptive_rag.server.process import listen, lock_data_folder, run
         from adaptive_rag.server.requests import log_as_json
         from adaptive_rag.server.tracing import trace_to_collector
 
         if logs:
             log_as_json()
-        stack.enter_context(owning(server))
+        stack.enter_context(lock_data_folder(server))
         place = stack.enter_context(listen(server))
         if server.trace:
             stack.callback(trace_to_collector(server))

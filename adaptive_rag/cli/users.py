@@ -47,11 +47,11 @@ def add(
     """
     password = _read_password(password_stdin)
     with _database(data) as db:
-        from adaptive_rag.server.accounts import Conflict, add_user, keep_an_admin
+        from adaptive_rag.server.accounts import Conflict, add_user, ensure_admin_left
 
         add_user(db, name, password, is_admin=admin)
         try:
-            keep_an_admin(db)
+            ensure_admin_left(db)
         except Conflict as error:
             raise InputError(
                 f"The server needs an admin who can sign in, and has none yet. Add {name!r} with --admin."
@@ -91,11 +91,11 @@ def password(name: Name, password_stdin: FromStdin = False, data: options.Data =
     if new_password is None:
         raise InputError("There is no terminal to ask for the password. Pass it with --password-stdin.")
     with _database(data) as db:
-        from adaptive_rag.server.accounts import set_password, shut_out
+        from adaptive_rag.server.accounts import revoke_access, set_password
 
         user = _find_user(db, name)
         set_password(db, user, new_password)
-        shut_out(db, user)
+        revoke_access(db, user)
         _record(db, "user.change", f"{name}: password")
     print_line(f"New password: {name}")
 
@@ -109,13 +109,13 @@ def disable(
 ) -> None:
     """Keep a user out; their data stays, except tokens that never expire."""
     with _database(data) as db:
-        from adaptive_rag.server.accounts import keep_an_admin, shut_out
+        from adaptive_rag.server.accounts import ensure_admin_left, revoke_access
 
         user = _find_user(db, name)
         if user.is_disabled or not undo:
-            shut_out(db, user)
+            revoke_access(db, user)
         user.is_disabled = not undo
-        keep_an_admin(db)
+        ensure_admin_left(db)
         _record(db, "user.change", f"{name}: is_disabled")
     print_line(f"{'Enabled' if undo else 'Disabled'}: {name}")
 
@@ -151,9 +151,9 @@ def token(
 def tokens(name: Name, data: options.Data = None, as_json: options.Json = False) -> None:
     """List the API tokens of a user."""
     with _database(data) as db:
-        from adaptive_rag.server.accounts import tokens_of
+        from adaptive_rag.server.accounts import select_tokens
 
-        rows = db.scalars(tokens_of(_find_user(db, name).id)).all()
+        rows = db.scalars(select_tokens(_find_user(db, name).id)).all()
 
     def format_date(date: datetime | None) -> str | None:
         return date.isoformat() if date else None
@@ -190,10 +190,10 @@ def revoke(
 ) -> None:
     """Revoke an API token of a user."""
     with _database(data) as db:
-        from adaptive_rag.server.accounts import tokens_of
+        from adaptive_rag.server.accounts import select_tokens
         from adaptive_rag.server.tables import Token
 
-        row = db.scalar(tokens_of(_find_user(db, name).id).where(Token.id == token_id))
+        row = db.scalar(select_tokens(_find_user(db, name).id).where(Token.id == token_id))
         if row is None:
             raise InputError(
                 f"{name!r} has no token {token_id!r}. `adaptive-rag users tokens {name}` lists them."

@@ -13,7 +13,7 @@ def worker(data: options.Data = None) -> None:
     """
     settings = options.server_settings(data=data)
     from adaptive_rag.context import make_context
-    from adaptive_rag.server.indexing import workshop_of
+    from adaptive_rag.server.indexing import make_indexing_settings
     from adaptive_rag.server.workers import work
 
-    work(settings, workshop_of(settings, make_context({})))
+    work(settings, make_indexing_settings(settings, make_context({})))

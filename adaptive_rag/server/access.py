@@ -1,4 +1,4 @@
-"""Access control: the one place that turns a request into a caller and the collections open to them."""
+"""Access control: identifies the caller of a request, and what collections and threads are open to them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sqlalchemy import ColumnElement, Select, exists, or_, select, true
 from sqlalchemy.exc import IntegrityError, OperationalError
 from sqlalchemy.orm import Session
 
-from adaptive_rag.server.database import let_go
+from adaptive_rag.server.database import release_connection
 from adaptive_rag.server.machine import THIS_MACHINE, admit_this_machine
 from adaptive_rag.server.problems import Problem, not_found
 from adaptive_rag.server.roles import Action, Role, lowest_with
@@ -34,20 +34,20 @@ from adaptive_rag.text.redaction import redact
 
 _log = logging.getLogger(__name__)
 SESSION_COOKIE = "adaptive_rag_session"
-# A token's last use is written at most this often.
-_NOTED_EVERY = timedelta(minutes=1)
+# The last use of a token is written at most this often.
+_LAST_USE_INTERVAL = timedelta(minutes=1)
 _SAFE_METHODS = {"GET", "HEAD", "OPTIONS"}
 
 
 @dataclass(frozen=True)
 class Caller:
-    """The caller of a request, with the rights that their token gives."""
+    """The caller of a request, with their rights."""
 
     id: str
     name: str
-    # admin of the server, and so of every collection
+    # An admin of the server is admin of every collection.
     is_admin: bool
-    # the highest role that their token gives
+    # the highest role that their token allows in any collection
     ceiling: Role = Role.ADMIN
     roles: Mapping[str, Role] = field(default_factory=dict)
     token_id: str | None = None
@@ -58,16 +58,16 @@ class Caller:
         return role.within(self.ceiling) if role else None
 
     def may_administer(self) -> bool:
-        """Tell whether the caller may create collections and users."""
+        """Return whether the caller may create collections and users."""
         return self.is_admin and Action.SERVE in self.ceiling.actions
 
     def may(self, action: Action, collection_id: str) -> bool:
-        """Tell whether the caller's role in a collection allows an action."""
+        """Return whether the caller's role in a collection allows an action."""
         role = self.role_in(collection_id)
         return role is not None and action in role.actions
 
-    def open_ones(self) -> ColumnElement[bool]:
-        """Return the SQL condition on `Collection` that selects those that are open to the caller."""
+    def collection_filter(self) -> ColumnElement[bool]:
+        """Return the SQL condition on `Collection` for the collections that are open to the caller."""
         return true() if self.is_admin else Collection.id.in_(list(self.roles))
 
 
@@ -80,18 +80,18 @@ def identify(request: Request, db: Session) -> Caller:
     """
     settings = request.app.state.services.settings
     if not has_users(db) and settings.oidc_issuer is None:
-        # `serving.origins`, which names Studio, applies to the graphs of LangGraph's server only.
+        # `serving.origins`, which allows Studio, applies only to LangGraph's server.
         admit_this_machine(request.scope, (), "server users")
-        user = this_machine(db)
+        user = this_machine_user(db)
         request.app.state.services.answering.shared_id = user.id
-        return caller_of(db, user, Role.ADMIN)
+        return load_caller(db, user, Role.ADMIN)
     scheme, _, secret = request.headers.get("authorization", "").partition(" ")
     if scheme.lower() == "bearer" and secret:
-        return caller_by_token(db, secret.strip(), is_session=False)
+        return load_caller_by_token(db, secret.strip(), is_session=False)
     if session := request.cookies.get(cookie_name(SESSION_COOKIE, settings)):
         refuse_other_sites(request)
-        return caller_by_token(db, session, is_session=True)
-    raise unknown_caller()
+        return load_caller_by_token(db, session, is_session=True)
+    raise not_signed_in()
 
 
 def cookie_name(name: str, settings: ServerSettings) -> str:
@@ -99,7 +99,7 @@ def cookie_name(name: str, settings: ServerSettings) -> str:
     return f"__Host-{name}" if settings.tls else name
 
 
-def unknown_caller() -> Problem:
+def not_signed_in() -> Problem:
     """Return the refusal of a request without a valid token."""
     return Problem(
         401,
@@ -109,12 +109,12 @@ def unknown_caller() -> Problem:
 
 
 def has_users(db: Session) -> bool:
-    """Tell whether there are users other than this machine's own."""
+    """Return whether there are users besides the one that stands for this machine."""
     return bool(db.scalar(select(exists().where(User.name != THIS_MACHINE))))
 
 
-def this_machine(db: Session) -> User:
-    """Return the user that stands for everybody at this machine; create it at the first request."""
+def this_machine_user(db: Session) -> User:
+    """Return the user that stands for everybody at this machine; create the user at the first request."""
     user = db.scalar(select(User).where(User.name == THIS_MACHINE))
     if user is None:
         user = User(name=THIS_MACHINE, is_admin=True)
@@ -127,134 +127,139 @@ def this_machine(db: Session) -> User:
     return user
 
 
-def digest_of(secret: str) -> str:
-    """Return the hash that is stored for a token. A plain hash is enough, since the token is random."""
+def hash_token(secret: str) -> str:
+    """Return the hash under which a token is stored. A fast hash is enough, since tokens are random."""
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
-def caller_by_token(db: Session, secret: str, *, is_session: bool) -> Caller:
-    """Return the caller of a token, which must be known, not expired, and of a user who is not disabled."""
-    token = db.scalar(select(Token).where(Token.digest == digest_of(secret), Token.is_session == is_session))
+def load_caller_by_token(db: Session, secret: str, *, is_session: bool) -> Caller:
+    """Return the caller who sent a token; 401 if it is unknown or expired, or its user is disabled."""
+    token = db.scalar(select(Token).where(Token.digest == hash_token(secret), Token.is_session == is_session))
     user = db.get(User, token.user_id) if token else None
-    if token is None or user is None or user.is_disabled or _is_over(token):
-        raise unknown_caller()
-    if token.used is None or now() - token.used > _NOTED_EVERY:
-        _note_use(db, token)
-    return caller_of(db, user, token.role, token.id)
+    if token is None or user is None or user.is_disabled or _is_expired(token):
+        raise not_signed_in()
+    if token.used is None or now() - token.used > _LAST_USE_INTERVAL:
+        _record_use(db, token)
+    return load_caller(db, user, token.role, token.id)
 
 
-def _is_over(token: Token) -> bool:
+def _is_expired(token: Token) -> bool:
     return token.expires is not None and token.expires < now()
 
 
 def may_still_read(db: Session, caller: Caller, collection_id: str) -> bool:
-    """Tell whether a caller who was identified earlier still has access and may read a collection."""
+    """Return whether a caller who was identified earlier may still read a collection."""
     user = db.get(User, caller.id)
     token = db.get(Token, caller.token_id) if caller.token_id else None
     if user is None or user.is_disabled or (user.name == THIS_MACHINE and has_users(db)):
         return False
-    if caller.token_id and (token is None or _is_over(token)):
+    if caller.token_id and (token is None or _is_expired(token)):
         return False
-    return caller_of(db, user, caller.ceiling).may(Action.READ, collection_id)
+    return load_caller(db, user, caller.ceiling).may(Action.READ, collection_id)
 
 
-def _note_use(db: Session, token: Token) -> None:
+def _record_use(db: Session, token: Token) -> None:
     token.used = now()
     try:
         db.commit()
-    except OperationalError as error:  # A full disk must not sign anybody out.
+    except OperationalError as error:  # a full disk must not sign anybody out
         db.rollback()
-        _log.warning("When a token was used could not be written: %s", redact(str(error.orig)))
+        _log.warning("The last use of a token could not be recorded: %s", redact(str(error.orig)))
 
 
-def caller_of(db: Session, user: User, ceiling: Role, token_id: str | None = None) -> Caller:
-    """Return a user as a caller, with their current roles."""
+def load_caller(db: Session, user: User, ceiling: Role, token_id: str | None = None) -> Caller:
+    """Return a user as a caller, with their current roles from the database."""
     rows = db.execute(select(Membership.collection_id, Membership.role).where(Membership.user_id == user.id))
     roles = {collection: role for collection, role in rows}
     return Caller(user.id, user.name, user.is_admin, ceiling, roles, token_id)
 
 
 def refuse_other_sites(request: Request, *, is_strict: bool = True) -> None:
-    """Refuse (403) what another site's page makes a browser send, with our cookie or to get one.
+    """Refuse (403) a request that the page of another site made a browser send.
 
-    If the check is strict, a request that changes something and does not name its origin is refused too.
+    Requests that change nothing are let through. A strict check also refuses a request that does not name
+    its origin.
     """
     if request.method in _SAFE_METHODS:
         return
     site, origin = request.headers.get("sec-fetch-site"), request.headers.get("origin")
     if site is None and origin is None:
-        is_ours = not is_strict
+        is_own_page = not is_strict
     else:
-        is_ours = site in ("same-origin", "none") if site else _is_own(origin or "", request)
-    if not is_ours or (origin not in (None, "null") and page_host(origin) is None):
+        is_own_page = site in ("same-origin", "none") if site else _is_own_origin(origin or "", request)
+    if not is_own_page or (origin not in (None, "null") and page_host(origin) is None):
         raise Problem(403, "A page of another site may not do this.")
 
 
-def _is_own(origin: str, request: Request) -> bool:
+def _is_own_origin(origin: str, request: Request) -> bool:
     return origin.partition("://")[2] == request.headers.get("host") and page_host(origin) is not None
 
 
-def collection_open_to(db: Session, caller: Caller, name: str, action: Action = Action.ASK) -> Collection:
+def require_collection(db: Session, caller: Caller, name: str, action: Action = Action.ASK) -> Collection:
     """Return a collection by name, if the caller's role in it allows an action.
 
     Raises:
         Problem: 404 if it is not open to them, whether it exists or not; 403 if their role is too low.
     """
     collection = db.scalar(select(Collection).where(Collection.name == name))
-    own = caller.role_in(collection.id) if collection else None
-    if collection is None or own is None:
+    role = caller.role_in(collection.id) if collection else None
+    if collection is None or role is None:
         raise not_found("collection")
-    if action not in own.actions:
-        detail = f"You are {own} of this collection; this takes the role of {lowest_with(action)}."
+    if action not in role.actions:
+        detail = f"Your role in this collection is {role}. This needs the role {lowest_with(action)}."
         raise Problem(403, detail, type="role_too_low")
-    let_go(db)
+    release_connection(db)
     return collection
 
 
-def threads_of(caller: Caller) -> Select[Thread]:
-    """Return a query for the caller's own threads, if all collections of a thread are open to them now."""
-    return _open_threads(caller).where(Thread.owner_id == caller.id)
+def select_own_threads(caller: Caller) -> Select[Thread]:
+    """Return a query for the caller's own threads of which all collections are open to them now."""
+    return _select_open_threads(caller).where(Thread.owner_id == caller.id)
 
 
-def threads_open_to(caller: Caller, *reach: OpenTo) -> Select[Thread]:
+def select_readable_threads(caller: Caller, *open_to: OpenTo) -> Select[Thread]:
     """Return a query for the caller's own threads, and those that are shared with them.
 
-    These are shared with them by name, or are open to everybody in one of the ways named. Sharing widens no
-    right: all collections of the thread are open to the caller, and to its owner.
+    A thread is shared with the caller by name, or is open to everybody in one of the ways `open_to`. Sharing
+    gives no right to a collection: all collections of the thread are open to the caller and to the owner.
     """
     by_name = exists().where(Share.thread_id == Thread.id, Share.user_id == caller.id)
-    reads = exists().where(Membership.user_id == User.id, Membership.collection_id == Thread.collection_id)
-    reads_other = exists().where(
+    owner_is_member = exists().where(
+        Membership.user_id == User.id, Membership.collection_id == Thread.collection_id
+    )
+    owner_is_member_of_other = exists().where(
         Membership.user_id == Thread.owner_id, Membership.collection_id == ThreadCollection.collection_id
     )
-    closed = select(ThreadCollection.thread_id).where(
-        ThreadCollection.thread_id == Thread.id, ~reads_other.correlate(Thread, ThreadCollection)
+    closed_collections = select(ThreadCollection.thread_id).where(
+        ThreadCollection.thread_id == Thread.id, ~owner_is_member_of_other.correlate(Thread, ThreadCollection)
     )
     owner_reads = exists().where(
         User.id == Thread.owner_id,
         ~User.is_disabled,
         User.name != THIS_MACHINE,
-        or_(User.is_admin, reads & ~closed.correlate(Thread).exists()),
+        or_(User.is_admin, owner_is_member & ~closed_collections.correlate(Thread).exists()),
     )
-    shared = or_(by_name, Thread.open_to.in_(reach)) & owner_reads
-    return _open_threads(caller).where(or_(Thread.owner_id == caller.id, shared))
+    shared = or_(by_name, Thread.open_to.in_(open_to)) & owner_reads
+    return _select_open_threads(caller).where(or_(Thread.owner_id == caller.id, shared))
 
 
-def _open_threads(caller: Caller) -> Select[Thread]:
-    joined = select(Thread).join(Collection, Collection.id == Thread.collection_id)
+def _select_open_threads(caller: Caller) -> Select[Thread]:
+    threads = select(Thread).join(Collection, Collection.id == Thread.collection_id)
     others = select(ThreadCollection).join(Collection, Collection.id == ThreadCollection.collection_id)
-    closed = others.where(ThreadCollection.thread_id == Thread.id, ~caller.open_ones()).correlate(Thread)
-    return joined.where(caller.open_ones(), ~closed.exists())
+    closed_collections = others.where(
+        ThreadCollection.thread_id == Thread.id, ~caller.collection_filter()
+    ).correlate(Thread)
+    return threads.where(caller.collection_filter(), ~closed_collections.exists())
 
 
-def is_over(collection_id: str) -> ColumnElement[bool]:
-    """Return the SQL condition on `Thread` for the threads over a collection, alone or with others."""
+def thread_asks(collection_id: str) -> ColumnElement[bool]:
+    """Return the SQL condition on `Thread` for the threads that ask a collection, alone or with others."""
     others = select(ThreadCollection.thread_id).where(ThreadCollection.collection_id == collection_id)
     return (Thread.collection_id == collection_id) | Thread.id.in_(others)
 
 
 def collections_of_thread(db: Session, thread: Thread) -> list[Collection]:
-    """Return the collections that a thread asks; those after the first by name."""
+    """Return the collections that a thread asks: its first one, then the others by name."""
     others = select(ThreadCollection.collection_id).where(ThreadCollection.thread_id == thread.id)
     further = db.scalars(select(Collection).where(Collection.id.in_(others)).order_by(Collection.name))
     return [db.get_one(Collection, thread.collection_id), *further]

@@ -12,16 +12,16 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from adaptive_rag.errors import InputError
-from adaptive_rag.server.access import digest_of
+from adaptive_rag.server.access import hash_token
 from adaptive_rag.server.machine import THIS_MACHINE
 from adaptive_rag.server.passwords import LONGEST, SHORTEST, hash_password
 from adaptive_rag.server.problems import Problem
 from adaptive_rag.server.roles import Role
 from adaptive_rag.server.tables import Token, User, new_id, now
 
-# Lower-case letters only, so that no name looks like another one.
+# Lower-case letters only, so that no two names look alike.
 USER_NAME = r"^[a-z0-9][a-z0-9_.@-]{0,99}$"
-# Makes a token that was left in a file easy to find.
+# Scanners for secrets can find a token by its prefix.
 TOKEN_PREFIX = "arag_"
 
 
@@ -36,18 +36,18 @@ class Conflict(Problem, InputError):
 
 
 def add_user(db: Session, name: str, password: str | None = None, *, is_admin: bool = False) -> User:
-    """Create a user within the caller's transaction; raise Conflict if there can be no such user."""
+    """Create a user, without committing; raise Conflict if the name is invalid or taken."""
     if not re.fullmatch(USER_NAME, name):
         raise Conflict(
-            f"{name!r} cannot be a user's name. It has small letters, digits and any of _ . @ - , and "
-            "begins with a letter or a digit; 100 characters at most."
+            f"{name!r} cannot be a user's name. A name has small letters, digits and any of _ . @ - , begins "
+            "with a letter or a digit, and has 100 characters at most."
         )
     user = User(name=name, is_admin=is_admin)
     if password is not None:
         set_password(db, user, password)
     db.add(user)
     try:
-        # Nobody may take the name of this machine's own user, even before that user is created.
+        # The name of this machine's own user is reserved, even before that user is created.
         if name == THIS_MACHINE:
             raise Conflict(f"The name {name!r} is the server's own.")
         db.flush()
@@ -58,14 +58,14 @@ def add_user(db: Session, name: str, password: str | None = None, *, is_admin: b
 
 
 def find_user(db: Session, name: str) -> User | None:
-    """Return a user by name; None for the user that stands for this machine, which nobody may change."""
+    """Return a user by name; None for an unknown name, and for the user that stands for this machine."""
     if name == THIS_MACHINE or not re.fullmatch(USER_NAME, name):
         return None
     return db.scalar(select(User).where(User.name == name))
 
 
 def set_password(db: Session, user: User, password: str) -> None:
-    """Set a user's password. Ending their sessions and tokens is left to the calling code."""
+    """Set a user's password. The calling code decides whether sessions and tokens end."""
     if not SHORTEST <= len(password) <= LONGEST:
         raise Conflict(f"A password has {SHORTEST} to {LONGEST} characters.")
     user.password = hash_password(password)
@@ -73,17 +73,17 @@ def set_password(db: Session, user: User, password: str) -> None:
 
 def end_sessions(db: Session, user: User, *, keep: str | None = None, with_tokens: bool = False) -> None:
     """End a user's sessions except the one to `keep`; `with_tokens` also revokes their API tokens."""
-    ended = true() if with_tokens else Token.is_session
-    db.execute(delete(Token).where(Token.user_id == user.id, ended, Token.id != (keep or "")))
+    which = true() if with_tokens else Token.is_session
+    db.execute(delete(Token).where(Token.user_id == user.id, which, Token.id != (keep or "")))
 
 
-def shut_out(db: Session, user: User) -> None:
-    """End a user's sessions and revoke their tokens that never expire: an admin changed the account."""
+def revoke_access(db: Session, user: User) -> None:
+    """End a user's sessions and revoke their tokens that never expire, after an admin changed the account."""
     end_sessions(db, user)
     db.execute(delete(Token).where(Token.user_id == user.id, Token.expires.is_(None)))
 
 
-def tokens_of(user_id: str) -> Select[Token]:
+def select_tokens(user_id: str) -> Select[Token]:
     """Return a query for a user's API tokens, oldest first."""
     return select(Token).where(Token.user_id == user_id, ~Token.is_session).order_by(Token.created, Token.id)
 
@@ -99,33 +99,35 @@ def issue_token(
 ) -> tuple[Token, str]:
     """Create a token; return it with its secret, which is not stored."""
     secret = TOKEN_PREFIX + secrets.token_urlsafe(32)
-    facts = {"name": name, "role": role, "expires": expires, "is_session": is_session}
-    token = Token(user_id=user.id, digest=digest_of(secret), **facts)
+    digest = hash_token(secret)
+    token = Token(
+        user_id=user.id, digest=digest, name=name, role=role, expires=expires, is_session=is_session
+    )
     db.add(token)
     return token, secret
 
 
 def begin_session(db: Session, user: User, hours: float) -> str:
-    """Sign a user in: return the secret of a new session, and delete their expired sessions."""
+    """Create a session for a user and return its secret; delete their expired sessions."""
     db.execute(delete(Token).where(Token.user_id == user.id, Token.is_session, Token.expires < now()))
     _, secret = issue_token(db, user, "session", expires=now() + timedelta(hours=hours), is_session=True)
     return secret
 
 
-def keep_an_admin(db: Session) -> None:
+def ensure_admin_left(db: Session) -> None:
     """Roll back uncommitted changes and raise Conflict if they leave no admin who can sign in."""
     db.flush()
     admins = select(User.id).where(User.is_admin, ~User.is_disabled, User.name != THIS_MACHINE)
-    # The rows are locked if the database can: two admins who remove each other at once cannot both succeed.
+    # The lock (in PostgreSQL) keeps two admins who remove each other at once from both succeeding.
     if not db.scalars(admins.with_for_update()).all():
         db.rollback()
         raise Conflict("The server needs an admin who can sign in. Make somebody else an admin first.")
 
 
-def user_of_provider(db: Session, issuer: str, subject: str, claimed_name: str) -> User:
-    """Return the user for a subject of a provider; create them at their first sign-in.
+def find_or_create_provider_user(db: Session, issuer: str, subject: str, claimed_name: str) -> User:
+    """Return the user for a subject of a provider; create the user at the first sign-in.
 
-    Only issuer and subject identify the user. The claimed name is shown to others, so unsafe characters are
+    Only issuer and subject identify the user. Other users see the claimed name, so unsafe characters are
     replaced, and random characters are appended if the name is taken.
     """
     user = db.scalar(select(User).where(User.issuer == issuer, User.subject == subject))
@@ -141,5 +143,5 @@ def user_of_provider(db: Session, issuer: str, subject: str, claimed_name: str) 
         db.flush()
     except IntegrityError:
         db.rollback()
-        raise Conflict("This account was made in the same moment. Sign in again.") from None
+        raise Conflict("This account was created at the same moment. Sign in again.") from None
     return user

@@ -1,4 +1,4 @@
-"""Answers a caller's question over one collection, with the settings and within the limits for callers."""
+"""Answers callers' questions over collections, with the settings and limits for callers."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ from adaptive_rag.index.sharding.united import UnitedIndex
 from adaptive_rag.query.history import MAX_QUESTION
 from adaptive_rag.runnable import AdaptiveRAG
 from adaptive_rag.server.conversations import Conversations
-from adaptive_rag.server.folders import Searched
+from adaptive_rag.server.folders import SearchTarget
 from adaptive_rag.server.gate import Gate
-from adaptive_rag.server.metrics import count_answer, counting_inside
+from adaptive_rag.server.metrics import count_answer, track_question
 from adaptive_rag.server.model import ServerModel
 from adaptive_rag.server.problems import Problem
 from adaptive_rag.server.selection import Selection
@@ -47,16 +47,17 @@ EXAMPLE: dict[str, Any] = {
     "settings": {"route": "factual"},
 }
 
-# A long conversation; the operator limits what is read of it by serving.max_turns and max_characters.
+# Size limit of a question with a long conversation. How much of the conversation is read, the operator sets
+# by serving.max_turns and serving.max_characters.
 MOST_BYTES = 4_000_000
 
-# The texts of a question, wherever one is sent.
+# The texts of a question, in every API that takes one.
 QuestionText = Annotated[str, Field(max_length=MAX_QUESTION, pattern=r"\S")]
 Situation = Annotated[str, Field(max_length=MAX_QUESTION)]
 
 
 class Turn(BaseModel):
-    """An earlier turn of a conversation that the server does not keep."""
+    """An earlier turn of a conversation that the server does not store."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -65,7 +66,7 @@ class Turn(BaseModel):
 
 
 class BareQuestion(BaseModel):
-    """A question, and what its caller may set for it."""
+    """A question and the settings that its caller may choose."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [EXAMPLE]})
 
@@ -86,24 +87,24 @@ class BareQuestion(BaseModel):
 
 
 class Question(BareQuestion):
-    """A question outside of the threads that the server keeps, and what its caller may set for it."""
+    """A question outside of stored threads, and the settings that its caller may choose."""
 
-    history: list[Turn] = Field([], max_length=100, description="Earlier turns, where no thread keeps them.")
+    history: list[Turn] = Field([], max_length=100, description="Earlier turns, if no thread stores them.")
 
     def as_input(self) -> InputState:
         """Return the input of the graph."""
-        asked = super().as_input()
+        graph_input = super().as_input()
         if self.history:
-            asked["history"] = [{"role": turn.role, "text": turn.text} for turn in self.history]
-        return asked
+            graph_input["history"] = [{"role": turn.role, "text": turn.text} for turn in self.history]
+        return graph_input
 
 
 class Answering:
-    """The graph for callers, with the operator's settings and those that a caller may set.
+    """Runs the graph with the operator's settings and those that a caller may choose.
 
-    Its methods raise InputError if the question or its settings cannot be used; Problem if the collection is
-    empty, the server is too busy or the answer took too long; and ServedError if it failed for a reason that
-    is not the caller's fault, which is in the log.
+    The methods raise InputError if the question or its settings cannot be used; Problem if the collection is
+    empty, the server is too busy or the answer took too long; and ServedError after a failure that is not the
+    caller's fault (the log has its cause).
     """
 
     def __init__(
@@ -116,102 +117,109 @@ class Answering:
         self._settings = settings
         self._model = model
         self._operator = operator
-        known = make_context(operator)
-        self._serving, self._embeddings, self._where = known.serving, known.embeddings, known.where
-        self.max_k = known.serving.max_k
-        self._form = caller_settings(known, tuple(STRATEGIES))
+        context = make_context(operator)
+        self._serving, self._embeddings, self._where = context.serving, context.embeddings, context.where
+        self.max_k = context.serving.max_k
+        self._caller_settings = caller_settings(context, tuple(STRATEGIES))
         self._conversations = conversations
         store = conversations.store if conversations else None
         saver = conversations.saver if conversations else None
         self._retrieval = build_retrieval_graph().compile(store=store, name="adaptive_retriever")
-        self._alone = AdaptiveRAG(store=store, **operator)
-        self._in_threads = AdaptiveRAG(checkpointer=saver, store=store, **operator)
+        self._without_thread = AdaptiveRAG(store=store, **operator)
+        self._with_threads = AdaptiveRAG(checkpointer=saver, store=store, **operator)
         self.gate = Gate(settings.max_running, settings.max_waiting, settings.max_per_person)
-        # id of the user that stands for everybody at this machine, set at their first request
+        # On a server without users, the id of the user for everybody at this machine, once there is one.
         self.shared_id: str | None = None
-        self._limits = set[asyncio.Timeout]()
+        self._time_limits = set[asyncio.Timeout]()
         self._is_stopping = False
 
     def stop(self) -> None:
-        """Stop the questions that are being answered, and refuse new ones, because the server is stopping."""
+        """End the questions in progress and refuse new ones, because the server is stopping."""
         self._is_stopping = True
-        for limit in self._limits:
-            if not limit.expired():
-                limit.reschedule(asyncio.get_running_loop().time())
+        for time_limit in self._time_limits:
+            if not time_limit.expired():
+                time_limit.reschedule(asyncio.get_running_loop().time())
 
-    def context_for(self, asked: BareQuestion, place: Searched | None, caller_id: str | None) -> Context:
-        """Return the settings of one question; the place None means the operator's own index."""
-        nested = _nested(asked.settings)
-        check_settings(self._form, nested)
-        allowed = self._form.model_validate(nested).model_dump(exclude_none=True)
-        if where := self.condition(asked.only, allowed.get("where", "")):
+    def context_for(
+        self, question: BareQuestion, target: SearchTarget | None, caller_id: str | None
+    ) -> Context:
+        """Return the settings of one question; a `target` of None means the operator's own index."""
+        nested = _nest_groups(question.settings)
+        check_settings(self._caller_settings, nested)
+        allowed = self._caller_settings.model_validate(nested).model_dump(exclude_none=True)
+        if where := self.condition(question.only, allowed.get("where", "")):
             allowed["where"] = where
         index: dict[str, Any] = {}
-        if place:
-            source = self.index_of(place)
-            # Where the name is enough, it keeps the settings plain data.
-            index["index"] = source if place.hidden or place.others else str(place.index)
-        learned = self._settings.learned_router
-        model, access = self._model.for_questions() if self._model else ({}, None)
+        if target:
+            source = self.open_index(target)
+            # A path is enough to name a single index, and keeps the settings plain data.
+            index["index"] = source if target.hidden or target.others else str(target.index)
+        learned_router = self._settings.learned_router
+        model, access = self._model.question_settings() if self._model else ({}, None)
         context = make_context(self._operator, model, allowed, index, user_id=caller_id)
-        return context.for_caller(Served(learned if learned.exists() else None, access, asked.only.kept()))
+        router = learned_router if learned_router.exists() else None
+        return context.for_caller(Served(router, access, question.only.to_metadata()))
 
     def condition(self, only: Selection, where: str = "") -> str:
-        """Return the condition of a caller's selection and `where`, with the operator's; "" for none."""
+        """Join a caller's selection and `where` with the operator's condition; "" if there is none."""
         return only.condition(where, self._where)
 
-    def index_of(self, place: Searched) -> ChunkSource:
-        """Open what is searched: the index of a collection, or those of several as one.
+    def open_index(self, target: SearchTarget) -> ChunkSource:
+        """Open the index of a collection, or the indexes of several collections as one.
 
         Raises:
             Problem: 409 if a collection has nothing to search yet, or several have different models.
         """
-        if not place.others:
-            return self._open(place)
-        indexes = {each.name: self._open(each) for each in (place, *place.others)}
+        if not target.others:
+            return self._open_one_index(target)
+        indexes = {part.name: self._open_one_index(part) for part in (target, *target.others)}
         try:
             return UnitedIndex(indexes)
         except IndexMismatchError:
             detail = (
-                "These collections were indexed with different embedding models, so what is found in them "
-                "cannot be compared. Ask them one at a time."
+                "These collections were indexed with different embedding models, so their passages cannot "
+                "be compared. Ask them one at a time."
             )
             raise Problem(409, detail, type="models_differ") from None
 
-    def _open(self, place: Searched) -> Index:
-        if not (place.index / MANIFEST).exists():
-            if place.name:
-                raise Problem(409, f"{place.name} has no documents to search yet. Leave it out.")
+    def _open_one_index(self, target: SearchTarget) -> Index:
+        if not (target.index / MANIFEST).exists():
+            if target.name:
+                raise Problem(409, f"{target.name} has no documents to search yet. Leave it out.")
             detail = "This collection has no documents to search yet. Add some, and ask again."
             raise Problem(409, detail, type="no_documents")
         try:
-            whole = open_source(str(place.index), self._embeddings)
+            index = open_source(str(target.index), self._embeddings)
         except IndexUnfinishedError:
             detail = "The first documents of this collection are being indexed. Ask again in a minute."
             raise Problem(409, detail, type="being_indexed") from None
-        assert isinstance(whole, Index), "the server makes indexes without shards"
-        return whole.without(place.hidden) if place.hidden else whole
+        assert isinstance(index, Index), "the server makes indexes without shards"
+        return index.without(target.hidden) if target.hidden else index
 
     async def answer(
-        self, asked: BareQuestion, place: Searched | None, caller_id: str | None, thread_id: str | None = None
+        self,
+        question: BareQuestion,
+        target: SearchTarget | None,
+        caller_id: str | None,
+        thread_id: str | None = None,
     ) -> OutputState:
-        """Answer a question, in a thread if one is named."""
-        async with self._running(asked, place, caller_id, thread_id) as (rag, call):
+        """Answer a question, in a thread if there is a `thread_id`."""
+        async with self._prepare_call(question, target, caller_id, thread_id) as (rag, arguments):
             started = time.perf_counter()
-            output = await rag.ainvoke(**call)
+            output = await rag.ainvoke(**arguments)
             count_answer(output, time.perf_counter() - started)
             return output
 
     async def search(
-        self, asked: BareQuestion, place: Searched | None, caller_id: str | None
+        self, question: BareQuestion, target: SearchTarget | None, caller_id: str | None
     ) -> RetrievalState:
-        """Find the passages that a question would be answered from."""
-        async with self._running(asked, place, caller_id) as (_, call):
-            return cast(RetrievalState, await self._retrieval.ainvoke(**call))
+        """Find the passages from which a question would be answered."""
+        async with self._prepare_call(question, target, caller_id) as (_, arguments):
+            return cast(RetrievalState, await self._retrieval.ainvoke(**arguments))
 
     @asynccontextmanager
     async def stream(
-        self, asked: BareQuestion, place: Searched, caller_id: str, thread_id: str | None = None
+        self, question: BareQuestion, target: SearchTarget, caller_id: str, thread_id: str | None = None
     ) -> AsyncIterator[AsyncIterator[dict[str, Any]]]:
         """Yield the chunks of `AdaptiveRAG.astream` with drafts and steps, while the question is answered.
 
@@ -221,77 +229,84 @@ class Answering:
         """
         chunks: asyncio.Queue[dict[str, Any] | Exception | None] = asyncio.Queue()
 
-        async def run() -> None:
+        async def fill_queue() -> None:
             started, last = time.perf_counter(), None
             try:
-                async with self._running(asked, place, caller_id, thread_id) as (rag, call):
-                    async for chunk in rag.astream(**call, drafts=True, steps=True):
+                async with self._prepare_call(question, target, caller_id, thread_id) as (rag, arguments):
+                    async for chunk in rag.astream(**arguments, drafts=True, steps=True):
                         if "answer" in chunk:
                             last = chunk
                             count_answer(last, time.perf_counter() - started)
                         else:
                             chunks.put_nowait(chunk)
-                # Sent only here, so that the place and the thread are free for the caller's next question.
+                # Sent only now, after the gate and the thread are free for the caller's next question.
                 chunks.put_nowait(last)
             except Exception as error:
                 chunks.put_nowait(error)
             chunks.put_nowait(None)
 
-        async def rest(chunk: dict[str, Any] | Exception | None) -> AsyncIterator[dict[str, Any]]:
+        async def read_queue(chunk: dict[str, Any] | Exception | None) -> AsyncIterator[dict[str, Any]]:
             while chunk is not None:
                 if isinstance(chunk, Exception):
                     raise chunk
                 yield chunk
                 chunk = await chunks.get()
 
-        task = asyncio.create_task(run())
+        task = asyncio.create_task(fill_queue())
         try:
             first = await chunks.get()
             if isinstance(first, Exception):
                 raise first
-            yield rest(first)
+            yield read_queue(first)
         finally:
             task.cancel()
             await asyncio.wait({task})
 
     async def compare(
-        self, asked: BareQuestion, routes: Sequence[str], place: Searched, caller_id: str
+        self, question: BareQuestion, routes: Sequence[str], target: SearchTarget, caller_id: str
     ) -> Comparison:
-        """Answer a question by several routes, one after the other, and return their differences."""
-        async with self._running(asked, place, caller_id) as (rag, call):
+        """Answer a question by several routes, one after the other, and compare the answers."""
+        async with self._prepare_call(question, target, caller_id) as (rag, arguments):
             comparison = await rag.acompare(
-                asked.question, routes=routes, user_context=asked.user_context, context=call["context"]
+                question.question,
+                routes=routes,
+                user_context=question.user_context,
+                context=arguments["context"],
             )
         for column in comparison.columns:
             count_answer(cast(OutputState, column.output), column.ms / 1000)
         return comparison
 
     @asynccontextmanager
-    async def _running(
-        self, asked: BareQuestion, place: Searched | None, caller_id: str | None, thread_id: str | None = None
+    async def _prepare_call(
+        self,
+        question: BareQuestion,
+        target: SearchTarget | None,
+        caller_id: str | None,
+        thread_id: str | None = None,
     ) -> AsyncIterator[tuple[AdaptiveRAG, dict[str, Any]]]:
-        """Hold a place and the thread for a question; yield the graph and the arguments of its call.
+        """Reserve a place in the gate, and the thread; yield the graph and the arguments to call it with.
 
-        Errors within the block are converted to errors that callers may read.
+        Errors in the block are converted to errors that callers may read.
         """
-        check_input(asked.as_input(), self._serving)
-        call: dict[str, Any] = {
-            "input": asked.as_input(),
-            # It may open an index, which takes a while.
-            "context": await run_in_threadpool(self.context_for, asked, place, caller_id),
+        check_input(question.as_input(), self._serving)
+        arguments: dict[str, Any] = {
+            "input": question.as_input(),
+            # This may open an index, which takes a while.
+            "context": await run_in_threadpool(self.context_for, question, target, caller_id),
         }
-        # Everybody at this machine is one user but not one person, so the limit per person does not apply.
+        # Without users, one user stands for many people, so the limit per person does not apply.
         person = None if caller_id == self.shared_id else caller_id
-        rag = self._alone
+        rag = self._without_thread
         thread: AbstractAsyncContextManager[None] = nullcontext()
         if thread_id is not None:
-            assert self._conversations is not None, "threads are kept nowhere"
-            rag, thread = self._in_threads, self._conversations.hold(thread_id, asked.question)
-            call |= {"config": {"configurable": {"thread_id": thread_id}}, "durability": "exit"}
+            assert self._conversations is not None, "this server stores no threads"
+            rag, thread = self._with_threads, self._conversations.reserve(thread_id, question.question)
+            arguments |= {"config": {"configurable": {"thread_id": thread_id}}, "durability": "exit"}
         try:
-            with counting_inside(), deadline():
-                async with thread, self._limit(), self.gate.enter(person):
-                    yield rag, call
+            with track_question(), deadline():
+                async with thread, self._limit_time(), self.gate.enter(person):
+                    yield rag, arguments
         except (InputError, ServedError):
             raise
         except DeadlineError as error:
@@ -306,21 +321,21 @@ class Answering:
             raise served_error(error) from None
 
     @asynccontextmanager
-    async def _limit(self) -> AsyncIterator[None]:
+    async def _limit_time(self) -> AsyncIterator[None]:
         if self._is_stopping:
             raise TimeoutError
-        async with asyncio.timeout(self._settings.max_seconds) as limit:
-            self._limits.add(limit)
+        async with asyncio.timeout(self._settings.max_seconds) as time_limit:
+            self._time_limits.add(time_limit)
             try:
                 yield
             finally:
-                self._limits.discard(limit)
+                self._time_limits.discard(time_limit)
 
 
-def _nested(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return settings with each "group.name" nested under its group."""
+def _nest_groups(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Nest settings under their groups, such as {"retrieval.alpha": 1} to {"retrieval": {"alpha": 1}}."""
     nested: dict[str, Any] = {}
-    for name, value in given.items():
+    for name, value in settings.items():
         group, dot, part = name.partition(".")
         if dot and isinstance(nested.setdefault(group, {}), dict):
             nested[group][part] = value

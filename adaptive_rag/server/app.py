@@ -1,4 +1,4 @@
-"""The web app: opens its services and assembles its routes."""
+"""The web app: opens the services and assembles the routes."""
 
 from __future__ import annotations
 
@@ -37,30 +37,30 @@ from adaptive_rag.server.api import (
     uploads,
     users,
 )
-from adaptive_rag.server.bounds import Bounds
+from adaptive_rag.server.bounds import RequestLimits
 from adaptive_rag.server.conversations import open_conversations
 from adaptive_rag.server.database import open_database
-from adaptive_rag.server.following import Followers
-from adaptive_rag.server.indexing import clear_leftovers, workshop_of
+from adaptive_rag.server.followers import Followers
+from adaptive_rag.server.host_names import HostNames
+from adaptive_rag.server.indexing import clear_leftovers, make_indexing_settings
 from adaptive_rag.server.mcp import build_mcp_app, mcp_route
 from adaptive_rag.server.model import ServerModel
 from adaptive_rag.server.oidc import Provider
 from adaptive_rag.server.pairing import pair
-from adaptive_rag.server.problems import PROBLEMS, answer_with_problems
+from adaptive_rag.server.problems import PROBLEMS, add_problem_handlers
 from adaptive_rag.server.rates import Rates
 from adaptive_rag.server.readiness import Readiness
 from adaptive_rag.server.requests import RequestLog
 from adaptive_rag.server.services import Services
 from adaptive_rag.server.settings import ServerSettings
-from adaptive_rag.server.sites import Sites
 from adaptive_rag.server.v1 import completions, models
 from adaptive_rag.server.v1.errors import ERRORS, PREFIX
-from adaptive_rag.server.workers import watching_workers
+from adaptive_rag.server.workers import supervise_workers
 
-# The routers of the REST API, in the order of its documentation.
-NOUNS: tuple[APIRouter, ...] = (
+# The routers of the REST API, in the order of the API's documentation.
+ROUTERS: tuple[APIRouter, ...] = (
     collections.router,
-    uploads.router,  # before the documents, whose ids have the same place in the path as its fixed words
+    uploads.router,  # before documents.router, where /uploadable would be taken for the id of a document
     documents.router,
     notes.router,
     jobs.router,
@@ -78,28 +78,29 @@ NOUNS: tuple[APIRouter, ...] = (
 )
 
 
-def build_app(settings: ServerSettings, given: Mapping[str, Any]) -> FastAPI:
-    """Build the app. `given` holds the operator's settings for questions, as for `make_context`.
+def build_app(settings: ServerSettings, question_settings: Mapping[str, Any]) -> FastAPI:
+    """Build the app; `question_settings` holds the operator's settings for questions, as for `make_context`.
 
     Raises:
-        ConfigurationError: a setting cannot be used; or the server has no users and others could reach it.
+        ConfigurationError: a setting cannot be used; or other machines can reach the server, and it has no
+            users.
     """
-    operator = make_context(given)
+    operator = make_context(question_settings)
     engine = open_database(settings)
     pair(settings, engine)
-    _refuse_strangers(settings, engine)
+    _require_users_off_loopback(settings, engine)
     mcp = build_mcp_app()
     app = FastAPI(
         title="Adaptive RAG",
         description="Ask your documents; each question goes the way that suits it.",
-        lifespan=lambda app: _running(app, settings, given, operator, engine, mcp.lifespan),
-        docs_url=None,  # it would load scripts from another host
+        lifespan=lambda app: _run_services(app, settings, question_settings, operator, engine, mcp.lifespan),
+        docs_url=None,  # FastAPI's page would load scripts from another host
         redoc_url=None,
         openapi_url="/api/openapi.json",
     )
-    answer_with_problems(app)
+    add_problem_handlers(app)
     api = APIRouter(prefix="/api/v1", responses=PROBLEMS, max_body_size=MOST_BYTES)
-    for router in NOUNS:
+    for router in ROUTERS:
         api.include_router(router)
     app.include_router(api)
     for router in (models.router, completions.router):
@@ -108,49 +109,53 @@ def build_app(settings: ServerSettings, given: Mapping[str, Any]) -> FastAPI:
     app.include_router(browser.router)
     app.router.routes.append(browser.page_files())
     app.router.routes.append(mcp_route(mcp))
-    # The last one added is outermost: the others see the caller's own address, all answers get the headers.
-    app.add_middleware(Bounds)
+    # The middleware added last runs first: the others then see the caller's own address instead of the
+    # proxy's. HostNames comes next, so that every response has the security headers.
+    app.add_middleware(RequestLimits)
     app.add_middleware(RequestLog)
-    app.add_middleware(Sites, settings=settings)
+    app.add_middleware(HostNames, settings=settings)
     app.add_middleware(ProxyHeadersMiddleware, trusted_hosts=list(settings.trusted_proxies))
     return app
 
 
 @asynccontextmanager
-async def _running(
+async def _run_services(
     app: FastAPI,
     settings: ServerSettings,
-    given: Mapping[str, Any],
+    question_settings: Mapping[str, Any],
     operator: Context,
     engine: Engine,
-    *others: Lifespan[FastAPI],
+    mcp_lifespan: Lifespan[FastAPI],
 ) -> AsyncIterator[None]:
+    """Open the services when the app starts, and close them when it stops."""
     async with AsyncExitStack() as stack:
         conversations = await stack.enter_async_context(open_conversations(settings, engine))
         stack.callback(engine.dispose)
         provider = Provider(settings) if settings.oidc_issuer else None
-        chosen = ServerModel(settings, operator, engine)
+        server_model = ServerModel(settings, operator, engine)
         app.state.services = Services(
             settings=settings,
             operator=operator,
             engine=engine,
-            answering=Answering(settings, given, conversations, chosen),
+            answering=Answering(settings, question_settings, conversations, server_model),
             conversations=conversations,
             rates=Rates(settings.rate),
-            readiness=Readiness(settings, chosen, engine),
+            readiness=Readiness(settings, server_model, engine),
             followers=Followers(engine),
             provider=provider,
-            model=chosen,
+            model=server_model,
         )
         keep_failures()
         await run_in_threadpool(clear_leftovers, settings.data, engine)
-        await stack.enter_async_context(watching_workers(settings, workshop_of(settings, operator)))
-        for other in others:
-            await stack.enter_async_context(other(app))
+        await stack.enter_async_context(
+            supervise_workers(settings, make_indexing_settings(settings, operator))
+        )
+        await stack.enter_async_context(mcp_lifespan(app))
         yield
 
 
-def _refuse_strangers(settings: ServerSettings, engine: Engine) -> None:
+def _require_users_off_loopback(settings: ServerSettings, engine: Engine) -> None:
+    """Refuse to start a server that others can reach and that has no users."""
     with Session(engine) as db:
         if not (settings.is_loopback or settings.oidc_issuer or has_users(db)):
             raise ConfigurationError(

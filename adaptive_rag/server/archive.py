@@ -1,8 +1,8 @@
-"""The file of a backup: a tar archive with a signed manifest. Everything in it is checked before it is used.
+"""The file of a backup: a tar archive with a signed manifest. All contents are checked before they are used.
 
-`signature` is the HMAC-SHA256 of `manifest.jsonl` with the key of the server. The manifest has a line about
-the backup, then one for each other member with its size and SHA-256. Reading takes bounded memory, whatever
-an archive contains.
+`signature` is the HMAC-SHA256 of `manifest.jsonl` with the server's key. The first line of the manifest
+describes the backup; the others give the name, size and SHA-256 of each other member. Reading takes bounded
+memory, whatever an archive contains.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ FORMAT = 3
 MANIFEST, SIGNATURE = "manifest.jsonl", "signature"
 PROFILES = "profiles.jsonl"
 # Every member of a backup is in one of these folders, or is one of these files.
-_FOLDERS = ("data/collections/", "tables/", "conversations/")
-_FILES = {"data/router.json", PROFILES, MANIFEST, SIGNATURE}
+_MEMBER_FOLDERS = ("data/collections/", "tables/", "conversations/")
+_MEMBER_FILES = {"data/router.json", PROFILES, MANIFEST, SIGNATURE}
 MOST_FILES = 2_000_000
-# A job with a problem for each of many files has the longest row; a name has 1,000 characters.
+# In bytes. The longest row is that of a job with 1,000 problems; each has a name of up to 1,000 characters.
 LONGEST_LINE = 2**25
 _LONGEST_NAME = 65_536
 _KEY_BYTES = 32
 _BLOCK = 2**20
 # Errors that are raised by reading a malformed manifest, row or conversation.
-ODD = (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError, NotImplementedError,
-       tarfile.TarError, EOFError)  # fmt: skip
-_NAME_THE_KEY = (
+FORMAT_ERRORS = (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError,
+                 NotImplementedError, tarfile.TarError, EOFError)  # fmt: skip
+_KEY_REMEDY = (
     "Name its file with --key FILE or server.backup_key; by default it is backup.key in the data folder."
 )
-BOTH_WAYS = (
+HOW_TO_RESTORE = (
     "Name the key of the server that wrote it with --key FILE (backup.key in its data folder, unless "
     "server.backup_key names another). A backup of an unknown server is restored by --foreign, without its "
     "conversations. Nothing was restored."
@@ -57,8 +57,8 @@ def make_key(file: Path) -> None:
         replace_text(file, secrets.token_hex(_KEY_BYTES) + "\n")
 
 
-def read_key(file: Path, kind: str = "of backups", remedy: str = _NAME_THE_KEY) -> bytes:
-    """Read the key in a file. Errors name its kind, and what to do.
+def read_key(file: Path, kind: str = "of backups", remedy: str = _KEY_REMEDY) -> bytes:
+    """Read a key from a file; errors name the kind of the key and the remedy.
 
     Raises:
         ConfigurationError: the file cannot be read, or does not hold a key.
@@ -80,12 +80,14 @@ def read_key(file: Path, kind: str = "of backups", remedy: str = _NAME_THE_KEY) 
     return key
 
 
-def pack(stage: Path, archive: Path, about: dict[str, Any], key: bytes) -> None:
+def write_archive(stage: Path, archive: Path, about: dict[str, Any], key: bytes) -> None:
     """Write the files below a folder into an archive, with a manifest and the manifest's signature."""
     make_file(archive)
     files = sorted(path.relative_to(stage).as_posix() for path in stage.rglob("*") if path.is_file())
     if len(files) > MOST_FILES:
-        raise BackupError(f"There are {len(files):,} files; a backup may have {MOST_FILES:,}. There is none.")
+        raise BackupError(
+            f"There are {len(files):,} files; a backup may have {MOST_FILES:,}. There is no backup."
+        )
     with (stage / MANIFEST).open("w", encoding="utf-8") as lines:
         lines.write(json.dumps({"format": FORMAT} | about) + "\n")
         for name in files:
@@ -94,9 +96,9 @@ def pack(stage: Path, archive: Path, about: dict[str, Any], key: bytes) -> None:
     with (stage / MANIFEST).open("rb") as manifest:
         (stage / SIGNATURE).write_text(_sign(manifest, key))
     with archive.open("wb") as target:
-        # This format has no headers of unbounded length.
-        form: dict[str, Any] = {"format": tarfile.GNU_FORMAT, "encoding": "utf-8", "dereference": True}
-        with tarfile.open(fileobj=target, mode="w", **form) as tar:
+        # Unlike the default format (PAX), GNU's has no headers of unbounded length.
+        tar_options: dict[str, Any] = {"format": tarfile.GNU_FORMAT, "encoding": "utf-8", "dereference": True}
+        with tarfile.open(fileobj=target, mode="w", **tar_options) as tar:
             for name in (SIGNATURE, MANIFEST, *files):
                 tar.add(stage / name, name)
         target.flush()
@@ -116,7 +118,7 @@ def _sign(manifest: IO[bytes], key: bytes) -> str:
 
 
 class Archive:
-    """An archive whose manifest lists its members; the manifest's signature is checked if a key is given."""
+    """An archive whose manifest lists its members; its signature is checked if a key is given."""
 
     def __init__(self, path: Path, file: BinaryIO, key: bytes | None) -> None:
         self._path, self._file = path, file
@@ -125,21 +127,20 @@ class Archive:
     @classmethod
     @contextmanager
     def open(cls, path: Path, key: bytes | None) -> Iterator[Self]:
-        """Open an archive, and check every digest, and its signature if a key is given.
+        """Open an archive, and check all digests, and the signature if a key is given.
 
         Raises:
-            BackupError: it is not a backup, is damaged, or is not signed with the key; the message says
-                what failed.
+            BackupError: the file is not a backup, is damaged, or is not signed with the key.
         """
         if not path.is_file():
             raise BackupError(f"The backup {path} is missing.")
         with path.open("rb") as file:
             try:
                 archive = cls(path, file, key)
-                for _, blocks in archive._files():
+                for _, blocks in archive._checked_members():
                     for _ in blocks:
                         pass
-            except ODD as error:
+            except FORMAT_ERRORS as error:
                 raise BackupError(f"The file {path} is not a whole backup: {error}.") from error
             yield archive
 
@@ -147,91 +148,93 @@ class Archive:
         """Write the members into a new folder, except those whose names begin with `without`.
 
         Raises:
-            BackupError: the archive was changed since it was checked.
+            BackupError: the archive has changed since it was checked.
             OSError: a member cannot be written.
         """
-        for name, blocks in self._files():
+        for name, blocks in self._checked_members():
             if without is None or not name.startswith(without):
                 make_folder((folder / name).parent)
-                with open(folder / name, "xb", opener=_private) as file:
+                with open(folder / name, "xb", opener=_open_private) as file:
                     file.writelines(blocks)
 
-    def _files(self) -> Iterator[tuple[str, Iterator[bytes]]]:
-        """Yield the members with their content, which is checked against the manifest as it is read."""
-        left = dict(self.members)
-        for name, content in self._scan():
+    def _checked_members(self) -> Iterator[tuple[str, Iterator[bytes]]]:
+        """Yield the members with their content, which is checked against the manifest while it is read."""
+        missing = dict(self.members)
+        for name, content in self._scan_members():
             if name not in (SIGNATURE, MANIFEST):
-                yield name, self._blocks(name, content, left.pop(name, None))
-        if left:
-            raise self._damaged(next(iter(left)))
+                yield name, self._checked_blocks(name, content, missing.pop(name, None))
+        if missing:
+            raise self._damaged(next(iter(missing)))
 
-    def _blocks(self, name: str, content: IO[bytes], known: tuple[int, str] | None) -> Iterator[bytes]:
+    def _checked_blocks(
+        self, name: str, content: IO[bytes], expected: tuple[int, str] | None
+    ) -> Iterator[bytes]:
         digest, size = hashlib.sha256(), 0
         while block := content.read(_BLOCK):
             digest.update(block)
             size += len(block)
             yield block
-        if known != (size, digest.hexdigest()):
+        if expected != (size, digest.hexdigest()):
             raise self._damaged(name)
 
     def _damaged(self, name: str) -> BackupError:
         return BackupError(f"The backup {self._path} is damaged at {name[:200]}. Nothing was restored.")
 
     def _read_manifest(self, key: bytes | None) -> tuple[dict[str, Any], dict[str, tuple[int, str]]]:
-        members, signature = self._scan(), b""
-        nothing: tuple[str, IO[bytes]] = "", io.BytesIO()
-        name, content = next(members, nothing)
+        members, signature = self._scan_members(), b""
+        no_member: tuple[str, IO[bytes]] = "", io.BytesIO()
+        name, content = next(members, no_member)
         if name == SIGNATURE:
             signature = content.read(100)
-            name, content = next(members, nothing)
+            name, content = next(members, no_member)
         if name != MANIFEST:
             raise ValueError(f"it begins without its {MANIFEST}")
         if key is not None:
             if not hmac.compare_digest(signature, _sign(content, key).encode()):
-                has = "another signature than that of the key" if signature else "no signature"
-                raise BackupError(f"The backup {self._path} has {has}. {BOTH_WAYS}")
+                problem = "another signature than that of the key" if signature else "no signature"
+                raise BackupError(f"The backup {self._path} has {problem}. {HOW_TO_RESTORE}")
             content.seek(0)
         lines = read_lines(content)
         about = next(lines, {})
-        if (form := about["format"]) != FORMAT:
+        if (version := about["format"]) != FORMAT:
             raise BackupError(
-                f"The backup {self._path} is of form {form!r:.40}; this version reads {FORMAT}."
+                f"The backup {self._path} is of form {version!r:.40}; this version reads {FORMAT}."
             )
         if not isinstance(about["revision"], str):
             raise ValueError(f"its {MANIFEST} is of another form")
-        named: dict[str, tuple[int, str]] = {}
+        members_by_name: dict[str, tuple[int, str]] = {}
         for line in lines:
-            if named.setdefault(line["name"], fact := (line["size"], line["sha256"])) is not fact:
+            if members_by_name.setdefault(line["name"], fact := (line["size"], line["sha256"])) is not fact:
                 raise self._damaged(str(line["name"]))
-        return about, named
+        return about, members_by_name
 
-    def _scan(self) -> Iterator[tuple[str, IO[bytes]]]:
-        """Yield each member; raise TarError for a member that no backup has, and for a repeated name."""
-        known = set[str]()
+    def _scan_members(self) -> Iterator[tuple[str, IO[bytes]]]:
+        """Yield the members; raise TarError for a member that no backup has, and for a repeated name."""
+        seen = set[str]()
         self._file.seek(0)
         with tarfile.open(fileobj=self._file, mode="r:", tarinfo=_Header, encoding="utf-8") as tar:
             while (header := tar.next()) is not None:
                 tar.members.clear()  # type: ignore[attr-defined]  # otherwise tarfile keeps every header
                 name = header.name
-                is_ours = name in _FILES or name.startswith(_FOLDERS)
-                if not is_ours or any(part in ("", ".", "..") for part in name.split("/")):
+                is_allowed = name in _MEMBER_FILES or name.startswith(_MEMBER_FOLDERS)
+                if not is_allowed or any(part in ("", ".", "..") for part in name.split("/")):
                     raise tarfile.ReadError(f"it holds {name[:200]!r}, which no backup does")
-                if name in known:
+                if name in seen:
                     raise tarfile.ReadError(f"it holds {name[:200]!r} twice")
-                if len(known) >= MOST_FILES + 2:
+                if len(seen) >= MOST_FILES + 2:
                     raise tarfile.ReadError(f"it holds more than {MOST_FILES:,} files")
-                known.add(name)
+                seen.add(name)
                 content = tar.extractfile(header)
                 assert content is not None, "a file has content"
                 yield name, content
 
 
-def _private(path: str, flags: int) -> int:
+def _open_private(path: str, flags: int) -> int:
     return os.open(path, flags, FILE_MODE)
 
 
 class _Header(tarfile.TarInfo):
-    """A header of the kinds that a backup has. By itself, tarfile reads others into memory at any size."""
+    """A header of the kinds that a backup has. tarfile would read other kinds into memory at any size."""
 
     @classmethod
     def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:

@@ -12,22 +12,22 @@ from adaptive_rag.server.machine import network_of
 from adaptive_rag.server.tables import Event, now
 
 SIGNED_IN = "sign-in"
-# How long a machine counts as known after somebody signed in from it.
+# How long a machine counts as known after a user signed in from it.
 KNOWN_PLACE = timedelta(days=90)
 
 
-def note(db: Session, request: Request, name: str | None, action: str, subject: str = "") -> None:
-    """Add a line to the audit log; it is stored when the route commits."""
+def record_event(db: Session, request: Request, name: str | None, action: str, subject: str = "") -> None:
+    """Add an entry to the audit log, without committing."""
     db.add(Event(user=name, address=address_of(request)[:64], action=action, subject=subject[:1000]))
 
 
 def address_of(request: Request) -> str:
-    """Return the address that a request comes from; behind a trusted proxy, the one that it reports."""
+    """Return the address that a request comes from; a trusted proxy reports the caller's own."""
     return request.client.host if request.client else ""
 
 
 def has_signed_in_from(db: Session, name: str, address: str) -> bool:
-    """Tell whether a user signed in from the network of this address within `KNOWN_PLACE`."""
+    """Return whether a user signed in from the network of this address within `KNOWN_PLACE`."""
     sign_ins = select(Event.address).where(Event.user == name, Event.action == SIGNED_IN)
     recent = sign_ins.where(Event.at > now() - KNOWN_PLACE).distinct()
-    return any(network_of(place or "") == network_of(address) for place in db.scalars(recent))
+    return any(network_of(known_address or "") == network_of(address) for known_address in db.scalars(recent))

@@ -1,4 +1,4 @@
-"""Backup of everything that a server stores, in one file, written while it runs; and restoring it.
+"""Backup of everything that a server stores into one file while the server runs, and restoring it.
 
 `data/` mirrors the data folder; `tables/` has a file of JSON lines for each table, whatever the database;
 `conversations/` has the newest state of each thread, and `profiles.jsonl` the profiles of users.
@@ -35,19 +35,19 @@ from adaptive_rag.index.manifest import COPY, MANIFEST, read_manifest
 from adaptive_rag.ingest.web import is_address
 from adaptive_rag.private import make_file, make_folder
 from adaptive_rag.server.archive import (
-    BOTH_WAYS,
+    FORMAT_ERRORS,
+    HOW_TO_RESTORE,
     LONGEST_LINE,
-    ODD,
     PROFILES,
     Archive,
     BackupError,
     make_key,
-    pack,
     read_key,
     read_lines,
+    write_archive,
 )
-from adaptive_rag.server.connections import most_files
-from adaptive_rag.server.conversations import open_conversations, place_of, write_conversations
+from adaptive_rag.server.connections import raise_file_limit
+from adaptive_rag.server.conversations import open_conversations, thread_config, write_conversations
 from adaptive_rag.server.database import migrate, open_database, open_new_database, revision_of
 from adaptive_rag.server.folders import folder_of
 from adaptive_rag.server.pairing import pair_new
@@ -67,16 +67,16 @@ from adaptive_rag.server.tables import (
 )
 from adaptive_rag.text.redaction import redact
 
-_STAGE = ".backup"
-# A deletion or an indexing run while the files are collected makes us start again.
+_STAGE_FOLDER = ".backup"
+# A deletion or an indexing run may remove a file while the files are linked. Then the snapshot starts again.
 _ATTEMPTS = 5
 _CONVERSATIONS = "conversations"
 
 
 def back_up(settings: ServerSettings, file: Path) -> dict[str, int]:
-    """Write everything into a file, which gets its name when it is complete; return the count of each kind.
+    """Write a backup, which gets its name when it is complete; return the number of rows by table.
 
-    Uploads and deletions wait while the files are linked into the backup.
+    Uploads and deletions wait while the files are linked.
 
     Raises:
         ConfigurationError: there is no data, or the data or the key cannot be opened.
@@ -84,14 +84,14 @@ def back_up(settings: ServerSettings, file: Path) -> dict[str, int]:
     """
     if not settings.data.is_dir():
         raise ConfigurationError(f"There is no server's data in {str(settings.data)!r}.")
-    most_files()  # raises the limit of open files: the lock of each collection is one
+    raise_file_limit()  # the lock of each collection is an open file
     engine = open_database(settings)
-    stage, partial = settings.data / _STAGE, file.with_name(file.name + ".partial")
+    stage, partial = settings.data / _STAGE_FOLDER, file.with_name(file.name + ".partial")
     try:
         with FileLock(settings.data / "backup.lock", timeout=0):
             shutil.rmtree(stage, ignore_errors=True)
             try:
-                counts = _freeze(settings, engine, stage)
+                counts = _take_snapshot(settings, engine, stage)
                 counts["conversations"] = asyncio.run(_save_conversations(settings, engine, stage))
                 if settings.backup_key is None:
                     make_key(settings.signing_key)
@@ -100,7 +100,7 @@ def back_up(settings: ServerSettings, file: Path) -> dict[str, int]:
                     "made": datetime.now(UTC).isoformat(timespec="seconds"),
                     "revision": revision_of(engine),
                 }
-                pack(stage, partial, about, read_key(settings.signing_key))
+                write_archive(stage, partial, about, read_key(settings.signing_key))
                 os.replace(partial, file)
             finally:
                 shutil.rmtree(stage, ignore_errors=True)
@@ -110,23 +110,23 @@ def back_up(settings: ServerSettings, file: Path) -> dict[str, int]:
     except Problem as error:
         raise BackupError(f"{error.detail} There is no backup.") from error
     except OSError as error:
-        raise BackupError(f"The backup {file} cannot be written: {error}. There is none.") from error
+        raise BackupError(f"The backup {file} cannot be written: {error}. There is no backup.") from error
     finally:
         engine.dispose()
     return counts
 
 
-def _freeze(settings: ServerSettings, engine: Engine, stage: Path) -> dict[str, int]:
-    """Write a consistent snapshot below `stage`: the rows, and links to the files, which never change."""
+def _take_snapshot(settings: ServerSettings, engine: Engine, stage: Path) -> dict[str, int]:
+    """Write a consistent snapshot of the database, and link the files, which never change, below `stage`."""
     for attempts_left in reversed(range(_ATTEMPTS)):
         shutil.rmtree(stage, ignore_errors=True)
         try:
             with ExitStack() as stack:
                 with Session(engine) as db:
-                    known = sorted(db.scalars(select(Collection.id)))
-                for collection_id in known:
-                    stack.enter_context(folder_of(settings.data, collection_id).changing())
-                with _moment(engine) as connection:
+                    collection_ids = sorted(db.scalars(select(Collection.id)))
+                for collection_id in collection_ids:
+                    stack.enter_context(folder_of(settings.data, collection_id).lock_documents())
+                with _consistent_connection(engine) as connection:
                     counts = _save_rows(connection, stage / "tables")
                     _link_files(settings, connection, stage)
                 return counts
@@ -140,11 +140,11 @@ def _freeze(settings: ServerSettings, engine: Engine, stage: Path) -> dict[str, 
 
 
 @contextmanager
-def _moment(engine: Engine) -> Iterator[Connection]:
-    """Yield a connection that sees the database as it was at its first query."""
+def _consistent_connection(engine: Engine) -> Iterator[Connection]:
+    """Yield a connection whose queries all see the database as it was at the first query."""
     is_sqlite = engine.dialect.name == "sqlite"
     with engine.connect() as connection:
-        if is_sqlite:  # its driver would begin a transaction only at the first change
+        if is_sqlite:  # Python's driver would begin a transaction only at the first change
             connection.exec_driver_sql("BEGIN")
         else:
             connection.execution_options(isolation_level="REPEATABLE READ")
@@ -158,9 +158,9 @@ def _save_rows(connection: Connection, folder: Path) -> dict[str, int]:
     for table in Base.metadata.sorted_tables:
         if table.name == Installation.__tablename__:
             continue  # a restored server is another installation
-        place = folder / f"{table.name}.jsonl"
-        make_file(place)
-        with place.open("w", encoding="utf-8") as lines:
+        target = folder / f"{table.name}.jsonl"
+        make_file(target)
+        with target.open("w", encoding="utf-8") as lines:
             counts[table.name] = 0
             for row in connection.execute(select(table).order_by(*table.primary_key)).mappings():
                 line = json.dumps(dict(row), default=datetime.isoformat) + "\n"
@@ -177,39 +177,39 @@ def _save_rows(connection: Connection, folder: Path) -> dict[str, int]:
 def _link_files(settings: ServerSettings, connection: Connection, stage: Path) -> None:
     data = settings.data.absolute()
     with Session(connection) as db:
-        rows, known = db.scalars(select(Document)).all(), db.scalars(select(Collection.id)).all()
+        rows, collection_ids = db.scalars(select(Document)).all(), db.scalars(select(Collection.id)).all()
     for row in rows:
         if not is_address(row.name):
             path = folder_of(data, row.collection_id).file_of(row)
             _link(path, stage / "data" / path.relative_to(data))
-    for collection_id in known:
+    for collection_id in collection_ids:
         index = folder_of(data, collection_id).index
-        place = stage / "data" / index.relative_to(data)
+        target = stage / "data" / index.relative_to(data)
         if read_manifest(open_location(index)) is None:
             continue
-        # First the manifest: another may be published meanwhile. It names the files of one version, which
-        # are kept for readers while the next one is written.
-        _link(index / MANIFEST, place / MANIFEST)
-        _link(place / MANIFEST, place / COPY)
-        manifest = read_manifest(open_location(place))
+        # First the manifest, because a job may publish another one meanwhile. It names the files of one
+        # version, which are kept for readers while the next version is written.
+        _link(index / MANIFEST, target / MANIFEST)
+        _link(target / MANIFEST, target / COPY)
+        manifest = read_manifest(open_location(target))
         for name in manifest.files if manifest else ():
-            _link(index / name, place / name)
+            _link(index / name, target / name)
     if (learned := settings.learned_router).exists():
         _link(learned, stage / "data" / learned.name)
 
 
-def _link(file: Path, place: Path) -> None:
-    make_folder(place.parent)
+def _link(file: Path, target: Path) -> None:
+    make_folder(target.parent)
     try:
-        os.link(file, place)
+        os.link(file, target)
     except FileNotFoundError:
         raise
     except OSError:  # a file system without hard links
-        shutil.copyfile(file, place)
+        shutil.copyfile(file, target)
 
 
 async def _save_conversations(settings: ServerSettings, engine: Engine, stage: Path) -> int:
-    """Save profiles and the newest state of each thread, in a form that does not depend on the database."""
+    """Save profiles and the newest state of each thread in a format that is the same for all databases."""
     folder, count = stage / _CONVERSATIONS, 0
     make_folder(folder)
     with Session(engine) as db:
@@ -221,10 +221,10 @@ async def _save_conversations(settings: ServerSettings, engine: Engine, stage: P
                 if text := await asyncio.to_thread(read_profile, store, user):
                     lines.write(json.dumps({"user": user, "text": text}) + "\n")
         for thread_id in threads:
-            kept = await saver.aget_tuple(place_of(thread_id))
-            if kept is not None:
-                form, content = saver.serde.dumps_typed((kept.checkpoint, kept.metadata))
-                (folder / f"{thread_id}.{form}").write_bytes(content)
+            stored = await saver.aget_tuple(thread_config(thread_id))
+            if stored is not None:
+                format_name, content = saver.serde.dumps_typed((stored.checkpoint, stored.metadata))
+                (folder / f"{thread_id}.{format_name}").write_bytes(content)
                 count += 1
     return count
 
@@ -232,33 +232,30 @@ async def _save_conversations(settings: ServerSettings, engine: Engine, stage: P
 def restore(settings: ServerSettings, file: Path, *, foreign: bool = False) -> dict[str, int]:
     """Restore a backup, completely or not at all, into an empty data folder and an empty database.
 
-    A backup of another server (`foreign`) needs no signature and is restored without its conversations;
-    `left_out` is their number.
+    A backup of another server (`foreign`) needs no signature, and is restored without its conversations;
+    their number is returned as `left_out`.
 
     Raises:
         ConfigurationError: the data folder or the database is not empty, or cannot be written.
-        BackupError: the backup is incomplete, damaged, of a newer version, or signed with another key than
-            this server's; the message says what failed.
+        BackupError: the backup is incomplete, damaged, of a newer version, or not signed with this server's
+            key.
     """
-    if settings.data.exists() and any(settings.data.iterdir()):
-        raise ConfigurationError(
-            f"The data folder {str(settings.data)!r} is not empty. Name a new one with --data."
-        )
+    _require_empty(settings.data)
     if not foreign and settings.backup_key is None:
-        raise BackupError(f"The backup {file} may be of any server: no key is named. {BOTH_WAYS}")
+        raise BackupError(f"The backup {file} may be of any server: no key is named. {HOW_TO_RESTORE}")
     key = None if foreign else read_key(settings.signing_key)
     try:
-        with Archive.open(file, key) as archive, _beside(settings.data) as folder:
+        with Archive.open(file, key) as archive, _temporary_folder_beside(settings.data) as folder:
             stage = Path(folder)
             archive.unpack(stage, without=f"{_CONVERSATIONS}/" if foreign else None)
             make_folder(stage / "data")
             left_out = {}
             if foreign:
-                left_out["left_out"] = _leave_conversations_out(archive, stage)
+                left_out["left_out"] = _remove_conversations(archive, stage)
             else:
                 make_file(stage / "data" / BACKUP_KEY)
                 shutil.copyfile(settings.signing_key, stage / "data" / BACKUP_KEY)
-            return _fill(settings, stage, archive.about["revision"]) | left_out
+            return _load_backup(settings, stage, archive.about["revision"]) | left_out
     except AdaptiveRAGError:
         raise
     except CommandError as error:
@@ -266,25 +263,34 @@ def restore(settings: ServerSettings, file: Path, *, foreign: bool = False) -> d
             f"The backup {file} is of a newer version of adaptive-rag than this one: {redact(str(error))}. "
             "Install that version. Nothing was restored."
         ) from error
-    except (OSError, SQLAlchemyError, sqlite3.Error, *ODD) as error:
+    except (OSError, SQLAlchemyError, sqlite3.Error, *FORMAT_ERRORS) as error:
         raise BackupError(
             f"The backup {file} cannot be restored: {redact(str(error))[:300]}. Nothing was restored."
         ) from error
 
 
-def _beside(data: Path) -> tempfile.TemporaryDirectory[str]:
-    """Return a temporary folder beside a data folder, on the same disk."""
-    place = data.absolute()
-    make_folder(place.parent)
-    prefix = f"{place.name}.restoring-"
-    return tempfile.TemporaryDirectory(prefix=prefix, dir=place.parent, ignore_cleanup_errors=True)
+def _require_empty(data: Path) -> None:
+    try:
+        fault = "is not empty" if data.exists() and any(data.iterdir()) else None
+    except OSError as error:  # for example, it is a file
+        fault = f"cannot be read: {error.strerror or error}"
+    if fault:
+        raise ConfigurationError(f"The data folder {str(data)!r} {fault}. Name a new one with --data.")
 
 
-def _leave_conversations_out(archive: Archive, stage: Path) -> int:
-    """Remove the threads and the chat model from the unpacked backup; return how many conversations."""
-    said = (name.split("/") for name in archive.members)
-    threads = {parts[1].partition(".")[0] for parts in said if parts[0] == _CONVERSATIONS}
-    # Otherwise questions asked here would go to the address that the other server's admin has set.
+def _temporary_folder_beside(data: Path) -> tempfile.TemporaryDirectory[str]:
+    """Return a temporary folder next to a data folder, so on the same disk."""
+    target = data.absolute()
+    make_folder(target.parent)
+    prefix = f"{target.name}.restoring-"
+    return tempfile.TemporaryDirectory(prefix=prefix, dir=target.parent, ignore_cleanup_errors=True)
+
+
+def _remove_conversations(archive: Archive, stage: Path) -> int:
+    """Remove threads and the chat model from an unpacked backup; return the number of threads."""
+    paths = (name.split("/") for name in archive.members)
+    threads = {parts[1].partition(".")[0] for parts in paths if parts[0] == _CONVERSATIONS}
+    # Otherwise questions would be sent to the address that the other server's admin has set.
     (stage / "tables" / f"{ModelChoice.__tablename__}.jsonl").unlink(missing_ok=True)
     table = stage / "tables" / f"{Thread.__tablename__}.jsonl"
     if table.exists():
@@ -295,38 +301,38 @@ def _leave_conversations_out(archive: Archive, stage: Path) -> int:
     return len(threads)
 
 
-def _fill(settings: ServerSettings, stage: Path, revision: str) -> dict[str, int]:
-    """Fill a new database from the unpacked backup, and move the data folder into place: all or nothing."""
+def _load_backup(settings: ServerSettings, stage: Path, revision: str) -> dict[str, int]:
+    """Fill a new database from an unpacked backup, and move the data folder into place: all or nothing."""
     data = stage / "data"
-    placed, was_there = settings.model_copy(update={"data": data}), settings.data.exists()
+    new_settings, existed = settings.model_copy(update={"data": data}), settings.data.exists()
     try:
-        with open_new_database(placed, revision) as (connection, tables):
+        with open_new_database(new_settings, revision) as (connection, tables):
             counts = _load_rows(connection, stage / "tables", tables)
-            with write_conversations(placed, connection) as (saver, store):
+            with write_conversations(new_settings, connection) as (saver, store):
                 counts["conversations"] = _load_conversations(saver, store, stage)
             migrate(connection)
-            pair_new(placed, connection)
-            if settings.database is not None:  # its transaction is committed once the files are in place
+            pair_new(new_settings, connection)
+            if settings.database is not None:  # PostgreSQL: commit only after the files are in place
                 _move(data, settings.data)
-        if settings.database is None:  # its files are in the data folder, and are closed now
+        if settings.database is None:  # SQLite: its files are in the data folder, and must be closed first
             _move(data, settings.data)
     except BaseException:
         if not data.exists():
             os.replace(settings.data, data)
-        if was_there:
+        if existed:
             make_folder(settings.data)
         raise
     return {Thread.__tablename__: 0} | counts
 
 
-def _move(data: Path, place: Path) -> None:
-    if place.exists():
-        place.rmdir()  # fails if something was put into it meanwhile
-    os.replace(data, place)
+def _move(data: Path, target: Path) -> None:
+    if target.exists():
+        target.rmdir()  # fails if it is no longer empty
+    os.replace(data, target)
 
 
 def _load_rows(connection: Connection, folder: Path, tables: set[str]) -> Counter[str]:
-    """Write the rows of a backup into the tables of the backup's version; migrations run afterwards."""
+    """Insert the rows of a backup into the tables of the backup's version, before they are migrated."""
     names = {path.stem for path in folder.iterdir()}
     if unknown := sorted(names - tables):
         raise ValueError(f"its revision has no table {unknown[0][:200]!r}")
@@ -347,9 +353,9 @@ def _read_row(table: Table, names: set[str], row: dict[str, Any]) -> dict[str, A
         if isinstance(column.type, DateTime) and row.get(column.name) is not None:
             row[column.name] = datetime.fromisoformat(row[column.name]).astimezone(UTC)
     for key in table.foreign_keys:
-        if key.column.table.name not in names:  # that table was left out
+        if key.column.table.name not in names:  # the backup was restored without that table
             row[key.parent.name] = None
-    # Not set: the database continues an autoincrement column from the last number that it assigned itself.
+    # The database assigns new numbers: it would not count the numbers of inserted rows as used.
     if (numbered := table.autoincrement_column) is not None:
         del row[numbered.name]
     return row
@@ -362,9 +368,9 @@ def _load_conversations(saver: BaseCheckpointSaver[Any], store: BaseStore, stage
     # A backup from before the first conversation has no such folder.
     files = sorted((stage / _CONVERSATIONS).glob("*"))
     for path in files:
-        thread_id, _, form = path.name.partition(".")
-        if form != "msgpack":
+        thread_id, _, format_name = path.name.partition(".")
+        if format_name != "msgpack":
             raise BackupError(f"The backup holds {path.name[:200]!r}, which no backup does.")
-        checkpoint, metadata = saver.serde.loads_typed((form, path.read_bytes()))
-        saver.put(place_of(thread_id), checkpoint, metadata, checkpoint["channel_versions"])
+        checkpoint, metadata = saver.serde.loads_typed((format_name, path.read_bytes()))
+        saver.put(thread_config(thread_id), checkpoint, metadata, checkpoint["channel_versions"])
     return len(files)

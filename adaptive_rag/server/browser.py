@@ -1,4 +1,4 @@
-"""The page for browsers: static files, and their content security policy."""
+"""The page for browsers: its static files, and their content security policy."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from starlette.types import Message, Receive, Scope, Send
 
 PAGE = Path(__file__).parent / "page"
 router = APIRouter()
-# Browsers check each time whether a file has changed, so that they never mix files of two versions.
-_FRESH = {"Cache-Control": "no-cache"}
+# Browsers then check each time whether a file has changed, so that they never mix files of two versions.
+_NO_CACHE = {"Cache-Control": "no-cache"}
 
 
-def _policy() -> str:
-    """Return the content security policy: only the page's own files, and only HTML from the sanitizer."""
-    [imports] = re.findall(r'<script type="importmap">(.*?)</script>', _index(), re.DOTALL)
-    digest = base64.b64encode(hashlib.sha256(imports.encode()).digest()).decode()
+def _content_security_policy() -> str:
+    """Return the content security policy: it allows only the page's own files, and only sanitized HTML."""
+    [import_map] = re.findall(r'<script type="importmap">(.*?)</script>', _index(), re.DOTALL)
+    digest = base64.b64encode(hashlib.sha256(import_map.encode()).digest()).decode()
     rules = {
         "default-src": "'none'",
         "script-src": f"'self' 'sha256-{digest}'",
@@ -45,10 +45,10 @@ def _index() -> str:
     return (PAGE / "index.html").read_text(encoding="utf-8")
 
 
-_HEADERS = _FRESH | {"Content-Security-Policy": _policy()}
-# Files that a browser may open by themselves, or as a worker: no page's policy covers them. Sent with every
-# module and style, which the page's own covers, it would be a tenth of what a first visit loads.
-_CONTEXTS = (".worker.min.mjs", ".svg", ".html")
+_HEADERS = _NO_CACHE | {"Content-Security-Policy": _content_security_policy()}
+# Files that a browser may open directly or as a worker, for which the policy of the page does not apply. All
+# other files are sent without it: with each of them it would be a tenth of what a first visit loads.
+_STANDALONE = (".worker.min.mjs", ".svg", ".html")
 
 
 @router.get("/", include_in_schema=False)
@@ -58,19 +58,19 @@ def show_page() -> FileResponse:
 
 
 class _Files(StaticFiles):
-    """The files of the page; workers and pictures with the page's policy, which no page covers for them."""
+    """The files of the page; those in `_STANDALONE` are sent with the content security policy."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        async def send_bound(message: Message) -> None:
+        async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                sent = _HEADERS if scope["path"].endswith(_CONTEXTS) else _FRESH
-                bound = [(name.lower().encode(), value.encode()) for name, value in sent.items()]
-                message["headers"] = [*message["headers"], *bound]
+                extra = _HEADERS if scope["path"].endswith(_STANDALONE) else _NO_CACHE
+                encoded = [(name.lower().encode(), value.encode()) for name, value in extra.items()]
+                message["headers"] = [*message["headers"], *encoded]
             await send(message)
 
-        await super().__call__(scope, receive, send_bound)
+        await super().__call__(scope, receive, send_with_headers)
 
 
 def page_files() -> Mount:
-    """Return the route of the page's files, compressed if the browser accepts it."""
+    """Return the route of the page's files, which compresses them if the browser accepts that."""
     return Mount("/page", GZipMiddleware(_Files(directory=PAGE), minimum_size=1000), name="page")

@@ -1,4 +1,4 @@
-"""Dependencies of the routes: a request with its caller, and the collection or thread open to them."""
+"""Dependencies of the routes: a request with its caller, and the collection or thread that its path names."""
 
 from __future__ import annotations
 
@@ -10,18 +10,24 @@ from fastapi import Depends, Path, Request
 from sqlalchemy import Select, select
 from sqlalchemy.orm import Session
 
-from adaptive_rag.server.access import Caller, collection_open_to, identify, threads_of, threads_open_to
-from adaptive_rag.server.audit import note
-from adaptive_rag.server.database import Db, let_go
+from adaptive_rag.server.access import (
+    Caller,
+    identify,
+    require_collection,
+    select_own_threads,
+    select_readable_threads,
+)
+from adaptive_rag.server.audit import record_event
+from adaptive_rag.server.database import Db, release_connection
 from adaptive_rag.server.folders import CollectionFolder
-from adaptive_rag.server.problems import Problem, found
+from adaptive_rag.server.problems import Problem, require_found
 from adaptive_rag.server.rates import Rates
 from adaptive_rag.server.roles import Action
 from adaptive_rag.server.services import Services
 from adaptive_rag.server.tables import Collection, Document, Job, OpenTo, Thread
 
 Row = TypeVar("Row", Document, Job)
-# What stands in a path: the id of a row, and the name of a user.
+# Parts of paths: the id of a row, and the name of a user.
 RowId = Annotated[str, Path(max_length=32)]
 UserName = Annotated[str, Path(max_length=100)]
 
@@ -32,41 +38,41 @@ class Call:
 
     request: Request
     db: Session
-    parts: Services
+    services: Services
     caller: Caller
 
-    def note(self, action: str, subject: str = "") -> None:
-        """Add a line to the audit log; it is stored when the route commits."""
-        note(self.db, self.request, self.caller.name, action, subject)
+    def record_event(self, action: str, subject: str = "") -> None:
+        """Add an entry to the audit log, without committing."""
+        record_event(self.db, self.request, self.caller.name, action, subject)
 
     def commit(self, action: str, subject: str = "") -> None:
-        """Store the changes of the route with a line in the audit log."""
-        self.note(action, subject)
+        """Commit the changes of the route with an entry in the audit log."""
+        self.record_event(action, subject)
         self.db.commit()
 
 
 @dataclass(frozen=True)
 class CollectionCall(Call):
-    """A request over a collection that is open to its caller."""
+    """A request about a collection that is open to the caller."""
 
     collection: Collection
 
     @property
     def folder(self) -> CollectionFolder:
         """The folder of the collection; its name is not part of the path."""
-        return self.parts.folder_of(self.collection)
+        return self.services.folder_of(self.collection)
 
     def row(self, table: type[Row], row_id: str) -> Row:
-        """Return a document or a job of the collection, or refuse with 404."""
+        """Return a document or a job of the collection; refuse (404) if there is no such row."""
         query = select(table).where(table.id == row_id, table.collection_id == self.collection.id)
-        row = found(self.db.scalar(query), table.__name__.lower())
-        let_go(self.db)
+        row = require_found(self.db.scalar(query), table.__name__.lower())
+        release_connection(self.db)
         return row
 
 
 @dataclass(frozen=True)
 class ThreadCall(Call):
-    """A request in one of the caller's own threads, or in one that is shared with them."""
+    """A request about a thread of the caller, or one that is shared with them."""
 
     thread: Thread
 
@@ -76,58 +82,61 @@ class ThreadCall(Call):
         return self.thread.owner_id == self.caller.id
 
 
-def let_in(request: Request, db: Db) -> Call:
+def authenticate(request: Request, db: Db) -> Call:
     """Identify the caller of a request. Every other dependency builds on this one."""
     caller = identify(request, db)
-    let_go(db)
+    release_connection(db)
     return Call(request, db, request.app.state.services, caller)
 
 
-AnyCall = Annotated[Call, Depends(let_in)]
+AnyCall = Annotated[Call, Depends(authenticate)]
 
 
-def _for_admin(call: AnyCall) -> Call:
+def _require_admin(call: AnyCall) -> Call:
     if not call.caller.may_administer():
         raise Problem(403, "Only an admin of the server may do this, with a token of that role.")
     return call
 
 
-def _may(action: Action) -> Callable[..., CollectionCall]:
+def _require_action(action: Action) -> Callable[..., CollectionCall]:
     def find(collection: Annotated[str, Path(max_length=200)], call: AnyCall) -> CollectionCall:
-        opened = collection_open_to(call.db, call.caller, collection, action)
-        return CollectionCall(call.request, call.db, call.parts, call.caller, opened)
+        row = require_collection(call.db, call.caller, collection, action)
+        return CollectionCall(call.request, call.db, call.services, call.caller, row)
 
     return find
 
 
-def _in(threads_of_caller: Callable[[Caller], Select[Thread]]) -> Callable[..., ThreadCall]:
+def _find_thread_in(select_threads: Callable[[Caller], Select[Thread]]) -> Callable[..., ThreadCall]:
     def find(thread: RowId, call: AnyCall) -> ThreadCall:
-        row = found(call.db.scalar(threads_of_caller(call.caller).where(Thread.id == thread)), "thread")
-        let_go(call.db)
-        return ThreadCall(call.request, call.db, call.parts, call.caller, row)
+        row = require_found(call.db.scalar(select_threads(call.caller).where(Thread.id == thread)), "thread")
+        release_connection(call.db)
+        return ThreadCall(call.request, call.db, call.services, call.caller, row)
 
     return find
 
 
-def _counting(count: Callable[[Rates, Caller], None]) -> Any:
+def _count_with(count: Callable[[Rates, Caller], None]) -> Any:
     async def count_call(call: AnyCall) -> None:
-        count(call.parts.rates, call.caller)
+        count(call.services.rates, call.caller)
 
     return Depends(count_call)
 
 
-AdminCall = Annotated[Call, Depends(_for_admin)]
-in_own_thread = _in(threads_of)
-OwnThreadCall = Annotated[ThreadCall, Depends(in_own_thread)]
+AdminCall = Annotated[Call, Depends(_require_admin)]
+find_own_thread = _find_thread_in(select_own_threads)
+OwnThreadCall = Annotated[ThreadCall, Depends(find_own_thread)]
 ReadableThreadCall = Annotated[
-    ThreadCall, Depends(_in(lambda caller: threads_open_to(caller, OpenTo.LINK, OpenTo.COLLECTION)))
+    ThreadCall,
+    Depends(_find_thread_in(lambda caller: select_readable_threads(caller, OpenTo.LINK, OpenTo.COLLECTION))),
 ]
-# Calls over the collection that a path names, if the caller's role allows it.
-AskCall = Annotated[CollectionCall, Depends(_may(Action.ASK))]
-VoteCall = Annotated[CollectionCall, Depends(_may(Action.VOTE))]
-ReadCall = Annotated[CollectionCall, Depends(_may(Action.READ))]
-WriteCall = Annotated[CollectionCall, Depends(_may(Action.WRITE))]
-ManageCall = Annotated[CollectionCall, Depends(_may(Action.MANAGE))]
-# In addition to these: rate limits of questions, of changes to what belongs to the caller, and of conditions
-# that are measured or completed.
-ASKING, CHANGING, LOOKING = map(_counting, (Rates.count_question, Rates.count_change, Rates.count_look))
+# Calls about the collection that a path names; refused if the caller's role does not allow the action.
+AskCall = Annotated[CollectionCall, Depends(_require_action(Action.ASK))]
+VoteCall = Annotated[CollectionCall, Depends(_require_action(Action.VOTE))]
+ReadCall = Annotated[CollectionCall, Depends(_require_action(Action.READ))]
+WriteCall = Annotated[CollectionCall, Depends(_require_action(Action.WRITE))]
+ManageCall = Annotated[CollectionCall, Depends(_require_action(Action.MANAGE))]
+# Rate limits, in addition to these: of questions, of changes to what belongs to the caller, and of requests
+# that read the fields of all passages.
+COUNT_QUESTION, COUNT_CHANGE, COUNT_HEAVY_READ = map(
+    _count_with, (Rates.count_question, Rates.count_change, Rates.count_heavy_read)
+)

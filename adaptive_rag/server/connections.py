@@ -1,4 +1,4 @@
-"""The connections of a server: how many an address may hold, and how long a request may take to arrive."""
+"""Limits of connections: how many an address may hold, and how long a request may take to arrive."""
 
 from __future__ import annotations
 
@@ -16,38 +16,38 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from adaptive_rag.server.machine import network_of
 from adaptive_rag.server.settings import ServerSettings
 
-# From the first byte of a request, or from the opening of a connection, to the end of the headers.
+# From the opening of a connection, or from the first byte of a request, to the end of the headers.
 SECONDS_TO_ASK = 15.0
 # A proxy forwards the requests of many people.
 PROXY_FACTOR = 10
-# Files that the server opens besides its connections: databases, indexes, documents.
+# Open files of the server besides its connections: databases, indexes, documents.
 OTHER_FILES = 256
 _MOST_FILES = 65_536
 _REFUSAL = b"HTTP/1.1 %b\r\nConnection: close\r\nContent-Length: 0\r\n%b\r\n"
 
 
-class Places:
+class ConnectionSlots:
     """Counts open connections, per address and in total."""
 
-    def __init__(self, most_of_one: int, proxies: Collection[str], most: int) -> None:
-        self._most_of_one, self._most = most_of_one, most
+    def __init__(self, max_per_address: int, proxies: Collection[str], max_total: int) -> None:
+        self._max_per_address, self._max_total = max_per_address, max_total
         self._proxies = [ipaddress.ip_network(proxy) for proxy in proxies]
-        self._of = Counter[str]()
+        self._per_address = Counter[str]()
 
-    def take(self, address: str) -> str | None:
-        """Take a place for a connection; return the status of the refusal if none is left."""
-        place = network_of(address)
+    def acquire(self, address: str) -> str | None:
+        """Take a slot for a connection; return the status of the refusal if none is free."""
+        network = network_of(address)
         factor = PROXY_FACTOR if self._is_proxy(address) else 1
-        if self._of[place] >= self._most_of_one * factor:
+        if self._per_address[network] >= self._max_per_address * factor:
             return "429 Too Many Requests"
-        if self._of.total() >= self._most:
+        if self._per_address.total() >= self._max_total:
             return "503 Service Unavailable"
-        self._of[place] += 1
+        self._per_address[network] += 1
         return None
 
-    def leave(self, address: str) -> None:
-        """Give back the place of a connection."""
-        self._of -= Counter([network_of(address)])  # drops addresses without connections
+    def release(self, address: str) -> None:
+        """Free the slot of a connection."""
+        self._per_address -= Counter([network_of(address)])  # drops addresses without connections
 
     def _is_proxy(self, address: str) -> bool:
         try:
@@ -57,81 +57,81 @@ class Places:
 
 
 class Connection(H11Protocol):
-    """A connection that is refused if its address holds too many, and closed if its request is late."""
+    """A connection that is refused if its address has too many, and closed if its request is late."""
 
-    places: ClassVar[Places]
-    _place: str | None = None
-    _late: asyncio.TimerHandle | None = None
+    slots: ClassVar[ConnectionSlots]
+    _slot_address: str | None = None
+    _timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Admit a connection, or refuse it before anything of it is read."""
+        """Accept a connection, or refuse it before anything is read from it."""
         super().connection_made(transport)
         address = self.client[0] if self.client else ""
-        refusal = self.places.take(address)
+        refusal = self.slots.acquire(address)
         if refusal is not None:
-            self._end(refusal, b"Retry-After: 5\r\n")
+            self._refuse(refusal, b"Retry-After: 5\r\n")
             return
-        self._place = address
+        self._slot_address = address
         self._watch()
 
     def data_received(self, data: bytes) -> None:
-        """Read the data, and check whether a request is still arriving."""
+        """Handle received data, and check whether a request is still arriving."""
         super().data_received(data)
         self._watch()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Give the place back."""
+        """Free the slot."""
         super().connection_lost(exc)
         self._stop_watching()
-        if self._place is not None:
-            self.places.leave(self._place)
+        if self._slot_address is not None:
+            self.slots.release(self._slot_address)
 
     def _watch(self) -> None:
-        """Limit the time for headers, and for the rest of a body after its answer."""
+        """Limit the time for headers, and for the rest of a body that was already answered."""
         is_answered = self.conn.our_state in (h11.DONE, h11.MUST_CLOSE)
         if self.conn.their_state is h11.IDLE or (self.conn.their_state is h11.SEND_BODY and is_answered):
-            self._late = self._late or self.loop.call_later(SECONDS_TO_ASK, self._give_up)
+            self._timer = self._timer or self.loop.call_later(SECONDS_TO_ASK, self._close_late)
         else:
             self._stop_watching()
 
     def _stop_watching(self) -> None:
-        if self._late is not None:
-            self._late.cancel()
-            self._late = None
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
 
-    def _give_up(self) -> None:
-        # A browser opens connections in advance: one without a request is closed without a response.
+    def _close_late(self) -> None:
+        # Browsers open connections in advance. A connection without a request is closed without a response.
         if self.conn.our_state is h11.IDLE and self.conn.trailing_data[0]:
-            self._end("408 Request Timeout", b"")
+            self._refuse("408 Request Timeout", b"")
         else:
             self.transport.close()
 
-    def _end(self, status: str, headers: bytes) -> None:
+    def _refuse(self, status: str, headers: bytes) -> None:
         if not self.transport.is_closing():
             self.transport.write(_REFUSAL % (status.encode(), headers))
             self.transport.close()
 
 
-def connection_of(settings: ServerSettings) -> type[Connection]:
+def connection_class(settings: ServerSettings) -> type[Connection]:
     """Return the connection class for a server with these settings."""
-    most = max(most_files() - OTHER_FILES, most_files() // 2)
-    places = Places(settings.max_connections, settings.trusted_proxies, most)
-    return type("ServerConnection", (Connection,), {"places": places})
+    max_total = max(raise_file_limit() - OTHER_FILES, raise_file_limit() // 2)
+    slots = ConnectionSlots(settings.max_connections, settings.trusted_proxies, max_total)
+    return type("ServerConnection", (Connection,), {"slots": slots})
 
 
-def most_files() -> int:
-    """Raise this process's limit of open files and connections as far as the system allows, and return it."""
+def raise_file_limit() -> int:
+    """Raise this process's limit of open files, connections included, as far as possible, and return it."""
     if sys.platform == "win32":
         return _MOST_FILES
     import resource
 
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = _MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, _MOST_FILES)
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        # macOS reports no limit, and refuses more than its kernel allows
-        for most in (wanted, max(10_240, soft)):
+    target = _MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, _MOST_FILES)
+    if soft != resource.RLIM_INFINITY and soft < target:
+        # macOS may report no limit, but refuses more than its kernel allows.
+        for limit in (target, max(10_240, soft)):
             with suppress(ValueError, OSError):
-                resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+                resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
                 break
     soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     return _MOST_FILES if soft == resource.RLIM_INFINITY else soft

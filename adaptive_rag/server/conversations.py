@@ -1,4 +1,4 @@
-"""Conversations and profiles in LangGraph's stores: in a SQLite file, or in the server's PostgreSQL."""
+"""Conversations and profiles in LangGraph's stores: in a SQLite file, or in the PostgreSQL of the server."""
 
 from __future__ import annotations
 
@@ -34,21 +34,21 @@ from adaptive_rag.text.visible import visible
 
 _log = logging.getLogger(__name__)
 FILE = "conversations.sqlite"
-# What is searched of an answer; questions are shorter.
+# Only so many characters of an answer can be searched. Questions are shorter.
 MOST_CHARACTERS_SEARCHED = 50_000
-# The decisions about an answer that are marked in its text, and so are seen by everybody who may read it.
-MARKED = ("unsupported", "closest")
+# Decisions that everybody who reads an answer may see, because the answer itself is marked with them.
+PUBLIC_DECISIONS = ("unsupported", "closest")
 PARTS: Any = Field(
-    description="The answer in parts; their texts, joined, are the answer. Where the program speaks for "
-    "itself, a part has a code and values. A mark has the index of its citation in `citations`, from 0."
+    description="The answer in parts; their joined texts are the answer. A part that the program itself says "
+    "has a code and values. A marker has the index of its citation in `citations`, from 0."
 )
 
 
 class TurnShown(BaseModel):
     """A question of a thread with its answer."""
 
-    id: str = Field(description="It stays while other turns are deleted.")
-    number: int = Field(description="Its place in the thread, from 1.")
+    id: str = Field(description="It does not change when other turns are deleted.")
+    number: int = Field(description="Its number in the thread, from 1.")
     question: str
     answer: str
     parts: list[AnswerPart] = PARTS
@@ -56,23 +56,23 @@ class TurnShown(BaseModel):
     route: str
     user_context: str = Field(description="Who asked, or in what situation.")
     abstained: bool
-    decisions: list[Decision] = Field(description="What was decided about the answer, as its trace had it.")
-    only: Selection = Field(description="The documents that were asked.")
+    decisions: list[Decision] = Field(description="The decisions about the answer, from its trace.")
+    only: Selection = Field(description="The documents that were searched.")
     asked: datetime
 
 
-def title_of(question: str) -> str:
+def make_title(question: str) -> str:
     """Return the title of a thread that begins with a question."""
     return question.strip()[:200]
 
 
-def place_of(thread_id: str) -> RunnableConfig:
-    """Return the config under which the checkpointer stores a thread."""
+def thread_config(thread_id: str) -> RunnableConfig:
+    """Return the config by which the checkpointer finds a thread."""
     return {"configurable": {"thread_id": thread_id, "checkpoint_ns": ""}}
 
 
 class Conversations:
-    """The messages of each thread, by the thread's id, and the profiles of users, by theirs."""
+    """The messages of threads by thread id, and the profiles of users by user id."""
 
     def __init__(
         self, saver: BaseCheckpointSaver[Any], store: BaseStore, engine: Engine, max_seconds: float
@@ -80,92 +80,96 @@ class Conversations:
         self.saver = saver
         self.store = store
         self._engine = engine
-        # A thread that an interrupted server held is free once no question can still be running.
-        self._longest = timedelta(seconds=max_seconds + 10)
+        # After a crash, a reserved thread becomes free when its question would have timed out.
+        self._max_duration = timedelta(seconds=max_seconds + 10)
 
     def turns(self, thread_id: str) -> list[TurnShown]:
         """Return the questions of a thread with their answers, oldest first."""
-        return _read_turns(self._read(thread_id)[1])
+        return _read_turns(self._load(thread_id)[1])
 
-    def _read(self, thread_id: str) -> tuple[CheckpointTuple | None, list[AnyMessage]]:
-        kept = self.saver.get_tuple(place_of(thread_id))
-        return kept, list(kept.checkpoint["channel_values"].get("messages", ())) if kept else []
+    def _load(self, thread_id: str) -> tuple[CheckpointTuple | None, list[AnyMessage]]:
+        stored = self.saver.get_tuple(thread_config(thread_id))
+        return stored, list(stored.checkpoint["channel_values"].get("messages", ())) if stored else []
 
     def forget(self, thread_id: str) -> None:
         """Delete the messages of a thread."""
         self.saver.delete_thread(thread_id)
 
-    def copy(self, thread_id: str, turns: int, to: str, *, is_own: bool = True) -> None:
-        """Copy the first turns of a thread into another one; of another's thread, what they may see of it.
+    def copy(self, thread_id: str, turns: int, to: str, *, is_own: bool) -> None:
+        """Copy the first turns of a thread into another one, without private fields if it is another user's.
 
         Raises:
             Problem: 422 if the thread has fewer turns.
         """
-        kept, messages = self._read(thread_id)
-        ends = [at for at, message in enumerate(messages, 1) if isinstance(message, AIMessage)]
+        stored, messages = self._load(thread_id)
+        ends = _turn_ends(messages)
         if turns > len(ends):
             raise Problem(422, f"This thread has {len(ends)} answered questions, not {turns}.")
-        if kept and turns:
+        if stored and turns:
             copied = messages[: ends[turns - 1]]
-            self._put(kept, to, copied if is_own else [_without_private(message) for message in copied])
+            if not is_own:
+                copied = [_remove_private(message) for message in copied]
+            self._store_messages(stored, to, copied)
 
     async def remove_turn(self, thread_id: str, turn_id: str) -> TurnShown | None:
-        """Remove a question with its answer from a thread, and return them; None if they are not there.
+        """Remove a turn from a thread and return it; None if the thread has no such turn.
 
         Raises:
             Problem: 409 if a question of the thread is being answered.
         """
-        async with self.hold(thread_id):
-            removed = await run_in_threadpool(self._remove_turn, thread_id, turn_id)
-            await self.saver.aprune([thread_id])  # the checkpoints before it still have the turn
+        async with self.reserve(thread_id):
+            removed = await run_in_threadpool(self._remove_stored_turn, thread_id, turn_id)
+            await self.saver.aprune([thread_id])  # earlier checkpoints still have the turn
         return removed
 
-    def _remove_turn(self, thread_id: str, turn_id: str) -> TurnShown | None:
-        kept, messages = self._read(thread_id)
+    def _remove_stored_turn(self, thread_id: str, turn_id: str) -> TurnShown | None:
+        stored, messages = self._load(thread_id)
         removed = next((turn for turn in _read_turns(messages) if turn.id == turn_id), None)
-        if kept and removed:
-            ends = [0, *(at for at, message in enumerate(messages, 1) if isinstance(message, AIMessage))]
+        if stored and removed:
+            ends = [0, *_turn_ends(messages)]
             del messages[ends[removed.number - 1] : ends[removed.number]]
-            self._put(kept, thread_id, messages)
+            self._store_messages(stored, thread_id, messages)
         return removed
 
-    def _put(self, kept: CheckpointTuple, thread_id: str, messages: Sequence[AnyMessage]) -> None:
-        """Store a checkpoint with messages only, without the rest of the one that they come from."""
-        versions = kept.checkpoint["channel_versions"]
+    def _store_messages(
+        self, stored: CheckpointTuple, thread_id: str, messages: Sequence[AnyMessage]
+    ) -> None:
+        """Store a checkpoint with only these messages; versions and metadata follow the stored one."""
+        versions = stored.checkpoint["channel_versions"]
         newer = {"messages": self.saver.get_next_version(max(versions.values()), None)}
         checkpoint = empty_checkpoint()
         checkpoint["channel_values"], checkpoint["channel_versions"] = {"messages": list(messages)}, newer
-        self.saver.put(place_of(thread_id), checkpoint, kept.metadata, newer)
+        self.saver.put(thread_config(thread_id), checkpoint, stored.metadata, newer)
 
     def write_texts(self, db: Session, thread_id: str) -> None:
-        """Update the searchable texts of a thread to its present turns."""
+        """Update the searchable texts of a thread to its turns, without committing."""
         turns = {turn.id: turn for turn in self.turns(thread_id)}
-        written = set(db.scalars(select(TurnText.id).where(TurnText.thread_id == thread_id)))
-        gone = written - turns.keys()
-        db.execute(delete(TurnText).where(TurnText.thread_id == thread_id, TurnText.id.in_(gone)))
+        stored_ids = set(db.scalars(select(TurnText.id).where(TurnText.thread_id == thread_id)))
+        deleted_ids = stored_ids - turns.keys()
+        db.execute(delete(TurnText).where(TurnText.thread_id == thread_id, TurnText.id.in_(deleted_ids)))
         for turn in turns.values():
-            if turn.id not in written:
+            if turn.id not in stored_ids:
                 question, answer = visible(turn.question), visible(turn.answer[:MOST_CHARACTERS_SEARCHED])
                 texts = {"question": question, "answer": answer, "folded": f"{question}\n{answer}".casefold()}
                 db.add(TurnText(thread_id=thread_id, id=turn.id, asked=turn.asked, **texts))
 
     @asynccontextmanager
-    async def hold(self, thread_id: str, question: str = "") -> AsyncIterator[None]:
-        """Reserve a thread for one question, which becomes its title if it has none; 409 if it is in use.
+    async def reserve(self, thread_id: str, question: str = "") -> AsyncIterator[None]:
+        """Reserve a thread during the block; refuse (409) if a question of it is being answered.
 
-        Without a question, the thread does not count as continued.
+        A question becomes the title of a thread without one, and counts as its latest use.
         """
-        began = now()
-        taking = asyncio.ensure_future(run_in_threadpool(self._take, thread_id, question, began))
+        started = now()
+        reservation = asyncio.ensure_future(run_in_threadpool(self._reserve, thread_id, question, started))
         try:
-            await asyncio.shield(taking)  # its thread goes on if the caller leaves
+            await asyncio.shield(reservation)  # a worker thread goes on when the caller disconnects
             # Each checkpoint holds the whole conversation, so only the newest is kept.
             await self.saver.aprune([thread_id])
             yield
             await run_in_threadpool(self._write_texts, thread_id)
         finally:
-            await asyncio.wait({taking})
-            await run_in_threadpool(self._free, thread_id, began)
+            await asyncio.wait({reservation})
+            await run_in_threadpool(self._release, thread_id, started)
 
     def _write_texts(self, thread_id: str) -> None:
         try:
@@ -173,27 +177,30 @@ class Conversations:
                 if db.get(Thread, thread_id) is not None:
                     self.write_texts(db, thread_id)
                     db.commit()
-        except (
-            SQLAlchemyError
-        ) as error:  # The answer is stored all the same, and the next question writes the texts.
-            _log.warning("What is searched of a thread could not be written: %s", redact(str(error))[:300])
+        except SQLAlchemyError as error:  # the answer is stored, and the next question writes the texts
+            _log.warning(
+                "The searchable texts of a thread could not be written: %s", redact(str(error))[:300]
+            )
 
-    def _take(self, thread_id: str, question: str, began: datetime) -> None:
-        earliest, latest = began - self._longest, began + self._longest  # the clock may have been set back
+    def _reserve(self, thread_id: str, question: str, started: datetime) -> None:
+        # An old reservation has timed out. One from the future shows that the clock was set back.
+        earliest, latest = started - self._max_duration, started + self._max_duration
         is_free = or_(Thread.asked.is_(None), Thread.asked < earliest, Thread.asked > latest)
-        title = case((Thread.title == "", title_of(question)), else_=Thread.title)
+        title = case((Thread.title == "", make_title(question)), else_=Thread.title)
         with Session(self._engine) as db:
-            taken = update(Thread).where(Thread.id == thread_id, is_free)
-            values = taken.values(asked=began, **({"updated": began, "title": title} if question else {}))
-            is_taken = db.scalar(values.returning(Thread.id)) is not None
+            values = {"asked": started} | ({"updated": started, "title": title} if question else {})
+            query = update(Thread).where(Thread.id == thread_id, is_free).values(**values)
+            is_reserved = db.scalar(query.returning(Thread.id)) is not None
             db.commit()
-        if not is_taken:
+        if not is_reserved:
             detail = "A question of this thread is being answered. Wait for its answer."
             raise Problem(409, detail, type="thread_busy")
 
-    def _free(self, thread_id: str, began: datetime) -> None:
+    def _release(self, thread_id: str, started: datetime) -> None:
         with Session(self._engine) as db:
-            db.execute(update(Thread).where(Thread.id == thread_id, Thread.asked == began).values(asked=None))
+            db.execute(
+                update(Thread).where(Thread.id == thread_id, Thread.asked == started).values(asked=None)
+            )
             db.commit()
             is_deleted = db.get(Thread, thread_id) is None
         if is_deleted:
@@ -226,14 +233,14 @@ async def _open_postgres(address: str, stack: AsyncExitStack) -> tuple[BaseCheck
 
     from adaptive_rag.server import postgres
 
-    options = {"autocommit": True, "prepare_threshold": 0, "row_factory": dict_row, **postgres.GIVE_UP}
+    options = {"autocommit": True, "prepare_threshold": 0, "row_factory": dict_row, **postgres.TIMEOUTS}
     pool: Any = AsyncConnectionPool(
         address,
         connection_class=postgres.AsyncPatientConnection,
         kwargs=options,
         open=False,
         check=AsyncConnectionPool.check_connection,
-        timeout=postgres.SECONDS_FOR_A_PLACE,
+        timeout=postgres.POOL_SECONDS,
     )
     try:
         await pool.open(wait=True)
@@ -241,8 +248,8 @@ async def _open_postgres(address: str, stack: AsyncExitStack) -> tuple[BaseCheck
         raise ConfigurationError(f"server.database cannot be reached: {redact(str(error))}.") from error
     stack.push_async_callback(pool.close)
     saver, store = AsyncPostgresSaver(pool), AsyncPostgresStore(pool)
-    saver.lock = nullcontext()  # type: ignore[assignment]  # each call has its own connection
-    with postgres.changing_tables():
+    saver.lock = nullcontext()  # type: ignore[assignment]  # no lock: each call has its own connection
+    with postgres.allow_slow_statements():
         await saver.setup()
         await store.setup()
     return saver, store
@@ -252,7 +259,7 @@ async def _open_postgres(address: str, stack: AsyncExitStack) -> tuple[BaseCheck
 def write_conversations(
     settings: ServerSettings, connection: Connection
 ) -> Iterator[tuple[BaseCheckpointSaver[Any], BaseStore]]:
-    """Create the conversation tables; yield the saver and store that write in the transaction."""
+    """Create the tables of conversations; yield a saver and a store that write in the transaction."""
     if settings.database is None:
         with open_sqlite(settings.data / FILE) as conversations:
             yield conversations
@@ -265,7 +272,7 @@ def write_conversations(
     saver, store = PostgresSaver(driver, serde=strict_serializer()), PostgresStore(driver)
     try:
         for part in (saver, store):
-            # An index cannot be built concurrently within a transaction, and nobody reads these tables yet.
+            # PostgreSQL builds no index concurrently within a transaction; nobody reads these tables yet.
             part.MIGRATIONS = [step.replace(" CONCURRENTLY ", " ") for step in part.MIGRATIONS]
             part.setup()
         yield saver, store
@@ -274,10 +281,10 @@ def write_conversations(
 
 
 class _SqliteSaver(AsyncSqliteSaver):
-    """The saver for SQLite, with the pruning of old checkpoints that it lacks."""
+    """LangGraph's saver for SQLite, with the pruning of old checkpoints that it lacks."""
 
     async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
-        """Delete all but the newest checkpoint of each thread, those of interrupted strategies included."""
+        """Delete all but the newest checkpoint of each thread, also those that interrupted subgraphs left."""
         newest = "(SELECT max(checkpoint_id) FROM checkpoints WHERE thread_id = :thread AND checkpoint_ns='')"
         older = f"thread_id = :thread AND (checkpoint_ns <> '' OR checkpoint_id < {newest})"
         async with self.lock:
@@ -287,6 +294,11 @@ class _SqliteSaver(AsyncSqliteSaver):
             await self.conn.commit()
 
 
+def _turn_ends(messages: Sequence[AnyMessage]) -> list[int]:
+    """Return the number of messages up to the end of each turn."""
+    return [number for number, message in enumerate(messages, 1) if isinstance(message, AIMessage)]
+
+
 def _read_turns(messages: Iterable[AnyMessage]) -> list[TurnShown]:
     turns: list[TurnShown] = []
     question = ""
@@ -294,33 +306,33 @@ def _read_turns(messages: Iterable[AnyMessage]) -> list[TurnShown]:
         if isinstance(message, HumanMessage):
             question = message.text
         elif isinstance(message, AIMessage):
-            facts = message.response_metadata
+            metadata = message.response_metadata
             turn = TurnShown(
                 id=message.id or "",
                 number=len(turns) + 1,
                 question=question,
                 answer=message.text,
-                parts=facts["parts"],
-                citations=facts["citations"],
-                route=facts["query_type"],
-                user_context=facts.get("user_context", ""),
-                abstained=facts["abstained"],
-                decisions=facts.get("decisions", []),
-                only=Selection.model_validate(facts.get("kept", {}).get("only", {})),
-                asked=datetime.fromtimestamp(facts["asked_at"], UTC),
+                parts=metadata["parts"],
+                citations=metadata["citations"],
+                route=metadata["query_type"],
+                user_context=metadata.get("user_context", ""),
+                abstained=metadata["abstained"],
+                decisions=metadata.get("decisions", []),
+                only=Selection.model_validate(metadata.get("kept", {}).get("only", {})),
+                asked=datetime.fromtimestamp(metadata["asked_at"], UTC),
             )
             turns.append(turn)
     return turns
 
 
-def _without_private(message: AnyMessage) -> AnyMessage:
-    """Return a message without what only the owner of its thread may see."""
-    facts = dict(message.response_metadata)
-    if facts:
-        facts |= {"user_context": "", "decisions": marked(facts.get("decisions", []))}
-    return message.model_copy(update={"response_metadata": facts})
+def _remove_private(message: AnyMessage) -> AnyMessage:
+    """Return a message without the fields that only the owner of its thread may see."""
+    metadata = dict(message.response_metadata)
+    if metadata:
+        metadata |= {"user_context": "", "decisions": public_decisions(metadata.get("decisions", []))}
+    return message.model_copy(update={"response_metadata": metadata})
 
 
-def marked(decisions: Iterable[Decision]) -> list[Decision]:
-    """Return the decisions that are marked in the text of an answer."""
-    return [decision for decision in decisions if decision["what"] in MARKED]
+def public_decisions(decisions: Iterable[Decision]) -> list[Decision]:
+    """Return the decisions that everybody who reads the answer may see."""
+    return [decision for decision in decisions if decision["what"] in PUBLIC_DECISIONS]

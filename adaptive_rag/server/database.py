@@ -1,4 +1,4 @@
-"""The server's database: opened, and migrated to the schema of this version."""
+"""The server's database: opens it, and migrates it to the schema of this version."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from adaptive_rag.text.redaction import redact
 MIGRATIONS = Path(__file__).parent / "migrations"
 _REVISIONS = "alembic_version"
 # Tables that are not ours: Alembic's, and LangGraph's for conversations and profiles in PostgreSQL.
-_BESIDE = {_REVISIONS, "checkpoints", "checkpoint_blobs", "checkpoint_writes", "checkpoint_migrations",
-           "store", "store_migrations"}  # fmt: skip
+_FOREIGN_TABLES = {_REVISIONS, "checkpoints", "checkpoint_blobs", "checkpoint_writes",
+                   "checkpoint_migrations", "store", "store_migrations"}  # fmt: skip
 
 
 def connect(settings: ServerSettings) -> Engine:
-    """Return the engine of the database, which may be missing or not up to date.
+    """Return the engine of the database, without creating or migrating it.
 
     Raises:
         MissingExtraError: the database is PostgreSQL, and its packages are not installed.
@@ -45,10 +45,10 @@ def connect(settings: ServerSettings) -> Engine:
     engine = create_engine(
         settings.database_address,
         pool_pre_ping=True,
-        pool_timeout=postgres.SECONDS_FOR_A_PLACE,
-        connect_args=postgres.GIVE_UP,
+        pool_timeout=postgres.POOL_SECONDS,
+        connect_args=postgres.TIMEOUTS,
     )
-    event.listen(engine, "do_connect", lambda _, __, args, given: postgres.connect(*args, **given))
+    event.listen(engine, "do_connect", lambda _, __, args, kwargs: postgres.connect(*args, **kwargs))
     return engine
 
 
@@ -56,8 +56,9 @@ def open_database(settings: ServerSettings) -> Engine:
     """Open the database and migrate it to the newest revision; create it if it is missing.
 
     Raises:
-        ConfigurationError: the data folder cannot be written, the database cannot be reached, or it is of a
-            newer version of this program.
+        ConfigurationError: the data folder cannot be written, or the database cannot be reached or is of a
+        newer
+            version of this program.
         MissingExtraError: the database is PostgreSQL, and its packages are not installed.
     """
     try:
@@ -89,31 +90,32 @@ def _open(settings: ServerSettings) -> Engine:
 
 
 def _set_up_sqlite(connection: Any, record: object) -> None:
-    # Readers do not wait for a writer, and a writer waits for another one rather than failing.
+    # Readers do not wait for a writer, and a writer waits for another one instead of failing.
     for setting in ("journal_mode=WAL", "foreign_keys=ON", "busy_timeout=10000", "synchronous=FULL"):
         connection.execute(f"PRAGMA {setting}")
 
 
 @contextmanager
 def _begin(engine: Engine) -> Iterator[Connection]:
-    """Yield a connection in a transaction that changes tables."""
+    """Yield a connection in a transaction that may change tables."""
     with ExitStack() as stack:
         if engine.dialect.name == "sqlite":
             connection = stack.enter_context(engine.begin())
-            connection.exec_driver_sql("BEGIN")  # otherwise its driver creates tables outside of it
+            # Python's driver would otherwise create tables outside of the transaction.
+            connection.exec_driver_sql("BEGIN")
         else:
-            from adaptive_rag.server.postgres import changing_tables
+            from adaptive_rag.server.postgres import allow_slow_statements
 
-            stack.enter_context(changing_tables())
+            stack.enter_context(allow_slow_statements())
             connection = stack.enter_context(engine.begin())
         yield connection
 
 
 @contextmanager
 def open_new_database(settings: ServerSettings, revision: str) -> Iterator[tuple[Connection, set[str]]]:
-    """Create the tables of a revision in a database without any; yield a connection and their names.
+    """Create the tables of a revision in an empty database; yield a connection and the names of the tables.
 
-    Everything is one transaction, which is rolled back if the block fails.
+    All is one transaction, which is rolled back if the block fails.
 
     Raises:
         ConfigurationError: the database already has tables of a server.
@@ -124,10 +126,10 @@ def open_new_database(settings: ServerSettings, revision: str) -> Iterator[tuple
     try:
         with _begin(engine) as connection:
             before = set(inspect(connection).get_table_names())
-            if there := sorted(before & (Base.metadata.tables.keys() | _BESIDE)):
+            if existing := sorted(before & (Base.metadata.tables.keys() | _FOREIGN_TABLES)):
                 raise ConfigurationError(
-                    f"The database holds tables of a server already: {', '.join(there)}. Name an empty one "
-                    "with server.database."
+                    f"The database holds tables of a server already: {', '.join(existing)}. Name an empty "
+                    "one with server.database."
                 )
             migrate(connection, revision)
             yield connection, set(inspect(connection).get_table_names()) - before - {_REVISIONS}
@@ -136,7 +138,7 @@ def open_new_database(settings: ServerSettings, revision: str) -> Iterator[tuple
 
 
 def newest_revision() -> str | None:
-    """Return the last migration that this version knows."""
+    """Return the newest migration that this version knows."""
     return ScriptDirectory.from_config(_alembic()).get_current_head()
 
 
@@ -154,7 +156,7 @@ def migrate(connection: Connection, revision: str = "head") -> None:
 
 
 def revision_of(engine: Engine) -> str | None:
-    """Return the last migration that was run; None before the first."""
+    """Return the newest migration that the database has; None before the first."""
     with engine.connect() as connection:
         return MigrationContext.configure(connection).get_current_revision()
 
@@ -165,11 +167,11 @@ def open_session(request: Request) -> Iterator[Session]:
         yield session
 
 
-def let_go(db: Session) -> None:
+def release_connection(db: Session) -> None:
     """Return a session's connection to the pool; loaded objects stay usable.
 
-    A dependency does this at its end. Each part of a request waits for its own worker thread: if requests
-    held connections while they wait for threads, and the threads waited for connections, they would deadlock.
+    Each dependency does this at its end. Every part of a request waits for a worker thread: if requests held
+    connections while they waited for threads, and the threads waited for connections, they would deadlock.
     """
     db.commit()
 

@@ -9,7 +9,7 @@ from adaptive_rag.context import Context
 from adaptive_rag.samples import SAMPLE_QUESTIONS, lend_vectors, samples_path
 from adaptive_rag.server.database import open_database
 from adaptive_rag.server.folders import folder_of
-from adaptive_rag.server.indexing import work_off, workshop_of
+from adaptive_rag.server.indexing import make_indexing_settings, run_waiting_jobs
 from adaptive_rag.server.pairing import pair
 from adaptive_rag.server.settings import ServerSettings
 from adaptive_rag.server.tables import Collection, Document, Job
@@ -25,13 +25,14 @@ def add_samples(settings: ServerSettings, operator: Context) -> None:
     engine = open_database(settings)
     pair(settings, engine)
     try:
-        if _upload(settings, engine):
-            work_off(workshop_of(settings, operator), engine, lambda: False)
+        if _create_collection(settings, engine):
+            run_waiting_jobs(make_indexing_settings(settings, operator), engine, lambda: False)
     finally:
         engine.dispose()
 
 
-def _upload(settings: ServerSettings, engine: Engine) -> bool:
+def _create_collection(settings: ServerSettings, engine: Engine) -> bool:
+    """Create the collection with a job for its documents; return False if there is one of that name."""
     with Session(engine) as db:
         if db.scalar(select(Collection.id).where(Collection.name == NAME)):
             return False
@@ -39,25 +40,25 @@ def _upload(settings: ServerSettings, engine: Engine) -> bool:
             name=NAME,
             description="Documents of Pellhythe, an invented town by the sea.",
             examples=[
-                {"question": each.question, "user_context": each.user_context or "", "type": each.type}
-                for each in SAMPLE_QUESTIONS
+                {"question": sample.question, "user_context": sample.user_context or "", "type": sample.type}
+                for sample in SAMPLE_QUESTIONS
             ],
         )
         db.add(collection)
         db.flush()
         folder = folder_of(settings.data, collection.id)
-        rows = []
+        document_ids = []
         lend_vectors(folder.index)
-        with folder.changing():
+        with folder.lock_documents():
             for path in sorted(path for path in samples_path().iterdir() if path.is_file()):
                 with path.open("rb") as content:
-                    written = folder.write(content, path.name)
-                row = Document(collection_id=collection.id, name=path.name, size=written.size)
-                row.digest = written.digest
+                    stored = folder.write(content, path.name)
+                row = Document(collection_id=collection.id, name=path.name, size=stored.size)
+                row.digest = stored.digest
                 db.add(row)
                 db.flush()
-                folder.publish(written.folder, row)
-                rows.append(row.id)
-            db.add(Job(collection_id=collection.id, kind="index", details={"documents": rows}))
+                folder.publish(stored.folder, row)
+                document_ids.append(row.id)
+            db.add(Job(collection_id=collection.id, kind="index", details={"documents": document_ids}))
             db.commit()
         return True

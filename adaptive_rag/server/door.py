@@ -1,4 +1,4 @@
-"""Access control before every route of LangGraph's server: callers, paths and the size of requests."""
+"""Access control before every route of LangGraph's server: checks caller, path and size of requests."""
 
 from __future__ import annotations
 
@@ -18,35 +18,37 @@ from adaptive_rag.context.groups import ServingSettings
 from adaptive_rag.graph.studio import operator
 from adaptive_rag.server.machine import Refused, admit_this_machine, read_body
 
-# The first segment of each path that is served. The other paths of the development server (/deploy starts a
-# deployment, /internal shows any thread, /mcp asks without the caller's name) are not for callers.
+# The first segments of the paths that are served. Callers may not use the development server's other paths:
+# /deploy starts a deployment, /internal shows any thread, /mcp asks without the caller's name.
 ROUTES = {"ok", "info", "docs", "openapi.json", "assistants", "threads", "runs", "store"}
-# Paths that only say that the server runs.
+# Paths that only report that the server runs.
 HEALTH = {"/", "/ok"}
 # A character takes up to twelve bytes in JSON, as a pair of \uXXXX; the rest of a request is small.
 BYTES_PER_CHARACTER, OTHER_BYTES = 12, 65_536
 
 
 def admit(scope: MutableMapping[str, Any], serving: ServingSettings) -> str:
-    """Return the name of the caller: a user by their token, or this machine if there are no users.
+    """Return the name of the caller: the user of the token, or this machine if there are no users.
 
     Raises:
-        Refused: the token is not a user's; or there are no users, and the request comes from another
-            machine, through a proxy, or from a web page that the operator has not named.
+        Refused: no user has the token; or there are no users, and the request comes from another machine,
+            through a proxy, or from a web page that the operator has not allowed.
     """
     if serving.users:
-        return _user(Headers(scope=scope), serving)
+        return _user_by_token(Headers(scope=scope), serving)
     return admit_this_machine(scope, serving.origins, "serving.users")
 
 
-def _user(headers: Headers, serving: ServingSettings) -> str:
+def _user_by_token(headers: Headers, serving: ServingSettings) -> str:
     scheme, _, token = headers.get("authorization", "").partition(" ")
     digest = hashlib.sha256(token.strip().encode()).hexdigest()
-    # Every user is compared, so that the time reveals nothing.
-    found = [name for name, known in serving.users.items() if hmac.compare_digest(digest, known)]
-    if scheme.lower() != "bearer" or not found:
+    # All users are compared, so that the response time reveals nothing.
+    names = [
+        name for name, stored_digest in serving.users.items() if hmac.compare_digest(digest, stored_digest)
+    ]
+    if scheme.lower() != "bearer" or not names:
         raise Refused(401, "Send the header 'Authorization: Bearer TOKEN' with the token of a user.")
-    return found[0]
+    return names[0]
 
 
 def most_bytes(serving: ServingSettings) -> int:
@@ -56,28 +58,28 @@ def most_bytes(serving: ServingSettings) -> int:
 
 
 class Door:
-    """Middleware that refuses requests before any route is reached."""
+    """ASGI middleware that refuses requests before any route is reached."""
 
     def __init__(self, app: ASGIApp, serving: ServingSettings) -> None:
         self._app = app
         self._serving = serving
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, or refuse it with one line."""
+        """Pass a request on, or refuse it with one sentence."""
         if scope["type"] not in ("http", "websocket"):
             await self._app(scope, receive, send)
             return
         try:
             self._check(scope)
-            bounded = self._each(receive)
+            limited = self._limit_messages(receive)
             if scope["type"] == "http":
-                most = most_bytes(self._serving)
-                said = f"A request may have {most:,} bytes (serving.max_characters)."
-                _, bounded = await read_body(receive, most, said)
+                limit = most_bytes(self._serving)
+                detail = f"A request may have {limit:,} bytes (serving.max_characters)."
+                _, limited = await read_body(receive, limit, detail)
         except Refused as refused:
             await _refusal(scope, refused)(scope, receive, send)
             return
-        await self._app(scope, bounded, send)
+        await self._app(scope, limited, send)
 
     def _check(self, scope: Scope) -> None:
         # Health checks and the preflight requests of browsers need no token.
@@ -87,22 +89,22 @@ class Door:
         if scope["path"] != "/" and scope["path"].partition("/")[2].partition("/")[0] not in ROUTES:
             raise Refused(404, "There is nothing here.")
 
-    def _each(self, receive: Receive) -> Receive:
-        """Limit the size of every message of a socket; a longer one closes it."""
+    def _limit_messages(self, receive: Receive) -> Receive:
+        """Limit the size of the messages of a web socket; a longer message closes it."""
 
-        async def bounded() -> Message:
+        async def limited() -> Message:
             message = await receive()
             text = message.get("text") or message.get("bytes") or ""
             too_long = len(text) > most_bytes(self._serving)
             return {"type": "websocket.disconnect", "code": 1009} if too_long else message
 
-        return bounded
+        return limited
 
 
 def _refusal(scope: Scope, refused: Refused) -> ASGIApp:
     if scope["type"] == "websocket":
         return WebSocketClose(code=1008, reason=str(refused))
-    # The message is not secret: a page that is refused can show its user why.
+    # Any page may read the refusal, which is not secret, and show it to its user.
     headers = {"Access-Control-Allow-Origin": "*"}
     return JSONResponse({"detail": str(refused)}, status_code=refused.status, headers=headers)
 

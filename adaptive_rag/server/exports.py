@@ -1,4 +1,4 @@
-"""Threads as files: Markdown, Word and PDF. Every text in them is shown as text."""
+"""Threads as files: Markdown, Word and PDF. HTML in their texts is not interpreted."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from adaptive_rag.server.conversations import TurnShown
-from adaptive_rag.server.pdf import set_pages
+from adaptive_rag.server.pdf import render_pdf
 from adaptive_rag.server.tables import now
 from adaptive_rag.text.markdown import is_maze, sub_in_prose
 from adaptive_rag.text.markers import MARKER, find_markers, number_of, write_marker
@@ -25,15 +25,16 @@ if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
-# Characters of a cell by its columns; a page has about 5,000.
-MOST_OF_A_ROW = 2500
-# A word that may be longer than a line of a heading, and the letters that fit into every line.
-_LONG_WORD, _PIECE = re.compile(r"[^ \t\r\n\f\v]{60,}"), re.compile(r"[^ \t\r\n\f\v]{30}")
+# Limit of the characters of the longest cell times the number of cells, as a measure of a row's height. A
+# page has about 5,000 characters.
+MOST_CHARACTERS_OF_ROW = 2500
+# A word that may be longer than a line, and a piece that fits into a line even of a heading.
+_LONG_WORD, _LINE_PIECE = re.compile(r"[^ \t\r\n\f\v]{60,}"), re.compile(r"[^ \t\r\n\f\v]{30}")
 
 
 @dataclass(frozen=True)
 class FileKind:
-    """A kind of file."""
+    """A kind of file, with the function that writes a thread as one."""
 
     ending: str
     media_type: str
@@ -43,44 +44,44 @@ class FileKind:
 def format_markdown(title: str, turns: Sequence[TurnShown]) -> str:
     """Return a thread as Markdown, each answer with its citations.
 
-    The markers of an answer are numbered from 1 in the order of its text, whatever passages they stand for.
+    The markers of each answer are numbered from 1, in the order of the text.
     """
     lines = [f"# {title}"]
     for turn in turns:
-        answer, sources = _numbered(turn)
+        answer, sources = _renumber_markers(turn)
         lines += ["", f"## {turn.question}", "", answer, "", *(f"- {source}" for source in sources)]
     return "\n".join(lines) + "\n"
 
 
-def _numbered(turn: TurnShown) -> tuple[str, list[str]]:
-    """Return an answer whose markers count from 1, and its sources with their quotes, in that order."""
+def _renumber_markers(turn: TurnShown) -> tuple[str, list[str]]:
+    """Return an answer with its markers numbered from 1, and its sources with their quotes in this order."""
     cited = [citation["marker"] for citation in turn.citations]
-    written = [marker for marker in find_markers(turn.answer) if marker in cited]
-    numbers = {marker: number for number, marker in enumerate(dict.fromkeys(written + cited), 1)}
+    used = [marker for marker in find_markers(turn.answer) if marker in cited]
+    numbers = {marker: number for number, marker in enumerate(dict.fromkeys(used + cited), 1)}
     answer = sub_in_prose(
-        MARKER, lambda mark: write_marker(numbers.get(of := number_of(mark[0]), of)), turn.answer
+        MARKER, lambda mark: write_marker(numbers.get(original := number_of(mark[0]), original)), turn.answer
     )
     sources = []
-    for citation in sorted(turn.citations, key=lambda each: numbers[each["marker"]]):
+    for citation in sorted(turn.citations, key=lambda citation: numbers[citation["marker"]]):
         page = f"page {citation['page']}" if citation["page"] is not None else ""
-        named = ", ".join(filter(None, (citation["source"], format_place(citation["place"]) or page)))
+        location = ", ".join(filter(None, (citation["source"], format_place(citation["place"]) or page)))
         number = write_marker(numbers[citation["marker"]])
-        sources.append(f"{number} {named}: “{citation['quote']}”")
+        sources.append(f"{number} {location}: “{citation['quote']}”")
     return answer, sources
 
 
 @cache
 def _parser(*, tables: bool = True) -> MarkdownIt:
-    """Return a parser of Markdown that takes tags for text."""
+    """Return a parser of Markdown that treats HTML tags as text."""
     from markdown_it import MarkdownIt
 
     return MarkdownIt("commonmark", {"html": False}).enable(["table"] * tables + ["strikethrough"])
 
 
 def _parse(text: str) -> list[Token]:
-    """Parse an answer; links and images become their text, with the address of a link in brackets."""
+    """Parse an answer. Links and images become their texts; the address of a link follows in brackets."""
     if is_maze(text):
-        return _parser().parse("    " + text.replace("\n", "\n    "))  # as it is written
+        return _parser().parse("    " + text.replace("\n", "\n    "))  # as a code block
     tokens = _parser().parse(text)
     if _has_long_row(tokens):
         tokens = _parser(tables=False).parse(text)
@@ -90,14 +91,14 @@ def _parse(text: str) -> list[Token]:
 
 
 def _has_long_row(tokens: Sequence[Token]) -> bool:
-    """Tell whether a row of a table may be higher than a page, at whose end MuPDF would cut it off."""
+    """Return whether a row of a table may be higher than a page: MuPDF would cut it off at the page's end."""
     cells: list[int] = []
     for token in tokens:
         if token.type == "tr_open":
             cells = []
         elif token.type == "inline":
             cells.append(len(token.content))
-        elif token.type == "tr_close" and max(cells, default=0) * len(cells) > MOST_OF_A_ROW:
+        elif token.type == "tr_close" and max(cells, default=0) * len(cells) > MOST_CHARACTERS_OF_ROW:
             return True
     return False
 
@@ -109,48 +110,48 @@ def _without_links(tokens: Sequence[Token]) -> Iterator[Token]:
             address, text = str(token.attrs.get("href", "")), ""
         elif token.type == "link_close":
             if address and address != text:
-                yield _text(f" ({address})")
+                yield _make_text_token(f" ({address})")
         elif token.type == "image":
-            yield _text(token.content)
+            yield _make_text_token(token.content)
         else:
             text += token.content
             yield token
 
 
-def _text(content: str) -> Token:
+def _make_text_token(content: str) -> Token:
     from markdown_it.token import Token
 
     return Token("text", "", 0, content=content)
 
 
 def write_pdf(title: str, turns: Sequence[TurnShown]) -> bytes:
-    """Return a thread as a PDF; not in two threads at a time."""
+    """Return a thread as a PDF. It must not run in two threads at a time."""
     parts = [f"<h1>{_escape(title)}</h1>"]
     for turn in turns:
-        answer, sources = _numbered(turn)
+        answer, sources = _renumber_markers(turn)
         tokens = _parse(visible(answer))
         for token in chain(tokens, *(token.children or () for token in tokens)):
-            token.content = _breakable(token.content)
-            if token.type.startswith("heading"):  # below the question
+            token.content = _allow_breaks(token.content)
+            if token.type.startswith("heading"):  # a lower level than the question
                 token.tag = f"h{min(6, int(token.tag[1]) + 2)}"
         items = "".join(f"<li>{_escape(source)}</li>" for source in sources)
         parts.append(f"<h2>{_escape(turn.question)}</h2>")
         parts.append(_parser().renderer.render(tokens, _parser().options, {}))
         parts.append(f'<ul class="sources">{items}</ul>' if items else "")
-    return set_pages(visible(title), "".join(parts))
+    return render_pdf(visible(title), "".join(parts))
 
 
 def _escape(text: str) -> str:
-    return escape(_breakable(visible(text)))
+    return escape(_allow_breaks(visible(text)))
 
 
-def _breakable(text: str) -> str:
-    """Let a long word break. MuPDF would cut it off, in a time that grows with the square of its length."""
-    return _LONG_WORD.sub(lambda word: _PIECE.sub("\\g<0>\u200b", word[0]), text)
+def _allow_breaks(text: str) -> str:
+    """Insert break points into long words. MuPDF would cut them off, in a time quadratic in their length."""
+    return _LONG_WORD.sub(lambda word: _LINE_PIECE.sub("\\g<0>\u200b", word[0]), text)
 
 
 def write_docx(title: str, turns: Sequence[TurnShown]) -> bytes:
-    """Return a thread as a document of Word."""
+    """Return a thread as a Word document."""
     from docx import Document
 
     document = Document()
@@ -158,23 +159,23 @@ def write_docx(title: str, turns: Sequence[TurnShown]) -> bytes:
     document.core_properties.comments, document.core_properties.created = "", now()
     document.add_heading(visible(title), 0)
     for turn in turns:
-        answer, sources = _numbered(turn)
+        answer, sources = _renumber_markers(turn)
         document.add_heading(visible(turn.question), 1)
         _add_markdown(document, _parse(visible(answer)))
         for source in sources:
             document.add_paragraph(visible(source), "List Bullet")
-    written = BytesIO()
-    document.save(written)
-    return written.getvalue()
+    output = BytesIO()
+    document.save(output)
+    return output.getvalue()
 
 
 def _add_markdown(document: Document, tokens: Sequence[Token]) -> None:
     """Add the blocks of a Markdown text: headings, paragraphs, lists, code and tables."""
     from docx.shared import Pt
 
-    # The numbers of the next items of the open lists; None in a list without numbers.
+    # The number of the next item of each open list; None for a list without numbers.
     lists: list[int | None] = []
-    sign, level = "", 0
+    bullet, level = "", 0
     rows: list[list[Sequence[Token]]] | None = None
     for token in tokens:
         if token.type in ("bullet_list_open", "ordered_list_open"):
@@ -184,8 +185,10 @@ def _add_markdown(document: Document, tokens: Sequence[Token]) -> None:
             lists.pop()
         elif token.type == "list_item_open":
             number = lists[-1]
-            sign = "•\t" if number is None else f"{number}.\t"
+            bullet = "•\t" if number is None else f"{number}.\t"
             lists[-1] = None if number is None else number + 1
+        elif token.type == "list_item_close":
+            bullet = ""  # an empty item never used it
         elif token.type == "heading_open":
             level = min(9, int(token.tag[1]) + 1)
         elif token.type == "table_open":
@@ -198,14 +201,15 @@ def _add_markdown(document: Document, tokens: Sequence[Token]) -> None:
         elif token.type == "inline" and rows is not None:
             rows[-1].append(token.children or ())
         elif token.type == "inline":
-            paragraph = document.add_heading("", level) if level else document.add_paragraph(sign)
+            paragraph = document.add_heading("", level) if level else document.add_paragraph(bullet)
             if lists:
                 paragraph.paragraph_format.left_indent = Pt(18 * len(lists))
-                paragraph.paragraph_format.first_line_indent = Pt(-18) if sign else None
+                paragraph.paragraph_format.first_line_indent = Pt(-18) if bullet else None
             _add_runs(paragraph, token.children or ())
-            sign, level = "", 0
+            bullet, level = "", 0
         elif token.type in ("fence", "code_block"):
-            document.add_paragraph().add_run(token.content.rstrip("\n")).font.name = "Courier New"
+            document.add_paragraph(bullet).add_run(token.content.rstrip("\n")).font.name = "Courier New"
+            bullet = ""
 
 
 def _add_table(document: Document, rows: Sequence[Sequence[Sequence[Token]]]) -> None:
@@ -216,16 +220,16 @@ def _add_table(document: Document, rows: Sequence[Sequence[Sequence[Token]]]) ->
 
 
 def _add_runs(paragraph: Paragraph, tokens: Sequence[Token]) -> None:
-    is_on: dict[str, Any] = {}
+    is_active: dict[str, Any] = {}
     for token in tokens:
         kind, _, side = token.type.rpartition("_")
         if side in ("open", "close"):
-            is_on[kind] = side == "open"
+            is_active[kind] = side == "open"
         elif token.type in ("softbreak", "hardbreak"):
             paragraph.add_run("\n" if token.type == "hardbreak" else " ")
         else:
             run = paragraph.add_run(token.content)
-            run.bold, run.italic, run.font.strike = (is_on.get(kind) for kind in ("strong", "em", "s"))
+            run.bold, run.italic, run.font.strike = (is_active.get(kind) for kind in ("strong", "em", "s"))
             if token.type == "code_inline":
                 run.font.name = "Courier New"
 

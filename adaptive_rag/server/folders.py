@@ -1,4 +1,4 @@
-"""The folders of collections on disk. Of a name that a caller gave, only the last part is used in a path."""
+"""The folders of collections on disk. Of the name of an upload, only the last part becomes part of a path."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import logging
 import os
 import shutil
 import unicodedata
-from collections.abc import Collection as AnyOf
+from collections.abc import Collection as AbstractCollection
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -30,24 +30,24 @@ log = logging.getLogger(__name__)
 LONGEST_NAME = 1000  # characters, folders included
 LONGEST_PART = 200  # bytes; file systems take 255
 LOCK_SECONDS = 60
-# Unicode categories that are not allowed in names: line ends, escapes and the like.
-_HOSTILE = {"Cc", "Cs", "Co", "Cn", "Zl", "Zp"}
+# Unicode categories that names must not contain: control characters, line separators, unassigned characters.
+_FORBIDDEN_CATEGORIES = {"Cc", "Cs", "Co", "Cn", "Zl", "Zp"}
 _PARTIAL, _DELETED = ".partial", ".deleted"
 
 
 @dataclass(frozen=True)
-class Searched:
-    """What a question searches: the index of a collection, without recently deleted documents."""
+class SearchTarget:
+    """The index that a question searches; `hidden` are deleted documents that it may still hold."""
 
     index: Path
     hidden: frozenset[str] = frozenset()
     name: str = ""
-    # further collections that are searched together with it
-    others: tuple[Searched, ...] = ()
+    # further collections to search together with it
+    others: tuple[SearchTarget, ...] = ()
 
 
-class Written(NamedTuple):
-    """A written file: its own folder, its SHA-256 and its size."""
+class StoredFile(NamedTuple):
+    """A file on disk that is not yet a document: its folder, its SHA-256 and its size in bytes."""
 
     folder: Path
     digest: str
@@ -67,16 +67,16 @@ class CollectionFolder:
 
     @property
     def documents(self) -> Path:
-        """The folder of its documents, each in a folder of its own."""
+        """The folder of its documents; each document has a folder of its own."""
         return self.path / "documents"
 
     def file_of(self, document: Document) -> Path:
-        """Return the file of a document. Other content has another folder, so a row names its own file."""
+        """Return the file of a document. Its folder depends on the content, so a file never changes."""
         return self.documents / version_of(document) / PurePosixPath(document.name).name
 
     @contextmanager
-    def changing(self) -> Iterator[None]:
-        """Prevent others from adding or removing files during the block (503 after a minute)."""
+    def lock_documents(self) -> Iterator[None]:
+        """Lock the documents during the block; raise 503 if the lock is not free within a minute."""
         lock = FileLock(self.path / "documents.lock", timeout=LOCK_SECONDS)
         try:
             make_folder(self.documents)
@@ -90,73 +90,73 @@ class CollectionFolder:
         finally:
             lock.release()
 
-    def write(self, content: IO[bytes], name: str) -> Written:
-        """Write a file into a new folder that no document has; 503 if the disk does not accept it."""
+    def write(self, content: IO[bytes], name: str) -> StoredFile:
+        """Write a file into a new folder; raise 503 if it cannot be written."""
         folder = self.documents / f"{new_id()}{_PARTIAL}"
         path, digest, size = folder / PurePosixPath(name).name, hashlib.sha256(), 0
         try:
             make_folder(folder)
             make_file(path)
             with path.open("wb") as file:
-                while part := content.read(1 << 20):
-                    digest.update(part)
-                    size += len(part)
-                    file.write(part)
+                while block := content.read(1 << 20):
+                    digest.update(block)
+                    size += len(block)
+                    file.write(block)
                 file.flush()
                 os.fsync(file.fileno())
-            _sync(folder)
+            _flush_folder(folder)
         except FileNotFoundError:
             raise not_found("collection") from None
         except OSError as error:
             shutil.rmtree(folder, ignore_errors=True)
             log.error("An upload could not be written: %s", error)
             raise Problem(503, "The server cannot store documents now. Its log says why.") from error
-        return Written(folder, digest.hexdigest(), size)
+        return StoredFile(folder, digest.hexdigest(), size)
 
-    def publish(self, written: Path, document: Document) -> None:
-        """Make a written file the file of a document, atomically; its row is committed afterwards."""
-        place = self.documents / version_of(document)
-        if place.exists():
-            shutil.rmtree(written)
+    def publish(self, new_folder: Path, document: Document) -> None:
+        """Make a stored file the file of a document, atomically. The caller commits the row afterwards."""
+        folder = self.documents / version_of(document)
+        if folder.exists():
+            shutil.rmtree(new_folder)
         else:
-            written.replace(place)
-        _sync(self.documents)
+            new_folder.replace(folder)
+        _flush_folder(self.documents)
 
-    def clear_partial(self) -> None:
-        """Remove the files that were being written when the server ended; no upload of them was answered."""
-        _remove(self.documents, _PARTIAL)
+    def remove_partial(self) -> None:
+        """Remove files that were being written when the server ended; their uploads were never answered."""
+        _remove_folders(self.documents, _PARTIAL)
 
     def remove(self) -> None:
-        """Remove the folder of a deleted collection; if interrupted, the next start finishes it."""
+        """Remove the folder of a deleted collection; after an interruption, the next start finishes it."""
         deleted = self.path.with_name(f"{self.path.name}{_DELETED}")
         with suppress(FileNotFoundError):  # nothing was ever added to it
             shutil.rmtree(self.path.rename(deleted), ignore_errors=True)
 
     def leftover_bytes(self) -> int:
-        """Return the size of the files that the next job removes: they were replaced or deleted."""
-        with suppress(FileNotFoundError):  # a job is just removing them
-            files = (file for place in self.documents.glob(f"*{_DELETED}") for file in os.scandir(place))
+        """Return the size of the replaced and deleted files, which the next job removes."""
+        with suppress(FileNotFoundError):  # a job is removing them right now
+            files = (file for folder in self.documents.glob(f"*{_DELETED}") for file in os.scandir(folder))
             return sum(file.stat().st_size for file in files)
         return 0
 
     def retire(self, version: str) -> None:
-        """Mark a document's files for removal, once its row is replaced or deleted."""
-        place = self.documents / version
+        """Mark the files of a version for removal, after its row was replaced or deleted."""
+        folder = self.documents / version
         with suppress(FileNotFoundError):  # a web page has no file
-            place.rename(place.with_name(f"{version}.{new_id()}{_DELETED}"))
+            folder.rename(folder.with_name(f"{version}.{new_id()}{_DELETED}"))
 
-    def clear(self) -> None:
-        """Remove only the files that were marked because their documents were replaced or deleted."""
-        _remove(self.documents, _DELETED)
+    def remove_retired(self) -> None:
+        """Remove the files that `retire` has marked."""
+        _remove_folders(self.documents, _DELETED)
 
-    def unknown(self, documents: AnyOf[Document]) -> list[Path]:
-        """Return the folders that belong to no document, for example if the database is an older copy."""
-        kept = {version_of(document) for document in documents}
-        entries = sorted(os.listdir(self.documents)) if self.documents.is_dir() else ()
+    def find_unknown(self, documents: AbstractCollection[Document]) -> list[Path]:
+        """Return the folders that belong to no document; there are some if the database is an older copy."""
+        known_versions = {version_of(document) for document in documents}
+        names = sorted(os.listdir(self.documents)) if self.documents.is_dir() else ()
         return [
             self.documents / name
-            for name in entries
-            if name not in kept and not name.endswith((_PARTIAL, _DELETED))
+            for name in names
+            if name not in known_versions and not name.endswith((_PARTIAL, _DELETED))
         ]
 
 
@@ -167,57 +167,61 @@ def folder_of(data: Path, collection_id: str) -> CollectionFolder:
 
 def collection_folders(data: Path) -> list[CollectionFolder]:
     """Return the folders of all collections except deleted ones."""
-    places = data.absolute() / "collections"
-    names = sorted(os.listdir(places)) if places.is_dir() else []
-    return [CollectionFolder(places / name) for name in names if not name.endswith(_DELETED)]
+    parent = data.absolute() / "collections"
+    names = sorted(os.listdir(parent)) if parent.is_dir() else []
+    return [CollectionFolder(parent / name) for name in names if not name.endswith(_DELETED)]
 
 
-def finish_deleting(data: Path) -> None:
-    """Remove what is left of deleted collections."""
-    _remove(data.absolute() / "collections", _DELETED)
+def remove_deleted_collections(data: Path) -> None:
+    """Remove the folders of deleted collections that an interruption left behind."""
+    _remove_folders(data.absolute() / "collections", _DELETED)
 
 
-def _remove(places: Path, ending: str) -> None:
-    for place in places.glob(f"*{ending}"):
-        shutil.rmtree(place, ignore_errors=True)
+def _remove_folders(parent: Path, ending: str) -> None:
+    for folder in parent.glob(f"*{ending}"):
+        shutil.rmtree(folder, ignore_errors=True)
 
 
-def safe_name(given: str) -> str:
+def normalize_name(uploaded_name: str) -> str:
     """Check and normalize the name of an uploaded document, such as "reports/2024.pdf".
 
     Raises:
-        InputError: it leads elsewhere, cannot be shown, is too long, or is of a type that is not read.
+        InputError: the name leads out of the folder, has characters that cannot be displayed, is too long, or
+            has a suffix that cannot be read.
     """
-    name = unicodedata.normalize("NFC", given)
+    name = unicodedata.normalize("NFC", uploaded_name)
     parts = name.split("/")
-    no_name = f"{given[:100]!r} cannot be the name of a document"
-    is_hostile = any(unicodedata.category(letter) in _HOSTILE for letter in name) or "\\" in name
-    # Also refused: invisible characters, and those that turn the reading direction: "fdp.exe" for "exe.pdf".
-    if is_hostile or visible(name) != name or not all(part.strip() == part != "" for part in parts):
-        raise InputError(f"{no_name}: expected one such as 'reports/2024.pdf'.")
+    prefix = f"{uploaded_name[:100]!r} cannot be the name of a document"
+    has_forbidden = (
+        any(unicodedata.category(letter) in _FORBIDDEN_CATEGORIES for letter in name) or "\\" in name
+    )
+    # `visible` removes invisible characters, and those that change the reading direction, which would display
+    # "fdp.exe" as "exe.pdf".
+    if has_forbidden or visible(name) != name or not all(part.strip() == part != "" for part in parts):
+        raise InputError(f"{prefix}: expected one such as 'reports/2024.pdf'.")
     if any(part.startswith(".") for part in parts):
-        raise InputError(f"{no_name}: a part of it begins with a dot.")
+        raise InputError(f"{prefix}: a part of it begins with a dot.")
     if len(name) > LONGEST_NAME or any(len(part.encode()) > LONGEST_PART for part in parts):
         raise InputError(
-            f"The name {given[:100]!r}... is too long: a part of it may have {LONGEST_PART} bytes, and the "
-            f"whole {LONGEST_NAME} characters."
+            f"The name {uploaded_name[:100]!r}... is too long: a part of it may have {LONGEST_PART} bytes, "
+            f"and the whole {LONGEST_NAME} characters."
         )
     if any(is_archive(Path(part)) for part in parts[:-1]):
-        raise InputError(f"{no_name}: a folder of it is named as an archive.")
+        raise InputError(f"{prefix}: a folder of it is named as an archive.")
     if find_loader(Path(parts[-1])) is None:
-        way = how_to_convert(Path(parts[-1]))
-        kinds = f"These are: {list_suffixes()}.{f' {way}.' if way else ''}"
-        raise InputError(f"{given[:100]!r} is not of a kind that is read. {kinds}")
+        advice = how_to_convert(Path(parts[-1]))
+        supported = f"These are: {list_suffixes()}.{f' {advice}.' if advice else ''}"
+        raise InputError(f"{uploaded_name[:100]!r} is not of a kind that is read. {supported}")
     return name
 
 
 def version_of(document: Document) -> str:
-    """Return the name of the folder of a document's current version."""
+    """Return the name of the folder of a document's current content."""
     return f"{document.id}-{document.digest[:16]}"
 
 
-def _sync(folder: Path) -> None:
-    """Flush the entries of a folder to disk, if the system can."""
+def _flush_folder(folder: Path) -> None:
+    """Flush the entries of a folder to disk, which Windows cannot do."""
     if os.name != "nt":
         handle = os.open(folder, os.O_RDONLY)
         try:

@@ -1,4 +1,4 @@
-"""The limit of concurrent questions: some run, some wait, and any more are refused."""
+"""The limit of concurrent questions: some run, some wait, and more are refused."""
 
 from __future__ import annotations
 
@@ -13,32 +13,32 @@ RETRY_AFTER_SECONDS = 5
 
 
 class Gate:
-    """Lets a number of questions run at the same time and another number wait; only a few of one person."""
+    """Limits the questions that run at the same time, those that wait, and those of one person."""
 
-    def __init__(self, most_running: int, most_waiting: int, most_of_one: int) -> None:
-        self._free = asyncio.Semaphore(most_running)
-        self._most = most_running + most_waiting
-        self._most_of_one = most_of_one
-        self._of = Counter[str]()
-        self.inside = 0
+    def __init__(self, max_running: int, max_waiting: int, max_per_person: int) -> None:
+        self._running = asyncio.Semaphore(max_running)
+        self._max_in_progress = max_running + max_waiting
+        self._max_per_person = max_per_person
+        self._per_person = Counter[str]()
+        self.in_progress = 0  # questions that run or wait
 
     @asynccontextmanager
     async def enter(self, person: str | None = None) -> AsyncIterator[None]:
-        """Wait for a place, and hold it during the block; refuse (429) if there is none."""
-        if person is not None and self._of[person] >= self._most_of_one:
-            said = f"You have {self._most_of_one} questions under way. Ask again when one is answered."
-            raise _busy(said)
-        if self.inside >= self._most:
+        """Wait for a place and hold it during the block; refuse (429) if too many wait already."""
+        if person is not None and self._per_person[person] >= self._max_per_person:
+            detail = f"You have {self._max_per_person} questions under way. Ask again when one is answered."
+            raise _busy(detail)
+        if self.in_progress >= self._max_in_progress:
             raise _busy("The server answers as many questions as it can. Ask again in a few seconds.")
-        self.inside += 1
-        self._of[person or ""] += 1
+        self.in_progress += 1
+        self._per_person[person or ""] += 1
         try:
-            async with self._free:
+            async with self._running:
                 yield
         finally:
-            self.inside -= 1
-            self._of -= Counter([person or ""])  # drops persons without questions
+            self.in_progress -= 1
+            self._per_person -= Counter([person or ""])  # drops people without questions
 
 
-def _busy(said: str) -> Problem:
-    return Problem(429, said, {"Retry-After": str(RETRY_AFTER_SECONDS)}, type="busy")
+def _busy(detail: str) -> Problem:
+    return Problem(429, detail, {"Retry-After": str(RETRY_AFTER_SECONDS)}, type="busy")

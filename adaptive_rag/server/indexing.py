@@ -1,8 +1,7 @@
-"""Runs jobs: brings the index of a collection in line with its documents, and records the result.
+"""Runs jobs: updates the index of a collection to its documents, and records the result.
 
 The table of jobs is the source of truth. A job whose worker died is started again, so each step can be
-repeated. A worker holds a lock on its collection, which the system releases when the process ends, for
-whatever reason.
+repeated. A worker holds a file lock on its collection, which the system releases when the process ends.
 """
 
 from __future__ import annotations
@@ -31,99 +30,106 @@ from adaptive_rag.ingest import Failure, Site, SourceFile
 from adaptive_rag.ingest.archives import owners_of
 from adaptive_rag.ingest.web import is_address
 from adaptive_rag.private import make_folder
-from adaptive_rag.server.folders import CollectionFolder, collection_folders, finish_deleting, folder_of
+from adaptive_rag.server.folders import (
+    CollectionFolder,
+    collection_folders,
+    folder_of,
+    remove_deleted_collections,
+)
 from adaptive_rag.server.settings import ServerSettings
 from adaptive_rag.server.tables import Collection, Document, Job, JobState, Thread, now
 
 log = logging.getLogger(__name__)
 
 MOST_ATTEMPTS = 5
-SECONDS_PER_NOTE = 1.0
+PROGRESS_SECONDS = 1.0
 MOST_PROBLEMS = 1000
-# Documents of a job that are read in one turn; then it is another person's turn.
+# A job reads so many documents in one turn. Then the jobs of other people have their turn.
 DOCUMENTS_PER_TURN = 50
 _CANCELLED = "was not indexed: the job was cancelled"
-OPEN = (JobState.QUEUED, JobState.RUNNING)
+OPEN_STATES = (JobState.QUEUED, JobState.RUNNING)
 
 
 class Cancelled(KeyboardInterrupt):
-    """Somebody cancelled the job; as after Ctrl-C, what is complete is kept."""
+    """The job was cancelled. Like Ctrl-C, this keeps the documents that are complete."""
 
 
 class Stopped(KeyboardInterrupt):
-    """The worker has to end; another one continues the job."""
+    """The worker must end; another one continues the job."""
 
 
 @dataclass(frozen=True)
-class Workshop:
-    """The settings that indexing needs; they can be sent to another process."""
+class IndexingSettings:
+    """The settings that indexing needs, in a form that can be sent to another process."""
 
     data: Path
     embeddings: str | Embeddings | None = None
     web: Mapping[str, Any] = field(default_factory=dict)
 
 
-def workshop_of(settings: ServerSettings, operator: Context) -> Workshop:
-    """Return the part of the operator's settings that indexing needs."""
-    return Workshop(settings.data, operator.embeddings, operator.web.model_dump())
+def make_indexing_settings(settings: ServerSettings, operator: Context) -> IndexingSettings:
+    """Return the settings that indexing needs."""
+    return IndexingSettings(settings.data, operator.embeddings, operator.web.model_dump())
 
 
-def work_off(workshop: Workshop, engine: Engine, stops: Callable[[], bool]) -> None:
-    """Run the waiting jobs that no other worker runs, one of each person in turn."""
-    turns = dict[str | None, int]()
-    while not stops() and (begun := _begin_any(workshop, engine, turns, stops)):
-        if not _is_known(engine, begun):  # the collection was deleted meanwhile
-            folder_of(workshop.data, begun).remove()
+def run_waiting_jobs(settings: IndexingSettings, engine: Engine, should_stop: Callable[[], bool]) -> None:
+    """Run jobs until none waits, or until `should_stop` returns True; people take turns."""
+    last_turns = dict[str | None, int]()  # person -> the number of their last turn
+    while not should_stop() and (collection_id := _run_next_job(settings, engine, last_turns, should_stop)):
+        if not _collection_exists(engine, collection_id):  # the collection was deleted meanwhile
+            folder_of(settings.data, collection_id).remove()
 
 
-def _begin_any(
-    workshop: Workshop, engine: Engine, turns: dict[str | None, int], stops: Callable[[], bool]
+def _run_next_job(
+    settings: IndexingSettings,
+    engine: Engine,
+    last_turns: dict[str | None, int],
+    should_stop: Callable[[], bool],
 ) -> str | None:
-    """Run a job of the person whose turn it is; return its collection, or None if there is nothing to run.
+    """Run one turn of a job; return the id of its collection, or None if no job can be run.
 
-    The person whose last turn was longest ago comes first, then the one whose job is oldest.
+    The person whose last turn was longest ago comes first, then the person with the oldest job.
     """
-    query = select(Job.asked_by, Job.collection_id, func.min(Job.created)).where(Job.state.in_(OPEN))
+    query = select(Job.asked_by, Job.collection_id, func.min(Job.created)).where(Job.state.in_(OPEN_STATES))
     with Session(engine) as db:
         rows = db.execute(query.group_by(Job.asked_by, Job.collection_id)).all()
-    for person, collection_id, _ in sorted(rows, key=lambda row: (turns.get(row[0], 0), row[2])):
-        folder = folder_of(workshop.data, collection_id)
+    for person, collection_id, _ in sorted(rows, key=lambda row: (last_turns.get(row[0], 0), row[2])):
+        folder = folder_of(settings.data, collection_id)
         make_folder(folder.path)
         try:
             with FileLock(folder.path / "jobs.lock", timeout=0):
-                if job := _begin_next(engine, collection_id, person):
-                    turns[person] = max(turns.values(), default=0) + 1
-                    _Run(workshop, engine, folder, job, stops).end()
+                if job := _start_next_job(engine, collection_id, person):
+                    last_turns[person] = max(last_turns.values(), default=0) + 1
+                    _JobTurn(settings, engine, folder, job, should_stop).run()
                 return collection_id
         except Timeout:
-            continue  # the holder of the lock looks once more after releasing it
+            continue  # another worker has the lock, and looks for jobs again when it is done
     return None
 
 
-def _is_known(engine: Engine, collection_id: str) -> bool:
+def _collection_exists(engine: Engine, collection_id: str) -> bool:
     with Session(engine) as db:
         return db.get(Collection, collection_id) is not None
 
 
 def clear_leftovers(data: Path, engine: Engine) -> None:
-    """Clean up after an interruption: deleted collections, and files that were being written.
+    """Clean up after an interruption: remove deleted collections, and files that were being written.
 
-    Folders without a collection or document in this database are left alone: it may be the wrong database,
-    or empty.
+    Folders without a row in this database are only reported, since it may be the wrong or an empty database.
     """
     with Session(engine) as db:
-        if engine.dialect.name == "sqlite":  # only one server uses it: no earlier question is still running
+        if engine.dialect.name == "sqlite":  # it has only one server, so no question is still running
             db.execute(update(Thread).values(asked=None))
             db.commit()
     unknown = list[Path]()
-    finish_deleting(data)
-    # listed before the database is asked which are known: a collection gets its row before its folder
+    remove_deleted_collections(data)
+    # The folders are listed before the rows are read, because a collection gets its row before its folder.
     for folder in collection_folders(data):
-        if _is_known(engine, folder.path.name):
-            with folder.changing():
-                folder.clear_partial()
+        if _collection_exists(engine, folder.path.name):
+            with folder.lock_documents():
+                folder.remove_partial()
                 with Session(engine) as db:
-                    unknown += folder.unknown(_documents(db, folder.path.name))
+                    unknown += folder.find_unknown(_list_documents(db, folder.path.name))
         else:
             unknown.append(folder.path)
     if unknown:
@@ -135,23 +141,27 @@ def clear_leftovers(data: Path, engine: Engine) -> None:
         )
 
 
-def _documents(db: Session, collection_id: str) -> Sequence[Document]:
+def _list_documents(db: Session, collection_id: str) -> Sequence[Document]:
     return db.scalars(select(Document).where(Document.collection_id == collection_id)).all()
 
 
-def _begin_next(engine: Engine, collection_id: str, person: str | None) -> str | None:
-    """Start a person's next job and return its id. A running job has lost its worker, whose lock we hold."""
-    own = Job.asked_by.is_not_distinct_from(person)
+def _start_next_job(engine: Engine, collection_id: str, person: str | None) -> str | None:
+    """Mark a person's next job as running and return its id; None if there is none.
+
+    The caller holds the lock of the collection, so a job that is marked as running has lost its worker. Jobs
+    that were cancelled, or were started too often, are ended.
+    """
+    by_person = Job.asked_by.is_not_distinct_from(person)
     with Session(engine) as db:
-        waiting = select(Job).where(Job.collection_id == collection_id, own, Job.state.in_(OPEN))
+        waiting = select(Job).where(Job.collection_id == collection_id, by_person, Job.state.in_(OPEN_STATES))
         for job in db.scalars(waiting.order_by(Job.started.is_(None), Job.created, Job.id)):
             if job.is_cancelled:
-                _close(job, JobState.CANCELLED)
-                _give_up(db, job, _CANCELLED)
+                _end_job(job, JobState.CANCELLED)
+                _mark_unread(db, job, _CANCELLED)
             elif job.attempts >= MOST_ATTEMPTS:
-                _close(job, JobState.FAILED)
+                _end_job(job, JobState.FAILED)
                 job.error = f"Its worker ended unexpectedly {job.attempts} times, so it was given up."
-                _give_up(db, job, "was not indexed: the job was given up")
+                _mark_unread(db, job, "was not indexed: the job was given up")
             else:
                 job.state, job.started, job.attempts = JobState.RUNNING, now(), job.attempts + 1
                 db.commit()
@@ -160,165 +170,175 @@ def _begin_next(engine: Engine, collection_id: str, person: str | None) -> str |
     return None
 
 
-def _close(job: Job, state: JobState) -> None:
+def _end_job(job: Job, state: JobState) -> None:
     job.state, job.ended = state, now()
 
 
-def _give_up(db: Session, job: Job, why: str) -> None:
-    """Record for a job's unread documents that no job will read them."""
-    for row in _documents(db, job.collection_id):
+def _mark_unread(db: Session, job: Job, reason: str) -> None:
+    """Record the reason why no job will read the documents that a job has not read."""
+    for row in _list_documents(db, job.collection_id):
         if row.id in job.details["documents"] and row.chunks is None and row.problem is None:
-            row.problem = f"{row.name} {why}. Index it again, or delete it."
+            row.problem = f"{row.name} {reason}. Index it again, or delete it."
 
 
-class _Run:
-    """One run of a job, from its documents to the result of each."""
+class _JobTurn:
+    """One turn of a job: indexes some of its documents and records their results."""
 
     def __init__(
         self,
-        workshop: Workshop,
+        settings: IndexingSettings,
         engine: Engine,
         folder: CollectionFolder,
         job_id: str,
-        stops: Callable[[], bool],
+        should_stop: Callable[[], bool],
     ) -> None:
-        self._workshop, self._engine, self._folder = workshop, engine, folder
-        self._job_id, self._stops = job_id, stops
-        self._noted = 0.0
-        # passages of earlier turns, and how many turns of this length are left
-        self._before, self._turns = 0, 1.0
+        self._settings, self._engine, self._folder = settings, engine, folder
+        self._job_id, self._should_stop = job_id, should_stop
+        self._last_progress = 0.0
+        # Passages that earlier turns have indexed, and the number of turns of this length that are left.
+        self._done_before, self._turns_left = 0, 1.0
 
-    def end(self) -> None:
-        """Run the job, and record how it ended whatever happens."""
+    def run(self) -> None:
+        """Run the job, and record how it ended."""
         try:
-            self._do()
+            self._run_job()
         except Stopped:
             with Session(self._engine) as db:
                 if job := db.get(Job, self._job_id):
                     job.state, job.attempts = JobState.QUEUED, job.attempts - 1
                     db.commit()
         except OperationalError:
-            raise  # not the fault of the documents: the next worker starts the job again
+            raise  # the database failed, not the job: the next worker starts it again
         except Cancelled:
-            self._close(JobState.CANCELLED, None, _CANCELLED)
-        except Exception as error:  # any error: the job is marked as failed, and the next one runs
-            self._close(JobState.FAILED, str(served_error(error)), "was not indexed: the job failed")
+            self._end_early(JobState.CANCELLED, None, _CANCELLED)
+        except Exception as error:  # whatever it is, the job has failed, and the next job runs
+            self._end_early(JobState.FAILED, str(served_error(error)), "was not indexed: the job failed")
 
-    def _do(self) -> None:
+    def _run_job(self) -> None:
         with Session(self._engine, expire_on_commit=False) as db:
             job = db.get(Job, self._job_id)
             collection = db.get(Collection, job.collection_id) if job else None
             if job is None or collection is None:
                 return  # deleted a moment ago
-            rows = _documents(db, collection.id)
+            rows = _list_documents(db, collection.id)
             hidden = set(collection.hidden)
         is_rebuild = job.kind == "rebuild"
-        left = job.details.get("left", job.details["documents"])
-        turn, later = set(left[:DOCUMENTS_PER_TURN]), left[DOCUMENTS_PER_TURN:]
-        asked = rows if is_rebuild else [row for row in rows if row.id in turn]
-        self._before = job.details.get("done", 0)
-        self._turns = len(left) / len(turn) if turn else 1.0
+        remaining = job.details.get("left", job.details["documents"])
+        this_turn, later_turns = set(remaining[:DOCUMENTS_PER_TURN]), remaining[DOCUMENTS_PER_TURN:]
+        documents = rows if is_rebuild else [row for row in rows if row.id in this_turn]
+        self._done_before = job.details.get("done", 0)
+        self._turns_left = len(remaining) / len(this_turn) if this_turn else 1.0
         self._remove_unlisted(rows, hidden)
-        report = self._index(asked, is_rebuild=is_rebuild) if asked else IndexReport()
-        self._remove_replaced(asked)
-        self._say(asked, report, hidden, later)
+        report = self._index(documents, is_rebuild=is_rebuild) if documents else IndexReport()
+        self._remove_replaced(documents)
+        self._record_results(documents, report, hidden, later_turns)
 
     def _remove_unlisted(self, rows: Sequence[Document], hidden: set[str]) -> None:
-        """Remove from the index what belongs to no document, or to one that has been deleted."""
-        kept = {row.name for row in rows} - hidden
+        """Remove sources from the index that belong to no document, or to a deleted one."""
+        listed = {row.name for row in rows} - hidden
         records = indexed_sources(self._folder.index).items()
-        self._remove([name for name, record in records if kept.isdisjoint(owners_of(name, record.start))])
+        self._remove([name for name, record in records if listed.isdisjoint(owners_of(name, record.start))])
 
-    def _remove_replaced(self, asked: Sequence[Document]) -> None:
-        """Remove the old content of documents whose replacement could not be read."""
+    def _remove_replaced(self, documents: Sequence[Document]) -> None:
+        """Remove the old text of documents whose new content could not be read."""
         records = indexed_sources(self._folder.index)
-        files = {row.name: row.digest for row in asked if not is_address(row.name)}
+        files = {row.name: row.digest for row in documents if not is_address(row.name)}
         self._remove([name for name in files.keys() & records.keys() if records[name].hash != files[name]])
 
     def _remove(self, sources: list[str]) -> None:
         if sources:
             remove_sources(self._folder.index, sources)
 
-    def _index(self, asked: Sequence[Document], *, is_rebuild: bool) -> IndexReport:
-        web = dict(self._workshop.web)
-        documents: list[SourceFile | Site] = [
+    def _index(self, documents: Sequence[Document], *, is_rebuild: bool) -> IndexReport:
+        web = dict(self._settings.web)
+        files: list[SourceFile | Site] = [
             Site(row.name, **web) if is_address(row.name) else SourceFile(self._folder.file_of(row), row.name)
-            for row in asked
+            for row in documents
         ]
         try:
             return Index.build(
-                documents,
+                files,
                 self._folder.index,
-                embeddings=self._workshop.embeddings,
-                progress=self._progress,
+                embeddings=self._settings.embeddings,
+                progress=self._report_progress,
                 rebuild=is_rebuild,
             )
         except NothingReadError as error:
             return IndexReport(failed=list(error.failed))
 
-    def _progress(self, progress: Progress) -> None:
-        if self._stops():
+    def _report_progress(self, progress: Progress) -> None:
+        if self._should_stop():
             raise Stopped
-        if time.monotonic() - self._noted < SECONDS_PER_NOTE:
+        if time.monotonic() - self._last_progress < PROGRESS_SECONDS:
             return
-        self._noted = time.monotonic()
+        self._last_progress = time.monotonic()
         with Session(self._engine) as db:
             job = db.get(Job, self._job_id)
             if job is None or job.is_cancelled:
                 raise Cancelled
-            job.done = self._before + progress.done
-            job.total = self._before + round(progress.total * self._turns)
+            job.done = self._done_before + progress.done
+            job.total = self._done_before + round(progress.total * self._turns_left)
             db.commit()
 
-    def _say(
-        self, asked: Sequence[Document], report: IndexReport, hidden: set[str], later: Sequence[str]
+    def _record_results(
+        self, documents: Sequence[Document], report: IndexReport, hidden: set[str], later_turns: Sequence[str]
     ) -> None:
         """Record the result of each document; end the job, or queue it again for its remaining documents."""
-        # Notes on sources without their own text: a page that its site no longer has, or an archive.
-        notes = [note for note in report.notes if note.source not in report.sources]
-        gone = [Failure(note.source, note.text) for note in notes if is_address(note.source)]
-        failed = [*report.failed, *gone]
         records = indexed_sources(self._folder.index)
         sources = sources_by_document(records)
-        problems = list[dict[str, Any]]()
-        with self._folder.changing(), Session(self._engine) as db:
-            for before in asked:
-                row = db.get(Document, before.id)
-                if row is None or row.digest != before.digest:
-                    continue  # deleted or replaced meanwhile, which has its own job
-                found = [records[source] for source in sources.get(row.name, [])]
-                reasons = [str(failure) for failure in failed if row.name in owners_of(failure.source)]
-                row.chunks = sum(record.chunks for record in found) if found else None
-                row.problem = "; ".join(reasons)[:2000] or (None if found else f"{row.name} holds no text")
-                own = [note.text for note in notes if note.source == row.name and not is_address(row.name)]
-                row.notes = [*own, *(note for record in found for note in record.notes)][:100]
-                problems += [{"document": row.name, "problem": reason} for reason in reasons]
+        with self._folder.lock_documents(), Session(self._engine) as db:
+            indexed = {name: [records[source] for source in cited_as] for name, cited_as in sources.items()}
+            problems = _record_documents(db, documents, report, indexed)
             if job := db.get(Job, self._job_id):
                 job.problems = [*job.problems, *problems][:MOST_PROBLEMS]
-                job.done = self._before + report.chunks
-                if later:
-                    job.details = {**job.details, "left": later, "done": job.done}
+                job.done = self._done_before + report.chunks
+                if later_turns:
+                    job.details = {**job.details, "left": later_turns, "done": job.done}
                     job.state, job.attempts = JobState.QUEUED, 0
                 else:
                     job.total = job.done
-                    _close(job, JobState.DONE)
+                    _end_job(job, JobState.DONE)
                 if collection := db.get(Collection, job.collection_id):
                     # indexed by this job, but deleted once more meanwhile
-                    gone_again = sources.keys() - {row.name for row in asked if db.get(Document, row.id)}
+                    deleted_again = sources.keys() - {
+                        row.name for row in documents if db.get(Document, row.id)
+                    }
                     collection.hidden = [
-                        name for name in collection.hidden if name not in hidden or name in gone_again
+                        name for name in collection.hidden if name not in hidden or name in deleted_again
                     ]
-                db.flush()
             db.commit()
-            self._folder.clear()
+            self._folder.remove_retired()
 
-    def _close(self, state: JobState, error: str | None, why: str) -> None:
+    def _end_early(self, state: JobState, error: str | None, reason: str) -> None:
         with Session(self._engine) as db:
             if job := db.get(Job, self._job_id):
-                _close(job, state)
+                _end_job(job, state)
                 job.error = error
-                _give_up(db, job, why)
+                _mark_unread(db, job, reason)
                 db.commit()
+
+
+def _record_documents(
+    db: Session, documents: Sequence[Document], report: IndexReport, indexed: Mapping[str, list[SourceRecord]]
+) -> list[dict[str, Any]]:
+    """Record the result of each document; return the problems for the job."""
+    # Notes on sources without a text of their own: an archive, or a page that its site no longer has.
+    notes = [note for note in report.notes if note.source not in report.sources]
+    missing_pages = [Failure(note.source, note.text) for note in notes if is_address(note.source)]
+    failures = [*report.failed, *missing_pages]
+    problems = list[dict[str, Any]]()
+    for document in documents:
+        row = db.get(Document, document.id)
+        if row is None or row.digest != document.digest:
+            continue  # deleted or replaced meanwhile, for which there is another job
+        records = indexed.get(row.name, [])
+        reasons = [str(failure) for failure in failures if row.name in owners_of(failure.source)]
+        row.chunks = sum(record.chunks for record in records) if records else None
+        row.problem = "; ".join(reasons)[:2000] or (None if records else f"{row.name} holds no text")
+        archive_notes = [note.text for note in notes if note.source == row.name and not is_address(row.name)]
+        row.notes = [*archive_notes, *(note for record in records for note in record.notes)][:100]
+        problems += [{"document": row.name, "problem": reason} for reason in reasons]
+    return problems
 
 
 def indexed_sources(index: Path) -> Mapping[str, SourceRecord]:
@@ -328,9 +348,9 @@ def indexed_sources(index: Path) -> Mapping[str, SourceRecord]:
 
 
 def sources_by_document(records: Mapping[str, SourceRecord]) -> Mapping[str, list[str]]:
-    """Return, for each document, the names under which it is cited: its own, its files' or its pages'."""
-    found: dict[str, list[str]] = {}
+    """Return the names by which answers cite each document: its own, or those of its files or pages."""
+    sources: dict[str, list[str]] = {}
     for source, record in sorted(records.items()):
         for owner in dict.fromkeys(owners_of(source, record.start)):
-            found.setdefault(owner, []).append(source)
-    return found
+            sources.setdefault(owner, []).append(source)
+    return sources

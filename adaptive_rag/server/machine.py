@@ -1,4 +1,4 @@
-"""Checks before a caller is identified: does a request come from this machine, and how large is it?"""
+"""Checks before a caller is identified: whether a request comes from this machine, and its size."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from starlette.types import Message, Receive
 
 from adaptive_rag.text.addresses import host_of, is_loopback, page_host
 
-# The user name of every caller of a server without users: everybody at this machine is one user.
+# On a server without users, everybody at this machine is one user of this name.
 THIS_MACHINE = "this-machine"
-# Headers that a proxy adds: behind a proxy, every request seems to come from this machine.
-FORWARDED = ("forwarded", "via", "x-real-ip", "x-client-ip", "cf-connecting-ip", "true-client-ip")
+# Headers that proxies add. Behind a proxy on this machine, every request seems to come from this machine.
+PROXY_HEADERS = ("forwarded", "via", "x-real-ip", "x-client-ip", "cf-connecting-ip", "true-client-ip")
 
 
 class Refused(Exception):
-    """A request is refused; the message says what to do."""
+    """The refusal of a request; the message says what to do."""
 
     def __init__(self, status: int, line: str) -> None:
         super().__init__(line)
@@ -26,51 +26,52 @@ class Refused(Exception):
 
 
 def admit_this_machine(scope: MutableMapping[str, Any], origins: Collection[str], setting: str) -> str:
-    """Return the name of this machine's user; error messages name `setting` as the setting for users.
+    """Return the name of this machine's user; refusals name `setting` as the setting for users.
 
     Raises:
-        Refused: the request comes from another machine, through a proxy, under a name that is not this
-            machine's (DNS rebinding), or from a web page that is neither this machine's nor in `origins`.
+        Refused: the request comes from another machine or through a proxy; or it was sent to a name that is
+            not this machine's (DNS rebinding); or from a web page that is neither this machine's nor in
+            `origins`.
     """
     headers = Headers(scope=scope)
     client = scope.get("client")
-    forwarded = any(name in FORWARDED or name.startswith("x-forwarded") for name in headers)
-    hosts, asking = headers.getlist("host"), headers.getlist("origin")
-    if forwarded or not client or not is_loopback(client[0]):
-        raise Refused(403, f"This server has no users and answers its own machine alone ({setting}).")
+    is_forwarded = any(name in PROXY_HEADERS or name.startswith("x-forwarded") for name in headers)
+    hosts, senders = headers.getlist("host"), headers.getlist("origin")
+    if is_forwarded or not client or not is_loopback(client[0]):
+        raise Refused(403, f"This server has no users, so it answers only its own machine ({setting}).")
     if not hosts or not all(is_loopback(host_of(f"//{host}")) for host in hosts):
-        raise Refused(403, f"This server has no users and answers to the name localhost alone ({setting}).")
-    if not all(origin in origins or is_loopback(page_host(origin)) for origin in asking):
-        said = " (serving.origins)" if origins else ""
-        raise Refused(403, f"This web page may not ask this server{said}.")
+        raise Refused(403, f"This server has no users, so it answers only to the name localhost ({setting}).")
+    if not all(origin in origins or is_loopback(page_host(origin)) for origin in senders):
+        hint = " (serving.origins)" if origins else ""
+        raise Refused(403, f"This web page may not ask this server{hint}.")
     return THIS_MACHINE
 
 
-async def read_body(receive: Receive, most: int, said: str) -> tuple[bytes, Receive]:
-    """Read a body to its end; return it with a `receive` that replays it. A longer one is refused (413)."""
+async def read_body(receive: Receive, max_bytes: int, detail: str) -> tuple[bytes, Receive]:
+    """Read a body, and return it with a `receive` that replays it; refuse (413, `detail`) a longer one."""
     body = bytearray()
     message: Message = {"more_body": True}
     while message.get("more_body"):
         message = await receive()
         body += message.get("body", b"")
-        if len(body) > most:
-            raise Refused(413, said)
+        if len(body) > max_bytes:
+            raise Refused(413, detail)
     if message["type"] == "http.request":
         message = {"type": "http.request", "body": bytes(body), "more_body": False}
     first = iter([message])
 
-    async def again() -> Message:
+    async def replay() -> Message:
         return next(first, None) or await receive()
 
-    return bytes(body), again
+    return bytes(body), replay
 
 
 def network_of(address: str) -> str:
-    """Return what counts as one machine: an IPv4 address, or the 64 bits that an IPv6 network shares."""
+    """Return what counts as one machine: an IPv4 address, or the /64 network of an IPv6 address."""
     try:
-        known = ipaddress.ip_address(address)
-    except ValueError:  # not an address, such as the name of a socket
+        parsed = ipaddress.ip_address(address)
+    except ValueError:  # not an address but, for example, the name of a socket
         return address
-    if isinstance(known, ipaddress.IPv4Address):
+    if isinstance(parsed, ipaddress.IPv4Address):
         return address
-    return str(known.ipv4_mapped or ipaddress.ip_network((int(known), 64), strict=False))
+    return str(parsed.ipv4_mapped or ipaddress.ip_network((int(parsed), 64), strict=False))

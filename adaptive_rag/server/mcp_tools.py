@@ -1,4 +1,4 @@
-"""The tools for agents: ask, search and read, in the collections that are open to the caller."""
+"""The tools for agents: they ask, search and read the collections that are open to the caller."""
 
 from __future__ import annotations
 
@@ -18,32 +18,32 @@ from adaptive_rag.index.sharding.layout import shard_uris
 from adaptive_rag.index.sources import read_chunks
 from adaptive_rag.ingest.archives import owners_of
 from adaptive_rag.server.answering import Answering, Question, QuestionText, Situation
-from adaptive_rag.server.api.documents import text_between
+from adaptive_rag.server.api.documents import cut_text
 from adaptive_rag.server.api.forms import Confidence, Grounding
-from adaptive_rag.server.folders import Searched
+from adaptive_rag.server.folders import SearchTarget
 from adaptive_rag.server.problems import not_found
 from adaptive_rag.server.roles import Action
 from adaptive_rag.state import Citation
 from adaptive_rag.text.places import format_place, place_at
 
-PASSAGES = "adaptive-rag://passages/"
-LONGEST_TEXT = 20_000  # characters of one reading, some 5,000 tokens
+PASSAGE_URI = "adaptive-rag://passages/"
+LONGEST_TEXT = 20_000  # characters that one call reads, about 5,000 tokens
 MOST_LISTED = 200
 
 CollectionName = Annotated[
     str,
     Field(
         max_length=200,
-        description="A collection, as list_collections names it. It can be left out where there is only one.",
+        description="A collection, by its name in list_collections. It can be left out if there is only one.",
     ),
 ]
-Asked = Annotated[
-    QuestionText, Field(description="The question, complete without the conversation around it.")
+QuestionArgument = Annotated[
+    QuestionText, Field(description="The question, understandable without the conversation around it.")
 ]
 DocumentName = Annotated[
-    str, Field(max_length=2000, description="A document, as citations and list_documents name it.")
+    str, Field(max_length=2000, description="A document, by its name in citations and list_documents.")
 ]
-Offset = Annotated[int, Field(ge=0, le=2**31, description="Entries before the first that is returned.")]
+Offset = Annotated[int, Field(ge=0, le=2**31, description="Number of entries to skip.")]
 
 
 class CollectionListed(BaseModel):
@@ -67,7 +67,7 @@ class DocumentListed(BaseModel):
 
     document: str
     passages: int
-    notes: list[str] = Field(description="What could not be read of it, or had to be guessed.")
+    notes: list[str] = Field(description="What could not be read, or had to be guessed.")
 
 
 class Documents(BaseModel):
@@ -82,16 +82,16 @@ class Span(BaseModel):
     """A part of a document and its place."""
 
     document: str
-    place: str = Field(description="Where a person finds it: page, sheet, section, lines.")
+    place: str = Field(description="Where to find it: page, sheet, section, lines.")
     start: int = Field(description="Where it begins in the document's text, in characters.")
     end: int
-    uri: str = Field(description="The resource that holds it.")
+    uri: str = Field(description="The resource with its text.")
 
 
 class Cited(Span):
-    """A passage that an answer rests on."""
+    """A passage that supports an answer."""
 
-    marker: int = Field(description="The number by which the answer names it, as in [1].")
+    marker: int = Field(description="Its number in the answer, as in [1].")
     quote: str
 
 
@@ -99,16 +99,16 @@ class Passage(Span):
     """A passage that a search found."""
 
     text: str
-    scores: dict[str, float] = Field(description="By each way of scoring; they are comparable in one search.")
+    scores: dict[str, float] = Field(description="By scoring method; comparable within one search.")
 
 
 class Answered(BaseModel):
-    """An answer with the passages that it rests on."""
+    """An answer with the passages that support it."""
 
     answer: str
     citations: list[Cited]
-    route: str = Field(description="The way that the question went: factual, analytical, opinion, ...")
-    why: str = Field(description="Why it went that way.")
+    route: str = Field(description="The route of the question: factual, analytical, opinion, ...")
+    why: str = Field(description="The reason for this route.")
     confidence: Confidence
     grounding: Grounding
     abstained: bool = Field(description="The documents do not hold an answer.")
@@ -136,44 +136,44 @@ class TextPart(BaseModel):
 
 
 @dataclass(frozen=True)
-class Shelf:
-    """A collection that is open to the caller: where its documents are read and searched."""
+class ReadableCollection:
+    """A collection that is open to the caller, with its place in storage."""
 
     name: str
     uri: str
     # None for the operator's own index
-    searched: Searched | None = None
+    searched: SearchTarget | None = None
 
 
-class Reader(Protocol):
-    """The caller whose agent calls, and what is open to them."""
+class ToolCaller(Protocol):
+    """The user for whom an agent calls the tools, with the collections that are open to them."""
 
     answering: Answering
     # the id under which their profile is stored
     id: str | None
 
     def collections(self, limit: int, offset: int) -> Collections:
-        """List the collections that are open to them."""
+        """List the collections that are open to the user."""
 
-    def open(self, collection: str, action: Action) -> Shelf:
-        """Return a collection by name in which they may do something; "" means the only one."""
+    def open(self, collection: str, action: Action) -> ReadableCollection:
+        """Return a collection in which the user may do an action; "" means the only one."""
 
     def count(self) -> None:
-        """Count a question or a search of theirs; refuse (429) if they may not make one now."""
+        """Count a question or a search; refuse (429) one over the rate limit."""
 
 
 class Tools:
-    """The tools for agents, which choose among them by their docstrings."""
+    """The tools. Agents choose among them by their docstrings."""
 
-    def __init__(self, reader_of: Callable[[], Reader]) -> None:
-        self._reader_of = reader_of
+    def __init__(self, get_caller: Callable[[], ToolCaller]) -> None:
+        self._get_caller = get_caller
 
     async def ask(
         self,
-        question: Asked,
+        question: QuestionArgument,
         collection: CollectionName = "",
         user_context: Annotated[
-            Situation, Field(description="Who asks, or in what situation, where that matters.")
+            Situation, Field(description="Who asks, or in what situation, if that matters.")
         ] = "",
         settings: Annotated[
             dict[str, Any] | None,
@@ -187,25 +187,25 @@ class Tools:
     ) -> Answered:
         """Answer a question from the documents, with citations.
 
-        Use this where the user wants an answer. It says so where the documents do not hold one.
+        Use this if the user wants an answer. If the documents do not hold one, it says so.
         """
-        reader, shelf = await self._open(collection, Action.ASK, counted=True)
-        asked = Question(question=question, user_context=user_context, settings=settings or {})
-        output = await reader.answering.answer(asked, shelf.searched, reader.id)
+        caller, opened = await self._open(collection, Action.ASK, is_counted=True)
+        request = Question(question=question, user_context=user_context, settings=settings or {})
+        output = await caller.answering.answer(request, opened.searched, caller.id)
         return Answered(
             answer=output["answer"],
-            citations=[_cited(shelf, citation) for citation in output["citations"]],
+            citations=[_describe_citation(opened, citation) for citation in output["citations"]],
             route=output["query_type"],
             why=output["analysis"]["reason"],
             confidence=output["confidence"],
             grounding=output["grounding"],
             abstained=output["abstained"],
-            collection=shelf.name,
+            collection=opened.name,
         )
 
     async def search(
         self,
-        query: Asked,
+        query: QuestionArgument,
         collection: CollectionName = "",
         limit: Annotated[int, Field(ge=1, le=100, description="Passages to find, at most.")] = 8,
         where: Annotated[
@@ -216,28 +216,28 @@ class Tools:
             ),
         ] = "",
     ) -> Found:
-        """Find the passages of the documents that bear on a question, with their scores, without an answer.
+        """Find passages that are relevant to a question, with their scores, without an answer.
 
         Use this to read the sources yourself, or to compare what several documents say.
         """
-        reader, shelf = await self._open(collection, counted=True)
-        settings = {"k": min(limit, reader.answering.max_k), "where": where or None}
-        asked = Question(question=query, settings=settings)
-        found = await reader.answering.search(asked, shelf.searched, reader.id)
+        caller, opened = await self._open(collection, is_counted=True)
+        settings = {"k": min(limit, caller.answering.max_k), "where": where or None}
+        request = Question(question=query, settings=settings)
+        output = await caller.answering.search(request, opened.searched, caller.id)
         passages = [
             Passage(
-                **_span(shelf, each["source"], each["start"], each["end"]),
-                place=format_place(place_at(each, each["start"], each["end"])),
-                text=each["text"],
-                scores=each["scores"],
+                **_span_fields(opened, chunk["source"], chunk["start"], chunk["end"]),
+                place=format_place(place_at(chunk, chunk["start"], chunk["end"])),
+                text=chunk["text"],
+                scores=chunk["scores"],
             )
-            for each in found["documents"]
+            for chunk in output["documents"]
         ]
         return Found(
             passages=passages,
-            route=found["query_type"],
-            why=found["analysis"]["reason"],
-            collection=shelf.name,
+            route=output["query_type"],
+            why=output["analysis"]["reason"],
+            collection=opened.name,
         )
 
     async def read_document(
@@ -247,16 +247,16 @@ class Tools:
         start: Annotated[int, Field(ge=0, le=2**31, description="Where to begin, in characters.")] = 0,
         end: Annotated[
             int | None,
-            Field(ge=0, le=2**31, description="Where to end; by default as far as one reading goes."),
+            Field(ge=0, le=2**31, description="Where to end; by default after 20,000 characters."),
         ] = None,
     ) -> TextPart:
         """Read the text of a document as it is indexed, at most 20,000 characters at once.
 
-        Use this to see what stands around a passage: its start and end count in the same text. Where the
-        returned end is less than the length, there is more to read.
+        Use this to see the text around a passage, whose start and end count in the same text. If the returned
+        end is less than the length, there is more to read.
         """
-        _, shelf = await self._open(collection)
-        return await run_in_threadpool(_read, shelf, document, start, end)
+        _, opened = await self._open(collection)
+        return await run_in_threadpool(_read_text, opened, document, start, end)
 
     async def list_documents(
         self,
@@ -266,77 +266,81 @@ class Tools:
         ] = "",
         offset: Offset = 0,
     ) -> Documents:
-        """List the documents of a collection by name, 200 at once."""
-        _, shelf = await self._open(collection)
-        return await run_in_threadpool(_list, shelf, part, offset)
+        """List the documents of a collection by name, at most 200 at once."""
+        _, opened = await self._open(collection)
+        return await run_in_threadpool(_list_documents, opened, part, offset)
 
     async def list_collections(self, offset: Offset = 0) -> Collections:
-        """List the collections of documents that can be asked, 200 at once, with what each is about."""
-        return await run_in_threadpool(self._reader_of().collections, MOST_LISTED, offset)
+        """List the collections that can be asked, with their descriptions, at most 200 at once."""
+        return await run_in_threadpool(self._get_caller().collections, MOST_LISTED, offset)
 
     async def passage(self, collection: str, document: str, start: str = "0", end: str = "") -> str:
         """Return a part of a document's text."""
         if not (start.isdecimal() and (end or "0").isdecimal()):
             raise InputError("start and end count characters: expected whole numbers.")
-        _, shelf = await self._open(collection)
-        return (await run_in_threadpool(_read, shelf, document, int(start), int(end) if end else None)).text
+        _, opened = await self._open(collection)
+        return (
+            await run_in_threadpool(_read_text, opened, document, int(start), int(end) if end else None)
+        ).text
 
     async def _open(
-        self, collection: str, action: Action = Action.READ, *, counted: bool = False
-    ) -> tuple[Reader, Shelf]:
-        reader = self._reader_of()
-        if counted:
-            reader.count()
-        shelf = await run_in_threadpool(reader.open, collection, action)
-        return reader, shelf
+        self, collection: str, action: Action = Action.READ, *, is_counted: bool = False
+    ) -> tuple[ToolCaller, ReadableCollection]:
+        caller = self._get_caller()
+        if is_counted:
+            caller.count()
+        opened = await run_in_threadpool(caller.open, collection, action)
+        return caller, opened
 
 
-def only_one(names: Sequence[str]) -> str:
-    """Return the name of the only collection."""
+def require_single(names: Sequence[str]) -> str:
+    """Return the name of the only collection; raise InputError if there are several or none."""
     if len(names) != 1:
         raise InputError("Name a collection; list_collections says which there are.")
     return names[0]
 
 
-def _sources(shelf: Shelf) -> Mapping[str, SourceRecord]:
-    location, known = open_location(shelf.uri), dict[str, SourceRecord]()
-    for uri in shard_uris(location) or [shelf.uri]:
+def _list_sources(opened: ReadableCollection) -> Mapping[str, SourceRecord]:
+    location, records = open_location(opened.uri), dict[str, SourceRecord]()
+    for uri in shard_uris(location) or [opened.uri]:
         if manifest := read_manifest(open_location(uri)):
-            known |= manifest.sources
-    hidden = shelf.searched.hidden if shelf.searched else frozenset()
-    ours = sorted(known.items())
-    return {name: record for name, record in ours if hidden.isdisjoint(owners_of(name, record.start))}
+            records |= manifest.sources
+    hidden = opened.searched.hidden if opened.searched else frozenset()
+    visible = sorted(records.items())
+    return {name: record for name, record in visible if hidden.isdisjoint(owners_of(name, record.start))}
 
 
-def _read(shelf: Shelf, document: str, start: int, end: int | None) -> TextPart:
-    # Looked up by its full name: part of a name, or the path of a file, would reveal what else there is.
-    if document not in _sources(shelf):
+def _read_text(opened: ReadableCollection, document: str, start: int, end: int | None) -> TextPart:
+    # Only full names are accepted: a search by a part of the name or by a path would reveal other documents.
+    if document not in _list_sources(opened):
         raise not_found("document")
-    _, chunks = read_chunks(shelf.uri, document)
+    _, chunks = read_chunks(opened.uri, document)
     end = start + LONGEST_TEXT if end is None else min(end, start + LONGEST_TEXT)
-    start, end, length, text = text_between(chunks, start, end)
-    return TextPart(document=document, start=start, end=end, length=length, text=text, collection=shelf.name)
+    start, end, length, text = cut_text(chunks, start, end)
+    return TextPart(document=document, start=start, end=end, length=length, text=text, collection=opened.name)
 
 
-def _list(shelf: Shelf, part: str, offset: int) -> Documents:
-    named = [
+def _list_documents(opened: ReadableCollection, part: str, offset: int) -> Documents:
+    documents = [
         DocumentListed(document=source, passages=record.chunks, notes=list(record.notes))
-        for source, record in _sources(shelf).items()
+        for source, record in _list_sources(opened).items()
         if part.casefold() in source.casefold()
     ]
-    return Documents(collection=shelf.name, documents=named[offset : offset + MOST_LISTED], total=len(named))
+    return Documents(
+        collection=opened.name, documents=documents[offset : offset + MOST_LISTED], total=len(documents)
+    )
 
 
-def _cited(shelf: Shelf, citation: Citation) -> Cited:
+def _describe_citation(opened: ReadableCollection, citation: Citation) -> Cited:
     return Cited(
-        **_span(shelf, citation["source"], citation["start"], citation["end"]),
+        **_span_fields(opened, citation["source"], citation["start"], citation["end"]),
         place=format_place(citation["place"]),
         marker=citation["marker"],
         quote=citation["quote"],
     )
 
 
-def _span(shelf: Shelf, source: str, start: int, end: int) -> dict[str, Any]:
-    place = "/".join(quote(name, safe="") for name in (shelf.name, source))
-    uri = f"{PASSAGES}{place}?start={start}&end={end}"
+def _span_fields(opened: ReadableCollection, source: str, start: int, end: int) -> dict[str, Any]:
+    place = "/".join(quote(name, safe="") for name in (opened.name, source))
+    uri = f"{PASSAGE_URI}{place}?start={start}&end={end}"
     return {"document": source, "start": start, "end": end, "uri": uri}

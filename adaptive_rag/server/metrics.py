@@ -1,4 +1,4 @@
-"""Prometheus metrics of a running server. Their labels contain no name that a caller chose."""
+"""Prometheus metrics of a running server. Labels never contain names that a caller chose."""
 
 from __future__ import annotations
 
@@ -13,27 +13,25 @@ from adaptive_rag.state import OutputState
 _SECONDS = (0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120)
 
 REQUESTS = Counter("adaptive_rag_http_requests", "Requests by route.", ["method", "route", "status"])
-QUESTIONS = Counter(
-    "adaptive_rag_questions", "Questions by the way that they went, and how they ended.", ["route", "outcome"]
-)
+QUESTIONS = Counter("adaptive_rag_questions", "Questions by route and outcome.", ["route", "outcome"])
 SECONDS = Histogram(
-    "adaptive_rag_question_seconds", "Time of an answer, waiting included.", ["route"], buckets=_SECONDS
+    "adaptive_rag_question_seconds", "Time of an answer, including the wait.", ["route"], buckets=_SECONDS
 )
 STEP_SECONDS = Histogram("adaptive_rag_step_seconds", "Time of a step.", ["step"], buckets=_SECONDS)
 MODEL_CALLS = Counter("adaptive_rag_model_calls", "Calls of a chat model by step.", ["step"])
 MODEL_TOKENS = Counter("adaptive_rag_model_tokens", "Tokens that a chat model read and wrote.", ["kind"])
 STAND_INS = Counter(
-    "adaptive_rag_stand_ins", "Steps that went their local way after a model failed.", ["step"]
+    "adaptive_rag_stand_ins", "Steps that used their local method after a model failed.", ["step"]
 )
 LEFT_OUT_PARTS = Counter(
-    "adaptive_rag_left_out", "Parts of an answer that failed, and without which it was given.", ["part"]
+    "adaptive_rag_left_out", "ServicesDep of an answer that failed, and without which it was given.", ["part"]
 )
-INSIDE = Gauge("adaptive_rag_questions_inside", "Questions that are being answered, or wait for it.")
-JOBS = Gauge("adaptive_rag_jobs", "Jobs of indexing by state.", ["state"])
+IN_PROGRESS = Gauge("adaptive_rag_questions_inside", "Questions that are being answered or wait.")
+JOBS = Gauge("adaptive_rag_jobs", "Indexing jobs by state.", ["state"])
 
 
 def count_answer(output: OutputState, seconds: float) -> None:
-    """Count an answer, its steps, and the calls of a model."""
+    """Count an answer, its steps, and its calls of a chat model."""
     route = output["query_type"]
     QUESTIONS.labels(route, "refused" if output["abstained"] else "answered").inc()
     SECONDS.labels(route).observe(seconds)
@@ -52,9 +50,9 @@ def count_answer(output: OutputState, seconds: float) -> None:
 
 
 @contextmanager
-def counting_inside() -> Iterator[None]:
-    """Count a question as in progress during the block, and count its failure."""
-    with INSIDE.track_inprogress():
+def track_question() -> Iterator[None]:
+    """Count a question as in progress during the block, and as failed if the block raises."""
+    with IN_PROGRESS.track_inprogress():
         try:
             yield
         except Exception:

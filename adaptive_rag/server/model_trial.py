@@ -1,4 +1,4 @@
-"""Tries a chat model with one short call, and describes the outcome in our own words."""
+"""Tries a chat model with one short call, and describes the outcome."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from adaptive_rag.context import ModelAccess
 from adaptive_rag.context.caller import served_error
 from adaptive_rag.llm.faults import Kind, fault_of
 from adaptive_rag.models.chat import limit_length, load_chat_model
-from adaptive_rag.server.model import Chosen
+from adaptive_rag.server.model import ChosenModel
 
 SECONDS, TOKENS = 10.0, 64
 
 Outcome = Literal["works", "key_refused", "unknown_model", "unreachable", "address_refused", "failed"]
-# The sentence for each outcome; the provider's own words are never passed on.
-TOLD: dict[Outcome, str] = {
+# The sentence for each outcome. The provider's own messages are never passed on.
+OUTCOME_TEXTS: dict[Outcome, str] = {
     "works": "The model answers.",
     "key_refused": "The server refused the key, or it takes one.",
     "unknown_model": "The server knows no model of this name. An address usually ends in /v1.",
@@ -35,25 +35,25 @@ _OUTCOMES: dict[Kind, Outcome] = {
 }
 
 
-async def try_out(chosen: Chosen, address: str | None, access: ModelAccess) -> Outcome:
+async def try_chat_model(chosen: ChosenModel, address: str | None, access: ModelAccess) -> Outcome:
     """Ask a chat model for one word, and return the outcome.
 
     Raises:
-        ServedError: it cannot be opened; the log says why.
+        ServedError: the model cannot be loaded; the log has the reason.
     """
     model = None
     try:
         async with asyncio.timeout(SECONDS):
-            # Importing takes seconds, and the model has to be opened in the event loop that it is used in.
+            # The import takes seconds. The model must be created in the event loop that uses it.
             await run_in_threadpool(importlib.import_module, f"langchain_{chosen.provider}")
-            given = load_chat_model(
+            chat_model = load_chat_model(
                 chosen.spec, base_url=address, timeout=SECONDS, max_tokens=TOKENS, access=access
             )
-            model = limit_length(given, TOKENS)
+            model = limit_length(chat_model, TOKENS)
             await model.ainvoke("Reply with the word: ready")
     except TimeoutError:
         return "unreachable"
-    except Exception as error:  # each provider's client has its own errors
+    except Exception as error:  # each provider has its own errors
         if model is None:
             raise served_error(error) from None
         if _is_refused(error):

@@ -17,22 +17,22 @@ from adaptive_rag.server.problems import Problem
 from adaptive_rag.server.settings import ServerSettings
 
 SIGN_IN_COOKIE = "adaptive_rag_sign_in"
-# How long a person may take at the provider, and how long the provider may take for each answer.
+# How long a person may take at the provider, and the timeout of requests to the provider.
 SIGN_IN_SECONDS, TIMEOUT_SECONDS = 600, 10
-# The signature algorithms that are accepted, whatever the provider advertises: "none" is no signature, and
-# with HS256 the key would be our own secret.
+# The accepted signature algorithms, whatever the provider advertises: "none" would be no signature, and with
+# HS256 our own secret would be the key.
 ALGORITHMS = [f"{kind}{bits}" for kind in ("RS", "PS", "ES") for bits in (256, 384, 512)]
 ALGORITHMS += ["EdDSA", "Ed25519"]
-_CLOCK_SECONDS = 60
+_CLOCK_SKEW_SECONDS = 60
 
 
 class NotSignedIn(Exception):
-    """A sign-in at the provider that cannot be used; the message is for the audit log."""
+    """A sign-in at the provider has failed; the message is for the audit log."""
 
 
 @dataclass(frozen=True)
 class Person:
-    """A person whom the provider signed in. The subject identifies them; they choose the name themselves."""
+    """A person whom the provider has signed in. The subject identifies them; they can choose the name."""
 
     subject: str
     name: str
@@ -40,7 +40,7 @@ class Person:
 
 @dataclass(frozen=True)
 class SignIn:
-    """A sign-in that was begun in one browser, the only one that has its secret, in a cookie."""
+    """A sign-in in progress, identified by a secret that only its browser has, in a cookie."""
 
     secret: str
 
@@ -49,26 +49,26 @@ class SignIn:
         """Begin a new sign-in."""
         return cls(secrets.token_urlsafe(32))
 
-    def part(self, name: str) -> str:
-        """Return the state, the nonce or the PKCE verifier; none of them reveals another, or the secret."""
+    def derive(self, name: str) -> str:
+        """Derive the state, the nonce or the PKCE verifier from the secret, which they do not reveal."""
         return hmac.new(self.secret.encode(), name.encode(), hashlib.sha256).hexdigest()
 
 
 class _Client(OAuth2Mixin, OpenIDMixin, BaseApp):  # type: ignore[misc]
-    """Authlib's client, which accepts metadata only from the issuer that the operator named."""
+    """Authlib's client, but it accepts metadata only from the issuer that the operator named."""
 
     client_cls = OAuth2Client
 
     def load_server_metadata(self) -> dict[str, Any]:
-        known: dict[str, Any] = super().load_server_metadata()
-        if known.get("issuer") != self.issuer:
+        metadata: dict[str, Any] = super().load_server_metadata()
+        if metadata.get("issuer") != self.issuer:
             raise ValueError("the provider's metadata name another issuer")
-        known["id_token_signing_alg_values_supported"] = ALGORITHMS
-        return known
+        metadata["id_token_signing_alg_values_supported"] = ALGORITHMS
+        return metadata
 
 
 class Provider:
-    """The provider that the settings name."""
+    """The OpenID Connect provider that the settings name."""
 
     def __init__(self, settings: ServerSettings) -> None:
         secret = settings.oidc_client_secret
@@ -87,42 +87,43 @@ class Provider:
         )
         self._client.issuer = self.issuer
 
-    def address_for(self, begun: SignIn, return_to: str) -> str:
-        """Return the provider's address where a person signs in; 503 if the provider does not answer."""
+    def sign_in_address(self, sign_in: SignIn, return_to: str) -> str:
+        """Return the provider's address for a sign-in; raise 503 if the provider does not answer."""
         parts = {"state": "state", "nonce": "nonce", "code_verifier": "verifier"}
         try:
-            made = self._client.create_authorization_url(
-                return_to, **{key: begun.part(name) for key, name in parts.items()}
+            authorization = self._client.create_authorization_url(
+                return_to, **{key: sign_in.derive(name) for key, name in parts.items()}
             )
         except (httpx2.HTTPError, ValueError, RuntimeError):
             raise Problem(
                 503, "The provider that signs people in does not answer. Try again later."
             ) from None
-        return str(made["url"])
+        return str(authorization["url"])
 
-    def person(self, begun: SignIn, code: str, state: str, return_to: str) -> Person:
-        """Return the person whom the provider signed in, after it sent the browser back with a code.
+    def fetch_person(self, sign_in: SignIn, code: str, state: str, return_to: str) -> Person:
+        """Fetch the person whom the provider has signed in, with the code that the browser brought back.
 
         Raises:
-            NotSignedIn: the browser did not begin this sign-in; or the provider refuses the code, or its
-                token is not for this server, not for this sign-in, not signed by it, or too old.
+            NotSignedIn: this browser did not start the sign-in; the provider refuses the code; or its token
+            is
+                for another server or sign-in, is not signed by the provider, or is too old.
         """
-        if not begun.secret or not hmac.compare_digest(state.encode(), begun.part("state").encode()):
+        if not sign_in.secret or not hmac.compare_digest(state.encode(), sign_in.derive("state").encode()):
             raise NotSignedIn("the browser did not begin this sign-in")
         if not code:
             raise NotSignedIn("the provider gave no code")
         try:
             token = self._client.fetch_access_token(
-                return_to, code=code, code_verifier=begun.part("verifier")
+                return_to, code=code, code_verifier=sign_in.derive("verifier")
             )
             claims = self._client.parse_id_token(
                 token,
-                nonce=begun.part("nonce"),
+                nonce=sign_in.derive("nonce"),
                 claims_options={
                     "iss": {"essential": True, "value": self.issuer},
                     "aud": {"essential": True, "value": self._client_id},
                 },
-                leeway=_CLOCK_SECONDS,
+                leeway=_CLOCK_SKEW_SECONDS,
             )
         except (httpx2.HTTPError, OAuthError, JoseError, ValueError, KeyError, RuntimeError) as error:
             raise NotSignedIn(f"{type(error).__name__}: {error}"[:300]) from error

@@ -14,7 +14,7 @@ from adaptive_rag.server.machine import Refused, admit_this_machine
 from adaptive_rag.server.metrics import JOBS
 from adaptive_rag.server.problems import PROBLEMS, Problem, not_found
 from adaptive_rag.server.readiness import Ready
-from adaptive_rag.server.services import Parts
+from adaptive_rag.server.services import ServicesDep
 from adaptive_rag.server.tables import Job, JobState
 
 router = APIRouter(tags=["operation"])
@@ -22,22 +22,22 @@ router = APIRouter(tags=["operation"])
 
 @router.get("/healthz")
 async def healthz() -> dict[str, Literal["ok"]]:
-    """Say that the process runs."""
+    """Report that the process runs."""
     return {"status": "ok"}
 
 
 @router.get("/readyz", responses={503: {"model": Ready}})
-async def readyz(parts: Parts, response: Response) -> Ready:
-    """Say whether questions can be answered and documents indexed; 503 where not, with the reason."""
-    ready = await parts.readiness.look()
+async def readyz(services: ServicesDep, response: Response) -> Ready:
+    """Report whether questions can be answered and documents indexed; 503 with the reason if not."""
+    ready = await services.readiness.check()
     response.status_code = 200 if ready.status == "ready" else 503
     return ready
 
 
 @router.get("/metrics", responses={404: PROBLEMS[404]}, response_class=Response)
-def metrics(request: Request, parts: Parts, db: Db) -> Response:
-    """Show figures in Prometheus' form: to this machine, and to a server admin's token."""
-    if not parts.settings.metrics:
+def metrics(request: Request, services: ServicesDep, db: Db) -> Response:
+    """Show metrics in the format of Prometheus, to this machine and to an admin of the server."""
+    if not services.settings.metrics:
         raise not_found("page")
     try:
         admit_this_machine(request.scope, (), "server.metrics")

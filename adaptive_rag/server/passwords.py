@@ -1,4 +1,4 @@
-"""Passwords: stored as argon2 hashes, and checked a few at a time."""
+"""Passwords: stored as argon2 hashes; only a few are checked at the same time."""
 
 from __future__ import annotations
 
@@ -13,55 +13,58 @@ from argon2.exceptions import InvalidHashError, VerificationError
 
 from adaptive_rag.server.problems import Problem
 
-# Only the length is checked, as NIST SP 800-63B recommends; the upper bound keeps a request small.
+# Only the length of a new password is checked, as NIST SP 800-63B recommends. The maximum bounds requests.
 SHORTEST, LONGEST = 12, 200
-# Each hash takes 64 MiB and four threads, so two run at a time. This many run or wait in total, and half of
-# them for one address: a caller who sends many guesses at once leaves places for others.
-MOST_INSIDE, MOST_FROM_ADDRESS = 20, 10
+# Each hash takes 64 MiB and four threads, so only two run at a time. So many may run or wait in total, and
+# half as many for one address, so that one caller with many guesses does not block the others.
+MOST_CHECKS, MOST_FROM_ADDRESS = 20, 10
 _RUNNING = threading.BoundedSemaphore(2)
-_inside: Counter[str] = Counter()
+_checks_by_address: Counter[str] = Counter()
 _lock = threading.Lock()
 _hasher = PasswordHasher()
 
 
 def hash_password(password: str, address: str = "") -> str:
     """Return the hash to store for a password; `address` is where the request comes from."""
-    with _place(address):
+    with _reserve(address):
         return _hasher.hash(password)
 
 
-def is_password(stored: str | None, password: str, address: str) -> bool:
-    """Tell whether a password is the stored one; it takes the same time if none is stored."""
-    with _place(address):
+def verify_password(stored: str | None, password: str, address: str) -> bool:
+    """Return whether a password is the stored one. This takes the same time if none is stored."""
+    with _reserve(address):
         try:
-            _hasher.verify(stored or _of_nobody(), password)
+            _hasher.verify(stored or _dummy_hash(), password)
         except (VerificationError, InvalidHashError):
             return False
         return stored is not None
 
 
-def is_outdated(stored: str) -> bool:
-    """Tell whether a hash was made with other parameters than the current ones."""
+def needs_rehash(stored: str) -> bool:
+    """Return whether a hash was made with other parameters than the current ones."""
     return _hasher.check_needs_rehash(stored)
 
 
 @cache
-def _of_nobody() -> str:
+def _dummy_hash() -> str:
+    """Return a hash to compare with if a user is unknown or has no password."""
     return _hasher.hash("nobody's password")
 
 
 @contextmanager
-def _place(address: str) -> Iterator[None]:
-    """Wait for a place; refuse (429) if too many passwords are being checked."""
+def _reserve(address: str) -> Iterator[None]:
+    """Wait until a password can be checked; refuse (429) if too many are waiting."""
     with _lock:
-        if _inside.total() >= MOST_INSIDE or _inside[address] >= MOST_FROM_ADDRESS:
-            raise Problem(429, "Too many people sign in at this moment. Try again.", {"Retry-After": "2"})
-        _inside[address] += 1
+        if _checks_by_address.total() >= MOST_CHECKS or _checks_by_address[address] >= MOST_FROM_ADDRESS:
+            raise Problem(
+                429, "Too many people are signing in at the moment. Try again.", {"Retry-After": "2"}
+            )
+        _checks_by_address[address] += 1
     try:
         with _RUNNING:
             yield
     finally:
         with _lock:
-            _inside.subtract([address])
-            if not _inside[address]:
-                del _inside[address]
+            _checks_by_address.subtract([address])
+            if not _checks_by_address[address]:
+                del _checks_by_address[address]

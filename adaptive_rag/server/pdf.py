@@ -1,4 +1,4 @@
-"""Sets HTML as the pages of a PDF, with MuPDF."""
+"""Lays out HTML as the pages of a PDF, with MuPDF."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ _STYLE = """
 _MARGIN = 56  # points
 
 
-def set_pages(title: str, html: str) -> bytes:
-    """Return a PDF of HTML that is safe. MuPDF must not run in two threads at a time.
+def render_pdf(title: str, html: str) -> bytes:
+    """Return a PDF of HTML, which must be safe. MuPDF must not run in two threads at a time.
 
     Raises:
         Problem: 413 if it has too many pages.
     """
     import pymupdf
 
-    written = BytesIO()
-    writer = pymupdf.DocumentWriter(written)
+    output = BytesIO()
+    writer = pymupdf.DocumentWriter(output)
     story = pymupdf.Story(html, user_css=_STYLE)
-    sheet = pymupdf.paper_rect("a4")
-    frame = pymupdf.Rect(_MARGIN, _MARGIN, sheet.width - _MARGIN, sheet.height - _MARGIN)
+    paper = pymupdf.paper_rect("a4")
+    frame = pymupdf.Rect(_MARGIN, _MARGIN, paper.width - _MARGIN, paper.height - _MARGIN)
     for _ in range(MOST_PAGES):
-        device = writer.begin_page(sheet)
+        device = writer.begin_page(paper)
         is_more, _ = story.place(frame)
         story.draw(device)
         writer.end_page()
@@ -39,8 +39,8 @@ def set_pages(title: str, html: str) -> bytes:
     else:
         raise Problem(413, f"A PDF may have {MOST_PAGES:,} pages here. Download this thread as Markdown.")
     writer.close()
-    with pymupdf.open("pdf", written.getvalue()) as document:
+    with pymupdf.open("pdf", output.getvalue()) as document:
         document.set_metadata({"title": title})
         document.subset_fonts()
-        made: bytes = document.tobytes(garbage=3, deflate=True)
-    return made
+        content: bytes = document.tobytes(garbage=3, deflate=True)
+    return content

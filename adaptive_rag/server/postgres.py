@@ -1,6 +1,7 @@
-"""PostgreSQL connections that wait for a bounded time, since a frozen server neither fails nor answers.
+"""PostgreSQL connections with a limit on the server's silence.
 
-The frozen server's system still acknowledges what it receives, so no time limit of TCP ends the wait.
+A frozen server neither fails nor answers. Its operating system still acknowledges what it receives, so no
+timeout of TCP ends the wait.
 """
 
 from __future__ import annotations
@@ -14,75 +15,77 @@ from typing import Any
 from psycopg import AsyncConnection, Connection, OperationalError
 from psycopg.errors import ConnectionTimeout
 
-# Limits after which an unreachable machine is noticed: in seconds, the last in milliseconds (libpq's names).
-GIVE_UP = {
+# libpq's timeouts for unreachable machines, by its names: in seconds, the last in milliseconds.
+TIMEOUTS = {
     "connect_timeout": 10,
     "keepalives_idle": 10,
     "keepalives_interval": 5,
     "keepalives_count": 3,
     "tcp_user_timeout": 20_000,
 }
-# How long a server may be silent during one statement, and while tables are created or changed.
+# How long a server may be silent during a statement, and while tables are created or changed.
 SECONDS_OF_SILENCE, SECONDS_OF_CHANGES = 15.0, 600.0
-# After such a silence, new connections fail at once for this long, which also ends the waits for them.
-SECONDS_WITHOUT = 5.0
+# For so long after a silence, new connections fail at once, so that requests do not wait for them.
+RETRY_PAUSE = 5.0
 # How long to wait for a connection of a pool.
-SECONDS_FOR_A_PLACE = 10.0
-_bound: ContextVar[float | None] = ContextVar("bound", default=None)
-_fell_silent = [float("-inf")]
+POOL_SECONDS = 10.0
+_silence_limit: ContextVar[float | None] = ContextVar("bound", default=None)
+_last_silence = [float("-inf")]
 
 
 @contextmanager
-def changing_tables() -> Iterator[None]:
-    """Wait longer for each statement of the block, such as one that creates an index."""
-    token = _bound.set(SECONDS_OF_CHANGES)
+def allow_slow_statements() -> Iterator[None]:
+    """Allow a longer silence during the block, for statements such as the creation of an index."""
+    token = _silence_limit.set(SECONDS_OF_CHANGES)
     try:
         yield
     finally:
-        _bound.reset(token)
+        _silence_limit.reset(token)
 
 
 class PatientConnection(Connection[Any]):
-    """A connection that is closed if its server falls silent."""
+    """A connection that is closed if the server is silent for too long."""
 
-    def wait(self, gen: Any, *args: Any, **given: Any) -> Any:
+    def wait(self, gen: Any, *args: Any, **kwargs: Any) -> Any:
         """Run a generator on the connection; fail if the server is silent for too long."""
-        return super().wait(_bounded(self, gen), *args, **given)
+        return super().wait(_limit_silence(self, gen), *args, **kwargs)
 
 
 class AsyncPatientConnection(AsyncConnection[Any]):
     """`PatientConnection` for asyncio."""
 
-    async def wait(self, gen: Any, *args: Any, **given: Any) -> Any:
+    async def wait(self, gen: Any, *args: Any, **kwargs: Any) -> Any:
         """Run a generator on the connection; fail if the server is silent for too long."""
-        return await super().wait(_bounded(self, gen), *args, **given)
+        return await super().wait(_limit_silence(self, gen), *args, **kwargs)
 
 
-def connect(*args: Any, **given: Any) -> PatientConnection:
+def connect(*args: Any, **kwargs: Any) -> PatientConnection:
     """Open a connection, unless the server fell silent a moment ago."""
-    if time.monotonic() - _fell_silent[0] < SECONDS_WITHOUT:
-        raise OperationalError("the database fell silent a moment ago")
+    if time.monotonic() - _last_silence[0] < RETRY_PAUSE:
+        raise OperationalError("the database did not answer a moment ago")
     try:
-        return PatientConnection.connect(*args, **given)
+        return PatientConnection.connect(*args, **kwargs)
     except ConnectionTimeout:
-        _fell_silent[0] = time.monotonic()
+        _last_silence[0] = time.monotonic()
         raise
 
 
-def _bounded(connection: Connection[Any] | AsyncConnection[Any], gen: Any) -> Generator[Any, Any, Any]:
-    """Wrap a generator of psycopg, which resumes it a few times a second, with a limit of silence."""
-    seconds = _bound.get() or SECONDS_OF_SILENCE
-    heard = time.monotonic()
+def _limit_silence(
+    connection: Connection[Any] | AsyncConnection[Any], generator: Any
+) -> Generator[Any, Any, Any]:
+    """Limit the silence during a generator of psycopg, which resumes it several times a second."""
+    limit = _silence_limit.get() or SECONDS_OF_SILENCE
+    last_answer = time.monotonic()
     try:
-        wanted = next(gen)
+        waiting_for = next(generator)
         while True:
-            ready = yield wanted
+            ready = yield waiting_for
             if ready:
-                heard = time.monotonic()
-            elif time.monotonic() - heard > seconds:
+                last_answer = time.monotonic()
+            elif time.monotonic() - last_answer > limit:
                 connection.pgconn.finish()
-                _fell_silent[0] = time.monotonic()
-                raise OperationalError(f"the database said nothing for {seconds:g} seconds")
-            wanted = gen.send(ready)
+                _last_silence[0] = time.monotonic()
+                raise OperationalError(f"the database did not answer for {limit:g} seconds")
+            waiting_for = generator.send(ready)
     except StopIteration as ended:
         return ended.value

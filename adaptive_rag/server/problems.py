@@ -1,4 +1,4 @@
-"""Errors as callers read them: problem details by RFC 9457."""
+"""Errors as callers read them: problem details of RFC 9457."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ _log = logging.getLogger(__name__)
 Thing = TypeVar("Thing")
 RETRY_AFTER_SECONDS = 30
 MEDIA_TYPE = "application/problem+json"
-# Fields of an invalid request that are listed, at most.
+# Invalid fields of a request that are listed, at most.
 MOST_ERRORS = 10
-# Problems that a program may want to distinguish or to translate; all others have only their status.
+# Types of problems that a program may want to distinguish or translate; all others have only a status.
 ProblemType = Literal[
     "about:blank",
     "being_indexed",
@@ -50,17 +50,17 @@ PROBLEM_TYPES: tuple[str, ...] = get_args(ProblemType)[1:]
 
 
 class ProblemDetails(BaseModel):
-    """A problem by RFC 9457."""
+    """Problem details of RFC 9457."""
 
     type: ProblemType = "about:blank"
-    title: str = Field(description="What the status means.")
+    title: str = Field(description="The meaning of the status.")
     status: int
     detail: str = Field(description="What happened, what was expected, and what to do.")
-    errors: list[dict[str, Any]] = Field([], description="The fields that were wrong, each with its reason.")
+    errors: list[dict[str, Any]] = Field([], description="The invalid fields, each with the reason.")
 
 
 class Problem(HTTPException):
-    """A refused request, with the sentence that its caller reads."""
+    """The refusal of a request, with the sentence that the caller reads."""
 
     def __init__(
         self,
@@ -74,19 +74,19 @@ class Problem(HTTPException):
         self.type = type
 
 
-def not_found(what: str) -> Problem:
-    """Return the refusal of something that does not exist or is not open to the caller: both read alike."""
-    return Problem(404, f"There is no such {what}, or it is not open to you.", type="not_found")
+def not_found(kind: str) -> Problem:
+    """Return the refusal of something that does not exist or is not open to the caller: one text for both."""
+    return Problem(404, f"There is no such {kind}, or it is not open to you.", type="not_found")
 
 
-def found(thing: Thing | None, what: str) -> Thing:
-    """Return a thing; refuse with 404 if there is none."""
+def require_found(thing: Thing | None, kind: str) -> Thing:
+    """Return a thing; refuse (404) if it is None."""
     if thing is None:
-        raise not_found(what)
+        raise not_found(kind)
     return thing
 
 
-# Responses that every route of the API may give besides its own; FastAPI's own 422 has another form.
+# Responses that every route of the API may give besides its own. FastAPI's own 422 has another format.
 PROBLEMS: dict[int | str, dict[str, Any]] = {
     status: {
         "model": ProblemDetails,
@@ -97,38 +97,38 @@ PROBLEMS: dict[int | str, dict[str, Any]] = {
 }
 
 
-# Path prefix -> how problems are answered there, if the callers of the path expect another format.
-FORMS: dict[str, Callable[[ProblemDetails, dict[str, str]], Response]] = {}
+# Path prefix -> the function that makes responses there, for callers that expect another format.
+RESPONSE_FORMATS: dict[str, Callable[[ProblemDetails, dict[str, str]], Response]] = {}
 
 
 class ProblemResponse(JSONResponse):
-    """Problem details, in the format that the callers of a path expect."""
+    """Problem details, in the format that callers of the requested path expect."""
 
     media_type = MEDIA_TYPE
 
     def __init__(self, problem: ProblemDetails, headers: dict[str, str]) -> None:
         super().__init__(problem.model_dump(), problem.status, headers)
-        self._problem, self._given = problem, headers
+        self._problem, self._extra_headers = problem, headers
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send the response."""
-        for prefix, form in FORMS.items():
+        """Send the response in the format for the path."""
+        for prefix, to_response in RESPONSE_FORMATS.items():
             if f"{scope['path']}/".startswith(f"{prefix}/"):
-                await form(self._problem, self._given)(scope, receive, send)
+                await to_response(self._problem, self._extra_headers)(scope, receive, send)
                 return
         await super().__call__(scope, receive, send)
 
 
-def answer(
+def problem_response(
     status: int, detail: str, headers: Any = None, errors: Any = (), type: ProblemType = "about:blank"
 ) -> ProblemResponse:
-    """Return problem details as a response."""
+    """Return a response with problem details."""
     return ProblemResponse(_details(status, detail, type, errors), dict(headers or {}))
 
 
-def details_of(error: Exception) -> ProblemDetails:
-    """Return an error as problem details, for responses that have already started."""
-    problem = problem_of(error)
+def problem_details(error: Exception) -> ProblemDetails:
+    """Convert an error to problem details, for a response that has already started."""
+    problem = to_problem(error)
     return _details(problem.status_code, problem.detail, problem.type)
 
 
@@ -137,67 +137,69 @@ def _details(status: int, detail: str, type: ProblemType, errors: Iterable[Any] 
     return ProblemDetails(type=type, title=title, status=status, detail=detail, errors=list(errors))
 
 
-def problem_of(error: Exception) -> Problem:
-    """Convert an error to what a caller may read; errors that are not their fault are logged."""
+def to_problem(error: Exception) -> Problem:
+    """Convert an error to what a caller may read; errors that are not the caller's fault are logged."""
     if isinstance(error, Problem):
         return error
-    if isinstance(error, HTTPException):  # from the framework: there is no such route or method
+    if isinstance(error, HTTPException):  # from FastAPI: there is no such route or method
         return Problem(error.status_code, error.detail, dict(error.headers or {}))
     if isinstance(error, Refused):
         return Problem(error.status, str(error))
     if isinstance(error, InputError):
         return Problem(422, str(error))
-    if isinstance(error, DataError):  # from PostgreSQL: the character NUL
+    if isinstance(error, DataError):  # PostgreSQL does not store the character NUL
         return Problem(422, "The request holds a character that the database cannot keep.")
-    if isinstance(error, database_faults()):
-        return _not_stored(error)
+    if isinstance(error, database_error_types()):
+        return _database_problem(error)
     served = error if isinstance(error, ServedError) else served_error(error)
     return Problem(503 if served.is_models_fault else 500, str(served))
 
 
-def database_faults() -> tuple[type[Exception], ...]:
-    """Return the errors that are raised if a database does not answer, or cannot store anything."""
+def database_error_types() -> tuple[type[Exception], ...]:
+    """Return the types of errors that a database raises if it does not answer or cannot store anything."""
     faults = (OperationalError, NoConnectionError, sqlite3.OperationalError)
-    psycopg = sys.modules.get("psycopg")  # of the conversations, if they are in PostgreSQL
+    psycopg = sys.modules.get("psycopg")  # used for conversations, if they are in PostgreSQL
     return (*faults, psycopg.OperationalError) if psycopg else faults
 
 
-def _not_stored(error: Exception) -> Problem:
-    # Logged without the statement, whose parameters are people's names and words.
+def _database_problem(error: Exception) -> Problem:
+    # Only the driver's error is logged, since the parameters of the statement are people's names and texts.
     cause = error.orig if isinstance(error, OperationalError) else error
     _log.error("The database failed: %s", redact(str(cause)))
-    what = "The server's database does not answer, or takes nothing in."
+    failure = "The server's database does not answer, or cannot store anything."
     code, state = getattr(cause, "sqlite_errorcode", None), getattr(cause, "sqlstate", None)
     if code == sqlite3.SQLITE_FULL or state == "53100":  # PostgreSQL's disk_full
-        what = "The server's disk is full: it can keep nothing new."
-    said = f"{what} What was kept stays. Its operator finds the reason in the log. Try again later."
-    return Problem(503, said, {"Retry-After": str(RETRY_AFTER_SECONDS)})
+        failure = "The server's disk is full: nothing new can be stored."
+    detail = f"{failure} Nothing stored before is lost. The server's log has the reason. Try again later."
+    return Problem(503, detail, {"Retry-After": str(RETRY_AFTER_SECONDS)})
 
 
-def answer_with_problems(app: FastAPI) -> None:
-    """Make an app answer errors and refusals with problem details."""
+def add_problem_handlers(app: FastAPI) -> None:
+    """Add exception handlers to an app, which answer errors with problem details."""
 
     @app.exception_handler(IntegrityError)
     @app.exception_handler(ObjectDeletedError)
     @app.exception_handler(StaleDataError)
-    async def overtaken(request: Request, error: SQLAlchemyError) -> JSONResponse:
-        return answer(409, "Another request changed this meanwhile. Send yours again.")
+    async def answer_conflict(request: Request, error: SQLAlchemyError) -> JSONResponse:
+        return problem_response(409, "Another request changed this meanwhile. Send yours again.")
 
     @app.exception_handler(RequestValidationError)
-    async def wrong_form(request: Request, error: RequestValidationError) -> JSONResponse:
-        found = error.errors()
+    async def answer_invalid(request: Request, error: RequestValidationError) -> JSONResponse:
+        invalid_fields = error.errors()
         errors = [
             {"field": ".".join(str(part) for part in problem["loc"])[:200], "problem": problem["msg"][:500]}
-            for problem in found[:MOST_ERRORS]
+            for problem in invalid_fields[:MOST_ERRORS]
         ]
-        if more := len(found) - len(errors):
-            errors.append({"field": "", "problem": f"and {more:,} more"})
-        detail = "; ".join(f"{each['field']}: {each['problem']}" for each in errors[:5])
-        return answer(422, f"The request does not have the form that is expected. {detail}.", errors=errors)
+        if omitted := len(invalid_fields) - len(errors):
+            errors.append({"field": "", "problem": f"and {omitted:,} more"})
+        detail = "; ".join(f"{field['field']}: {field['problem']}" for field in errors[:5])
+        return problem_response(
+            422, f"The request does not have the form that is expected. {detail}.", errors=errors
+        )
 
-    async def failed(request: Request, error: Exception) -> JSONResponse:
-        problem = problem_of(error)
-        return answer(problem.status_code, problem.detail, problem.headers, type=problem.type)
+    async def answer_problem(request: Request, error: Exception) -> JSONResponse:
+        problem = to_problem(error)
+        return problem_response(problem.status_code, problem.detail, problem.headers, type=problem.type)
 
-    for kind in (HTTPException, Refused, InputError, ServedError, DataError, *database_faults()):
-        app.add_exception_handler(kind, failed)
+    for kind in (HTTPException, Refused, InputError, ServedError, DataError, *database_error_types()):
+        app.add_exception_handler(kind, answer_problem)

@@ -1,4 +1,4 @@
-"""The process of the web server: locks its data folder, opens its port, and stops as its operator asks."""
+"""The process of the web server: locks the data folder, opens the port, runs the app and stops it."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from filelock import FileLock, Timeout
 
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.private import make_folder
-from adaptive_rag.server.connections import connection_of
+from adaptive_rag.server.connections import connection_class
 from adaptive_rag.server.settings import ServerSettings
 
 LOCK = "server.lock"
-# Time left after the answers, for their last bytes and for clients that do not read them.
-LAST_SECONDS = 5
+# Time for sending the last bytes of answers, also to clients that do not read them.
+FLUSH_SECONDS = 5
 
 
 @contextmanager
-def owning(settings: ServerSettings) -> Iterator[None]:
-    """Lock the data folder for this server; servers that share a PostgreSQL database may share it.
+def lock_data_folder(settings: ServerSettings) -> Iterator[None]:
+    """Lock the data folder during the block. Servers that share a PostgreSQL database may share the folder.
 
     Raises:
-        ConfigurationError: another server uses it, or it cannot be written.
+        ConfigurationError: another server uses the folder, or it cannot be written.
     """
     if settings.database is not None:
         yield
@@ -44,8 +44,8 @@ def owning(settings: ServerSettings) -> Iterator[None]:
             "with --data."
         ) from None
     except OSError as error:
-        said = f"The data folder {str(settings.data)!r} cannot be written: {error.strerror or error}."
-        raise ConfigurationError(f"{said} Name another one with --data.") from error
+        detail = f"The data folder {str(settings.data)!r} cannot be written: {error.strerror or error}."
+        raise ConfigurationError(f"{detail} Name another one with --data.") from error
     try:
         yield
     finally:
@@ -53,7 +53,7 @@ def owning(settings: ServerSettings) -> Iterator[None]:
 
 
 def listen(settings: ServerSettings) -> socket.socket:
-    """Open the port. Clients that connect before the server is ready wait for it."""
+    """Open the port, and return its socket. Clients that connect before the server is ready wait."""
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     try:
         return socket.create_server((settings.host, settings.port), family=family, backlog=2048)
@@ -64,7 +64,9 @@ def listen(settings: ServerSettings) -> socket.socket:
         ) from error
 
 
-def run(app: FastAPI, settings: ServerSettings, place: socket.socket, on_ready: Callable[[], None]) -> None:
+def run(
+    app: FastAPI, settings: ServerSettings, server_socket: socket.socket, on_ready: Callable[[], None]
+) -> None:
     """Serve until SIGTERM or Ctrl-C; a second Ctrl-C ends the process at once, with exit code 130."""
     config = uvicorn.Config(
         app,
@@ -72,15 +74,16 @@ def run(app: FastAPI, settings: ServerSettings, place: socket.socket, on_ready: 
         access_log=False,
         server_header=False,
         proxy_headers=False,
-        http=connection_of(settings),
+        http=connection_class(settings),
         ws="none",
         h11_max_incomplete_event_size=65_536,
-        timeout_graceful_shutdown=int(settings.stop_seconds) + LAST_SECONDS,
+        timeout_graceful_shutdown=int(settings.stop_seconds) + FLUSH_SECONDS,
     )
-    # uvicorn sends itself the signal that stopped it again when it is done.
+    # After it has stopped, uvicorn sends the signal to the process once more, which then becomes
+    # KeyboardInterrupt.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        _Server(config, settings, on_ready).run(sockets=[place])
+        _Server(config, settings, on_ready).run(sockets=[server_socket])
     except KeyboardInterrupt:
         return
 
@@ -93,18 +96,18 @@ class _Server(uvicorn.Server):
         self._stop_seconds, self._on_ready = settings.stop_seconds, on_ready
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Call `on_ready` once the server answers."""
+        """Start up, and call `on_ready` once the server answers."""
         await super().startup(sockets)
         self._on_ready()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Let running answers finish within `stop_seconds`; then refuse them, to be asked for again."""
+        """Give running answers `stop_seconds` to finish, then refuse them."""
         services = self.config.app.state.services  # type: ignore[union-attr]
         asyncio.get_running_loop().call_later(self._stop_seconds, services.answering.stop)
         await super().shutdown(sockets)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """End at once on a second Ctrl-C: the data on disk stays valid, and workers notice the end."""
+        """End at once on a second Ctrl-C. The data on disk stays valid, and workers end by themselves."""
         if self.should_exit and sig == signal.SIGINT:
             os._exit(130)
         super().handle_exit(sig, frame)

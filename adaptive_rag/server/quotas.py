@@ -1,4 +1,4 @@
-"""Quotas: everything that a reader may write is limited per person, and one more is refused (413)."""
+"""Quotas per person for everything that a reader may write; more is refused (413)."""
 
 from __future__ import annotations
 
@@ -15,30 +15,32 @@ from adaptive_rag.server.machine import THIS_MACHINE
 from adaptive_rag.server.problems import Problem
 from adaptive_rag.server.tables import Feedback, Note, Share, Thread, Token
 
-# What one person may keep.
-MOST = {"threads": 1000, "tokens": 100, "notes": 2000, "opinions on answers": 5000}
-_OWN: dict[str, Callable[[str], ColumnElement[bool]]] = {
+# How many of each kind one person may keep.
+MOST_PER_PERSON = {"threads": 1000, "tokens": 100, "notes": 2000, "opinions on answers": 5000}
+_OWNED_BY: dict[str, Callable[[str], ColumnElement[bool]]] = {
     "threads": lambda user: Thread.owner_id == user,
     "tokens": lambda user: (Token.user_id == user) & ~Token.is_session,
     "notes": lambda user: Note.owner_id == user,
     "opinions on answers": lambda user: Feedback.owner_id == user,
 }
-# Limits of one thread: each of its questions reads all earlier turns.
+# Limits of one thread, since each question reads all earlier turns.
 MOST_TURNS, MOST_CHARACTERS_OF_TURNS = 500, 1_000_000
-# An opinion on a turn stores the turns before it.
+# Limit of all feedback of a person together: feedback on a turn stores the turns before it.
 MOST_CHARACTERS_OF_OPINIONS = 20_000_000
-# People that one thread is shared with by name.
+# People with whom one thread can be shared by name.
 MOST_SHARES = 100
 
 
-def check_number(db: Session, caller: Caller, kind: str) -> None:
-    """Check that a caller may keep one more of a kind, as in `MOST`."""
-    _check(db, caller, select(func.count() + 1).where(_OWN[kind](caller.id)), MOST[kind], kind)
+def check_quota(db: Session, caller: Caller, kind: str) -> None:
+    """Check that a caller may keep one more of a kind in `MOST_PER_PERSON`."""
+    _check(
+        db, caller, select(func.count() + 1).where(_OWNED_BY[kind](caller.id)), MOST_PER_PERSON[kind], kind
+    )
 
 
 def check_opinions(db: Session, caller: Caller, new: Feedback) -> None:
-    """Check that a caller may give one more opinion, and that their texts together are not too long."""
-    check_number(db, caller, "opinions on answers")
+    """Check the number and the total length of a caller's feedback, with a new one."""
+    check_quota(db, caller, "opinions on answers")
     texts = (Feedback.question, Feedback.user_context, Feedback.comment, cast(Feedback.history, Text))
     lengths = [func.coalesce(func.sum(func.length(text)), 0) for text in texts]
     added = len(new.question) + len(new.user_context or "") + len(new.comment or "")
@@ -48,24 +50,24 @@ def check_opinions(db: Session, caller: Caller, new: Feedback) -> None:
 
 
 def check_shares(db: Session, thread: Thread) -> None:
-    """Check that a thread may be shared with one more person."""
+    """Check that a thread can be shared with one more person."""
     query = select(func.count() + 1).select_from(Share).where(Share.thread_id == thread.id)
     if (db.scalar(query) or 0) > MOST_SHARES:
         raise Problem(413, f"A thread may be shared with {MOST_SHARES:,} people. Open it to its collection.")
 
 
 def check_turns(turns: list[TurnShown]) -> None:
-    """Check that a thread may have one more question."""
+    """Check that a thread can have one more question."""
     characters = sum(len(turn.question) + len(turn.user_context) + len(turn.answer) for turn in turns)
     if len(turns) >= MOST_TURNS or characters >= MOST_CHARACTERS_OF_TURNS:
         raise Problem(
             413,
-            f"This thread is as long as one may be: {MOST_TURNS:,} questions, or "
+            f"This thread is full: a thread may have {MOST_TURNS:,} questions, or "
             f"{MOST_CHARACTERS_OF_TURNS:,} characters. Begin another one.",
         )
 
 
-def _check(db: Session, caller: Caller, query: Select[int], most: int, what: str) -> None:
-    # Without users, everybody at this machine is one user, and it is their disk.
-    if caller.name != THIS_MACHINE and (db.scalar(query) or 0) > most:
-        raise Problem(413, f"A person may keep {most:,} {what} here. Delete some, and try again.")
+def _check(db: Session, caller: Caller, query: Select[int], limit: int, kind: str) -> None:
+    # A server without users has no quotas: it is the disk of the person at this machine.
+    if caller.name != THIS_MACHINE and (db.scalar(query) or 0) > limit:
+        raise Problem(413, f"A person may keep {limit:,} {kind} here. Delete some, and try again.")

@@ -10,21 +10,21 @@ from typing import NamedTuple
 from adaptive_rag.index.sources import join_chunks
 from adaptive_rag.state import Chunk
 
-# The most characters of a quote, and how many of a text are searched at once.
-LONGEST_QUOTE, STEP = 4000, 1_000_000
+# Characters of a quote, at most, and of the text that is searched at once.
+LONGEST_QUOTE, WINDOW = 4000, 1_000_000
 _LETTER = re.compile(r"[^\W_]")
 
 
 class Quote(NamedTuple):
-    """Words, and their former or likely place."""
+    """Words, and their former or expected position in a text."""
 
     words: str
     start: int
-    # Prefer any place after the start to those before it, for example if only the page is known.
+    # Prefer any position after `start` to those before it, for example if only the page is known.
     is_after: bool = False
 
     def distance(self, span: Span) -> tuple[bool, int]:
-        """Return the distance of a place from the likely one."""
+        """Return the distance of a span from the expected position, as a key for sorting."""
         return self.is_after and span.start < self.start, abs(span.start - self.start)
 
 
@@ -36,35 +36,35 @@ class Span(NamedTuple):
 
 
 def find_quotes(chunks: Sequence[Chunk], quotes: Sequence[Quote]) -> list[Span | None]:
-    """Return where each quote is in a text; of several places the nearest to its start.
+    """Return the span of each quote in a text, or None; of several spans, the nearest to its start.
 
-    Only letters and digits are compared, whatever their case: the hyphens, line ends and marks between them
-    differ between a text and what a page shows of it.
+    Only letters and digits are compared, ignoring case: hyphens, line ends and signs may differ between a
+    text and its display on a page.
     """
-    found: list[Span | None] = [None] * len(quotes)
-    wanted = [_letters(quote.words)[0] for quote in quotes]
-    whole = chunks[-1]["end"] if chunks and any(wanted) else 0
-    for begin in range(0, whole, STEP):
-        text = join_chunks(chunks, begin, min(whole, begin + STEP + 4 * LONGEST_QUOTE))
-        letters, places = _letters(text)
-        for number, (words, quote) in enumerate(zip(wanted, quotes, strict=True)):
+    spans: list[Span | None] = [None] * len(quotes)
+    searched = [_extract_letters(quote.words)[0] for quote in quotes]
+    length = chunks[-1]["end"] if chunks and any(searched) else 0
+    for offset in range(0, length, WINDOW):
+        text = join_chunks(chunks, offset, min(length, offset + WINDOW + 4 * LONGEST_QUOTE))
+        letters, positions = _extract_letters(text)
+        for number, (words, quote) in enumerate(zip(searched, quotes, strict=True)):
             if not words:
                 continue
-            likely = bisect_left(places, quote.start - begin)
-            # the nearest place before the likely one, and the nearest from there on
-            before = letters.rfind(words, 0, max(0, likely - 1 + len(words)))
-            for at in (before, letters.find(words, likely)):
-                if at < 0:
+            expected = bisect_left(positions, quote.start - offset)
+            # The nearest match before the expected position, and the nearest from there on.
+            before = letters.rfind(words, 0, max(0, expected - 1 + len(words)))
+            for index in (before, letters.find(words, expected)):
+                if index < 0:
                     continue
-                span = Span(begin + places[at], begin + places[at + len(words) - 1] + 1)
-                known = found[number]
-                if known is None or quote.distance(span) < quote.distance(known):
-                    found[number] = span
-    return found
+                span = Span(offset + positions[index], offset + positions[index + len(words) - 1] + 1)
+                best = spans[number]
+                if best is None or quote.distance(span) < quote.distance(best):
+                    spans[number] = span
+    return spans
 
 
-def _letters(text: str) -> tuple[str, list[int]]:
-    """Return the letters and digits of a text in lower case, and where each is."""
-    lowered = text.replace("İ", "I").lower()  # the one letter that is two in lower case
-    places = [match.start() for match in _LETTER.finditer(lowered)]
-    return "".join([lowered[place] for place in places]), places
+def _extract_letters(text: str) -> tuple[str, list[int]]:
+    """Return the letters and digits of a text in lower case, and the position of each."""
+    lowered = text.replace("İ", "I").lower()  # the only letter that becomes two in lower case
+    positions = [match.start() for match in _LETTER.finditer(lowered)]
+    return "".join([lowered[position] for position in positions]), positions

@@ -1,4 +1,4 @@
-"""Roles: what each may do, in one table. A new role or action is a row here."""
+"""The table of roles and their actions. A new role or action is a row here."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from typing import Self
 
 
 class Action(StrEnum):
-    """What may be done. Each action includes seeing the fields in the responses of its routes."""
+    """What may be done. An action also allows seeing all fields of its routes' responses."""
 
-    ASK = "ask"  # see that a collection is there, ask it, keep threads; every role has it
-    VOTE = "vote"  # judge its answers
-    READ = "read"  # see its documents, folders, fields and jobs; keep notes
-    WRITE = "write"  # add, read again and delete documents; cancel jobs
+    ASK = "ask"  # see that a collection exists, ask it, keep threads; every role has it
+    VOTE = "vote"  # give feedback on its answers
+    READ = "read"  # see its documents, folders, fields and jobs; write notes
+    WRITE = "write"  # add, reindex and delete documents; cancel jobs
     MANAGE = "manage"  # describe it, rebuild its index, see everybody's feedback, set members, delete it
     SERVE = "serve"  # users, collections, the router and the audit log; only for admins of the server
 
 
 class Role(StrEnum):
-    """What somebody may do in a collection: the table of roles, the lowest first."""
+    """The roles in a collection with their actions, the lowest role first."""
 
     actions: frozenset[Action]
 
@@ -34,15 +34,15 @@ class Role(StrEnum):
         return role
 
     def includes(self, other: Role) -> bool:
-        """Tell whether this role may do all that another may."""
+        """Return whether this role allows everything that another allows."""
         return self.actions >= other.actions
 
     def within(self, ceiling: Role) -> Role | None:
-        """Return the highest role whose actions are allowed by both roles."""
-        both = self.actions & ceiling.actions
-        return next((role for role in reversed(Role) if role.actions <= both), None)
+        """Return the highest role that allows only what both roles allow; None if there is none."""
+        shared = self.actions & ceiling.actions
+        return next((role for role in reversed(Role) if role.actions <= shared), None)
 
 
 def lowest_with(action: Action) -> Role:
-    """Return the lowest role that allows an action, to be named in refusals."""
+    """Return the lowest role that allows an action; refusals name it."""
     return next(role for role in Role if action in role.actions)

@@ -1,4 +1,4 @@
-"""Which documents a question is asked of: some by name, whole folders, and those that fulfil a condition."""
+"""The documents that a question is asked of: by name, by folder, and by a condition."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from adaptive_rag.server.folders import LONGEST_NAME
 from adaptive_rag.where import LONGEST, join_conditions
 
 MOST_NAMES, MOST_COLLECTIONS = 100, 8
-# Of several collections, a name begins with its collection.
+# If several collections are asked, a name begins with its collection: "handbook/notice.md".
 Name = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME + 101)]
 
 
 class Selection(BaseModel):
-    """The documents that are asked. With names and a condition, both must hold."""
+    """The documents that are asked. If there are names and a condition, both must be fulfilled."""
 
     model_config = ConfigDict(
         extra="forbid",
@@ -29,19 +29,19 @@ class Selection(BaseModel):
 
     documents: list[Name] = Field([], max_length=MOST_NAMES, description="Documents by name.")
     folders: list[Name] = Field(
-        [], max_length=MOST_NAMES, description="Folders: all documents below them, later ones included."
+        [], max_length=MOST_NAMES, description="Folders; all documents below them are asked, also later ones."
     )
     where: str = Field("", max_length=LONGEST, description="A condition, such as 'year >= 2020'.")
 
-    def condition(self, *also: str) -> str:
-        """Return the one condition that selects the passages of these documents; "" for all.
+    def condition(self, *further: str) -> str:
+        """Return the condition that selects the passages of these documents, joined with further conditions.
 
-        `also` are further conditions that must hold.
+        It is "" if all documents are asked.
 
         Raises:
             InputError: a condition cannot be read, or there are too many names.
         """
-        conditions = (" or ".join(self._named()), self.where, *also)
+        conditions = (" or ".join(self._name_conditions()), self.where, *further)
         if (length := sum(map(len, conditions))) > LONGEST:
             raise InputError(
                 f"These documents and the condition are too many to be searched by name: {length:,} "
@@ -49,31 +49,33 @@ class Selection(BaseModel):
             )
         return join_conditions(*conditions)
 
-    def kept(self) -> dict[str, Any]:
-        """Return what is kept with the answer; nothing if all documents are asked."""
-        only = self.model_dump(exclude_defaults=True)
-        return {"only": only} if only else {}
+    def to_metadata(self) -> dict[str, Any]:
+        """Return the selection as it is stored with the answer; empty if all documents are asked."""
+        selected = self.model_dump(exclude_defaults=True)
+        return {"only": selected} if selected else {}
 
-    def _named(self) -> Iterator[str]:
-        exact = [name for name in self.documents if not {'"', "'"} <= set(name)]
-        if exact:
-            yield f"source in ({', '.join(map(_quoted, exact))})"
+    def _name_conditions(self) -> Iterator[str]:
+        quotable = [name for name in self.documents if not {'"', "'"} <= set(name)]
+        if quotable:
+            yield f"source in ({', '.join(map(_quote, quotable))})"
         for name in self.documents:
-            if name not in exact:
-                yield f"source like {_quoted(_as_pattern(name))}"
-            if is_archive(Path(name)) or "://" in name:  # its files and pages have longer names
-                yield _below(name)
-        yield from map(_below, self.folders)
+            if name not in quotable:
+                yield f"source like {_quote(_escape_pattern(name))}"
+            if (
+                is_archive(Path(name)) or "://" in name
+            ):  # its files or pages have names that begin with its name
+                yield _below_folder(name)
+        yield from map(_below_folder, self.folders)
 
 
-def _below(name: str) -> str:
-    return f"source like {_quoted(_as_pattern(name.rstrip('/')) + '/*')}"
+def _below_folder(name: str) -> str:
+    return f"source like {_quote(_escape_pattern(name.rstrip('/')) + '/*')}"
 
 
-def _as_pattern(name: str) -> str:
+def _escape_pattern(name: str) -> str:
     return re.sub(r"[][*?]", lambda special: f"[{special[0]}]", name)
 
 
-def _quoted(text: str) -> str:
-    """Return a text in quotes. One that holds both kinds can only be a pattern: ? stands for any letter."""
+def _quote(text: str) -> str:
+    """Put a text in quotes. If it has both kinds, it is a pattern, in which ? replaces the double ones."""
     return f"'{text}'" if '"' in text and "'" not in text else f'"{text.replace(chr(34), "?")}"'

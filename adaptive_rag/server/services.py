@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 from fastapi import Depends, Request
@@ -11,8 +11,8 @@ from sqlalchemy import Engine
 from adaptive_rag.context import Context
 from adaptive_rag.server.answering import Answering
 from adaptive_rag.server.conversations import Conversations
-from adaptive_rag.server.folders import CollectionFolder, Searched, folder_of
-from adaptive_rag.server.following import Followers
+from adaptive_rag.server.folders import CollectionFolder, SearchTarget, folder_of
+from adaptive_rag.server.followers import Followers
 from adaptive_rag.server.model import ServerModel
 from adaptive_rag.server.oidc import Provider
 from adaptive_rag.server.rates import Rates
@@ -36,29 +36,26 @@ class Services:
     followers: Followers
     # the provider that signs people in, if there is one
     provider: Provider | None
-    # the chat model that an admin has set, where the operator has set none
+    # the chat model that an admin has set; it is used only if the operator has set none
     model: ServerModel
 
     def folder_of(self, collection: Collection) -> CollectionFolder:
         """Return the folder of a collection; its name is not part of the path."""
         return folder_of(self.settings.data, collection.id)
 
-    def index_of(self, collection: Collection, *others: Collection) -> Searched:
-        """Return what a question over a collection searches, or over several."""
-        return Searched(
-            self.folder_of(collection).index,
-            frozenset(collection.hidden),
-            collection.name if others else "",
-            tuple(
-                Searched(self.folder_of(other).index, frozenset(other.hidden), other.name) for other in others
-            ),
+    def search_target(self, collection: Collection, *others: Collection) -> SearchTarget:
+        """Return what a question to one collection, or to several, searches."""
+        first, *rest = (
+            SearchTarget(self.folder_of(row).index, frozenset(row.hidden), row.name if others else "")
+            for row in (collection, *others)
         )
+        return replace(first, others=tuple(rest))
 
 
 def services_of(request: Request) -> Services:
-    """Return the services of the server that a request came to."""
+    """Return the services of the server that received a request."""
     services: Services = request.app.state.services
     return services
 
 
-Parts = Annotated[Services, Depends(services_of)]
+ServicesDep = Annotated[Services, Depends(services_of)]

@@ -28,21 +28,21 @@ BACKUP_KEY, SECRETS_KEY = "backup.key", "secrets.key"
 Names = Annotated[frozenset[str], NoDecode, BeforeValidator(listed)]
 
 
-def _readable_network(names: frozenset[str]) -> frozenset[str]:
+def _check_networks(names: frozenset[str]) -> frozenset[str]:
     for name in names:
         ipaddress.ip_network(name)
     return names
 
 
-def _of_postgresql(address: SecretStr) -> SecretStr:
-    said = address.get_secret_value()
-    remember_address(said)
-    if not said.startswith("postgresql://"):
+def _check_database_address(address: SecretStr) -> SecretStr:
+    text = address.get_secret_value()
+    remember_address(text)
+    if not text.startswith("postgresql://"):
         raise ValueError("expected an address that begins with postgresql://")
-    quoted = quote_user(said)
+    quoted = quote_user(text)
     try:
         _ = urlsplit(quoted).port
-    except ValueError:  # its own message would contain a part of the password
+    except ValueError:  # urlsplit's message would contain a part of the password
         raise ValueError(
             "expected a port after the host. In a password / is %2F, ? is %3F and # is %23"
         ) from None
@@ -50,7 +50,7 @@ def _of_postgresql(address: SecretStr) -> SecretStr:
     return SecretStr(quoted)
 
 
-def _readable_rate(rate: str) -> str:
+def _check_rate(rate: str) -> str:
     from limits import parse
 
     parse(rate)
@@ -58,7 +58,7 @@ def _readable_rate(rate: str) -> str:
 
 
 class ServerSettings(BaseSettings):
-    """How the server runs. A caller can set none of it."""
+    """How the server runs. Only the operator sets this, never a caller."""
 
     model_config = SettingsConfigDict(
         env_prefix=f"{ENV_PREFIX}{SERVER_TABLE.upper()}__",
@@ -76,7 +76,7 @@ class ServerSettings(BaseSettings):
         Path(".adaptive-rag-server"),
         description="Folder of the collections and of all other files of the server.",
     )
-    database: Annotated[SecretStr, AfterValidator(_of_postgresql)] | None = Field(
+    database: Annotated[SecretStr, AfterValidator(_check_database_address)] | None = Field(
         None,
         description="Address of a PostgreSQL database for users, threads and jobs, as in "
         "postgresql://name:password@host/database. By default SQLite files in the data folder.",
@@ -96,7 +96,7 @@ class ServerSettings(BaseSettings):
         description="Names under which browsers reach the server, as in docs.example.org. By default the "
         "names of this machine.",
     )
-    trusted_proxies: Annotated[Names, AfterValidator(_readable_network)] = Field(
+    trusted_proxies: Annotated[Names, AfterValidator(_check_networks)] = Field(
         frozenset(), description="Addresses or networks of proxies whose X-Forwarded-* headers are believed."
     )
     tls: bool = Field(
@@ -128,7 +128,7 @@ class ServerSettings(BaseSettings):
         200, ge=1, description="Connections that one address may hold; a trusted proxy ten times as many."
     )
     max_seconds: float = Field(120, gt=0, description="How long a question may take, its waiting included.")
-    rate: Annotated[str, AfterValidator(_readable_rate)] = Field(
+    rate: Annotated[str, AfterValidator(_check_rate)] = Field(
         "120/minute", description="Requests for answers that one caller may make, as in 120/minute."
     )
     stop_seconds: float = Field(
@@ -157,12 +157,12 @@ class ServerSettings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Read what is passed first, then the environment, then the table of the config file."""
+        """Order the sources by precedence: arguments, then the environment, then the config file."""
         toml = TrustedConfigFile(settings_cls, CONFIG_FILE, (SERVER_TABLE,))
         return init_settings, env_settings, toml
 
     @model_validator(mode="after")
-    def _know_the_provider(self) -> ServerSettings:
+    def _check_provider(self) -> ServerSettings:
         if self.oidc_issuer and not self.oidc_client_id:
             raise ValueError("oidc_issuer needs oidc_client_id, the name of this server at the provider")
         address = urlsplit(self.oidc_issuer or "")
@@ -172,12 +172,12 @@ class ServerSettings(BaseSettings):
 
     @property
     def is_loopback(self) -> bool:
-        """Tell whether only this machine can reach the server."""
+        """Whether only this machine can reach the server."""
         return is_loopback(self.host)
 
     @property
     def learned_router(self) -> Path:
-        """The file of what the router learned from votes; while it exists, questions are routed by it."""
+        """The file with what the router learned from votes; while it exists, the router uses it."""
         return self.data.absolute() / "router.json"
 
     @property
@@ -186,35 +186,35 @@ class ServerSettings(BaseSettings):
         return self.backup_key or self.data.absolute() / BACKUP_KEY
 
     @property
-    def sealing_key(self) -> Path:
-        """The file of the key that encrypts the API keys that the database holds."""
+    def encryption_key(self) -> Path:
+        """The file of the key that encrypts the API keys in the database."""
         return self.secrets_key or self.data.absolute() / SECRETS_KEY
 
     @property
     def database_address(self) -> str:
-        """The address of the database as SQLAlchemy names it."""
+        """The address of the database in the form that SQLAlchemy expects."""
         if self.database is None:
             return f"sqlite:///{self.data / 'server.sqlite'}"
         address = self.database.get_secret_value()
         return address.replace("postgresql://", "postgresql+psycopg://", 1)
 
 
-def read_server_settings(**given: Any) -> ServerSettings:
-    """Read the settings, and turn a wrong value into one readable error.
+def read_server_settings(**values: Any) -> ServerSettings:
+    """Read the settings; a wrong value becomes one readable error.
 
     Raises:
-        ConfigurationError: a setting is unknown or out of bounds, and the message names each one; or the
-            config file cannot be read.
+        ConfigurationError: a setting is unknown or out of bounds, and the message names each such setting;
+            or the config file cannot be read.
     """
     try:
-        return ServerSettings(**given)
+        return ServerSettings(**values)
     except ValidationError as error:
         lines = [
             f"{SERVER_TABLE}.{'.'.join(str(part) for part in problem['loc'])}: {problem['msg']}."
             for problem in error.errors()
         ]
-        known = ", ".join(sorted(ServerSettings.model_fields))
-        raise ConfigurationError(f"{' '.join(lines)} The server's settings are: {known}.") from None
+        names = ", ".join(sorted(ServerSettings.model_fields))
+        raise ConfigurationError(f"{' '.join(lines)} The server's settings are: {names}.") from None
     except SettingsError as error:
         raise ConfigurationError(f"The environment cannot be read: {error}.") from error
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:

@@ -28,7 +28,7 @@ NAME = String(200)
 
 
 class JobState(StrEnum):
-    """Where a job is. The last three are its ends."""
+    """The state of a job. The last three are final."""
 
     QUEUED = "queued"
     RUNNING = "running"
@@ -38,52 +38,52 @@ class JobState(StrEnum):
 
 
 class OpenTo(StrEnum):
-    """Who may read a thread besides its owner and those it is shared with by name.
+    """Who may read a thread besides its owner and the people it is shared with by name.
 
-    All of them must be allowed to read its collection.
+    They must all be allowed to read its collections.
     """
 
     PEOPLE = "people"  # nobody else
-    LINK = "link"  # everybody who has its address; no list shows it
-    COLLECTION = "collection"  # everybody; their lists show it
+    LINK = "link"  # everybody who has its address; lists do not show it
+    COLLECTION = "collection"  # everybody; lists show it
 
 
 class Moment(TypeDecorator[datetime]):
-    """A time in UTC, with its time zone even if the database stores none."""
+    """A time in UTC with its time zone, even if the database stores none."""
 
     impl = DateTime(timezone=True)
     cache_ok = True
 
     def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
-        """Add the zone that SQLite leaves out."""
+        """Add the time zone, which SQLite does not store."""
         return value.replace(tzinfo=UTC) if value is not None and value.tzinfo is None else value
 
 
 def now() -> datetime:
-    """Return the present time in UTC."""
+    """Return the current time in UTC."""
     return datetime.now(UTC)
 
 
 def new_id() -> str:
-    """Return an identifier that nobody can guess."""
+    """Return a random identifier that cannot be guessed."""
     return secrets.token_hex(16)
 
 
-def _of(table: str, **given: Any) -> MappedColumn[str]:
-    """Return a column with the id of a row of another table, with which this row is deleted."""
-    return mapped_column(ForeignKey(f"{table}.id", ondelete="CASCADE"), **given)
+def _parent_id(table: str, **options: Any) -> MappedColumn[str]:
+    """Return a foreign key column; a row is deleted together with the row that it refers to."""
+    return mapped_column(ForeignKey(f"{table}.id", ondelete="CASCADE"), **options)
 
 
 Id = Annotated[str, mapped_column(String(32), primary_key=True, default=new_id)]
-CollectionId = Annotated[str, _of("collections", index=True)]
-UserId = Annotated[str, _of("users", index=True)]
-# The user who did it; the row is kept after the user is deleted.
+CollectionId = Annotated[str, _parent_id("collections", index=True)]
+UserId = Annotated[str, _parent_id("users", index=True)]
+# A user; the row outlives the user.
 PastUserId = Annotated[str | None, mapped_column(ForeignKey("users.id", ondelete="SET NULL"))]
 Now = Annotated[datetime, mapped_column(Moment, default=now)]
 
 
-def _stored(kind: type[StrEnum]) -> Enum:
-    """Return the type of a column with the values of an enumeration."""
+def _enum_type(kind: type[StrEnum]) -> Enum:
+    """Return the column type that stores the values of an enumeration."""
     return Enum(kind, native_enum=False, length=10, values_callable=lambda members: [str(m) for m in members])
 
 
@@ -106,8 +106,8 @@ class Base(DeclarativeBase):
 
     type_annotation_map: ClassVar[dict[Any, Any]] = {
         datetime: Moment,
-        Role: _stored(Role),
-        OpenTo: _stored(OpenTo),
+        Role: _enum_type(Role),
+        OpenTo: _enum_type(OpenTo),
         dict[str, Any]: JSON,
         list[str]: JSON,
         list[dict[str, Any]]: JSON,
@@ -115,7 +115,7 @@ class Base(DeclarativeBase):
 
 
 class Installation(Base):
-    """The identifier that a database shares with its data folder; one row."""
+    """The identifier that the database shares with its data folder; one row."""
 
     __tablename__ = "installation"
 
@@ -130,18 +130,18 @@ class ModelChoice(Base):
     id: Mapped[str] = mapped_column(String(32), primary_key=True)
     provider: Mapped[str] = mapped_column(String(40))
     name: Mapped[str] = mapped_column(NAME)
-    # of a server that speaks OpenAI's protocol
+    # the address of a server that speaks OpenAI's protocol
     address: Mapped[str | None] = mapped_column(Text)
     # its API key, encrypted together with the provider and the address that it is for
     sealed_key: Mapped[str | None] = mapped_column(Text)
 
 
 class User(Base):
-    """Somebody who may sign in, by a password or through a provider."""
+    """A person who may sign in, with a password or through a provider."""
 
     id: Mapped[Id]
     name: Mapped[str] = mapped_column(NAME, unique=True)
-    # argon2's own format, with its parameters; None for users without a password here
+    # an argon2 hash with its parameters; None for users without a password
     password: Mapped[str | None] = mapped_column(Text)
     issuer: Mapped[str | None] = mapped_column(Text)
     subject: Mapped[str | None] = mapped_column(String(255))
@@ -154,7 +154,7 @@ class User(Base):
 
 
 class Token(Base):
-    """What a request sends instead of a password: an API token, or the session of a browser."""
+    """A secret that identifies the caller of a request: an API token, or the session of a browser."""
 
     id: Mapped[Id]
     user_id: Mapped[UserId]
@@ -162,7 +162,7 @@ class Token(Base):
     digest: Mapped[str] = mapped_column(String(64), unique=True)
     name: Mapped[str] = mapped_column(NAME)
     is_session: Mapped[bool] = mapped_column(default=False)
-    # The highest role that it gives in any collection, even if its user has a higher one.
+    # The highest role that it allows in any collection, even if its user has a higher one.
     role: Mapped[Role]
     created: Mapped[Now]
     expires: Mapped[datetime | None]
@@ -177,16 +177,16 @@ class Collection(Base):
     description: Mapped[str] = mapped_column(Text, default="")
     # Example questions for its readers: {"question": ..., "user_context": ..., "type": ...}
     examples: Mapped[list[dict[str, Any]]] = mapped_column(default=list)
-    # Sources of deleted documents: no answer uses them until a job has removed them from the index.
+    # Names of deleted documents that the index may still hold: answers do not use them.
     hidden: Mapped[list[str]] = mapped_column(default=list)
     created: Mapped[Now]
 
 
 class Membership(Base):
-    """What a user may do in a collection."""
+    """The role of a user in a collection."""
 
-    collection_id: Mapped[str] = _of("collections", primary_key=True)
-    user_id: Mapped[str] = _of("users", primary_key=True)
+    collection_id: Mapped[str] = _parent_id("collections", primary_key=True)
+    user_id: Mapped[str] = _parent_id("users", primary_key=True)
     role: Mapped[Role]
 
 
@@ -195,7 +195,7 @@ class Document(Base):
 
     id: Mapped[Id]
     collection_id: Mapped[CollectionId]
-    # its name within the collection, also used in citations: "reports/2024.pdf"
+    # the name within the collection, also used in citations: "reports/2024.pdf"
     name: Mapped[str] = mapped_column(String(1024))
     size: Mapped[int] = mapped_column(BigInteger)
     digest: Mapped[str] = mapped_column(String(64))
@@ -211,14 +211,14 @@ class Document(Base):
 
 
 class Note(Base):
-    """What a user wrote about words of a document; only they see it."""
+    """A note of a user on words of a document; only this user sees it."""
 
     id: Mapped[Id]
     owner_id: Mapped[UserId]
-    document_id: Mapped[str] = _of("documents", index=True)
+    document_id: Mapped[str] = _parent_id("documents", index=True)
     # the name by which answers cite the text: a file of an archive has its own
     source: Mapped[str] = mapped_column(String(2000))
-    # where the words were in the text when the note was written, and the words
+    # the position of the words in the text when the note was written, and the words
     start: Mapped[int]
     end: Mapped[int]
     quote: Mapped[str] = mapped_column(Text)
@@ -239,10 +239,10 @@ class Job(Base):
     total: Mapped[int | None]
     # one for each file that could not be read: {"document": ..., "problem": ...}
     problems: Mapped[list[dict[str, Any]]] = mapped_column(default=list)
-    # why the whole job failed, in a sentence for the user who asked for it
+    # why the whole job failed, in a sentence for the user who requested it
     error: Mapped[str | None] = mapped_column(Text)
     is_cancelled: Mapped[bool] = mapped_column(default=False)
-    # how often it was started: a job that kills its worker each time is given up
+    # how often it was started; a job that ends its worker too often is given up
     attempts: Mapped[int] = mapped_column(default=0)
     asked_by: Mapped[PastUserId]
     created: Mapped[Now]
@@ -261,7 +261,7 @@ class Thread(Base):
     title: Mapped[str] = mapped_column(NAME, default="")
     created: Mapped[Now]
     updated: Mapped[Now]
-    # when the question that is being answered was started
+    # when the question that is being answered was started; None if there is none
     asked: Mapped[datetime | None]
     open_to: Mapped[OpenTo] = mapped_column(default=OpenTo.PEOPLE)
 
@@ -269,8 +269,8 @@ class Thread(Base):
 class Share(Base):
     """A thread that its owner shares with a user."""
 
-    thread_id: Mapped[str] = _of("threads", primary_key=True)
-    user_id: Mapped[str] = _of("users", primary_key=True, index=True)
+    thread_id: Mapped[str] = _parent_id("threads", primary_key=True)
+    user_id: Mapped[str] = _parent_id("users", primary_key=True, index=True)
     created: Mapped[Now]
 
 
@@ -279,23 +279,23 @@ class TurnText(Base):
 
     __tablename__ = "turns"
 
-    thread_id: Mapped[str] = _of("threads", primary_key=True)
-    # of the answer's message
+    thread_id: Mapped[str] = _parent_id("threads", primary_key=True)
+    # the id of the answer's message
     id: Mapped[str] = mapped_column(String(100), primary_key=True)
     asked: Mapped[datetime]
     question: Mapped[str] = mapped_column(Text)
     answer: Mapped[str] = mapped_column(Text)
-    # both in lower case, since SQLite ignores the case of ASCII letters only
+    # both in lower case, since SQLite ignores case only for ASCII letters
     folded: Mapped[str] = mapped_column(Text)
 
 
 class ThreadCollection(Base):
-    """A further collection that a thread asks. Whoever deletes the collection deletes the thread."""
+    """A further collection that a thread asks. Deleting the collection deletes the thread."""
 
     __tablename__ = "thread_collections"
 
-    thread_id: Mapped[str] = _of("threads", primary_key=True)
-    collection_id: Mapped[str] = _of("collections", primary_key=True, index=True)
+    thread_id: Mapped[str] = _parent_id("threads", primary_key=True)
+    collection_id: Mapped[str] = _parent_id("collections", primary_key=True, index=True)
 
 
 class Feedback(Base):
@@ -322,13 +322,13 @@ class Feedback(Base):
 
 
 class Event(Base):
-    """A line of the audit log: who did what, from where. It outlives the user and the subject."""
+    """An entry of the audit log: who did what, from where. It outlives the user and the subject."""
 
     id: Mapped[int] = mapped_column(primary_key=True)
     at: Mapped[datetime] = mapped_column(default=now, index=True)
     user: Mapped[str | None] = mapped_column(NAME)
     address: Mapped[str | None] = mapped_column(String(64))
-    # as in "collection.delete", "sign-in.refused"
+    # for example "collection.delete" or "sign-in.refused"
     action: Mapped[str] = mapped_column(String(60))
     subject: Mapped[str] = mapped_column(Text, default="")
 
@@ -336,9 +336,9 @@ class Event(Base):
 class Upload(Base):
     """The answer to a request with an Idempotency-Key, in case the request is repeated."""
 
-    user_id: Mapped[str] = _of("users", primary_key=True)
+    user_id: Mapped[str] = _parent_id("users", primary_key=True)
     key: Mapped[str] = mapped_column(String(255), primary_key=True)
-    # digest of what was sent, so that a key that is used for something else is refused
+    # digest of the request, so that the key is refused for another upload
     digest: Mapped[str] = mapped_column(String(64))
     answer: Mapped[dict[str, Any]]
     created: Mapped[Now]

@@ -1,4 +1,4 @@
-"""OpenTelemetry traces of the graph's steps, without the texts that they work on unless a setting says so."""
+"""OpenTelemetry traces of the graph's steps; they contain texts only if server.trace_contents is set."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from adaptive_rag.errors import import_extra
 from adaptive_rag.server.settings import ServerSettings
 from adaptive_rag.text.redaction import redact, redact_all
 
-# OpenTelemetry's attribute for the type of an error. The message of the error may contain the question.
-_KIND = "exception.type"
+# OpenTelemetry's attribute for the type of an error. The error's message may contain the question.
+_ERROR_TYPE = "exception.type"
 
 
 def trace_to_collector(settings: ServerSettings) -> Callable[[], object]:
-    """Send traces to the collector that OTEL_EXPORTER_OTLP_ENDPOINT names; return a function that stops it.
+    """Send traces to the collector at OTEL_EXPORTER_OTLP_ENDPOINT; return a function that stops this.
 
     Raises:
         MissingExtraError: a package of the extra `tracing` is not installed.
@@ -29,40 +29,42 @@ def trace_to_collector(settings: ServerSettings) -> Callable[[], object]:
     instrument = import_extra("openinference.instrumentation.langchain", extra="tracing", purpose=purpose)
     openinference = import_extra("openinference.instrumentation", extra="tracing", purpose=purpose)
     provider = sdk.TracerProvider(resource=resources.Resource.create({"service.name": "adaptive-rag"}))
-    hidden = not settings.trace_contents
+    is_hidden = not settings.trace_contents
     collector = exporter.OTLPSpanExporter()
-    send = collector.export
-    collector.export = lambda spans: send([_shown(span, sdk, hidden=hidden) for span in spans])
+    export_spans = collector.export
+    collector.export = lambda spans: export_spans(
+        [_redact_span(span, sdk, is_hidden=is_hidden) for span in spans]
+    )
     provider.add_span_processor(export.BatchSpanProcessor(collector))
     config = openinference.TraceConfig(
-        hide_inputs=hidden,
-        hide_outputs=hidden,
-        hide_prompts=hidden,
-        hide_choices=hidden,
-        hide_retrieval_documents=hidden,
-        hide_llm_invocation_parameters=hidden,
+        hide_inputs=is_hidden,
+        hide_outputs=is_hidden,
+        hide_prompts=is_hidden,
+        hide_choices=is_hidden,
+        hide_retrieval_documents=is_hidden,
+        hide_llm_invocation_parameters=is_hidden,
         hide_embedding_vectors=True,
     )
     instrumentor = instrument.LangChainInstrumentor()
     instrumentor.instrument(tracer_provider=provider, config=config)
 
-    def end() -> None:
+    def stop() -> None:
         instrumentor.uninstrument()
         provider.shutdown()
 
-    return end
+    return stop
 
 
-def _shown(span: Any, sdk: Any, *, hidden: bool) -> Any:
-    """Return a span without secrets that a server may repeat; if `hidden`, errors have only their type."""
+def _redact_span(span: Any, sdk: Any, *, is_hidden: bool) -> Any:
+    """Return a span without secrets; if hidden, its errors have only their type."""
     errors = [dict(event.attributes or {}) for event in span.events]
-    if hidden:
-        errors = [{_KIND: error[_KIND]} if _KIND in error else {} for error in errors]
+    if is_hidden:
+        errors = [{_ERROR_TYPE: error[_ERROR_TYPE]} if _ERROR_TYPE in error else {} for error in errors]
     events = [
         sdk.Event(event.name, redact_all(error), event.timestamp)
         for event, error in zip(span.events, errors, strict=True)
     ]
-    said = None if hidden or not span.status.description else redact(span.status.description)
+    description = None if is_hidden or not span.status.description else redact(span.status.description)
     return sdk.ReadableSpan(
         span.name,
         span.context,
@@ -72,7 +74,7 @@ def _shown(span: Any, sdk: Any, *, hidden: bool) -> Any:
         events,
         span.links,
         span.kind,
-        status=type(span.status)(span.status.status_code, said),
+        status=type(span.status)(span.status.status_code, description),
         start_time=span.start_time,
         end_time=span.end_time,
         instrumentation_scope=span.instrumentation_scope,

@@ -18,7 +18,7 @@ import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
 from adaptive_rag.errors import InputError
-from adaptive_rag.server.folders import safe_name
+from adaptive_rag.server.folders import normalize_name
 from tests.page.browser import Person, person
 from tests.page.conftest import Model
 from tests.page.payloads import payloads
@@ -228,7 +228,7 @@ def test_hostile_documents_their_headings_and_file_names(
         body = f"# {heading}\n\n{payload}\n\nThe harbour was founded in 1612.\n".encode()
         name = f"{payload[:80].translate(_AS_SENT)}.md"
         try:
-            safe_name(name)
+            normalize_name(name)
         except InputError:
             refused.append(send(modelled, "POST", place, files={"files": (name, body)}))
             name = f"text-{number}.{['md', 'html', 'txt', 'csv'][number % 4]}"

@@ -17,9 +17,9 @@ from sqlalchemy.orm import Session
 
 from adaptive_rag import Index
 from adaptive_rag.samples import lend_vectors, samples_path
-from adaptive_rag.server.access import digest_of
+from adaptive_rag.server.access import hash_token
 from adaptive_rag.server.app import build_app
-from adaptive_rag.server.indexing import work_off, workshop_of
+from adaptive_rag.server.indexing import make_indexing_settings, run_waiting_jobs
 from adaptive_rag.server.requests import log_as_json
 from adaptive_rag.server.roles import Role
 from adaptive_rag.server.settings import read_server_settings
@@ -101,7 +101,9 @@ def client_of(app: FastAPI, address: str = "127.0.0.1") -> TestClient:
 def work(client: TestClient) -> None:
     """Do the jobs that wait, as a worker would."""
     services = client.app.state.services
-    work_off(workshop_of(services.settings, services.operator), services.engine, lambda: False)
+    run_waiting_jobs(
+        make_indexing_settings(services.settings, services.operator), services.engine, lambda: False
+    )
 
 
 def add_samples(client: TestClient, sample_index: Path, name: str = SAMPLES) -> Collection:
@@ -124,7 +126,7 @@ def add_user(client: TestClient, name: str, *, is_admin: bool = False, **roles: 
         user = User(name=name, is_admin=is_admin)
         db.add(user)
         db.flush()
-        db.add(Token(user_id=user.id, digest=digest_of(name), name="test", role=Role.ADMIN))
+        db.add(Token(user_id=user.id, digest=hash_token(name), name="test", role=Role.ADMIN))
         for collection, role in roles.items():
             row = db.scalars(select(Collection).where(Collection.name == collection)).one()
             db.add(Membership(collection_id=row.id, user_id=user.id, role=role))

@@ -13,7 +13,7 @@ from fastapi.testclient import TestClient
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from adaptive_rag.server.access import digest_of
+from adaptive_rag.server.access import hash_token
 from adaptive_rag.server.app import build_app
 from adaptive_rag.server.roles import Role
 from adaptive_rag.server.settings import read_server_settings
@@ -87,7 +87,7 @@ class Team:
         secret = f"{name}-{role}"
         with Session(self.engine) as db:
             user = db.scalars(select(User).where(User.name == name)).one()
-            db.add(Token(user_id=user.id, digest=digest_of(secret), name="low", role=role))
+            db.add(Token(user_id=user.id, digest=hash_token(secret), name="low", role=role))
             db.commit()
         client = client_of(self.server.app)
         client.headers["Authorization"] = f"Bearer {secret}"

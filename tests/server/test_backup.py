@@ -392,6 +392,13 @@ except AdaptiveRAGError as error:
 
 @pytest.mark.nightly
 @pytest.mark.skipif(sys.platform != "linux", reason="reads the peak of memory from /proc")
+def test_a_file_where_the_data_folder_should_be_is_an_error_of_the_settings(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    data.write_text("no folder")
+    with pytest.raises(ConfigurationError, match="cannot be read: Not a directory"):
+        restore(read_server_settings(data=data), tmp_path / "backup.tar", foreign=True)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "member",

@@ -7,7 +7,7 @@ import httpx
 import pytest
 from fastapi.testclient import TestClient
 
-from adaptive_rag.server.bounds import bound_of, check_json
+from adaptive_rag.server.bounds import body_limits, check_json
 from adaptive_rag.server.machine import Refused
 from tests.server.processes import ServerProcess, running
 
@@ -81,7 +81,7 @@ def test_headers_beyond_the_bound_are_refused(process: ServerProcess) -> None:
 
 
 def test_the_character_that_postgresql_takes_in_no_text_is_refused_everywhere() -> None:
-    bound = bound_of("/api/v1/me/profile")
+    bound = body_limits("/api/v1/me/profile")
     assert bound is not None
     for body in (rb'{"text": "a\u0000b"}', rb'{"text": "\\\u0000"}'):
         with pytest.raises(Refused, match=r"U\+0000"):

@@ -17,7 +17,7 @@ def test_two_routes_stand_side_by_side_as_each_would_answer(client: TestClient) 
         assert len(alone["documents"]) <= 3
     only = found["passages"]["only"]
     assert sorted(found["places"]) == sorted(found["passages"]["in_all"] + only["factual"] + only["opinion"])
-    assert client.app.state.services.answering.gate.inside == 0
+    assert client.app.state.services.answering.gate.in_progress == 0
 
 
 def test_without_routes_the_way_by_itself_stands_beside_the_second_likeliest(client: TestClient) -> None:

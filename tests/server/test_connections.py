@@ -13,7 +13,7 @@ import pytest
 from adaptive_rag.server import connections
 from adaptive_rag.server.api import uploads
 from adaptive_rag.server.app import build_app
-from adaptive_rag.server.connections import PROXY_FACTOR, Places, connection_of
+from adaptive_rag.server.connections import PROXY_FACTOR, ConnectionSlots, connection_class
 from adaptive_rag.server.settings import read_server_settings
 from tests.server.processes import listening, running, wait_for
 
@@ -49,7 +49,7 @@ def port(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
     monkeypatch.setattr(connections, "SECONDS_TO_ASK", 0.5)
     monkeypatch.setattr(uploads, "SECONDS_TO_BEGIN", 0.5)
     settings = read_server_settings(data=tmp_path / "data", workers=0, max_connections=3)
-    with listening(build_app(settings, {}), http=connection_of(settings)) as address:
+    with listening(build_app(settings, {}), http=connection_class(settings)) as address:
         yield int(address.rpartition(":")[2])
 
 
@@ -134,10 +134,10 @@ def test_an_address_has_its_connections_again_when_others_end(port: int) -> None
 
 
 def test_a_trusted_proxy_has_room_for_many_people_and_all_together_have_an_end() -> None:
-    places = Places(2, ["10.0.0.0/8"], 2 * PROXY_FACTOR + 1)
-    assert [places.take("10.1.2.3") for _ in range(2 * PROXY_FACTOR)] == [None] * 2 * PROXY_FACTOR
-    assert places.take("10.1.2.3") == "429 Too Many Requests"
-    assert places.take("192.0.2.1") is None
-    assert places.take("192.0.2.2") == "503 Service Unavailable"
-    places.leave("192.0.2.1")
-    assert places.take("192.0.2.2") is None
+    slots = ConnectionSlots(2, ["10.0.0.0/8"], 2 * PROXY_FACTOR + 1)
+    assert [slots.acquire("10.1.2.3") for _ in range(2 * PROXY_FACTOR)] == [None] * 2 * PROXY_FACTOR
+    assert slots.acquire("10.1.2.3") == "429 Too Many Requests"
+    assert slots.acquire("192.0.2.1") is None
+    assert slots.acquire("192.0.2.2") == "503 Service Unavailable"
+    slots.release("192.0.2.1")
+    assert slots.acquire("192.0.2.2") is None

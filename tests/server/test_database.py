@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 
 from adaptive_rag import Index
 from adaptive_rag.errors import ConfigurationError, IndexUnreachableError
-from adaptive_rag.server.access import this_machine
+from adaptive_rag.server.access import this_machine_user
 from adaptive_rag.server.database import newest_revision, open_database, revision_of
 from adaptive_rag.server.settings import read_server_settings
 from adaptive_rag.server.tables import Base
@@ -33,9 +33,9 @@ def test_the_first_two_requests_of_this_machine_find_one_user(tmp_path: Path) ->
 
         @event.listens_for(first, "before_flush", once=True)
         def _(*_: object) -> None:
-            this_machine(second)
+            this_machine_user(second)
 
-        assert this_machine(first).id == this_machine(second).id
+        assert this_machine_user(first).id == this_machine_user(second).id
 
 
 def test_an_interrupted_migration_leaves_nothing_and_is_done_by_the_next_start(tmp_path: Path) -> None:

@@ -90,7 +90,7 @@ def test_who_goes_away_ends_the_work_at_its_next_check(
     with serving(tmp_path, sample_index, retrieval=SLOW) as (address, app, thread):
         leave(address, thread, door, slow.began.is_set)
         assert slow.ended.wait(10), "the step goes on although its caller has left"
-        wait_for(lambda: not app.state.services.answering.gate.inside, "the place is free")
+        wait_for(lambda: not app.state.services.answering.gate.in_progress, "the place is free")
 
 
 @pytest.mark.few(1)
@@ -100,8 +100,8 @@ def test_who_goes_away_ends_the_call_of_a_model(tmp_path: Path, sample_index: Pa
     budget = {"deadline_s": 60}
     with serving(tmp_path, sample_index, model=model, budget=budget) as (address, app, thread):
         gate = app.state.services.answering.gate
-        leave(address, thread, door, lambda: gate.inside)
-        wait_for(lambda: not gate.inside, "the place is free", 10)
+        leave(address, thread, door, lambda: gate.in_progress)
+        wait_for(lambda: not gate.in_progress, "the place is free", 10)
     assert "generate" not in model.skills
 
 

@@ -260,7 +260,7 @@ def test_a_document_that_is_deleted_twice_answers_nothing(
     job = client.delete(f"{URL}/documents/{row['id']}").json()
     client.post(f"{URL}/jobs/{job['id']}/cancel").raise_for_status()
     row = upload(client, {"ferry.md": FERRY}).json()["documents"][0]
-    build, begin = Index.build, indexing._begin_next
+    build, begin = Index.build, indexing._start_next_job
 
     def build_then_delete(*given: Any, **more: Any) -> Any:
         report = build(*given, **more)
@@ -273,7 +273,7 @@ def test_a_document_that_is_deleted_twice_answers_nothing(
 
     answers = list[str]()
     monkeypatch.setattr(Index, "build", build_then_delete)
-    monkeypatch.setattr(indexing, "_begin_next", ask_then_begin)
+    monkeypatch.setattr(indexing, "_start_next_job", ask_then_begin)
     work(client)
     assert len(answers) > 1 and not any("7:45" in answer for answer in answers)
 
@@ -284,7 +284,7 @@ def test_uploads_that_wait_for_their_collection_hold_up_no_others(client: TestCl
         folder = services.folder_of(db.scalars(select(Collection)).one())
     client.portal.call(leave_two_threads)
     with ThreadPoolExecutor() as pool:
-        with folder.changing():
+        with folder.lock_documents():
             waiting = [pool.submit(upload, client, {f"{at}.md": TIDE}) for at in range(3)]
             time.sleep(1)
             assert pool.submit(client.get, URL).result(20).status_code == 200
@@ -427,7 +427,7 @@ def test_an_endless_upload_is_read_up_to_the_limit_and_leaves_nothing(client: Te
 
 def test_an_upload_that_breaks_off_leaves_nothing(client: TestClient) -> None:
     status, said = stream(client, iter([b"a" * 900_000, None]))
-    assert (status, "broke off" in said) == (400, True)
+    assert (status, "interrupted" in said) == (400, True)
     assert files_below(client) == []
     assert client.get(f"{URL}/documents").json()["total"] == 0
 
@@ -499,7 +499,7 @@ def test_an_upload_that_the_database_does_not_keep_leaves_nothing(
 
     upload(client, {"ferry.md": FERRY})
     before = files_below(client)
-    monkeypatch.setattr(Call, "note", broken)
+    monkeypatch.setattr(Call, "record_event", broken)
     for text in (b"another text", FERRY):
         assert upload(client, {"ferry.md": text, "new.md": b"new"}).status_code == 503
     monkeypatch.undo()

@@ -50,7 +50,7 @@ def test_what_is_refused_before_the_first_event_has_its_own_status(
 
 def test_too_much_to_do_is_said_before_the_first_event(serve_samples: Serve) -> None:
     with serve_samples(max_running=1, max_waiting=0) as client:
-        client.app.state.services.answering.gate.inside = 1
+        client.app.state.services.answering.gate.in_progress = 1
         refused = client.post(URL, json=QUESTION)
         assert (refused.status_code, refused.headers["retry-after"]) == (429, "5")
 

@@ -91,6 +91,12 @@ def test_an_export_has_the_words_the_tables_and_the_sources_with_their_pages(wri
     assert "**" not in text and "|" not in text
 
 
+def test_the_sign_of_a_list_item_without_a_paragraph_goes_to_no_later_text() -> None:
+    answer = "1. ```\n   code\n   ```\n2. two\n3.\n\nAfter."
+    text = read_docx(write_docx("Walls", [turn_of("How high?", answer)]))
+    assert "1.\tcode\n2.\ttwo\nAfter." in text
+
+
 @BOTH
 def test_hostile_texts_stay_texts_and_break_no_file(write: Any, read: Read) -> None:
     hostile = [

@@ -127,7 +127,7 @@ def test_a_collections_bound_holds_while_no_worker_runs(serve: Serve) -> None:
 
         answers = [upload(number) for number in range(6)]
         assert [answer.status_code for answer in answers] == [202, 202, 413, 413, 413, 413]
-        assert "1.3 MB of it were replaced or deleted" in answers[-1].json()["detail"]
+        assert "1.3 MB of them were replaced or deleted" in answers[-1].json()["detail"]
         kept = (client.app.state.services.settings.data / "collections").rglob("ferry.txt")
         assert sum(path.stat().st_size for path in kept) < 3_000_000
         # deleted and not cleared yet: still on the disk

@@ -36,6 +36,18 @@ def test_feedback_is_given_listed_exported_and_taken_back(client: TestClient, tm
     assert client.get(URL).json()["total"] == 3
 
 
+def test_feedback_on_a_turn_is_exported_with_the_situation_of_its_question(
+    client: TestClient, tmp_path: Path
+) -> None:
+    thread = begin(client)
+    client.post(f"{thread}/ask", json={"question": ASKED[0], "user_context": "I live at the pier."})
+    client.post(f"{thread}/turns/1/feedback", json={"is_good": True})
+    file = tmp_path / "questions.jsonl"
+    file.write_text(client.get(f"{API}/feedback/export").text)
+    [exported] = read_questions(file, labelled=True)
+    assert (exported.text, exported.user_context) == (ASKED[0], "I live at the pier.")
+
+
 def test_a_thread_tells_what_its_owner_thinks_of_each_answer_until_it_is_taken_back(
     client: TestClient,
 ) -> None:

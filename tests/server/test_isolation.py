@@ -16,8 +16,8 @@ from sqlalchemy import event, func, select
 from sqlalchemy.orm import Session
 from starlette.requests import Request
 
-from adaptive_rag.server.access import SESSION_COOKIE, collection_open_to
-from adaptive_rag.server.calls import in_own_thread, let_in
+from adaptive_rag.server.access import SESSION_COOKIE, require_collection
+from adaptive_rag.server.calls import authenticate, find_own_thread
 from adaptive_rag.server.tables import Base
 from tests.server.team import API, CODE, FILE, QUESTION, Team, open_team
 
@@ -425,10 +425,10 @@ def test_no_connection_is_held_between_the_parts_of_a_request(team: Team) -> Non
     request = Request({"type": "http", "method": "GET", "app": team.server.app,
                        "headers": [(b"authorization", b"Bearer ada")]})  # fmt: skip
     with Session(team.engine, expire_on_commit=False) as db:
-        call = let_in(request, db)
+        call = authenticate(request, db)
         assert team.engine.pool.checkedout() == 0
-        assert collection_open_to(db, call.caller, "vault").name == "vault"
-        assert in_own_thread(team.ids["thread"], call).thread.title
+        assert require_collection(db, call.caller, "vault").name == "vault"
+        assert find_own_thread(team.ids["thread"], call).thread.title
         assert team.engine.pool.checkedout() == 0
 
 

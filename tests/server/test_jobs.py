@@ -16,7 +16,7 @@ from sqlalchemy.orm import Session
 
 from adaptive_rag.index import Progress
 from adaptive_rag.server import indexing, workers
-from adaptive_rag.server.following import MOST_OF_ONE, SECONDS_PER_LOOK
+from adaptive_rag.server.followers import MOST_PER_PERSON, POLL_SECONDS
 from adaptive_rag.server.roles import Role
 from adaptive_rag.server.tables import Job, JobState
 from tests.server.conftest import Serve, add_user, work
@@ -59,7 +59,7 @@ def test_a_worker_that_cannot_be_started_is_started_in_a_later_round(monkeypatch
 
     async def watch() -> None:
         crew: list[Any] = [SimpleNamespace(is_alive=lambda: False, exitcode=-9)]
-        replacing = asyncio.ensure_future(workers._replace_the_dead(crew, *[Mock()] * 2))
+        replacing = asyncio.ensure_future(workers._replace_dead_workers(crew, *[Mock()] * 2))
         while not (crew[0].is_alive() or replacing.done()):
             await asyncio.sleep(0.01)
         assert crew[0].is_alive()
@@ -97,8 +97,8 @@ def test_a_job_is_cancelled_before_and_while_it_runs(
         client.post(f"{URL}/jobs/{second['id']}/cancel")
         real(run, progress)
 
-    real = indexing._Run._progress
-    monkeypatch.setattr(indexing._Run, "_progress", cancel_it)
+    real = indexing._JobTurn._report_progress
+    monkeypatch.setattr(indexing._JobTurn, "_report_progress", cancel_it)
     work(client)
     assert seen
     assert [job_of(client, job["id"])["state"] for job in (first, second)] == ["cancelled", "cancelled"]
@@ -110,8 +110,8 @@ def test_a_worker_that_is_stopped_hands_its_job_back(client: TestClient) -> None
     job = upload(client, {"ferry.md": FERRY}).json()["job"]
     services = client.app.state.services
     asked = iter([False])
-    workshop = indexing.workshop_of(services.settings, services.operator)
-    indexing.work_off(workshop, services.engine, lambda: next(asked, True))
+    workshop = indexing.make_indexing_settings(services.settings, services.operator)
+    indexing.run_waiting_jobs(workshop, services.engine, lambda: next(asked, True))
     assert (job_of(client, job["id"])["state"], job_of(client, job["id"])["attempts"]) == ("queued", 0)
     work(client)
     assert job_of(client, job["id"])["state"] == "done"
@@ -164,18 +164,18 @@ def test_a_job_is_looked_at_once_for_all_who_follow_it_and_one_follows_so_many(c
     stream = f"{URL}/jobs/{job['id']}/events"
     asked: list[str] = []
     with ExitStack() as streams:
-        opened = [streams.enter_context(client.stream("GET", stream)) for _ in range(MOST_OF_ONE)]
+        opened = [streams.enter_context(client.stream("GET", stream)) for _ in range(MOST_PER_PERSON)]
         followed = [response.iter_lines() for response in opened]
         assert {next(lines) for lines in followed} == {"event: progress"}
         refused = client.get(stream)
         assert (refused.status_code, refused.headers["Retry-After"]) == (429, "10")
-        time.sleep(2 * SECONDS_PER_LOOK)  # until each was looked at for the first time
+        time.sleep(2 * POLL_SECONDS)  # until each was looked at for the first time
         event.listen(
             client.app.state.services.engine,
             "before_cursor_execute",
             lambda connection, cursor, statement, *_: asked.append(statement),
         )
-        time.sleep(5 * SECONDS_PER_LOOK)
+        time.sleep(5 * POLL_SECONDS)
         assert 2 <= len(asked) <= 6
         client.post(f"{URL}/jobs/{job['id']}/cancel")
         work(client)

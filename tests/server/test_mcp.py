@@ -203,9 +203,9 @@ def call(client: Any, tool: str, **arguments: Any) -> dict[str, Any]:
 
 def test_the_rate_and_the_gate_hold_for_agents(serve_samples: Serve) -> None:
     with serve_samples(rate="2/minute") as client:
-        client.app.state.services.answering.gate.inside = 10_000
+        client.app.state.services.answering.gate.in_progress = 10_000
         assert "as many questions as it can" in call(client, "ask", question=QUESTION)["content"][0]["text"]
-        client.app.state.services.answering.gate.inside = 0
+        client.app.state.services.answering.gate.in_progress = 0
         assert not call(client, "search", query=QUESTION)["isError"]
         refused = call(client, "search", query=QUESTION)
         assert refused["isError"] and "Too many attempts" in refused["content"][0]["text"]

@@ -15,7 +15,7 @@ from sqlalchemy.orm import Session
 
 from adaptive_rag.server.backup import back_up, restore
 from adaptive_rag.server.model import check_address, may_connect
-from adaptive_rag.server.model_trial import TOLD
+from adaptive_rag.server.model_trial import OUTCOME_TEXTS
 from adaptive_rag.server.settings import read_server_settings
 from adaptive_rag.server.tables import ModelChoice
 from adaptive_rag.text.redaction import REDACTED
@@ -116,7 +116,7 @@ def test_a_trial_says_in_plain_words_what_came_of_it_and_keeps_nothing(
     for behaviour, outcome in OUTCOMES.items():
         chat.behave = lambda number, body, now=behaviour: now
         tried = fresh.post(f"{MODEL}/try", json=given(chat)).json()
-        assert (behaviour, tried) == (behaviour, {"outcome": outcome, "detail": TOLD[outcome]})
+        assert (behaviour, tried) == (behaviour, {"outcome": outcome, "detail": OUTCOME_TEXTS[outcome]})
     assert len(chat.calls) == len(OUTCOMES)  # no call is repeated
     limits = {call.body.get("max_tokens") or call.body["max_completion_tokens"] for call in chat.calls}
     assert max(limits) <= 64
@@ -192,7 +192,7 @@ def test_a_restored_model_needs_the_secrets_key_and_a_foreign_one_is_left_out(
         assert client.get("/api/v1/me").json()["has_model"] is False
         assert (asked_of(client)[0], chat.calls) == (0, [])
         assert client.put(MODEL, json=given(chat)).json()["key"] == "stored"
-    with serve(data=there.data, secrets_key=settings.sealing_key) as client:
+    with serve(data=there.data, secrets_key=settings.encryption_key) as client:
         assert client.get(MODEL).json()["key"] == "unreadable"  # it was stored with a new one
     elsewhere = read_server_settings(data=tmp_path / "elsewhere")
     restore(elsewhere, tmp_path / "all.tar", foreign=True)

@@ -14,10 +14,10 @@ from typer.testing import CliRunner
 from adaptive_rag.cli.app import app
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.server.api import uploads
-from adaptive_rag.server.api.documents import Accepted, accept
+from adaptive_rag.server.api.documents import Accepted, queue_documents
 from adaptive_rag.server.backup import back_up, restore
 from adaptive_rag.server.demo import add_samples
-from adaptive_rag.server.indexing import clear_leftovers, workshop_of
+from adaptive_rag.server.indexing import clear_leftovers, make_indexing_settings
 from adaptive_rag.server.pairing import move_aside
 from adaptive_rag.server.settings import ServerSettings
 from adaptive_rag.server.tables import Document
@@ -79,7 +79,7 @@ def test_a_worker_and_the_samples_do_not_begin_either(data: Path, tmp_path: Path
     with pytest.raises(ConfigurationError, match="do not belong together"):
         add_samples(settings, operator)
     with pytest.raises(ConfigurationError, match="do not belong together"):
-        work_as_worker(settings, workshop_of(settings, operator))
+        work_as_worker(settings, make_indexing_settings(settings, operator))
     assert files_of(data) == DOCUMENTS
 
 
@@ -234,7 +234,7 @@ def test_an_upload_whose_rows_are_gone_before_it_is_kept_is_to_be_sent_again(
     serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def accept_what_is_gone(call: Any, rows: Any) -> Accepted:
-        accepted = accept(call, rows)
+        accepted = queue_documents(call, rows)
         call.db.commit()
         with Session(call.db.get_bind()) as other:
             other.execute(delete(Document))
@@ -244,7 +244,7 @@ def test_an_upload_whose_rows_are_gone_before_it_is_kept_is_to_be_sent_again(
 
     with serve() as client:
         fill(client)
-        monkeypatch.setattr(uploads, "accept", accept_what_is_gone)
+        monkeypatch.setattr(uploads, "queue_documents", accept_what_is_gone)
         response = client.post(f"{URL}/documents", files=[("files", ("late.md", "It came late.\n"))])
     assert response.status_code == 409
     assert response.json()["detail"] == "Another request changed this meanwhile. Send yours again."

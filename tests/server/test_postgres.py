@@ -147,9 +147,9 @@ def test_while_postgresql_is_frozen_every_request_ends_in_time(
     from adaptive_rag.server import postgres as connections
 
     monkeypatch.setattr(connections, "SECONDS_OF_SILENCE", 1.0)
-    monkeypatch.setattr(connections, "SECONDS_FOR_A_PLACE", 2.0)
-    monkeypatch.setattr(connections, "SECONDS_WITHOUT", 0.5)
-    monkeypatch.setitem(connections.GIVE_UP, "connect_timeout", 2)
+    monkeypatch.setattr(connections, "POOL_SECONDS", 2.0)
+    monkeypatch.setattr(connections, "RETRY_PAUSE", 0.5)
+    monkeypatch.setitem(connections.TIMEOUTS, "connect_timeout", 2)
     slow = {"model": ScriptedChatModel(seconds=3)}
     with serve_samples(slow, database=empty_database(postgres), max_running=60, rate="1000/minute") as client:
         threads = [begin(client) for _ in range(4)]

@@ -20,7 +20,7 @@ from adaptive_rag.context import make_context
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.server import demo
 from adaptive_rag.server.database import open_database
-from adaptive_rag.server.process import listen, owning
+from adaptive_rag.server.process import listen, lock_data_folder
 from adaptive_rag.server.settings import ServerSettings, read_server_settings
 from adaptive_rag.server.tables import Job, JobState
 from benchmarks.chat_server import ChatServer
@@ -115,9 +115,9 @@ def test_a_port_a_folder_and_a_database_that_cannot_be_used_are_named(tmp_path: 
         with pytest.raises(ConfigurationError, match=rf"port {port}: Address already in use.*--port"):
             listen(settings.model_copy(update={"port": port}))
     with (
-        owning(settings),
+        lock_data_folder(settings),
         pytest.raises(ConfigurationError, match=r"Another server uses.*--data"),
-        owning(settings),
+        lock_data_folder(settings),
     ):
         pass
     engine = open_database(settings)

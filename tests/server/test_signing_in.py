@@ -22,7 +22,7 @@ from adaptive_rag.cli.app import app
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.server import passwords
 from adaptive_rag.server.access import SESSION_COOKIE
-from adaptive_rag.server.accounts import Conflict, keep_an_admin
+from adaptive_rag.server.accounts import Conflict, ensure_admin_left
 from adaptive_rag.server.accounts import add_user as make_user
 from adaptive_rag.server.app import build_app
 from adaptive_rag.server.database import open_database
@@ -40,7 +40,7 @@ OURS = {"Sec-Fetch-Site": "same-origin"}
 @pytest.fixture(autouse=True)
 def quick_hashes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(passwords, "_hasher", PasswordHasher(time_cost=1, memory_cost=64, parallelism=1))
-    passwords._of_nobody.cache_clear()
+    passwords._dummy_hash.cache_clear()
 
 
 @pytest.fixture
@@ -236,7 +236,7 @@ def test_a_session_goes_on_where_nothing_can_be_written(serve: Serve) -> None:
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
         assert [answer.status_code for answer in answers] == [200, 503]
-        assert "takes nothing in" in answers[1].json()["detail"]
+        assert "cannot store anything" in answers[1].json()["detail"]
         assert browser.get(f"{API}/me").status_code == 200
 
 
@@ -452,7 +452,7 @@ def test_off_loopback_it_starts_with_users_alone(tmp_path: Path, monkeypatch: py
     with Session(open_database(settings)) as db:
         with pytest.raises(Conflict, match="needs an admin"):
             make_user(db, "bob")
-            keep_an_admin(db)
+            ensure_admin_left(db)
         make_user(db, "ada", is_admin=True)
         db.commit()
     build_app(settings, {})

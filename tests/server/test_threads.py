@@ -101,7 +101,7 @@ def test_a_caller_who_leaves_while_the_thread_is_reserved_leaves_it_free(
 ) -> None:
     thread = begin(client).rpartition("/")[2]
     services = client.app.state.services
-    take, began, ended = services.conversations._take, Event(), Event()
+    take, began, ended = services.conversations._reserve, Event(), Event()
 
     def take_late(*given: Any) -> None:
         began.set()
@@ -110,13 +110,13 @@ def test_a_caller_who_leaves_while_the_thread_is_reserved_leaves_it_free(
         ended.set()
 
     async def ask_and_leave() -> None:
-        asking = asyncio.ensure_future(services.conversations.hold(thread, ASKED[0]).__aenter__())
+        asking = asyncio.ensure_future(services.conversations.reserve(thread, ASKED[0]).__aenter__())
         await asyncio.to_thread(began.wait)
         asking.cancel()
         await asyncio.wait({asking})
         await asyncio.to_thread(ended.wait)
 
-    monkeypatch.setattr(services.conversations, "_take", take_late)
+    monkeypatch.setattr(services.conversations, "_reserve", take_late)
     client.portal.call(ask_and_leave)
     with Session(services.engine) as db:
         assert db.scalars(select(Thread)).one().asked is None

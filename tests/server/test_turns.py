@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 
 from adaptive_rag.server import search
 from adaptive_rag.server.roles import Role
-from adaptive_rag.server.search import excerpt_of
+from adaptive_rag.server.search import make_excerpt
 from adaptive_rag.server.tables import Feedback, TurnText
 from tests.server.conftest import add_user
 from tests.server.test_threads import API, ASKED, begin
@@ -115,9 +115,9 @@ def test_a_turn_is_not_deleted_while_a_question_is_answered_nor_by_others(client
 
 def test_an_excerpt_is_short_marks_each_word_and_begins_and_ends_with_words() -> None:
     words = ["wall", "c#"]
-    excerpt = excerpt_of(f"{'Before it. ' * 20}The **Wall** is [1] a wall.{' After it' * 60}", words)
+    excerpt = make_excerpt(f"{'Before it. ' * 20}The **Wall** is [1] a wall.{' After it' * 60}", words)
     assert [piece.text for piece in excerpt if piece.is_match] == ["Wall", "wall"]
     whole = "".join(piece.text for piece in excerpt)
     assert whole.startswith("… Before") and whole.endswith("…") and len(whole) <= 204
     assert "The Wall is a wall." in whole
-    assert [piece.text for piece in excerpt_of("Nothing of it", words)] == ["Nothing of it"]
+    assert [piece.text for piece in make_excerpt("Nothing of it", words)] == ["Nothing of it"]

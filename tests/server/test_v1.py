@@ -195,7 +195,7 @@ def test_every_refusal_has_the_form_of_that_api(serve: Serve, sample_index: Path
         stranger = add_user(client, "ada", samples=Role.READER)
         del stranger.headers["Authorization"]
         ada = add_user(client, "bob", empty=Role.READER, samples=Role.READER)
-        client.app.state.services.answering.gate.inside = 1
+        client.app.state.services.answering.gate.in_progress = 1
         answers = {
             401: stranger.post(URL, json=chat()),
             400: ada.post(URL, json=chat(model="empty")),

@@ -15,19 +15,19 @@ from pydantic import BaseModel, ConfigDict, Field
 from adaptive_rag.compare import Overlap
 from adaptive_rag.server.answering import BareQuestion, Question
 from adaptive_rag.server.api.forms import Confidence, Grounding, Route
-from adaptive_rag.server.calls import ASKING, AskCall, Call
+from adaptive_rag.server.calls import COUNT_QUESTION, AskCall, Call
 from adaptive_rag.server.conversations import PARTS
-from adaptive_rag.server.folders import Searched
-from adaptive_rag.server.problems import Problem, details_of
+from adaptive_rag.server.folders import SearchTarget
+from adaptive_rag.server.problems import Problem, problem_details
 from adaptive_rag.server.tables import Collection
 from adaptive_rag.state import AnswerPart, Candidate, Citation, OutputState, QueryAnalysis, TraceRecord
 
-router = APIRouter(prefix="/collections/{collection}", tags=["questions"], dependencies=[ASKING])
+router = APIRouter(prefix="/collections/{collection}", tags=["questions"], dependencies=[COUNT_QUESTION])
 
 Chunks = AsyncIterator[dict[str, Any]]
 Events = AsyncIterator[ServerSentEvent]
-Answered = TypeVar("Answered")
-_CITED = {
+Result = TypeVar("Result")
+_EXAMPLE_CITATION = {
     "marker": 1,
     "source": "saltmere.md",
     "page": None,
@@ -42,21 +42,23 @@ EXAMPLE: dict[str, Any] = {
         {"text": "The harbour of Saltmere was founded in 1612. "},
         {"text": "[1]", "citation": 0},
     ],
-    "citations": [_CITED],
+    "citations": [_EXAMPLE_CITATION],
     "query_type": "factual",
     "confidence": 0.93,
     "grounding": 1.0,
     "abstained": False,
 }
-_STREAM = (
+_EXAMPLE_STREAM = (
     'event: step\ndata: {"id": "8", "name": "classify", "strategy": null, "state": "started"}'
     '\n\nevent: draft\ndata: "The harbour"\n\n'
 )
-EVENTS: dict[int | str, dict[str, Any]] = {200: {"content": {"text/event-stream": {"example": _STREAM}}}}
+EVENT_RESPONSES: dict[int | str, dict[str, Any]] = {
+    200: {"content": {"text/event-stream": {"example": _EXAMPLE_STREAM}}}
+}
 
 
 class Quality(BaseModel):
-    """How far an answer can be relied on."""
+    """How far an answer can be trusted."""
 
     query_type: str = Field(description="The route that was taken.")
     confidence: Confidence
@@ -65,14 +67,14 @@ class Quality(BaseModel):
 
 
 class Answer(Quality):
-    """An answer, and how it came about."""
+    """An answer with its analysis, passages and trace."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [EXAMPLE]})
 
     turn: str | None = Field(None, description="The id of its turn, if it was asked in a thread.")
     answer: str
     parts: list[AnswerPart] = PARTS
-    citations: list[Citation] = Field(description="What the marks [1], [2] ... in the answer stand for.")
+    citations: list[Citation] = Field(description="What the markers [1], [2] ... in the answer stand for.")
     analysis: QueryAnalysis
     documents: list[Candidate] = Field(description="The passages that were read; [1] is the first.")
     trace: list[TraceRecord]
@@ -83,8 +85,8 @@ class ComparedQuestion(BareQuestion):
 
     routes: Annotated[list[Route], Field(max_length=2)] = Field(
         [],
-        description="One route stands beside the way that the question takes by itself; without any, "
-        "that way stands beside the second likeliest route.",
+        description="With one route, its answer is compared with that of the router's choice; with none, the "
+        "router's choice is compared with the second likeliest route.",
         examples=[["factual", "opinion"]],
     )
 
@@ -93,7 +95,7 @@ class ColumnShown(BaseModel):
     """One way to answer the question."""
 
     name: str
-    route: list[str] = Field(description="The strategies that ran: two where the router was unsure.")
+    route: list[str] = Field(description="The strategies that ran: two if the router was unsure.")
     answer: Answer
     calls: int = Field(description="Calls of chat models.")
     ms: float
@@ -104,73 +106,80 @@ class ComparisonShown(BaseModel):
 
     question: str
     columns: list[ColumnShown]
-    passages: Overlap = Field(description="By the ids of the chunks that were read.")
-    sentences: Overlap = Field(description="By the words of the answers, without marks.")
+    passages: Overlap = Field(description="Overlap by the ids of the chunks that were read.")
+    sentences: Overlap = Field(description="Overlap by the words of the answers, without markers.")
     places: dict[str, dict[str, Any]] = Field(
-        description="Where each chunk stands: source, page, start, end."
+        description="The place of each chunk: source, page, start, end."
     )
 
 
 @dataclass(frozen=True)
-class Asking:
-    """The caller of a question, the index that it searches, and its thread, if any."""
+class AskContext:
+    """The request of a question, what it searches, and its thread, if any."""
 
     call: Call
-    index: Searched
+    target: SearchTarget
     thread_id: str | None = None
 
-    async def answer(self, asked: BareQuestion) -> Answer:
-        """Answer a question; if its caller goes away, the work ends."""
-        answering, who = self.call.parts.answering, self.call.caller.id
-        work = answering.answer(asked, self.index, who, self.thread_id)
-        return answer_of(await unless_gone(self.call.request, work), in_thread=self.thread_id is not None)
+    async def answer(self, question: BareQuestion) -> Answer:
+        """Answer a question; if the caller disconnects, the work is cancelled."""
+        answering, caller_id = self.call.services.answering, self.call.caller.id
+        work = answering.answer(question, self.target, caller_id, self.thread_id)
+        return build_answer(
+            await cancel_on_disconnect(self.call.request, work), in_thread=self.thread_id is not None
+        )
 
     @asynccontextmanager
-    async def stream(self, asked: BareQuestion) -> AsyncIterator[Events]:
-        """Begin to answer a question, and yield its events."""
-        answering, who = self.call.parts.answering, self.call.caller.id
-        async with answering.stream(asked, self.index, who, self.thread_id) as chunks:
-            yield _events_of(chunks, in_thread=self.thread_id is not None)
+    async def stream(self, question: BareQuestion) -> AsyncIterator[Events]:
+        """Start to answer a question, and yield its events."""
+        answering, caller_id = self.call.services.answering, self.call.caller.id
+        async with answering.stream(question, self.target, caller_id, self.thread_id) as chunks:
+            yield _convert_to_events(chunks, in_thread=self.thread_id is not None)
 
-    async def compare(self, asked: ComparedQuestion) -> ComparisonShown:
+    async def compare(self, question: ComparedQuestion) -> ComparisonShown:
         """Answer a question by two routes."""
-        work = self.call.parts.answering.compare(asked, asked.routes, self.index, self.call.caller.id)
-        found = await unless_gone(self.call.request, work)
-        columns = [ColumnShown(**vars(one) | {"answer": answer_of(one.output)}) for one in found.columns]
-        return ComparisonShown(**vars(found) | {"columns": columns})
+        work = self.call.services.answering.compare(
+            question, question.routes, self.target, self.call.caller.id
+        )
+        comparison = await cancel_on_disconnect(self.call.request, work)
+        columns = [
+            ColumnShown(**vars(column) | {"answer": build_answer(column.output)})
+            for column in comparison.columns
+        ]
+        return ComparisonShown(**vars(comparison) | {"columns": columns})
 
 
-def ask_of(call: Call, *collections: Collection, thread_id: str | None = None) -> Asking:
-    """Prepare a question over some collections, and release the database connection before the answer."""
+def ask_context(call: Call, *collections: Collection, thread_id: str | None = None) -> AskContext:
+    """Prepare a question to some collections; release the database connection, since an answer takes long."""
     call.db.close()
-    return Asking(call, call.parts.index_of(*collections), thread_id)
+    return AskContext(call, call.services.search_target(*collections), thread_id)
 
 
-def _of_collection(call: AskCall) -> Asking:
-    return ask_of(call, call.collection)
+def _collection_context(call: AskCall) -> AskContext:
+    return ask_context(call, call.collection)
 
 
-OfCollection = Annotated[Asking, Depends(_of_collection)]
+CollectionContext = Annotated[AskContext, Depends(_collection_context)]
 
 
-async def _stream(asked: Question, asking: OfCollection) -> AsyncIterator[Events]:
-    async with asking.stream(asked) as events:
+async def _stream(question: Question, context: CollectionContext) -> AsyncIterator[Events]:
+    async with context.stream(question) as events:
         yield events
 
 
 @router.post("/ask")
-async def ask(asked: Question, asking: OfCollection) -> Answer:
+async def ask(question: Question, context: CollectionContext) -> Answer:
     """Answer a question from the documents of a collection."""
-    return await asking.answer(asked)
+    return await context.answer(question)
 
 
-@router.post("/ask/events", response_class=EventSourceResponse, responses=EVENTS)
+@router.post("/ask/events", response_class=EventSourceResponse, responses=EVENT_RESPONSES)
 async def ask_with_events(events: Annotated[Events, Depends(_stream)]) -> Events:
     """Answer a question, with events about the progress; the data of each event is JSON.
 
-    `step`: a step starts or has ended, then with its record of the trace. `route`: the analysis of the
-    question. `passages`: those selected so far; a later list takes the place of an earlier one. `draft`: a
-    piece of what a model writes; an empty one says that it begins anew. Last comes `answer`, as /ask gives
+    `step`: a step starts, or has ended, then with its record of the trace. `route`: the analysis of the
+    question. `passages`: those selected so far; a later list replaces an earlier one. `draft`: a piece of
+    what a model writes; an empty one means that it starts again. The last event is `answer`, as /ask returns
     it, or `problem`, as an error would be answered. If the caller disconnects, the work ends.
     """
     async for event in events:
@@ -178,44 +187,48 @@ async def ask_with_events(events: Annotated[Events, Depends(_stream)]) -> Events
 
 
 @router.post("/compare")
-async def compare(asked: ComparedQuestion, asking: OfCollection) -> ComparisonShown:
-    """Answer a question by two routes, and say what their answers and passages share."""
-    return await asking.compare(asked)
+async def compare(question: ComparedQuestion, context: CollectionContext) -> ComparisonShown:
+    """Answer a question by two routes, and report what their answers and passages share."""
+    return await context.compare(question)
 
 
-async def unless_gone(request: Request, answer: Coroutine[Any, Any, Answered]) -> Answered:
-    """Return an answer; if its caller disconnects, cancel the work, since many callers ask again at once."""
-    work, gone = asyncio.create_task(answer), asyncio.create_task(_wait_until_gone(request))
+async def cancel_on_disconnect(request: Request, answer: Coroutine[Any, Any, Result]) -> Result:
+    """Await an answer; if the caller disconnects, cancel the work, since many callers ask again at once.
+
+    Raises:
+        Problem: 408 if the caller disconnected.
+    """
+    work, disconnected = asyncio.create_task(answer), asyncio.create_task(_wait_for_disconnect(request))
     try:
-        await asyncio.wait({work, gone}, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait({work, disconnected}, return_when=asyncio.FIRST_COMPLETED)
         if work.done():
             return work.result()
         raise Problem(408, "The caller went away before the answer.")
     finally:
         work.cancel()
-        gone.cancel()
-        await asyncio.wait({work, gone})
+        disconnected.cancel()
+        await asyncio.wait({work, disconnected})
 
 
-async def _wait_until_gone(request: Request) -> None:
+async def _wait_for_disconnect(request: Request) -> None:
     while (await request.receive())["type"] != "http.disconnect":
         pass
 
 
-async def _events_of(chunks: Chunks, *, in_thread: bool) -> Events:
+async def _convert_to_events(chunks: Chunks, *, in_thread: bool) -> Events:
     """Convert the chunks of a streamed answer to server-sent events."""
     try:
         async for chunk in chunks:
             if "answer" in chunk:
-                yield ServerSentEvent(event="answer", data=answer_of(chunk, in_thread=in_thread))
+                yield ServerSentEvent(event="answer", data=build_answer(chunk, in_thread=in_thread))
             else:
                 for name, data in chunk.items():
                     yield ServerSentEvent(event=name, data=data)
     except Exception as error:
-        yield ServerSentEvent(event="problem", data=details_of(error))
+        yield ServerSentEvent(event="problem", data=problem_details(error))
 
 
-def answer_of(output: OutputState | dict[str, Any], *, in_thread: bool = False) -> Answer:
+def build_answer(output: OutputState | dict[str, Any], *, in_thread: bool = False) -> Answer:
     """Convert the graph's output to the response model."""
-    facts = {name: output[name] for name in Answer.model_fields.keys() - {"turn"}}  # type: ignore[literal-required]
-    return Answer.model_validate(facts | {"turn": output["messages"][-1].id if in_thread else None})
+    fields = {name: output[name] for name in Answer.model_fields.keys() - {"turn"}}  # type: ignore[literal-required]
+    return Answer.model_validate(fields | {"turn": output["messages"][-1].id if in_thread else None})

@@ -13,17 +13,17 @@ from sqlalchemy.orm import Session
 
 from adaptive_rag.index import Index
 from adaptive_rag.query.suggestions import suggest_questions
-from adaptive_rag.server.access import Caller, is_over
+from adaptive_rag.server.access import Caller, thread_asks
 from adaptive_rag.server.accounts import find_user
-from adaptive_rag.server.api.forms import Form, Page, Route, Window, WindowAsked, page_of
+from adaptive_rag.server.api.forms import Form, Page, Route, Window, WindowQuery, fetch_page
 from adaptive_rag.server.calls import AdminCall, AnyCall, AskCall, ManageCall, UserName
 from adaptive_rag.server.indexing import indexed_sources
-from adaptive_rag.server.problems import Problem, found
+from adaptive_rag.server.problems import Problem, require_found
 from adaptive_rag.server.roles import Action, Role
 from adaptive_rag.server.tables import Collection, Document, Feedback, Membership, Thread, User
 
 router = APIRouter(prefix="/collections", tags=["collections"])
-# A name is used in URLs and in the names of models, where "." and ".." mean something else.
+# A name is used in URLs and in names of models; "." and ".." mean something else in a URL.
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$", examples=["handbook"])]
 
 
@@ -31,18 +31,18 @@ class Example(Form):
     """A question that a collection answers."""
 
     question: str = Field(max_length=500, pattern=r"\S", examples=["How long is the notice period?"])
-    user_context: str = Field("", max_length=2000, description="The situation of whoever asks it.")
-    type: Route | None = Field(None, description="What kind of question it is.")
+    user_context: str = Field("", max_length=2000, description="The situation of the person who asks it.")
+    type: Route | None = Field(None, description="The kind of question.")
 
 
 Description = Annotated[str, Field(max_length=2000)]
 Examples = Annotated[
-    list[Example], Field(max_length=8, description="Questions to begin with, as the page offers them.")
+    list[Example], Field(max_length=8, description="Example questions, which the page offers.")
 ]
 
 
 class NewCollection(Form):
-    """A collection that is made."""
+    """A new collection."""
 
     name: Name
     description: Description = ""
@@ -50,20 +50,20 @@ class NewCollection(Form):
 
 
 class CollectionChange(Form):
-    """What of a collection is changed; the rest stays."""
+    """The fields of a collection to change; the others stay."""
 
     description: Description | None = None
     examples: Examples | None = None
 
 
 class CollectionShown(Form):
-    """A collection as its readers see it."""
+    """A collection."""
 
     name: str
     description: str
     examples: list[Example]
     role: Role = Field(description="Your role in it.")
-    may: list[Action] = Field(description="What this role lets you do.")
+    may: list[Action] = Field(description="The actions that this role allows.")
     documents: int
     chunks: int
     bytes: int
@@ -71,7 +71,7 @@ class CollectionShown(Form):
 
 
 class GivenRole(Form):
-    """The role that somebody has in a collection."""
+    """The role of a user in a collection."""
 
     role: Role
 
@@ -83,54 +83,54 @@ class MemberShown(GivenRole):
 
 
 @router.get("")
-def list_collections(call: AnyCall, window: WindowAsked) -> Page[CollectionShown]:
+def list_collections(call: AnyCall, window: WindowQuery) -> Page[CollectionShown]:
     """List the collections that you may read."""
-    return collections_of(call.db, call.caller, window)
+    return fetch_collections(call.db, call.caller, window)
 
 
-def collections_of(db: Session, caller: Caller, window: Window) -> Page[CollectionShown]:
+def fetch_collections(db: Session, caller: Caller, window: Window) -> Page[CollectionShown]:
     """Return the collections that a caller may read."""
-    query = select(Collection).where(caller.open_ones()).order_by(Collection.name)
-    return page_of(db, query, window, lambda row: _shown(db, row, caller.role_in(row.id)))
+    query = select(Collection).where(caller.collection_filter()).order_by(Collection.name)
+    return fetch_page(db, query, window, lambda row: _describe_collection(db, row, caller.role_in(row.id)))
 
 
 @router.post("", status_code=201)
 def create_collection(new: NewCollection, call: AdminCall) -> CollectionShown:
-    """Make an empty collection."""
+    """Create an empty collection."""
     row = Collection(**new.model_dump())
     call.db.add(row)
-    call.note("collection.create", new.name)
+    call.record_event("collection.create", new.name)
     try:
         call.db.commit()
     except IntegrityError:
         detail = f"There is a collection {new.name!r} already."
         raise Problem(409, detail, type="name_taken") from None
-    return _shown(call.db, row, Role.ADMIN)
+    return _describe_collection(call.db, row, Role.ADMIN)
 
 
 @router.get("/{collection}")
 def show_collection(call: AskCall) -> CollectionShown:
     """Show a collection and its size."""
-    return _shown(call.db, call.collection, call.caller.role_in(call.collection.id))
+    return _describe_collection(call.db, call.collection, call.caller.role_in(call.collection.id))
 
 
 @router.get("/{collection}/questions")
 def suggest(call: AskCall, source: Annotated[str | None, Query(max_length=1000)] = None) -> list[str]:
-    """Suggest questions to begin with, made of the documents' headings; none where nothing is indexed.
+    """Suggest questions, made from the headings of the documents; none if nothing is indexed.
 
-    `source`: of one document alone, by the name that citations have.
+    `source`: only questions about one document, by the name that citations have.
     """
-    searched = call.parts.index_of(call.collection)
+    target = call.services.search_target(call.collection)
     call.db.close()
-    if not indexed_sources(searched.index):
+    if not indexed_sources(target.index):
         return []
-    index = Index.open_rows(searched.index).without(searched.hidden)
+    index = Index.open_rows(target.index).without(target.hidden)
     return suggest_questions(index if source is None else index.only({source}))
 
 
 @router.patch("/{collection}")
 def change_collection(change: CollectionChange, call: ManageCall) -> CollectionShown:
-    """Describe a collection, and say what can be asked of it."""
+    """Change the description and the example questions of a collection."""
     for name, value in change.model_dump(exclude_none=True).items():
         setattr(call.collection, name, value)
     call.commit("collection.change", call.collection.name)
@@ -141,48 +141,48 @@ def change_collection(change: CollectionChange, call: ManageCall) -> CollectionS
 def delete_collection(call: ManageCall) -> None:
     """Delete a collection with its documents, its index, and the conversations over it."""
     folder = call.folder
-    threads = call.db.scalars(select(Thread.id).where(is_over(call.collection.id))).all()
-    call.note("collection.delete", call.collection.name)
-    # The feedback on a thread holds its questions and answers, which are also those of this collection.
+    threads = call.db.scalars(select(Thread.id).where(thread_asks(call.collection.id))).all()
+    call.record_event("collection.delete", call.collection.name)
+    # Feedback on a thread contains its questions and answers, also where it belongs to another collection.
     call.db.execute(delete(Feedback).where(Feedback.thread_id.in_(threads)))
     call.db.execute(delete(Thread).where(Thread.id.in_(threads)))
     call.db.delete(call.collection)
     call.db.commit()
     folder.remove()
     for thread_id in threads:
-        call.parts.conversations.forget(thread_id)
+        call.services.conversations.forget(thread_id)
 
 
 @router.get("/{collection}/members")
-def list_members(call: ManageCall, window: WindowAsked) -> Page[MemberShown]:
-    """List the members of a collection; admins of the server may do all in it without being members."""
+def list_members(call: ManageCall, window: WindowQuery) -> Page[MemberShown]:
+    """List the members of a collection; admins of the server have all rights without being members."""
     query = (
         select(User.name, Membership.role)
         .join(Membership, Membership.user_id == User.id)
         .where(Membership.collection_id == call.collection.id)
         .order_by(User.name)
     )
-    return page_of(call.db, query, window, lambda name, role: MemberShown(name=name, role=role))
+    return fetch_page(call.db, query, window, lambda name, role: MemberShown(name=name, role=role))
 
 
 @router.put("/{collection}/members/{user}")
-def set_member(user: UserName, given: GivenRole, call: ManageCall) -> MemberShown:
+def set_member(user: UserName, new_role: GivenRole, call: ManageCall) -> MemberShown:
     """Give a user a role in a collection."""
-    member = found(find_user(call.db, user), "user")
-    call.db.merge(Membership(collection_id=call.collection.id, user_id=member.id, role=given.role))
-    call.commit("member.set", f"{call.collection.name}: {member.name}, {given.role}")
-    return MemberShown(name=member.name, role=given.role)
+    member = require_found(find_user(call.db, user), "user")
+    call.db.merge(Membership(collection_id=call.collection.id, user_id=member.id, role=new_role.role))
+    call.commit("member.set", f"{call.collection.name}: {member.name}, {new_role.role}")
+    return MemberShown(name=member.name, role=new_role.role)
 
 
 @router.delete("/{collection}/members/{user}", status_code=204)
 def remove_member(user: UserName, call: ManageCall) -> None:
-    """Take a user's role in a collection from them."""
-    member = found(find_user(call.db, user), "user")
-    call.db.delete(found(call.db.get(Membership, (call.collection.id, member.id)), "member"))
+    """Remove a user from a collection."""
+    member = require_found(find_user(call.db, user), "user")
+    call.db.delete(require_found(call.db.get(Membership, (call.collection.id, member.id)), "member"))
     call.commit("member.remove", f"{call.collection.name}: {member.name}")
 
 
-def _shown(db: Session, row: Collection, role: Role | None) -> CollectionShown:
+def _describe_collection(db: Session, row: Collection, role: Role | None) -> CollectionShown:
     counts = select(
         func.count(), func.coalesce(func.sum(Document.chunks), 0), func.coalesce(func.sum(Document.size), 0)
     ).where(Document.collection_id == row.id)
@@ -190,7 +190,7 @@ def _shown(db: Session, row: Collection, role: Role | None) -> CollectionShown:
     return CollectionShown(
         name=row.name,
         description=row.description,
-        examples=[Example(**each) for each in row.examples],
+        examples=[Example(**example) for example in row.examples],
         role=role or Role.READER,
         may=sorted((role or Role.READER).actions - {Action.SERVE}),
         documents=documents,

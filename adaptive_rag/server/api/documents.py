@@ -17,7 +17,7 @@ from sqlalchemy import Select, select
 from adaptive_rag.index.sources import join_chunks, read_chunks
 from adaptive_rag.ingest.archives import owners_of
 from adaptive_rag.ingest.web import is_address
-from adaptive_rag.server.api.forms import Form, Page, WindowAsked, page_of
+from adaptive_rag.server.api.forms import Form, Page, WindowQuery, fetch_page
 from adaptive_rag.server.api.jobs import JobShown, add_job
 from adaptive_rag.server.calls import CollectionCall, ManageCall, ReadCall, RowId, WriteCall
 from adaptive_rag.server.folders import LONGEST_NAME, version_of
@@ -29,9 +29,9 @@ from adaptive_rag.text.places import outline_of
 
 router = APIRouter(prefix="/collections/{collection}/documents", tags=["documents"])
 LONGEST_TEXT = 100_000
-# What adds or removes files may wait a minute for its collection. It has threads of its own, so that others
-# do not wait too.
-CHANGING_FILES = CapacityLimiter(8)
+# Requests that add or remove files may wait a minute for the lock of their collection. They have worker
+# threads of their own, so that other requests do not wait with them.
+FILE_CHANGES = CapacityLimiter(8)
 EXAMPLE: dict[str, Any] = {
     "id": "0d3f9d1f2a664ef1bb4a3b7c8a3c5f0e", "name": "reports/2024.pdf", "state": "indexed", "bytes": 48213,
     "chunks": 31, "problem": None, "notes": ["3 of 12 pages hold no text"], "added": "2026-05-04T10:00:00Z",
@@ -54,7 +54,7 @@ _CONDITIONS = {
 
 
 class DocumentShown(Form):
-    """A document and what came of it."""
+    """A document and its state."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [EXAMPLE]})
 
@@ -63,35 +63,37 @@ class DocumentShown(Form):
     state: DocumentState
     bytes: int
     chunks: int | None = Field(description="Passages in the index.")
-    problem: str | None = Field(description="Why it could not be read, or what of it could not.")
-    notes: list[str] = Field(description="What to know of its text, such as pages without any.")
+    problem: str | None = Field(description="Why it, or a part of it, could not be read.")
+    notes: list[str] = Field(description="Facts about its text, such as pages without text.")
     added: datetime
-    found_note: str | None = Field(None, description="A note of yours that holds what was searched for.")
+    found_note: str | None = Field(None, description="A note of yours that contains the search text.")
 
     @classmethod
-    def of(cls, row: Document) -> Self:
+    def from_row(cls, row: Document) -> Self:
         """Build the model from a row."""
-        indexed = DocumentState.INDEXED if row.chunks is not None else None
-        state = indexed or (DocumentState.FAILED if row.problem else DocumentState.WAITING)
-        facts = {name: getattr(row, name) for name in ("id", "name", "chunks", "problem", "notes", "added")}
-        return cls(state=state, bytes=row.size, **facts)
+        if row.chunks is not None:
+            state = DocumentState.INDEXED
+        else:
+            state = DocumentState.FAILED if row.problem else DocumentState.WAITING
+        fields = {name: getattr(row, name) for name in ("id", "name", "chunks", "problem", "notes", "added")}
+        return cls(state=state, bytes=row.size, **fields)
 
 
 class DocumentFacts(DocumentShown):
-    """A document with the names by which answers cite it: those of its files, where it is an archive."""
+    """A document with the names by which answers cite it; an archive has one for each of its files."""
 
     sources: list[str]
 
 
 class Accepted(Form):
-    """Documents that are on disk, and the job that indexes them."""
+    """Documents that are safe on disk, and the job that indexes them."""
 
     documents: list[DocumentShown]
     job: JobShown
 
 
 class Removal(Form):
-    """Documents that are deleted together."""
+    """Documents to delete together."""
 
     documents: list[Annotated[str, Field(max_length=32)]] = Field(min_length=1, max_length=1000)
 
@@ -106,16 +108,16 @@ class Stretch(Form):
 
 
 class PassageSpan(Form):
-    """A passage of the index, and where it lies in its text."""
+    """A passage of the index, and its span in the text."""
 
     id: str
-    number: int = Field(description="Its place among the passages of this text, from 1.")
+    number: int = Field(description="Its number among the passages of this text, from 1.")
     start: int
     end: int
 
 
 class Text(Form):
-    """A part of a document's text as it is indexed. Spans of citations count in the whole text."""
+    """A part of a document's text as it is indexed. All positions count from the start of the whole text."""
 
     source: str
     start: int = Field(description="Where this part begins, in characters (Unicode code points).")
@@ -123,7 +125,7 @@ class Text(Form):
     length: int = Field(description="Characters of the whole text.")
     text: str
     stretches: list[Stretch]
-    passages: list[PassageSpan] = Field(description="What the index holds of this part; they may overlap.")
+    passages: list[PassageSpan] = Field(description="The passages of this part; they may overlap.")
 
 
 class Outline(Form):
@@ -134,40 +136,48 @@ class Outline(Form):
     stretches: list[Stretch]
 
 
-def _document_of(call: ReadCall, document: RowId) -> Document:
+def _find_document(call: ReadCall, document: RowId) -> Document:
     return call.row(Document, document)
 
 
-Source = Annotated[str | None, Query(max_length=2000, description="Which file, of an archive.")]
-ReadableDocument = Annotated[Document, Depends(_document_of)]
+Source = Annotated[
+    str | None, Query(max_length=2000, description="Which file, if the document is an archive.")
+]
+ReadableDocument = Annotated[Document, Depends(_find_document)]
 
 
-def accept(call: CollectionCall, rows: Sequence[Document]) -> Accepted:
-    """Add the job that reads documents, and mark the documents as waiting for it."""
+def queue_documents(call: CollectionCall, rows: Sequence[Document]) -> Accepted:
+    """Add a job that indexes documents, and mark the documents as waiting."""
     for row in rows:
         row.chunks, row.problem, row.notes = None, None, []
     call.db.flush()
     job = add_job(call, "index", [row.id for row in rows])
-    return Accepted(documents=[DocumentShown.of(row) for row in rows], job=JobShown.model_validate(job))
+    return Accepted(documents=[DocumentShown.from_row(row) for row in rows], job=JobShown.model_validate(job))
 
 
 @router.get("")
 def list_documents(
     call: ReadCall,
-    window: WindowAsked,
+    window: WindowQuery,
     search: Annotated[
         str, Query(max_length=200, description="Part of the name, or of a note of yours in the document.")
     ] = "",
     state: DocumentState | None = None,
-    folder: Annotated[str, Query(max_length=LONGEST_NAME, description="Those below this folder.")] = "",
-    source: Annotated[str | None, Query(max_length=2000, description="A name that answers cite.")] = None,
+    folder: Annotated[
+        str, Query(max_length=LONGEST_NAME, description="Only documents below this folder.")
+    ] = "",
+    source: Annotated[
+        str | None, Query(max_length=2000, description="Only the document with this name in citations.")
+    ] = None,
 ) -> Page[DocumentShown]:
     """List the documents of a collection by name."""
     query: Select[Any] = select(Document).where(Document.collection_id == call.collection.id)
-    noted = select(Note).where(Note.owner_id == call.caller.id, Note.text.icontains(search, autoescape=True))
+    own_notes = select(Note).where(
+        Note.owner_id == call.caller.id, Note.text.icontains(search, autoescape=True)
+    )
     if search:
         in_name = Document.name.icontains(search, autoescape=True)
-        query = query.where(in_name | Document.id.in_(noted.with_only_columns(Note.document_id)))
+        query = query.where(in_name | Document.id.in_(own_notes.with_only_columns(Note.document_id)))
     if folder:
         query = query.where(Document.name.startswith(f"{folder}/", autoescape=True))
     if source is not None:
@@ -175,13 +185,13 @@ def list_documents(
         query = query.where(Document.name.in_(owners_of(source, record.start if record else None)))
     if state is not None:
         query = query.where(_CONDITIONS[state])
-    page = page_of(call.db, query.order_by(Document.name), window, DocumentShown.of)
+    page = fetch_page(call.db, query.order_by(Document.name), window, DocumentShown.from_row)
     if search:
         ids = [row.id for row in page.items]
-        notes = call.db.scalars(noted.where(Note.document_id.in_(ids)).order_by(Note.changed))
-        found = {note.document_id: note.text for note in notes}
+        notes = call.db.scalars(own_notes.where(Note.document_id.in_(ids)).order_by(Note.changed))
+        note_texts = {note.document_id: note.text for note in notes}
         for row in page.items:
-            row.found_note = found.get(row.id)
+            row.found_note = note_texts.get(row.id)
     return page
 
 
@@ -189,7 +199,7 @@ def list_documents(
 def show_document(row: ReadableDocument, call: ReadCall) -> DocumentFacts:
     """Show a document, and the names by which answers cite it."""
     sources = sources_by_document(indexed_sources(call.folder.index))
-    return DocumentFacts(sources=sources.get(row.name, []), **DocumentShown.of(row).model_dump())
+    return DocumentFacts(sources=sources.get(row.name, []), **DocumentShown.from_row(row).model_dump())
 
 
 @router.get("/{document}/text")
@@ -200,48 +210,55 @@ def show_text(
     start: Annotated[int, Query(ge=0, le=2**31)] = 0,
     length: Annotated[int, Query(ge=1, le=LONGEST_TEXT)] = LONGEST_TEXT,
 ) -> Text:
-    """Show the text of a document as it is indexed, in which the spans of citations count."""
-    name, chunks = chunks_of(call, row, source)
-    start, end, whole, text = text_between(chunks, start, start + length)
+    """Show the text of a document as it is indexed; the spans of citations count in this text."""
+    name, chunks = read_document_chunks(call, row, source)
+    start, end, total_length, text = cut_text(chunks, start, start + length)
     passages = [
         PassageSpan(id=chunk["id"], number=number, start=chunk["start"], end=chunk["end"])
         for number, chunk in enumerate(chunks, 1)
         if chunk["start"] < end and chunk["end"] > start
     ]
-    stretches = _stretches(chunks, start, end)
+    stretches = _outline_between(chunks, start, end)
     return Text(
-        source=name, start=start, end=end, length=whole, text=text, stretches=stretches, passages=passages
+        source=name,
+        start=start,
+        end=end,
+        length=total_length,
+        text=text,
+        stretches=stretches,
+        passages=passages,
     )
 
 
-def text_between(chunks: Sequence[Chunk], start: int, end: int) -> tuple[int, int, int, str]:
-    """Return the start and end of a part of a text, the length of the whole text, and the part."""
-    whole = chunks[-1]["end"] if chunks else 0
-    start = min(start, whole)
-    end = max(start, min(end, whole))
-    return start, end, whole, join_chunks(chunks, start, end)
+def cut_text(chunks: Sequence[Chunk], start: int, end: int) -> tuple[int, int, int, str]:
+    """Return start and end, limited to the text; the length of the whole text; and the part between them."""
+    total_length = chunks[-1]["end"] if chunks else 0
+    start = min(start, total_length)
+    end = max(start, min(end, total_length))
+    return start, end, total_length, join_chunks(chunks, start, end)
 
 
 @router.get("/{document}/outline")
 def show_outline(row: ReadableDocument, call: ReadCall, source: Source = None) -> Outline:
     """Show where the sections and pages of a document begin in its text."""
-    name, chunks = chunks_of(call, row, source)
-    whole = chunks[-1]["end"] if chunks else 0
-    return Outline(source=name, length=whole, stretches=_stretches(chunks, 0, whole))
+    name, chunks = read_document_chunks(call, row, source)
+    total_length = chunks[-1]["end"] if chunks else 0
+    return Outline(source=name, length=total_length, stretches=_outline_between(chunks, 0, total_length))
 
 
-def chunks_of(call: CollectionCall, row: Document, source: str | None) -> tuple[str, list[Chunk]]:
+def read_document_chunks(call: CollectionCall, row: Document, source: str | None) -> tuple[str, list[Chunk]]:
     """Return the name of a document's source, and its chunks in the index."""
     index = call.folder.index
-    # The index may still have a deleted document of the same name.
-    is_there = row.name not in call.collection.hidden
-    sources = sources_by_document(indexed_sources(index)).get(row.name, []) if is_there else []
+    # The index may still hold a deleted document of the same name.
+    is_indexed = row.name not in call.collection.hidden
+    sources = sources_by_document(indexed_sources(index)).get(row.name, []) if is_indexed else []
     if not sources or (source is not None and source not in sources):
         raise Problem(409 if not sources else 404, "This document has no such text in the index.")
     return read_chunks(index, source or sources[0])
 
 
-def _stretches(chunks: Sequence[Chunk], start: int, end: int) -> list[Stretch]:
+def _outline_between(chunks: Sequence[Chunk], start: int, end: int) -> list[Stretch]:
+    """Return the stretches of a text that overlap a span, limited to the span."""
     outline = outline_of(chunks)
     ends = [begin for begin, _, _ in outline[1:]] + [end]
     return [
@@ -253,7 +270,7 @@ def _stretches(chunks: Sequence[Chunk], start: int, end: int) -> list[Stretch]:
 
 @router.get("/{document}/file", response_class=FileResponse)
 def download_document(row: ReadableDocument, call: ReadCall) -> FileResponse:
-    """Download a document as it was uploaded."""
+    """Download the uploaded file of a document."""
     path = call.folder.file_of(row)
     if is_address(row.name) or not path.is_file():
         raise Problem(404, "This document has no file: it is a page of the web.")
@@ -265,15 +282,15 @@ def download_document(row: ReadableDocument, call: ReadCall) -> FileResponse:
 
 @router.post("/{document}/reindex", status_code=202)
 def reindex_document(row: ReadableDocument, call: WriteCall) -> Accepted:
-    """Read a document again: one that could not be read, or a page that may have changed."""
-    accepted = accept(call, [row])
+    """Read a document again, such as one that could not be read, or a web page that may have changed."""
+    accepted = queue_documents(call, [row])
     call.commit("document.reindex", f"{call.collection.name}: {row.name}")
     return accepted
 
 
 @router.post("/reindex", status_code=202)
 def rebuild_index(call: ManageCall) -> JobShown:
-    """Rebuild the index, as after a change of the embedding model. Questions use the old one meanwhile."""
+    """Rebuild the index, as after a change of the embedding model. Meanwhile, questions use the old one."""
     job = add_job(call, "rebuild")
     call.commit("collection.rebuild", call.collection.name)
     return JobShown.model_validate(job)
@@ -281,29 +298,30 @@ def rebuild_index(call: ManageCall) -> JobShown:
 
 @router.delete("/{document}", status_code=202)
 async def delete_document(row: ReadableDocument, call: WriteCall) -> JobShown:
-    """Delete a document. No answer uses it from now on; the job takes its passages out of the index."""
+    """Delete a document. No answer uses it any more; the job removes its passages from the index."""
     return await delete_documents(Removal(documents=[row.id]), call)
 
 
 @router.post("/delete", status_code=202)
 async def delete_documents(removal: Removal, call: WriteCall) -> JobShown:
-    """Delete several documents at once, with one job; those that are gone already do no harm."""
-    return await to_thread.run_sync(_delete, removal, call, limiter=CHANGING_FILES)
+    """Delete several documents with one job; ids of documents that no longer exist are ignored."""
+    return await to_thread.run_sync(_delete, removal, call, limiter=FILE_CHANGES)
 
 
 def _delete(removal: Removal, call: WriteCall) -> JobShown:
     folder, collection = call.folder, call.collection
-    with folder.changing():
+    with folder.lock_documents():
         call.db.refresh(collection)
-        ours = select(Document).where(Document.collection_id == collection.id)
-        named = ours.where(Document.id.in_(removal.documents)).order_by(Document.name)
-        rows = call.db.scalars(named).all()
+        query = select(Document).where(
+            Document.collection_id == collection.id, Document.id.in_(removal.documents)
+        )
+        rows = call.db.scalars(query.order_by(Document.name)).all()
         if not rows:
             raise not_found("document")
         collection.hidden = sorted({*collection.hidden, *(row.name for row in rows)})
         job = add_job(call, "remove")
         for row in rows:
-            call.note("document.delete", f"{collection.name}: {row.name}")
+            call.record_event("document.delete", f"{collection.name}: {row.name}")
             call.db.delete(row)
         call.db.commit()
         for row in rows:

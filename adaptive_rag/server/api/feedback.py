@@ -23,11 +23,11 @@ from adaptive_rag.analysis.learning import (
     read_result,
 )
 from adaptive_rag.evaluation.labels import format_question
-from adaptive_rag.server.access import collection_open_to
+from adaptive_rag.server.access import require_collection
 from adaptive_rag.server.answering import QuestionText, Situation
-from adaptive_rag.server.api.forms import Form, Page, Route, WindowAsked, page_of
+from adaptive_rag.server.api.forms import Form, Page, Route, WindowQuery, fetch_page
 from adaptive_rag.server.calls import (
-    CHANGING,
+    COUNT_CHANGE,
     AdminCall,
     AnyCall,
     Call,
@@ -36,15 +36,15 @@ from adaptive_rag.server.calls import (
     RowId,
     VoteCall,
 )
-from adaptive_rag.server.database import let_go
-from adaptive_rag.server.problems import Problem, found, not_found
+from adaptive_rag.server.database import release_connection
+from adaptive_rag.server.problems import Problem, not_found, require_found
 from adaptive_rag.server.quotas import check_opinions
 from adaptive_rag.server.roles import Action
 from adaptive_rag.server.tables import Collection, Feedback
 from adaptive_rag.state import QUERY_TYPES, Turn
 
 router = APIRouter(tags=["feedback"])
-# The newest votes to learn from, at most: time and memory grow with the square of their number.
+# Only the newest votes are learned from: time and memory grow with the square of their number.
 MOST_QUESTIONS = 2000
 _teaching = Lock()
 
@@ -58,7 +58,7 @@ class Opinion(Form):
 
 
 class OpinionOfQuestion(Opinion):
-    """What you think of an answer outside of threads."""
+    """What you think of an answer that was given outside of threads."""
 
     question: QuestionText
     user_context: Situation = ""
@@ -79,82 +79,87 @@ class FeedbackShown(Form):
 
 
 class RoutingQuality(Form):
-    """How well the questions that were kept aside are routed."""
+    """How well the held-out questions are routed."""
 
-    accuracy: float = Field(description="Share that goes the right way.")
+    accuracy: float = Field(description="Share of questions with the right route.")
     log_loss: float = Field(description="Lower is better.")
 
 
 class Lesson(Form):
-    """What teaching did, measured on questions that were not learned from."""
+    """The result of teaching, measured on held-out questions."""
 
     is_kept: Annotated[bool, BeforeValidator(bool)] = Field(
-        validation_alias="file", description="Whether it helped, and is kept."
+        validation_alias="file", description="Whether it improved the routing, and is used."
     )
     learned_from: int = Field(description="Questions that were learned from.")
-    kept_aside: int = Field(description="Questions that were kept aside to measure on.")
-    before: RoutingQuality = Field(description="Of the router as shipped.")
+    kept_aside: int = Field(description="Questions that were held out to measure on.")
+    before: RoutingQuality = Field(description="The router as shipped.")
     after: RoutingQuality
     others_before: float = Field(
         validation_alias=AliasPath("built_in", "before"),
-        description="Share of built-in questions of other kinds that goes right.",
+        description="Share of built-in questions of other kinds with the right route.",
     )
     others_after: float = Field(validation_alias=AliasPath("built_in", "after"))
 
 
 class RouterShown(Form):
-    """The router, and what it could learn from."""
+    """The state of the router, and the votes that it could learn from."""
 
-    is_learned: bool = Field(description="Whether questions are routed by what the votes taught.")
+    is_learned: bool = Field(description="Whether the router uses what it learned from votes.")
     votes: int = Field(description="Questions whose right route is known from votes.")
     routes: int = Field(description="Routes among them.")
-    least: int = Field(description="Questions that teaching takes, of two routes or more.")
-    lesson: Lesson | None = Field(description="What the teaching did that was asked for, or that holds.")
-    learned: datetime | None = Field(description="When it learned what it knows from votes.")
+    least: int = Field(description="Questions that teaching needs, of at least two routes.")
+    lesson: Lesson | None = Field(description="The result of this teaching, or of the last one that is used.")
+    learned: datetime | None = Field(description="When the router learned from votes.")
 
 
-@router.post("/collections/{collection}/feedback", status_code=201, dependencies=[CHANGING])
+@router.post("/collections/{collection}/feedback", status_code=201, dependencies=[COUNT_CHANGE])
 def give_feedback(opinion: OpinionOfQuestion, call: VoteCall) -> FeedbackShown:
-    """Say what you think of the answer to a question of yours."""
-    return _keep(call, Feedback(collection_id=call.collection.id, **opinion.model_dump()))
+    """Give feedback on the answer to a question."""
+    return _store_feedback(call, Feedback(collection_id=call.collection.id, **opinion.model_dump()))
 
 
-@router.post("/threads/{thread}/turns/{number}/feedback", status_code=201, dependencies=[CHANGING])
+@router.post("/threads/{thread}/turns/{number}/feedback", status_code=201, dependencies=[COUNT_CHANGE])
 def give_feedback_on_turn(
     opinion: Opinion, call: OwnThreadCall, number: Annotated[int, Path(ge=1, le=1_000_000)]
 ) -> FeedbackShown:
-    """Say what you think of an answer in a thread of yours."""
-    asked = call.db.get_one(Collection, call.thread.collection_id)
-    collection_open_to(call.db, call.caller, asked.name, Action.VOTE)
-    turns = call.parts.conversations.turns(call.thread.id)
+    """Give feedback on an answer in a thread of yours."""
+    collection = call.db.get_one(Collection, call.thread.collection_id)
+    require_collection(call.db, call.caller, collection.name, Action.VOTE)
+    turns = call.services.conversations.turns(call.thread.id)
     if number > len(turns):
         raise not_found("turn")
-    turn, earlier = turns[number - 1], turns[: number - 1]
-    said = [(("user", before.question), ("agent", before.answer)) for before in earlier]
+    rated = turns[number - 1]
+    history = [
+        {"role": role, "text": text}
+        for turn in turns[: number - 1]
+        for role, text in (("user", turn.question), ("agent", turn.answer))
+    ]
     row = Feedback(
         collection_id=call.thread.collection_id,
         thread_id=call.thread.id,
-        question=turn.question,
-        history=[{"role": role, "text": text} for pair in said for role, text in pair],
-        route=turn.route,
+        question=rated.question,
+        user_context=rated.user_context,
+        history=history,
+        route=rated.route,
         **opinion.model_dump(),
     )
-    return _keep(call, row)
+    return _store_feedback(call, row)
 
 
 @router.get("/collections/{collection}/feedback")
-def list_feedback(call: ManageCall, window: WindowAsked) -> Page[FeedbackShown]:
-    """List what was thought of a collection's answers, the newest first."""
+def list_feedback(call: ManageCall, window: WindowQuery) -> Page[FeedbackShown]:
+    """List the feedback on a collection's answers, the newest first."""
     query = select(Feedback).where(Feedback.collection_id == call.collection.id)
     query = query.order_by(Feedback.created.desc(), Feedback.id)
-    return page_of(call.db, query, window, FeedbackShown.model_validate)
+    return fetch_page(call.db, query, window, FeedbackShown.model_validate)
 
 
 @router.delete("/feedback/{feedback}", status_code=204)
 def delete_feedback(feedback: RowId, call: AnyCall) -> None:
-    """Take back feedback of your own."""
-    own = select(Feedback).where(Feedback.id == feedback, Feedback.owner_id == call.caller.id)
-    call.db.delete(found(call.db.scalar(own), "feedback"))
+    """Delete feedback of yours."""
+    query = select(Feedback).where(Feedback.id == feedback, Feedback.owner_id == call.caller.id)
+    call.db.delete(require_found(call.db.scalar(query), "feedback"))
     call.db.commit()
 
 
@@ -164,27 +169,27 @@ def delete_feedback(feedback: RowId, call: AnyCall) -> None:
     responses={200: {"content": {"application/jsonl": {"example": '{"text": "Who?", "type": "factual"}\n'}}}},
 )
 def export_feedback(call: AdminCall) -> Response:
-    """Download the questions whose right route is known, as `adaptive-rag route --learn` reads them.
+    """Download the questions whose right route is known, in the format of `adaptive-rag route --learn`.
 
-    Of one question's several opinions the newest counts.
+    If there are several opinions on a question, the newest counts.
     """
-    lines = "".join(f"{format_question(line)}\n" for line in known_questions(call.db))
+    lines = "".join(f"{format_question(line)}\n" for line in load_voted_questions(call.db))
     return PlainTextResponse(lines, media_type="application/jsonl")
 
 
 @router.get("/router")
 def show_router(call: AdminCall) -> RouterShown:
-    """Show whether the router has learned from votes, and how many there are to learn from."""
-    return _router_shown(call, read_result(call.parts.settings.learned_router))
+    """Show whether the router has learned from votes, and how many votes there are."""
+    return _describe_router(call, read_result(call.services.settings.learned_router))
 
 
 @router.post("/router/learn")
 def teach_router(call: AdminCall) -> RouterShown:
-    """Teach the router by the votes so far. It is kept where it routes other questions better.
+    """Teach the router from the votes so far; the result is used only if it routes held-out questions better.
 
-    The next question is routed by it. DELETE takes it back.
+    It applies from the next question on. DELETE undoes it.
     """
-    questions = known_questions(call.db)
+    questions = load_voted_questions(call.db)
     routes = {line.type for line in questions}
     if len(questions) < LEAST_QUESTIONS or len(routes) < 2:
         raise Problem(
@@ -192,26 +197,26 @@ def teach_router(call: AdminCall) -> RouterShown:
             f"Teaching takes votes on at least {LEAST_QUESTIONS} questions, of two routes or more. There are "
             f"{len(questions)} so far, of {len(routes)}.",
         )
-    let_go(call.db)
-    with _alone():
-        file = call.parts.settings.learned_router
+    release_connection(call.db)
+    with _lock_router():
+        file = call.services.settings.learned_router
         result = learn_from(questions[-MOST_QUESTIONS:], file, "The feedback")
     call.commit("router.learn", "kept" if result.file else "did not help")
-    return _router_shown(call, result)
+    return _describe_router(call, result)
 
 
 @router.delete("/router", status_code=204)
 def put_router_back(call: AdminCall) -> None:
-    """Take back what the votes taught: the next question is routed as before."""
-    with _alone():
-        forgot = forget(call.parts.settings.learned_router)
-    if forgot:
+    """Undo what the router learned from votes, from the next question on."""
+    with _lock_router():
+        was_learned = forget(call.services.settings.learned_router)
+    if was_learned:
         call.commit("router.forget")
 
 
 @contextmanager
-def _alone() -> Iterator[None]:
-    """Let only one request at a time change the router: teaching takes minutes of every core."""
+def _lock_router() -> Iterator[None]:
+    """Refuse (409) a second change of the router at the same time: teaching takes minutes of all cores."""
     if not _teaching.acquire(blocking=False):
         raise Problem(409, "The router is being taught already. Try again when that is done.")
     try:
@@ -220,11 +225,13 @@ def _alone() -> Iterator[None]:
         _teaching.release()
 
 
-def known_questions(db: Session) -> list[QuestionLine]:
-    """Return the questions whose right route is known; the newest of several opinions on one counts."""
-    right = func.coalesce(Feedback.better_route, Feedback.route)
-    known = Feedback.better_route.is_not(None) | Feedback.is_good.is_(True)
-    rows = db.scalars(select(Feedback).where(known, right.in_(QUERY_TYPES)).order_by(Feedback.created))
+def load_voted_questions(db: Session) -> list[QuestionLine]:
+    """Return the questions whose right route is known from votes; the newest of several opinions counts."""
+    label_column = func.coalesce(Feedback.better_route, Feedback.route)
+    has_label = Feedback.better_route.is_not(None) | Feedback.is_good.is_(True)
+    rows = db.scalars(
+        select(Feedback).where(has_label, label_column.in_(QUERY_TYPES)).order_by(Feedback.created)
+    )
     lines: dict[str, QuestionLine] = {}
     for row in rows:
         history: list[Turn] = [{"role": turn["role"], "text": turn["text"]} for turn in row.history]
@@ -234,26 +241,23 @@ def known_questions(db: Session) -> list[QuestionLine]:
     return list(lines.values())
 
 
-def feedback_in(thread: str, db: Session) -> dict[int, FeedbackShown]:
-    """Return the owner's feedback on the answers of a thread, by the number of the turn.
-
-    The newest of several opinions on one answer counts.
-    """
+def load_feedback_by_turn(thread: str, db: Session) -> dict[int, FeedbackShown]:
+    """Return the owner's newest feedback on each answer of a thread, by the number of the turn."""
     rows = db.scalars(select(Feedback).where(Feedback.thread_id == thread).order_by(Feedback.created))
     # The history has a question and an answer for each earlier turn.
     return {len(row.history) // 2 + 1: FeedbackShown.model_validate(row) for row in rows}
 
 
-def leave_turn_out(db: Session, thread: str, number: int) -> None:
-    """Leave a deleted turn of a thread out of opinions on later turns; those on itself leave the thread."""
+def remove_turn_from_feedback(db: Session, thread: str, number: int) -> None:
+    """Remove a deleted turn from the history of later feedback, and detach feedback on the turn itself."""
     for row in db.scalars(select(Feedback).where(Feedback.thread_id == thread)):
-        place = 2 * (number - 1)
-        if len(row.history) == place:
+        start = 2 * (number - 1)
+        if len(row.history) == start:
             row.thread_id = None
-        row.history = row.history[:place] + row.history[place + 2 :]
+        row.history = row.history[:start] + row.history[start + 2 :]
 
 
-def _keep(call: Call, row: Feedback) -> FeedbackShown:
+def _store_feedback(call: Call, row: Feedback) -> FeedbackShown:
     row.owner_id = call.caller.id
     check_opinions(call.db, call.caller, row)
     call.db.add(row)
@@ -261,8 +265,8 @@ def _keep(call: Call, row: Feedback) -> FeedbackShown:
     return FeedbackShown.model_validate(row)
 
 
-def _router_shown(call: Call, result: LearningResult | None) -> RouterShown:
-    questions, file = known_questions(call.db), call.parts.settings.learned_router
+def _describe_router(call: Call, result: LearningResult | None) -> RouterShown:
+    questions, file = load_voted_questions(call.db), call.services.settings.learned_router
     is_learned = file.exists()
     return RouterShown(
         is_learned=is_learned,

@@ -1,4 +1,4 @@
-"""Models that many routes share: forms, the names of strategies, and paged lists."""
+"""Models that many routes share: the base of requests and responses, names of strategies, pages."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ Item = TypeVar("Item")
 
 
 class Form(BaseModel):
-    """What is sent or answered: a field that is not known is refused."""
+    """A request or a response; unknown fields of a request are refused."""
 
     model_config = ConfigDict(extra="forbid", from_attributes=True)
 
 
-def one_of(name: str, names: Collection[str]) -> str:
-    """Return a name if it is one of some names."""
+def check_one_of(name: str, names: Collection[str]) -> str:
+    """Return a name that is one of `names`; otherwise raise ValueError with the possible names."""
     if name not in names:
         raise ValueError(f"expected one of {', '.join(names)}")
     return name
@@ -30,12 +30,14 @@ def one_of(name: str, names: Collection[str]) -> str:
 
 # The name of a strategy in the table of strategies.
 Route = Annotated[
-    str, AfterValidator(lambda name: one_of(name, NAMES)), Field(json_schema_extra={"enum": list(NAMES)})
+    str,
+    AfterValidator(lambda name: check_one_of(name, NAMES)),
+    Field(json_schema_extra={"enum": list(NAMES)}),
 ]
 Confidence = Annotated[
     float | None,
     Field(
-        description="How likely the passages that were read answer the question, 0 to 1; null where nothing "
+        description="How likely the passages that were read answer the question, 0 to 1; null if nothing "
         "judged them."
     ),
 ]
@@ -48,10 +50,10 @@ Grounding = Annotated[
 
 
 class Page(BaseModel, Generic[Item]):
-    """A part of a list."""
+    """A page of a list."""
 
     items: list[Item]
-    total: int = Field(description="Items of the whole list.")
+    total: int = Field(description="Number of items in the whole list.")
 
 
 class Window(NamedTuple):
@@ -68,13 +70,13 @@ def _window(
     return Window(limit, offset)
 
 
-WindowAsked = Annotated[Window, Depends(_window)]
+WindowQuery = Annotated[Window, Depends(_window)]
 
 
-def page_of(
-    db: Session, query: Select[*tuple[Any, ...]], window: Window, show: Callable[..., Item]
+def fetch_page(
+    db: Session, query: Select[*tuple[Any, ...]], window: Window, to_item: Callable[..., Item]
 ) -> Page[Item]:
-    """Return a page of a query's results; `show` converts each row, given its columns."""
+    """Return a page of a query's results; `to_item` converts the columns of a row to an item."""
     total = db.scalar(select(func.count()).select_from(query.order_by(None).subquery())) or 0
     rows = db.execute(query.limit(window.limit).offset(window.offset))
-    return Page(items=[show(*row) for row in rows], total=total)
+    return Page(items=[to_item(*row) for row in rows], total=total)

@@ -12,9 +12,9 @@ from fastapi.sse import EventSourceResponse, ServerSentEvent
 from pydantic import ConfigDict, Field
 from sqlalchemy import select
 
-from adaptive_rag.server.api.forms import Form, Page, WindowAsked, page_of
+from adaptive_rag.server.api.forms import Form, Page, WindowQuery, fetch_page
 from adaptive_rag.server.calls import CollectionCall, ReadCall, RowId, WriteCall
-from adaptive_rag.server.following import Follower
+from adaptive_rag.server.followers import Follower
 from adaptive_rag.server.tables import Job, JobState
 
 router = APIRouter(prefix="/collections/{collection}/jobs", tags=["jobs"])
@@ -26,14 +26,14 @@ EXAMPLE: dict[str, Any] = {
 
 
 class ProblemShown(Form):
-    """A document that could not be read, or not whole."""
+    """A document that could not be read, or only in part."""
 
     document: str
     problem: str
 
 
 class JobShown(Form):
-    """A job and how far it is."""
+    """A job and its progress."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [EXAMPLE]})
 
@@ -41,25 +41,27 @@ class JobShown(Form):
     kind: str = Field(description="index, remove, or rebuild.")
     state: JobState
     done: int = Field(description="Passages written.")
-    total: int | None = Field(description="Passages to write, as far as that is known.")
-    problems: list[ProblemShown] = Field(description="Documents that could not be read, or not whole.")
+    total: int | None = Field(description="Passages to write; null until it is known.")
+    problems: list[ProblemShown] = Field(description="Documents that could not be read, or only in part.")
     error: str | None = Field(description="Why the whole job failed.")
     is_cancelled: bool = Field(description="Whether somebody cancelled it; it ends soon after.")
-    attempts: int = Field(description="How often it was begun: again where its worker ended unexpectedly.")
+    attempts: int = Field(
+        description="How often it was started. It is started again if its worker ends unexpectedly."
+    )
     created: datetime
     started: datetime | None
     ended: datetime | None
 
 
-def _job_of(call: ReadCall, job: RowId) -> Job:
+def _find_job(call: ReadCall, job: RowId) -> Job:
     return call.row(Job, job)
 
 
-ReadableJob = Annotated[Job, Depends(_job_of)]
+ReadableJob = Annotated[Job, Depends(_find_job)]
 
 
 def add_job(call: CollectionCall, kind: str, documents: Sequence[str] = ()) -> Job:
-    """Add a job for some documents, by id."""
+    """Add a job for documents, given by their ids."""
     details = {"documents": list(documents)}
     job = Job(collection_id=call.collection.id, kind=kind, details=details, asked_by=call.caller.id)
     call.db.add(job)
@@ -68,46 +70,48 @@ def add_job(call: CollectionCall, kind: str, documents: Sequence[str] = ()) -> J
 
 
 @router.get("")
-def list_jobs(call: ReadCall, window: WindowAsked, state: JobState | None = None) -> Page[JobShown]:
+def list_jobs(call: ReadCall, window: WindowQuery, state: JobState | None = None) -> Page[JobShown]:
     """List the jobs of a collection, the newest first."""
     query = select(Job).where(Job.collection_id == call.collection.id)
     if state is not None:
         query = query.where(Job.state == state)
-    return page_of(call.db, query.order_by(Job.created.desc(), Job.id), window, JobShown.model_validate)
+    return fetch_page(call.db, query.order_by(Job.created.desc(), Job.id), window, JobShown.model_validate)
 
 
 @router.get("/{job}")
 def show_job(job: ReadableJob) -> JobShown:
-    """Show a job, and which files it could not read."""
+    """Show a job with the documents that it could not read."""
     return JobShown.model_validate(job)
 
 
 @router.post("/{job}/cancel", status_code=202)
 def cancel_job(job: ReadableJob, call: WriteCall) -> JobShown:
-    """Cancel a job. What it has indexed stays; one at its end stays as it is."""
+    """Cancel a job. What it has indexed stays. A job that has ended does not change."""
     if job.ended is None:
         job.is_cancelled = True
         call.commit("job.cancel", f"{call.collection.name}/{job.id}")
     return JobShown.model_validate(job)
 
 
-async def _follow(job: ReadableJob, call: ReadCall) -> AsyncIterator[Follower]:
+async def _join_followers(job: ReadableJob, call: ReadCall) -> AsyncIterator[Follower]:
     await run_in_threadpool(call.db.close)
-    with call.parts.followers.join(call.caller, job) as follower:
+    with call.services.followers.follow(call.caller, job) as follower:
         yield follower
 
 
 @router.get("/{job}/events", response_class=EventSourceResponse)
-async def follow_job(follower: Annotated[Follower, Depends(_follow)]) -> AsyncIterator[ServerSentEvent]:
-    """Follow a job: an event "progress" whenever something has changed, and "end" with its last state.
+async def follow_job(
+    follower: Annotated[Follower, Depends(_join_followers)],
+) -> AsyncIterator[ServerSentEvent]:
+    """Follow a job: an event "progress" after each change, and "end" with the last state.
 
-    Of a job that is gone, or that the caller may not read any more, "end" says nothing.
+    If the job was deleted, or the caller may no longer read it, the data of "end" is empty.
     """
     shown: JobShown | None = JobShown.model_validate(follower.job)
     while shown is not None and shown.ended is None:
         yield ServerSentEvent(event="progress", data=shown)
-        before = shown
-        while shown == before:
+        previous = shown
+        while shown == previous:
             row = await follower.next()
             shown = JobShown.model_validate(row) if row is not None else None
     yield ServerSentEvent(event="end", data=shown.model_dump(mode="json") if shown else {})

@@ -1,4 +1,4 @@
-"""Notes on passages of documents, each visible to its writer only."""
+"""Notes on passages of documents, visible only to the person who wrote them."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from pydantic import AfterValidator, Field
 from sqlalchemy import Select, select
 
 from adaptive_rag.index.sources import join_chunks, read_chunks
-from adaptive_rag.server.api.documents import ReadableDocument, chunks_of
-from adaptive_rag.server.api.forms import Form, Page, WindowAsked, page_of
-from adaptive_rag.server.calls import CHANGING, CollectionCall, ReadCall, RowId
-from adaptive_rag.server.database import let_go
+from adaptive_rag.server.api.documents import ReadableDocument, read_document_chunks
+from adaptive_rag.server.api.forms import Form, Page, WindowQuery, fetch_page
+from adaptive_rag.server.calls import COUNT_CHANGE, CollectionCall, ReadCall, RowId
+from adaptive_rag.server.database import release_connection
 from adaptive_rag.server.indexing import indexed_sources, sources_by_document
-from adaptive_rag.server.problems import Problem, found
-from adaptive_rag.server.quotas import check_number
+from adaptive_rag.server.problems import Problem, require_found
+from adaptive_rag.server.quotas import check_quota
 from adaptive_rag.server.quotes import LONGEST_QUOTE, Quote, Span, find_quotes
 from adaptive_rag.server.tables import Document, Note, now
 from adaptive_rag.state import Chunk, Place
@@ -25,7 +25,7 @@ from adaptive_rag.text.places import place_at
 from adaptive_rag.text.visible import visible
 
 router = APIRouter(prefix="/collections/{collection}/documents/{document}/notes", tags=["notes"])
-Written = Annotated[
+NoteBody = Annotated[
     str,
     Field(max_length=4000, pattern=r"\S", examples=["Ask Ada whether this still holds."]),
     AfterValidator(lambda text: visible(text).strip()),
@@ -33,9 +33,9 @@ Written = Annotated[
 
 
 class NoteText(Form):
-    """What a note says."""
+    """The text of a note."""
 
-    text: Written
+    text: NoteBody
 
 
 class NewNote(NoteText):
@@ -47,8 +47,8 @@ class NewNote(NoteText):
     quote: str = Field(
         "",
         max_length=LONGEST_QUOTE,
-        description="The words as they are shown, where their place is not known exactly: the first place "
-        "from `start` on is taken, whatever stands between their letters.",
+        description="The words as they are displayed, if their position is not known exactly. The first "
+        "match from `start` on is taken; only letters and digits are compared.",
     )
 
 
@@ -57,61 +57,61 @@ class NoteShown(Form):
 
     id: str
     source: str
-    start: int | None = Field(description="Where the words begin now; null if the text has them no longer.")
+    start: int | None = Field(description="Where the words begin now; null if the text no longer has them.")
     end: int | None
-    place: Place | None = Field(description="The same in words: page, slide, sheet, section or lines.")
+    place: Place | None = Field(description="The position in words: page, slide, sheet, section or lines.")
     quote: str = Field(description="The words when the note was written.")
     text: str
     created: datetime
     changed: datetime
 
 
-def own_notes(call: CollectionCall, document: Document) -> Select[Note]:
+def select_own_notes(call: CollectionCall, document: Document) -> Select[Note]:
     """Return a query for the caller's notes in a document."""
     return select(Note).where(Note.owner_id == call.caller.id, Note.document_id == document.id)
 
 
-def _note_of(call: ReadCall, row: ReadableDocument, note: RowId) -> Note:
-    own = found(call.db.scalar(own_notes(call, row).where(Note.id == note)), "note")
-    let_go(call.db)
-    return own
+def _find_note(call: ReadCall, row: ReadableDocument, note: RowId) -> Note:
+    note_row = require_found(call.db.scalar(select_own_notes(call, row).where(Note.id == note)), "note")
+    release_connection(call.db)
+    return note_row
 
 
-OwnNote = Annotated[Note, Depends(_note_of)]
+OwnNote = Annotated[Note, Depends(_find_note)]
 
 
 @router.get("")
-def list_notes(row: ReadableDocument, call: ReadCall, window: WindowAsked) -> Page[NoteShown]:
+def list_notes(row: ReadableDocument, call: ReadCall, window: WindowQuery) -> Page[NoteShown]:
     """List your notes in a document, in the order of its text.
 
-    Each is found again by its words if the document was changed.
+    If the document has changed, a note is found again by its words.
     """
-    query = own_notes(call, row).order_by(Note.source, Note.start, Note.created, Note.id)
-    page = page_of(call.db, query, window, lambda note: note)
-    let_go(call.db)
-    return Page(items=_shown(call, row, page.items), total=page.total)
+    query = select_own_notes(call, row).order_by(Note.source, Note.start, Note.created, Note.id)
+    page = fetch_page(call.db, query, window, lambda note: note)
+    release_connection(call.db)
+    return Page(items=_describe_notes(call, row, page.items), total=page.total)
 
 
-@router.post("", status_code=201, dependencies=[CHANGING])
+@router.post("", status_code=201, dependencies=[COUNT_CHANGE])
 def write_note(new: NewNote, row: ReadableDocument, call: ReadCall) -> NoteShown:
-    """Write a note on words of a document."""
-    check_number(call.db, call.caller, "notes")
-    let_go(call.db)
-    _, chunks = chunks_of(call, row, new.source)
-    span = _span_of(new, chunks)
-    facts = {"source": new.source, "text": new.text, "quote": join_chunks(chunks, *span)}
-    note = Note(owner_id=call.caller.id, document_id=row.id, start=span.start, end=span.end, **facts)
+    """Add a note to words of a document."""
+    check_quota(call.db, call.caller, "notes")
+    release_connection(call.db)
+    _, chunks = read_document_chunks(call, row, new.source)
+    span = _find_span(new, chunks)
+    fields = {"source": new.source, "text": new.text, "quote": join_chunks(chunks, *span)}
+    note = Note(owner_id=call.caller.id, document_id=row.id, start=span.start, end=span.end, **fields)
     call.db.add(note)
     call.db.commit()
-    return _found(note, span, chunks)
+    return _describe_note(note, span, chunks)
 
 
-@router.patch("/{note}", dependencies=[CHANGING])
+@router.patch("/{note}", dependencies=[COUNT_CHANGE])
 def change_note(changed: NoteText, note: OwnNote, row: ReadableDocument, call: ReadCall) -> NoteShown:
-    """Replace the text of a note of yours; its place stays the same."""
+    """Change the text of a note of yours; its position stays the same."""
     note.text, note.changed = changed.text, now()
     call.db.commit()
-    return _shown(call, row, [note])[0]
+    return _describe_notes(call, row, [note])[0]
 
 
 @router.delete("/{note}", status_code=204)
@@ -121,10 +121,10 @@ def delete_note(note: OwnNote, call: ReadCall) -> None:
     call.db.commit()
 
 
-def _span_of(new: NewNote, chunks: Sequence[Chunk]) -> Span:
-    """Return the place of a new note, without the blanks around it; 422 if there are no words."""
-    whole = chunks[-1]["end"] if chunks else 0
-    span: Span | None = Span(new.start, min(new.end, whole, new.start + LONGEST_QUOTE))
+def _find_span(new: NewNote, chunks: Sequence[Chunk]) -> Span:
+    """Return the span of a new note, without the spaces around it; refuse (422) a span without words."""
+    length = chunks[-1]["end"] if chunks else 0
+    span: Span | None = Span(new.start, min(new.end, length, new.start + LONGEST_QUOTE))
     if new.quote:
         [span] = find_quotes(chunks, [Quote(new.quote, new.start, is_after=True)])
     text = join_chunks(chunks, *span) if span and span.start < span.end else ""
@@ -134,29 +134,31 @@ def _span_of(new: NewNote, chunks: Sequence[Chunk]) -> Span:
     return Span(start, start + len(text.strip()))
 
 
-def _shown(call: CollectionCall, row: Document, notes: Sequence[Note]) -> list[NoteShown]:
-    """Return notes with the places of their words in the text as it is now."""
+def _describe_notes(call: CollectionCall, row: Document, notes: Sequence[Note]) -> list[NoteShown]:
+    """Return notes with the spans of their words in the present text."""
     index = call.folder.index
     sources = sources_by_document(indexed_sources(index)).get(row.name, ())
     shown = []
     for source in dict.fromkeys(note.source for note in notes):
-        there = [note for note in notes if note.source == source]
+        in_source = [note for note in notes if note.source == source]
         chunks = read_chunks(index, source)[1] if source in sources else []
-        moved = [note for note in there if not _is_in_place(note, chunks)]
-        found = find_quotes(chunks, [Quote(note.quote, note.start) for note in moved])
-        spans = dict(zip((note.id for note in moved), found, strict=True))
-        shown += [_found(note, spans.get(note.id, Span(note.start, note.end)), chunks) for note in there]
+        moved = [note for note in in_source if not _is_unmoved(note, chunks)]
+        new_spans = find_quotes(chunks, [Quote(note.quote, note.start) for note in moved])
+        spans = dict(zip((note.id for note in moved), new_spans, strict=True))
+        shown += [
+            _describe_note(note, spans.get(note.id, Span(note.start, note.end)), chunks) for note in in_source
+        ]
     return shown
 
 
-def _is_in_place(note: Note, chunks: Sequence[Chunk]) -> bool:
+def _is_unmoved(note: Note, chunks: Sequence[Chunk]) -> bool:
     is_inside = bool(chunks) and note.end <= chunks[-1]["end"]
     return is_inside and join_chunks(chunks, note.start, note.end) == note.quote
 
 
-def _found(note: Note, span: Span | None, chunks: Sequence[Chunk]) -> NoteShown:
-    facts = {name: getattr(note, name) for name in ("id", "source", "quote", "text", "created", "changed")}
-    chunk = next((each for each in chunks if span and each["start"] <= span.start < each["end"]), None)
+def _describe_note(note: Note, span: Span | None, chunks: Sequence[Chunk]) -> NoteShown:
+    fields = {name: getattr(note, name) for name in ("id", "source", "quote", "text", "created", "changed")}
+    chunk = next((chunk for chunk in chunks if span and chunk["start"] <= span.start < chunk["end"]), None)
     place = place_at(chunk, *span) if chunk and span else None
     start, end = span or (None, None)
-    return NoteShown(start=start, end=end, place=place, **facts)
+    return NoteShown(start=start, end=end, place=place, **fields)

@@ -14,20 +14,20 @@ from adaptive_rag.server.access import SESSION_COOKIE, cookie_name, has_users, r
 from adaptive_rag.server.accounts import (
     begin_session,
     end_sessions,
+    find_or_create_provider_user,
     find_user,
     set_password,
-    user_of_provider,
 )
 from adaptive_rag.server.api.forms import Form
-from adaptive_rag.server.audit import SIGNED_IN, address_of, has_signed_in_from, note
-from adaptive_rag.server.calls import CHANGING, AnyCall
-from adaptive_rag.server.database import Db, let_go
+from adaptive_rag.server.audit import SIGNED_IN, address_of, has_signed_in_from, record_event
+from adaptive_rag.server.calls import COUNT_CHANGE, AnyCall
+from adaptive_rag.server.database import Db, release_connection
 from adaptive_rag.server.machine import network_of
 from adaptive_rag.server.oidc import SIGN_IN_COOKIE, SIGN_IN_SECONDS, NotSignedIn, SignIn
-from adaptive_rag.server.passwords import LONGEST, hash_password, is_outdated, is_password
-from adaptive_rag.server.problems import Problem, found
+from adaptive_rag.server.passwords import LONGEST, hash_password, needs_rehash, verify_password
+from adaptive_rag.server.problems import Problem, require_found
 from adaptive_rag.server.roles import Role
-from adaptive_rag.server.services import Parts, Services
+from adaptive_rag.server.services import Services, ServicesDep
 from adaptive_rag.server.settings import ServerSettings
 from adaptive_rag.server.tables import Token, User
 
@@ -36,7 +36,7 @@ Password = Annotated[str, Field(max_length=LONGEST, examples=["correct horse bat
 
 
 class Credentials(Form):
-    """Who signs in."""
+    """Name and password of a person who signs in."""
 
     name: str = Field(max_length=100, examples=["ada"])
     password: Password
@@ -47,14 +47,16 @@ class NewPassword(Form):
 
     current: Password
     new: Password
-    keep_tokens: bool = Field(False, description="Keep your API tokens; else the others are revoked.")
+    keep_tokens: bool = Field(
+        False, description="Keep your API tokens. Otherwise they are revoked, except the one of this request."
+    )
 
 
 class WaysIn(Form):
-    """How people sign in here."""
+    """The ways to sign in."""
 
-    needed: bool = Field(description="False where the server has no users and answers its own machine.")
-    provider: bool = Field(description="Whether GET /api/v1/session/provider leads to a sign-in.")
+    needed: bool = Field(description="False if the server has no users and answers only its own machine.")
+    provider: bool = Field(description="Whether one can sign in at GET /api/v1/session/provider.")
 
 
 class Me(Form):
@@ -63,14 +65,16 @@ class Me(Form):
     name: str
     is_admin: bool = Field(description="Admin of the server, and so of every collection.")
     role: Role = Field(description="The highest role that the session or token gives.")
-    has_password: bool = Field(description="Whether a password is kept here; else a provider has it.")
+    has_password: bool = Field(
+        description="Whether the server has a password for you; otherwise you sign in through a provider."
+    )
     has_model: bool = Field(
-        description="Whether a chat model writes the answers; without one they quote the documents."
+        description="Whether a chat model writes the answers; without one, answers quote the documents."
     )
 
 
 class Profile(Form):
-    """What answers should take into account about the person who asks."""
+    """What answers should take into account about you."""
 
     # PostgreSQL cannot store the character NUL.
     text: str = Field(
@@ -79,133 +83,137 @@ class Profile(Form):
 
 
 @router.get("/session")
-def show_ways_in(db: Db, parts: Parts) -> WaysIn:
-    """Say how people sign in here."""
-    provider = parts.provider is not None
+def show_ways_in(db: Db, services: ServicesDep) -> WaysIn:
+    """Show how people sign in."""
+    provider = services.provider is not None
     return WaysIn(needed=provider or has_users(db), provider=provider)
 
 
 @router.post("/session")
-def sign_in(given: Credentials, db: Db, parts: Parts, request: Request, response: Response) -> Me:
+def sign_in(
+    credentials: Credentials, db: Db, services: ServicesDep, request: Request, response: Response
+) -> Me:
     """Sign in with a name and a password; the answer sets a cookie."""
     refuse_other_sites(request, is_strict=False)
-    name, address = given.name.lower(), address_of(request)
-    parts.rates.count_password(address, name, lambda: has_signed_in_from(db, name, address))
+    name, address = credentials.name.lower(), address_of(request)
+    services.rates.count_password(address, name, lambda: has_signed_in_from(db, name, address))
     user = find_user(db, name)
-    let_go(db)
-    is_right = is_password(user.password if user else None, given.password, network_of(address))
-    if user is None or not is_right or user.is_disabled:
-        parts.rates.count_wrong_password(address, name)
-        # An unknown name may be a password in the wrong field, so it is not recorded.
-        note(db, request, user.name if user else None, "sign-in.refused")
+    release_connection(db)
+    is_correct = verify_password(user.password if user else None, credentials.password, network_of(address))
+    if user is None or not is_correct or user.is_disabled:
+        services.rates.count_wrong_password(address, name)
+        # An unknown name may be a password in the wrong field, so it does not go into the audit log.
+        record_event(db, request, user.name if user else None, "sign-in.refused")
         db.commit()
         raise Problem(401, "The name or the password is wrong.")
-    parts.rates.forget_sign_in(address, name)
-    if user.password and is_outdated(user.password):
-        user.password = hash_password(given.password, network_of(address))
-    _begin(user, db, parts.settings, request, response)
-    return _me(user, Role.ADMIN, db, parts)
+    services.rates.forget_sign_in(address, name)
+    if user.password and needs_rehash(user.password):
+        user.password = hash_password(credentials.password, network_of(address))
+    _start_session(user, db, services.settings, request, response)
+    return _describe_me(user, Role.ADMIN, db, services)
 
 
 @router.delete("/session", status_code=204)
 def sign_out(call: AnyCall, response: Response) -> None:
-    """End the session of the request's cookie."""
+    """Sign out: end the session of the request's cookie."""
     token = call.db.get(Token, call.caller.token_id)
     if token is None or not token.is_session:
-        raise Problem(409, "This request has no session that could end.")
+        raise Problem(409, "This request has no session to end.")
     call.db.delete(token)
     call.commit("sign-out")
-    _delete_cookie(response, SESSION_COOKIE, call.parts.settings)
+    _delete_cookie(response, SESSION_COOKIE, call.services.settings)
 
 
 @router.get("/session/provider", status_code=302, response_class=RedirectResponse)
-def sign_in_at_provider(parts: Parts, request: Request) -> RedirectResponse:
-    """Redirect a browser to the provider that signs people in."""
-    provider = found(parts.provider, "provider")
-    parts.rates.count_sign_in(address_of(request))
-    begun = SignIn.begin()
-    response = RedirectResponse(provider.address_for(begun, _return_address(request)), 302)
-    _set_cookie(response, SIGN_IN_COOKIE, begun.secret, SIGN_IN_SECONDS, parts.settings)
+def sign_in_at_provider(services: ServicesDep, request: Request) -> RedirectResponse:
+    """Redirect a browser to the provider's sign-in."""
+    provider = require_found(services.provider, "provider")
+    services.rates.count_sign_in(address_of(request))
+    sign_in_state = SignIn.begin()
+    response = RedirectResponse(provider.sign_in_address(sign_in_state, _return_address(request)), 302)
+    _set_cookie(response, SIGN_IN_COOKIE, sign_in_state.secret, SIGN_IN_SECONDS, services.settings)
     return response
 
 
 @router.get("/session/provider/return", status_code=302, response_class=RedirectResponse)
 def return_from_provider(
-    parts: Parts, db: Db, request: Request, code: str = "", state: str = ""
+    services: ServicesDep, db: Db, request: Request, code: str = "", state: str = ""
 ) -> RedirectResponse:
-    """Sign in the person whom the provider sends back, and redirect the browser to the page."""
-    provider = found(parts.provider, "provider")
-    parts.rates.count_sign_in(address_of(request))
-    begun = SignIn(request.cookies.get(cookie_name(SIGN_IN_COOKIE, parts.settings), ""))
+    """Sign in a person who returns from the provider, and redirect the browser to the page."""
+    provider = require_found(services.provider, "provider")
+    services.rates.count_sign_in(address_of(request))
+    sign_in_state = SignIn(request.cookies.get(cookie_name(SIGN_IN_COOKIE, services.settings), ""))
     try:
-        person = provider.person(begun, code, state, _return_address(request))
-        user = user_of_provider(db, provider.issuer, person.subject, person.name)
+        person = provider.fetch_person(sign_in_state, code, state, _return_address(request))
+        user = find_or_create_provider_user(db, provider.issuer, person.subject, person.name)
         if user.is_disabled:
             raise NotSignedIn("the account is disabled")
     except NotSignedIn as error:
-        note(db, request, None, "sign-in.refused", str(error))
+        record_event(db, request, None, "sign-in.refused", str(error))
         db.commit()
         raise Problem(401, "The provider's sign-in cannot be used. Begin again.") from None
     response = RedirectResponse("/", 302)
-    _delete_cookie(response, SIGN_IN_COOKIE, parts.settings)
-    _begin(user, db, parts.settings, request, response)
+    _delete_cookie(response, SIGN_IN_COOKIE, services.settings)
+    _start_session(user, db, services.settings, request, response)
     return response
 
 
 @router.get("/me")
 def show_me(call: AnyCall) -> Me:
-    """Show who you are here."""
-    return _me(call.db.get_one(User, call.caller.id), call.caller.ceiling, call.db, call.parts)
+    """Show your own account."""
+    return _describe_me(call.db.get_one(User, call.caller.id), call.caller.ceiling, call.db, call.services)
 
 
 @router.put("/me/password", status_code=204)
-def change_password(given: NewPassword, call: AnyCall) -> None:
-    """Change your own password; your other sessions end, and so do your API tokens unless they are kept."""
-    db, rates, keep = call.db, call.parts.rates, call.caller.token_id
+def change_password(credentials: NewPassword, call: AnyCall) -> None:
+    """Change your password. Your other sessions end; your API tokens too, unless you keep them."""
+    db, rates, current_token = call.db, call.services.rates, call.caller.token_id
     user, address = db.get_one(User, call.caller.id), address_of(call.request)
     rates.count_password(address, user.name, lambda: has_signed_in_from(db, user.name, address))
-    let_go(db)
-    if not is_password(user.password, given.current, network_of(address)):
+    release_connection(db)
+    if not verify_password(user.password, credentials.current, network_of(address)):
         rates.count_wrong_password(address, user.name)
         call.commit("password.refused")
         raise Problem(403, "The current password is wrong.", type="wrong_password")
-    set_password(db, user, given.new)
-    end_sessions(db, user, keep=keep, with_tokens=not given.keep_tokens)
+    set_password(db, user, credentials.new)
+    end_sessions(db, user, keep=current_token, with_tokens=not credentials.keep_tokens)
     call.commit("password.change")
 
 
 @router.get("/me/profile", tags=["you"])
 def show_profile(call: AnyCall) -> Profile:
-    """Show your profile; its text is empty where there is none."""
-    return Profile(text=read_profile(call.parts.conversations.store, call.caller.id))
+    """Show your profile; its text is empty if you have none."""
+    return Profile(text=read_profile(call.services.conversations.store, call.caller.id))
 
 
-@router.put("/me/profile", tags=["you"], dependencies=[CHANGING])
+@router.put("/me/profile", tags=["you"], dependencies=[COUNT_CHANGE])
 def replace_profile(profile: Profile, call: AnyCall) -> Profile:
     """Replace your profile."""
-    write_profile(call.parts.conversations.store, call.caller.id, profile.text)
+    write_profile(call.services.conversations.store, call.caller.id, profile.text)
     return profile
 
 
 @router.delete("/me/profile", status_code=204, tags=["you"])
 def delete_profile(call: AnyCall) -> None:
     """Delete your profile."""
-    forget_profile(call.parts.conversations.store, call.caller.id)
+    forget_profile(call.services.conversations.store, call.caller.id)
 
 
-def _me(user: User, role: Role, db: Session, parts: Services) -> Me:
+def _describe_me(user: User, role: Role, db: Session, services: Services) -> Me:
     return Me(
         name=user.name,
         is_admin=user.is_admin,
         role=role,
         has_password=user.password is not None,
-        has_model=parts.model.is_there(db),
+        has_model=services.model.is_set(db),
     )
 
 
-def _begin(user: User, db: Session, settings: ServerSettings, request: Request, response: Response) -> None:
+def _start_session(
+    user: User, db: Session, settings: ServerSettings, request: Request, response: Response
+) -> None:
     secret = begin_session(db, user, settings.session_hours)
-    note(db, request, user.name, SIGNED_IN)
+    record_event(db, request, user.name, SIGNED_IN)
     db.commit()
     _set_cookie(response, SESSION_COOKIE, secret, int(settings.session_hours * 3600), settings)
 
@@ -216,7 +224,7 @@ def _set_cookie(response: Response, name: str, value: str, seconds: int, setting
 
 
 def _delete_cookie(response: Response, name: str, settings: ServerSettings) -> None:
-    # For a name with that prefix a browser accepts only secure cookies, also when it deletes one.
+    # Browsers accept a cookie with the prefix __Host- only if it is secure, even to delete it.
     response.delete_cookie(cookie_name(name, settings), httponly=True, samesite="lax", secure=settings.tls)
 
 

@@ -1,4 +1,4 @@
-"""Questions to several collections at once: each must be open to the caller, and they are searched as one."""
+"""Questions to several collections, which must all be open to the caller and are searched as one."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from fastapi import APIRouter, Depends
 from fastapi.sse import EventSourceResponse
 from pydantic import AfterValidator, BaseModel, Field
 
-from adaptive_rag.server.access import collection_open_to
+from adaptive_rag.server.access import require_collection
 from adaptive_rag.server.answering import Question
 from adaptive_rag.server.api.ask import (
-    EVENTS,
+    EVENT_RESPONSES,
     Answer,
-    Asking,
+    AskContext,
     ComparedQuestion,
     ComparisonShown,
     Events,
-    ask_of,
+    ask_context,
 )
-from adaptive_rag.server.calls import ASKING, AnyCall, Call
+from adaptive_rag.server.calls import COUNT_QUESTION, AnyCall, Call
 from adaptive_rag.server.problems import Problem
 from adaptive_rag.server.roles import Action
 from adaptive_rag.server.selection import MOST_COLLECTIONS
 from adaptive_rag.server.tables import Collection
 
-router = APIRouter(tags=["questions"], dependencies=[ASKING])
+router = APIRouter(tags=["questions"], dependencies=[COUNT_QUESTION])
 
 CollectionName = Annotated[str, Field(max_length=200)]
 Names = Annotated[
@@ -42,24 +42,28 @@ Names = Annotated[
 ]
 
 
-class OfSeveral(BaseModel):
-    """What is done over several collections."""
+class WithCollections(BaseModel):
+    """A request over several collections."""
 
     collections: Names
 
 
-class QuestionToSeveral(Question, OfSeveral):
+class QuestionToSeveral(Question, WithCollections):
     """A question to several collections."""
 
 
-class ComparedInSeveral(ComparedQuestion, OfSeveral):
+class ComparedInSeveral(ComparedQuestion, WithCollections):
     """A question to several collections, for two routes."""
 
 
-def collections_open_to(call: Call, names: list[str], action: Action = Action.ASK) -> list[Collection]:
-    """Return collections by name, if the caller may do something in them all."""
+def require_collections(call: Call, names: list[str], action: Action = Action.ASK) -> list[Collection]:
+    """Return collections by name, if the caller's role in each of them allows an action.
+
+    Raises:
+        Problem: 404 or 403, which does not tell which of several collections was refused.
+    """
     try:
-        return [collection_open_to(call.db, call.caller, name, action) for name in names]
+        return [require_collection(call.db, call.caller, name, action) for name in names]
     except Problem as refused:
         if len(names) == 1:
             raise
@@ -67,25 +71,25 @@ def collections_open_to(call: Call, names: list[str], action: Action = Action.AS
         raise Problem(refused.status_code, detail, type="not_found") from None
 
 
-def _of_several(asked: OfSeveral, call: AnyCall) -> Asking:
-    return ask_of(call, *collections_open_to(call, asked.collections))
+def _several_context(question: WithCollections, call: AnyCall) -> AskContext:
+    return ask_context(call, *require_collections(call, question.collections))
 
 
-Several = Annotated[Asking, Depends(_of_several)]
+SeveralContext = Annotated[AskContext, Depends(_several_context)]
 
 
-async def _stream(asked: QuestionToSeveral, asking: Several) -> AsyncIterator[Events]:
-    async with asking.stream(asked) as events:
+async def _stream(question: QuestionToSeveral, context: SeveralContext) -> AsyncIterator[Events]:
+    async with context.stream(question) as events:
         yield events
 
 
 @router.post("/ask")
-async def ask_several(asked: QuestionToSeveral, asking: Several) -> Answer:
+async def ask_several(question: QuestionToSeveral, context: SeveralContext) -> Answer:
     """Answer a question from the documents of several collections."""
-    return await asking.answer(asked)
+    return await context.answer(question)
 
 
-@router.post("/ask/events", response_class=EventSourceResponse, responses=EVENTS)
+@router.post("/ask/events", response_class=EventSourceResponse, responses=EVENT_RESPONSES)
 async def ask_several_with_events(events: Annotated[Events, Depends(_stream)]) -> Events:
     """Answer a question to several collections with the events of a collection's /ask/events."""
     async for event in events:
@@ -93,6 +97,6 @@ async def ask_several_with_events(events: Annotated[Events, Depends(_stream)]) -
 
 
 @router.post("/compare")
-async def compare_in_several(asked: ComparedInSeveral, asking: Several) -> ComparisonShown:
+async def compare_in_several(question: ComparedInSeveral, context: SeveralContext) -> ComparisonShown:
     """Answer a question to several collections by two routes, as a collection's /compare does."""
-    return await asking.compare(asked)
+    return await context.compare(question)

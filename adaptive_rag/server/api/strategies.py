@@ -17,10 +17,10 @@ router = APIRouter(tags=["questions"])
 class StrategyShown(BaseModel):
     """A way to find passages for one kind of question."""
 
-    name: str = Field(description="As a setting says it: route=NAME.")
-    purpose: str = Field(description="What it is for, in one line.")
-    colour: str = Field(description="Hexadecimal, wherever the strategy is drawn.")
-    steps: list[str] = Field(description="In the order in which they run.")
+    name: str = Field(description="The name, as in the setting route=NAME.")
+    purpose: str = Field(description="Its purpose, in one line.")
+    colour: str = Field(description="Hexadecimal colour for diagrams.")
+    steps: list[str] = Field(description="The steps in the order in which they run.")
 
 
 class StrategiesShown(BaseModel):
@@ -28,7 +28,7 @@ class StrategiesShown(BaseModel):
 
     first: str = Field(description="The step before the strategies, which chooses among them.")
     strategies: list[StrategyShown]
-    join: str = Field(description="The step that joins what two strategies found, where both were run.")
+    join: str = Field(description="The step that joins the passages of two strategies, if both were run.")
     last: str = Field(description="The step after the strategies.")
 
 
@@ -43,8 +43,13 @@ def _strategies() -> StrategiesShown:
     return StrategiesShown(
         first=classify.name,
         strategies=[
-            StrategyShown(name=name, purpose=each.purpose, colour=each.colour, steps=list(each.build().nodes))
-            for name, each in STRATEGIES.items()
+            StrategyShown(
+                name=name,
+                purpose=strategy.purpose,
+                colour=strategy.colour,
+                steps=list(strategy.build().nodes),
+            )
+            for name, strategy in STRATEGIES.items()
         ],
         join=fuse.name,
         last=generate.name,

@@ -1,4 +1,4 @@
-"""Conversations that the server stores, for their owner and those they are shared with."""
+"""Threads: conversations that the server stores, for their owners and the people they are shared with."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from fastapi.sse import EventSourceResponse
 from pydantic import AfterValidator, Field
 from sqlalchemy import exists, select
 
-from adaptive_rag.server.access import collections_of_thread, is_over, threads_open_to
+from adaptive_rag.server.access import collections_of_thread, select_readable_threads, thread_asks
 from adaptive_rag.server.answering import BareQuestion
-from adaptive_rag.server.api.ask import EVENTS, Answer, Asking, Events, ask_of
-from adaptive_rag.server.api.feedback import FeedbackShown, feedback_in, leave_turn_out
-from adaptive_rag.server.api.forms import Form, Page, WindowAsked, page_of
-from adaptive_rag.server.api.several import OfSeveral, collections_open_to
+from adaptive_rag.server.api.ask import EVENT_RESPONSES, Answer, AskContext, Events, ask_context
+from adaptive_rag.server.api.feedback import FeedbackShown, load_feedback_by_turn, remove_turn_from_feedback
+from adaptive_rag.server.api.forms import Form, Page, WindowQuery, fetch_page
+from adaptive_rag.server.api.several import WithCollections, require_collections
 from adaptive_rag.server.calls import (
-    ASKING,
-    CHANGING,
+    COUNT_CHANGE,
+    COUNT_QUESTION,
     AnyCall,
     AskCall,
     Call,
@@ -31,21 +31,21 @@ from adaptive_rag.server.calls import (
     ReadableThreadCall,
     ThreadCall,
 )
-from adaptive_rag.server.conversations import TurnShown, marked, title_of
-from adaptive_rag.server.database import let_go
-from adaptive_rag.server.exports import FILE_KINDS
+from adaptive_rag.server.conversations import TurnShown, make_title, public_decisions
+from adaptive_rag.server.database import release_connection
+from adaptive_rag.server.exports import FILE_KINDS, FileKind
 from adaptive_rag.server.gate import RETRY_AFTER_SECONDS
-from adaptive_rag.server.problems import Problem, found
-from adaptive_rag.server.quotas import check_number, check_turns
-from adaptive_rag.server.search import Found, find_turn, with_words, words_of
+from adaptive_rag.server.problems import Problem, require_found
+from adaptive_rag.server.quotas import check_quota, check_turns
+from adaptive_rag.server.search import Found, filter_by_words, find_turn, split_words
 from adaptive_rag.server.tables import Collection, OpenTo, Share, Thread, ThreadCollection, User
 from adaptive_rag.text.visible import visible
 
 router = APIRouter(tags=["threads"])
-# MuPDF must not run in two threads at a time. Requests that wait for it hold no thread.
-_one_file_at_a_time = CapacityLimiter(1)
-# The callers for whom a file is written or waits its turn: one of each, so that nobody keeps others waiting.
-_writing_for = set[str]()
+# MuPDF must not run in two threads at a time. Requests that wait for it occupy no worker thread.
+_file_limiter = CapacityLimiter(1)
+# Ids of the callers with an export in progress or waiting: one export each, so that nobody blocks the others.
+_export_callers = set[str]()
 
 Title = Annotated[
     str,
@@ -55,13 +55,13 @@ Title = Annotated[
 
 
 class NewThread(Form):
-    """A thread that is begun."""
+    """A new thread."""
 
-    title: Title = Field("", description="By default its first question.")
+    title: Title = Field("", description="By default the first question.")
 
 
-class NewThreadOfSeveral(NewThread, OfSeveral):
-    """A thread that is begun over several collections."""
+class NewThreadOfSeveral(NewThread, WithCollections):
+    """A new thread over several collections."""
 
 
 class Renamed(Form):
@@ -71,9 +71,9 @@ class Renamed(Form):
 
 
 class Branch(Form):
-    """A thread that begins as another did."""
+    """A new thread that starts as a copy of another one's beginning."""
 
-    turns: int = Field(ge=0, le=1000, description="So many questions, with their answers, are in both.")
+    turns: int = Field(ge=0, le=1000, description="How many questions, with their answers, are copied.")
 
 
 class ThreadShown(Form):
@@ -85,47 +85,47 @@ class ThreadShown(Form):
     collections: list[str]
     created: datetime
     updated: datetime
-    shared_by: str | None = Field(description="Its owner, if it is another's; then you can only read it.")
+    shared_by: str | None = Field(description="The owner, if it is not yours; then you can only read it.")
     is_shared: bool = Field(description="Whether others may read it too.")
 
 
 class ThreadFound(ThreadShown):
     """A thread in a list."""
 
-    found: Found | None = Field(description="Where it has the words of a search, if not in its title alone.")
+    found: Found | None = Field(description="Where the words of the search are, if not only in the title.")
 
 
 class TurnWithFeedback(TurnShown):
-    """A question of a thread with its answer, and what you think of it."""
+    """A question of a thread with its answer, and your feedback."""
 
     feedback: FeedbackShown | None = Field(description="Your newest feedback on the answer.")
 
 
 class ThreadWithTurns(ThreadShown):
-    """A thread with all that was asked and answered."""
+    """A thread with its questions and answers."""
 
     turns: list[TurnWithFeedback]
 
 
-@router.post("/collections/{collection}/threads", status_code=201, dependencies=[CHANGING])
+@router.post("/collections/{collection}/threads", status_code=201, dependencies=[COUNT_CHANGE])
 def create_thread(new: NewThread, call: AskCall) -> ThreadShown:
-    """Begin a thread over a collection."""
-    row = _begin(call, [call.collection], new.title)
+    """Create a thread over a collection."""
+    row = _create_thread(call, [call.collection], new.title)
     call.db.commit()
-    return _shown(call, row)
+    return _describe_thread(call, row)
 
 
-@router.post("/threads", status_code=201, dependencies=[CHANGING])
+@router.post("/threads", status_code=201, dependencies=[COUNT_CHANGE])
 def create_thread_of_several(new: NewThreadOfSeveral, call: AnyCall) -> ThreadShown:
-    """Begin a thread over several collections. Without access to all of them it cannot be opened."""
-    row = _begin(call, collections_open_to(call, new.collections), new.title)
+    """Create a thread over several collections. Only who has access to all of them can open it."""
+    row = _create_thread(call, require_collections(call, new.collections), new.title)
     call.db.commit()
-    return _shown(call, row)
+    return _describe_thread(call, row)
 
 
-def _begin(call: Call, collections: Sequence[Collection], title: str = "") -> Thread:
-    check_number(call.db, call.caller, "threads")
-    first, *others = (each.id for each in collections)
+def _create_thread(call: Call, collections: Sequence[Collection], title: str = "") -> Thread:
+    check_quota(call.db, call.caller, "threads")
+    first, *others = (collection.id for collection in collections)
     row = Thread(owner_id=call.caller.id, collection_id=first, title=title)
     call.db.add(row)
     call.db.flush()
@@ -133,79 +133,82 @@ def _begin(call: Call, collections: Sequence[Collection], title: str = "") -> Th
     return row
 
 
-@router.post("/threads/{thread}/branches", status_code=201, dependencies=[CHANGING])
+@router.post("/threads/{thread}/branches", status_code=201, dependencies=[COUNT_CHANGE])
 def branch_thread(branch: Branch, call: ReadableThreadCall) -> ThreadShown:
-    """Begin a thread of your own with the first questions and answers of another, which stays as it is."""
-    row = _begin(call, collections_of_thread(call.db, call.thread))
-    call.parts.conversations.copy(call.thread.id, branch.turns, row.id, is_own=call.is_own)
-    call.parts.conversations.write_texts(call.db, row.id)
+    """Create a thread of your own from the first questions and answers of another, which stays unchanged."""
+    row = _create_thread(call, collections_of_thread(call.db, call.thread))
+    call.services.conversations.copy(call.thread.id, branch.turns, row.id, is_own=call.is_own)
+    call.services.conversations.write_texts(call.db, row.id)
     call.db.commit()
-    return _shown(call, row)
+    return _describe_thread(call, row)
 
 
 @router.get("/threads")
 def list_threads(
     call: AnyCall,
-    window: WindowAsked,
+    window: WindowQuery,
     collection: str | None = None,
     search: Annotated[
-        str, Field(max_length=200, description="Words that the title, or a question with its answer, has.")
+        str,
+        Field(max_length=200, description="Words to find in the title, or in a question with its answer."),
     ] = "",
 ) -> Page[ThreadFound]:
-    """List your threads and those that are shared with you, the one that was continued last first."""
-    words = words_of(search)
+    """List your threads and those that are shared with you, the most recently continued first."""
+    words = split_words(search)
     if words:
-        call.parts.rates.count_look(call.caller)
-    query = with_words(threads_open_to(call.caller, OpenTo.COLLECTION), words)
+        call.services.rates.count_heavy_read(call.caller)
+    query = filter_by_words(select_readable_threads(call.caller, OpenTo.COLLECTION), words)
     if collection is not None:
-        query = query.where(is_over(call.db.scalar(select(Collection.id).filter_by(name=collection)) or ""))
+        query = query.where(
+            thread_asks(call.db.scalar(select(Collection.id).filter_by(name=collection)) or "")
+        )
     query = query.order_by(Thread.updated.desc(), Thread.id)
-    return page_of(call.db, query, window, lambda row: _found(call, row, words))
+    return fetch_page(call.db, query, window, lambda row: _describe_match(call, row, words))
 
 
 @router.get("/threads/{thread}")
 def show_thread(call: ReadableThreadCall) -> ThreadWithTurns:
-    """Show a thread with its questions and answers; of another's, without their situation and feedback."""
-    given = feedback_in(call.thread.id, call.db) if call.is_own else {}
+    """Show a thread with its questions and answers; another user's without their context and feedback."""
+    feedback = load_feedback_by_turn(call.thread.id, call.db) if call.is_own else {}
     turns = [
-        TurnWithFeedback(**dict(turn), feedback=given.get(turn.number))
-        for turn in call.parts.conversations.turns(call.thread.id)
+        TurnWithFeedback(**dict(turn), feedback=feedback.get(turn.number))
+        for turn in call.services.conversations.turns(call.thread.id)
     ]
     for turn in turns if not call.is_own else ():
-        turn.user_context, turn.decisions = "", marked(turn.decisions)
-    return ThreadWithTurns(**_shown(call, call.thread).model_dump(), turns=turns)
+        turn.user_context, turn.decisions = "", public_decisions(turn.decisions)
+    return ThreadWithTurns(**_describe_thread(call, call.thread).model_dump(), turns=turns)
 
 
-@router.patch("/threads/{thread}", dependencies=[CHANGING])
+@router.patch("/threads/{thread}", dependencies=[COUNT_CHANGE])
 def rename_thread(renamed: Renamed, call: OwnThreadCall) -> ThreadShown:
-    """Give a thread another title."""
+    """Change the title of a thread."""
     call.thread.title = renamed.title
     call.db.commit()
-    return _shown(call, call.thread)
+    return _describe_thread(call, call.thread)
 
 
 @router.delete("/threads/{thread}", status_code=204)
 def delete_thread(call: OwnThreadCall) -> None:
-    """Delete a thread with all that was said in it."""
+    """Delete a thread with its questions and answers."""
     call.db.delete(call.thread)
     call.db.commit()
-    call.parts.conversations.forget(call.thread.id)
+    call.services.conversations.forget(call.thread.id)
 
 
 @router.delete("/threads/{thread}/turns/{turn}", status_code=204)
 async def delete_turn(turn: Annotated[str, Path(max_length=100)], call: OwnThreadCall) -> None:
-    """Delete a question with its answer from a thread. Later questions do not know of it."""
-    removed = found(await call.parts.conversations.remove_turn(call.thread.id, turn), "turn")
-    await run_in_threadpool(_leave_out, call, removed)
+    """Delete a question with its answer from a thread. Later answers do not take it into account."""
+    deleted = require_found(await call.services.conversations.remove_turn(call.thread.id, turn), "turn")
+    await run_in_threadpool(_forget_turn, call, deleted)
 
 
-def _leave_out(call: ThreadCall, removed: TurnShown) -> None:
-    """Leave a deleted turn out of what else is kept of its thread: its title, and opinions on later turns."""
-    leave_turn_out(call.db, call.thread.id, removed.number)
+def _forget_turn(call: ThreadCall, deleted: TurnShown) -> None:
+    """Remove a deleted turn from what else is stored of its thread: the title and later feedback."""
+    remove_turn_from_feedback(call.db, call.thread.id, deleted.number)
     call.db.refresh(call.thread)
-    if call.thread.title == title_of(removed.question):
-        turns = call.parts.conversations.turns(call.thread.id)
-        call.thread.title = title_of(turns[0].question) if turns else ""
+    if call.thread.title == make_title(deleted.question):
+        turns = call.services.conversations.turns(call.thread.id)
+        call.thread.title = make_title(turns[0].question) if turns else ""
     call.db.commit()
 
 
@@ -215,72 +218,78 @@ def _leave_out(call: ThreadCall, removed: TurnShown) -> None:
     responses={
         200: {"content": {kind.media_type: {} for kind in FILE_KINDS.values()} | {"application/json": {}}}
     },
-    dependencies=[CHANGING],
+    dependencies=[COUNT_CHANGE],
 )
 async def export_thread(
     call: ReadableThreadCall, form: Literal["markdown", "json", "docx", "pdf"] = "markdown"
 ) -> Response:
-    """Download a thread: as Markdown, as data, as a document of Word or as a PDF."""
+    """Download a thread as Markdown, JSON, a Word document or a PDF."""
     shown = await run_in_threadpool(show_thread, call)
-    await run_in_threadpool(let_go, call.db)
+    await run_in_threadpool(release_connection, call.db)
     if form == "json":
-        ending, kind, content = "json", "application/json", shown.model_dump_json().encode()
+        ending, media_type, content = "json", "application/json", shown.model_dump_json().encode()
     else:
-        ending, kind, write = (chosen := FILE_KINDS[form]).ending, chosen.media_type, chosen.write
-        if (person := call.caller.id) in _writing_for:
-            said = "A file is being written for you already. Try again when it has come."
-            raise Problem(429, said, {"Retry-After": str(RETRY_AFTER_SECONDS)}, type="busy")
-        _writing_for.add(person)
-        try:
-            content = await to_thread.run_sync(write, shown.title, shown.turns, limiter=_one_file_at_a_time)
-        finally:
-            _writing_for.discard(person)
+        kind = FILE_KINDS[form]
+        ending, media_type = kind.ending, kind.media_type
+        content = await _write_file(call.caller.id, kind, shown)
     name = quote(f"{_file_name(shown.title)}.{ending}")
     headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{name}"}
-    return Response(content, headers=headers, media_type=kind)
+    return Response(content, headers=headers, media_type=media_type)
+
+
+async def _write_file(caller_id: str, kind: FileKind, shown: ThreadWithTurns) -> bytes:
+    """Return a thread as a file; refuse (429) a second export of a caller at the same time."""
+    if caller_id in _export_callers:
+        detail = "A file is being written for you already. Try again when it has come."
+        raise Problem(429, detail, {"Retry-After": str(RETRY_AFTER_SECONDS)}, type="busy")
+    _export_callers.add(caller_id)
+    try:
+        return await to_thread.run_sync(kind.write, shown.title, shown.turns, limiter=_file_limiter)
+    finally:
+        _export_callers.discard(caller_id)
 
 
 def _file_name(title: str) -> str:
-    """Return a file name for a title: its words, without characters that file systems do not accept."""
+    """Return a file name for a title, without characters that file systems do not accept."""
     words = " ".join(re.sub(r'[\\/:*?"<>|\x00-\x1f]+', " ", title).split())
     return words[:80].strip(" .") or "thread"
 
 
-def _of_thread(call: OwnThreadCall) -> Asking:
-    check_turns(call.parts.conversations.turns(call.thread.id))
-    return ask_of(call, *collections_of_thread(call.db, call.thread), thread_id=call.thread.id)
+def _thread_context(call: OwnThreadCall) -> AskContext:
+    check_turns(call.services.conversations.turns(call.thread.id))
+    return ask_context(call, *collections_of_thread(call.db, call.thread), thread_id=call.thread.id)
 
 
-OfThread = Annotated[Asking, Depends(_of_thread)]
+ThreadContext = Annotated[AskContext, Depends(_thread_context)]
 
 
-async def _stream(asked: BareQuestion, asking: OfThread) -> AsyncIterator[Events]:
-    async with asking.stream(asked) as events:
+async def _stream(question: BareQuestion, context: ThreadContext) -> AsyncIterator[Events]:
+    async with context.stream(question) as events:
         yield events
 
 
-@router.post("/threads/{thread}/ask", dependencies=[ASKING])
-async def ask_in_thread(asked: BareQuestion, asking: OfThread) -> Answer:
-    """Answer a question in the light of what was said before it; one at a time."""
-    return await asking.answer(asked)
+@router.post("/threads/{thread}/ask", dependencies=[COUNT_QUESTION])
+async def ask_in_thread(question: BareQuestion, context: ThreadContext) -> Answer:
+    """Answer a question with the earlier turns as its conversation; one question at a time."""
+    return await context.answer(question)
 
 
 @router.post(
     "/threads/{thread}/ask/events",
     response_class=EventSourceResponse,
-    responses=EVENTS,
-    dependencies=[ASKING],
+    responses=EVENT_RESPONSES,
+    dependencies=[COUNT_QUESTION],
 )
 async def ask_in_thread_with_events(events: Annotated[Events, Depends(_stream)]) -> Events:
-    """Answer a question in a thread with the events of a collection's /ask/events."""
+    """Answer a question in a thread, with the same events as a collection's /ask/events."""
     async for event in events:
         yield event
 
 
-def _shown(call: Call, row: Thread) -> ThreadShown:
+def _describe_thread(call: Call, row: Thread) -> ThreadShown:
     is_own = row.owner_id == call.caller.id
     by_name = call.db.scalar(select(exists().where(Share.thread_id == row.id)))
-    names = [each.name for each in collections_of_thread(call.db, row)]
+    names = [collection.name for collection in collections_of_thread(call.db, row)]
     return ThreadShown(
         id=row.id,
         title=row.title,
@@ -293,5 +302,5 @@ def _shown(call: Call, row: Thread) -> ThreadShown:
     )
 
 
-def _found(call: Call, row: Thread, words: list[str]) -> ThreadFound:
-    return ThreadFound(**_shown(call, row).model_dump(), found=find_turn(call.db, row.id, words))
+def _describe_match(call: Call, row: Thread, words: list[str]) -> ThreadFound:
+    return ThreadFound(**_describe_thread(call, row).model_dump(), found=find_turn(call.db, row.id, words))

@@ -1,4 +1,4 @@
-"""Adding documents: uploaded files, and pages read from an address."""
+"""Adding documents: uploaded files, and web pages that are read from an address."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from starlette.types import Message
 from adaptive_rag.errors import IndexingError, InputError
 from adaptive_rag.ingest.loaders import list_suffixes
 from adaptive_rag.ingest.web_fetch import read_address
-from adaptive_rag.server.api.documents import CHANGING_FILES, Accepted, accept
+from adaptive_rag.server.api.documents import FILE_CHANGES, Accepted, queue_documents
 from adaptive_rag.server.api.forms import Form
 from adaptive_rag.server.calls import ReadCall, WriteCall
-from adaptive_rag.server.folders import Written, safe_name, version_of
+from adaptive_rag.server.folders import StoredFile, normalize_name, version_of
 from adaptive_rag.server.problems import Problem
 from adaptive_rag.server.tables import Document, Upload, now
 
@@ -37,11 +37,11 @@ _log = logging.getLogger(__name__)
 router = APIRouter(prefix="/collections/{collection}/documents", tags=["documents"])
 MEGABYTE = 1_000_000
 MOST_FILES = 1000
-# An upload may take SECONDS_TO_BEGIN, and one second more for each LEAST_BYTES_PER_SECOND received.
+# Time limit of an upload: SECONDS_TO_BEGIN, and one second more for each LEAST_BYTES_PER_SECOND received.
 SECONDS_TO_BEGIN = 30
 LEAST_BYTES_PER_SECOND = 10_000
 KEYS_KEPT = timedelta(days=1)
-# Bytes that a form may have around its files, for their names and the lines between them.
+# Bytes that a form may have besides its files, for their names and the lines between them.
 AROUND_FILES = MEGABYTE
 _FILES = {"type": "array", "items": {"type": "string", "format": "binary"}}
 _SCHEMA = {"type": "object", "required": ["files"], "properties": {"files": _FILES}}
@@ -49,7 +49,7 @@ _UPLOAD_FORM = {"requestBody": {"required": True, "content": {"multipart/form-da
 
 
 class Address(Form):
-    """A page of the web to read."""
+    """A web page to add."""
 
     model_config = ConfigDict(
         json_schema_extra={"examples": [{"address": "https://example.org/opening-hours"}]}
@@ -61,17 +61,17 @@ class Address(Form):
 class Uploadable(Form):
     """What may be uploaded."""
 
-    suffixes: list[str] = Field(description="Ends of the names of files that are read.")
+    suffixes: list[str] = Field(description="Suffixes of the files that can be read.")
     megabytes: int = Field(description="Size of one upload with all its documents, at most.")
 
 
-async def _uploaded(call: WriteCall) -> AsyncIterator[list[UploadFile]]:
-    """Receive the files of a form, in unnamed temporary files that vanish with this process."""
+async def _receive_files(call: WriteCall) -> AsyncIterator[list[UploadFile]]:
+    """Receive the files of a form as unnamed temporary files, which vanish when this process ends."""
     request = call.request
     if not request.headers.get("content-type", "").lower().startswith("multipart/form-data"):
         raise Problem(415, "Send the documents as multipart/form-data.")
     await run_in_threadpool(call.db.close)  # a slow upload must not hold a database connection
-    form = await _read_form(request, call.parts.settings.max_upload_megabytes * MEGABYTE)
+    form = await _read_form(request, call.services.settings.max_upload_megabytes * MEGABYTE)
     try:
         files = [file for _, file in form.multi_items() if not isinstance(file, str)]
         if not files or len(files) < len(form.multi_items()):
@@ -81,120 +81,130 @@ async def _uploaded(call: WriteCall) -> AsyncIterator[list[UploadFile]]:
         await form.close()
 
 
-async def _read_form(request: Request, most: int) -> FormData:
-    too_large = Problem(413, f"An upload may have {most // MEGABYTE:,} MB (server.max_upload_megabytes).")
+async def _read_form(request: Request, max_bytes: int) -> FormData:
+    too_large = Problem(
+        413, f"An upload may have {max_bytes // MEGABYTE:,} MB (server.max_upload_megabytes)."
+    )
     length = request.headers.get("content-length", "")
-    if length.isdecimal() and int(length) > most + AROUND_FILES:
+    if length.isdecimal() and int(length) > max_bytes + AROUND_FILES:
         raise too_large
-    came, began = 0, time.monotonic()
+    received, started = 0, time.monotonic()
 
     async def receive() -> Message:
-        nonlocal came
-        ends = began + SECONDS_TO_BEGIN + came / LEAST_BYTES_PER_SECOND
+        nonlocal received
+        deadline = started + SECONDS_TO_BEGIN + received / LEAST_BYTES_PER_SECOND
         try:
-            async with asyncio.timeout(ends - time.monotonic()):
+            async with asyncio.timeout(deadline - time.monotonic()):
                 message = await request.receive()
         except TimeoutError:
             raise Problem(
                 408,
-                f"The upload came more slowly than {LEAST_BYTES_PER_SECOND // 1000} KB a second. Nothing of "
-                "it is kept.",
+                f"The upload was slower than {LEAST_BYTES_PER_SECOND // 1000} KB a second. Nothing of it was "
+                "stored.",
                 {"Connection": "close"},
             ) from None
-        came += len(message.get("body", b""))
-        if came > most + AROUND_FILES:
+        received += len(message.get("body", b""))
+        if received > max_bytes + AROUND_FILES:
             raise too_large
         return message
 
     try:
         return await Request(request.scope, receive).form(max_files=MOST_FILES, max_fields=0)
     except ClientDisconnect:
-        raise Problem(400, "The upload broke off. Nothing of it is kept.") from None
+        raise Problem(400, "The upload was interrupted. Nothing of it was stored.") from None
     except OSError as error:  # the folder of temporary files is full
-        _log.error("An upload could not be taken in: %s", error)
+        _log.error("An upload could not be received: %s", error)
         raise Problem(503, "The server has no room for this upload now. Try again later.") from error
 
 
 @router.get("/uploadable")
 def show_uploadable(call: ReadCall) -> Uploadable:
-    """Say which kinds of files are read, and how large an upload may be."""
-    megabytes = call.parts.settings.max_upload_megabytes
+    """Show which kinds of files can be read, and how large an upload may be."""
+    megabytes = call.services.settings.max_upload_megabytes
     return Uploadable(suffixes=list_suffixes().split(", "), megabytes=megabytes)
 
 
-# The upload is counted as it arrives, against the operator's limit.
+# `_read_form` counts the bytes as they arrive, against the operator's limit.
 @router.post("", status_code=202, openapi_extra=_UPLOAD_FORM, max_body_size=2**50)
 async def upload_documents(
-    files: Annotated[list[UploadFile], Depends(_uploaded)],
+    files: Annotated[list[UploadFile], Depends(_receive_files)],
     call: WriteCall,
     idempotency_key: Annotated[str | None, Header(min_length=1, max_length=255)] = None,
 ) -> Accepted:
-    """Upload documents; one of the same name is replaced. They are safe on disk when this is answered.
+    """Upload documents; each replaces the document of the same name.
 
-    A file's name may have folders, as in "reports/2024.pdf". With an Idempotency-Key the same request can
-    be sent again within a day, and is answered as it was the first time.
+    They are safe on disk when this is answered.
+
+    A file's name may have folders, as in "reports/2024.pdf". With an Idempotency-Key, the same request can be
+    repeated within a day, and gets the first answer again.
     """
-    return await to_thread.run_sync(_upload, files, call, idempotency_key, limiter=CHANGING_FILES)
+    return await to_thread.run_sync(_upload, files, call, idempotency_key, limiter=FILE_CHANGES)
 
 
 def _upload(files: list[UploadFile], call: WriteCall, key: str | None) -> Accepted:
-    names = [safe_name(file.filename or "") for file in files]
+    names = [normalize_name(file.filename or "") for file in files]
     if len(set(names)) < len(names):
         raise Problem(422, "Two of the documents have the same name.")
     with ExitStack() as stack:
-        stack.enter_context(call.folder.changing())
-        written = dict[str, Written]()
+        stack.enter_context(call.folder.lock_documents())
+        stored_files = dict[str, StoredFile]()
         for file, name in zip(files, names, strict=True):
-            written[name] = call.folder.write(file.file, name)
-            stack.callback(shutil.rmtree, written[name].folder, ignore_errors=True)
-        answered = _answered(call, key, written)
-        if isinstance(answered, Accepted):
-            return answered
-        _check_quota(call, written)
-        return _keep(call, written, answered)
+            stored_files[name] = call.folder.write(file.file, name)
+            stack.callback(shutil.rmtree, stored_files[name].folder, ignore_errors=True)
+        answer = _find_earlier_answer(call, key, stored_files)
+        if isinstance(answer, Accepted):
+            return answer
+        _check_quota(call, stored_files)
+        return _publish_documents(call, stored_files, answer)
 
 
-def _answered(call: WriteCall, key: str | None, written: Mapping[str, Written]) -> Accepted | Upload | None:
-    """Return the earlier answer for an idempotency key, or the row that will store it; None without a key.
+def _find_earlier_answer(
+    call: WriteCall, key: str | None, stored_files: Mapping[str, StoredFile]
+) -> Accepted | Upload | None:
+    """Return the stored answer for an idempotency key, or a new row to store it in; None without a key.
 
     Expired keys are deleted.
     """
     if key is None:
         return None
-    content = json.dumps([call.collection.id, sorted((name, file.digest) for name, file in written.items())])
+    content = json.dumps(
+        [call.collection.id, sorted((name, file.digest) for name, file in stored_files.items())]
+    )
     digest = hashlib.sha256(content.encode()).hexdigest()
     call.db.execute(delete(Upload).where(Upload.created < now() - KEYS_KEPT))
-    known = call.db.get(Upload, (call.caller.id, key))
-    if known is None:
+    existing = call.db.get(Upload, (call.caller.id, key))
+    if existing is None:
         return Upload(user_id=call.caller.id, key=key, digest=digest)
-    if known.digest != digest:
+    if existing.digest != digest:
         raise Problem(422, "This Idempotency-Key was used for another upload. Take a new one.")
-    return Accepted.model_validate(known.answer)
+    return Accepted.model_validate(existing.answer)
 
 
-def _check_quota(call: WriteCall, written: Mapping[str, Written]) -> None:
-    """Refuse (413) an upload that exceeds the collection's quota, counting old files not yet removed."""
-    megabytes = call.parts.settings.max_collection_megabytes
-    facts = select(Document.name, Document.size)
-    rows = call.db.execute(facts.where(Document.collection_id == call.collection.id)).all()
-    held = sum(file.size for file in written.values())
-    held += sum(row.size for row in rows if row.name not in written)
-    left = call.folder.leftover_bytes()
-    if held + left > megabytes * MEGABYTE:
-        more = f" {left / MEGABYTE:,.1f} MB of it were replaced or deleted, and go with the next job."
+def _check_quota(call: WriteCall, stored_files: Mapping[str, StoredFile]) -> None:
+    """Refuse (413) an upload that exceeds the collection's quota; old files count until they are removed."""
+    megabytes = call.services.settings.max_collection_megabytes
+    query = select(Document.name, Document.size).where(Document.collection_id == call.collection.id)
+    rows = call.db.execute(query).all()
+    size = sum(file.size for file in stored_files.values())
+    size += sum(row.size for row in rows if row.name not in stored_files)
+    leftover = call.folder.leftover_bytes()
+    if size + leftover > megabytes * MEGABYTE:
+        more = f" {leftover / MEGABYTE:,.1f} MB of them were replaced or deleted; the next job removes them."
         limit = f"A collection may hold {megabytes:,} MB (server.max_collection_megabytes)."
-        raise Problem(413, limit + (more if left else ""))
+        raise Problem(413, limit + (more if leftover else ""))
 
 
-def _keep(call: WriteCall, written: Mapping[str, Written], answered: Upload | None) -> Accepted:
-    """Publish the written files as documents, or as new versions of those of the same name; all or none."""
+def _publish_documents(
+    call: WriteCall, stored_files: Mapping[str, StoredFile], answer_row: Upload | None
+) -> Accepted:
+    """Make all written files documents, or new versions of the documents of the same names; all or none."""
     folder, db, collection = call.folder, call.db, call.collection
-    ours = select(Document).where(Document.collection_id == collection.id)
-    known = {row.name: row for row in db.scalars(ours.where(Document.name.in_(written)))}
-    replaced = {version_of(row) for row in known.values()}
+    of_collection = select(Document).where(Document.collection_id == collection.id)
+    existing = {row.name: row for row in db.scalars(of_collection.where(Document.name.in_(stored_files)))}
+    replaced = {version_of(row) for row in existing.values()}
     rows = []
-    for name, file in written.items():
-        row = known.get(name) or Document(collection_id=collection.id, name=name)
+    for name, file in stored_files.items():
+        row = existing.get(name) or Document(collection_id=collection.id, name=name)
         row.digest, row.size, row.added_by, row.added = file.digest, file.size, call.caller.id, now()
         rows.append(row)
     db.add_all(rows)
@@ -202,18 +212,18 @@ def _keep(call: WriteCall, written: Mapping[str, Written], answered: Upload | No
     versions = {version_of(row) for row in rows}
     try:
         for row in rows:
-            folder.publish(written[row.name].folder, row)
-        accepted = accept(call, rows)
-        call.note("document.upload", f"{collection.name}: {', '.join(written)}")
-        if answered:
-            answered.answer = accepted.model_dump(mode="json")
-            db.add(answered)
+            folder.publish(stored_files[row.name].folder, row)
+        accepted = queue_documents(call, rows)
+        call.record_event("document.upload", f"{collection.name}: {', '.join(stored_files)}")
+        if answer_row:
+            answer_row.answer = accepted.model_dump(mode="json")
+            db.add(answer_row)
         db.commit()
     except (OSError, SQLAlchemyError):
         db.rollback()
-        # Read again, because the connection may have broken after the commit.
-        kept = {version_of(row) for row in db.scalars(ours)}
-        for version in versions - replaced - kept:
+        # Ask the database, because the connection may have broken after the commit.
+        committed = {version_of(row) for row in db.scalars(of_collection)}
+        for version in versions - replaced - committed:
             folder.retire(version)
         raise
     for version in replaced - versions:
@@ -223,15 +233,15 @@ def _keep(call: WriteCall, written: Mapping[str, Written], answered: Upload | No
 
 @router.post("/address", status_code=202)
 def add_address(new: Address, call: WriteCall) -> Accepted:
-    """Read a page of the web, and read it again where it is a document already."""
+    """Add a web page; read it again if it is a document already."""
     try:
         name = str(read_address(new.address))
     except IndexingError as error:
         raise InputError(f"The address {error}.") from None
-    facts = {"collection_id": call.collection.id, "name": name}
-    row = call.db.scalar(select(Document).filter_by(**facts))
-    row = row or Document(**facts, size=0, digest="", added_by=call.caller.id)
+    key = {"collection_id": call.collection.id, "name": name}
+    row = call.db.scalar(select(Document).filter_by(**key))
+    row = row or Document(**key, size=0, digest="", added_by=call.caller.id)
     call.db.add(row)
-    accepted = accept(call, [row])
+    accepted = queue_documents(call, [row])
     call.commit("document.address", f"{call.collection.name}: {name}")
     return accepted

@@ -25,119 +25,121 @@ from adaptive_rag.errors import InputError
 from adaptive_rag.ingest.web import is_address
 from adaptive_rag.models.onnx import load_minilm
 from adaptive_rag.server.answering import MOST_BYTES, Question
-from adaptive_rag.server.api.ask import Chunks, Quality, unless_gone
-from adaptive_rag.server.calls import ASKING, AnyCall, Call
-from adaptive_rag.server.folders import Searched
-from adaptive_rag.server.problems import details_of
+from adaptive_rag.server.api.ask import Chunks, Quality, cancel_on_disconnect
+from adaptive_rag.server.calls import COUNT_QUESTION, AnyCall, Call
+from adaptive_rag.server.folders import SearchTarget
+from adaptive_rag.server.problems import problem_details
 from adaptive_rag.server.services import Services
 from adaptive_rag.server.tables import Document, new_id
-from adaptive_rag.server.v1.errors import error_of
+from adaptive_rag.server.v1.errors import openai_error
 from adaptive_rag.server.v1.forms import MOST_TURNS, CallerOptions, ChatRequest
-from adaptive_rag.server.v1.models import AskedModel, find_model
+from adaptive_rag.server.v1.models import RequestedModel, find_model
 
 router = APIRouter()
-_STREAM = (
+_EXAMPLE_STREAM = (
     'data: {"id": "chatcmpl-5f1c", "object": "chat.completion.chunk", "created": 1788220800, "model": '
     '"handbook", "choices": [{"index": 0, "delta": {"content": "In "}, "finish_reason": null}]}'
     "\n\ndata: [DONE]\n\n"
 )
 # Fields of a citation beyond OpenAI's.
-_CITED = ("marker", "source", "page", "place", "start", "end", "quote")
+_CITATION_FIELDS = ("marker", "source", "page", "place", "start", "end", "quote")
 _WORD = re.compile(r"\S+\s*|\s+")
 
 
 @dataclass(frozen=True)
 class Task:
-    """A question in progress, and what else its answer needs."""
+    """A question in progress, with what its response needs."""
 
-    asked: ChatRequest
-    model: AskedModel
+    request: ChatRequest
+    model: RequestedModel
     chunks: Chunks
     call: Call
 
 
-def _find_index(asked: ChatRequest, call: AnyCall) -> tuple[AskedModel, Searched]:
-    """Return the model that is asked and the index to search; release the database connection."""
-    model = find_model(call.db, call.caller, asked.model)
+def _find_target(request: ChatRequest, call: AnyCall) -> tuple[RequestedModel, SearchTarget]:
+    """Return the requested model and what it searches; release the database connection."""
+    model = find_model(call.db, call.caller, request.model)
     call.db.close()
-    return model, call.parts.index_of(model.collection)
+    return model, call.services.search_target(model.collection)
 
 
-async def _begin(
-    asked: ChatRequest, opened: Annotated[tuple[AskedModel, Searched], Depends(_find_index)], call: AnyCall
+async def _start_task(
+    request: ChatRequest,
+    found_model: Annotated[tuple[RequestedModel, SearchTarget], Depends(_find_target)],
+    call: AnyCall,
 ) -> AsyncIterator[Task]:
-    model, index = opened
-    question = _question_of(asked, model, call.parts)
-    async with call.parts.answering.stream(question, index, call.caller.id) as chunks:
-        yield Task(asked, model, chunks, call)
+    model, target = found_model
+    question = _build_question(request, model, call.services)
+    async with call.services.answering.stream(question, target, call.caller.id) as chunks:
+        yield Task(request, model, chunks, call)
 
 
 @router.post(
     "/chat/completions",
     response_model=ChatCompletion,
     response_model_exclude_unset=True,
-    responses={200: {"content": {"text/event-stream": {"example": _STREAM}}}},
+    responses={200: {"content": {"text/event-stream": {"example": _EXAMPLE_STREAM}}}},
     max_body_size=MOST_BYTES,
-    dependencies=[ASKING],
+    dependencies=[COUNT_QUESTION],
 )
-async def complete(task: Annotated[Task, Depends(_begin)]) -> ChatCompletion | StreamingResponse:
+async def complete(task: Annotated[Task, Depends(_start_task)]) -> ChatCompletion | StreamingResponse:
     """Answer the last question of a conversation, with citations as annotations.
 
-    A stream brings what a model writes, before it has been checked, as `reasoning_content`; then the
-    checked answer as `content`, its annotations in one piece, the end, and the usage if
-    `stream_options` asks for it. If the caller disconnects, the work ends.
+    A stream has what a chat model writes, before it is checked, as `reasoning_content`; then the checked
+    answer as `content`, its annotations in one piece, the end, and the usage if `stream_options` asks for it.
+    If the caller disconnects, the work ends.
     """
-    if task.asked.stream:
+    if task.request.stream:
         headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-        return StreamingResponse(_events(task), media_type="text/event-stream", headers=headers)
-    return await unless_gone(task.call.request, _answer(task))
+        return StreamingResponse(_stream_completion(task), media_type="text/event-stream", headers=headers)
+    return await cancel_on_disconnect(task.call.request, _answer(task))
 
 
-def _question_of(asked: ChatRequest, model: AskedModel, parts: Services) -> Question:
-    own = asked.adaptive_rag or CallerOptions()
-    settings = {name: value for name, value in (own.model_extra or {}).items() if value is not None}
+def _build_question(request: ChatRequest, model: RequestedModel, services: Services) -> Question:
+    options = request.adaptive_rag or CallerOptions()
+    settings = {name: value for name, value in (options.model_extra or {}).items() if value is not None}
     if model.route is not None and settings.setdefault("route", model.route) != model.route:
         raise InputError(
             f"The model names the route {model.route!r}, and adaptive_rag.route another. Name one."
         )
-    history = newest(asked.history, parts.operator.serving)[-MOST_TURNS:]
-    context = own.user_context or ""
+    history = newest(request.history, services.operator.serving)[-MOST_TURNS:]
+    context = options.user_context or ""
     return Question.model_validate(
-        {"question": asked.question, "user_context": context, "history": history, "settings": settings}
+        {"question": request.question, "user_context": context, "history": history, "settings": settings}
     )
 
 
 async def _answer(task: Task) -> ChatCompletion:
     output = [chunk async for chunk in task.chunks][-1]
-    return await run_in_threadpool(_completion_of, task, output)
+    return await run_in_threadpool(_build_completion, task, output)
 
 
-async def _events(task: Task) -> AsyncIterator[str]:
+async def _stream_completion(task: Task) -> AsyncIterator[str]:
     """Yield the lines of a streamed completion."""
     frame = {
         "id": f"chatcmpl-{new_id()}",
         "object": "chat.completion.chunk",
         "created": int(time.time()),
-        "model": task.asked.model,
+        "model": task.request.model,
     }
-    wants_usage = bool(task.asked.stream_options and task.asked.stream_options.include_usage)
+    wants_usage = bool(task.request.stream_options and task.request.stream_options.include_usage)
 
-    def line(delta: dict[str, Any], finish: str | None = None, **more: Any) -> str:
+    def line(delta: dict[str, Any], finish: str | None = None, **extra: Any) -> str:
         choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
         usage = {"usage": None} if wants_usage else {}
-        return _data({**frame, "choices": [choice], **usage, **more})
+        return _format_event({**frame, "choices": [choice], **usage, **extra})
 
     yield line({"role": "assistant", "content": ""})
     try:
         async for chunk in task.chunks:
             if "draft" in chunk:
-                # An empty piece means that the model starts again.
+                # An empty draft means that the model starts again.
                 yield line({"reasoning_content": chunk["draft"] or "\n\n"})
             elif "answer" not in chunk:
                 yield ": working\n\n"
-        answer = (await run_in_threadpool(_completion_of, task, chunk)).to_dict()
+        answer = (await run_in_threadpool(_build_completion, task, chunk)).to_dict()
     except Exception as error:
-        yield _data(error_of(details_of(error)))
+        yield _format_event(openai_error(problem_details(error)))
         return
     message: Any = answer["choices"][0]["message"]  # type: ignore[index]
     for word in _WORD.findall(message["content"]):
@@ -146,66 +148,68 @@ async def _events(task: Task) -> AsyncIterator[str]:
         yield line({"annotations": message["annotations"]})
     yield line({}, "stop", adaptive_rag=answer["adaptive_rag"])
     if wants_usage:
-        yield _data({**frame, "choices": [], "usage": answer["usage"]})
+        yield _format_event({**frame, "choices": [], "usage": answer["usage"]})
     yield "data: [DONE]\n\n"
 
 
-def _data(value: Any) -> str:
+def _format_event(value: Any) -> str:
     return f"data: {json.dumps(value)}\n\n"
 
 
-def _completion_of(task: Task, output: dict[str, Any]) -> ChatCompletion:
+def _build_completion(task: Task, output: dict[str, Any]) -> ChatCompletion:
     """Return the graph's output as a completion."""
     message = ChatCompletionMessage(
-        role="assistant", content=output["answer"], refusal=None, annotations=_annotations_of(task, output)
+        role="assistant", content=output["answer"], refusal=None, annotations=_build_annotations(task, output)
     )
     return ChatCompletion(
         id=f"chatcmpl-{new_id()}",
         object="chat.completion",
         created=int(time.time()),
-        model=task.asked.model,
+        model=task.request.model,
         choices=[Choice(index=0, message=message, logprobs=None, finish_reason="stop")],
-        usage=_usage_of(task.asked, output),
+        usage=_count_usage(task.request, output),
         adaptive_rag={name: output[name] for name in Quality.model_fields},
     )
 
 
-def _annotations_of(task: Task, output: dict[str, Any]) -> list[Annotation]:
+def _build_annotations(task: Task, output: dict[str, Any]) -> list[Annotation]:
     """Return a citation for each marker in the answer."""
-    addresses = _addresses_of(task, {citation["source"] for citation in output["citations"]})
+    addresses = _source_addresses(task, {citation["source"] for citation in output["citations"]})
     annotations, end = list[Annotation](), 0
     for part in output["parts"]:
         start, end = end, end + len(part["text"])
         if "citation" in part:
             citation = output["citations"][part["citation"]]
-            facts = {name: citation[name] for name in _CITED}
-            facts |= {"start_index": start, "end_index": end, "title": citation["source"]}
-            cited = AnnotationURLCitation(url=addresses[citation["source"]], **facts)
+            fields = {name: citation[name] for name in _CITATION_FIELDS}
+            fields |= {"start_index": start, "end_index": end, "title": citation["source"]}
+            cited = AnnotationURLCitation(url=addresses[citation["source"]], **fields)
             annotations.append(Annotation(type="url_citation", url_citation=cited))
     return annotations
 
 
-def _addresses_of(task: Task, sources: set[str]) -> dict[str, str]:
-    """Return the URL of each source; if the source is not a file of its own, the list of documents."""
+def _source_addresses(task: Task, sources: set[str]) -> dict[str, str]:
+    """Return the URL of each source: a web page's own, a document's file, or else the list of documents."""
     collection = task.model.collection
-    base = str(task.call.request.base_url).rstrip("/")  # as the caller knows this server
+    base = str(task.call.request.base_url).rstrip(
+        "/"
+    )  # the address under which the caller reached this server
     documents = f"{base}/api/v1/collections/{collection.name}/documents"
-    ours = select(Document.name, Document.id).where(Document.collection_id == collection.id)
-    with Session(task.call.parts.engine) as db:
-        rows = db.execute(ours.where(Document.name.in_(sources)))
+    documents_query = select(Document.name, Document.id).where(Document.collection_id == collection.id)
+    with Session(task.call.services.engine) as db:
+        rows = db.execute(documents_query.where(Document.name.in_(sources)))
         files = {name: f"{documents}/{id_}/file" for name, id_ in rows}
     return {source: source if is_address(source) else files.get(source, documents) for source in sources}
 
 
-def _usage_of(asked: ChatRequest, output: dict[str, Any]) -> CompletionUsage:
-    """Count tokens: as the chat model reported them, else messages and answer by the embedded tokenizer."""
+def _count_usage(request: ChatRequest, output: dict[str, Any]) -> CompletionUsage:
+    """Return the tokens that the chat model reported; if it reported none, count messages and answer."""
     tokens: Counter[str] = Counter()
     for record in output["trace"]:
         tokens.update(record.get("tokens", {}))
     read, written = tokens["input"], tokens["output"]
     if not tokens:
         count = load_minilm().count_tokens
-        read = sum(count(message.content) for message in asked.messages)
+        read = sum(count(message.content) for message in request.messages)
         written = count(output["answer"])
     return CompletionUsage(
         prompt_tokens=read,

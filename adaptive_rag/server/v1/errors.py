@@ -1,4 +1,4 @@
-"""Problems in the form that clients of OpenAI's API read: {"error": {"message", "type", "param", "code"}}."""
+"""Problems in the format of OpenAI's API: {"error": {"message", "type", "param", "code"}}."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from openai.types import ErrorObject
 from pydantic import BaseModel
 from starlette.responses import JSONResponse
 
-from adaptive_rag.server.problems import FORMS, ProblemDetails
+from adaptive_rag.server.problems import RESPONSE_FORMATS, ProblemDetails
 
 PREFIX = "/v1"
-# The status, code and type of an error that such a client expects.
+# Status of a problem -> status, code and type that clients of OpenAI's API expect.
 _STATUSES = {409: 400, 415: 400, 422: 400}
 _CODES = {401: "invalid_api_key", 404: "model_not_found", 429: "rate_limit_exceeded"}
 _TYPES = {403: "permission_error", 429: "rate_limit_error", 500: "server_error", 503: "server_error",
@@ -20,7 +20,7 @@ _TYPES = {403: "permission_error", 429: "rate_limit_error", 500: "server_error",
 
 
 class ErrorAnswer(BaseModel):
-    """What went wrong, as OpenAI's API says it."""
+    """An error in the format of OpenAI's API."""
 
     error: ErrorObject
 
@@ -32,25 +32,25 @@ ERRORS: dict[int | str, dict[str, Any]] = {
 } | {"default": {"model": ErrorAnswer, "description": "Any other error."}}
 
 
-def error_of(problem: ProblemDetails) -> dict[str, Any]:
-    """Return problem details in OpenAI's format; an invalid request with its first invalid field."""
+def openai_error(problem: ProblemDetails) -> dict[str, Any]:
+    """Convert problem details to OpenAI's format; of an invalid request, only the first invalid field."""
     message, field = problem.detail, None
     if problem.errors:
         field = str(problem.errors[0]["field"]).removeprefix("body.")
         message = f"{field}: {str(problem.errors[0]['problem']).removeprefix('Value error, ')}."
-    kind, code = _TYPES.get(problem.status, "invalid_request_error"), _CODES.get(problem.status)
+    error_type, code = _TYPES.get(problem.status, "invalid_request_error"), _CODES.get(problem.status)
     if problem.status == 404 and problem.detail == problem.title:
         code = "unknown_url"
         message = "There is nothing here. This server has /v1/models and /v1/chat/completions."
-    return {"error": {"message": message, "type": kind, "param": field, "code": code}}
+    return {"error": {"message": message, "type": error_type, "param": field, "code": code}}
 
 
-def answer_error(problem: ProblemDetails, headers: dict[str, str]) -> JSONResponse:
-    """Answer a refusal at /v1 in OpenAI's format, wherever it was refused."""
+def error_response(problem: ProblemDetails, headers: dict[str, str]) -> JSONResponse:
+    """Return a response in OpenAI's format, for all refusals at /v1."""
     if problem.status == 504:
-        # The same question would take as long again, and clients retry by themselves.
+        # Clients retry by themselves, but the same question would take as long again.
         headers = headers | {"X-Should-Retry": "false"}
-    return JSONResponse(error_of(problem), _STATUSES.get(problem.status, problem.status), headers)
+    return JSONResponse(openai_error(problem), _STATUSES.get(problem.status, problem.status), headers)
 
 
-FORMS[PREFIX] = answer_error
+RESPONSE_FORMATS[PREFIX] = error_response

@@ -1,4 +1,4 @@
-"""Requests at /v1, in the format of OpenAI's chat completions. Responses have the types of openai."""
+"""Requests at /v1, in the format of OpenAI's chat completions. Responses use the types of `openai`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from adaptive_rag.query.history import MAX_QUESTION
 from adaptive_rag.server.answering import MOST_BYTES, Situation
 from adaptive_rag.state import Turn
 
-# Turns of a conversation that are read, from its end, at most.
+# Only the last turns of a conversation are read.
 MOST_TURNS = 100
 EXAMPLE: dict[str, Any] = {
     "model": "handbook",
@@ -20,8 +20,8 @@ EXAMPLE: dict[str, Any] = {
 }
 
 
-def _text_of(content: Any) -> Any:
-    """Join the text parts of a message; a value that is not a list is left to pydantic."""
+def _join_text_parts(content: Any) -> Any:
+    """Join the text parts of a message; pydantic checks a value that is not a list."""
     if not isinstance(content, list):
         return content or ""
     for part in content:
@@ -38,7 +38,9 @@ class TextPart(BaseModel):
     text: str
 
 
-Content = Annotated[str, BeforeValidator(_text_of, json_schema_input_type=str | list[TextPart] | None)]
+Content = Annotated[
+    str, BeforeValidator(_join_text_parts, json_schema_input_type=str | list[TextPart] | None)
+]
 
 
 class ChatMessage(BaseModel):
@@ -48,7 +50,7 @@ class ChatMessage(BaseModel):
     content: Content = Field("", max_length=MOST_BYTES)
 
 
-def _ends_with_a_question(messages: list[ChatMessage]) -> list[ChatMessage]:
+def _check_last_message(messages: list[ChatMessage]) -> list[ChatMessage]:
     last = messages[-1]
     if last.role != "user" or not last.content.strip():
         raise ValueError("the last message must be the user's, with the question as its text")
@@ -57,13 +59,13 @@ def _ends_with_a_question(messages: list[ChatMessage]) -> list[ChatMessage]:
     return messages
 
 
-def _only(*values: Any) -> AfterValidator:
-    """Refuse a parameter, except for values that do not change an answer."""
+def _accept_only(*values: Any) -> AfterValidator:
+    """Return a validator that refuses a parameter, except for values that do not change an answer."""
 
     def check(value: Any) -> Any:
         if value is not None and value not in values:
-            known = f"; it may be {' or '.join(map(repr, values))}" if values else ""
-            raise ValueError(f"this server does not support it{known}")
+            accepted = f"; it may be {' or '.join(map(repr, values))}" if values else ""
+            raise ValueError(f"this server does not support it{accepted}")
         return value
 
     return AfterValidator(check)
@@ -87,7 +89,8 @@ class ChatRequest(BaseModel):
     """A conversation that ends with a question.
 
     Parameters that are not listed here, such as temperature, top_p, max_tokens, seed and user, have no
-    effect: the operator's settings decide. Those that would make the answer mean something else are refused.
+    effect: the operator's settings decide. Parameters that would change the meaning of the answer are
+    refused.
     """
 
     model_config = ConfigDict(json_schema_extra={"examples": [EXAMPLE]})
@@ -95,10 +98,10 @@ class ChatRequest(BaseModel):
     model: str = Field(
         max_length=300, description="A collection, a route, or both, as /v1/models lists them."
     )
-    messages: Annotated[list[ChatMessage], AfterValidator(_ends_with_a_question)] = Field(
+    messages: Annotated[list[ChatMessage], AfterValidator(_check_last_message)] = Field(
         min_length=1,
-        description="The user's and the assistant's are read. What a system message says has no effect: the "
-        "operator's prompts are in force.",
+        description="Messages of the user and the assistant are read. System messages have no effect: the "
+        "operator's prompts are used.",
     )
     stream: bool | None = False
     stream_options: StreamOptions | None = None
@@ -107,17 +110,17 @@ class ChatRequest(BaseModel):
         description="Any of route, k, profile, where, retrieval.alpha, budget.deadline_s, user_context, and "
         "recipe where the operator allows it.",
     )
-    n: Annotated[int | None, _only(1)] = None
-    stop: Annotated[Any, _only([])] = None
-    tools: Annotated[Any, _only([])] = None
-    tool_choice: Annotated[Any, _only("none", "auto")] = None
-    functions: Annotated[Any, _only([])] = None
-    function_call: Annotated[Any, _only("none", "auto")] = None
-    response_format: Annotated[Any, _only({"type": "text"})] = None
-    logprobs: Annotated[Any, _only(False)] = None
-    modalities: Annotated[Any, _only(["text"])] = None
-    audio: Annotated[Any, _only()] = None
-    web_search_options: Annotated[Any, _only()] = None
+    n: Annotated[int | None, _accept_only(1)] = None
+    stop: Annotated[Any, _accept_only([])] = None
+    tools: Annotated[Any, _accept_only([])] = None
+    tool_choice: Annotated[Any, _accept_only("none", "auto")] = None
+    functions: Annotated[Any, _accept_only([])] = None
+    function_call: Annotated[Any, _accept_only("none", "auto")] = None
+    response_format: Annotated[Any, _accept_only({"type": "text"})] = None
+    logprobs: Annotated[Any, _accept_only(False)] = None
+    modalities: Annotated[Any, _accept_only(["text"])] = None
+    audio: Annotated[Any, _accept_only()] = None
+    web_search_options: Annotated[Any, _accept_only()] = None
 
     @property
     def question(self) -> str:

@@ -309,7 +309,7 @@ export const sentences = [
     "Eine Person darf hier {} Tokens haben. Löschen Sie einige und versuchen Sie es noch einmal.",
   ],
   [
-    "This thread is as long as one may be: {} questions, or {} characters. Begin another one.",
+    "This thread is full: a thread may have {} questions, or {} characters. Begin another one.",
     "Dieses Gespräch ist so lang, wie eines sein darf: {} Fragen oder {} Zeichen. Beginnen Sie ein neues.",
   ],
   [
@@ -324,7 +324,7 @@ export const sentences = [
     "The server cannot store documents now. Its log says why.",
     "Der Server kann jetzt keine Dokumente speichern. Sein Protokoll sagt, warum.",
   ],
-  ["The upload broke off. Nothing of it is kept.", "Der Upload brach ab. Nichts davon ist gespeichert."],
+  ["The upload was interrupted. Nothing of it was stored.", "Der Upload brach ab. Nichts davon ist gespeichert."],
   ["Two of the documents have the same name.", "Zwei der Dokumente haben denselben Namen."],
   ["This document has no such text in the index.", "Dieses Dokument hat keinen solchen Text im Index."],
   [

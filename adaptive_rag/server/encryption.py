@@ -1,4 +1,4 @@
-"""Encrypts the secrets that the database holds, with a key that neither the database nor a backup holds."""
+"""Encrypts the secrets in the database, with a key that is neither in the database nor in a backup."""
 
 from __future__ import annotations
 
@@ -14,35 +14,35 @@ from adaptive_rag.server.settings import ServerSettings
 _REMEDY = "Put it back, name its file with server.secrets_key, or store the API key of the chat model again."
 
 
-def seal(settings: ServerSettings, text: str) -> str:
-    """Encrypt a text; make the key at the first use.
+def encrypt(settings: ServerSettings, text: str) -> str:
+    """Encrypt a text; create the key at the first use.
 
     Raises:
-        ConfigurationError: the key cannot be made or read.
+        ConfigurationError: the key cannot be created or read.
     """
-    file = settings.sealing_key
+    file = settings.encryption_key
     if not file.exists():
         try:
-            # Of several servers that share the folder, one makes it.
+            # If several servers share the folder, only one creates the key.
             with FileLock(file.with_name(file.name + ".lock")):
                 make_key(file)
         except OSError as error:
-            raise ConfigurationError(f"The key {str(file)!r} cannot be made: {error}.") from error
+            raise ConfigurationError(f"The key {str(file)!r} cannot be created: {error}.") from error
     return _cipher(settings).encrypt(text.encode()).decode()
 
 
-def unseal(settings: ServerSettings, sealed: str) -> str | None:
-    """Decrypt a text; return None if it was encrypted with another key, or somebody changed it.
+def decrypt(settings: ServerSettings, encrypted: str) -> str | None:
+    """Decrypt a text; return None if it was encrypted with another key or was changed.
 
     Raises:
         ConfigurationError: the key cannot be read.
     """
     try:
-        return _cipher(settings).decrypt(sealed).decode()
+        return _cipher(settings).decrypt(encrypted).decode()
     except InvalidToken:
         return None
 
 
 def _cipher(settings: ServerSettings) -> Fernet:
-    key = read_key(settings.sealing_key, "of secrets", _REMEDY)
+    key = read_key(settings.encryption_key, "of secrets", _REMEDY)
     return Fernet(base64.urlsafe_b64encode(key))

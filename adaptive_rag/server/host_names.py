@@ -1,4 +1,4 @@
-"""The host names that the server answers to, and the security headers of every answer."""
+"""Middleware that checks the host name of requests, and adds security headers to responses."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import socket
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from adaptive_rag.server.problems import answer
+from adaptive_rag.server.problems import problem_response
 from adaptive_rag.server.settings import ServerSettings
 from adaptive_rag.text.addresses import host_of
 
@@ -21,19 +21,19 @@ HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
 }
-# Paths whose answers belong to a caller and must not be cached between them and the server.
+# Paths with responses for one caller only, which no proxy may cache.
 PRIVATE = ("/api/", "/v1/", "/mcp")
 
 
-class Sites:
-    """Middleware that answers only to the server's own names, and adds security headers."""
+class HostNames:
+    """ASGI middleware that refuses requests to other host names, and adds security headers."""
 
     def __init__(self, app: ASGIApp, settings: ServerSettings) -> None:
         self._app = app
         self._names = {name.lower() for name in settings.names or [socket.gethostname()]} | {"localhost"}
         # With TLS, browsers must use https for a year (RFC 6797).
-        safe = {"Strict-Transport-Security": "max-age=31536000"} if settings.tls else {}
-        self._headers = HEADERS | safe
+        hsts = {"Strict-Transport-Security": "max-age=31536000"} if settings.tls else {}
+        self._headers = HEADERS | hsts
         self._scheme = {"scheme": "https"} if settings.tls else {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -42,7 +42,7 @@ class Sites:
             await self._app(scope, receive, send)
             return
 
-        async def send_bound(message: Message) -> None:
+        async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 for name, value in self._headers.items():
@@ -52,11 +52,11 @@ class Sites:
             await send(message)
 
         hosts = Headers(scope=scope).getlist("host")
-        app = self._app if len(hosts) == 1 and self._is_own(host_of(f"//{hosts[0]}")) else _REFUSED
-        await app({**scope, **self._scheme}, receive, send_bound)
+        app = self._app if len(hosts) == 1 and self._is_own_name(host_of(f"//{hosts[0]}")) else _REFUSED
+        await app({**scope, **self._scheme}, receive, send_with_headers)
 
-    def _is_own(self, host: str | None) -> bool:
-        """Tell whether a name is the server's. An IP address always is: no other site has such a name."""
+    def _is_own_name(self, host: str | None) -> bool:
+        """Return whether a host is this server; IP addresses pass: they are no other site's name."""
         if host in self._names:
             return True
         try:
@@ -66,7 +66,7 @@ class Sites:
         return True
 
 
-_REFUSED = answer(
+_REFUSED = problem_response(
     400,
     "The server does not answer to this name. Its operator sets them by server.names.",
     {"Connection": "close"},
