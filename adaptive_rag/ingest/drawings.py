@@ -10,7 +10,7 @@ from typing import Any
 from adaptive_rag.ingest.equations import read_equation
 from adaptive_rag.ingest.number_formats import show_number
 from adaptive_rag.ingest.package import Link, local_name, read_linked
-from adaptive_rag.ingest.raised import raise_digits
+from adaptive_rag.ingest.superscripts import raise_digits
 from adaptive_rag.text.tables import EMPTY_CELL, write_row
 
 _P = (

@@ -195,7 +195,7 @@ def _lines_of_header(text: str) -> list[str]:
 
 
 def _is_hidden(element: Any) -> bool:
-    """Tell whether a row or column is hidden, and not merely folded into a group."""
+    """Return whether a row or column is hidden, and not merely folded into a group."""
     return element.get("hidden") in ("1", "true") and element.get("outlineLevel", "0") == "0"
 
 

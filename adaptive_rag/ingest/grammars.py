@@ -109,7 +109,7 @@ def _start(node: Any) -> int:
 
 
 def _begins_line(node: Any) -> bool:
-    """Tell whether a node is first on its line; a comment at the end of a line belongs to that line."""
+    """Return whether a node is first on its line; a comment at the end of a line belongs to that line."""
     before = node.prev_sibling
     # a Rust comment node includes its line end
     return before is None or before.end_point.row < node.start_point.row or before.end_point.column == 0

@@ -15,7 +15,7 @@ from adaptive_rag.ingest.documents import TextBuilder
 from adaptive_rag.ingest.front_matter import take_front_matter
 from adaptive_rag.ingest.page_styles import Look, PageStyles
 from adaptive_rag.ingest.properties import note_properties
-from adaptive_rag.ingest.raised import raise_digits
+from adaptive_rag.ingest.superscripts import raise_digits
 from adaptive_rag.ingest.templates import without_tags
 from adaptive_rag.ingest.text import decode
 from adaptive_rag.text.visible import without_surrogates

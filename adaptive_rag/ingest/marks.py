@@ -68,7 +68,7 @@ class Kept:
         return "".join([*parts, text[last:]])
 
     def holds(self, offset: int) -> bool:
-        """Tell whether an offset in the restored text is inside a multi-line piece."""
+        """Return whether an offset in the restored text is inside a multi-line piece."""
         at = bisect_right(self.spans, offset, key=lambda span: span[0])
         return at > 0 and offset < self.spans[at - 1][1]
 

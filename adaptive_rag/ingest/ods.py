@@ -70,7 +70,7 @@ def _read_cells(row: Any, number: int, merged: list[Area]) -> dict[int, str]:
 
 
 def _is_hidden(element: Any) -> bool:
-    """Tell whether a row or a column is hidden, other than by a filter or by folding its group."""
+    """Return whether a row or a column is hidden, other than by a filter or by folding its group."""
     groups = element.iterancestors("{*}table-row-group", "{*}table-column-group")
     folded = any(read_attribute(group, "display") == "false" for group in groups)
     return read_attribute(element, "visibility") == "collapse" and not folded

@@ -212,7 +212,7 @@ def _with(around: Look, declared: Mapping[str, str], attributes: Mapping[str, st
 
 
 def _is_hidden(attributes: Mapping[str, str]) -> bool:
-    """Tell whether the `hidden` attribute hides an element; a search in the page shows "until-found" text."""
+    """Return whether `hidden` hides an element; with "until-found", a search in the page shows it."""
     return "hidden" in attributes and attributes["hidden"].lower() != "until-found"
 
 

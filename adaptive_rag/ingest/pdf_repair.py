@@ -19,7 +19,7 @@ _DEEPEST = 50
 
 
 def is_truncated(path: Path) -> bool:
-    """Tell whether the end of a PDF is missing: it has no end mark, or objects follow the last mark.
+    """Return whether the end of a PDF is missing: it has no end mark, or objects follow the last mark.
 
     Other data after the end is harmless: transfers and tapes fill the last block with NUL bytes, and web
     servers add a line.
@@ -36,7 +36,7 @@ def is_truncated(path: Path) -> bool:
 
 
 def has_entries(document: Any, at: int) -> bool:
-    """Tell whether a PDF has an object with this number that is not empty."""
+    """Return whether a PDF has an object with this number that is not empty."""
     return 0 < at < document.xref_length() and bool(document.xref_get_keys(at))
 
 

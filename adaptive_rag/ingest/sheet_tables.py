@@ -83,7 +83,7 @@ class SheetTable:
     """Whether the last value in a column was a number."""
 
     def fits(self, block: SheetBlock, start: int) -> bool:
-        """Tell whether a block, from a row on, continues this table below a blank row."""
+        """Return whether a block, from a row on, continues this table below a blank row."""
         wide = [numbers_in(block.places, row) for row in block.rows[start:] if row.filled > 1]
         return bool(wide) and all(
             numeric.keys() <= self.columns.keys()
@@ -105,7 +105,7 @@ class Header:
 
 
 def is_number(text: str) -> bool:
-    """Tell whether a cell holds a number, a date or a time; a year does not count."""
+    """Return whether a cell holds a number, a date or a time; a year does not count."""
     return bool(_NUMBER.fullmatch(text) or _DAY.fullmatch(text))
 
 
@@ -143,7 +143,7 @@ def join_headers(blocks: Iterable[SheetBlock]) -> Iterator[SheetBlock]:
 
 
 def _heads(above: SheetBlock, below: SheetBlock) -> bool:
-    """Tell whether a block of words names all columns of numbers in the block below it."""
+    """Return whether a block of words names all columns of numbers in the block below it."""
     first, last = below.rows[0], above.rows[-1]
     if not last.number < first.number <= last.number + 2 or len(above.rows) > _MOST_TITLES or last.filled < 2:
         return False
@@ -192,7 +192,7 @@ def _stretches(block: SheetBlock) -> list[list[int]]:
 
 
 def _stands_apart(block: SheetBlock, left: Sequence[int], right: Sequence[int]) -> bool:
-    """Tell whether the columns after a blank one are a separate table, and not only set off by a gap."""
+    """Return whether the columns after a blank one are a separate table, and not only set off by a gap."""
     one, two = (
         [row for row in (each.cut(at) for each in block.rows) if row.filled > 1] for at in (left, right)
     )
@@ -257,14 +257,14 @@ def _header_at(rows: Sequence[SheetRow], start: int) -> Header | None:
 
 
 def _is_complete(body: Sequence[SheetRow], names: Sequence[str]) -> bool:
-    """Tell whether a fuller row of words below a line such as "Company | Acme" is the header."""
+    """Return whether a fuller row of words below a line such as "Company | Acme" is the header."""
     first = body[0]
     numbers = any(numeric_below(body[1:], at) for at in range(len(names)))
     return all(first.cells) and not any(map(is_number, first.cells)) and bool(names[0]) and numbers
 
 
 def _may_name(rows: Sequence[SheetRow], at: int) -> bool:
-    """Tell whether no cell of a row is a value; dates may be names if the cells below hold no dates."""
+    """Return whether no cell of a row is a value; dates may be names if the cells below hold no dates."""
     row, below = rows[at], rows[at + 1 : at + 1 + _SAMPLE]
     if row.is_bold and row.filled > 1 and below and not below[0].is_bold:
         return True
@@ -276,7 +276,7 @@ def _may_name(rows: Sequence[SheetRow], at: int) -> bool:
 
 
 def _goes_on(rows: Sequence[SheetRow], start: int, at: int) -> bool:
-    """Tell whether a row below a row of names has more names: "Q1 | Q2" below "2023 | 2023", or units."""
+    """Return whether a row below a row of names has more names: "Q1 | Q2" below "2023 | 2023", or units."""
     row, above = rows[at], rows[at - 1]
     if not _may_name(rows, at):
         return False
@@ -293,7 +293,7 @@ def _goes_on(rows: Sequence[SheetRow], start: int, at: int) -> bool:
 
 
 def numeric_below(rows: Sequence[SheetRow], place: int) -> bool:
-    """Tell whether most values in a column are numbers."""
+    """Return whether most values in a column are numbers."""
     numbers = [is_number(row.cells[place]) for row in rows if row.filled > 1 and row.cells[place]]
     return 2 * sum(numbers) > len(numbers)
 

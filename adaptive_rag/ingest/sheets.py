@@ -169,11 +169,11 @@ class _Groups:
         return SECTION_SEPARATOR.join(self._names)
 
     def is_line(self, row: SheetRow) -> bool:
-        """Tell whether a row with one text is a line above other rows, and not an item of the table."""
+        """Return whether a row with one text is a line above other rows, and not an item of the table."""
         return (len(row.cells) > 1 and all(row.cells)) or (self._first and bool(row.cells[0]))
 
     def is_group(self, row: SheetRow) -> bool:
-        """Tell whether a row may be the name of a group; an item without further values is not."""
+        """Return whether a row may be the name of a group; an item without further values is not."""
         if row.filled != 1 or is_number(_text(row)):
             return False
         set_apart = self._several or row.is_bold or _text(row).endswith(":")
@@ -188,7 +188,7 @@ class _Groups:
 
 
 def _has_numbers(rows: Sequence[SheetRow]) -> bool:
-    """Tell whether several columns hold numbers; if so, a row without numbers is the name of a group."""
+    """Return whether several columns hold numbers; if so, a row without numbers is the name of a group."""
     return sum(numeric_below(rows, at) for at in range(len(rows[0].cells) if rows else 0)) > 1
 
 

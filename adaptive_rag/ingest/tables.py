@@ -259,7 +259,7 @@ def _lines(fields: Mapping[str, Any], names: Iterable[str]) -> str:
 
 
 def names_question_and_answer(columns: Iterable[str]) -> bool:
-    """Tell whether the columns of a table include a question and an answer, as in a FAQ."""
+    """Return whether the columns of a table include a question and an answer, as in a FAQ."""
     names = {name.casefold() for name in columns}
     return not names.isdisjoint(_QUESTIONS) and not names.isdisjoint(_ANSWERS)
 
