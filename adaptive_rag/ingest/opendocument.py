@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from adaptive_rag.errors import IndexingError
-from adaptive_rag.ingest.cells import Rows, add_table
 from adaptive_rag.ingest.documents import TextBuilder
 from adaptive_rag.ingest.embedded import EmbeddedFiles
 from adaptive_rag.ingest.mathml import read_mathml
@@ -18,6 +17,7 @@ from adaptive_rag.ingest.package import local_name, note_core, open_archive, rea
 from adaptive_rag.ingest.page_edges import add_page_edges, tell_apart
 from adaptive_rag.ingest.sheet_grid import LAST_COLUMN
 from adaptive_rag.ingest.superscripts import raise_digits
+from adaptive_rag.ingest.table_cells import Rows, add_table
 
 # Comments, pronunciation, deleted text, tables of contents and indexes, forms and declarations.
 _LEFT_OUT = {
@@ -235,7 +235,7 @@ class _Writer:
         """Write the rows of a table, then its notes and whatever else is anchored in its cells."""
         rows = Rows(named=True)
         apart: list[Any] = []
-        lines = [(_read_row(row, rows, apart), rows.is_apart) for row in table_rows(table)]
+        lines = [(_read_row(row, rows, apart), rows.is_cell_by_cell) for row in table_rows(table)]
         add_table(self._builder, lines, has_header=table.find("{*}table-header-rows") is not None)
         for each in apart:
             self.write(each)

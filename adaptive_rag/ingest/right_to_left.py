@@ -33,8 +33,8 @@ _SWAP_BRACKETS = str.maketrans(_OPENING + _CLOSING, _CLOSING + _OPENING)
 _CLASSES = {"L": "L", "R": "R", "AL": "R", "EN": "0", "AN": "0", "ES": "s", "CS": "s", "ET": "t"}
 # Beside Arabic letters the sign of "45%" is displayed on the left.
 _LEADING_PERCENT = re.compile(r"^([%\u066a])(\d.*)$")
-# Hebrew and Arabic attach a prefix to a Latin word, but nothing to its end: there a blank is missing, which the
-# line has on the other side of the word.
+# Hebrew and Arabic attach a prefix to a Latin word, but nothing to its end: a blank is missing there, and the
+# line has it on the other side of the word.
 _MISSING_BLANK = re.compile(rf"(?<=[A-Za-z])(?={_RTL_LETTER.pattern})")
 _LEFT_TO_RIGHT = re.compile(r"L(?:[^R]*[L0])?|t*0(?:s?0)*t*")
 _RIGHT_TO_LEFT = re.compile(r"R(?:[^L]*R)?")
@@ -171,10 +171,10 @@ def _attach_marks(shapes: Iterable[_Shape], marks: Iterable[tuple[Letter, _Shape
 def _join_ligatures(shapes: Sequence[_Shape], zero_width: Iterable[tuple[int, Letter]]) -> list[_Shape]:
     """Add letters without a width to the first letters of their ligatures; return the rest.
 
-    A page has one shape for a ligature such as lam-alef, which is the box of its first letter. The others have
-    no width and are at an edge of it; if two letters touch there, the first letter is the one on the left,
-    unless only the other one is a lam. A program that reverses a line puts them before the first letter, the
-    last one first.
+    A page has one shape for a ligature such as lam-alef: that of its first letter. The others have no width
+    and are at an edge of the shape. Between two letters, the first letter is the one on the left, unless only
+    the other one is a lam. A program that reverses a line puts the others before the first letter, the last
+    one first.
 
     Args:
         shapes: the shapes of the line, in the order of the file.
