@@ -259,7 +259,7 @@ class _Reader:
                     height = 1 + sum(takewhile(bool, below))
                     rows.begin_cell({"colspan": str(columns), "rowspan": str(height)})
                     rows.add("\n".join(self._cell_lines(cell)))
-            yield rows.end_row(), rows.is_cell_by_cell
+            yield rows.end_row(), rows.is_apart
 
     def _cell_lines(self, cell: Any) -> Iterator[str]:
         for paragraph in _find_cells(cell, _P):

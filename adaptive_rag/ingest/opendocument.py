@@ -235,7 +235,7 @@ class _Writer:
         """Write the rows of a table, then its notes and whatever else is anchored in its cells."""
         rows = Rows(named=True)
         apart: list[Any] = []
-        lines = [(_read_row(row, rows, apart), rows.is_cell_by_cell) for row in table_rows(table)]
+        lines = [(_read_row(row, rows, apart), rows.is_apart) for row in table_rows(table)]
         add_table(self._builder, lines, has_header=table.find("{*}table-header-rows") is not None)
         for each in apart:
             self.write(each)

@@ -35,7 +35,7 @@ class Rows:
     """
 
     def __init__(self, *, named: bool = False) -> None:
-        self.is_cell_by_cell = False
+        self.is_apart = False
         """Whether the last row was written cell by cell."""
         self._names: list[str] | None = None if named else []
         self._cells: list[_Cell] = []
@@ -58,10 +58,10 @@ class Rows:
         texts = [cell.text() for cell in cells]
         is_long = any(len(text) > _MAX_CELL_LENGTH for text in texts)
         names = self._names
-        self.is_cell_by_cell = is_long and bool(names)
+        self.is_apart = is_long and bool(names)
         if names is None and any(texts):
             self._names = _find_column_names(cells)
-        if self.is_cell_by_cell and names:
+        if self.is_apart and names:
             row = self._fill_columns(cells)
             names = names + [""] * (len(row) - len(names))
             return [
