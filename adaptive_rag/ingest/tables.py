@@ -250,16 +250,15 @@ def add_row(
     if text and all_is_text:
         other_text = _format_fields(fields, [name for name in fields if name not in used])
         text = f"{text}\n{other_text}" if other_text else text
-    if not text:
-        return
-    free_names = fields.keys() - used - OF_CHUNKS
-    others = {name: value for name, value in fields.items() if name in free_names and value is not None}
-    position = {**(place or {}), **({} if row is None else {"row": row})}
-    section = " > ".join(filter(None, (*path, title))) or position.get("sheet")
-    # A row describes itself, such as "name: Tern"; an object that is not a row is described by its path.
-    first_line = title or (section if row is None else "")
-    text = f"{first_line}\n{text}" if first_line else text
-    builder.add_record(text, {**others, **metadata, **position}, title=section)
+    if text:
+        free = fields.keys() - used - OF_CHUNKS
+        rest = {name: value for name, value in fields.items() if name in free and value is not None}
+        position = {**(place or {}), **({} if row is None else {"row": row})}
+        section = " > ".join(filter(None, (*path, title))) or position.get("sheet")
+        # A row describes itself, such as "name: Tern"; an object that is not a row is described by its path.
+        first_line = title or (section if row is None else "")
+        text = f"{first_line}\n{text}" if first_line else text
+        builder.add_record(text, {**rest, **metadata, **position}, title=section)
 
 
 def _format_fields(fields: Mapping[str, Any], names: Iterable[str]) -> str:
