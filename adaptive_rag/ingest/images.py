@@ -61,7 +61,9 @@ def _decode(image: Any, index: int) -> NDArray[np.uint8]:
             )
         picture = image.convert("RGBA")
     except (OSError, SyntaxError, ValueError, EOFError) as error:
-        raise IndexingError("is damaged: its picture breaks off or makes no sense. Save it anew") from error
+        raise IndexingError(
+            "is damaged: its picture is incomplete or cannot be decoded. Save it anew"
+        ) from error
     picture.thumbnail((MAX_SIDE, MAX_SIDE))
     canvas = Image.new("RGBA", picture.size, "white")
     canvas.alpha_composite(picture)

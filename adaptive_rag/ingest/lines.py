@@ -59,7 +59,7 @@ class Line:
         return (
             bool(self.columns)
             and len(self.columns) == len(other.columns)
-            and all(abs(own - others) < 4 for own, others in zip(self.columns, other.columns, strict=True))
+            and all(abs(x - other_x) < 4 for x, other_x in zip(self.columns, other.columns, strict=True))
         )
 
     def extend(self, other: Line) -> None:

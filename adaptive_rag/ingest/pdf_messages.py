@@ -1,4 +1,4 @@
-"""What users are told about a PDF that cannot be read, or only in part, and what they can do."""
+"""Messages about a PDF that cannot be read, or only in part, and what to do with it."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def describe_textless(
     if textless_pages < pages:
         return f"its fonts do not say which letters they show. {advice}"
     if hidden_words:
-        return f"nobody sees the words that are there ({hidden_words:,}). {advice}"
+        return f"the words in it are invisible ({hidden_words:,}). {advice}"
     if not image_pages:
         return f"{all_pages} empty. {advice}"
     if find_spec("rapidocr") is None:

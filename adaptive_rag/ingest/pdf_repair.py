@@ -29,7 +29,9 @@ def is_truncated(path: Path) -> bool:
     """
     with path.open("rb") as file:
         if b"%PDF-" not in file.read(_MAX_LEAD):
-            raise IndexingError("is not a PDF, though its name says so. Give it the ending of its own kind")
+            raise IndexingError(
+                "is not a PDF, though its name says so. Rename it with the suffix of its own kind"
+            )
         with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
             end = max(map(content.rfind, _END_MARKS))
             return end < 0 or _OBJECT.search(content, end) is not None

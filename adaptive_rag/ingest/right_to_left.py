@@ -112,7 +112,7 @@ def read_parts(
 
 
 def _are_separate_words(left: _Shape, right: _Shape) -> bool:
-    """Return whether a gap separates two words; beside a shape without width or before a stop it does not."""
+    """Return whether a gap separates two words, and not a word and its stop or a shape without width."""
     before_stop = left.text in _SENTENCE_ENDS and has_rtl_letters(right.text)
     return not before_stop and " " not in (left.text, right.text) and min(left.width, right.width) > 0
 

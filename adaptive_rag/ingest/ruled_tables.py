@@ -77,7 +77,7 @@ def _make_rows(
     kept = [
         number for above, number in pairwise(row_numbers) if _has_new_cells(cells, above, number, columns)
     ]
-    strips = [[cells.get((number, column), []) for column in columns] for number in [row_numbers[0], *kept]]
+    strips = ([cells.get((number, column), []) for column in columns] for number in (row_numbers[0], *kept))
     return _write_spanning_cells_once(
         [(row, _is_single_cell(strip)) for strip in strips for row in _split_into_rows(strip, starts)]
     )

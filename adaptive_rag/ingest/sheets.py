@@ -1,6 +1,6 @@
 """Records from the rows of a sheet, as from a CSV file, for the loaders of Excel and OpenDocument.
 
-Sheets are laid out for the eye: a title above, a blank row, a table, a remark below. A table row is written
+Sheets are laid out for people: a title, a blank row, a table, a remark below it. A table row is written
 with its column names, and everything else as plain text.
 """
 

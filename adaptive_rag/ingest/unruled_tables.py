@@ -1,4 +1,4 @@
-"""PDF tables without ruled lines: lines of text that stand in columns become the rows of a table."""
+"""PDF tables without ruled lines: lines of text that are aligned in columns become rows."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from adaptive_rag.ingest.table_headers import (
 )
 from adaptive_rag.text.tables import EMPTY_CELL
 
-# In type sizes: the largest vertical gap from a row to a single line, and to another row of several cells.
+# In type sizes: the largest vertical gap between two rows, if one of them is a single text, or if none is.
 _MAX_LINE_GAP, _MAX_ROW_GAP = 2.0, 3.0
 _MIN_ROWS = 3
 # The largest share of a table's width for a line between two rows that names the group of rows below it.
@@ -45,7 +45,6 @@ _MAX_GROUP_NAME_WIDTH = 0.6
 # For a table without names: the fewest rows, and the least share of cells with text. A formula or a chart has
 # less.
 _MIN_UNNAMED_ROWS, _MIN_FILLED = 5, 0.6
-
 # The most lines of a cell if the page writes all lines of a cell before the next cell.
 _MAX_CELL_LINES = 8
 # How many lines to look back for text at the same height.
@@ -224,7 +223,7 @@ def _find_lines_above(
 
 
 def _names_several_columns(cells: Cells, columns: Sequence[Extent]) -> bool:
-    """Return whether a line names several columns, rather than the table."""
+    """Return whether a line names columns, and not the whole table."""
     return len(cells) > 1 or _is_centred_above_columns(cells, columns)
 
 
@@ -240,9 +239,12 @@ def _is_prose(rows: Sequence[Cells], index: int, columns: Sequence[Extent]) -> b
 def _is_centred_above_columns(cells: Cells, columns: Sequence[Extent]) -> bool:
     """Return whether a text is centred above all columns but the first, rather than above the whole table."""
     start, end = cell_extent(cells[0])
-    middle, first, last = start + end, columns[0], columns[-1]
-    is_right_of_first = start > first[1] and len(columns) > 2
-    return is_right_of_first and abs(middle - columns[1][0] - last[1]) < abs(middle - first[0] - last[1])
+    if len(columns) < 3 or start <= columns[0][1]:
+        return False
+    middle = (start + end) / 2
+    table_middle = (columns[0][0] + columns[-1][1]) / 2
+    middle_of_others = (columns[1][0] + columns[-1][1]) / 2
+    return abs(middle - middle_of_others) < abs(middle - table_middle)
 
 
 def _read_table(rows: Sequence[Cells], columns: Sequence[Extent], header: int) -> list[Line]:
