@@ -139,9 +139,9 @@ class Flow:
         self.lines = lines
         self._pitch = _pitch(lines)
         self._text_columns: dict[tuple[float, float], Extent] = {}
-        self._tabular: set[int] = set()
-        for index, (a, b) in enumerate(pairwise(lines)):
-            if any(abs(left - right) < 2 for left in a.stops for right in b.stops):
+        self._tabular: set[int] = set()  # indexes of lines with a stop below or above another one
+        for index, (upper, lower) in enumerate(pairwise(lines)):
+            if any(abs(stop - other) < 2 for stop in upper.stops for other in lower.stops):
                 self._tabular |= {index, index + 1}
 
     def text_column(self, line: Line) -> Extent:
@@ -154,13 +154,13 @@ class Flow:
             # A title in larger type or a table may span several columns.
             column = [
                 line,
-                *(other for other in near if not other.columns and not differs_in_type(other, line)),
+                *(other for other in near if not other.columns and not _differs_in_type(other, line)),
             ]
             self._text_columns[key] = min(other.x0 for other in column), max(other.x1 for other in column)
         return self._text_columns[key]
 
     def relation(self, index: int) -> int:
-        """Return how `lines[index]` follows the line before it on this page."""
+        """Return how a line, but the first, follows the line before it on this page."""
         previous, line = self.lines[index - 1], self.lines[index]
         step = line.y0 - previous.y0
         if line.columns or previous.columns:
@@ -173,10 +173,10 @@ class Flow:
             _FORMULA_FRAGMENT.fullmatch(neighbour.text) for neighbour in (previous, line)
         ):
             return WRAPPED
-        if differs_in_type(previous, line):
+        if _differs_in_type(previous, line):
             return NEW_PARAGRAPH
         if step < -0.5 * line.size:  # the line begins the next column
-            return self.relation_across_break(self, line)
+            return self._relation_across_break(previous, line, self)
         if step > 1.45 * max(self._pitch, 1.05 * line.size):
             return NEW_PARAGRAPH
         if self._begins_item(previous, line) or LEADER_DOTS.search(previous.text):
@@ -187,15 +187,18 @@ class Flow:
             return NEW_PARAGRAPH if step > 1.15 * self._pitch else NEW_LINE
         return WRAPPED
 
-    def relation_across_break(self, next_flow: Flow, line: Line) -> int:
-        """Return how the first line of the next page (or column) follows the last line of this one."""
-        previous = self.lines[-1] if next_flow is not self else self.lines[self.lines.index(line) - 1]
+    def relation_to_next_page(self, next_flow: Flow) -> int:
+        """Return how the first line of the next page follows the last line of this one."""
+        return self._relation_across_break(self.lines[-1], next_flow.lines[0], next_flow)
+
+    def _relation_across_break(self, previous: Line, line: Line, next_flow: Flow) -> int:
+        """Return how the first line of a page or column follows the last line of the one before."""
         if line.continues_table(previous):
             return NEW_LINE
         if (
             line.columns
             or previous.columns
-            or differs_in_type(previous, line)
+            or _differs_in_type(previous, line)
             or self._begins_item(previous, line)
         ):
             return NEW_PARAGRAPH
@@ -242,6 +245,6 @@ def _pitch(lines: Sequence[Line]) -> float:
     return median([b.y0 - a.y0 for a, b in pairwise(lines) if b.y0 - a.y0 > 1] or [0.0])
 
 
-def differs_in_type(a: Line, b: Line) -> bool:
+def _differs_in_type(a: Line, b: Line) -> bool:
     """Return whether two lines differ in type size or weight."""
     return a.bold != b.bold or abs(a.size - b.size) > 0.1 * max(a.size, b.size)

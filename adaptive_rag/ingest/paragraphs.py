@@ -128,7 +128,7 @@ def _with_next_line(
         flow = Flow(lines)
         for index, line in enumerate(lines):
             if pending:
-                relation = flow.relation(index) if index else last_flow.relation_across_break(flow, line)
+                relation = flow.relation(index) if index else last_flow.relation_to_next_page(flow)
                 yield *pending, line, relation
             pending = line, None if index else number
         last_flow = flow if lines else last_flow
