@@ -152,7 +152,7 @@ def black(side: int) -> bytes:
 @pytest.mark.parametrize(
     ("made", "reason"),
     [
-        (lambda: note(GATE).tobytes("png")[:2000], "breaks off"),
+        (lambda: note(GATE).tobytes("png")[:2000], "incomplete"),
         (lambda: b"\x89PNG and more", "no image of the kind"),
         (lambda: black(7000), "7,000 x 7,000 pixels"),
         (lambda: black(300), "shows no words"),
