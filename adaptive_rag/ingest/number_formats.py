@@ -19,11 +19,12 @@ _TOKEN = re.compile(
     r'"(?P<quoted>[^"]*)"|\\(?P<escaped>.)|\[\$(?P<currency>[^\]-]*)[^\]]*\]|(?P<elapsed>\[(?:h+|m+|s+)\])|'
     r"\[(?P<condition>[<>=]{1,2}-?[\d.]+)\]|\[[^\]]*\]|[_*].|"
     r"(?P<half>AM/PM|A/P)|(?P<time>y+|m+|d+|h+|s+(?:\.0+)?)|(?P<general>General)|"
-    r"(?P<digits>[0#?][0#?,.]*)|(?P<other>.)",
+    r"(?P<digits>[0#?][0#?,.]*|\.[0#?]+)|(?P<other>.)",
     re.IGNORECASE,
 )
 _DATES = {
-    "yy": "%y", "mmm": "%b", "mmmm": "%B", "ddd": "%a", "dddd": "%A", "dd": "%d", "hh": "%H", "mm": "%m",
+    "yy": "%y", "mmm": "%b", "mmmm": "%B", "mmmmm": "%b", "ddd": "%a", "dddd": "%A", "dd": "%d", "hh": "%H",
+    "mm": "%m",
 }  # fmt: skip
 _SECONDS_PER_DAY = 86_400
 # The first day number that is not a date: Excel's last date is in the year 9999.
@@ -174,7 +175,10 @@ def _format_time(value: float, tokens: list[Token], since_1904: bool) -> str:
 
 
 def _format_date_part(moment: datetime, part: str) -> str:
-    """Write one part of a date: "d" is the day without a leading zero, "yyyy" the year."""
+    """Write one part of a date: "d" is the day without a leading zero, "yyyy" the year.
+
+    For "mmmmm" Excel shows one letter; the short name of the month is written, since "J" may be three months.
+    """
     if part[0] == "y":
         return f"{moment:%y}" if len(part) < 3 else str(moment.year)
     return moment.strftime(_DATES[part]) if part in _DATES else str(moment.day)
