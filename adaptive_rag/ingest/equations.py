@@ -10,6 +10,7 @@ from adaptive_rag.ingest.package import local_name, read_attribute
 # Anything nested deeper is read as its plain characters.
 _MAX_DEPTH = 30
 _SINGLE_TERM = re.compile(r"\w+(?:\.\d+)?|\W?", re.UNICODE)
+_ENCLOSED = re.compile(r"\([^()]*\)")
 _DELETED_TAGS = ("del", "moveFrom")
 _INTEGRAL = "∫"  # the default sign of an n-ary operator
 _ACCENT = "\u0302"  # a circumflex, the default sign of an accent
@@ -29,14 +30,19 @@ def read_equation(element: Any, depth: int = 0) -> str:
     return "".join(parts)
 
 
-def add_brackets(text: str) -> str:
-    """Put parentheses around a text, unless it is a single name, number or sign."""
-    return text if _SINGLE_TERM.fullmatch(text) else f"({text})"
+def enclose(text: str) -> str:
+    """Put parentheses around a text, unless it has them already."""
+    return text if _ENCLOSED.fullmatch(text) else f"({text})"
+
+
+def group_term(text: str) -> str:
+    """Put parentheses around a text, unless it is a single name, number or sign, or has them already."""
+    return text if _SINGLE_TERM.fullmatch(text) else enclose(text)
 
 
 def write_limits(below: str, above: str) -> str:
     """Return what is below and above a base as text: "_(i=1)^n"."""
-    return "".join(sign + add_brackets(text) for sign, text in (("_", below), ("^", above)) if text)
+    return "".join(sign + group_term(text) for sign, text in (("_", below), ("^", above)) if text)
 
 
 def _write_element(name: str, element: Any, depth: int) -> str:
@@ -52,24 +58,25 @@ def _write_element(name: str, element: Any, depth: int) -> str:
     base, limits = part("e"), write_limits(part("sub"), part("sup"))
     match name:
         case "f":
-            return f"{add_brackets(part('num'))}/{add_brackets(part('den'))}"
+            return f"{group_term(part('num'))}/{group_term(part('den'))}"
         case "sSub" | "sSup" | "sSubSup":
-            return add_brackets(base) + limits
+            return group_term(base) + limits
         case "sPre":
             return limits + base
         case "rad":
-            return f"root_{add_brackets(part('deg'))}({base})" if part("deg") else f"√({base})"
+            root = f"root_{group_term(part('deg'))}" if part("deg") else "√"
+            return root + enclose(base)
         case "nary":
             return f"{_read_property(element, 'chr', _INTEGRAL)}{limits} {base}"
         case "d":
             inner = _read_property(element, "sepChr", "|").join(parts(element))
             return f"{_read_property(element, 'begChr', '(')}{inner}{_read_property(element, 'endChr', ')')}"
         case "func":
-            return f"{part('fName')}({base})"
+            return part("fName") + enclose(base)
         case "limLow" | "limUpp":
-            return f"{base}{'_' if name == 'limLow' else '^'}{add_brackets(part('lim'))}"
+            return f"{base}{'_' if name == 'limLow' else '^'}{group_term(part('lim'))}"
         case "acc":
-            return f"{add_brackets(base)}{_read_property(element, 'chr', _ACCENT)}"
+            return f"{group_term(base)}{_read_property(element, 'chr', _ACCENT)}"
         case "m":
             return f"[{'; '.join(', '.join(parts(row)) for row in element.iterfind('{*}mr'))}]"
         case "eqArr":

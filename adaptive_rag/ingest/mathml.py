@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from adaptive_rag.ingest.equations import add_brackets, write_limits
+from adaptive_rag.ingest.equations import enclose, group_term, write_limits
 from adaptive_rag.ingest.package import local_name
 
 # Anything nested deeper is read as its plain characters.
@@ -37,11 +37,11 @@ def _write_element(name: str, element: Any, parts: Sequence[str]) -> str:
         case "semantics":
             return first
         case "mfrac":
-            return f"{add_brackets(first)}/{add_brackets(second)}"
+            return f"{group_term(first)}/{group_term(second)}"
         case "msqrt":
-            return f"√({''.join(parts).strip()})"
+            return f"√{enclose(''.join(parts).strip())}"
         case "mroot":
-            return f"root_{add_brackets(second)}({first})"
+            return f"root_{group_term(second)}{enclose(first)}"
         case "msub" | "munder":
             return _write_scripts(first, second, "")
         case "msup" | "mover":
@@ -62,4 +62,4 @@ def _write_element(name: str, element: Any, parts: Sequence[str]) -> str:
 
 def _write_scripts(base: str, below: str, above: str) -> str:
     limits = write_limits(below, above)
-    return f"{base}{limits} " if base in _LARGE_OPERATORS else f"{add_brackets(base)}{limits}"
+    return f"{base}{limits} " if base in _LARGE_OPERATORS else f"{group_term(base)}{limits}"
