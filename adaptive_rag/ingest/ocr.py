@@ -63,8 +63,10 @@ def read_picture(picture: _Picture, scale: float, *, body_size: float = 0.0) -> 
     boxes = _find_boxes(picture)
     if not len(boxes):
         return []
-    picture, boxes, known = _turn_upright(picture, boxes)
-    readings = (known.get(index) or _read_line(_cut_out(picture, box)) for index, box in enumerate(boxes))
+    picture, boxes, known_readings = _turn_upright(picture, boxes)
+    readings = (
+        known_readings.get(index) or _read_line(_cut_out(picture, box)) for index, box in enumerate(boxes)
+    )
     lines = [
         (box, reading)
         for box, reading in zip(boxes, readings, strict=True)

@@ -30,9 +30,9 @@ def add_page_edges(builder: TextBuilder, texts: Iterable[str], document: Iterabl
 
 def tell_apart(texts: Iterable[str], document: str) -> Iterator[str]:
     """Yield each text once, without page numbers and without texts that the document contains."""
-    known = _normalize(document)
+    known_text = _normalize(document)
     for text in dict.fromkeys(" ".join(text.split()) for text in texts):
-        if not NUMBER_OF_PAGE.fullmatch(text) and _normalize(text) not in known:
+        if not NUMBER_OF_PAGE.fullmatch(text) and _normalize(text) not in known_text:
             yield text
 
 

@@ -21,6 +21,7 @@ from typing import Any
 import pymupdf
 
 from adaptive_rag.errors import IndexingError
+from adaptive_rag.ingest import pdf_messages
 from adaptive_rag.ingest.attachments import add_attachment
 from adaptive_rag.ingest.documents import TextBuilder, printable
 from adaptive_rag.ingest.form_fields import insert_form_fields
@@ -33,15 +34,6 @@ from adaptive_rag.ingest.pdf_lines import (
     make_rtl_lines,
     may_have_tables,
     split_line,
-)
-from adaptive_rag.ingest.pdf_messages import (
-    DAMAGED,
-    NO_PAGES,
-    advise_ocr,
-    describe_encrypted,
-    describe_textless,
-    describe_truncated,
-    format_ranges,
 )
 from adaptive_rag.ingest.pdf_repair import has_entries, is_truncated, restore_pages
 from adaptive_rag.ingest.properties import note_properties
@@ -99,16 +91,16 @@ def load_pdf(path: Path, builder: TextBuilder) -> None:
         builder.hidden_words += sum(hidden_words.values())
         _add_attachments(document, builder)
     if not any(map(str.isalnum, builder.text)):
-        reason = describe_textless(
-            path, page_count, len(textless), len(image_pages), hidden_words=builder.hidden_words
+        reason = pdf_messages.describe_textless(
+            path, page_count, len(textless), len(image_pages), builder.hidden_words
         )
         raise IndexingError(f"holds no text: {reason}")
     if ocr_lines:
-        numbers = format_ranges([*ocr_lines])
+        numbers = pdf_messages.format_ranges([*ocr_lines])
         builder.notes.append(f"{len(ocr_lines)} of {page_count} pages were read from pictures: {numbers}")
     if unread := [number for number in textless if number not in ocr_lines]:
-        advice = advise_ocr(path) if image_pages and not has_ocr else ""
-        numbers = format_ranges(unread)
+        advice = pdf_messages.advise_ocr(path) if image_pages and not has_ocr else ""
+        numbers = pdf_messages.format_ranges(unread)
         builder.notes.append(f"{len(unread)} of {page_count} pages hold no text: {numbers}{advice}")
 
 
@@ -129,18 +121,19 @@ def open_pdf(path: Path) -> Iterator[Any]:
     try:
         document = pymupdf.open(path, filetype=kind)
         if document.needs_pass:
-            raise IndexingError(describe_encrypted(path))
+            raise IndexingError(pdf_messages.describe_encrypted(path))
         if truncated and document.is_repaired:
-            raise IndexingError(describe_truncated(path))
+            raise IndexingError(pdf_messages.describe_truncated(path))
         if kind != "pdf":  # XPS is converted to PDF, so that all functions for a PDF work
             document = pymupdf.open("pdf", document.convert_to_pdf())
         if not _count_pages(document):
-            raise IndexingError(NO_PAGES)
+            raise IndexingError(pdf_messages.NO_PAGES)
         yield document
     except IndexingError:
         raise  # raised above, or while pages are read; it is also a RuntimeError
     except _BROKEN as error:
-        raise IndexingError(describe_truncated(path) if truncated else DAMAGED) from error
+        reason = pdf_messages.describe_truncated(path) if truncated else pdf_messages.DAMAGED
+        raise IndexingError(reason) from error
     finally:
         if document is not None:
             document.close()
@@ -230,7 +223,7 @@ def _find_named_glyphs(page: Any) -> dict[tuple[float, float, str], str]:
     for block in text.this:
         for line in block:
             after_ligature = False  # whether the letter before is a lam that is joined to the next one
-            for char in (each.m_internal for each in line):
+            for char in (wrapped.m_internal for wrapped in line):
                 name = mupdf.ll_fz_get_glyph_name2(char.font, char.c) if char.flags & unknown else ""
                 letters = _parse_glyph_name(name)
                 mark = unicodedata.combining(letters[:1] or chr(char.c))

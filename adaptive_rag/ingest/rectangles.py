@@ -60,7 +60,7 @@ def locate(citation: Citation, path: str | Path) -> list[Rectangle]:
     earlier = 0
     if len(letters.find_all("".join(quote))) > 1:
         text = extract_text(path)
-        page_start = next((each.start for each in text.pages if each.number == page), 0)
+        page_start = next((mark.start for mark in text.pages if mark.number == page), 0)
         before = _Letters(_split_words(text.text[page_start : citation["start"]]))
         earlier = len(before.find_all("".join(quote)))
     quote_words = (words[index] for index in letters.find_words(quote, earlier))
@@ -116,7 +116,10 @@ class _Letters:
             positions = self.find_all("".join(quote[:length]))
             if not positions:
                 break
-            count, start = length, next((each for each in positions if each >= minimum), positions[0])
+            count, start = (
+                length,
+                next((position for position in positions if position >= minimum), positions[0]),
+            )
         return count, start
 
 
