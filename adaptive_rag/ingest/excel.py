@@ -104,6 +104,7 @@ class _Workbook:
                 yield Sheet(name, [], [], tuple(parts.shapes))
 
     def _read_grid(self, part: str, parts: SheetParts) -> Grid:
+        """Read the cells of a sheet; the texts of its page headers are added to `parts`."""
         grid = Grid(filtered=parts.filtered)
         tags = tuple("{*}" + tag for tag in ("row", "col", "mergeCell", "filterColumn", "headerFooter"))
         with self._archive.open(part) as file:

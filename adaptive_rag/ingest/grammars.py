@@ -54,6 +54,7 @@ def find_by_grammar(path: Path, text: str) -> list[tuple[int, int, str]] | None:
 
 
 def _find_definitions(root: Any) -> Iterator[tuple[int, int, str]]:
+    """Yield the byte offset, level and name of each class and function, in any order."""
     pending = [(root, 2)]
     while pending:
         node, level = pending.pop()

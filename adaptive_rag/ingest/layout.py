@@ -85,6 +85,7 @@ class Survey:
 
     @cached_property
     def _running_head_slots(self) -> set[_Slot]:
+        """The positions at which most lines recur on other pages."""
         min_pages = min(3, max(2, self._page_count))
         slots = set()
         for slot, pages in self._slot_texts.items():

@@ -32,6 +32,7 @@ def read_mathml(element: Any, depth: int = 0) -> str:
 
 
 def _write_element(name: str, element: Any, parts: Sequence[str]) -> str:
+    """Return an element as text; `parts` are its children as text."""
     first, second, third = (part.strip() for part in (*parts, "", "", "")[:3])
     match name:
         case "semantics":

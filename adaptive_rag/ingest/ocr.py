@@ -82,6 +82,7 @@ class _Reading(NamedTuple):
 
 @functools.cache
 def _engine() -> Any:
+    """Return the OCR engine, whose models are loaded once."""
     rapidocr = import_extra("rapidocr", extra="ocr", purpose="Reading pictures of text")
     return rapidocr.RapidOCR(
         params={

@@ -121,6 +121,7 @@ class PageStyles:
         return all(selector and selector[0] for selector in selectors)
 
     def _add_selector(self, selector: re.Match[str], declarations: dict[str, str]) -> None:
+        """Add the declarations of a rule for one of its selectors, weighted by its specificity."""
         self._rule_count += 1
         marks = _MARK.findall(selector["marks"])
         tag = (selector["tag"] or "*").lower()
@@ -160,6 +161,7 @@ class PageStyles:
         return declarations | _parse_style(style[:_MAX_STYLE_LENGTH]) if style else declarations
 
     def _find_rule_declarations(self, tag: str, marks: frozenset[str]) -> dict[str, str]:
+        """Return the declarations of the rules that select an element, by its tag, classes and ids."""
         if (tag, marks) not in self._declared_by_element:
             rules = (rule for key in (tag, "*", *marks) for rule in self._rules.get(key, ()))
             matching = sorted(rule for rule in rules if rule.tag in ("*", tag) and rule.marks <= marks)
@@ -201,6 +203,7 @@ _parse_color = lru_cache(maxsize=1000)(parse_color)
 def _apply(
     outer: Look, declarations: Mapping[str, str], attributes: Mapping[str, str], *, is_page: bool
 ) -> Look:
+    """Return the look of an element with declarations and attributes inside one that looks like `outer`."""
     look = outer
     if (visibility := declarations.get("visibility")) and not is_page:
         look = replace(look, displayed=visibility not in ("hidden", "collapse"))

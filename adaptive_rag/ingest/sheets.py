@@ -75,6 +75,7 @@ class _SheetWriter:
         self._last_text: list[SheetRow] = []  # the last rows written as text, if they may be a title
 
     def write(self, sheet: Sheet) -> None:
+        """Write the tables and texts of a sheet, and then what is drawn on it."""
         for block in join_headers(find_blocks(sheet.rows, sheet.columns)):
             start = 0
             while start < len(block.rows):
@@ -143,6 +144,7 @@ class _SheetWriter:
         self._add_text(remarks)
 
     def _add_record(self, table: SheetTable, columns: Sequence[int], row: SheetRow, group: str) -> None:
+        """Add a row as a record, with its group, the table's title and the sheet as further fields."""
         fields: dict[str, str] = {}
         letters: dict[str, str] = {}
         for column, cell in zip(columns, row.cells, strict=True):

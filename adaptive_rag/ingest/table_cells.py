@@ -19,6 +19,8 @@ _MAX_NAME_LENGTH = 60
 
 @dataclass
 class _Cell:
+    """A cell while it is read: how many columns and rows it spans, and the parts of its text."""
+
     columns: int
     rows: int
     parts: list[str] = field(default_factory=list)

@@ -97,6 +97,7 @@ def load_jsonl(path: Path, builder: TextBuilder) -> None:
 
 
 def _add_json_lines(text: str, builder: TextBuilder) -> None:
+    """Add a record for each line of JSON, and a note about lines that cannot be read."""
     problems: list[str] = []
     row = 0
     for line_number, line in enumerate(text.split("\n"), start=1):

@@ -85,6 +85,7 @@ def _read_sheet(book: xlrd.book.Book, sheet: xlrd.sheet.Sheet, hidden: list[str]
 
 
 def _format_cell(book: xlrd.book.Book, cell: xlrd.sheet.Cell) -> str:
+    """Return a cell as Excel shows it; "" if it is empty."""
     match cell.ctype:
         case xlrd.XL_CELL_TEXT:
             return " ".join(str(cell.value).split())
