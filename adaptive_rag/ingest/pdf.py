@@ -339,7 +339,7 @@ def _add_attachments(document: Any, builder: TextBuilder) -> None:
         elif name:
             try:
                 data = read_content()
-            except (pymupdf.mupdf.FzErrorBase, RuntimeError, ValueError):
+            except (*_BROKEN, ValueError):
                 builder.notes.append(f"the attachment {name} is damaged")
             else:
                 add_attachment(data, name, builder, 1, {})
