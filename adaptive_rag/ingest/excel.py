@@ -29,7 +29,7 @@ from adaptive_rag.ingest.package import (
     open_main,
     read_xml,
 )
-from adaptive_rag.ingest.page_edges import tell_apart
+from adaptive_rag.ingest.page_headers import tell_apart
 from adaptive_rag.ingest.sheet_grid import LAST_COLUMN, Area, Grid
 from adaptive_rag.ingest.sheets import Sheet, add_sheets
 

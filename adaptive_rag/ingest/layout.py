@@ -11,7 +11,7 @@ from statistics import median
 
 from adaptive_rag.ingest.cleaning import Vocabulary, clean
 from adaptive_rag.ingest.lines import LEADER_DOTS, Extent, Line
-from adaptive_rag.ingest.page_edges import NUMBER_OF_PAGE
+from adaptive_rag.ingest.page_headers import NUMBER_OF_PAGE
 
 # How a line follows the line before it.
 WRAPPED, NEW_LINE, NEW_PARAGRAPH = 0, 1, 2

@@ -15,7 +15,7 @@ from adaptive_rag.ingest.opendocument import (
     table_rows,
 )
 from adaptive_rag.ingest.package import local_name, read_attribute
-from adaptive_rag.ingest.page_edges import tell_apart
+from adaptive_rag.ingest.page_headers import tell_apart
 from adaptive_rag.ingest.sheet_grid import LAST_COLUMN, Area, Grid
 from adaptive_rag.ingest.sheets import add_sheets
 

@@ -14,7 +14,7 @@ from adaptive_rag.ingest.embedded import EmbeddedFiles
 from adaptive_rag.ingest.mathml import read_mathml
 from adaptive_rag.ingest.numbering import write_number
 from adaptive_rag.ingest.package import local_name, note_core, open_archive, read_attribute, read_xml
-from adaptive_rag.ingest.page_edges import add_page_edges, tell_apart
+from adaptive_rag.ingest.page_headers import add_page_edges, tell_apart
 from adaptive_rag.ingest.sheet_grid import LAST_COLUMN
 from adaptive_rag.ingest.superscripts import raise_digits
 from adaptive_rag.ingest.table_cells import Rows, add_table

@@ -26,7 +26,7 @@ from adaptive_rag.ingest.package import (
     read_links,
     read_xml,
 )
-from adaptive_rag.ingest.page_edges import tell_apart
+from adaptive_rag.ingest.page_headers import tell_apart
 from adaptive_rag.ingest.table_cells import Rows
 
 _TITLES = ("title", "ctrTitle")
