@@ -22,8 +22,8 @@ from adaptive_rag.ingest.sheet_grid import Grid
 from adaptive_rag.ingest.sheets import Sheet, add_sheets
 
 _SUFFIXES = (".xls", ".xlsb")
-# The library holds every cell up to the last row and column in memory.
-_MOST_CELLS = 20_000_000
+# The library keeps every cell up to the last row and column in memory.
+_MAX_CELLS = 20_000_000
 
 
 def load_workbook(path: Path, builder: TextBuilder) -> None:
@@ -31,11 +31,15 @@ def load_workbook(path: Path, builder: TextBuilder) -> None:
     try:
         if path.suffix.lower() in _SUFFIXES:
             book = CalamineWorkbook.from_path(path)
-        else:  # the suffix is wrong, and the library goes by the suffix
+        else:  # the library relies on the suffix, which is wrong
             book = CalamineWorkbook.from_filelike(BytesIO(path.read_bytes()))
-        shown = [each for each in book.sheets_metadata if each.typ == SheetTypeEnum.WorkSheet]
-        hidden = [each.name for each in shown if each.visible != SheetVisibleEnum.Visible]
-        sheets = [_read_sheet(book.get_sheet_by_name(each.name)) for each in shown if each.name not in hidden]
+        worksheets = [sheet for sheet in book.sheets_metadata if sheet.typ == SheetTypeEnum.WorkSheet]
+        hidden_names = [sheet.name for sheet in worksheets if sheet.visible != SheetVisibleEnum.Visible]
+        sheets = [
+            _read_sheet(book.get_sheet_by_name(sheet.name))
+            for sheet in worksheets
+            if sheet.name not in hidden_names
+        ]
     except PasswordError as error:
         raise IndexingError("asks for a password. Save it without one") from error
     except BaseException as error:
@@ -46,17 +50,17 @@ def load_workbook(path: Path, builder: TextBuilder) -> None:
             "is not an Excel workbook or is damaged. Open it in Excel or LibreOffice and save it as .xlsx"
         ) from error
     add_sheets(builder, sheets)
-    builder.note_hidden("sheets", hidden)
+    builder.note_hidden("sheets", hidden_names)
 
 
 def _read_sheet(sheet: CalamineSheet) -> Sheet:
-    if sheet.total_height * sheet.total_width > _MOST_CELLS:
-        raise IndexingError(f"holds a sheet of more than {_MOST_CELLS:,} cells. Split it")
+    if sheet.total_height * sheet.total_width > _MAX_CELLS:
+        raise IndexingError(f"holds a sheet of more than {_MAX_CELLS:,} cells. Split it")
     grid = Grid()
-    for number, cells in enumerate(sheet.to_python(skip_empty_area=False), start=1):
-        for at, cell in enumerate(cells, start=1):
+    for row, cells in enumerate(sheet.to_python(skip_empty_area=False), start=1):
+        for column, cell in enumerate(cells, start=1):
             if cell != "":
-                grid.add(number, at, _show(cell))
+                grid.add(row, column, _format_cell(cell))
     grid.merged = [
         ((left + 1, top + 1), (right + 1, bottom + 1))
         for (top, left), (bottom, right) in sheet.merged_cell_ranges or ()
@@ -64,7 +68,7 @@ def _read_sheet(sheet: CalamineSheet) -> Sheet:
     return grid.to_sheet(sheet.name, [])
 
 
-def _show(cell: Any) -> str:
+def _format_cell(cell: Any) -> str:
     """Return the text of a cell: a whole number without ".0", a date as 2025-03-01."""
     if isinstance(cell, bool):
         return str(cell).upper()

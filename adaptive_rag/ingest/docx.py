@@ -16,13 +16,13 @@ from docx.oxml.exceptions import XmlchemyError
 from docx.oxml.ns import qn
 from lxml import etree
 
-from adaptive_rag.ingest.cells import Rows, add_table
 from adaptive_rag.ingest.documents import TextBuilder
 from adaptive_rag.ingest.equations import read_equation
 from adaptive_rag.ingest.numbering import BULLET, DEEPEST, Numbering
 from adaptive_rag.ingest.package import note_core, open_archive, read_transitional, read_xml
-from adaptive_rag.ingest.page_edges import add_page_edges
-from adaptive_rag.ingest.raised import raise_digits
+from adaptive_rag.ingest.page_headers import add_page_edges
+from adaptive_rag.ingest.superscripts import raise_digits
+from adaptive_rag.ingest.table_cells import Rows, add_table
 from adaptive_rag.ingest.word_looks import WordLooks
 from adaptive_rag.ingest.word_parts import DRAWN, WordParts
 from adaptive_rag.ingest.word_symbols import read_symbol

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from typing import Any
+from typing import Any, NamedTuple
 
 from adaptive_rag.ingest.equations import read_equation
 from adaptive_rag.ingest.number_formats import show_number
 from adaptive_rag.ingest.package import Link, local_name, read_linked
-from adaptive_rag.ingest.raised import raise_digits
+from adaptive_rag.ingest.superscripts import raise_digits
 from adaptive_rag.text.tables import EMPTY_CELL, write_row
 
-_P = (
+_PARAGRAPH_TAGS = (
     "{http://schemas.openxmlformats.org/drawingml/2006/main}p",
     "{http://purl.oclc.org/ooxml/drawingml/main}p",
 )
@@ -21,19 +21,21 @@ _P = (
 
 def read_paragraphs(element: Any) -> Iterator[tuple[str, Any]]:
     """Yield the text and the properties (or None) of each paragraph that has text."""
-    for paragraph in element.iter(*_P):
-        if text := " ".join("".join(_characters(paragraph)).split()):
+    for paragraph in element.iter(*_PARAGRAPH_TAGS):
+        if text := " ".join("".join(_read_characters(paragraph)).split()):
             yield text, paragraph.find("{*}pPr")
 
 
-def _characters(element: Any) -> Iterator[str]:
+def _read_characters(element: Any) -> Iterator[str]:
     """Yield the characters of an element; alternatives for other programs ("Fallback") are skipped."""
     for part in element:
         match local_name(part):
             case "t":
-                look = element.find("{*}rPr")
-                raised = look is not None and look.get("baseline", "0").startswith(tuple("123456789"))
-                yield raise_digits(part.text or " ") if raised else part.text or " "
+                properties = element.find("{*}rPr")
+                is_raised = properties is not None and properties.get("baseline", "0").startswith(
+                    tuple("123456789")
+                )
+                yield raise_digits(part.text or " ") if is_raised else part.text or " "
             case "br":
                 yield " "
             case "oMath":
@@ -41,7 +43,7 @@ def _characters(element: Any) -> Iterator[str]:
             case "Fallback":
                 continue
             case _:
-                yield from _characters(part)
+                yield from _read_characters(part)
 
 
 def read_drawn(archive: zipfile.ZipFile, links: Mapping[str, Link], shape: Any) -> tuple[str, list[str]]:
@@ -67,99 +69,112 @@ def read_chart(root: Any) -> Iterator[str]:
 
     Series over the same categories form one table; other series have a table each.
     """
-    titles = (" ".join(text for text, _ in read_paragraphs(title)) for title in root.iter("{*}title"))
-    cached = (" ".join(_points(title).values()) for title in root.iter("{*}title"))
-    if title := ", ".join(
-        dict.fromkeys(filter(None, (one or other for one, other in zip(titles, cached, strict=True))))
-    ):
+    titles = dict.fromkeys(map(_read_title, root.iter("{*}title")))
+    if title := ", ".join(filter(None, titles)):
         yield title
-    if root.find("{*}chartData") is not None:
-        yield from _tables(list(_read_extended(root)))
-        return
-    calendar = root.find("{*}date1904")
-    since_1904 = calendar is not None and calendar.get("val", "1") in ("1", "true")
-    series = []
-    for one in root.iter("{*}ser"):
-        name = " ".join(_points(one.find("{*}tx")).values())
-        names = next((_names(each, since_1904) for each in _children(one, "cat", "xVal")), {})
-        values = next((_points(each, since_1904) for each in _children(one, "val", "yVal")), {})
-        series.append((name, names, values))
-        series += [
-            (f"{name or EMPTY_CELL} (size)", names, _points(size, since_1904))
-            for size in _children(one, "bubbleSize")
-        ]
-    yield from _tables(series)
+    extended = root.find("{*}chartData") is not None
+    yield from _write_tables(_read_extended_series(root) if extended else _read_series(root))
 
 
-_Series = tuple[str, Mapping[int, str], Mapping[int, str]]
+def _read_title(title: Any) -> str:
+    """Return the text of a title, or the value that is stored for its formula."""
+    text = " ".join(text for text, _ in read_paragraphs(title))
+    return text or " ".join(_read_points(title).values())
 
 
-def _tables(series: Sequence[_Series]) -> Iterator[str]:
-    """Write series as tables; a series is its name, the names of its categories, and its values."""
+class _Series(NamedTuple):
+    """The name of a series, and its category names and values by index."""
+
+    name: str
+    categories: Mapping[int, str]
+    values: Mapping[int, str]
+
+
+def _write_tables(all_series: Iterable[_Series]) -> Iterator[str]:
+    """Yield a table for each group of series with the same categories."""
     groups: list[tuple[dict[int, str], list[_Series]]] = []
-    for each in series:
-        if not each[1] and not each[2]:
+    for series in all_series:
+        if not series.categories and not series.values:
             continue
-        for names, members in groups:
-            if all(names.get(at, name) == name for at, name in each[1].items()):
-                names.update(each[1])
-                members.append(each)
+        for categories, members in groups:
+            if all(categories.get(index, name) == name for index, name in series.categories.items()):
+                categories.update(series.categories)
+                members.append(series)
                 break
         else:
-            groups.append((dict(each[1]), [each]))
-    for names, members in groups:
-        places = sorted({*names, *(at for _, _, values in members for at in values)})
-        rows = [["", *(name for name, _, _ in members)]]
-        rows += [
-            [names.get(at) or str(at + 1), *(values.get(at, "") for _, _, values in members)] for at in places
-        ]
+            groups.append((dict(series.categories), [series]))
+    for categories, members in groups:
+        indexes = sorted({*categories, *(index for series in members for index in series.values)})
+        rows = [["", *(series.name for series in members)]]
+        for index in indexes:
+            label = categories.get(index) or str(index + 1)
+            rows.append([label, *(series.values.get(index, "") for series in members)])
         yield "\n".join(map(write_row, rows))
 
 
-def _read_extended(root: Any) -> Iterator[_Series]:
-    """Yield the series of a chart type introduced in Office 2016: a tree map, a funnel, a waterfall."""
-    data = {each.get("id"): each for each in root.iterfind("{*}chartData/{*}data")}
-    for one in root.iter("{*}series"):
-        held = one.find("{*}dataId")
-        kept = data.get(held.get("val")) if held is not None else None
-        name = " ".join((one.findtext("{*}tx/{*}txData/{*}v") or "").split())
-        if kept is not None:
-            names = next(map(_names, _children(kept, "strDim")), {})
-            yield name, names, next(map(_points, _children(kept, "numDim")), {})
+def _read_series(root: Any) -> Iterator[_Series]:
+    """Yield the series of a chart; the sizes of bubbles are a series of their own."""
+    date_setting = root.find("{*}date1904")
+    since_1904 = date_setting is not None and date_setting.get("val", "1") in ("1", "true")
+    for element in root.iter("{*}ser"):
+        name = " ".join(_read_points(element.find("{*}tx")).values())
+        categories = next(
+            (_read_category_names(child, since_1904) for child in _children(element, "cat", "xVal")), {}
+        )
+        values = next((_read_points(child, since_1904) for child in _children(element, "val", "yVal")), {})
+        yield _Series(name, categories, values)
+        for child in _children(element, "bubbleSize"):
+            yield _Series(f"{name or EMPTY_CELL} (size)", categories, _read_points(child, since_1904))
+
+
+def _read_extended_series(root: Any) -> Iterator[_Series]:
+    """Yield the series of a chart of a type that Office 2016 introduced, such as a tree map or a funnel."""
+    data_by_id = {data.get("id"): data for data in root.iterfind("{*}chartData/{*}data")}
+    for element in root.iter("{*}series"):
+        reference = element.find("{*}dataId")
+        data = data_by_id.get(reference.get("val")) if reference is not None else None
+        name = " ".join((element.findtext("{*}tx/{*}txData/{*}v") or "").split())
+        if data is not None:
+            categories = next(map(_read_category_names, _children(data, "strDim")), {})
+            yield _Series(name, categories, next(map(_read_points, _children(data, "numDim")), {}))
 
 
 def _children(element: Any, *names: str) -> Iterator[Any]:
-    return (each for each in element if local_name(each) in names)
+    return (child for child in element if local_name(child) in names)
 
 
-def _names(element: Any, since_1904: bool = False) -> dict[int, str]:
-    """Return the category names of a series; categories in several levels are "North, Leeds"."""
+def _read_category_names(element: Any, since_1904: bool = False) -> dict[int, str]:
+    """Return the category names of a series by index; those in several levels are written "North, Leeds"."""
     levels = list(element.iter("{*}lvl"))
     if not levels:
-        return _points(element, since_1904)
-    inner, *outer = [_points(level) for level in levels]
+        return _read_points(element, since_1904)
+    inner, *outer = [_read_points(level) for level in levels]
     names = {}
-    for at, name in inner.items():
+    for index, name in inner.items():
         # a name on an outer level applies until the next one
-        above = (
-            known[max(before)]
-            for known in outer[::-1]
-            if (before := [place for place in known if place <= at])
+        outer_names = (
+            level_names[max(earlier)]
+            for level_names in outer[::-1]
+            if (earlier := [outer_index for outer_index in level_names if outer_index <= index])
         )
-        names[at] = ", ".join([*above, name])
+        names[index] = ", ".join([*outer_names, name])
     return names
 
 
-def _points(element: Any, since_1904: bool = False) -> dict[int, str]:
+def _read_points(element: Any, since_1904: bool = False) -> dict[int, str]:
     """Return the cached texts and numbers of a chart by index, formatted as the chart shows them."""
     if element is None:
         return {}
-    code = element.findtext(".//{*}formatCode") or ""
+    number_format = element.findtext(".//{*}formatCode") or ""
     texts = {}
     for point in element.iter("{*}pt"):
         text = " ".join((point.findtext("{*}v") or point.text or "").split())
         with suppress(ValueError):  # the text is not a number
-            text = show_number(text, point.get("formatCode") or code, since_1904=since_1904) if code else text
+            text = (
+                show_number(text, point.get("formatCode") or number_format, since_1904=since_1904)
+                if number_format
+                else text
+            )
         if text:
             texts[int(point.get("idx", 0))] = text
     return texts

@@ -1,4 +1,4 @@
-"""The positions of classes and functions in source code, found by the grammar of the language.
+"""Where classes and functions begin in source code, by the grammar of its language.
 
 The extra `code` installs tree-sitter and the grammars; tree-sitter also parses incomplete code.
 """
@@ -22,12 +22,13 @@ _GRAMMARS = {
     **dict.fromkeys((".h", ".cc", ".cpp", ".hpp"), ("tree_sitter_cpp", "language")),
     **dict.fromkeys((".js", ".mjs", ".cjs", ".jsx"), ("tree_sitter_javascript", "language")),
 }
-# Nodes that wrap a definition: those that may put something before it, and those that may not. Then nodes
-# that may stand above a definition and belong to it.
-_PREFIXED = {"export_statement", "template_declaration"}
-_AROUND = {"type_declaration", "lexical_declaration", "variable_declaration", "type_definition"}
-_AROUND |= {"declaration", "field_declaration"} | _PREFIXED
-_BEFORE = {"comment", "line_comment", "block_comment", "attribute_item", "decorator"}
+# Nodes around a definition that begin with text of their own: "export", "template <class T>".
+_PREFIX_WRAPPERS = {"export_statement", "template_declaration"}
+# All nodes around a definition that belong to it.
+_WRAPPERS = {"type_declaration", "lexical_declaration", "variable_declaration", "type_definition"}
+_WRAPPERS |= {"declaration", "field_declaration"} | _PREFIX_WRAPPERS
+# Nodes above a definition that belong to it.
+_LEADING_NODES = {"comment", "line_comment", "block_comment", "attribute_item", "decorator"}
 
 
 def find_by_grammar(path: Path, text: str) -> list[tuple[int, int, str]] | None:
@@ -42,66 +43,67 @@ def find_by_grammar(path: Path, text: str) -> list[tuple[int, int, str]] | None:
     tree_sitter: Any = importlib.import_module("tree_sitter")
     language = tree_sitter.Language(getattr(importlib.import_module(module), function)())
     content = text.encode(errors="replace")
-    definitions = sorted(_definitions(tree_sitter.Parser(language).parse(content).root_node))
-    placed, before, characters = [], 0, 0
+    definitions = sorted(_find_definitions(tree_sitter.Parser(language).parse(content).root_node))
+    positions, previous_start, characters = [], 0, 0
     for start, level, name in definitions:
-        characters += len(content[before:start].decode())
-        before = start
+        characters += len(content[previous_start:start].decode())
+        previous_start = start
         line = text.rfind("\n", 0, characters) + 1
-        placed.append((characters if text[line:characters].strip() else line, level, name))
-    return placed
+        positions.append((characters if text[line:characters].strip() else line, level, name))
+    return positions
 
 
-def _definitions(root: Any) -> Iterator[tuple[int, int, str]]:
-    waiting = [(root, 2)]
-    while waiting:
-        node, level = waiting.pop()
-        if name := _name(node):
-            yield _start(node), level, name
+def _find_definitions(root: Any) -> Iterator[tuple[int, int, str]]:
+    """Yield the byte offset, level and name of each class and function, in any order."""
+    pending = [(root, 2)]
+    while pending:
+        node, level = pending.pop()
+        if name := _read_name(node):
+            yield _find_start(node), level, name
             level += 1
-        waiting += [(child, level) for child in node.named_children]
+        pending += [(child, level) for child in node.named_children]
 
 
-def _name(node: Any) -> str:
-    """Return the name that a node defines; "" if it defines none: a definition has a body."""
+def _read_name(node: Any) -> str:
+    """Return the name that a node defines; "" if it is no definition with a name and a body."""
     field = node.child_by_field_name
-    named = field("name") or field("property")
+    name_node = field("name") or field("property")
     body = field("body") or ((value := field("value")) and value.child_by_field_name("body"))
     match node.type:
         case "impl_item":  # Rust: "impl Display for Gate"
-            named = field("type")
+            name_node = field("type")
         case "function_definition":  # C, where the name is inside "*(name)(int gate)"
-            named = node
-            while inner := named.child_by_field_name("declarator") or _referred(named):
-                named = inner
+            name_node = node
+            while inner := name_node.child_by_field_name("declarator") or _find_referenced(name_node):
+                name_node = inner
         case "type_definition":  # C: "typedef struct { ... } Gate;"
-            held = field("type")
-            named = None if held.child_by_field_name("name") else field("declarator")
-            body = held.child_by_field_name("body")
+            defined = field("type")
+            name_node = None if defined.child_by_field_name("name") else field("declarator")
+            body = defined.child_by_field_name("body")
         case "type_spec" | "macro_definition" | "struct_item":
-            body = named
-    if named is None or body is None:
+            body = name_node
+    if name_node is None or body is None:
         return ""
-    name = " ".join(named.text.decode(errors="replace").split())
+    name = " ".join(name_node.text.decode(errors="replace").split())
     receiver = field("receiver")  # Go: "func (g *Gate) Shut()"
     if receiver is not None and (words := receiver.text.decode(errors="replace").strip("()").split()):
         return f"{words[-1].lstrip('*')}.{name}"
     return name
 
 
-def _referred(node: Any) -> Any:
+def _find_referenced(node: Any) -> Any:
     """Return the declarator inside a C++ reference: "Gate& open()" has no field for it."""
     return node.named_children[0] if node.type == "reference_declarator" else None
 
 
-def _start(node: Any) -> int:
+def _find_start(node: Any) -> int:
     """Return the byte offset of a definition, including its wrapper and the comments above it."""
-    while node.parent is not None and node.parent.type in _AROUND:
-        if node.parent.named_children[0] != node and node.parent.type not in _PREFIXED:
+    while node.parent is not None and node.parent.type in _WRAPPERS:
+        if node.parent.named_children[0] != node and node.parent.type not in _PREFIX_WRAPPERS:
             break
         node = node.parent
     start = node
-    while (above := start.prev_named_sibling) is not None and above.type in _BEFORE:
+    while (above := start.prev_named_sibling) is not None and above.type in _LEADING_NODES:
         if above.end_point.row < start.start_point.row - 1 or not _begins_line(above):
             break
         start = above
@@ -109,7 +111,7 @@ def _start(node: Any) -> int:
 
 
 def _begins_line(node: Any) -> bool:
-    """Tell whether a node is first on its line; a comment at the end of a line belongs to that line."""
+    """Return whether a node is first on its line; a comment at the end of a line belongs to that line."""
     before = node.prev_sibling
     # a Rust comment node includes its line end
     return before is None or before.end_point.row < node.start_point.row or before.end_point.column == 0

@@ -10,12 +10,12 @@ from pathlib import Path
 from lxml import etree
 
 from adaptive_rag.errors import IndexingError
-from adaptive_rag.ingest.cells import Rows
 from adaptive_rag.ingest.documents import TextBuilder
 from adaptive_rag.ingest.front_matter import take_front_matter
 from adaptive_rag.ingest.page_styles import Look, PageStyles
 from adaptive_rag.ingest.properties import note_properties
-from adaptive_rag.ingest.raised import raise_digits
+from adaptive_rag.ingest.superscripts import raise_digits
+from adaptive_rag.ingest.table_cells import Rows
 from adaptive_rag.ingest.templates import without_tags
 from adaptive_rag.ingest.text import decode
 from adaptive_rag.text.visible import without_surrogates

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from adaptive_rag.errors import IndexingError
 from adaptive_rag.ingest.documents import TextBuilder
 from adaptive_rag.ingest.layout import Survey
-from adaptive_rag.ingest.ocr import LONGEST_SIDE, MOST_PAGES, note_unread, read_picture
+from adaptive_rag.ingest.ocr import MAX_PAGES, MAX_SIDE, note_unread, read_picture
 from adaptive_rag.ingest.paragraphs import ParagraphWriter
 
-# In memory a pixel takes 4 bytes, and 3 more if it is not stored in this form. A JPEG is decoded at a half, a
+# A pixel takes 4 bytes of memory, and 3 more if the file has another form. A JPEG is decoded at a half, a
 # quarter or an eighth of its size; the limit applies to the decoded size.
-_MOST_PIXELS = 40_000_000
+_MAX_PIXELS = 40_000_000
 _PAGE_HEIGHT = 842  # in points: the assumed length of a picture's longer side
 
 
@@ -30,38 +30,41 @@ def load_image(path: Path, builder: TextBuilder) -> None:
         raise IndexingError("is damaged, or no image of the kind that its name says. Save it anew") from error
     with image:
         # In other formats, several frames are an animation.
-        pages = getattr(image, "n_frames", 1) if image.format == "TIFF" else 1
-        read = []
-        for at in range(min(pages, MOST_PAGES)):
-            pixels = _decode(image, at)
+        page_count = getattr(image, "n_frames", 1) if image.format == "TIFF" else 1
+        pages = []
+        for index in range(min(page_count, MAX_PAGES)):
+            pixels = _decode(image, index)
             lines = read_picture(pixels, _PAGE_HEIGHT / max(pixels.shape))
             if lines:
-                read.append((at + 1 if pages > 1 else None, lines))
-    if not read:
+                pages.append((index + 1 if page_count > 1 else None, lines))
+    if not pages:
         raise IndexingError("shows no words that can be read")
     survey = Survey()
-    for _, lines in read:
+    for _, lines in pages:
         survey.add(lines)
-    ParagraphWriter(builder, survey, {}).write((number, survey.body(lines)) for number, lines in read)
-    note_unread(builder, pages)
+    bodies = ((number, survey.without_running_heads(lines)) for number, lines in pages)
+    ParagraphWriter(builder, survey, {}).write(bodies)
+    note_unread(builder, page_count)
 
 
-def _decode(image: Any, at: int) -> NDArray[np.uint8]:
+def _decode(image: Any, index: int) -> NDArray[np.uint8]:
     """Return a page in the form that the models need: reduced, on white, with channels blue, green, red."""
     from PIL import Image
 
     try:
-        image.seek(at)
-        image.draft("RGB", (LONGEST_SIDE, LONGEST_SIDE))
-        if image.width * image.height > _MOST_PIXELS:
-            most = f"{_MOST_PIXELS // 1_000_000} million"
+        image.seek(index)
+        image.draft("RGB", (MAX_SIDE, MAX_SIDE))
+        if image.width * image.height > _MAX_PIXELS:
+            limit = f"{_MAX_PIXELS // 1_000_000} million"
             raise IndexingError(
-                f"has {image.width:,} x {image.height:,} pixels, and up to {most} are read. Make it smaller"
+                f"has {image.width:,} x {image.height:,} pixels, and up to {limit} are read. Make it smaller"
             )
-        whole = image.convert("RGBA")
+        picture = image.convert("RGBA")
     except (OSError, SyntaxError, ValueError, EOFError) as error:
-        raise IndexingError("is damaged: its picture breaks off or makes no sense. Save it anew") from error
-    whole.thumbnail((LONGEST_SIDE, LONGEST_SIDE))
-    white = Image.new("RGBA", whole.size, "white")
-    white.alpha_composite(whole)
-    return np.ascontiguousarray(np.asarray(white.convert("RGB"))[:, :, ::-1])
+        raise IndexingError(
+            "is damaged: its picture is incomplete or cannot be decoded. Save it anew"
+        ) from error
+    picture.thumbnail((MAX_SIDE, MAX_SIDE))
+    canvas = Image.new("RGBA", picture.size, "white")
+    canvas.alpha_composite(picture)
+    return np.ascontiguousarray(np.asarray(canvas.convert("RGB"))[:, :, ::-1])

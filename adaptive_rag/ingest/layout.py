@@ -1,223 +1,32 @@
-"""PDF page layout: from the lines of a page to running heads, paragraphs and headings."""
+"""PDF page layout: running heads and feet, and how each line follows the line before it."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import pairwise
 from statistics import median
 
 from adaptive_rag.ingest.cleaning import Vocabulary, clean
-from adaptive_rag.ingest.page_edges import NUMBER_OF_PAGE
-from adaptive_rag.text.tables import EMPTY_CELL
+from adaptive_rag.ingest.lines import LEADER_DOTS, Extent, Line
+from adaptive_rag.ingest.page_headers import NUMBER_OF_PAGE
 
 # How a line follows the line before it.
 WRAPPED, NEW_LINE, NEW_PARAGRAPH = 0, 1, 2
 
 _BULLET = re.compile(r"[-*•▪◦‣·–—●■]\s")
-_NUMBER = re.compile(r"\(?(?:\d{1,3}|[a-z])[.)]\s")
-_CLOSED = re.compile(r"[.!?:;…][\"'”’»)\]]*\s*$")
-# The fragments that a formula's fractions and exponents are extracted as.
-_CRUMB = re.compile(r"(?!.*[^\W\d_]{3}).{1,12}")
-_EDGE_LINES = 3
-_HEAD_CHARS = 120
-# Longer numbers, such as that of an invoice, tell two heads apart.
-_NUMERAL = re.compile(r"(?<!\d)\d{1,3}(?!\d)|(?<!\w)[ivxlcdm]+(?!\w)")
-LEADER = re.compile(r"(?:\. ?){5}")
-_LED = re.compile(r"\s*(?:…|(?:\s?\.){2,})\s*$")
-# In type sizes: a wider gap separates two cells. With one figure beside it, or two, a narrower gap does.
-_GAPS = (1.2, 0.6, 0.4)
-FIGURE = re.compile(r"[(\[]?(?:[$£€¥] )?[-–−+$£€¥.<≤≥]*\d[\d.,%)\]*†‡⁰¹²³⁴-⁹–-]*(?: ?[%)]{1,2})?")
-# "$" before a figure or a dash, and "%" or ")" after a figure.
-_SIGN, _AFTER_FIGURE = re.compile(r"[$£€¥]"), re.compile(r"\)?%|\)")
-_AMOUNT = re.compile(rf"{FIGURE.pattern}|\(?[-–—−]+\)?")
-# A position at a page's edge: top or foot, height, type size.
+_ITEM_NUMBER = re.compile(r"\(?(?:\d{1,3}|[a-z])[.)]\s")
+_SENTENCE_END = re.compile(r"[.!?:;…][\"'”’»)\]]*\s*$")
+# A short text without a word: fractions and exponents of a formula are extracted as such lines.
+_FORMULA_FRAGMENT = re.compile(r"(?!.*[^\W\d_]{3}).{1,12}")
+# The most lines of a running head, and the most characters in each.
+_MAX_EDGE_LINES, _MAX_HEAD_LENGTH = 3, 120
+# Arabic and Roman page or chapter numbers. Longer numbers, such as that of an invoice, distinguish two heads.
+_SHORT_NUMBER = re.compile(r"(?<!\d)\d{1,3}(?!\d)|(?<!\w)[ivxlcdm]+(?!\w)")
+# A position at a page's edge: "top" or "foot", height in steps of 3 points, type size.
 _Slot = tuple[str, int, int]
-# Where a column, or what stands in it, begins and ends.
-Extent = tuple[float, float]
-
-
-@dataclass(slots=True)
-class Line:
-    """A line of a page: its pieces of text, its bounding box and its type."""
-
-    pieces: list[str]
-    x0: float
-    y0: float
-    x1: float
-    y1: float
-    size: float
-    bold: bool
-    text: str = field(init=False)
-    stops: list[float] = field(default_factory=list)
-    """The x positions at which texts at the same height begin after a wide gap."""
-    columns: tuple[float, ...] = ()
-    """The x positions at which the table's columns begin, if the line is a row; then each piece is a cell."""
-    confidence: float | None = None
-    """The confidence of the reading, from 0 to 1, if the line was read from a picture."""
-    reach: tuple[float, float] | None = None
-    """The extent of a ruled line right below it, if no other text at its height is above that ruled line."""
-
-    def __post_init__(self) -> None:
-        self.text = " ".join(piece.strip() for piece in self.pieces).strip()
-
-    def is_left_of(self, other: Line) -> bool:
-        """Tell whether another line continues this one at the same height, further right."""
-        return other.x0 > self.x1 - 1 and self.is_beside(other)
-
-    def is_beside(self, other: Line) -> bool:
-        """Tell whether another line is at the same height."""
-        shared = min(self.y1, other.y1) - max(self.y0, other.y0)
-        least = max(0.1, min(self.y1 - self.y0, other.y1 - other.y0))
-        return shared / least > 0.5
-
-    def continues(self, other: Line) -> bool:
-        """Tell whether this line and another are rows of the same table."""
-        return (
-            bool(self.columns)
-            and len(self.columns) == len(other.columns)
-            and all(abs(one - two) < 4 for one, two in zip(self.columns, other.columns, strict=True))
-        )
-
-    def extend(self, other: Line) -> None:
-        """Append a line that stands at the same height, further right."""
-        self.pieces += other.pieces
-        if other.x0 - self.x1 > 1.2 * self.size:
-            self.stops.append(other.x0)
-        self.x1, self.y0, self.y1 = other.x1, min(self.y0, other.y0), max(self.y1, other.y1)
-        if len(other.text) > len(self.text):
-            self.size = other.size
-        self.bold = self.bold and other.bold
-        self.confidence = _least_sure((self, other))
-        self.text = f"{self.text} {other.text}"
-
-
-def side_by_side(lines: Sequence[Line]) -> list[list[Line]]:
-    """Group lines that stand side by side: wide gaps and table cells split a line into several."""
-    groups: list[list[Line]] = []
-    before: Line | None = None
-    for line in lines:
-        if before and before.is_left_of(line):
-            groups[-1].append(line)
-            before = merge(groups[-1])
-        else:
-            groups.append([line])
-            before = line
-    return groups
-
-
-def is_sign(text: str) -> bool:
-    """Tell whether a text is a currency sign."""
-    return _SIGN.fullmatch(text) is not None
-
-
-def _is_one_figure(left: str, right: str) -> bool:
-    """Tell whether two adjacent texts are one figure: "$" and "1,250", or "34.1" and "%"."""
-    if is_sign(left):
-        return _AMOUNT.fullmatch(right) is not None
-    return bool(_AMOUNT.fullmatch(left) and _AFTER_FIGURE.fullmatch(right))
-
-
-def parts_cells(left: str, right: str, gap: float) -> bool:
-    """Tell whether a gap, in type sizes, separates two cells; a currency sign or leader dots need no gap."""
-    if _is_one_figure(left, right):
-        return False
-    begins = is_sign(right) and (_AMOUNT.fullmatch(left) or _AFTER_FIGURE.fullmatch(left))
-    led = _LED.search(left) and (is_sign(right) or _AMOUNT.fullmatch(right))
-    return bool(begins or led) or gap > least_gap(left, right)
-
-
-def with_whole_figures(lines: Iterable[Line]) -> list[Line]:
-    """Join a currency sign at the left of a column to its figure, and "%" at the right."""
-    joined: list[Line] = []
-    for line in lines:
-        before = joined[-1] if joined else None
-        if before and before.is_left_of(line) and _is_one_figure(before.text, line.text):
-            # The column is aligned on the figures, since some of them have no sign.
-            place = line if is_sign(before.text) else before
-            joined[-1] = replace(place, pieces=[f"{before.text} {line.text}"])
-        else:
-            joined.append(line)
-    return joined
-
-
-def levels(
-    lines: Iterable[Line],
-    at_height_of: Callable[[Sequence[Line], Line], bool] = lambda level, line: level[0].is_beside(line),
-) -> list[list[Line]]:
-    """Group lines at the same height, each group from left to right, the groups from top to bottom."""
-    rows: list[list[Line]] = []
-    for line in sorted(lines, key=lambda line: line.y0 + line.y1):
-        if rows and at_height_of(rows[-1], line):
-            rows[-1].append(line)
-        else:
-            rows.append([line])
-    return [sorted(level, key=lambda line: line.x0) for level in rows]
-
-
-def merge(group: Sequence[Line]) -> Line:
-    """Merge lines that stand side by side into one line."""
-    merged = replace(group[0], pieces=list(group[0].pieces), stops=list(group[0].stops))
-    for line in group[1:]:
-        merged.extend(line)
-    return merged
-
-
-def extent(cell: Sequence[Line]) -> Extent:
-    """Return where the lines of a cell begin and end."""
-    return min(line.x0 for line in cell), max(line.x1 for line in cell)
-
-
-def columns_at(place: Extent, columns: Sequence[Extent]) -> list[int]:
-    """Return the columns that an extent overlaps."""
-    start, end = place
-    return [at for at, (x0, x1) in enumerate(columns) if x0 < end and start < x1]
-
-
-def columns_near(place: Extent, columns: Sequence[Extent]) -> list[int]:
-    """Return the columns that an extent overlaps, or the nearest one."""
-    start, end = place
-    nearest = min(range(len(columns)), key=lambda at: max(columns[at][0] - end, start - columns[at][1]))
-    return columns_at(place, columns) or [nearest]
-
-
-def around(boxes: Iterable[Sequence[float]]) -> tuple[float, float, float, float]:
-    """Return the box around boxes."""
-    lefts, tops, rights, bottoms = zip(*boxes, strict=True)
-    return min(lefts), min(tops), max(rights), max(bottoms)
-
-
-def least_gap(left: str, right: str) -> float:
-    """Return the least gap between two cells, in type sizes: figures stand closer together than words."""
-    return _GAPS[sum(bool(FIGURE.fullmatch(text) or is_sign(text)) for text in (left, right))]
-
-
-def make_row(cells: Sequence[Sequence[Line]], columns: tuple[float, ...]) -> Line:
-    """Make a table row from the lines of its cells; some cells may be empty, but not all."""
-    lines = [line for cell in cells for line in cell]
-    return Line(
-        [_text_of(cell) or EMPTY_CELL for cell in cells],
-        min(line.x0 for line in lines),
-        min(line.y0 for line in lines),
-        max(line.x1 for line in lines),
-        max(line.y1 for line in lines),
-        max(lines, key=lambda line: len(line.text)).size,
-        bold=all(line.bold for line in lines),
-        columns=columns,
-        confidence=_least_sure(lines),
-    )
-
-
-def _text_of(cell: Sequence[Line]) -> str:
-    """Return the text of a cell, line by line, without leader dots."""
-    return "\n".join(_LED.sub("", merge(group).text) for group in side_by_side(cell))
-
-
-def _least_sure(lines: Sequence[Line]) -> float | None:
-    return min((line.confidence for line in lines if line.confidence is not None), default=None)
 
 
 class Survey:
@@ -225,42 +34,41 @@ class Survey:
 
     def __init__(self) -> None:
         self.vocabulary = Vocabulary()
-        self._sizes: Counter[float] = Counter()
-        self._bold: Counter[bool] = Counter()
-        self._edges: Counter[tuple[str, str]] = Counter()
-        self._slots: dict[_Slot, list[set[str]]] = {}
-        self._pages = 0
-        self.lines = 0
+        self._size_counts: Counter[float] = Counter()
+        self._bold_counts: Counter[bool] = Counter()
+        self._edge_text_counts: Counter[tuple[str, str]] = Counter()
+        self._slot_texts: dict[_Slot, list[set[str]]] = {}
+        self._page_count = 0
+        self.line_count = 0
 
     def add(self, lines: Sequence[Line]) -> None:
         """Add the lines of one page."""
-        self._pages += 1
-        self.lines += len(lines)
+        self._page_count += 1
+        self.line_count += len(lines)
         self.vocabulary.learn(line.text for line in lines)
         for line in lines:
-            self._sizes[round(line.size, 1)] += len(line.text)
-            self._bold[line.bold] += len(line.text)
-        for slot, line in _edge_lines(lines):
-            # A running head may hold the book's title on one side and the chapter's title on the other.
-            keys = {
-                "#" if NUMBER_OF_PAGE.fullmatch(piece) else _NUMERAL.sub("#", clean(piece).strip().casefold())
-                for piece in line.pieces
-            }
-            self._edges.update((slot[0], key) for key in keys)
-            self._slots.setdefault(slot, []).append(keys)
+            self._size_counts[round(line.size, 1)] += len(line.text)
+            self._bold_counts[line.bold] += len(line.text)
+        for slot, line in _find_edge_lines(lines):
+            # A running head may have the book's title on one side and the chapter's title on the other.
+            texts = set(map(_without_numbers, line.pieces))
+            self._edge_text_counts.update((slot[0], text) for text in texts)
+            self._slot_texts.setdefault(slot, []).append(texts)
 
     @property
     def body_size(self) -> float:
         """The type size of most characters."""
-        return max(self._sizes, key=self._sizes.__getitem__, default=0.0)
+        return max(self._size_counts, key=self._size_counts.__getitem__, default=0.0)
 
     @property
     def body_bold(self) -> bool:
         """Whether most characters are bold."""
-        return self._bold[True] > self._bold[False]
+        return self._bold_counts[True] > self._bold_counts[False]
 
-    def body(self, lines: Sequence[Line], kept_edge: str | None = None) -> list[Line]:
-        """Return a page's lines without its running heads and feet; at `kept_edge` only page numbers go.
+    def without_running_heads(self, lines: Sequence[Line], kept_edge: str | None = None) -> list[Line]:
+        """Return a page's lines without its running heads and feet.
+
+        Lines at `kept_edge`, "top" or "foot", are kept, except for page numbers.
 
         A position at the page's edge (height and type size) belongs to running heads if most of the lines
         there recur on other pages, apart from numbers. Then every line in that position is dropped, so that
@@ -268,47 +76,60 @@ class Survey:
         """
         dropped = {
             id(line)
-            for slot, line in _edge_lines(lines, alone=True)
-            if slot in self._heads and (slot[0] != kept_edge or NUMBER_OF_PAGE.fullmatch(line.text))
+            for slot, line in _find_edge_lines(lines, include_full_pages=True)
+            if slot in self._running_head_slots
+            and (slot[0] != kept_edge or NUMBER_OF_PAGE.fullmatch(line.text))
         }
         kept = [line for line in lines if id(line) not in dropped]
-        return kept if kept or len(lines) <= _EDGE_LINES else list(lines)
+        return kept if kept or len(lines) <= _MAX_EDGE_LINES else list(lines)
 
     @cached_property
-    def _heads(self) -> set[_Slot]:
-        often = min(3, max(2, self._pages))
-        heads = set()
-        for slot, lines in self._slots.items():
-            recurring = sum(any(self._edges[slot[0], key] >= often for key in keys) for keys in lines)
-            if len(lines) >= often and recurring >= 0.6 * len(lines):
-                heads.add(slot)
-        self._slots.clear()
-        return heads
+    def _running_head_slots(self) -> set[_Slot]:
+        """The positions at which most lines recur on other pages."""
+        min_pages = min(3, max(2, self._page_count))
+        slots = set()
+        for slot, pages in self._slot_texts.items():
+            recurring = sum(
+                any(self._edge_text_counts[slot[0], text] >= min_pages for text in texts) for texts in pages
+            )
+            if len(pages) >= min_pages and recurring >= 0.6 * len(pages):
+                slots.add(slot)
+        self._slot_texts.clear()
+        return slots
 
 
-def _edge_lines(lines: Sequence[Line], *, alone: bool = False) -> Iterator[tuple[_Slot, Line]]:
-    """Yield the lines at the top and foot of a page that are set apart from the body, with their position.
+def _without_numbers(text: str) -> str:
+    """Return a text at a page's edge with "#" for each page or chapter number: "# the tides of #"."""
+    if NUMBER_OF_PAGE.fullmatch(text):
+        return "#"
+    return _SHORT_NUMBER.sub("#", clean(text).strip().casefold())
 
-    Only lines that a gap or a smaller type separates from the body can be running heads. A page on which
-    every line could be one yields nothing, unless `alone` says that the running heads are known and that the
-    page may hold nothing else.
+
+def _find_edge_lines(
+    lines: Sequence[Line], *, include_full_pages: bool = False
+) -> Iterator[tuple[_Slot, Line]]:
+    """Yield the lines that a gap separates from the page's body, at its top and foot, with their position.
+
+    A page on which every line could be a running head yields nothing, unless `include_full_pages` is set.
     """
     ordered = sorted(lines, key=lambda line: line.y0)
     if not ordered:
         return
     pitch = min(_pitch(ordered), 1.6 * median(line.size for line in ordered))
     edges = []
-    for edge, inward in (("top", ordered), ("foot", ordered[::-1])):
-        for count, line in enumerate(inward[:_EDGE_LINES], start=1):
+    for edge, from_edge in (("top", ordered), ("foot", ordered[::-1])):
+        for count, line in enumerate(from_edge[:_MAX_EDGE_LINES], start=1):
             # The first row of a long table is not a running head, though "4.20" recurs on other pages.
-            in_table = sum(other.continues(line) for other in ordered) > _EDGE_LINES
-            if len(line.text) > _HEAD_CHARS or in_table:
+            in_table = sum(other.continues_table(line) for other in ordered) > _MAX_EDGE_LINES
+            if len(line.text) > _MAX_HEAD_LENGTH or in_table:
                 break
-            neighbour = inward[count] if count < len(inward) else None
+            neighbour = from_edge[count] if count < len(from_edge) else None
             if neighbour is None or abs(neighbour.y0 - line.y0) > 1.35 * pitch:
-                edges += [((edge, round(one.y0 / 3), round(one.size)), one) for one in inward[:count]]
+                edges += [
+                    ((edge, round(outer.y0 / 3), round(outer.size)), outer) for outer in from_edge[:count]
+                ]
                 break
-    if alone or len({id(line) for _, line in edges}) < len(ordered):
+    if include_full_pages or len({id(line) for _, line in edges}) < len(ordered):
         yield from edges
 
 
@@ -318,90 +139,105 @@ class Flow:
     def __init__(self, lines: Sequence[Line]) -> None:
         self.lines = lines
         self._pitch = _pitch(lines)
-        self._columns: dict[tuple[float, float], tuple[float, float]] = {}
-        self._rows: set[int] = set()
-        for index, (a, b) in enumerate(pairwise(lines)):
-            if any(abs(left - right) < 2 for left in a.stops for right in b.stops):
-                self._rows |= {index, index + 1}
+        self._text_columns: dict[tuple[float, float], Extent] = {}
+        self._tabular: set[int] = set()  # indexes of lines with a stop below or above another one
+        for index, (upper, lower) in enumerate(pairwise(lines)):
+            if any(abs(stop - other) < 2 for stop in upper.stops for other in lower.stops):
+                self._tabular |= {index, index + 1}
 
-    def column(self, line: Line) -> tuple[float, float]:
+    def text_column(self, line: Line) -> Extent:
         """Return the left and right edge of the text column that `line` is in."""
-        place = line.x0, line.size
-        if place not in self._columns:
-            reach = 4 * line.size
+        key = line.x0, line.size
+        if key not in self._text_columns:
+            max_distance = 4 * line.size
             # On a damaged page the type size may be 0; then no line is near.
-            near = (other for other in self.lines if abs(other.x0 - line.x0) < reach)
+            near = (other for other in self.lines if abs(other.x0 - line.x0) < max_distance)
             # A title in larger type or a table may span several columns.
-            beside = [line, *(other for other in near if not other.columns and not unlike(other, line))]
-            self._columns[place] = min(other.x0 for other in beside), max(other.x1 for other in beside)
-        return self._columns[place]
+            column = [
+                line,
+                *(other for other in near if not other.columns and not _differs_in_type(other, line)),
+            ]
+            self._text_columns[key] = min(other.x0 for other in column), max(other.x1 for other in column)
+        return self._text_columns[key]
 
     def relation(self, index: int) -> int:
-        """Return how `lines[index]` follows the line before it on this page."""
-        before, line = self.lines[index - 1], self.lines[index]
-        step = line.y0 - before.y0
-        if line.columns or before.columns:
-            return NEW_LINE if line.continues(before) else NEW_PARAGRAPH
-        if index in self._rows:
-            return NEW_LINE if index - 1 in self._rows else NEW_PARAGRAPH
-        if index - 1 in self._rows:  # the rest of a cell, or text after the table
-            return NEW_LINE if line.x0 - before.x0 > line.size else NEW_PARAGRAPH
-        if abs(step) < 0.95 * self._pitch and (_CRUMB.fullmatch(before.text) or _CRUMB.fullmatch(line.text)):
+        """Return how a line, but the first, follows the line before it on this page."""
+        previous, line = self.lines[index - 1], self.lines[index]
+        step = line.y0 - previous.y0
+        if line.columns or previous.columns:
+            return NEW_LINE if line.continues_table(previous) else NEW_PARAGRAPH
+        if index in self._tabular:
+            return NEW_LINE if index - 1 in self._tabular else NEW_PARAGRAPH
+        if index - 1 in self._tabular:  # the rest of a cell, or text after the table
+            return NEW_LINE if line.x0 - previous.x0 > line.size else NEW_PARAGRAPH
+        if abs(step) < 0.95 * self._pitch and any(
+            _FORMULA_FRAGMENT.fullmatch(neighbour.text) for neighbour in (previous, line)
+        ):
             return WRAPPED
-        if unlike(before, line):
+        if _differs_in_type(previous, line):
             return NEW_PARAGRAPH
         if step < -0.5 * line.size:  # the line begins the next column
-            return self.relation_across(self, line)
+            return self._relation_across_break(previous, line, self)
         if step > 1.45 * max(self._pitch, 1.05 * line.size):
             return NEW_PARAGRAPH
-        if self._begins_item(before, line) or LEADER.search(before.text):
+        if self._begins_item(previous, line) or LEADER_DOTS.search(previous.text):
             return NEW_LINE
-        if self._indented(index):
+        if self._begins_indented_paragraph(index):
             return NEW_PARAGRAPH
-        if self.ends_early(before, line):
+        if self.ends_early(previous, line):
             return NEW_PARAGRAPH if step > 1.15 * self._pitch else NEW_LINE
         return WRAPPED
 
-    def relation_across(self, following: Flow, line: Line) -> int:
-        """Return how the first line of the next page (or column) follows the last line of this one."""
-        last = self.lines[-1] if following is not self else self.lines[self.lines.index(line) - 1]
-        if line.continues(last):
+    def relation_to_next_page(self, next_flow: Flow) -> int:
+        """Return how the first line of the next page follows the last line of this one."""
+        return self._relation_across_break(self.lines[-1], next_flow.lines[0], next_flow)
+
+    def _relation_across_break(self, previous: Line, line: Line, next_flow: Flow) -> int:
+        """Return how the first line of a page or column follows the last line of the one before."""
+        if line.continues_table(previous):
             return NEW_LINE
-        if line.columns or last.columns or unlike(last, line) or self._begins_item(last, line):
+        if (
+            line.columns
+            or previous.columns
+            or _differs_in_type(previous, line)
+            or self._begins_item(previous, line)
+        ):
             return NEW_PARAGRAPH
         if line.text[:1].islower():
             return WRAPPED
-        if _CLOSED.search(last.text) and line.x0 - following.column(line)[0] > 0.7 * line.size:
+        if _SENTENCE_END.search(previous.text) and line.x0 - next_flow.text_column(line)[0] > 0.7 * line.size:
             return NEW_PARAGRAPH
-        return NEW_PARAGRAPH if self.ends_early(last, line) else WRAPPED
+        return NEW_PARAGRAPH if self.ends_early(previous, line) else WRAPPED
 
-    def ends_early(self, before: Line, line: Line) -> bool:
-        """Tell whether a line was ended on purpose: the next word would have fitted on it."""
+    def ends_early(self, previous: Line, line: Line) -> bool:
+        """Return whether a line was ended on purpose: the next word would have fitted on it."""
         word = line.text.split(maxsplit=1)[0]
-        room = self.column(before)[1] - before.x1
-        needed = (len(word) + 1) * (before.x1 - before.x0) / max(1, len(before.text))
-        return room > 1.15 * needed + 0.5 * before.size
+        room = self.text_column(previous)[1] - previous.x1
+        needed_room = (len(word) + 1) * (previous.x1 - previous.x0) / max(1, len(previous.text))
+        return room > 1.15 * needed_room + 0.5 * previous.size
 
-    def _begins_item(self, before: Line, line: Line) -> bool:
-        """Tell a list item from a wrapped line that begins with a number: "there were | 13. The sea"."""
+    def _begins_item(self, previous: Line, line: Line) -> bool:
+        """Return whether a line begins a list item, unlike "there were | 13. The sea"."""
         if _BULLET.match(line.text):
             return True
-        closed = _CLOSED.search(before.text) or _NUMBER.match(before.text) or self.ends_early(before, line)
-        return bool(closed and _NUMBER.match(line.text))
+        if not _ITEM_NUMBER.match(line.text):
+            return False
+        after_item_or_sentence = _ITEM_NUMBER.match(previous.text) or _SENTENCE_END.search(previous.text)
+        return bool(after_item_or_sentence) or self.ends_early(previous, line)
 
-    def _indented(self, index: int) -> bool:
-        """Tell the first line of an indented paragraph from the rest of a hanging one."""
-        before, line = self.lines[index - 1], self.lines[index]
-        shift, least = line.x0 - before.x0, 0.7 * line.size
+    def _begins_indented_paragraph(self, index: int) -> bool:
+        """Return whether a line begins a paragraph by its indent, and does not continue a hanging one."""
+        previous, line = self.lines[index - 1], self.lines[index]
+        shift, min_shift = line.x0 - previous.x0, 0.7 * line.size
         if shift > 4 * line.size:
             return False
-        after = self.lines[index + 1] if index + 1 < len(self.lines) else None
-        if shift > least:
-            if _BULLET.match(before.text) or _NUMBER.match(before.text):
+        following = self.lines[index + 1] if index + 1 < len(self.lines) else None
+        if shift > min_shift:
+            if _BULLET.match(previous.text) or _ITEM_NUMBER.match(previous.text):
                 return False
-            return after is None or after.y0 < line.y0 or after.x0 < line.x0 - least
-        if shift < -least and index > 1:
-            return abs(self.lines[index - 2].x0 - before.x0) < 1
+            return following is None or following.y0 < line.y0 or following.x0 < line.x0 - min_shift
+        if shift < -min_shift and index > 1:
+            return abs(self.lines[index - 2].x0 - previous.x0) < 1
         return False
 
 
@@ -410,6 +246,6 @@ def _pitch(lines: Sequence[Line]) -> float:
     return median([b.y0 - a.y0 for a, b in pairwise(lines) if b.y0 - a.y0 > 1] or [0.0])
 
 
-def unlike(a: Line, b: Line) -> bool:
-    """Tell whether two lines differ in type size or weight."""
+def _differs_in_type(a: Line, b: Line) -> bool:
+    """Return whether two lines differ in type size or weight."""
     return a.bold != b.bold or abs(a.size - b.size) > 0.1 * max(a.size, b.size)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from adaptive_rag.ingest.documents import TextBuilder
 from adaptive_rag.ingest.front_matter import take_front_matter
 from adaptive_rag.ingest.markdown_marks import read_marks
-from adaptive_rag.ingest.marks import Kept, numbered_lines, tidy, without_signs
+from adaptive_rag.ingest.markup_steps import Kept, numbered_lines, tidy, without_signs
 from adaptive_rag.ingest.text import decode
 from adaptive_rag.text.markdown import is_deep
 

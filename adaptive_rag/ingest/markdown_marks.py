@@ -8,7 +8,7 @@ from bisect import bisect_right
 
 from adaptive_rag.ingest.documents import TextBuilder
 from adaptive_rag.ingest.html import write_html
-from adaptive_rag.ingest.marks import SIGN, Kept, Step, follow, read_role, without_signs
+from adaptive_rag.ingest.markup_steps import SIGN, Kept, Step, follow, read_role, without_signs
 from adaptive_rag.ingest.templates import TAG, read_tag
 
 # What later steps must not see. A piece ends where another piece of its kind begins, so that a piece that is

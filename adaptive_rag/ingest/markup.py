@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from adaptive_rag.ingest.documents import TextBuilder
-from adaptive_rag.ingest.marks import Kept, Step, blank, follow, numbered_lines, tidy, without_signs
+from adaptive_rag.ingest.markup_steps import Kept, Step, blank, follow, numbered_lines, tidy, without_signs
 from adaptive_rag.ingest.properties import note_properties
 from adaptive_rag.ingest.text import decode
 from adaptive_rag.text.tables import write_rule

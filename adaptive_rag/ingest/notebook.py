@@ -9,7 +9,7 @@ from adaptive_rag.errors import IndexingError
 from adaptive_rag.ingest.documents import TextBuilder
 from adaptive_rag.ingest.html import write_page
 from adaptive_rag.ingest.markdown import add_markdown
-from adaptive_rag.ingest.marks import fenced
+from adaptive_rag.ingest.markup_steps import fenced
 from adaptive_rag.ingest.tables import read_json
 from adaptive_rag.ingest.text import decode
 

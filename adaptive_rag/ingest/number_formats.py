@@ -19,18 +19,19 @@ _TOKEN = re.compile(
     r'"(?P<quoted>[^"]*)"|\\(?P<escaped>.)|\[\$(?P<currency>[^\]-]*)[^\]]*\]|(?P<elapsed>\[(?:h+|m+|s+)\])|'
     r"\[(?P<condition>[<>=]{1,2}-?[\d.]+)\]|\[[^\]]*\]|[_*].|"
     r"(?P<half>AM/PM|A/P)|(?P<time>y+|m+|d+|h+|s+(?:\.0+)?)|(?P<general>General)|"
-    r"(?P<digits>[0#?][0#?,.]*)|(?P<other>.)",
+    r"(?P<digits>[0#?][0#?,.]*|\.[0#?]+)|(?P<other>.)",
     re.IGNORECASE,
 )
 _DATES = {
-    "yy": "%y", "mmm": "%b", "mmmm": "%B", "ddd": "%a", "dddd": "%A", "dd": "%d", "hh": "%H", "mm": "%m",
+    "yy": "%y", "mmm": "%b", "mmmm": "%B", "mmmmm": "%b", "ddd": "%a", "dddd": "%A", "dd": "%d", "hh": "%H",
+    "mm": "%m",
 }  # fmt: skip
 _SECONDS_PER_DAY = 86_400
-# The first serial number that is not a date: Excel's last date is in the year 9999.
-_LAST_DAY = 2_958_466
+# The first day number that is not a date: Excel's last date is in the year 9999.
+_END_OF_DATES = 2_958_466
 
 Token = tuple[str, str]  # its kind and its text
-# Follows a "%" that is a code: 0.15 is "15%"; with the literal "%" of '0"%"', 15 is "15%".
+# Follows a "%" that is a code: 0.15 is shown as "15%". With a literal "%", as in '0"%"', 15 is.
 _PERCENT = ("percent", "")
 
 
@@ -48,19 +49,18 @@ def show_number(text: str, code: str, *, since_1904: bool = False) -> str:
     Raises:
         ValueError: `text` is not a number.
     """
-    value = float(text)
-    value, tokens = _choose(value, _sections(code))
+    value, tokens = _choose_section(float(text), _parse_sections(code))
     kinds = {kind for kind, _ in tokens}
     try:
-        if kinds & {"time", "elapsed"} and 0 <= value < _LAST_DAY:
-            return _show_time(value, tokens, since_1904)
-        return _show_digits(value, tokens)
+        if kinds & {"time", "elapsed"} and 0 <= value < _END_OF_DATES:
+            return _format_time(value, tokens, since_1904)
+        return _format_digits(value, tokens)
     except ArithmeticError:  # too many digits for `Decimal`, or a date after the year 9999
-        return _plain(value)
+        return _format_plain(value)
 
 
 @lru_cache(maxsize=1000)
-def _sections(code: str) -> list[list[Token]]:
+def _parse_sections(code: str) -> list[list[Token]]:
     """Split each section of a format into tokens; codes for spacing and colours are left out."""
     sections: list[list[Token]] = [[]]
     for match in _TOKEN.finditer(code):
@@ -77,98 +77,108 @@ def _sections(code: str) -> list[list[Token]]:
     return sections
 
 
-def _choose(value: float, sections: list[list[Token]]) -> tuple[float, list[Token]]:
-    """Return the section for a value, and the value without the sign if the section shows the sign.
+def _choose_section(value: float, sections: list[list[Token]]) -> tuple[float, list[Token]]:
+    """Return the value, without its sign if its section shows the sign, and the section that formats it.
 
-    The first section whose condition holds counts, or else the first one without a condition. A second
+    If sections have conditions, the first one that is met or that has none counts. Otherwise the second
     section is for negative numbers if its text differs by more than the sign; "(1,234)" is shown as "-1,234".
     """
     if len(sections) == 1:
         return value, sections[0]
     conditions = [dict(section).get("condition") for section in sections]
     if any(conditions):
-        fits = (at for at, each in enumerate(conditions) if each is None or _holds(value, each))
-        return value, sections[next(fits, 0)]
+        matching = (
+            section
+            for section, condition in zip(sections, conditions, strict=True)
+            if condition is None or _meets_condition(value, condition)
+        )
+        return value, next(matching, sections[0])
     if value < 0 and "digits" in dict(sections[1]):
-        positive, negative = (_literal(section) for section in sections[:2])
+        positive, negative = (_join_literals(section) for section in sections[:2])
         if re.sub("[()-]", "", negative) != positive:
             return -value, sections[1]
     return value, sections[0]
 
 
-def _holds(value: float, condition: str) -> bool:
+def _meets_condition(value: float, condition: str) -> bool:
     sign = condition.rstrip("-.0123456789")
     limit = float(condition.removeprefix(sign))
     return {"<": value < limit, ">": value > limit, "=": value == limit, "<=": value <= limit,
             ">=": value >= limit, "<>": value != limit}.get(sign, False)  # fmt: skip
 
 
-def _literal(tokens: list[Token]) -> str:
+def _join_literals(tokens: list[Token]) -> str:
     return "".join(text for kind, text in tokens if kind == "text")
 
 
-def _show_digits(value: float, tokens: list[Token]) -> str:
+def _format_digits(value: float, tokens: list[Token]) -> str:
     """Write a number with the decimals, grouping and literal text of its format."""
-    places = [at for at, (kind, _) in enumerate(tokens) if kind in ("digits", "general")]
-    if not places or any(text.strip() in ("/", "E") for _, text in tokens):
-        return _plain(value)
-    before, after = _literal(tokens[: places[0]]), _literal(tokens[places[-1] + 1 :])
-    kind = tokens[places[0]][0]
-    digits = "".join(tokens[at][1] for at in places)
-    # "000-0000" separates digits; counts and prices are not written so
-    if _literal(tokens[places[0] : places[-1]]).strip():
-        return _plain(value)
+    positions = [index for index, (kind, _) in enumerate(tokens) if kind in ("digits", "general")]
+    if not positions or any(text.strip() in ("/", "E") for _, text in tokens):
+        return _format_plain(value)
+    before, after = _join_literals(tokens[: positions[0]]), _join_literals(tokens[positions[-1] + 1 :])
+    kind = tokens[positions[0]][0]
+    digit_format = "".join(tokens[index][1] for index in positions)
+    # "000-0000" has text between digits, which is no format for counts and prices.
+    if _join_literals(tokens[positions[0] : positions[-1]]).strip():
+        return _format_plain(value)
     if _PERCENT in tokens:
         value *= 100
     if kind == "general":
-        return f"{before}{_plain(value)}{after}".strip()
-    whole, _, decimals = digits.rstrip(",").partition(".")
-    value /= 1000 ** (len(digits) - len(digits.rstrip(",")))
-    rounded = Decimal(f"{value:.15g}").quantize(Decimal(1).scaleb(-len(decimals)), ROUND_HALF_UP)
-    shown = f"{abs(rounded):{',' if ',' in whole else ''}f}"
-    for sign in reversed(decimals):
-        if sign == "0" or not shown.endswith("0"):
+        return f"{before}{_format_plain(value)}{after}".strip()
+    integer_format, _, decimal_format = digit_format.rstrip(",").partition(".")
+    value /= 1000 ** (len(digit_format) - len(digit_format.rstrip(",")))
+    rounded = Decimal(f"{value:.15g}").quantize(Decimal(1).scaleb(-len(decimal_format)), ROUND_HALF_UP)
+    text = f"{abs(rounded):{',' if ',' in integer_format else ''}f}"
+    for sign in reversed(decimal_format):
+        if sign == "0" or not text.endswith("0"):
             break
-        shown = shown[:-1]
-    start, point, rest = shown.rstrip(".").partition(".")
-    shown = start.zfill(whole.count("0")) + point + rest
-    return f"{'-' if rounded < 0 else ''}{before}{shown}{after}".strip()
+        text = text[:-1]
+    integer, point, decimals = text.rstrip(".").partition(".")
+    text = integer.zfill(integer_format.count("0")) + point + decimals
+    return f"{'-' if rounded < 0 else ''}{before}{text}{after}".strip()
 
 
-def _plain(value: float) -> str:
+def _format_plain(value: float) -> str:
     """Write a number as a cell without a format does, but with all digits of large numbers."""
     digits = Decimal(f"{value:.15g}" if value.is_integer() else f"{value:.11g}")
     return f"{digits:f}"
 
 
-def _show_time(value: float, tokens: list[Token], since_1904: bool) -> str:
+def _format_time(value: float, tokens: list[Token], since_1904: bool) -> str:
+    """Write a number of days as a duration, a time, a date, or both of the latter."""
     seconds = round(value * _SECONDS_PER_DAY)
     codes = [part for kind, part in tokens if kind == "time"]
-    after = f":{seconds % 60:02d}" if any(part[0] == "s" for part in codes) else ""
+    seconds_text = f":{seconds % 60:02d}" if any(part[0] == "s" for part in codes) else ""
     match next((part[1] for kind, part in tokens if kind == "elapsed"), ""):
         case "h":
-            return f"{seconds // 3600}:{seconds // 60 % 60:02d}{after}"
+            return f"{seconds // 3600}:{seconds // 60 % 60:02d}{seconds_text}"
         case "m":
-            return f"{seconds // 60}{after}"
+            return f"{seconds // 60}{seconds_text}"
         case "s":
             return str(seconds)
-    # Excel takes 1900 for a leap year; dates after February 1900 are not affected by that.
+    # Excel takes 1900 for a leap year, so that its day 60 never was; later dates are right with this start.
     moment = datetime.combine(date(1904, 1, 1) if since_1904 else date(1899, 12, 30), datetime.min.time())
     moment += timedelta(seconds=seconds)
-    clock = f"{moment:%H:%M}{after}" if any(part[0] == "h" for part in codes) else ""
-    days = [part for part in codes if part[0] in "yd" or (part[0] == "m" and not clock) or len(part) > 2]
-    kinds = {part[0] for part in days}
-    if after and not clock and kinds <= {"m"}:
+    clock = f"{moment:%H:%M}{seconds_text}" if any(part[0] == "h" for part in codes) else ""
+    date_codes = [
+        part for part in codes if part[0] in "yd" or (part[0] == "m" and not clock) or len(part) > 2
+    ]
+    kinds = {part[0] for part in date_codes}
+    if seconds_text and not clock and kinds <= {"m"}:
         return f"{moment:%M:%S}"
-    if not any(part.startswith("mmm") for part in days):
-        parts = (code for code in ("%Y", "%m", "%d") if "d" in kinds or code[1].lower() in kinds)
-        return f"{moment.strftime('-'.join(parts))} {clock}".strip()
-    day = " ".join(_show_part(moment, part) for part in days)
+    if not any(part.startswith("mmm") for part in date_codes):
+        date_format = (code for code in ("%Y", "%m", "%d") if "d" in kinds or code[1].lower() in kinds)
+        return f"{moment.strftime('-'.join(date_format))} {clock}".strip()
+    day = " ".join(_format_date_part(moment, part) for part in date_codes)
     return f"{day} {clock}".strip()
 
 
-def _show_part(moment: datetime, part: str) -> str:
-    """Write one part of a date: "d" is the day without a leading zero, "yyyy" the year."""
+def _format_date_part(moment: datetime, part: str) -> str:
+    """Write one part of a date: "d" is the day without a leading zero, "yyyy" the year.
+
+    For "mmmmm" Excel shows one letter; the short name of the month is written, since "J" may be three months.
+    """
     if part[0] == "y":
         return f"{moment:%y}" if len(part) < 3 else str(moment.year)
     return moment.strftime(_DATES[part]) if part in _DATES else str(moment.day)

@@ -15,11 +15,11 @@ from adaptive_rag.ingest.opendocument import (
     table_rows,
 )
 from adaptive_rag.ingest.package import local_name, read_attribute
-from adaptive_rag.ingest.page_edges import tell_apart
+from adaptive_rag.ingest.page_headers import tell_apart
 from adaptive_rag.ingest.sheet_grid import LAST_COLUMN, Area, Grid
 from adaptive_rag.ingest.sheets import add_sheets
 
-_LAST_ROW = 1_048_576
+_MAX_ROWS = 1_048_576
 
 
 def load_ods(path: Path, builder: TextBuilder) -> None:
@@ -41,45 +41,46 @@ def load_ods(path: Path, builder: TextBuilder) -> None:
 
 def _read_grid(table: Any) -> Grid:
     """Return the cells of a sheet; rows that a filter hides are read."""
-    grid = Grid(hidden_columns=set(_hidden_columns(table)))
+    grid = Grid(hidden_columns=set(_find_hidden_columns(table)))
     number = 1
     for row in table_rows(table):
-        below = number + count_of(row, "number-rows-repeated")
+        next_number = number + count_of(row, "number-rows-repeated")
         if cells := _read_cells(row, number, grid.merged):
-            rows = range(number, min(below, _LAST_ROW + 1))
-            grid.rows.update((at, dict(cells)) for at in rows)
+            rows = range(number, min(next_number, _MAX_ROWS + 1))
+            grid.rows.update((row_number, dict(cells)) for row_number in rows)
             grid.hidden_rows.update(rows if _is_hidden(row) else ())
-        number = below
+        number = next_number
     return grid
 
 
 def _read_cells(row: Any, number: int, merged: list[Area]) -> dict[int, str]:
     """Return the texts of a row by column; merged areas are added to `merged`."""
     texts: dict[int, str] = {}
-    at = 1
+    column = 1
     for cell in row:
-        after = at + count_of(cell, "number-columns-repeated")
+        next_column = column + count_of(cell, "number-columns-repeated")
         text = " ".join(filter(None, (read_text(part, []) for part in cell.iterfind("{*}p"))))
         if text and local_name(cell) == "table-cell":
-            texts.update(dict.fromkeys(range(at, min(after, LAST_COLUMN + 1)), text))
-            wide, high = (count_of(cell, f"number-{way}-spanned") for way in ("columns", "rows"))
-            if wide > 1 or high > 1:
-                merged.append(((at, number), (at + wide - 1, number + high - 1)))
-        at = after
+            texts.update(dict.fromkeys(range(column, min(next_column, LAST_COLUMN + 1)), text))
+            width, height = (count_of(cell, f"number-{axis}-spanned") for axis in ("columns", "rows"))
+            if width > 1 or height > 1:
+                merged.append(((column, number), (column + width - 1, number + height - 1)))
+        column = next_column
     return texts
 
 
 def _is_hidden(element: Any) -> bool:
-    """Tell whether a row or a column is hidden, other than by a filter or by folding its group."""
+    """Return whether a row or a column is hidden, other than by a filter or by folding its group."""
     groups = element.iterancestors("{*}table-row-group", "{*}table-column-group")
-    folded = any(read_attribute(group, "display") == "false" for group in groups)
-    return read_attribute(element, "visibility") == "collapse" and not folded
+    is_folded = any(read_attribute(group, "display") == "false" for group in groups)
+    return read_attribute(element, "visibility") == "collapse" and not is_folded
 
 
-def _hidden_columns(table: Any) -> Iterator[int]:
-    at = 1
+def _find_hidden_columns(table: Any) -> Iterator[int]:
+    """Yield the numbers of the hidden columns of a sheet."""
+    number = 1
     for column in table.iter("{*}table-column"):
-        after = at + count_of(column, "number-columns-repeated")
+        next_number = number + count_of(column, "number-columns-repeated")
         if _is_hidden(column):
-            yield from range(at, min(after, LAST_COLUMN + 1))
-        at = after
+            yield from range(number, min(next_number, LAST_COLUMN + 1))
+        number = next_number

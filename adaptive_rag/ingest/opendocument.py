@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import Any
 
 from adaptive_rag.errors import IndexingError
-from adaptive_rag.ingest.cells import Rows, add_table
 from adaptive_rag.ingest.documents import TextBuilder
 from adaptive_rag.ingest.embedded import EmbeddedFiles
 from adaptive_rag.ingest.mathml import read_mathml
 from adaptive_rag.ingest.numbering import write_number
 from adaptive_rag.ingest.package import local_name, note_core, open_archive, read_attribute, read_xml
-from adaptive_rag.ingest.page_edges import add_page_edges, tell_apart
-from adaptive_rag.ingest.raised import raise_digits
+from adaptive_rag.ingest.page_headers import add_page_edges, tell_apart
 from adaptive_rag.ingest.sheet_grid import LAST_COLUMN
+from adaptive_rag.ingest.superscripts import raise_digits
+from adaptive_rag.ingest.table_cells import Rows, add_table
 
 # Comments, pronunciation, deleted text, tables of contents and indexes, forms and declarations.
 _LEFT_OUT = {

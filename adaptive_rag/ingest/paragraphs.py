@@ -7,10 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from adaptive_rag.ingest.cleaning import clean
 from adaptive_rag.ingest.documents import PARAGRAPH, TextBuilder
-from adaptive_rag.ingest.layout import NEW_LINE, NEW_PARAGRAPH, WRAPPED, Flow, Line, Survey
+from adaptive_rag.ingest.layout import NEW_LINE, NEW_PARAGRAPH, WRAPPED, Flow, Survey
+from adaptive_rag.ingest.lines import Line
 
-_HEADING_CHARS, _HEADING_LINES = 150, 3
-_LARGER = 1.1
+_MAX_HEADING_LENGTH, _MAX_HEADING_LINES = 150, 3
+# The least type size of a heading that is not bold, as a multiple of the body's.
+_HEADING_SIZE = 1.1
 
 
 class ParagraphWriter:
@@ -27,114 +29,117 @@ class ParagraphWriter:
         self._survey = survey
         self._outline = outline
         self._page_start = 0
-        self._bookmarks: list[tuple[int, str]] = []  # of the page, not yet found on it
-        self._start = 0  # offset of the paragraph
-        self._lines: list[Line] = []  # its first lines, in case it is a heading
-        self._found: list[tuple[int, str, tuple[float, bool]]] = []
+        self._bookmarks: list[tuple[int, str]] = []  # those of the page that were not found on it yet
+        self._paragraph_start = 0  # offset
+        self._paragraph_lines: list[Line] = []  # the first ones, in case the paragraph is a heading
+        # Headings found without bookmarks: offset, title, and type size and whether it is bold.
+        self._headings: list[tuple[int, str, tuple[float, bool]]] = []
 
     def write(self, pages: Iterable[tuple[int | None, Sequence[Line]]]) -> None:
-        """Write all pages, and mark their headings; lines without a page number do not begin a page."""
-        for line, number, following, relation in _follow(pages):
-            if number is not None:
-                self._mark_missed()
-                self._builder.mark_page(number)
+        """Write all pages, and mark their headings; a page without a number is not marked as a page."""
+        for line, page, next_line, relation in _with_next_line(pages):
+            if page is not None:
+                self._mark_remaining_bookmarks()
+                self._builder.mark_page(page)
                 self._page_start = self._builder.length
-                self._bookmarks = list(self._outline.get(number, ()))
-            if not self._lines:
-                self._start = self._builder.length
-            if len(self._lines) <= _HEADING_LINES:  # a heading has no more lines
-                self._lines.append(line)
-            self._write_line(line, following, relation)
-        self._mark_missed()
+                self._bookmarks = list(self._outline.get(page, ()))
+            if not self._paragraph_lines:
+                self._paragraph_start = self._builder.length
+            if len(self._paragraph_lines) <= _MAX_HEADING_LINES:  # a heading has no more lines
+                self._paragraph_lines.append(line)
+            self._write_line(line, next_line, relation)
+        self._mark_remaining_bookmarks()
         if self._outline:
             return
         # The largest type is the first level.
-        ranks = sorted({rank for _, _, rank in self._found}, reverse=True)
-        for offset, title, rank in self._found:
+        ranks = sorted({rank for _, _, rank in self._headings}, reverse=True)
+        for offset, title, rank in self._headings:
             self._builder.mark_heading(title, ranks.index(rank) + 1, offset=offset)
 
-    def _write_line(self, line: Line, following: Line | None, relation: int) -> None:
-        start = self._builder.length
-        if line.columns:
-            self._builder.add(" | ".join(map(self._read_cell, line.pieces)))
-            self._mark_ocr(start, line)
-            self._lines.clear()  # a row is not a heading
-            if following is not None:
-                self._builder.add("\n" if relation == NEW_LINE else PARAGRAPH)
-            return
+    def _write_line(self, line: Line, next_line: Line | None, relation: int) -> None:
+        """Write a line, and what separates it from the next one."""
         pieces = [piece.strip() for piece in line.pieces]
-        joint: str | None = None
-        if relation == WRAPPED and following is not None:
-            joint = self._survey.vocabulary.joins(line.text, following.text)
-            if joint == "":  # the hyphen is dropped
-                pieces[-1] = pieces[-1][:-1]
-        self._builder.add(" ".join(map(clean, pieces)))
-        self._mark_ocr(start, line)
-        if relation == WRAPPED:
-            if joint is None:
-                self._builder.add(" ")
-            return
-        self._end_paragraph()
-        if following is not None:
-            self._builder.add("\n" if relation == NEW_LINE else PARAGRAPH)
-
-    def _mark_ocr(self, start: int, line: Line) -> None:
+        hyphen: str | None = None  # of a word that continues on the next line
+        if line.columns:
+            text = " | ".join(map(self._join_cell, line.pieces))
+        else:
+            if relation == WRAPPED and next_line is not None:
+                hyphen = self._survey.vocabulary.joins(line.text, next_line.text)
+                if hyphen == "":
+                    pieces[-1] = pieces[-1][:-1]
+            text = " ".join(map(clean, pieces))
+        start = self._builder.length
+        self._builder.add(text)
         if line.confidence is not None:
             self._builder.mark_ocr(start, line.confidence)
+        if line.columns:
+            self._paragraph_lines.clear()  # a row is not a heading
+        elif relation == WRAPPED:
+            if hyphen is None:
+                self._builder.add(" ")
+            return
+        else:
+            self._end_paragraph()
+        if next_line is not None:
+            self._builder.add("\n" if relation == NEW_LINE else PARAGRAPH)
 
-    def _read_cell(self, cell: str) -> str:
+    def _join_cell(self, cell: str) -> str:
         """Return the lines of a cell, joined into one."""
-        first, *rest = map(clean, cell.split("\n"))
+        text, *rest = map(clean, cell.split("\n"))
         for line in rest:
-            joint = self._survey.vocabulary.joins(first, line)
-            first = f"{first} {line}" if joint is None else f"{first[:-1]}{joint}{line}"
-        return first
+            hyphen = self._survey.vocabulary.joins(text, line)
+            text = f"{text} {line}" if hyphen is None else f"{text[:-1]}{hyphen}{line}"
+        return text
 
-    def _mark_missed(self) -> None:
+    def _mark_remaining_bookmarks(self) -> None:
         """Mark the bookmarks whose titles were not found on the page, at the start of the page."""
         for level, title in self._bookmarks:
             self._builder.mark_heading(title, level, offset=self._page_start)
 
     def _end_paragraph(self) -> None:
         """Mark the paragraph that ends here as a heading, if it is one."""
-        lines, self._lines = self._lines, []
+        lines, self._paragraph_lines = self._paragraph_lines, []
         title = "".join(clean(line.text + " ") for line in lines).strip()
-        if len(lines) > _HEADING_LINES or len(title) > _HEADING_CHARS:
+        if len(lines) > _MAX_HEADING_LINES or len(title) > _MAX_HEADING_LENGTH:
             return
-        key = _letters(title)
-        for bookmark in self._bookmarks:
-            wanted = _letters(bookmark[1])
-            if wanted and (key == wanted or (wanted in key and len(wanted) > 0.5 * len(key))):
-                self._builder.mark_heading(bookmark[1], bookmark[0], offset=self._start)
-                self._bookmarks.remove(bookmark)
-                return
-        if self._stands_out(lines[0], title):
-            self._found.append((self._start, title, (round(lines[0].size, 1), lines[0].bold)))
+        if bookmark := next((each for each in self._bookmarks if _contains_title(title, each[1])), None):
+            level, bookmark_title = bookmark
+            self._builder.mark_heading(bookmark_title, level, offset=self._paragraph_start)
+            self._bookmarks.remove(bookmark)
+        elif self._looks_like_heading(lines[0], title):
+            self._headings.append((self._paragraph_start, title, (round(lines[0].size, 1), lines[0].bold)))
 
-    def _stands_out(self, line: Line, title: str) -> bool:
-        """Tell whether a line is in larger type than the body, or bold while the body is not."""
+    def _looks_like_heading(self, line: Line, title: str) -> bool:
+        """Return whether a line is in larger type than the body, or bold while the body is not."""
         if not re.search(r"[^\W\d_]{2}", title) or title.endswith((",", ";")):
             return False
-        body = self._survey.body_size
-        bold = line.bold and not self._survey.body_bold and not title.endswith(".")
-        return line.size >= _LARGER * body or (bold and line.size >= 0.95 * body)
+        body_size = self._survey.body_size
+        is_bold = line.bold and not self._survey.body_bold and not title.endswith(".")
+        return line.size >= _HEADING_SIZE * body_size or (is_bold and line.size >= 0.95 * body_size)
 
 
-def _follow(
+def _with_next_line(
     pages: Iterable[tuple[int | None, Sequence[Line]]],
 ) -> Iterator[tuple[Line, int | None, Line | None, int]]:
-    """Yield each line, the number of the page that it begins, the next line, and how that follows it."""
-    waiting: tuple[Line, int | None] | None = None
-    before = Flow(())
+    """Yield each line, the number of the page that it begins, the next line, and how that one follows."""
+    pending: tuple[Line, int | None] | None = None
+    last_flow = Flow(())
     for number, lines in pages:
         flow = Flow(lines)
         for index, line in enumerate(lines):
-            if waiting:
-                yield *waiting, line, flow.relation(index) if index else before.relation_across(flow, line)
-            waiting = line, None if index else number
-        before = flow if lines else before
-    if waiting:
-        yield *waiting, None, NEW_PARAGRAPH
+            if pending:
+                relation = flow.relation(index) if index else last_flow.relation_to_next_page(flow)
+                yield *pending, line, relation
+            pending = line, None if index else number
+        last_flow = flow if lines else last_flow
+    if pending:
+        yield *pending, None, NEW_PARAGRAPH
+
+
+def _contains_title(text: str, title: str) -> bool:
+    """Return whether most letters of a text are those of a bookmark's title: "2.1 Tides" has "Tides"."""
+    letters, title_letters = _letters(text), _letters(title)
+    return bool(title_letters) and title_letters in letters and len(title_letters) > 0.5 * len(letters)
 
 
 def _letters(title: str) -> str:

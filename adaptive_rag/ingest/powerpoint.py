@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from adaptive_rag.ingest.cells import Rows
 from adaptive_rag.ingest.documents import TextBuilder
 from adaptive_rag.ingest.drawings import read_drawn, read_paragraphs
 from adaptive_rag.ingest.embedded import EmbeddedFiles
@@ -27,7 +26,8 @@ from adaptive_rag.ingest.package import (
     read_links,
     read_xml,
 )
-from adaptive_rag.ingest.page_edges import tell_apart
+from adaptive_rag.ingest.page_headers import tell_apart
+from adaptive_rag.ingest.table_cells import Rows
 
 _TITLES = ("title", "ctrTitle")
 # Placeholders that are on every slide, or in small print below it.

@@ -1,4 +1,4 @@
-"""The reading order of OCR lines, which are found in any order.
+"""The reading order of the lines that OCR returns in any order.
 
 Nagy and Seth, "Hierarchical representation of optically scanned documents" (ICPR 1984), cut a page at its
 white areas. Here lines that span the columns divide the page into bands, so that a title or the caption of a
@@ -11,45 +11,50 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from statistics import mean, median
 
-from adaptive_rag.ingest.columns import read_columns
-from adaptive_rag.ingest.layout import Line, levels
+from adaptive_rag.ingest.lines import Line, group_by_height
+from adaptive_rag.ingest.unruled_tables import read_unruled_tables
 
-_FEWEST_LINES = 3
+_MIN_LINES = 3
 # In characters: a column of prose is wider. A table column is narrower, and a table is read row by row.
-_NARROW = 20
-_GUTTER = 0.6  # of the type size
+_MIN_PROSE_WIDTH = 20
+_MIN_GUTTER = 0.6  # of the type size
 
 
-def in_reading_order(lines: Sequence[Line]) -> list[Line]:
-    """Return upright lines column by column, with table rows in place of their cells."""
-    rows = levels(lines, _at_height_of)
-    of_tables = [line for row in _of_tables(rows) for line in row]
-    for line in of_tables:  # the height of "12" alone says little
-        line.size = median(cell.size for cell in of_tables)
-    cells = set(map(id, of_tables))
-    gutter = _find_gutter([line for line in lines if id(line) not in cells])
+def sort_by_reading_order(lines: Sequence[Line]) -> list[Line]:
+    """Return level lines column by column, with table rows in place of their cells."""
+    rows = group_by_height(lines, _is_in_row)
+    table_lines = [line for row in _find_table_rows(rows) for line in row]
+    if table_lines:  # the height of a single figure, such as "12", is not its type size
+        size = median(line.size for line in table_lines)
+        for line in table_lines:
+            line.size = size
+    table_ids = set(map(id, table_lines))
+    gutter = _find_gutter([line for line in lines if id(line) not in table_ids])
     if gutter is None:
-        return read_columns(line for row in rows for line in row)
+        return read_unruled_tables(line for row in rows for line in row)
     ordered: list[Line] = []
     by_height = sorted(lines, key=lambda line: line.y0)
-    for across, band in groupby(by_height, lambda line: id(line) in cells or line.x0 < gutter < line.x1):
-        beside = list(band)
-        if across:
-            ordered += read_columns(line for row in levels(beside, _at_height_of) for line in row)
+    for spans_columns, band in groupby(
+        by_height, lambda line: id(line) in table_ids or line.x0 < gutter < line.x1
+    ):
+        band_lines = list(band)
+        if spans_columns:
+            rows = group_by_height(band_lines, _is_in_row)
+            ordered += read_unruled_tables(line for row in rows for line in row)
         else:
-            ordered += in_reading_order([line for line in beside if line.x0 < gutter])
-            ordered += in_reading_order([line for line in beside if line.x0 >= gutter])
+            ordered += sort_by_reading_order([line for line in band_lines if line.x0 < gutter])
+            ordered += sort_by_reading_order([line for line in band_lines if line.x0 >= gutter])
     return ordered
 
 
-def _of_tables(rows: Sequence[Sequence[Line]]) -> Iterator[Sequence[Line]]:
+def _find_table_rows(rows: Sequence[Sequence[Line]]) -> Iterator[Sequence[Line]]:
     """Yield the rows of tables, not of prose in columns: several rows of short texts, one below the other."""
-    for short, run in groupby(
-        rows, lambda row: len(row) > 1 and mean(len(line.text) for line in row) < _NARROW
+    for is_tabular, group in groupby(
+        rows, lambda row: len(row) > 1 and mean(len(line.text) for line in row) < _MIN_PROSE_WIDTH
     ):
-        together = list(run)
-        if short and len(together) >= _FEWEST_LINES:
-            yield from together
+        group_rows = list(group)
+        if is_tabular and len(group_rows) >= _MIN_LINES:
+            yield from group_rows
 
 
 def _find_gutter(lines: Sequence[Line]) -> float | None:
@@ -58,27 +63,29 @@ def _find_gutter(lines: Sequence[Line]) -> float | None:
     for edge in {line.x1 for line in lines}:
         left = [line for line in lines if line.x1 <= edge]
         right = [line for line in lines if line.x0 > edge]
-        if min(len(left), len(right)) < _FEWEST_LINES:
+        if min(len(left), len(right)) < _MIN_LINES:
             continue
-        across = len(lines) - len(left) - len(right)
-        room = min(line.x0 for line in right) - edge
-        clear = room > _GUTTER * median(line.size for line in lines)
-        if clear and (best is None or across < best[0]) and _are_columns(left, right):
-            best = across, edge + room / 2
+        crossing = len(lines) - len(left) - len(right)
+        gap = min(line.x0 for line in right) - edge
+        is_clear = gap > _MIN_GUTTER * median(line.size for line in lines)
+        if is_clear and (best is None or crossing < best[0]) and _are_columns(left, right):
+            best = crossing, edge + gap / 2
     return best[1] if best else None
 
 
 def _are_columns(left: Sequence[Line], right: Sequence[Line]) -> bool:
-    beside = sum(any(one.y0 < (other.y0 + other.y1) / 2 < one.y1 for one in left) for other in right)
-    prose = all(median(len(line.text) for line in side) >= _NARROW for side in (left, right))
-    return prose and beside >= _FEWEST_LINES
+    """Return whether both sides are prose, and several of their lines are at the same height."""
+    middles = ((line.y0 + line.y1) / 2 for line in right)
+    level_lines = sum(any(line.y0 < middle < line.y1 for line in left) for middle in middles)
+    are_prose = all(median(len(line.text) for line in side) >= _MIN_PROSE_WIDTH for side in (left, right))
+    return are_prose and level_lines >= _MIN_LINES
 
 
-def _at_height_of(row: Sequence[Line], line: Line) -> bool:
-    """Tell whether a line is at the height of a row, and not just so close that their boxes overlap."""
+def _is_in_row(row: Sequence[Line], line: Line) -> bool:
+    """Return whether a line is at the height of a row, and not only so close that their boxes overlap."""
     middle = (line.y0 + line.y1) / 2
     return any(
-        one.y0 < middle < one.y1
-        and abs(one.y0 + one.y1 - line.y0 - line.y1) < min(one.y1 - one.y0, line.y1 - line.y0)
-        for one in row
+        other.y0 < middle < other.y1
+        and abs(other.y0 + other.y1 - line.y0 - line.y1) < min(other.y1 - other.y0, line.y1 - line.y0)
+        for other in row
     )

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from adaptive_rag.ingest.documents import TextBuilder
 from adaptive_rag.ingest.front_matter import take_front_matter
-from adaptive_rag.ingest.marks import Kept, fenced, numbered_lines, tidy, without_signs
+from adaptive_rag.ingest.markup_steps import Kept, fenced, numbered_lines, tidy, without_signs
 from adaptive_rag.ingest.properties import note_properties
 from adaptive_rag.ingest.rst_marks import Names, fold_name, read_inline
 from adaptive_rag.ingest.rst_tables import read_list_table, read_tables

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from adaptive_rag.ingest.marks import Kept, read_role
+from adaptive_rag.ingest.markup_steps import Kept, read_role
 
 _BODY = r"(?:[^`\\]|\\.){1,1000}+"
 _ROLE = r"[A-Za-z][\w:.+-]{0,60}"

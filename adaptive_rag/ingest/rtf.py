@@ -12,7 +12,7 @@ from pathlib import Path
 
 from adaptive_rag.errors import IndexingError
 from adaptive_rag.ingest.documents import TextBuilder
-from adaptive_rag.ingest.page_edges import add_page_edges
+from adaptive_rag.ingest.page_headers import add_page_edges
 from adaptive_rag.ingest.text import code_page
 from adaptive_rag.text.tables import write_row
 

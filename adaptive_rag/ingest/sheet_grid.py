@@ -1,11 +1,11 @@
-"""The cells of a sheet by row and column, with merged and hidden parts, for the loaders of sheets."""
+"""A sheet while it is loaded: its cells by row and column, and its merged and hidden parts."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from adaptive_rag.ingest.sheet_tables import SheetRow
+from adaptive_rag.ingest.sheet_blocks import SheetRow
 from adaptive_rag.ingest.sheets import Sheet
 
 Area = tuple[tuple[int, int], tuple[int, int]]  # (column, row) of the first and of the last cell
@@ -32,18 +32,20 @@ class Grid:
 
     def to_sheet(self, name: str, hidden: list[str], shapes: Iterable[str] = ()) -> Sheet:
         """Return the visible sheet, and add the kinds of its hidden parts to `hidden`: "rows of Prices"."""
-        self._spread()
-        hidden += [f"{what} of {name}" for what in self._leave_out_hidden()]
-        columns = sorted({at for cells in self.rows.values() for at in cells})
+        self._repeat_merged()
+        hidden += [f"{kind} of {name}" for kind in self._drop_hidden()]
+        columns = sorted({column for cells in self.rows.values() for column in cells})
         rows = []
         for number in sorted(self.rows):
             cells, bold = self.rows[number], self.bold.get(number, ())
-            places = (place for place, at in enumerate(columns) if at in bold) if bold else ()
-            rows.append(SheetRow(number, [cells.get(at, "") for at in columns], frozenset(places)))
+            bold_indexes = (index for index, column in enumerate(columns) if column in bold) if bold else ()
+            rows.append(
+                SheetRow(number, [cells.get(column, "") for column in columns], frozenset(bold_indexes))
+            )
         return Sheet(name, rows, columns, tuple(shapes))
 
-    def _spread(self) -> None:
-        """Copy the text of each merged cell to all places that it covers within the sheet's used area."""
+    def _repeat_merged(self) -> None:
+        """Copy the text of each merged cell to all cells that it covers within the sheet's used area."""
         last_row = max(self.rows, default=0)
         last_column = max((max(cells, default=0) for cells in self.rows.values()), default=0)
         for (left, top), (right, bottom) in self.merged:
@@ -55,15 +57,19 @@ class Grid:
                         if left in self.bold.get(top, ()):
                             self.bold.setdefault(number, set()).update(columns)
 
-    def _leave_out_hidden(self) -> list[str]:
-        """Remove hidden cells, and return "columns" and "rows" if any of these had text."""
-        dropped = []
+    def _drop_hidden(self) -> list[str]:
+        """Remove hidden cells, and return those of "columns" and "rows" that had text in them."""
+        kinds = []
         if any(cells.keys() & self.hidden_columns for cells in self.rows.values()):
-            dropped.append("columns")
+            kinds.append("columns")
             for number, cells in self.rows.items():
-                self.rows[number] = {at: cells[at] for at in cells if at not in self.hidden_columns}
-        rows = set() if self.filtered else {at for at in self.hidden_rows if self.rows.get(at)}
-        if rows:
-            dropped.append("rows")
-            self.rows = {number: cells for number, cells in self.rows.items() if number not in rows}
-        return dropped
+                self.rows[number] = {
+                    column: cells[column] for column in cells if column not in self.hidden_columns
+                }
+        hidden_rows = (
+            set() if self.filtered else {number for number in self.hidden_rows if self.rows.get(number)}
+        )
+        if hidden_rows:
+            kinds.append("rows")
+            self.rows = {number: cells for number, cells in self.rows.items() if number not in hidden_rows}
+        return kinds

@@ -1,101 +1,44 @@
-"""Tables on sheets: which cells form a table, and which of its rows name the columns."""
+"""Tables on sheets: which rows name the columns, and where a table ends or continues."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import count, groupby, pairwise
+from itertools import pairwise
 
+from adaptive_rag.ingest.sheet_blocks import DATE, SheetBlock, SheetRow, is_number, is_numeric_column
 from adaptive_rag.ingest.tables import distinct_names, names_question_and_answer
 
-# "2025-03-01", "1/3/2025", "1-Mar-25"
-_DAY = re.compile(r"\d{4}-\d\d-\d\d.*|\d{1,2}([-/.])(?:\d{1,2}|[A-Za-z]{3,9})\1\d{2,4}")
-# A number, but not a year or a name such as "Q1": these may be above columns, other numbers are not.
-_NUMBER = re.compile(
-    r"(?!(?:18|19|20)\d\d$)[^\w]*\d[\d.,\s]*\W*|\d{1,2}:\d\d.*|[$€£¥] ?\d[\d.,]* ?[A-Za-z]{1,3}"
-)
-# In rows: how far down a header may begin in its block, the most rows it has, and how many rows below it show
-# which columns hold numbers.
-_MOST_TITLES, _MOST_HEADER_ROWS, _SAMPLE = 10, 4, 20
-HEAD = _MOST_TITLES + _MOST_HEADER_ROWS + _SAMPLE + 1
-# In rows: a table that begins this far below its neighbour is separate from it.
-_FAR_BELOW = 3
-# Only a sheet that is made to break a reader has more; the rest of it is read as one table.
-_MOST_STRETCHES, _MOST_CUTS = 50, 20
-
-
-@dataclass(slots=True)
-class SheetRow:
-    """A row with its number on the sheet, from 1, and the text of each cell, "" if it is empty."""
-
-    number: int
-    cells: list[str]
-    bold: frozenset[int] = frozenset()
-    """The cells that are set apart: bold, or in the header of a table that Excel knows."""
-
-    @property
-    def filled(self) -> int:
-        """The number of different texts in the row; a merged cell, whose text is repeated, counts once."""
-        return len(set(filter(None, self.cells)))
-
-    @property
-    def is_bold(self) -> bool:
-        """Whether all cells with text are set apart."""
-        return bool(self.bold) and all(at in self.bold for at, cell in enumerate(self.cells) if cell)
-
-    def cut(self, places: Sequence[int]) -> SheetRow:
-        """Return only the cells of some columns."""
-        cells = [self.cells[at] if at < len(self.cells) else "" for at in places]
-        bold = (at for at, place in enumerate(places) if place in self.bold) if self.bold else ()
-        return SheetRow(self.number, cells, frozenset(bold))
-
-
-@dataclass(frozen=True)
-class SheetBlock:
-    """Neighbouring rows that belong together, without the columns that are empty in all of them."""
-
-    places: list[int]
-    """The numbers of the columns that are left."""
-    rows: list[SheetRow]
-
-    def cut(self, places: Sequence[int]) -> SheetBlock:
-        """Return only the cells of some columns, given by their places in a row."""
-        return SheetBlock([self.places[at] for at in places], [row.cut(places) for row in self.rows])
-
-    def spread(self, places: Sequence[int]) -> Iterator[SheetRow]:
-        """Yield the rows with a cell for each of `places`, which include the columns of this block."""
-        at = [places.index(place) for place in self.places]
-        for row in self.rows:
-            cells = [""] * len(places)
-            for place, cell in zip(at, row.cells, strict=True):
-                cells[place] = cell
-            yield SheetRow(row.number, cells, frozenset(at[place] for place in row.bold))
+# In rows: how far down a header may begin in its block, the most rows of a header, and how many rows below it
+# show which columns are numeric.
+_MAX_TITLES, _MAX_HEADER_ROWS, _SAMPLE = 10, 4, 20
+HEADER_SEARCH_ROWS = _MAX_TITLES + _MAX_HEADER_ROWS + _SAMPLE + 1
+"""The rows of a block that `find_header` needs."""
 
 
 @dataclass
 class SheetTable:
-    """The columns of a table by number, and what is known about them."""
+    """The names of a table's columns by column number, and what is known about the columns."""
 
     columns: dict[int, str]
     title: str = ""
     numeric: dict[int, bool] = field(default_factory=dict)
     """Whether the last value in a column was a number."""
 
-    def fits(self, block: SheetBlock, start: int) -> bool:
-        """Tell whether a block, from a row on, continues this table below a blank row."""
-        wide = [numbers_in(block.places, row) for row in block.rows[start:] if row.filled > 1]
-        return bool(wide) and all(
+    def continues_in(self, block: SheetBlock, start: int) -> bool:
+        """Return whether the rows of a block from `start` on continue this table below a blank row."""
+        rows = [flag_numbers(block.columns, row) for row in block.rows[start:] if row.text_count > 1]
+        return bool(rows) and all(
             numeric.keys() <= self.columns.keys()
             and 2 * len(numeric) >= len(self.columns)
-            and all(self.numeric.get(place, is_number) == is_number for place, is_number in numeric.items())
-            for numeric in wide
+            and all(self.numeric.get(column, is_number) == number for column, number in numeric.items())
+            for numeric in rows
         )
 
 
 @dataclass(frozen=True)
 class Header:
-    """The names of a table's columns, and the rows of its block that hold them."""
+    """The names of a table's columns, and the rows of its block that contain them."""
 
     names: list[str]
     title: str
@@ -104,242 +47,166 @@ class Header:
     end: int
 
 
-def is_number(text: str) -> bool:
-    """Tell whether a cell holds a number, a date or a time; a year does not count."""
-    return bool(_NUMBER.fullmatch(text) or _DAY.fullmatch(text))
-
-
-def numbers_in(places: Sequence[int], row: SheetRow) -> dict[int, bool]:
-    """Tell for each filled cell of a row, by its column, whether it holds a number."""
-    return {place: is_number(cell) for place, cell in zip(places, row.cells, strict=True) if cell}
-
-
-def find_blocks(rows: Sequence[SheetRow], columns: Sequence[int], depth: int = 0) -> Iterator[SheetBlock]:
-    """Yield the blocks of a sheet, from top to bottom and from left to right.
-
-    Args:
-        rows: the rows of the sheet.
-        columns: the column number of each cell of a row.
-        depth: how often the rows were cut before.
-    """
-    order = count()
-    held = [row for row in rows if row.filled]
-    for _, group in groupby(held, key=lambda row: row.number - next(order)):
-        yield from _split(SheetBlock(list(columns), list(group)), depth)
+def flag_numbers(columns: Sequence[int], row: SheetRow) -> dict[int, bool]:
+    """Return for each filled cell of a row, by column number, whether it is a number."""
+    return {column: is_number(cell) for column, cell in zip(columns, row.cells, strict=True) if cell}
 
 
 def join_headers(blocks: Iterable[SheetBlock]) -> Iterator[SheetBlock]:
     """Join a block of names with the numbers below it, if only a blank row separates them."""
-    before: SheetBlock | None = None
+    previous: SheetBlock | None = None
     for block in blocks:
-        if before and _heads(before, block):
-            places = sorted({*before.places, *block.places})
-            block = SheetBlock(places, [row for part in (before, block) for row in part.spread(places)])
-        elif before:
-            yield before
-        before = block
-    if before:
-        yield before
+        if previous and _is_header_of(previous, block):
+            columns = sorted({*previous.columns, *block.columns})
+            block = SheetBlock(
+                columns, [row for part in (previous, block) for row in part.spread_rows(columns)]
+            )
+        elif previous:
+            yield previous
+        previous = block
+    if previous:
+        yield previous
 
 
-def _heads(above: SheetBlock, below: SheetBlock) -> bool:
-    """Tell whether a block of words names all columns of numbers in the block below it."""
-    first, last = below.rows[0], above.rows[-1]
-    if not last.number < first.number <= last.number + 2 or len(above.rows) > _MOST_TITLES or last.filled < 2:
+def _is_header_of(above: SheetBlock, below: SheetBlock) -> bool:
+    """Return whether a block of words names all numeric columns of the block below it."""
+    last, first = above.rows[-1], below.rows[0]
+    is_near = last.number < first.number <= last.number + 2
+    if not is_near or len(above.rows) > _MAX_TITLES or last.text_count < 2:
         return False
-    if any(map(is_number, (cell for row in above.rows for cell in row.cells))) or read_header(below.rows):
+    if any(map(is_number, (cell for row in above.rows for cell in row.cells))) or find_header(below.rows):
         return False
     sample = below.rows[:_SAMPLE]
-    numeric = {place for at, place in enumerate(below.places) if numeric_below(sample, at)}
-    named = {place for place, cell in zip(above.places, last.cells, strict=True) if cell}
+    numeric = {column for index, column in enumerate(below.columns) if is_numeric_column(sample, index)}
+    named = {column for column, cell in zip(above.columns, last.cells, strict=True) if cell}
     return len(numeric) > 1 and numeric <= named
 
 
-def _split(block: SheetBlock, depth: int) -> Iterator[SheetBlock]:
-    """Split rows where tables stand side by side, or where one begins to the right of another's end."""
-    block = block.cut(sorted({at for row in block.rows for at, cell in enumerate(row.cells) if cell}))
-    if depth >= _MOST_CUTS:
-        yield block
-        return
-    stretches = _stretches(block)
-    if len(stretches) > 1:
-        for places in stretches:
-            part = block.cut(places)
-            yield from find_blocks(part.rows, part.places, depth + 1)
-    elif corners := _corners(block.rows):
-        for start, end in pairwise([0, *corners, len(block.rows)]):
-            yield from _split(SheetBlock(block.places, block.rows[start:end]), depth + 1)
-    else:
-        yield block
-
-
-def _stretches(block: SheetBlock) -> list[list[int]]:
-    """Return the columns of each table in a block; a blank column may also be a gap within one table."""
-    order = count()
-    runs = [
-        [at for at, _ in group]
-        for _, group in groupby(enumerate(block.places), key=lambda each: each[1] - next(order))
-    ]
-    if len(runs) > _MOST_STRETCHES:
-        return [list(range(len(block.places)))]
-    stretches = runs[:1]
-    for columns in runs[1:]:
-        if _stands_apart(block, stretches[-1], columns):
-            stretches.append(columns)
-        else:
-            stretches[-1] = stretches[-1] + columns
-    return stretches
-
-
-def _stands_apart(block: SheetBlock, left: Sequence[int], right: Sequence[int]) -> bool:
-    """Tell whether the columns after a blank one are a separate table, and not only set off by a gap."""
-    one, two = (
-        [row for row in (each.cut(at) for each in block.rows) if row.filled > 1] for at in (left, right)
-    )
-    if len(one) < 2 or len(two) < 2:
-        return False
-    lower = two[0].number - one[0].number
-    if one[0].cells[0] == two[0].cells[0] != "" or abs(lower) >= _FAR_BELOW:
-        return True
-    labelled = not any(is_number(row.cells[0]) for row in two) and all(row.cells[0] for row in two)
-    return labelled and bool(lower or one[-1].number != two[-1].number)
-
-
-def _corners(rows: Sequence[SheetRow]) -> list[int]:
-    """Return the rows from which on only columns other than those above are used."""
-    used = [{at for at, cell in enumerate(row.cells) if cell} for row in rows]
-    last = {at: number for number, places in enumerate(used) for at in places}
-    corners = []
-    reach, above = 0, set[int]()  # the last row in which the columns above are used
-    for number, places in enumerate(used):
-        if number and reach < number and len(above) > 1 and len(last) - len(above) > 1:
-            corners.append(number)
-        above |= places
-        reach = max([reach, *(last[at] for at in places)])
-    return corners
-
-
-def read_header(rows: Sequence[SheetRow]) -> Header | None:
+def find_header(rows: Sequence[SheetRow]) -> Header | None:
     """Return the header of a table, or None if none of its first rows names the columns.
 
     "Item | Price | Stock" and "Item | 2023 | 2024" are names; "Bolt | 4.20 | 12" is not. Two columns of words
     ("Supplier | Acme") are a form, whose rows are understood without column names.
     """
-    for start, row in enumerate(rows[:_MOST_TITLES]):
-        spans = not row.cells[0] and sum(map(bool, row.cells)) > 1
-        if row.filled > 1 or spans:
-            if header := _header_at(rows, start):
+    for start, row in enumerate(rows[:_MAX_TITLES]):
+        has_merged_name = not row.cells[0] and sum(map(bool, row.cells)) > 1
+        if row.text_count > 1 or has_merged_name:
+            if header := _read_header_at(rows, start):
                 return header
-            if any(map(is_number, row.cells)) and 2 * row.filled > len(row.cells):
+            if any(map(is_number, row.cells)) and 2 * row.text_count > len(row.cells):
                 return None
     return None
 
 
-def _header_at(rows: Sequence[SheetRow], start: int) -> Header | None:
-    end = start + 1
-    if not _may_name(rows, start):
+def _read_header_at(rows: Sequence[SheetRow], start: int) -> Header | None:
+    """Return the header that begins in a row, or None if that row does not name the columns."""
+    if not _may_name_columns(rows, start):
         return None
-    while end < len(rows) - 1 and end - start < _MOST_HEADER_ROWS and _goes_on(rows, start, end):
+    end = start + 1
+    while end < len(rows) - 1 and end - start < _MAX_HEADER_ROWS and _continues_header(rows, start, end):
         end += 1
-    names = _join(rows[start:end])
+    names = _join_names(rows[start:end])
     body = rows[end : end + _SAMPLE]
     if not body or 2 * sum(map(bool, names)) <= len(names) or len(set(filter(None, names))) < 2:
         return None
-    strong = rows[start].is_bold and not body[0].is_bold
-    if len(names) == 2 and not strong and not names_question_and_answer(names) and not numeric_below(body, 1):
-        return None
-    title = not all(names) and body[0].filled > sum(map(bool, names)) and _is_complete(body, names)
-    return (
-        None
-        if title and not strong
-        else Header(list(distinct_names(names)), _title(rows[start:end]), start, end)
-    )
+    if not (rows[start].is_bold and not body[0].is_bold):
+        is_form = len(names) == 2 and not is_numeric_column(body, 1)
+        if is_form and not names_question_and_answer(names):
+            return None
+        has_fewer_names = not all(names) and body[0].text_count > sum(map(bool, names))
+        if has_fewer_names and names[0] and _is_header_over_numbers(body):
+            return None
+    return Header(list(distinct_names(names)), _join_titles(rows[start:end]), start, end)
 
 
-def _is_complete(body: Sequence[SheetRow], names: Sequence[str]) -> bool:
-    """Tell whether a fuller row of words below a line such as "Company | Acme" is the header."""
-    first = body[0]
-    numbers = any(numeric_below(body[1:], at) for at in range(len(names)))
-    return all(first.cells) and not any(map(is_number, first.cells)) and bool(names[0]) and numbers
+def _is_header_over_numbers(rows: Sequence[SheetRow]) -> bool:
+    """Return whether the first row has words in all cells, and a column of numbers is below it.
+
+    Then it is the header, and not a line such as "Company | Acme" above it.
+    """
+    cells = rows[0].cells
+    has_only_words = all(cells) and not any(map(is_number, cells))
+    return has_only_words and any(is_numeric_column(rows[1:], index) for index in range(len(cells)))
 
 
-def _may_name(rows: Sequence[SheetRow], at: int) -> bool:
-    """Tell whether no cell of a row is a value; dates may be names if the cells below hold no dates."""
-    row, below = rows[at], rows[at + 1 : at + 1 + _SAMPLE]
-    if row.is_bold and row.filled > 1 and below and not below[0].is_bold:
+def _may_name_columns(rows: Sequence[SheetRow], index: int) -> bool:
+    """Return whether no cell of a row is a value; dates may be names if the cells below have no dates."""
+    row, below = rows[index], rows[index + 1 : index + 1 + _SAMPLE]
+    if row.is_bold and row.text_count > 1 and below and not below[0].is_bold:
         return True
-    values = [place for place, cell in enumerate(row.cells) if is_number(cell)]
-    days = {row.cells[place] for place in values if place and _DAY.fullmatch(row.cells[place])}
-    return len(days) == len(values) and not any(
-        _DAY.fullmatch(each.cells[place]) for place in values for each in below
+    numbers = [column for column, cell in enumerate(row.cells) if is_number(cell)]
+    dates = {row.cells[column] for column in numbers if column and DATE.fullmatch(row.cells[column])}
+    return len(dates) == len(numbers) and not any(
+        DATE.fullmatch(other.cells[column]) for column in numbers for other in below
     )
 
 
-def _goes_on(rows: Sequence[SheetRow], start: int, at: int) -> bool:
-    """Tell whether a row below a row of names has more names: "Q1 | Q2" below "2023 | 2023", or units."""
-    row, above = rows[at], rows[at - 1]
-    if not _may_name(rows, at):
+def _continues_header(rows: Sequence[SheetRow], start: int, index: int) -> bool:
+    """Return whether a row below names has more names: "Q1 | Q2" below "2023 | 2023", or units."""
+    row, above = rows[index], rows[index - 1]
+    if not _may_name_columns(rows, index):
         return False
-    names = _join(rows[start:at])
-    pairs = list(zip(pairwise(above.cells), pairwise(row.cells), strict=True))
-    if any(one == two != "" and three != four for (one, two), (three, four) in pairs):
+    names = _join_names(rows[start:index])
+    pairs = zip(pairwise(above.cells), pairwise(row.cells), strict=True)
+    if any(
+        left == right != "" and left_below != right_below
+        for (left, right), (left_below, right_below) in pairs
+    ):
         return True
     if row.cells[0] and row.cells[0] != names[0]:
-        opens = any(cell and not name for cell, name in zip(row.cells[1:], names[1:], strict=True))
-        if names[0] or not opens:
+        names_more = any(cell and not name for cell, name in zip(row.cells[1:], names[1:], strict=True))
+        if names[0] or not names_more:
             return False
-    filled = [place for place, cell in enumerate(row.cells) if cell and place]
-    return bool(filled) and all(numeric_below(rows[at + 1 : at + 1 + _SAMPLE], place) for place in filled)
+    filled = [column for column, cell in enumerate(row.cells) if cell and column]
+    below = rows[index + 1 : index + 1 + _SAMPLE]
+    return bool(filled) and all(is_numeric_column(below, column) for column in filled)
 
 
-def numeric_below(rows: Sequence[SheetRow], place: int) -> bool:
-    """Tell whether most values in a column are numbers."""
-    numbers = [is_number(row.cells[place]) for row in rows if row.filled > 1 and row.cells[place]]
-    return 2 * sum(numbers) > len(numbers)
-
-
-def _join(rows: Sequence[SheetRow]) -> list[str]:
-    """Return the names of columns that are spread over several rows.
+def _join_names(rows: Sequence[SheetRow]) -> list[str]:
+    """Return the column names of a header, which may be spread over several rows.
 
     A name above others also applies to the columns on its right, and the only name in a row applies to all
     columns.
     """
     lines = [list(row.cells) for row in rows]
     for line, below in pairwise(lines):
-        if _is_title(line, below):
+        if _is_merged_title(line, below):
             line[:] = ["" if cell == line[0] else cell for cell in line]
-        held = {cell for at, cell in enumerate(line) if at and cell}
-        alone = len(held) == 1 and all(below[at] for at, cell in enumerate(line) if at and cell)
-        for at in range(1, len(line)):
-            if alone and below[at]:
-                line[at] = next(iter(held))
-            elif at > 1 and not line[at] and below[at] and line[at - 1] and below[at - 1]:
-                line[at] = line[at - 1]
+        named = [index for index, cell in enumerate(line) if index and cell]
+        distinct = {line[index] for index in named}
+        is_only_name = len(distinct) == 1 and all(below[index] for index in named)
+        for index in range(1, len(line)):
+            if is_only_name and below[index]:
+                line[index] = next(iter(distinct))
+            elif index > 1 and not line[index] and below[index] and line[index - 1] and below[index - 1]:
+                line[index] = line[index - 1]
     return [" ".join(dict.fromkeys(filter(None, parts))) for parts in zip(*lines, strict=True)]
 
 
-def _is_title(line: Sequence[str], below: Sequence[str]) -> bool:
+def _is_merged_title(line: Sequence[str], below: Sequence[str]) -> bool:
+    """Return whether a line of a header begins with a merged cell above the names."""
     return len(line) > 1 and line[0] == line[1] != "" and below[0] != line[0]
 
 
-def _title(rows: Sequence[SheetRow]) -> str:
-    titles = (one.cells[0] for one, two in pairwise(rows) if _is_title(one.cells, two.cells))
+def _join_titles(rows: Sequence[SheetRow]) -> str:
+    """Return the merged titles in a header."""
+    titles = (row.cells[0] for row, below in pairwise(rows) if _is_merged_title(row.cells, below.cells))
     return ", ".join(titles)
 
 
-def restarts(rows: Sequence[SheetRow], places: Sequence[int], start: int) -> int:
-    """Return the end of a table's rows: the end of the block, or a line above the names of other columns."""
+def find_table_end(rows: Sequence[SheetRow], columns: Sequence[int], start: int) -> int:
+    """Return the end of a table's rows: the end of the block, or a line above the names of another table."""
     numeric: set[int] = set()
-    for at in range(start, len(rows) - 1):
-        row, below = rows[at], rows[at + 1]
-        if at > start and row.filled == 1 and below.filled > 1:
-            numbers = numbers_in(places, below)
-            named = {
-                cell for place, cell in zip(places, below.cells, strict=True) if cell and place in numeric
+    for index in range(start, len(rows) - 1):
+        row, below = rows[index], rows[index + 1]
+        if index > start and row.text_count == 1 and below.text_count > 1:
+            numbers = flag_numbers(columns, below)
+            names = {
+                cell for column, cell in zip(columns, below.cells, strict=True) if cell and column in numeric
             }
-            over_numbers = 1 < len(named) == len(numeric) and not any(map(numbers.get, numeric))
-            set_apart = below.is_bold and not any(numbers.values()) and not rows[at - 1].is_bold
-            if (over_numbers or set_apart) and _header_at(rows, at + 1):
-                return at
-        numeric |= {place for place, number in numbers_in(places, row).items() if number}
+            names_numeric_columns = 1 < len(names) == len(numeric) and not any(map(numbers.get, numeric))
+            is_set_off = below.is_bold and not any(numbers.values()) and not rows[index - 1].is_bold
+            if (names_numeric_columns or is_set_off) and _read_header_at(rows, index + 1):
+                return index
+        numeric |= {column for column, number in flag_numbers(columns, row).items() if number}
     return len(rows)

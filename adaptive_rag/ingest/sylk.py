@@ -22,10 +22,10 @@ def load_slk(path: Path, builder: TextBuilder) -> None:
     if not lines[0].startswith("ID;"):
         raise IndexingError("is not a SYLK workbook: it does not begin with ID;. Save it as .xlsx")
     grid = Grid()
-    place = {"Y": 0, "X": 0}
+    position = {"Y": 0, "X": 0}
     for line in lines:
         if line.startswith(("C;", "F;")):
-            place |= {axis: int(number) for axis, number in _PLACE.findall(line)}
+            position |= {axis: int(number) for axis, number in _PLACE.findall(line)}
             if line[0] == "C" and (value := _VALUE.search(line)) and (text := value[2].strip()):
-                grid.add(place["Y"], place["X"], text.replace(";;", ";"))
+                grid.add(position["Y"], position["X"], text.replace(";;", ";"))
     add_sheets(builder, [grid.to_sheet(path.stem, [])])

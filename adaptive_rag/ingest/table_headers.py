@@ -1,56 +1,62 @@
-"""Headers of PDF tables: column names from the lines above the figures."""
+"""Headers of PDF tables: column names from the lines above the figures, and headers repeated on each page."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import takewhile
 
-from adaptive_rag.ingest.layout import Extent, Line, columns_near, extent
+from adaptive_rag.ingest.lines import Extent, Line, cell_extent, find_nearest_columns
+from adaptive_rag.text.tables import names_columns
 
-# The most lines that a header has.
-MOST_LINES = 10
-# In type sizes: how far a name may be from its place, and the cost of leaving a column without a name.
-_NEAR, _CENTRED, _AT_LEFT, _UNNAMED = 0.7, 0.45, 0.5, 0.7
+MAX_LINES = 10
+"""The most lines of a header."""
+# The most rows at the top of a page that may repeat the first rows of a table from the page before.
+_MAX_REPEATED_ROWS = 4
+# In type sizes: the most that names are off their columns on average, also on a line that has no name for the
+# first column; and the costs of a spanning name at the left of its columns, and of a column without a name.
+_MAX_MISALIGNMENT, _MAX_MISALIGNMENT_UNLABELLED, _LEFT_ALIGNED_COST, _UNNAMED_COST = 0.7, 0.45, 0.5, 0.7
 _WORD = re.compile(r"[^\W\d_]{3}")
-_NO_FIGURE = re.compile(r"(?:[$£€¥] ?)?[-–—.*…]+|n\.?/?a\.?|x|nil", re.IGNORECASE)
+_MISSING_VALUE = re.compile(r"(?:[$£€¥] ?)?[-–—.*…]+|n\.?/?a\.?|x|nil", re.IGNORECASE)
 # "2004", "2004-05", "2004/2005 (1)", "FY 2004", "1996*"
 _YEAR = re.compile(
     r"(?:fy ?)?(?:1[6-9]|20)\d\d(?: ?[-–/] ?(?:\d\d){1,2})?[*†‡]*(?: ?\(\w{1,2}\))?[a-z]?", re.IGNORECASE
 )
-_COUNT = re.compile(r"[(\[]?(\d{1,2})[)\]]?")
+_COLUMN_NUMBER = re.compile(r"[(\[]?(\d{1,2})[)\]]?")
 # The lines of each cell of a row, by column.
 _Row = Mapping[int, Sequence[Line]]
 
 
 def count_header_lines(rows: Sequence[_Row]) -> int:
     """Return the number of lines above the first line of figures; 0 if no line names columns."""
-    last = 0
-    for at, row in enumerate(rows[: MOST_LINES + 1]):
-        texts = [_text(lines) for column, lines in row.items() if column]
-        if holds_figures(texts):
-            return last
+    header_lines = 0
+    for index, row in enumerate(rows[: MAX_LINES + 1]):
+        texts = [_join_text(lines) for column, lines in row.items() if column]
+        if is_row_of_figures(texts):
+            return header_lines
         if texts:
-            last = at + 1
+            header_lines = index + 1
     return 0
 
 
-def holds_figures(texts: Sequence[str]) -> bool:
-    """Tell whether a row holds figures, and not names or the numbers of columns."""
-    numbers = [int(match[1]) for match in map(_COUNT.fullmatch, texts) if match]
+def is_row_of_figures(texts: Sequence[str]) -> bool:
+    """Return whether a row contains figures, and not names or the numbers of columns."""
+    numbers = [int(match[1]) for match in map(_COLUMN_NUMBER.fullmatch, texts) if match]
     if len(texts) > 2 and numbers and numbers == list(range(numbers[0], numbers[0] + len(texts))):
         return False  # the columns are numbered
-    return 2 * sum(map(is_name, texts)) < len(texts)
+    return 2 * sum(map(is_column_name, texts)) < len(texts)
 
 
-def is_name(text: str) -> bool:
-    """Tell whether a text may name a column: it is a word or a year, and not a figure."""
-    if _NO_FIGURE.fullmatch(text):
+def is_column_name(text: str) -> bool:
+    """Return whether a text may name a column: it is a word or a year, and no figure or "n/a"."""
+    if _MISSING_VALUE.fullmatch(text):
         return False
     figure = re.search(r"\d", text) and not _WORD.search(text) and not text[0].isalpha()
     return not figure or _YEAR.fullmatch(text) is not None
 
 
-def lines_of_names(
+def read_header_lines(
     rows: Sequence[Sequence[Sequence[Line]]], columns: Sequence[Extent]
 ) -> list[list[list[Line]]]:
     """Return the lines of each column's name, in two rows if a name is above several columns.
@@ -59,96 +65,137 @@ def lines_of_names(
         rows: the cells of each line of the header.
         columns: the start and end of each column.
     """
-    above: list[list[Line]] = [[] for _ in columns]
-    names: list[list[Line]] = [[] for _ in columns]
-    for at, cells in enumerate(rows):
-        below = [cell for row in rows[at + 1 :] for cell in row]
-        spans = _reaches(cells, columns, rows[at + 1] if at + 1 < len(rows) else ())
-        for cell, reach in zip(cells, spans, strict=True):
-            wide = len(reach) > 1 and any(_touches(under, columns, reach) for under in below)
-            for column in reach:
-                (above if wide else names)[column].extend(cell)
-    if not any(above):
-        return [names]
+    upper: list[list[Line]] = [[] for _ in columns]
+    lower: list[list[Line]] = [[] for _ in columns]
+    for index, cells in enumerate(rows):
+        below = [cell for row in rows[index + 1 :] for cell in row]
+        spans = _find_name_spans(cells, columns, rows[index + 1] if index + 1 < len(rows) else ())
+        for cell, span in zip(cells, spans, strict=True):
+            is_spanning = len(span) > 1 and any(
+                _overlaps_columns(lower_cell, columns, span) for lower_cell in below
+            )
+            for column in span:
+                (upper if is_spanning else lower)[column].extend(cell)
+    if not any(upper):
+        return [lower]
     return [
-        [over or name for over, name in zip(above, names, strict=True)],
-        [name or over for over, name in zip(above, names, strict=True)],
+        [upper_name or name for upper_name, name in zip(upper, lower, strict=True)],
+        [name or upper_name for upper_name, name in zip(upper, lower, strict=True)],
     ]
 
 
-def _touches(cell: Sequence[Line], columns: Sequence[Extent], reach: range) -> bool:
-    start, end = extent(cell)
-    return columns[reach[0]][0] < end and start < columns[reach[-1]][1]
+def _overlaps_columns(cell: Sequence[Line], columns: Sequence[Extent], span: range) -> bool:
+    start, end = cell_extent(cell)
+    return columns[span[0]][0] < end and start < columns[span[-1]][1]
 
 
-def _reaches(
+def _find_name_spans(
     cells: Sequence[Sequence[Line]], columns: Sequence[Extent], below: Sequence[Sequence[Line]]
 ) -> list[range]:
     """Return the columns that each name of a line is above; `below` has the cells of the next line.
 
-    A name is often narrower than the columns below it: "Sales" over "2022" and "2023" touches neither, and
-    "Sales" over three years touches only the one in the middle. Then all names of the line together cover
-    every column.
+    A name is often narrower than the columns that it spans: "Sales" over "2022" and "2023" overlaps neither,
+    and "Sales" over three years overlaps only the one in the middle. Such names are recognized by the other
+    names of the line: all of them together span every column.
     """
-    names = [extent(cell) for cell in cells]
+    names = [cell_extent(cell) for cell in cells]
     size = max(line.size for cell in cells for line in cell)
-    own = [_under(name, columns) for name in names]
-    ruled = [_above_rule(cell, columns) for cell in cells]
-    if any(ruled):
-        return [reach or at for reach, at in zip(ruled, own, strict=True)]
-    cost, spans = _best_spans(names, columns, size)
-    fits = all(
-        len(at) == 1 and _shift(name, columns[at[0]], size) < _NEAR * size
-        for name, at in zip(names, own, strict=True)
+    overlapped = [_columns_under(name, columns) for name in names]
+    underlined = [_columns_under_line(cell, columns) for cell in cells]
+    if any(underlined):
+        return [span or overlap for span, overlap in zip(underlined, overlapped, strict=True)]
+    cost, spans = _assign_spans(names, columns, size)
+    are_aligned = all(
+        len(overlap) == 1 and _misalignment(name, columns[overlap[0]], size) < _MAX_MISALIGNMENT * size
+        for name, overlap in zip(names, overlapped, strict=True)
     )
-    named = {column for reach in spans for column in reach} | {0}
-    # If the name of the first column is on a lower line, other names may be, too.
-    near = (_NEAR if own[0][0] == 0 else _CENTRED) * size * len(names)
-    wrapped = any(_text(cell)[:1].islower() for cell in below)
-    whole = len(named) == len(columns) and cost < near and not wrapped
-    return spans if spans and (whole or not fits) else own
+    named_columns = {column for span in spans for column in span} | {0}
+    # If the name of the first column is on a lower line, others may be, too: the fit must be better.
+    max_misalignment = _MAX_MISALIGNMENT if overlapped[0][0] == 0 else _MAX_MISALIGNMENT_UNLABELLED
+    is_wrapped = any(_join_text(cell)[:1].islower() for cell in below)
+    is_close = cost < max_misalignment * size * len(names)
+    is_plausible = len(named_columns) == len(columns) and is_close and not is_wrapped
+    return spans if spans and (is_plausible or not are_aligned) else overlapped
 
 
-def _best_spans(names: Sequence[Extent], columns: Sequence[Extent], size: float) -> tuple[float, list[range]]:
-    """Assign columns to names from left to right; a name is at the middle or at the left of its columns."""
-    # For the first columns and the first names: the lowest cost, and which columns each name gets.
+def _assign_spans(
+    names: Sequence[Extent], columns: Sequence[Extent], size: float
+) -> tuple[float, list[range]]:
+    """Assign columns to names from left to right; return the lowest cost, and the columns of each name.
+
+    The cost is how far the names are off the middle or the left of their columns, in points, plus a cost for
+    each column without a name.
+    """
+    # By number of columns and number of names, both from the left: the best assignment of these.
     best: dict[tuple[int, int], tuple[float, list[range]]] = {(0, 0): (0.0, [])}
     for end in range(1, len(columns) + 1):
-        for count in range(min(end, len(names)) + 1):
-            ways = []
-            if (end - 1, count) in best:
-                cost, spans = best[end - 1, count]
-                ways.append((cost + (_UNNAMED * size if end > 1 else 0.0), spans))
-            for start in range(end if count else 0):
-                if (start, count - 1) in best:
-                    cost, spans = best[start, count - 1]
+        for name_count in range(min(end, len(names)) + 1):
+            options = []
+            if (end - 1, name_count) in best:
+                cost, spans = best[end - 1, name_count]
+                options.append((cost + (_UNNAMED_COST * size if end > 1 else 0.0), spans))
+            for start in range(end if name_count else 0):
+                if (start, name_count - 1) in best:
+                    cost, spans = best[start, name_count - 1]
                     group = columns[start][0], columns[end - 1][1]
-                    apart = _shift(names[count - 1], group, size, several=end - start > 1)
-                    ways.append((cost + apart, [*spans, range(start, end)]))
-            best[end, count] = min(ways, key=lambda way: way[0])
+                    misalignment = _misalignment(
+                        names[name_count - 1], group, size, is_spanning=end - start > 1
+                    )
+                    options.append((cost + misalignment, [*spans, range(start, end)]))
+            best[end, name_count] = min(options, key=lambda option: option[0])
     return best.get((len(columns), len(names)), (0.0, []))
 
 
-def _shift(name: Extent, column: Extent, size: float, *, several: bool = False) -> float:
-    """Return the distance of a name from the middle of the columns below it, or from their edges."""
+def _misalignment(name: Extent, column: Extent, size: float, *, is_spanning: bool = False) -> float:
+    """Return how far a name is off the middle or the left of several columns, or outside of one column."""
     left, right = name[0] - column[0], column[1] - name[1]
-    if several:
-        return min(abs(left - right) / 2, abs(left) + _AT_LEFT * size)
+    if is_spanning:
+        return min(abs(left - right) / 2, abs(left) + _LEFT_ALIGNED_COST * size)
     return 0.0 if left * right >= 0 else min(abs(left), abs(right))
 
 
-def _under(name: Extent, columns: Sequence[Extent]) -> range:
+def _columns_under(name: Extent, columns: Sequence[Extent]) -> range:
     """Return the columns that a name overlaps, or the nearest one."""
-    near = columns_near(name, columns)
-    return range(near[0], near[-1] + 1)
+    overlapped = find_nearest_columns(name, columns)
+    return range(overlapped[0], overlapped[-1] + 1)
 
 
-def _above_rule(cell: Sequence[Line], columns: Sequence[Extent]) -> range | None:
-    """Return the columns below the ruled line under a name, if there are several."""
-    start, end = cell[0].reach or (0.0, 0.0)
-    under = [at for at, column in enumerate(columns) if start < (column[0] + column[1]) / 2 < end]
-    return range(under[0], under[-1] + 1) if len(cell) == 1 and len(under) > 1 and under[0] else None
+def _columns_under_line(cell: Sequence[Line], columns: Sequence[Extent]) -> range | None:
+    """Return the columns below the ruled line under a name, if there are several without the first one."""
+    start, end = cell[0].underline or (0.0, 0.0)
+    covered = [index for index, column in enumerate(columns) if start < (column[0] + column[1]) / 2 < end]
+    return range(covered[0], covered[-1] + 1) if len(cell) == 1 and len(covered) > 1 and covered[0] else None
 
 
-def _text(lines: Sequence[Line]) -> str:
+def _join_text(lines: Sequence[Line]) -> str:
     return " ".join(line.text for line in lines).strip()
+
+
+def add_header_rule(rows: list[Line]) -> list[Line]:
+    """Add a rule below a header, unless its words show that it is one."""
+    if names_columns([tuple(row.pieces) for row in rows]):
+        return rows
+    return [rows[0], replace(rows[0], pieces=["---" for _ in rows[0].pieces]), *rows[1:]]
+
+
+def drop_repeated_headers(pages: Iterable[tuple[int, list[Line]]]) -> Iterator[tuple[int, list[Line]]]:
+    """Remove the header that a table repeats on each page on which it continues."""
+    first_rows: list[list[str]] = []  # of the current table, without header rules
+    previous: Line | None = None
+    for number, lines in pages:
+        if previous and lines and lines[0].continues_table(previous) and lines[0].pieces == first_rows[0]:
+            top_rows = [line for line in lines[: _MAX_REPEATED_ROWS + 1] if not _is_header_rule(line)]
+            pairs = zip((row.pieces for row in top_rows), first_rows, strict=False)
+            repeated = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+            lines = [*top_rows[repeated:], *lines[_MAX_REPEATED_ROWS + 1 :]]
+        for line in lines:
+            if not (previous and line.continues_table(previous)):
+                first_rows = []
+            if len(first_rows) < _MAX_REPEATED_ROWS and not _is_header_rule(line):
+                first_rows.append(line.pieces)
+            previous = line
+        yield number, lines
+
+
+def _is_header_rule(line: Line) -> bool:
+    return set(line.pieces) == {"---"}

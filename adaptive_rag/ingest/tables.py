@@ -1,4 +1,4 @@
-"""The loaders of CSV and JSON: a record for each row; questions and answers are recognized."""
+"""The loaders of CSV and JSON: a record for each row or object; questions and answers are recognized."""
 
 from __future__ import annotations
 
@@ -15,23 +15,24 @@ from adaptive_rag.ingest.documents import OF_CHUNKS, TextBuilder
 from adaptive_rag.ingest.text import decode
 from adaptive_rag.text.visible import without_surrogates
 
-_QUESTIONS = ("question", "q", "query", "prompt", "frage")
-_ANSWERS = ("answer", "a", "response", "reply", "ideal_answer", "antwort")
-_TEXTS = ("text", "content", "body", "page_content", "passage", "contents")
-_TITLES = ("title", "heading", "name")
-_IDS = ("_id", "id")
+# Names of columns and fields whose meaning is known.
+_QUESTION_NAMES = ("question", "q", "query", "prompt", "frage")
+_ANSWER_NAMES = ("answer", "a", "response", "reply", "ideal_answer", "antwort")
+_TEXT_NAMES = ("text", "content", "body", "page_content", "passage", "contents")
+_TITLE_NAMES = ("title", "heading", "name")
+_ID_NAMES = ("_id", "id")
 _DELIMITERS = ",;\t|"
 # "sep=;", a first line for Excel
 _STATED_DELIMITER = re.compile(r'"?sep=([^"])"?', re.IGNORECASE)
 _QUOTED = re.compile(r'"[^"]*"')
-# In lines: how far to look for titles and blank lines above the column names.
-_MOST_TITLES = 12
-# The most levels of nested values: deeper ones can be read here, but not written where less room is left.
-_DEEPEST = 100
+# How many lines to search for titles and blank lines above the column names.
+_MAX_TITLE_ROWS = 12
+# The most levels of nested values: deeper ones can be read here, but not written later with less stack left.
+_MAX_DEPTH = 100
 # In characters: a longer JSON object gets a separate record for each object inside it.
-_LONGEST_OBJECT = 600
-# A surrogate as JSON writes it; a pair, "\\ud83d\\ude00", is a whole character.
-_HALF_CHARACTER = re.compile(r"\\u[dD][89a-fA-F]")
+_MAX_OBJECT_LENGTH = 600
+# A surrogate as JSON writes it; a pair, "\\ud83d\\ude00", is one character.
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _write_json = json.JSONEncoder(ensure_ascii=False).encode
 
 
@@ -44,79 +45,82 @@ def load_csv(path: Path, builder: TextBuilder) -> None:
     lines = text.lstrip("\n").split("\n")
     stated = _STATED_DELIMITER.fullmatch(lines[0])
     lines = lines[1:] if stated else lines
-    unquoted = _QUOTED.sub("", _line_of_names(lines or [""]))
+    unquoted = _QUOTED.sub("", _find_line_of_names(lines or [""]))
     delimiter = stated[1] if stated else max(_DELIMITERS, key=unquoted.count)
     # A field may be as long as the file; the module's own limit is 131,072 characters.
     csv.field_size_limit(max(csv.field_size_limit(), len(text) + 1))
-    number = 0
+    row_number = 0
     try:
         rows: Iterator[list[str]] = csv.reader(
             (line + "\n" for line in lines), delimiter=delimiter, strict=False
         )
-        first = list(islice(rows, _MOST_TITLES))
+        first = list(islice(rows, _MAX_TITLE_ROWS))
         titles = _count_titles(first)
-        if said := "\n".join("".join(cells).strip() for cells in first[:titles] if any(cells)):
-            builder.add_record(said, {})
+        if title := "\n".join("".join(cells).strip() for cells in first[:titles] if any(cells)):
+            builder.add_record(title, {})
         header = list(distinct_names(first[titles])) if first else []
         rows = chain(first[titles + 1 :], rows)
-        filled = (cells for cells in rows if any(cell.strip() for cell in cells))
-        for number, cells in enumerate(filled, start=1):
-            names = header + [f"column {at + 1}" for at in range(len(header), len(cells))]
+        filled = (cells for cells in rows if any(map(str.strip, cells)))
+        for row_number, cells in enumerate(filled, start=1):
+            names = header + [f"column {index + 1}" for index in range(len(header), len(cells))]
             fields = {name: cell.strip() for name, cell in zip(names, cells, strict=False) if cell.strip()}
-            add_row(builder, fields, number, all_is_text=True)
+            add_row(builder, fields, row_number, all_is_text=True)
     except csv.Error as error:
         raise IndexingError("is not a readable table. Save it as CSV again") from error
-    if number == 0:
+    if row_number == 0:
         raise IndexingError("holds no rows under its line of column names")
 
 
-def _line_of_names(lines: Sequence[str]) -> str:
-    """Return the first line, or if that is a title and not a row, the line below a blank line."""
+def _find_line_of_names(lines: Sequence[str]) -> str:
+    """Return the first line, or, if it is a title, the one below the next blank line."""
     if not any(mark in lines[0] for mark in _DELIMITERS):
-        for above, line in pairwise(lines[:_MOST_TITLES]):
+        for above, line in pairwise(lines[:_MAX_TITLE_ROWS]):
             if line.strip() and not above.strip():
                 return line
     return lines[0]
 
 
 def _count_titles(rows: Sequence[Sequence[str]]) -> int:
-    """Return the number of rows above three or more column names: titles such as "Stock in March;;"."""
-    for at, cells in enumerate(rows):
-        if sum(map(bool, cells)) > 1:
-            above = rows[at - 1]
-            named = sum(map(bool, cells)) > 2 and (not any(above) or len(above) == len(cells))
-            return at if named else 0
+    """Return the number of title rows, such as "Stock in March;;", above three or more column names."""
+    for index, cells in enumerate(rows):
+        filled = sum(map(bool, cells))
+        if filled > 1:
+            above = rows[index - 1]
+            are_names = filled > 2 and (not any(above) or len(above) == len(cells))
+            return index if are_names else 0
     return 0
 
 
 def load_jsonl(path: Path, builder: TextBuilder) -> None:
     """Write a record for each line of JSON; lines that cannot be read are skipped, and a note lists them."""
-    _add_lines(decode(path.read_bytes(), builder), builder)
+    _add_json_lines(decode(path.read_bytes(), builder), builder)
 
 
-def _add_lines(text: str, builder: TextBuilder) -> None:
-    broken: list[str] = []
-    number = 0
-    for at, line in enumerate(text.split("\n"), start=1):
+def _add_json_lines(text: str, builder: TextBuilder) -> None:
+    """Add a record for each line of JSON, and a note about lines that cannot be read."""
+    problems: list[str] = []
+    row = 0
+    for line_number, line in enumerate(text.split("\n"), start=1):
         if not line.strip():
             continue
-        number += 1
+        row += 1
         try:
             value = read_json(line)
         except (ValueError, RecursionError) as error:
-            broken.append(f"line {at} ({_reason(error)})")
+            problems.append(f"line {line_number} ({_describe_error(error)})")
             continue
         if isinstance(value, str):
             value = {"text": value}
         if isinstance(value, dict):
-            add_row(builder, value, number, all_is_text=False)
+            add_row(builder, value, row, all_is_text=False)
         else:
-            broken.append(f"line {at} (an object with named fields was expected, got {type(value).__name__})")
+            kind = type(value).__name__
+            problems.append(f"line {line_number} (an object with named fields was expected, got {kind})")
     if not builder.length:
-        first = broken[0] if broken else "no text"
+        first = problems[0] if problems else "no text"
         raise IndexingError(f"holds no line of JSON with text in it; the first problem: {first}")
-    if broken:
-        builder.notes.append(f"{len(broken)} of {number} lines could not be read: {', '.join(broken[:3])}")
+    if problems:
+        builder.notes.append(f"{len(problems)} of {row} lines could not be read: {', '.join(problems[:3])}")
 
 
 def load_json(path: Path, builder: TextBuilder) -> None:
@@ -129,9 +133,9 @@ def load_json(path: Path, builder: TextBuilder) -> None:
         value = read_json(text)
     except (ValueError, RecursionError) as error:
         if isinstance(error, json.JSONDecodeError) and error.msg == "Extra data":
-            _add_lines(text, builder)
+            _add_json_lines(text, builder)
             return
-        raise IndexingError(f"cannot be read as JSON: {_reason(error)}") from error
+        raise IndexingError(f"cannot be read as JSON: {_describe_error(error)}") from error
     _add_value(builder, value, ())
 
 
@@ -141,38 +145,39 @@ def _add_value(builder: TextBuilder, value: Any, path: Sequence[str], row: int |
         for number, item in enumerate(value, start=1):
             _add_value(builder, item, path, number)
     elif isinstance(value, dict):
-        long = sum(len(name) + len(str(said)) for name, said in _flatten(value).items()) > _LONGEST_OBJECT
-        apart = {
+        length = sum(len(name) + len(str(item)) for name, item in _flatten(value).items())
+        is_long = length > _MAX_OBJECT_LENGTH
+        separate = {
             name: inner
             for name, inner in value.items()
-            if _holds_objects(inner) and (long or (row is None and isinstance(inner, list)))
+            if _holds_objects(inner) and (is_long or (row is None and isinstance(inner, list)))
         }
-        own = _flatten({name: inner for name, inner in value.items() if name not in apart})
-        add_row(builder, own, row, all_is_text=False, path=path)
-        named = _pick({name.casefold(): name for name in own}, own, _TITLES) if apart else None
-        if row is not None:
-            path = (*path, own[named] if named else str(row))
-        for name, inner in apart.items():
+        remaining = _flatten({name: inner for name, inner in value.items() if name not in separate})
+        add_row(builder, remaining, row, all_is_text=False, path=path)
+        if separate and row is not None:
+            title_field = _find_field(remaining, _TITLE_NAMES)
+            path = (*path, remaining[title_field] if title_field else str(row))
+        for name, inner in separate.items():
             _add_value(builder, inner, (*path, name))
-    elif said := _flatten({"text": value}):
-        add_row(builder, {"text": str(said["text"])}, row, all_is_text=False, path=path)
+    elif flat := _flatten({"text": value}):
+        add_row(builder, {"text": str(flat["text"])}, row, all_is_text=False, path=path)
 
 
-def _flatten(value: Mapping[str, Any], before: str = "") -> dict[str, Any]:
-    """Return the values of an object by path, "address > city"; of an item in a list, "size 2 > width"."""
+def _flatten(value: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Return the values of an object by path: "address > city", or "size 2 > width" inside a list."""
     flat: dict[str, Any] = {}
-    for name, inner in value.items():
-        if isinstance(inner, list) and not _holds_objects(inner):
-            inner = [item for item in inner if item not in (None, "", [])]
-            simple = all(isinstance(item, str | int | float) for item in inner)
-            inner = ", ".join(map(str, inner)) if simple else _write_json(inner)
-        if isinstance(inner, dict):
-            flat |= _flatten(inner, f"{before}{name} > ")
-        elif isinstance(inner, list):
-            numbered = {f"{name} {number}": item for number, item in enumerate(inner, start=1)}
-            flat |= _flatten(numbered, before)
-        elif inner not in (None, ""):
-            flat[f"{before}{name}"] = inner
+    for name, item in value.items():
+        if isinstance(item, list) and not _holds_objects(item):
+            item = [element for element in item if element not in (None, "", [])]
+            is_simple = all(isinstance(element, str | int | float) for element in item)
+            item = ", ".join(map(str, item)) if is_simple else _write_json(item)
+        if isinstance(item, dict):
+            flat |= _flatten(item, f"{prefix}{name} > ")
+        elif isinstance(item, list):
+            numbered = {f"{name} {number}": element for number, element in enumerate(item, start=1)}
+            flat |= _flatten(numbered, prefix)
+        elif item not in (None, ""):
+            flat[f"{prefix}{name}"] = item
     return flat
 
 
@@ -181,25 +186,25 @@ def _holds_objects(value: Any) -> bool:
 
 
 def read_json(line: str) -> Any:
-    """Read a line or a file of JSON.
+    """Parse a line or a file of JSON.
 
     Raises:
         ValueError: it is not JSON.
         RecursionError: it is nested too deep to be read, or to be written again.
     """
     value = json.loads(line)
-    if _HALF_CHARACTER.search(line):
+    if _SURROGATE.search(line):
         value = json.loads(without_surrogates(_write_json(value)))
-    layer = [value] if isinstance(value, dict | list) else []
-    for _ in range(_DEEPEST):
-        holders = (each.values() if isinstance(each, dict) else each for each in layer)
-        layer = [each for values in holders for each in values if isinstance(each, dict | list)]
-        if not layer:
+    level = [value] if isinstance(value, dict | list) else []
+    for _ in range(_MAX_DEPTH):
+        containers = (item.values() if isinstance(item, dict) else item for item in level)
+        level = [item for values in containers for item in values if isinstance(item, dict | list)]
+        if not level:
             return value
     raise RecursionError
 
 
-def _reason(error: ValueError | RecursionError) -> str:
+def _describe_error(error: ValueError | RecursionError) -> str:
     """Describe what is wrong with a JSON text."""
     if isinstance(error, json.JSONDecodeError):
         return f"no JSON from character {error.pos + 1} on"
@@ -217,40 +222,47 @@ def add_row(
 ) -> None:
     """Add a record: a question with its answer, a text with its title, or "column: value" lines.
 
-    With `all_is_text`, fields that are neither question nor answer follow as such lines, and ids come last.
-    Fields other than the main ones are metadata too, and so is `place`, which says where the row is. The
-    record's section is its question or title, below the path that leads to the record; without any of these
-    it is the sheet that `place` names.
+    The record's section is its question or title, below `path`; without these it is the sheet that `place`
+    names.
+
+    Args:
+        builder: the document's builder.
+        fields: the values of the row by name.
+        row: the number of the row; None for an object that is not a row.
+        all_is_text: whether fields that are neither question nor answer follow as lines, with ids last.
+            Otherwise they are only metadata.
+        path: the names that lead to an object of a JSON file.
+        place: metadata that say where the row is.
     """
-    by_name = {name.casefold(): name for name in fields}
     metadata: dict[str, Any] = {}
-    if (question := _pick(by_name, fields, _QUESTIONS)) and (answer := _pick(by_name, fields, _ANSWERS)):
+    question, answer = _find_field(fields, _QUESTION_NAMES), _find_field(fields, _ANSWER_NAMES)
+    if question and answer:
         used = {question, answer}
         title, text = fields[question].strip(), fields[answer].strip()
         metadata = {"kind": "qa", "question": title, "answer": text}
-    elif not all_is_text and (body := _pick(by_name, fields, _TEXTS)):
-        named = _pick(by_name, fields, _TITLES)
-        used = {body, named or body}
-        title, text = fields[named].strip() if named else "", fields[body].strip()
+    elif not all_is_text and (body := _find_field(fields, _TEXT_NAMES)):
+        title_field = _find_field(fields, _TITLE_NAMES)
+        used = {body, title_field or body}
+        title, text = fields[title_field].strip() if title_field else "", fields[body].strip()
         metadata = {"title": title} if title else {}
     else:
-        used = {name for name in fields if name.casefold() not in _IDS}
-        title, text = "", _lines(fields, [name for name in fields if name in used])
+        used = {name for name in fields if name.casefold() not in _ID_NAMES}
+        title, text = "", _format_fields(fields, [name for name in fields if name in used])
     if text and all_is_text:
-        others = _lines(fields, [name for name in fields if name not in used])
-        text = f"{text}\n{others}" if others else text
+        other_text = _format_fields(fields, [name for name in fields if name not in used])
+        text = f"{text}\n{other_text}" if other_text else text
     if text:
         free = fields.keys() - used - OF_CHUNKS
         rest = {name: value for name, value in fields.items() if name in free and value is not None}
-        stands = {**(place or {}), **({} if row is None else {"row": row})}
-        section = " > ".join(filter(None, (*path, title))) or stands.get("sheet")
-        # A row is about its own fields, such as "name: Tern"; a record that is not a row is about the path to
-        # it.
-        head = title or (section if row is None else "")
-        builder.add_record(f"{head}\n{text}" if head else text, {**rest, **metadata, **stands}, title=section)
+        position = {**(place or {}), **({} if row is None else {"row": row})}
+        section = " > ".join(filter(None, (*path, title))) or position.get("sheet")
+        # A row describes itself, such as "name: Tern"; an object that is not a row is described by its path.
+        first_line = title or (section if row is None else "")
+        text = f"{first_line}\n{text}" if first_line else text
+        builder.add_record(text, {**rest, **metadata, **position}, title=section)
 
 
-def _lines(fields: Mapping[str, Any], names: Iterable[str]) -> str:
+def _format_fields(fields: Mapping[str, Any], names: Iterable[str]) -> str:
     """Write fields as lines of "column: value"."""
     filled = ((name, fields[name]) for name in names if fields[name] not in (None, "", [], {}))
     return "\n".join(
@@ -259,21 +271,24 @@ def _lines(fields: Mapping[str, Any], names: Iterable[str]) -> str:
 
 
 def names_question_and_answer(columns: Iterable[str]) -> bool:
-    """Tell whether the columns of a table include a question and an answer, as in a FAQ."""
+    """Return whether the columns of a table include a question and an answer, as in a FAQ."""
     names = {name.casefold() for name in columns}
-    return not names.isdisjoint(_QUESTIONS) and not names.isdisjoint(_ANSWERS)
+    return not names.isdisjoint(_QUESTION_NAMES) and not names.isdisjoint(_ANSWER_NAMES)
 
 
 def distinct_names(names: Sequence[str]) -> Iterator[str]:
-    """Yield a distinct name for each column."""
+    """Yield a distinct name for each column: "Price", and "Price (3)" for a third column of that name."""
     seen: set[str] = set()
-    for at, name in enumerate(names, start=1):
-        name = " ".join(name.replace(":", "").split()) or f"column {at}"
-        yield name if name not in seen else f"{name} ({at})"
+    for number, name in enumerate(names, start=1):
+        name = " ".join(name.replace(":", "").split()) or f"column {number}"
+        while name in seen:
+            name += f" ({number})"
         seen.add(name)
+        yield name
 
 
-def _pick(by_name: Mapping[str, str], fields: Mapping[str, Any], wanted: tuple[str, ...]) -> str | None:
-    """Return the first field that has one of the wanted names and holds text."""
-    named = (by_name[name] for name in wanted if name in by_name)
-    return next((name for name in named if isinstance(fields[name], str) and fields[name].strip()), None)
+def _find_field(fields: Mapping[str, Any], names: tuple[str, ...]) -> str | None:
+    """Return the first field that has one of the names, in the order of `names`, and text."""
+    by_name = {name.casefold(): name for name in fields}
+    present = (by_name[name] for name in names if name in by_name)
+    return next((name for name in present if isinstance(fields[name], str) and fields[name].strip()), None)

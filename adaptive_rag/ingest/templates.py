@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from adaptive_rag.ingest.marks import Kept
+from adaptive_rag.ingest.markup_steps import Kept
 
 _TAG = (
     r"\{%(?:(?!\{%|%\}).){0,3000}+%\}|(?<![\\^_{])\{\{(?:(?!\{\{|\}\}).){1,3000}+\}\}"

@@ -8,78 +8,83 @@ from typing import Any
 Box = tuple[float, float, float, float]
 
 # Of 255, for red, green and blue: darker text counts as visible, whatever is behind it.
-_LEAST_BRIGHT = 230
-_LEAST_OPAQUE = 26
+_MIN_BRIGHTNESS = 230
+# Of 255: text of a lower opacity may be invisible.
+_MIN_ALPHA = 26
 # In points, and as a divisor of the page's shorter side: type smaller than both is too small to see.
-_SMALLEST, _SPECK = 1.0, 400
-_LONGEST_SIDE = 1600  # in pixels: the longest side of the rendering that is examined
-# Of 255, the difference that the eye can tell; and the least part of a box that letters fill.
-_APART, _LEAST_FILLED = 12, 0.03
+_MIN_SIZE, _MIN_SIZE_DIVISOR = 1.0, 400
+_MAX_SIDE = 1600  # in pixels: the longer side of the rendering in which text is looked up
+# Of 255, the least difference that the eye can see; and the least share of a box that its letters fill.
+_MIN_CONTRAST, _MIN_FILLED = 12, 0.03
 
 
-class SeenText:
+class VisibleText:
     """The text of a page without the spans that a reader does not see."""
 
     def __init__(self, page: Any, flags: int) -> None:
         self._page = page
         self._flags = flags
         blocks = page.get_text("dict", flags=flags)["blocks"]
-        self._hidden = _hidden_boxes(page, blocks)
+        self._hidden = _find_hidden_boxes(page, blocks)
         self.hidden_words = sum(
-            len(span["text"].split()) for span in _spans(blocks) if self._hides(span["bbox"])
+            len(span["text"].split()) for span in _spans(blocks) if span["bbox"] in self._hidden
         )
-        self.blocks = self._seen(blocks)
+        self.blocks = self._drop_hidden(blocks)
         self._words: list[Any] | None = None
 
     def letters(self) -> list[dict[str, Any]]:
         """Return the blocks, lines and spans of the page, with the position of each letter."""
-        return self._seen(self._page.get_text("rawdict", flags=self._flags)["blocks"])
+        return self._drop_hidden(self._page.get_text("rawdict", flags=self._flags)["blocks"])
 
     def words(self, clip: Box) -> list[Any]:
         """Return the words within a box, each with its position."""
         if self._words is None:
             words = self._page.get_text("words", flags=self._flags)
-            self._words = [word for word in words if not any(_holds(box, word) for box in self._hidden)]
-        return [word for word in self._words if _holds(clip, word)]
+            self._words = [
+                word for word in words if not any(_contains_centre(box, word) for box in self._hidden)
+            ]
+        return [word for word in self._words if _contains_centre(clip, word)]
 
-    def _seen(self, blocks: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    def _drop_hidden(self, blocks: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Remove the hidden spans from blocks, and return the blocks."""
         for line in (line for block in blocks for line in block.get("lines", ())) if self._hidden else ():
-            line["spans"] = [span for span in line["spans"] if not self._hides(span["bbox"])]
+            line["spans"] = [span for span in line["spans"] if span["bbox"] not in self._hidden]
         return blocks
-
-    def _hides(self, box: Box) -> bool:
-        return box in self._hidden
 
 
 def _spans(blocks: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     return (span for block in blocks for line in block.get("lines", ()) for span in line["spans"])
 
 
-def _holds(box: Box, word: Sequence[Any]) -> bool:
+def _contains_centre(box: Box, word: Sequence[Any]) -> bool:
     x, y = (word[0] + word[2]) / 2, (word[1] + word[3]) / 2
     return bool(box[0] <= x <= box[2] and box[1] <= y <= box[3])
 
 
-def _hidden_boxes(page: Any, blocks: Sequence[dict[str, Any]]) -> set[Box]:
+def _find_hidden_boxes(page: Any, blocks: Sequence[dict[str, Any]]) -> set[Box]:
     """Return the boxes of the spans that a reader does not see.
 
-    A span that may be invisible because of its colour is looked up in a rendering of the page: if its box has
-    only one colour, no letter is visible. Transparent text on a picture is the text read from that picture,
-    and counts as visible.
+    A span whose colour may make it invisible is looked up in a rendering of the page: if its box has only one
+    colour, no letter is visible. Transparent text on a picture is what OCR read from that picture, and counts
+    as visible.
     """
     spans = list(_spans(blocks))
     width, height = page.rect.width, page.rect.height
-    specks = {span["bbox"] for span in spans if _size(span) < min(_SMALLEST, min(width, height) / _SPECK)}
+    too_small = {
+        span["bbox"]
+        for span in spans
+        if _letter_size(span) < min(_MIN_SIZE, min(width, height) / _MIN_SIZE_DIVISOR)
+    }
     faint = [span["bbox"] for span in spans if span["text"].strip() and _is_faint(span)]
     if not faint:
-        return specks
-    transparent = {span["bbox"] for span in spans if span.get("alpha", 255) < _LEAST_OPAQUE}
+        return too_small
+    transparent = {span["bbox"] for span in spans if span.get("alpha", 255) < _MIN_ALPHA}
     if transparent and any(kind == "fill-image" for kind, _ in page.get_bboxlog()):
         faint = [box for box in faint if box not in transparent]
-    return specks | _of_one_colour(page, faint)
+    return too_small | _find_plain_boxes(page, faint)
 
 
-def _size(span: dict[str, Any]) -> float:
+def _letter_size(span: dict[str, Any]) -> float:
     """Return the size of letters; a font may have its own scale, which only the boxes show."""
     x0, y0, x1, y1 = span["bbox"]
     return float(max(span["size"], min(x1 - x0, y1 - y0)))
@@ -88,33 +93,34 @@ def _size(span: dict[str, Any]) -> float:
 def _is_faint(span: dict[str, Any]) -> bool:
     color = span["color"]
     darkest = min(color >> 16 & 255, color >> 8 & 255, color & 255)
-    return bool(darkest >= _LEAST_BRIGHT or span.get("alpha", 255) < _LEAST_OPAQUE)
+    return bool(darkest >= _MIN_BRIGHTNESS or span.get("alpha", 255) < _MIN_ALPHA)
 
 
-def _of_one_colour(page: Any, boxes: Sequence[Box]) -> set[Box]:
+def _find_plain_boxes(page: Any, boxes: Sequence[Box]) -> set[Box]:
     """Return the boxes that have only one colour in a rendering of the page."""
     import numpy as np
 
     if not boxes:
         return set()
-    zoom = _LONGEST_SIDE / max(page.rect.width, page.rect.height, 1)
-    drawn = page.get_pixmap(dpi=max(1, round(72 * min(zoom, 1))), alpha=False)
+    zoom = _MAX_SIDE / max(page.rect.width, page.rect.height, 1)
+    pixmap = page.get_pixmap(dpi=max(1, round(72 * min(zoom, 1))), alpha=False)
     pixels = (
-        np.frombuffer(drawn.samples, np.uint8).reshape(drawn.height, drawn.width, drawn.n).astype(np.int16)
+        np.frombuffer(pixmap.samples, np.uint8)
+        .reshape(pixmap.height, pixmap.width, pixmap.n)
+        .astype(np.int16)
     )
-    scale = drawn.width / max(page.rect.width, 1)
+    scale = pixmap.width / max(page.rect.width, 1)
+    origin = page.rect.x0, page.rect.y0, page.rect.x0, page.rect.y0
     plain = set()
     for box in boxes:
         x0, y0, x1, y1 = (
-            max(0, round((each - edge) * scale)) for each, edge in zip(box, _corner(page), strict=True)
+            max(0, round((position - start) * scale)) for position, start in zip(box, origin, strict=True)
         )
-        inside = pixels[y0 : max(y1, y0 + 1), x0 : max(x1, x0 + 1)].reshape(-1, drawn.n)
-        apart = np.abs(inside - np.median(inside, axis=0)).max(axis=1) > _APART if len(inside) else inside
-        if not len(inside) or apart.mean() < _LEAST_FILLED:
+        inside = pixels[y0 : max(y1, y0 + 1), x0 : max(x1, x0 + 1)].reshape(-1, pixmap.n)
+        if not len(inside):  # the box is outside the page
+            plain.add(box)
+            continue
+        contrast = np.abs(inside - np.median(inside, axis=0)).max(axis=1)
+        if (contrast > _MIN_CONTRAST).mean() < _MIN_FILLED:
             plain.add(box)
     return plain
-
-
-def _corner(page: Any) -> Box:
-    x, y = page.rect.x0, page.rect.y0
-    return x, y, x, y

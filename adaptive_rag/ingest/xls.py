@@ -31,7 +31,7 @@ _DAMAGED = (
     AssertionError,
     OSError,  # raised by olefile
 )
-_BOLD = 700
+_BOLD_WEIGHT = 700
 
 
 def load_xls(path: Path, builder: TextBuilder) -> None:
@@ -44,19 +44,19 @@ def load_xls(path: Path, builder: TextBuilder) -> None:
         book = xlrd.open_workbook(
             file_contents=_read_stream(path), logfile=io.StringIO(), formatting_info=True, ragged_rows=True
         )
-        shown = [sheet for sheet in book.sheets() if not sheet.visibility]
-        sheets = [_read_sheet(book, sheet, hidden) for sheet in shown]
+        visible = [sheet for sheet in book.sheets() if not sheet.visibility]
+        sheets = [_read_sheet(book, sheet, hidden) for sheet in visible]
     except _DAMAGED:
         load_workbook(path, builder)
         return
     add_sheets(builder, sheets)
     hidden += [sheet.name for sheet in book.sheets() if sheet.visibility]
     builder.note_hidden("sheets, columns and rows", hidden)
-    builder.note_left_out("comment", sum(len(sheet.cell_note_map) for sheet in shown))
+    builder.note_left_out("comment", sum(len(sheet.cell_note_map) for sheet in visible))
 
 
 def _read_stream(path: Path) -> bytes:
-    """Return a workbook's records without their container, in which xlrd may loop endlessly."""
+    """Return a workbook's records without their OLE container, which may put xlrd into an endless loop."""
     content = path.read_bytes()
     if not content.startswith(olefile.MAGIC):
         return content
@@ -69,20 +69,23 @@ def _read_stream(path: Path) -> bytes:
 
 def _read_sheet(book: xlrd.book.Book, sheet: xlrd.sheet.Sheet, hidden: list[str]) -> Sheet:
     grid = Grid()
-    for number in range(sheet.nrows):
-        for at, cell in enumerate(sheet.row(number), start=1):
-            if text := _show(book, cell):
+    for row in range(sheet.nrows):
+        for column, cell in enumerate(sheet.row(row), start=1):
+            if text := _format_cell(book, cell):
                 font = book.font_list[book.xf_list[cell.xf_index].font_index]
-                grid.add(number + 1, at, text, bold=font.weight >= _BOLD)
+                grid.add(row + 1, column, text, bold=font.weight >= _BOLD_WEIGHT)
     # xlrd does not report which rows a filter hides, so all rows are read.
     grid.hidden_columns.update(
-        at + 1 for at, column in sheet.colinfo_map.items() if column.hidden and not column.outline_level
+        column + 1
+        for column, settings in sheet.colinfo_map.items()
+        if settings.hidden and not settings.outline_level
     )
-    grid.merged = [((left + 1, top + 1), (right, low)) for top, low, left, right in sheet.merged_cells]
+    grid.merged = [((left + 1, top + 1), (right, bottom)) for top, bottom, left, right in sheet.merged_cells]
     return grid.to_sheet(" ".join(sheet.name.split()), hidden)
 
 
-def _show(book: xlrd.book.Book, cell: xlrd.sheet.Cell) -> str:
+def _format_cell(book: xlrd.book.Book, cell: xlrd.sheet.Cell) -> str:
+    """Return a cell as Excel shows it; "" if it is empty."""
     match cell.ctype:
         case xlrd.XL_CELL_TEXT:
             return " ".join(str(cell.value).split())

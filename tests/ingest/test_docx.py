@@ -288,6 +288,7 @@ def _run(text):
             "[1, 0; 0, 1]",
         ),
         (f"<m:func><m:fName>{_run('sin')}</m:fName><m:e>{_run('x')}</m:e></m:func>", "sin(x)"),
+        (f"<m:func><m:fName>{_run('sin')}</m:fName><m:e>{_run('(x)')}</m:e></m:func>", "sin(x)"),
     ],
 )
 def test_equations_are_read_as_linear_text(document, read, equation, text):

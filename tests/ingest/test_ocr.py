@@ -152,7 +152,7 @@ def black(side: int) -> bytes:
 @pytest.mark.parametrize(
     ("made", "reason"),
     [
-        (lambda: note(GATE).tobytes("png")[:2000], "breaks off"),
+        (lambda: note(GATE).tobytes("png")[:2000], "incomplete"),
         (lambda: b"\x89PNG and more", "no image of the kind"),
         (lambda: black(7000), "7,000 x 7,000 pixels"),
         (lambda: black(300), "shows no words"),
@@ -172,7 +172,7 @@ def test_of_a_long_scan_the_first_pages_are_read_and_a_note_says_so(tmp_path, mo
     pytest.importorskip("rapidocr", reason="the extra `ocr` is not installed")
     from adaptive_rag.ingest import ocr
 
-    monkeypatch.setattr(ocr, "MOST_PAGES", 1)
+    monkeypatch.setattr(ocr, "MAX_PAGES", 1)
     slips = [note(text) for text in ("The bell is broken.", "The lamp burns.", "The gate is shut.")]
     builder = load(save_scan(tmp_path / "a.pdf", *slips))
     assert builder.text == "The bell is broken."

@@ -321,6 +321,7 @@ def _math(*parts):
             "∑_(i = 1)^n i",
         ),
         ("<msubsup><mi>x</mi><mn>1</mn><mn>2</mn></msubsup>", "x_1^2"),
+        ("<msup><mfenced><mrow><mi>a</mi><mo>+</mo><mi>b</mi></mrow></mfenced><mn>2</mn></msup>", "(a+b)^2"),
         ("<mfenced><mi>x</mi><mi>y</mi></mfenced>", "(x,y)"),
         (
             "<mtable><mtr><mtd><mn>1</mn></mtd><mtd><mn>0</mn></mtd></mtr>"

@@ -3,7 +3,8 @@ import pytest
 from adaptive_rag.errors import IndexingError
 from adaptive_rag.ingest import extract_text, split
 from adaptive_rag.ingest.cleaning import clean
-from adaptive_rag.ingest.layout import Flow, Line
+from adaptive_rag.ingest.layout import Flow
+from adaptive_rag.ingest.lines import Line
 
 from .made_pdf import FI, FL, Text, make_pdf, paragraph, read_pdf, text_of
 
@@ -255,7 +256,7 @@ def test_an_encrypted_pdf_asks_for_a_copy_without_password(tmp_path):
 
 def test_a_line_without_size_is_a_column_of_its_own():
     line = Line(["a"], 60, 100, 70, 100, 0.0, bold=False)
-    assert Flow([line]).column(line) == (60, 70)
+    assert Flow([line]).text_column(line) == (60, 70)
 
 
 def test_the_forms_of_arabic_letters_become_letters():

@@ -2,8 +2,8 @@
 
 import random
 
-from adaptive_rag.ingest.layout import Line
-from adaptive_rag.ingest.reading_order import in_reading_order
+from adaptive_rag.ingest.lines import Line
+from adaptive_rag.ingest.reading_order import sort_by_reading_order
 
 
 def line(text, x, y, width=220.0):
@@ -17,7 +17,7 @@ def column(name, x, y=100, count=5):
 def read(lines):
     shuffled = list(lines)
     random.Random(7).shuffle(shuffled)
-    return [one.text for one in in_reading_order(shuffled)]
+    return [one.text for one in sort_by_reading_order(shuffled)]
 
 
 def test_columns_are_read_one_after_the_other():

@@ -34,13 +34,13 @@ def read(text, *borders, **page):
     ],
 )
 def test_a_line_is_read_in_the_order_in_which_it_was_written(seen, meant):
-    assert read(seen, from_right=not seen.startswith("Look")) == [meant]
+    assert read(seen, is_rtl_page=not seen.startswith("Look")) == [meant]
 
 
 def test_a_line_of_latin_letters_on_a_page_of_hebrew_is_one_only_where_few_others_stand_in_it():
     assert read("Harbour גבא") == ["אבג Harbour"]
     assert read("Harbour Board גבא") == ["Harbour Board אבג"]
-    assert read("Harbour גבא", from_right=False) == ["Harbour אבג"]
+    assert read("Harbour גבא", is_rtl_page=False) == ["Harbour אבג"]
 
 
 def test_wide_gaps_and_ruled_lines_part_cells_from_right_to_left():

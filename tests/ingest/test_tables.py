@@ -71,6 +71,11 @@ def test_columns_of_one_name_or_of_none_are_told_apart(chunks_of):
     assert chunk["text"] == "column 1: 0\nName: Ann\nName (3): Bell"
 
 
+def test_a_column_named_like_a_distinct_name_keeps_its_values(chunks_of):
+    [chunk] = chunks_of("a.csv", "Price,Price,Price (2)\n4,5,6\n")
+    assert chunk["text"] == "Price: 4\nPrice (2): 5\nPrice (2) (3): 6"
+
+
 def test_lines_of_one_column_with_commas_have_no_title(chunks_of):
     chunks = chunks_of("t.csv", "text\nOne, two, three.\nFour, five, six.\n")
     assert [chunk["metadata"]["row"] for chunk in chunks] == [1, 2]

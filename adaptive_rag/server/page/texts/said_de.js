@@ -262,7 +262,7 @@ export const sentences = [
   ["holds no text", "enthält keinen Text"],
   ["holds no file", "enthält keine Datei"],
   [
-    "is not a PDF, though its name says so. Give it the ending of its own kind",
+    "is not a PDF, though its name says so. Rename it with the suffix of its own kind",
     "ist kein PDF, obwohl der Name es sagt. Geben Sie der Datei die Endung ihrer Art",
   ],
   [

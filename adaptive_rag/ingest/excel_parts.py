@@ -1,4 +1,4 @@
-"""What an Excel sheet holds besides its cells: drawings, comments, embedded files and table definitions."""
+"""The parts of an Excel sheet other than its cells: drawings, comments, embedded files, table definitions."""
 
 from __future__ import annotations
 
@@ -12,29 +12,28 @@ from adaptive_rag.ingest.package import local_name, read_links, read_xml
 
 
 @dataclass
-class Beside:
+class SheetParts:
     """The drawings, comments, embedded files and tables of a sheet."""
 
     shapes: list[str] = field(default_factory=list)
     """The text of each box, diagram and chart."""
-    charts: int = 0
-    """The number of charts without stored values."""
+    charts_without_values: int = 0
     comments: int = 0
     embedded: list[str] = field(default_factory=list)
-    """The archive parts that hold an embedded file."""
-    headers: list[str] = field(default_factory=list)
+    """The names of the archive's members that are embedded files."""
+    header_areas: list[str] = field(default_factory=list)
     """The ranges of tables whose first row names their columns: "A3:F20"."""
     filtered: bool = False
     """Whether a filter hides some rows of a table."""
 
 
-def read_beside(archive: zipfile.ZipFile, sheet: str) -> Beside:
+def read_sheet_parts(archive: zipfile.ZipFile, sheet: str) -> SheetParts:
     """Read the drawings, comments, files and tables of a sheet; missing parts are ignored."""
-    beside = Beside()
+    parts = SheetParts()
     names = set(archive.namelist())
     for link in read_links(archive, sheet).values():
         if link.kind in ("oleObject", "package"):
-            beside.embedded.append(link.target)
+            parts.embedded.append(link.target)
         if link.kind not in ("drawing", "comments", "table") or link.target not in names:
             continue
         root = read_xml(archive, link.target, recover=True)
@@ -43,23 +42,23 @@ def read_beside(archive: zipfile.ZipFile, sheet: str) -> Beside:
         match link.kind:
             case "drawing":
                 links = read_links(archive, link.target)
-                for shape in _drawn(root):
+                for shape in _find_shapes(root):
                     kind, texts = read_drawn(archive, links, shape)
-                    beside.charts += kind == "chart" and not any("\n" in text for text in texts)
-                    beside.shapes += ["\n".join(texts)] if texts else []
+                    parts.charts_without_values += kind == "chart" and not any("\n" in text for text in texts)
+                    parts.shapes += ["\n".join(texts)] if texts else []
             case "comments":
-                beside.comments += sum(1 for _ in root.iter("{*}comment"))
+                parts.comments += sum(1 for _ in root.iter("{*}comment"))
             case "table":
-                beside.headers += [root.get("ref", "")] if root.get("headerRowCount", "1") != "0" else []
-                beside.filtered |= root.find(".//{*}filterColumn") is not None
-    return beside
+                parts.header_areas += [root.get("ref", "")] if root.get("headerRowCount", "1") != "0" else []
+                parts.filtered |= root.find(".//{*}filterColumn") is not None
+    return parts
 
 
-def _drawn(element: Any) -> Iterator[Any]:
+def _find_shapes(element: Any) -> Iterator[Any]:
     """Yield the boxes and frames of a drawing; alternatives for other programs are skipped."""
     for child in element:
         name = local_name(child)
         if name in ("sp", "graphicFrame"):
             yield child
         elif name != "Fallback":
-            yield from _drawn(child)
+            yield from _find_shapes(child)

@@ -1,8 +1,7 @@
-"""Reading of markup in steps: placeholders for pieces that are kept, and lines that keep their number.
+"""Tools to replace markup by what a reader sees, step by step.
 
-Each step replaces some markup by what a reader sees. Pieces that later steps must not change (code, formulas)
-are replaced by placeholders until the end. Line ends are never dropped and none are added, so that each line
-keeps its line number in the file.
+Pieces that later steps must not change, such as code and formulas, are replaced by placeholders until the
+end. Line ends are never dropped and none are added, so that each line keeps its line number in the file.
 """
 
 from __future__ import annotations
@@ -11,9 +10,9 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 
-# Two characters that occur in no text: they enclose the number of a kept piece.
+# Two characters that occur in no text (Unicode noncharacters): they enclose the number of a piece.
 _OPEN, _CLOSE = "\ufdd0", "\ufdd1"
-_SIGN = re.compile(f"{_OPEN}(\\d+){_CLOSE}")
+_PLACEHOLDER = re.compile(f"{_OPEN}(\\d+){_CLOSE}")
 SIGN = f"{_OPEN}\\d+{_CLOSE}"
 """A regular expression for the placeholder of a kept piece."""
 # A pattern, and what a reader sees instead of a match.
@@ -26,11 +25,11 @@ _LITERAL_ROLE = re.compile(
     r"(?:[a-z]+:)?(?:any|attr|class|const|data|exc|func|macro|member|meth|mod|obj|type|keyword)"
 )
 _NUMBERED_ROLES = {"pep": "PEP ", "rfc": "RFC ", "gh": "GH-", "cve": "CVE-", "issue": "#", "pr": "#"}
-_UNSEEN_ROLES = ("index", "raw", "raw-html", "eval")
+_HIDDEN_ROLES = ("index", "raw", "raw-html", "eval")
 
 
 class Kept:
-    """The pieces of a text that are kept unchanged."""
+    """The pieces of a text that are kept unchanged, and the placeholders for them."""
 
     def __init__(self) -> None:
         self._pieces: list[str] = []
@@ -44,33 +43,33 @@ class Kept:
 
     def plain(self, text: str) -> str:
         """Replace placeholders by their pieces, as `restore` does, but without recording spans."""
-        return _SIGN.sub(lambda sign: self._pieces[int(sign[1])], text)
+        return _PLACEHOLDER.sub(lambda match: self._pieces[int(match[1])], text)
 
     def drop(self, text: str) -> str:
-        """Return what remains of a text that no reader sees: its line ends."""
+        """Return the line ends of a text that no reader sees."""
         return "\n" * self.plain(text).count("\n")
 
     def put(self, text: str, instead: str) -> str:
-        """Return `instead`, followed by the line ends that it has fewer than `text`."""
+        """Return `instead` with line ends added until it has as many as `text`."""
         return instead + "\n" * max(0, len(self.drop(text)) - len(self.drop(instead)))
 
     def restore(self, text: str) -> str:
         """Replace placeholders by their pieces, and record the spans of multi-line pieces."""
-        parts, last, length = list[str](), 0, 0
+        parts, end, length = list[str](), 0, 0
         self.spans = []
-        for sign in _SIGN.finditer(text):
-            piece = self._pieces[int(sign[1])]
-            length += sign.start() - last
+        for match in _PLACEHOLDER.finditer(text):
+            piece = self._pieces[int(match[1])]
+            length += match.start() - end
             if "\n" in piece:
                 self.spans.append((length, length + len(piece)))
-            parts += [text[last : sign.start()], piece]
-            length, last = length + len(piece), sign.end()
-        return "".join([*parts, text[last:]])
+            parts += [text[end : match.start()], piece]
+            length, end = length + len(piece), match.end()
+        return "".join([*parts, text[end:]])
 
     def holds(self, offset: int) -> bool:
-        """Tell whether an offset in the restored text is inside a multi-line piece."""
-        at = bisect_right(self.spans, offset, key=lambda span: span[0])
-        return at > 0 and offset < self.spans[at - 1][1]
+        """Return whether an offset in the restored text is inside a multi-line piece."""
+        index = bisect_right(self.spans, offset, key=lambda span: span[0])
+        return index > 0 and offset < self.spans[index - 1][1]
 
 
 def without_signs(text: str) -> str:
@@ -80,9 +79,9 @@ def without_signs(text: str) -> str:
 
 def follow(steps: Sequence[Step], text: str, times: int = 1) -> str:
     """Apply steps one after the other, each up to `times` times."""
-    for pattern, write in steps:
+    for pattern, replacement in steps:
         for _ in range(times):
-            text, count = re.subn(pattern, write, text, flags=re.MULTILINE)
+            text, count = re.subn(pattern, replacement, text, flags=re.MULTILINE)
             if not count:
                 break
     return text
@@ -95,42 +94,43 @@ def fenced(code: str, language: str = "") -> str:
 
 
 def blank(match: re.Match[str]) -> str:
-    """Return what remains of a match that no reader sees: its line ends."""
+    """Return the line ends of a match that no reader sees."""
     return "\n" * match[0].count("\n")
 
 
 def read_role(name: str, content: str) -> str:
     """Return the content of a role as a reader sees it: "PEP 8" for :pep:`8`."""
     name = name.lower()
-    if name in _UNSEEN_ROLES:
+    if name in _HIDDEN_ROLES:
         return ""
-    titled = _TITLED.fullmatch(content.strip()) if name not in ("math", "code", "samp") else None
-    if titled:
+    content = content.strip()
+    if name not in ("math", "code", "samp") and (titled := _TITLED.fullmatch(content)):
         return titled["title"]
-    shown = content.strip().removeprefix("!")
-    if shown.startswith("~"):
-        shown = shown[1:].rpartition(".")[2]
-    shown = _NUMBERED_ROLES.get(name, "") + shown
-    return f"`{shown}`" if _LITERAL_ROLE.fullmatch(name) and shown and "`" not in shown else shown
+    content = content.removeprefix("!")
+    if content.startswith("~"):
+        content = content[1:].rpartition(".")[2]
+    content = _NUMBERED_ROLES.get(name, "") + content
+    is_literal = _LITERAL_ROLE.fullmatch(name) is not None
+    return f"`{content}`" if is_literal and content and "`" not in content else content
 
 
 def tidy(before: str, after: str) -> str:
-    """Return the text after markup was read, without the blanks that the markup leaves on its lines.
+    """Return the text after markup was read, without the blanks and list marks that the markup leaves.
 
     If lines were lost because the text is malformed, return the text as it was before.
     """
     if before.count("\n") != after.count("\n"):
         return before
-    kept = []
+    lines = []
     for old, new in zip(before.split("\n"), after.split("\n"), strict=True):
-        emptied = new.strip() != old.strip() and re.fullmatch(r"[\s>]*(?:[*+-]\s*)?", new)
-        kept.append(new if old == new else "" if emptied else new.rstrip())
-    return "\n".join(kept)
+        is_emptied = new.strip() != old.strip() and re.fullmatch(r"[\s>]*(?:[*+-]\s*)?", new)
+        lines.append(new if old == new else "" if is_emptied else new.rstrip())
+    return "\n".join(lines)
 
 
 def numbered_lines(text: str) -> Iterator[tuple[int, str]]:
     """Yield each line with the offset at which it starts."""
-    at = 0
+    offset = 0
     for line in text.split("\n"):
-        yield at, line
-        at += len(line) + 1
+        yield offset, line
+        offset += len(line) + 1

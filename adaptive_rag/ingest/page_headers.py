@@ -30,11 +30,12 @@ def add_page_edges(builder: TextBuilder, texts: Iterable[str], document: Iterabl
 
 def tell_apart(texts: Iterable[str], document: str) -> Iterator[str]:
     """Yield each text once, without page numbers and without texts that the document contains."""
-    said = _plain(document)
+    known_text = _normalize(document)
     for text in dict.fromkeys(" ".join(text.split()) for text in texts):
-        if not NUMBER_OF_PAGE.fullmatch(text) and _plain(text) not in said:
+        if not NUMBER_OF_PAGE.fullmatch(text) and _normalize(text) not in known_text:
             yield text
 
 
-def _plain(text: str) -> str:
+def _normalize(text: str) -> str:
+    """Return a text in lower case, without white space."""
     return "".join(text.split()).casefold()
