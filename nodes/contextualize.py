@@ -168,7 +168,7 @@ def ask_to_contextualize(
 
 
 def leans_on_turns(question: str, user_context: str, history: Sequence[Turn]) -> bool:
-    """Tell whether most of what is known besides the question is earlier turns that it may refer to."""
+    """Return whether most of what is known besides the question is earlier turns that it may refer to."""
     known = parse_history(question, user_context, history)
     return _share_of_other_turns(known, known.situation) > MOSTLY_OTHER
 
@@ -219,7 +219,7 @@ def contextual_query(question: str, user_context: str, history: Sequence[Turn]) 
 
 
 def is_off_topic(source: ChunkSource, situated: str, bare: str) -> bool:
-    """Tell whether the question with its situation is clearly further from every passage than without it."""
+    """Return whether the question with its situation is clearly further from every passage than without it."""
     with_it, without = (
         max((candidate["scores"]["dense"] for candidate in found), default=0.0)
         for found in source.search([situated, bare], limit=1)

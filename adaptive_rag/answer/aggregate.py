@@ -286,7 +286,7 @@ def _is_key(column: str, table: WholeTable) -> bool:
 
 
 def _may_be_left_out(unknown: set[str], question: str, table: WholeTable) -> bool:
-    """Tell whether words that do not occur in a table only say where to look: "in the bike shop's list".
+    """Return whether words that do not occur in a table only say where to look: "in the bike shop's list".
 
     They do where they are close in meaning to the topic of the table. After a preposition, a lower similarity
     is enough.

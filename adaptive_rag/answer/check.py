@@ -66,7 +66,7 @@ class ShownPassages:
         return range(1, len(self.documents) + 1)
 
     def can_compare(self, claim: Claim) -> bool:
-        """Tell whether a claim has anything that passages can be searched for; "Yes." has nothing."""
+        """Return whether a claim has anything that passages can be searched for; "Yes." has nothing."""
         return bool(NUMBER.search(claim.text) if self.translated else terms(plain(claim.text)))
 
     def strength(self, claim: Claim, vector: Vectors, numbers: Sequence[int]) -> float:
@@ -107,7 +107,7 @@ class ShownPassages:
         return find_fault(text, self._evidence[numbers], is_supported)
 
     def _is_read(self, text: str, numbers: Sequence[int]) -> bool:
-        """Tell whether the reader thinks that a claim is supported by some passages."""
+        """Return whether the reader thinks that a claim is supported by some passages."""
         if self.reader is None:
             return False
         passages = [passage_of(self.documents[number - 1]) for number in numbers]
@@ -221,7 +221,7 @@ def review_draft(draft: str, request: AnswerRequest, encode: Callable[[Sequence[
 
 
 def _is_translated(claims: str, request: AnswerRequest) -> bool:
-    """Tell whether claims are surely in another language than each of the passages."""
+    """Return whether claims are surely in another language than each of the passages."""
     if len(words(claims)) < SHORT_DRAFT:
         claims = f"{claims} {request.question}"
     said = language_of(claims)

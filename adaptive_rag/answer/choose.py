@@ -180,7 +180,7 @@ def _list_end(sentences: Sequence[AnswerSentence], at: int) -> int:
 
 
 def _names(item: AnswerSentence, lead: AnswerSentence) -> bool:
-    """Tell whether a list item begins with its lead-in, to be quoted alone."""
+    """Return whether a list item begins with its lead-in, to be quoted alone."""
     return item.text.startswith(lead.text)
 
 

@@ -261,7 +261,7 @@ def _place(text: str, start: int, end: int) -> int:
 
 
 def _names_columns(text: str, start: int) -> bool:
-    """Tell whether a sentence is the header row of a table, with the rule below it."""
+    """Return whether a sentence is the header row of a table, with the rule below it."""
     _, *below = text[start:].split("\n", 2)
     return bool(below) and is_rule(below[0].lstrip("> \t"))
 

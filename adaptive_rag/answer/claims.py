@@ -37,14 +37,14 @@ class Token:
 
     @property
     def content(self) -> bool:
-        """Tell whether it is a content word or a number."""
+        """Return whether it is a content word or a number."""
         word = self.raw.lower()
         bare = word in DENIALS or word.endswith("n't") or {word, word.partition("'")[0]} & STOP_WORDS
         return self.number or not bare
 
     @property
     def capital(self) -> bool:
-        """Tell whether it looks like a name, such as "Denver", "EAD" or "P220"."""
+        """Return whether it looks like a name, such as "Denver", "EAD" or "P220"."""
         return not self.number and any(letter.isupper() or letter.isdigit() for letter in self.raw)
 
 
@@ -122,7 +122,7 @@ class CitedSentences:
         return capital - {t.key for t in tokens if not t.capital}
 
     def gives(self, claim: Sequence[Token], at: int) -> bool:
-        """Tell whether a number of a claim, with its unit, is the user's: "at six", "200 kilometres"."""
+        """Return whether a number of a claim, with its unit, is the user's: "at six", "200 kilometres"."""
         unit = number_unit(claim, at)
         return claim[at].number and any(
             t.key == claim[at].key and number_unit(self.asked, i) == unit for i, t in enumerate(self.asked)
@@ -149,19 +149,19 @@ def stated_words(text: str) -> set[str]:
 
 
 def states(token: Token) -> bool:
-    """Tell whether a word is a content word, and neither a number nor a reporting word."""
+    """Return whether a word is a content word, and neither a number nor a reporting word."""
     return token.content and not token.number and token.key not in REPORTING
 
 
 def retells(claim: Sequence[Token], sentences: Sequence[list[Token]]) -> bool:
-    """Tell whether most of the words that a claim states come from the closest sentence."""
+    """Return whether most of the words that a claim states come from the closest sentence."""
     closest = {token.key for token in sentences[0]} if sentences else set()
     stated = [token for token in claim if states(token)]
     return bool(closest) and sum(token.key in closest for token in stated) >= len(stated) * MOSTLY
 
 
 def is_held(key: str, held: Collection[str]) -> bool:
-    """Tell whether a word or another form of it is among `held`: "walker" and "walking" share a root."""
+    """Return whether a word or another form of it is among `held`: "walker" and "walking" share a root."""
     return key in held or any(_same_root(key, other) for other in held)
 
 

@@ -59,7 +59,7 @@ def judge_evidence(request: AnswerRequest) -> Evidence:
 
 
 def _shares_a_word(request: AnswerRequest) -> bool:
-    """Tell whether any sentence shares a content word with the question; "|" and "why" have none.
+    """Return whether any sentence shares a content word with the question; "|" and "why" have none.
 
     The reader was trained on real questions, and is overconfident on all other input.
     """

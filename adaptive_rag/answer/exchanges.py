@@ -50,7 +50,7 @@ def exchanged_words(claim: Sequence[Token], evidence: CitedSentences) -> str:
 
 
 def _ends_alike(said: Sequence[Token], at: int, row: Sequence[Token], place: int, alike: int) -> bool:
-    """Tell whether a claim's first or last word is in the position of a sentence's word.
+    """Return whether a claim's first or last word is in the position of a sentence's word.
 
     At least two words (`alike`) beside it must agree, and the clause must be the same: the table cell "Coil
     frozen" does not match "Let it defrost".
@@ -69,7 +69,7 @@ def _run(one: Sequence[Token], other: Sequence[Token]) -> int:
 
 
 def _alike(one: Token, other: Token) -> bool:
-    """Tell whether two words are of the same kind (two names, or two other words) and differ."""
+    """Return whether two words are of the same kind (two names, or two other words) and differ."""
     return states(other) and _named(one) == _named(other) and not is_held(one.key, [other.key])
 
 
@@ -192,7 +192,7 @@ def _kind(tokens: Sequence[Token], at: int, names: Collection[str]) -> str:
 
 
 def _same_kind(one: str, other: str) -> bool:
-    """Tell whether two kinds match; a number without a unit matches any unit, as in a table."""
+    """Return whether two kinds match; a number without a unit matches any unit, as in a table."""
     if {one, other} & {"name", "time", "year", "month", "weekday"}:
         return one == other
     return bool(one and other) and (one == other or "number" in (one, other))

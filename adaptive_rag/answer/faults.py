@@ -58,7 +58,7 @@ def _subject(tokens: Sequence[Token], at: int) -> set[str]:
 
 
 def _sets_apart(tokens: Sequence[Token], at: int) -> bool:
-    """Tell whether a denial only makes an exception: "Without it ...", "..., but not on Sundays"."""
+    """Return whether a denial only makes an exception: "Without it ...", "..., but not on Sundays"."""
     word, before = tokens[at].raw.lower(), tokens[at - 1].raw.lower() if at else ""
     return (word == "without" and not at) or (word == "not" and before == "but")
 
@@ -128,7 +128,7 @@ def _beside(
     one: Collection[str],
     other: Collection[str],
 ) -> bool:
-    """Tell whether a sentence has a word of `other` beside the same words as the claim has one of `one`."""
+    """Return whether a sentence has a word of `other` beside the same words as the claim has one of `one`."""
     ours = set().union(*(said[w] for w in said.keys() & one))
     return any(ours & theirs[w] for theirs in sentences for w in theirs.keys() & other)
 
@@ -147,7 +147,7 @@ def _other_scope(claim: Sequence[Token], sentences: Sequence[list[Token]]) -> st
 
 
 def _is_emphasis(claim: Sequence[Token], at: int) -> bool:
-    """Tell whether a scope word needs no support: "only 12 pounds", "it grew most", "most, 12 of 18"."""
+    """Return whether a scope word needs no support: "only 12 pounds", "it grew most", "most, 12 of 18"."""
     word = claim[at].raw.lower()
     following = [t for t in claim[at + 1 : at + 2] if t.clause == claim[at].clause]
     if word in ("before", "after"):

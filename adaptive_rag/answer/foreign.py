@@ -39,7 +39,7 @@ def foreign_words(claim: Sequence[Token], evidence: CitedSentences) -> str:
 
 
 def _own_wording(claim: Sequence[Token], at: int) -> bool:
-    """Tell whether a word is a verb or an adverb, or is in the position of a verb or a predicate."""
+    """Return whether a word is a verb or an adverb, or is in the position of a verb or a predicate."""
     following = claim[at + 1 : at + 2]
     return (
         (claim[at].raw.endswith(("ed", "ing", "ly")) and claim[at].key not in UNITS)  # "weekly" is no manner
@@ -84,7 +84,7 @@ def foreign_numbers(claim: Sequence[Token], evidence: CitedSentences) -> str:
 
 
 def _counts_the_claim(claim: Sequence[Token], at: int) -> bool:
-    """Tell whether a number counts what the draft itself lists: "The two offices ...", "in two ways"."""
+    """Return whether a number counts what the draft itself lists: "The two offices ...", "in two ways"."""
     if claim[at].raw.lower() not in ("two", "three", "four"):
         return False
     if at == 0 or (at <= 2 and claim[at - 1].raw.lower() in ("the", "these", "those", "both")):
@@ -96,7 +96,7 @@ def _counts_the_claim(claim: Sequence[Token], at: int) -> bool:
 
 
 def _derived(value: str, said: Collection[str], near: Collection[str]) -> bool:
-    """Tell whether a number follows from two others: "23 days, from 4 to 26 July", "15 pounds less".
+    """Return whether a number follows from two others: "23 days, from 4 to 26 July", "15 pounds less".
 
     Args:
         value: the number.

@@ -144,7 +144,7 @@ def _change(one: MarkdownPart, text: str, own: set[str] | None) -> _Change | Non
 
 
 def _stands_alone(tag: MarkdownPart, text: str) -> bool:
-    """Tell whether a line has no words besides the tag, which may start an HTML block without Markdown."""
+    """Return whether a line has no words besides the tag, which may start an HTML block without Markdown."""
     before = max(text.rfind("\n", 0, tag.start), text.rfind("\r", 0, tag.start)) + 1
     after = re.compile(r"[\n\r]|\Z").search(text, tag.end)
     assert after is not None

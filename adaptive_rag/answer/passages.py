@@ -195,7 +195,7 @@ def _merge_sentences(found: Sequence[Sentences], passage: Candidate) -> Sentence
 
 
 def _goes_on(passage: Candidate, chunk: Candidate) -> bool:
-    """Tell whether a chunk continues a passage: it overlaps it with the same text, or begins at its end.
+    """Return whether a chunk continues a passage: it overlaps it with the same text, or begins at its end.
 
     The chunk must not start before the passage. A chunk that only touches the passage must have the same
     metadata: the next row of a table begins where the last one ends, but is another record.

@@ -174,7 +174,7 @@ class AnswerRequest:
 
     @cached_property
     def is_debate(self) -> bool:
-        """Tell whether several people speak in the passages."""
+        """Return whether several people speak in the passages."""
         return len({bare_name(name) for name in self.speakers if name}) >= SEVERAL
 
     @cached_property

@@ -99,7 +99,7 @@ class AnswerSentence:
 
     @cached_property
     def refers_back(self) -> bool:
-        """Tell whether the sentence needs the one before it to be understood ("It was closed.")."""
+        """Return whether the sentence needs the one before it to be understood ("It was closed.")."""
         if self.opens or self.continues:
             return self.continues
         refers = _REFERRING.match(self.text) or _EARLY_REFERENCE.match(self.text)
@@ -107,12 +107,12 @@ class AnswerSentence:
 
     @property
     def leads(self) -> bool:
-        """Tell whether it introduces what follows, as "You need:" does."""
+        """Return whether it introduces what follows, as "You need:" does."""
         return self.text.rstrip("*_ ").endswith(":")
 
     @property
     def is_row(self) -> bool:
-        """Tell whether it is a table row or a piece of code: it stands alone and is no message."""
+        """Return whether it is a table row or a piece of code: it stands alone and is no message."""
         return self.alone and not self.speaker
 
     @cached_property
@@ -125,17 +125,17 @@ class AnswerSentence:
         return not DENIALS.isdisjoint(words(self.text)) or bool(_DENIES.search(self.text))
 
     def follows(self, other: AnswerSentence) -> bool:
-        """Tell whether the sentence comes right after another one and may continue it."""
+        """Return whether the sentence comes right after another one and may continue it."""
         after = self.document == other.document and self.position == other.position + 1
         return after and not (self.alone or other.alone)
 
     def goes_on_from(self, other: AnswerSentence) -> bool:
-        """Tell whether it follows another one in its paragraph, or in the list that the other leads to."""
+        """Return whether it follows another one in its paragraph, or in the list that the other leads to."""
         together = self.paragraph == other.paragraph or (other.leads and self.listed)
         return together and self.follows(other)
 
     def repeats(self, other: AnswerSentence) -> bool:
-        """Tell whether two sentences say the same, by words or meaning.
+        """Return whether two sentences say the same, by words or meaning.
 
         Different numbers or days, names of rows, or a denial in one of them keep them apart.
         """

@@ -38,7 +38,7 @@ _QUOTED = re.compile(r"[“\"][^“”\"]*[”\"]")
 
 
 def in_first_person(text: str) -> bool:
-    """Tell whether a text is in the first person."""
+    """Return whether a text is in the first person."""
     return bool(_FIRST_PERSON.search(text))
 
 

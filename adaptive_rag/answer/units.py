@@ -156,7 +156,7 @@ def _fenced(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _closes(text: str, fences: list[re.Match[str]]) -> bool:
-    """Tell whether the first fence of a text ends a code block that began before the text."""
+    """Return whether the first fence of a text ends a code block that began before the text."""
     first = fences[0]
     if first["language"] or not text[: first.start()].strip():
         return False

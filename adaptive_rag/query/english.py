@@ -22,12 +22,12 @@ _ENDINGS = (
 
 
 def is_english(word: str) -> bool:
-    """Tell whether English has a word: an everyday word, a form of one, or one of the list ("retard")."""
+    """Return whether English has a word: an everyday word, a form of one, or one of the list ("retard")."""
     return is_everyday(word) or f"\n{word.lower()}\n".encode() in _listed()
 
 
 def is_everyday(word: str) -> bool:
-    """Tell whether a word is one token for the embedded model's tokenizer, or such a word with an ending."""
+    """Return whether a word is one token for the embedded model's tokenizer, or such a word with an ending."""
     known = load_minilm().is_word
     if known(word):
         return True

@@ -41,7 +41,7 @@ _ALL = re.compile(
 
 
 def asks_for_all(question: str, source: ChunkSource) -> bool:
-    """Tell whether a question asks for a summary of all documents: "summarise everything"."""
+    """Return whether a question asks for a summary of all documents: "summarise everything"."""
     plain = " ".join(question.lower().split()).strip(" .!?")
     return bool(_ALL.fullmatch(plain)) and isinstance(source, ChoosesSources) and bool(source.sources())
 
