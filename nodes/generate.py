@@ -138,7 +138,7 @@ def _give_quotes(state: State, context: Context, request: AnswerRequest, decisio
     evidence, extracted = attempt("answer style", local, None) or quote_plainly(request)
     if extracted is None or not extracted.text:
         if extracted is not None:
-            code = f"nothing_argues_{request.missing}" if request.missing else "nothing_quotable"
+            code = f"nothing_argues_{request.missing_side}" if request.missing_side else "nothing_quotable"
             evidence = replace(evidence, outcome="refusal", reason=say(code))
         return _abstain(state, context, evidence, decisions, request)
     decisions.insert(0, decide("evidence", evidence.outcome, evidence.reason))
@@ -205,10 +205,10 @@ def _answer_request(
         sentences=read_sentences(documents, source_of(context, state).sentences),
         question_vector=load_minilm().encode([full_question(state)])[0],
         reader=load_reader(context.reader) if reads else None,
-        asked_before=asked[-1] if asked and state.get("subject") else "",
+        previous_question=asked[-1] if asked and state.get("subject") else "",
         situation=state.get("implied_context", ""),
         parts=parts if len(parts) > 1 else [],
-        missing=missing,
+        missing_side=missing,
     )
 
 

@@ -92,7 +92,7 @@ def lend_subject(part: str, first: str) -> str:
 
 
 def is_leaning(question: str) -> bool:
-    """Return whether a question depends on what was said before: "Is it?", "And in 2021?", "Who objected?"."""
+    """Return whether a question depends on earlier turns: "Is it?", "And in 2021?", "Who objected?"."""
     own = _own_terms(question)
     if len(own) > OWN_TERMS:
         return False
