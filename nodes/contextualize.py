@@ -219,7 +219,7 @@ def contextual_query(question: str, user_context: str, history: Sequence[Turn]) 
 
 
 def is_off_topic(source: ChunkSource, situated: str, bare: str) -> bool:
-    """Return whether the situation moves the question clearly further away from every passage."""
+    """Return whether the situation moves the question clearly further from every passage."""
     with_it, without = (
         max((candidate["scores"]["dense"] for candidate in found), default=0.0)
         for found in source.search([situated, bare], limit=1)

@@ -57,7 +57,7 @@ def _generate(state: State, context: Context, styles: Mapping[str, AnswerStyle])
     if not state["documents"]:
         return _abstain(state, context, Evidence(0.0, "refusal", say("nothing_found")))
     if worked := attempt("worked out", partial(_work_out, state, context), None):
-        decisions.append(decide("worked out", worked.what, say("all_in_table")))
+        decisions.append(decide("worked out", worked.basis, say("all_in_table")))
         state = {**state, "documents": worked.passages}
         return _answer(state, worked, 1.0, decisions, confidence=None)
     missing = attempt("sides", partial(_missing_side, state), None)
@@ -77,7 +77,7 @@ def _generate(state: State, context: Context, styles: Mapping[str, AnswerStyle])
     if reply.result is not None and (given := _give_draft(reply.result, state, context, request, decisions)):
         return given
     if overview:
-        decisions.insert(0, decide("overview", overview.what, say("asks_for_whole")))
+        decisions.insert(0, decide("overview", overview.basis, say("asks_for_whole")))
         return _answer(state, overview, 1.0, decisions, confidence=None)
     return _give_quotes(state, context, request, decisions)
 

@@ -27,7 +27,7 @@ def is_english(word: str) -> bool:
 
 
 def is_everyday(word: str) -> bool:
-    """Return whether a word, or the word without an ending, is one token of the embedded model's tokenizer."""
+    """Return whether a word, with or without its ending, is one token of the embedded model's tokenizer."""
     known = load_minilm().is_word
     if known(word):
         return True

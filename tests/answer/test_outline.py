@@ -59,7 +59,9 @@ def test_the_section_heads_what_stands_before_the_first_heading_unless_it_begins
     "line", ["- Keep it dry", "Tank | 5 litres", "Call us:", "It is closed.", "keep dry"]
 )
 def test_a_line_that_is_no_heading_heads_nothing(line):
-    assert not any(p.is_heading for p in read_outline(candidate(f"{line}\n\nThe next paragraph stands here.")))
+    assert not any(
+        p.is_heading for p in read_outline(candidate(f"{line}\n\nThe next paragraph stands here."))
+    )
 
 
 def test_a_line_in_bold_right_above_what_it_heads_is_a_heading():
