@@ -52,4 +52,4 @@ def read_statements(passage: Candidate, sentences: Sentences) -> Iterator[Statem
 def _read_cells(cells: Sequence[Cell]) -> Iterator[Statement]:
     """Yield a statement for each cell after the first, which names the row."""
     for column, value in cells[1:]:
-        yield Statement(read_tokens(plain(f"{cells[0][1]} | {column} | {value}")), cell=True)
+        yield Statement(read_tokens(plain(f"{cells[0][1]} | {column} | {value}")), is_cell=True)
