@@ -57,7 +57,7 @@ def _is_about(tokens: Sequence[Token], index: int, keys: set[str]) -> bool:
 
 
 def _is_reply_or_exception(tokens: Sequence[Token], index: int) -> bool:
-    """Return whether a denial denies nothing: "No, you need ...", "Without it ...", ", but not on Sundays"."""
+    """Return whether a denial denies nothing: "No, you need ...", "Without it ...", "but not on Sundays"."""
     token = tokens[index]
     if token.raw in ("No", "Not"):
         return True
