@@ -11,8 +11,8 @@ from adaptive_rag.answer.choose import answer_first
 from adaptive_rag.answer.request import AnswerStyle
 from adaptive_rag.answer.views import by_side
 
-# The lengths were chosen on the development half of the real documents (`python -m benchmarks.real`). For broad
-# questions, single sentences need one and a half times as many words as whole paragraphs for the same evidence.
+# The lengths were chosen on the development half of the real documents (`python -m benchmarks.real`). On
+# broad questions, single sentences need half as many words again as whole paragraphs for the same evidence.
 FACTUAL_STYLE = AnswerStyle(arrange=answer_first, words=60, splits=True)
 ANALYTICAL_STYLE = AnswerStyle(arrange=answer_first, sentences=4, quotes=8, extent="paragraph", words=150)
 OPINION_STYLE = AnswerStyle(arrange=by_side, quotes=8, extent="paragraph", mass=1.0, words=150, views=True)
