@@ -15,7 +15,7 @@ from adaptive_rag.nodes.rerank import score, select_from, select_in_turn, select
 from adaptive_rag.nodes.step import Steps, step
 from adaptive_rag.optional import attempt
 from adaptive_rag.query.history import full_question
-from adaptive_rag.query.viewpoints import matter
+from adaptive_rag.query.viewpoints import topic_of
 from adaptive_rag.rank.agreement import agreements, decide_sides, hear_other_side, taken_sides
 from adaptive_rag.rank.branches import attribute, take_first_of_each
 from adaptive_rag.rank.relevance import score_opinions, with_feedback
@@ -53,7 +53,7 @@ def balance(state: StrategyState, runtime: Runtime[Context], reading: ReadingBud
     if not context.uses("rerank"):
         scored = candidates
     elif context.retrieval.reranker in ("auto", "fused"):
-        scored = by_relevance(candidates, score_opinions(source, matter(full_question(state)), candidates))
+        scored = by_relevance(candidates, score_opinions(source, topic_of(full_question(state)), candidates))
     else:
         scored = yield from score(state, candidates, context, reading)
     window = choose_window(context, state["analysis"], scored, reading)

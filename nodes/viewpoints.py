@@ -14,7 +14,7 @@ from adaptive_rag.llm.replies import exactly, plain_item, texts
 from adaptive_rag.llm.request import Request
 from adaptive_rag.nodes.step import Steps, step
 from adaptive_rag.query.history import full_question
-from adaptive_rag.query.viewpoints import keywords, matter
+from adaptive_rag.query.viewpoints import keywords, topic_of
 from adaptive_rag.rank.window import READING, ReadingBudget, planned_size
 from adaptive_rag.search.fusion import OPINION_ALPHA
 from adaptive_rag.search.search import prepare
@@ -41,7 +41,7 @@ def viewpoints(state: StrategyState, runtime: Runtime[Context], reading: Reading
     """
     context = context_of(runtime)
     question = full_question(state)
-    topic = matter(question)
+    topic = topic_of(question)
     # Opinions rarely have the form of a question, so the question's content words are searched for as well.
     queries = [
         Query(text=topic, dense=0.5, sparse=1.0),
