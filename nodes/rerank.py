@@ -63,7 +63,8 @@ def rerank(state: StrategyState, runtime: Runtime[Context], reading: ReadingBudg
         scored = yield from score(state, state["candidates"], context, reading)
     window = choose_window(context, state["analysis"], scored, reading)
     chosen = window.candidates
-    situation = (state.get("plan") or {}).get("situation", "")
+    plan = state.get("plan")
+    situation = plan.get("situation", "") if plan else ""
     reserves_places = bool(situation and context.uses("rerank") and chosen)
     if reserves_places:
         source = source_of(context, state)

@@ -85,4 +85,5 @@ def outline(source: ChunkSource) -> list[Piece]:
     if len(lines) > SHOWN:
         lines = [*lines[:SHOWN], say("more_documents", n=len(lines) - SHOWN)]
     total = say("outline", n=len(counts), passages=sum(counts.values()))
-    return joined([[total], *(["- ", line] for line in lines)], "\n")
+    rows: list[list[Piece]] = [[total], *(["- ", line] for line in lines)]
+    return joined(rows, "\n")
