@@ -51,9 +51,7 @@ def choose(
     already_shown: Sequence[AnswerSentence] = (),
     speakers: Sequence[str | None] = (),
 ) -> list[AnswerSentence]:
-    """Choose the best sentences, each with the text around it, until they reach a share of all scores.
-
-    The best quote comes first, then the others in reading order. No sentence is chosen twice.
+    """Choose the best sentences, each with the text around it; the best first, the others in reading order.
 
     Args:
         scored: the sentences.
@@ -62,7 +60,7 @@ def choose(
         extent: what a quote contains. "sentence": the sentence, with what it refers to and the list that it
             introduces; "onward": the same if its score reaches the share alone, else the text up to the end
             of its paragraph; "paragraph": the whole paragraph.
-        mass: share of the sum of the scores, 0 to 1.
+        mass: share of the sum of the scores, 0 to 1, that the quotes shall reach.
         words: maximum number of words; the first quote may be longer, others are left out if they do not fit.
         already_shown: sentences that the answer shows already; none that repeats one of them is chosen.
         speakers: the speaker of each sentence, in a debate. A quote then contains only one speaker's words,
@@ -82,11 +80,11 @@ def choose(
         if not _is_worth_quoting(sentences, best, shown):
             missing -= float(scores[best])
             continue
-        is_sufficient = extent == "onward" and not chosen and scores[best] >= missing
         usable = scores
         if speakers:
             is_same_speaker = [speaker == speakers[best] for speaker in speakers]
             usable = np.where(is_same_speaker, np.maximum(scores, 0.0), -np.inf)
+        is_sufficient = extent == "onward" and not chosen and scores[best] >= missing
         quote = _quote_around(sentences, usable, best, "sentence" if is_sufficient else extent, longest)
         new = [i for i in quote if i not in chosen and not _is_repeated(sentences[i], shown)]
         length = sum(sentences[i].word_count for i in new)

@@ -128,15 +128,15 @@ def _write(
 
 def _uncited(request: AnswerRequest, block: Block, already_cited: Sequence[Citation]) -> list[AnswerSentence]:
     """Return the sentences of a block that are in none of the citations."""
-
-    def is_cited(sentence: AnswerSentence) -> bool:
-        source = request.documents[sentence.document]["source"]
-        return any(
-            citation["source"] == source and citation["start"] <= sentence.start < citation["end"]
+    return [
+        sentence
+        for sentence in block.sentences
+        if not any(
+            citation["source"] == request.documents[sentence.document]["source"]
+            and citation["start"] <= sentence.start < citation["end"]
             for citation in already_cited
         )
-
-    return [sentence for sentence in block.sentences if not is_cited(sentence)]
+    ]
 
 
 def _split_into_quotes(request: AnswerRequest, block: Block) -> list[list[AnswerSentence]]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from adaptive_rag.context import Context
@@ -28,19 +30,28 @@ def keep_order(request: RerankRequest) -> Asking[list[Candidate]]:
     return list(request.candidates)
 
 
-def score_locally(request: RerankRequest) -> Asking[list[Candidate]]:
-    """Score the candidates without a model."""
-    return (yield from _score_once(request, because="reranker = 'fused' scores without a chat model"))
+def score_together(
+    request: RerankRequest, *, by_setting: bool = False, locally_because: str = ""
+) -> Asking[list[Candidate]]:
+    """Let a chat model score the first candidates in one call; without its reply, score all of them locally.
 
-
-def score_if_planned(request: RerankRequest) -> Asking[list[Candidate]]:
-    """Let a chat model score the first candidates in one call, if the planned calls leave room for it."""
-    return (yield from _score_once(request, because=request.locally_because))
-
-
-def score_together(request: RerankRequest) -> Asking[list[Candidate]]:
-    """Let a chat model score the first candidates in one call."""
-    return (yield from _score_once(request, by_setting=True))
+    Args:
+        request: the candidates.
+        by_setting: whether the call is made even if the planned calls leave no room for it.
+        locally_because: why no model is asked; "" to use the request's reason, if it has one.
+    """
+    first = _first(request, MODEL_READS)
+    [reply] = yield [
+        ask_to_score(
+            request.question,
+            request.context or request.no_context,
+            first,
+            scoring=request.scoring,
+            by_setting=by_setting,
+            locally_because=locally_because or ("" if by_setting else request.locally_because),
+        )
+    ]
+    return _rank(request, first, reply.result.scores if reply.result is not None else [])
 
 
 def score_one_by_one(request: RerankRequest) -> Asking[list[Candidate]]:
@@ -90,9 +101,9 @@ def read_together(request: RerankRequest) -> Asking[list[Candidate]]:
 
 
 RERANKERS: dict[str, Rerank] = {
-    "auto": score_if_planned,
-    "fused": score_locally,
-    "listwise": score_together,
+    "auto": score_together,
+    "fused": partial(score_together, locally_because="reranker = 'fused' scores without a chat model"),
+    "listwise": partial(score_together, by_setting=True),
     "pointwise": score_one_by_one,
     "cross-encoder": cross_encode,
     "reader": read_together,
@@ -143,23 +154,6 @@ def _mix_with_search(request: RerankRequest, first: list[Candidate], scores: Sco
     weight = request.scoring.weight
     mixed = 10 * (weight * scores + (1 - weight) * fused)
     return by_relevance(first, [round(float(score), 4) for score in mixed])
-
-
-def _score_once(
-    request: RerankRequest, *, by_setting: bool = False, because: str = ""
-) -> Asking[list[Candidate]]:
-    first = _first(request, MODEL_READS)
-    [reply] = yield [
-        ask_to_score(
-            request.question,
-            request.context or request.no_context,
-            first,
-            scoring=request.scoring,
-            by_setting=by_setting,
-            locally_because=because,
-        )
-    ]
-    return _rank(request, first, reply.result.scores if reply.result is not None else [])
 
 
 def _rank(request: RerankRequest, first: list[Candidate], model_scores: list[float]) -> list[Candidate]:
