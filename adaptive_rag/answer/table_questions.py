@@ -121,8 +121,8 @@ def read_question(question: str, kind: Kind, measure: str, table: WholeTable) ->
     """Read a question by a table's names and cells; None where one of its words occurs in none of them."""
     table = _select_section(question, table)
     question_words = words(question)
-    cells = {cell for row in table.rows for _, cell in row.cells if words(cell) and not terms(cell)}
-    if any(set(words(cell)) <= set(question_words) for cell in cells):
+    stop_cells = {cell for row in table.rows for _, cell in row.cells if words(cell) and not terms(cell)}
+    if any(set(words(cell)) <= set(question_words) for cell in stop_cells):
         return None  # "in" may be the cell or just the word
     asked = set(terms(question)) - set(map(stem, ASKING_WORDS))
     named_cells, cell_terms = _find_named_cells(asked, table)
