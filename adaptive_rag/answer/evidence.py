@@ -47,7 +47,7 @@ def judge_evidence(request: AnswerRequest) -> Evidence:
         return Evidence(0.0, "refusal", say("nothing_readable"))
     if scored.answered is None or not _shares_a_word(request):
         near = max(float(sentence.vector @ request.question_vector) for sentence in scored.sentences)
-        outcome: Outcome = "closest" if near >= NEAR and terms(request.full_question) else "refusal"
+        outcome: Outcome = "closest" if near >= NEAR and terms(request.question_for_reader) else "refusal"
         code = "not_judged" if scored.answered is None else "no_word_read"
         return Evidence(None, outcome, say(code, near=round(near, 2)))
     confidence = request.answered or 0.0
@@ -63,7 +63,7 @@ def _shares_a_word(request: AnswerRequest) -> bool:
 
     The reader was trained on real questions, and is overconfident on all other input.
     """
-    question_terms = set(terms(request.full_question))
+    question_terms = set(terms(request.question_for_reader))
     return any(not question_terms.isdisjoint(terms(s.text)) for s in request.scored.sentences)
 
 

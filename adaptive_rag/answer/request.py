@@ -96,7 +96,7 @@ class AnswerRequest:
             )
 
     @property
-    def full_question(self) -> str:
+    def question_for_reader(self) -> str:
         """Return the question for the reader, with the previous question and the user's situation."""
         situation = " ".join(self.situation.split())
         return f"{self._question_alone} ({situation})" if situation else self._question_alone
@@ -113,7 +113,7 @@ class AnswerRequest:
     @cached_property
     def scored(self) -> ScoredSentences:
         """Return the sentences with the reader's scores, or with their cosines if the reader fails."""
-        return self._score(self.full_question)
+        return self._score(self.question_for_reader)
 
     @cached_property
     def answered(self) -> float | None:
