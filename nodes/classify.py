@@ -38,11 +38,11 @@ from adaptive_rag.text.phrases import decide, say
 from adaptive_rag.text.visible import without_surrogates
 from adaptive_rag.text.words import terms
 
-# The edge's name for input that asks nothing of the documents.
+# The name of the edge for input that asks nothing about the documents.
 SMALL_TALK = "small talk"
-_LABEL = re.compile(rf"\b({'|'.join(QUERY_TYPES)})", re.I)
+_TYPE_NAME = re.compile(rf"\b({'|'.join(QUERY_TYPES)})", re.I)
 # "not factual", "isn't really an opinion": a type that the model rules out.
-_DENIED = re.compile(
+_DENIED_TYPE = re.compile(
     rf"\b(?:not|n't|isn.t|rather than|instead of|never)\s+(?:an?\s+|\w+ly\s+)?(?:{'|'.join(QUERY_TYPES)})",
     re.I,
 )
@@ -69,16 +69,16 @@ def classify(state: State, runtime: Runtime[Context], routes: Collection[str] = 
         history = newest(history, context.serving)
     source = source_of(context)
     check_lexical(source, context)
-    spelt, subject, reading = _read_in_full(question, history, source, context)
+    spelt, subject, decisions = _read_in_full(question, history, source, context)
     prepare(source, [f"{spelt}\n{subject}" if subject else spelt])
     profile = read_profile(runtime.store, user_of(runtime, context))
     # A thread stores the user's own words together with the profile of that time; only the words are needed.
-    own = without_surrogates(state.get("user_context") or "").removesuffix(state.get("profile", ""))
-    user_context = join_context(own, profile)
-    analysis = _analyse(question, user_context, history, context, situated=bool(own))
-    small_talk = partial(reply_to_small_talk, question, source, situated=bool(own))
-    found = attempt("small talk", small_talk, None) if context.uses("analysis") else None
-    reply, kind = found or ("", "")
+    own_words = without_surrogates(state.get("user_context") or "").removesuffix(state.get("profile", ""))
+    user_context = join_context(own_words, profile)
+    analysis = _analyse(question, user_context, history, context, situated=bool(own_words))
+    small_talk = partial(reply_to_small_talk, question, source, situated=bool(own_words))
+    recognised = attempt("small talk", small_talk, None) if context.uses("analysis") else None
+    reply, kind = recognised or ("", "")
     if reply:
         analysis = decided(analysis, analysis["type"], "local", say("small_talk", kind=kind))
     elif context.route is not None:
@@ -89,14 +89,14 @@ def classify(state: State, runtime: Runtime[Context], routes: Collection[str] = 
         analysis = yield from classify_by_model(analysis, question, user_context, history, context)
     analysis = _hedged(analysis, hedges=context.uses("hedge"))
     if analysis["type"] == "contextual" and context.uses("context"):
-        told, spelt = attempt("situation", partial(split_situation, spelt), ("", spelt))
-        if told:
-            reading.append(decide("situation", told, say("told_by_question")))
-        if told not in own:
+        situation, spelt = attempt("situation", partial(split_situation, spelt), ("", spelt))
+        if situation:
+            decisions.append(decide("situation", situation, say("told_by_question")))
+        if situation not in own_words:
             # It is stored like the profile, so that a thread does not keep it as the user's own words.
-            profile = join_context(told, profile)
-            user_context = join_context(own, profile)
-    decision = decide("type", analysis["type"], *analysis["reasons"])
+            profile = join_context(situation, profile)
+            user_context = join_context(own_words, profile)
+    decisions.insert(0, decide("type", analysis["type"], *analysis["reasons"]))
     return {
         **_FRESH,
         "question": question,
@@ -111,7 +111,7 @@ def classify(state: State, runtime: Runtime[Context], routes: Collection[str] = 
         "analysis": analysis,
         "started_at": started_at,
         "index_version": getattr(source, "version", None),
-        "record": {"decisions": [decision, *reading]},
+        "record": {"decisions": decisions},
     }
 
 
@@ -177,31 +177,26 @@ def _read_in_full(
     subject = ""
     if context.uses("context"):
         subject = attempt("follow-up", partial(find_subject, question, history), "")
-    if not context.uses("spelling"):
-        return question, subject, _read_decisions(subject, Spelt(question, {}, {}))
-    spelt = attempt("spelling", partial(correct_spelling, question, source), Spelt(question, {}, {}))
-    if subject:
-        named = attempt("spelling", partial(correct_spelling, subject, source), Spelt(subject, {}, {}))
-        subject = named.question
-        spelt = Spelt(spelt.question, spelt.read_as | named.read_as, spelt.kept | named.kept)
-    return spelt.question, subject, _read_decisions(subject, spelt)
-
-
-def _read_decisions(subject: str, spelt: Spelt) -> list[Decision]:
+    spelt, spelt_subject = Spelt(question, {}, {}), Spelt(subject, {}, {})
+    if context.uses("spelling"):
+        spelt = attempt("spelling", partial(correct_spelling, question, source), spelt)
+        if subject:
+            spelt_subject = attempt("spelling", partial(correct_spelling, subject, source), spelt_subject)
+    subject = spelt_subject.question
     decisions = [decide("subject added", subject, say("leans_on_earlier"))] if subject else []
-    for word, other in spelt.read_as.items():
-        code = "spelt_in_full" if word.lower() in IN_FULL else f"spelt_{_likeness(word, other)}"
-        if code == "spelt_alike" and not terms(other):
-            code = "spelt_slip"  # taken without a comparison: it changes nothing that is searched for
-        decisions.append(decide("spelling", other, say(code, word=repr(word), other=repr(other))))
-    for word, other in spelt.kept.items():
-        code = f"kept_{_likeness(word, other)}"
-        decisions.append(decide("spelling", word, say(code, other=repr(other))))
-    return decisions
+    for word, replacement in (spelt.read_as | spelt_subject.read_as).items():
+        code = "spelt_in_full" if word.lower() in IN_FULL else f"spelt_{_kind_of_slip(word, replacement)}"
+        if code == "spelt_alike" and not terms(replacement):
+            code = "spelt_slip"  # replaced without a comparison: it changes nothing that is searched for
+        decisions.append(decide("spelling", replacement, say(code, word=repr(word), other=repr(replacement))))
+    for word, replacement in (spelt.kept | spelt_subject.kept).items():
+        code = f"kept_{_kind_of_slip(word, replacement)}"
+        decisions.append(decide("spelling", word, say(code, other=repr(replacement))))
+    return spelt.question, subject, decisions
 
 
-def _likeness(word: str, other: str) -> str:
-    return "apart" if other.replace(" ", "") == word else "alike"
+def _kind_of_slip(word: str, replacement: str) -> str:
+    return "apart" if replacement.replace(" ", "") == word else "alike"
 
 
 @cache
@@ -231,20 +226,22 @@ def classify_by_model(
 ) -> Asking[QueryAnalysis]:
     """Ask a chat model to decide where `routing.classify` says so; the router's decision is the fallback."""
     routing = context.routing
-    unsure = context.has_model() and analysis["decided_by"] == "hedge"
-    if routing.classify == "router" or (routing.classify == "unsure" and not unsure):
+    is_unsure = context.has_model() and analysis["decided_by"] == "hedge"
+    if routing.classify == "router" or (routing.classify == "unsure" and not is_unsure):
         return analysis
-    every = routing.classify == "model"
-    request = ask_to_classify(question, user_context, history, fallback=routing.fallback, by_setting=every)
+    asks_always = routing.classify == "model"
+    request = ask_to_classify(
+        question, user_context, history, fallback=routing.fallback, by_setting=asks_always
+    )
     [reply] = yield [request]
-    answer: Classification | None = reply.result
-    if answer is None:
+    result: Classification | None = reply.result
+    if result is None:
         return because(analysis, say("model_did_not_decide", why=reply.reason))
-    before = say("model_decides_all" if every else "router_was", reasons=analysis["reasons"])
-    why = say("model_decided", why=answer.reason or answer.type)
-    if answer is request.otherwise:
-        why = say("fallback_decided", type=answer.type)
-    return decided(analysis, answer.type, "model", before, why)
+    before = say("model_decides_all" if asks_always else "router_was", reasons=analysis["reasons"])
+    why = say("model_decided", why=result.reason or result.type)
+    if result is request.otherwise:
+        why = say("fallback_decided", type=result.type)
+    return decided(analysis, result.type, "model", before, why)
 
 
 def ask_to_classify(
@@ -282,21 +279,21 @@ def ask_to_classify(
 def _read(value: Any) -> dict[str, Any]:
     """Read a type, in upper or lower case, alone or in a sentence that names no other type."""
     value, reason = _split(value)
-    named = {match.lower() for match in _LABEL.findall(str(value))}
-    if len(named) != 1 or _DENIED.search(str(value)):
+    types = {match.lower() for match in _TYPE_NAME.findall(str(value))}
+    if len(types) != 1 or _DENIED_TYPE.search(str(value)):
         raise ValueError(f"expected one of {', '.join(QUERY_TYPES)}, got {str(value)[:80]!r}")
-    return {"type": named.pop(), "reason": reason}
+    return {"type": types.pop(), "reason": reason}
 
 
 def _read_first(value: Any) -> dict[str, Any]:
     """Read the first type that a reply names: in its field for the type if it has one, else anywhere."""
     try:
-        answer, reason = _split(value)
+        type_field, reason = _split(value)
     except ValueError:  # an object without a field for the type
-        answer, reason = "", ""
+        type_field, reason = "", ""
     # The field for the type takes precedence: the reason may mention the other types.
-    if found := _LABEL.search(str(answer if answer else value)):
-        return {"type": found[0].lower(), "reason": reason}
+    if match := _TYPE_NAME.search(str(type_field or value)):
+        return {"type": match[0].lower(), "reason": reason}
     raise ValueError(f"expected one of {', '.join(QUERY_TYPES)}, got {str(value)[:80]!r}")
 
 
@@ -304,10 +301,9 @@ def _split(value: Any) -> tuple[Any, str]:
     """Return what a reply gives as the type, and its reason."""
     reason = ""
     if isinstance(value, Mapping):
-        plain = {str(key).lower(): item for key, item in value.items()}
-        reason = str(plain.get("reason") or "")[:300]
-        rest = {key: item for key, item in plain.items() if key != "reason"}
-        value = pick(rest, "type", "query_type", "question_type", "category", "classification", "label")
+        fields = {str(key).lower(): item for key, item in value.items()}
+        reason = str(fields.pop("reason", None) or "")[:300]
+        value = pick(fields, "type", "query_type", "question_type", "category", "classification", "label")
     elif isinstance(value, list) and len(value) == 1:
         value = value[0]
     return value, reason

@@ -43,7 +43,7 @@ class ContextualizedQuery(BaseModel):
 
 
 class InferredContext(BaseModel):
-    """Who is likely to ask."""
+    """Who probably asks."""
 
     context: str = Field(min_length=1, max_length=MAX_CONTEXT, description="The asker's likely situation.")
 
@@ -54,36 +54,38 @@ def contextualize(state: StrategyState, runtime: Runtime[Context], reading: Read
     context = context_of(runtime)
     source = source_of(context, state)
     question, user_context = spelt_question(state), state.get("user_context", "")
-    queries, implied, scored = [Query(text=question)], "", list[Candidate]()
+    queries, implied_context, scored = [Query(text=question)], "", list[Candidate]()
     plan: SearchPlan | None = None
     decisions: list[Decision] = []
     if context.uses("context"):
         user_context = yield from _infer(state, context)
-        known = question, user_context, state.get("history", [])
-        scoring, candidates = search_to_score(state, lambda: contextual_query(*known), context, reading)
+        conversation = question, user_context, state.get("history", [])
+        scoring, candidates = search_to_score(
+            state, lambda: contextual_query(*conversation), context, reading
+        )
+        rewrites = context.retrieval.rewrites != "follow-ups" or leans_on_turns(*conversation)
         rewriting = ask_to_contextualize(
-            *known,
+            *conversation,
             no_context=context.models.no_context,
-            locally_because=""
-            if context.retrieval.rewrites != "follow-ups" or leans_on_turns(*known)
-            else "only follow-ups are made to stand alone",
+            locally_because="" if rewrites else "only follow-ups are made to stand alone",
         )
         reply, *scores = yield [rewriting, *scoring]
         scored = early_scores(candidates, scores)
         if reply.result is not None:
-            implied = reply.result.context
-            alone = context.retrieval.rewrites == "alone"
-            texts = dict.fromkeys([reply.result.query] if alone else [reply.result.query, question])
+            implied_context = reply.result.context
+            texts = [reply.result.query]
+            if context.retrieval.rewrites != "alone" and question not in texts:
+                texts.append(question)
             queries = [Query(text=text, dense=1 / len(texts), sparse=1 / len(texts)) for text in texts]
         else:
-            implied = user_context[:MAX_CONTEXT]
-            planned = attempt("follow-up", partial(_plan, source, *known), None)
+            implied_context = user_context[:MAX_CONTEXT]
+            planned = attempt("follow-up", partial(_plan, source, *conversation), None)
             queries, plan, decisions = planned or (queries, plan, decisions)
-    prepare(source, [query["text"] for query in queries], [implied] if implied else [])
+    prepare(source, [query["text"] for query in queries], [implied_context] if implied_context else [])
     return {
         "queries": queries,
         "plan": plan,
-        "implied_context": implied,
+        "implied_context": implied_context,
         "early_scored": scored,
         "record": {"decisions": decisions},
     }
@@ -95,24 +97,24 @@ def _plan(
     """Return the local queries; leave out the user's situation where it is off topic."""
     queries, plan = plan_contextual(question, user_context, history)
     if plan and plan["situation"]:
-        bare, bare_plan = plan_contextual(question, user_context, history, situated=False)
-        if is_off_topic(source, queries[0]["text"], bare[0]["text"]):
+        bare_queries, bare_plan = plan_contextual(question, user_context, history, situated=False)
+        if is_off_topic(source, queries[0]["text"], bare_queries[0]["text"]):
             why = "with it the question is further from every passage"
-            return bare, bare_plan, [Decision(what="situation", chosen="not searched for", why=why)]
+            return bare_queries, bare_plan, [Decision(what="situation", chosen="not searched for", why=why)]
     return queries, plan, []
 
 
 def _infer(state: StrategyState, context: Context) -> Asking[str]:
     """Return the user's context: their own words, else what a model infers in a separate call."""
-    given = state.get("user_context", "")
-    if given or "infer" not in context.models.steps:
-        return given
+    user_context = state.get("user_context", "")
+    if user_context or "infer" not in context.models.steps:
+        return user_context
     [reply] = yield [ask_to_infer(state["question"], state.get("history", []))]
     return reply.result.context if reply.result is not None else ""
 
 
 def ask_to_infer(question: str, history: Sequence[Turn]) -> Request[InferredContext]:
-    """Ask the model who is likely to ask the question; without a reply, the user's context stays unknown."""
+    """Ask the model who probably asks the question; without a reply, the user's context stays unknown."""
 
     def read(value: Any) -> dict[str, Any]:
         if isinstance(value, Mapping):
@@ -168,9 +170,9 @@ def ask_to_contextualize(
 
 
 def leans_on_turns(question: str, user_context: str, history: Sequence[Turn]) -> bool:
-    """Tell whether most of what is known besides the question is earlier turns that it may refer to."""
-    known = parse_history(question, user_context, history)
-    return _share_of_other_turns(known, known.situation) > MOSTLY_OTHER
+    """Return whether most of what is known besides the question is earlier turns that it may refer to."""
+    conversation = parse_history(question, user_context, history)
+    return _share_of_other_turns(conversation, conversation.situation) > MOSTLY_OTHER
 
 
 def plan_contextual(
@@ -189,63 +191,63 @@ def plan_contextual(
     Unless `situated` is true, the situation is left out of the queries. The plan is None where nothing but
     the question is known.
     """
-    known = parse_history(question, user_context, history)
-    other = _last_turns(known)
-    if not (known.situation or known.answered or other):
+    conversation = parse_history(question, user_context, history)
+    answered, other_turns = conversation.answered, _last_turns(conversation)
+    if not (conversation.situation or answered or other_turns):
         return [Query(text=question, dense=1.0, sparse=1.0)], None
-    situation = known.situation if situated else ""
-    share = _share_of_other_turns(known, situation)
-    joined = _lines(question, situation, *known.answered)
-    bare = _lines(question, *known.answered)
+    situation = conversation.situation if situated else ""
+    share = _share_of_other_turns(conversation, situation)
+    joined = _lines(question, situation, *answered)
+    bare = _lines(question, *answered)
     # BM25 is a sum over words, so two queries of half the weight give the situation's own words half the
     # weight.
     half = (1 - share) / 2
     weights = [(joined, 1 - share, half), (bare, share / 2, 1 - half)]
-    if other:
-        weights.append((_lines(bare, *other), share / 2, 0.0))
+    if other_turns:
+        weights.append((_lines(bare, *other_turns), share / 2, 0.0))
     plan = SearchPlan(
         alpha=NEED_ALPHA + (FOLLOW_UP_ALPHA - NEED_ALPHA) * share,
         dense_only=share > MOSTLY_OTHER,
         why=f"{share:.0%} of what is known besides the question are earlier turns, the rest the user's need",
-        situation=known.situation,
+        situation=conversation.situation,
     )
-    return _summed(weights), plan
+    return _sum_weights(weights), plan
 
 
 def contextual_query(question: str, user_context: str, history: Sequence[Turn]) -> str:
     """Return one text with all that is known: the question, the user's need and the last turns."""
-    known = parse_history(question, user_context, history)
-    return _lines(question, known.situation, *known.answered, *_last_turns(known))
+    conversation = parse_history(question, user_context, history)
+    return _lines(question, conversation.situation, *conversation.answered, *_last_turns(conversation))
 
 
 def is_off_topic(source: ChunkSource, situated: str, bare: str) -> bool:
-    """Tell whether the question with its situation is clearly further from every passage than without it."""
-    with_it, without = (
-        max((candidate["scores"]["dense"] for candidate in found), default=0.0)
-        for found in source.search([situated, bare], limit=1)
+    """Return whether the situation moves the question clearly further from every passage."""
+    best_situated, best_bare = (
+        max((candidate["scores"]["dense"] for candidate in candidates), default=0.0)
+        for candidates in source.search([situated, bare], limit=1)
     )
-    return with_it < without - OFF_TOPIC
+    return best_situated < best_bare - OFF_TOPIC
 
 
-def _share_of_other_turns(known: Conversation, situation: str) -> float:
+def _share_of_other_turns(conversation: Conversation, situation: str) -> float:
     """Return the share, by content words, that the last turns have in what is known besides the question."""
-    other = len(terms(" ".join(_last_turns(known))))
-    return other / max(1, other + len(terms(" ".join([situation, *known.answered]))))
+    other = len(terms(" ".join(_last_turns(conversation))))
+    return other / max(1, other + len(terms(" ".join([situation, *conversation.answered]))))
 
 
-def _last_turns(known: Conversation) -> list[str]:
-    return [text[:TURN_CHARACTERS] for text in reversed(known.other_turns[-LAST_TURNS:])]
+def _last_turns(conversation: Conversation) -> list[str]:
+    return [text[:TURN_CHARACTERS] for text in reversed(conversation.other_turns[-LAST_TURNS:])]
 
 
 def _lines(*texts: str) -> str:
     return "\n".join(text for text in texts if text)
 
 
-def _summed(weights: Sequence[tuple[str, float, float]]) -> list[Query]:
+def _sum_weights(weights: Sequence[tuple[str, float, float]]) -> list[Query]:
     """Return one query for each text, its weights summed; leave out texts without weight."""
     sums: dict[str, Query] = {}
     for text, dense, sparse in weights:
-        known = sums.setdefault(text, Query(text=text, dense=0.0, sparse=0.0))
-        known["dense"] += dense
-        known["sparse"] += sparse
+        query = sums.setdefault(text, Query(text=text, dense=0.0, sparse=0.0))
+        query["dense"] += dense
+        query["sparse"] += sparse
     return [query for query in sums.values() if query["dense"] or query["sparse"]]

@@ -23,7 +23,7 @@ from adaptive_rag.state import Candidate, Decision, Hit, Query, StrategyState
 # The reason why no model scores them: its score for the whole question would favour one aspect.
 LOCALLY = "analytical questions are scored by what their branches found"
 # The settings of diversity and selection that keep the most relevant passages.
-NOTHING = ("none", "local")
+MOST_RELEVANT = ("none", "local")
 
 
 @step
@@ -36,31 +36,30 @@ def diversify(state: StrategyState, runtime: Runtime[Context], reading: ReadingB
         return (yield from select_in_turn(state, take_in_turn(hits, size[0]), context, size))
     candidates = yield from _join(state, hits, context, reading)
     window = choose_window(context, state["analysis"], candidates, reading)
-    scored = window.candidates
-    decisions: list[Decision] = []
+    chosen, decisions = window.candidates, list[Decision]()
     settings = context.retrieval
-    if context.uses("diversify") and scored and (settings.diversity, settings.selection) != NOTHING:
-        local = attempt("diversity", partial(_apart, state, context, window), scored[: window.size])
-        scored, by_model = yield from select_from(state, scored, local, context)
-        chosen = "the model's choice" if by_model else settings.diversity
-        why = compare(scored[: window.size], window.candidates)
-        decisions.append(Decision(what="selection", chosen=chosen, why=why))
-    documents, reasons = window.keep(scored)
+    if context.uses("diversify") and chosen and (settings.diversity, settings.selection) != MOST_RELEVANT:
+        local = attempt("diversity", partial(_select, state, context, window), chosen[: window.size])
+        chosen, by_model = yield from select_from(state, window.candidates, local, context)
+        method = "the model's choice" if by_model else settings.diversity
+        why = compare(chosen[: window.size], window.candidates)
+        decisions.append(Decision(what="selection", chosen=method, why=why))
+    documents, reasons = window.keep(chosen)
     return selected(state, documents, candidates, [*decisions, *reasons])
 
 
-def _apart(state: StrategyState, context: Context, window: Window) -> list[Candidate]:
-    """Select relevant passages that say different things, as `retrieval.diversity` says."""
-    found = window.candidates
-    vectors = source_of(context, state).vectors([candidate["id"] for candidate in found])
-    chosen = SELECTORS[context.retrieval.diversity](vectors, ranked_by(found), window.size)
-    return [found[i] for i in chosen]
+def _select(state: StrategyState, context: Context, window: Window) -> list[Candidate]:
+    """Select relevant passages by the method that `retrieval.diversity` names."""
+    candidates = window.candidates
+    vectors = source_of(context, state).vectors([candidate["id"] for candidate in candidates])
+    chosen = SELECTORS[context.retrieval.diversity](vectors, ranked_by(candidates), window.size)
+    return [candidates[i] for i in chosen]
 
 
 def _join(
     state: StrategyState, hits: list[Hit], context: Context, reading: ReadingBudget
 ) -> Asking[list[Candidate]]:
-    """Return all candidates, best first; join the ranks of the branches where each is scored locally."""
+    """Return all candidates, best first; if they are scored locally, by their ranks in the branches."""
     if len(hits) > 1 and context.retrieval.reranker in ("auto", "fused", "none"):
         return join_by_rank([_ranked(state, hit, context) for hit in hits])
     return (yield from score(state, join_branches(hits), context, reading, locally_because=LOCALLY))
@@ -70,12 +69,8 @@ def _ranked(state: StrategyState, hit: Hit, context: Context) -> Hit:
     """Order a branch's candidates by their relevance to the branch's own text."""
     if not context.uses("rerank") or context.retrieval.reranker == "none":
         return hit
-    asked = hit["label"] or full_question(state)
-    branch: StrategyState = {
-        **state,
-        "spelt_question": asked,
-        "subject": "",
-        "queries": [Query(text=asked)],
-    }
+    question = hit["label"] or full_question(state)
+    queries = [Query(text=question)]
+    branch: StrategyState = {**state, "spelt_question": question, "subject": "", "queries": queries}
     scores = score_locally(branch, hit["candidates"], context)
     return {**hit, "candidates": by_relevance(hit["candidates"], scores)}

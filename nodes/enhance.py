@@ -32,15 +32,15 @@ def enhance(state: StrategyState, runtime: Runtime[Context], reading: ReadingBud
     Without a model, the question is searched for as it is, with one query for each of its parts.
     """
     context = context_of(runtime)
-    query, scored = full_question(state), list[Candidate]()
+    question, scored = full_question(state), list[Candidate]()
     parts = full_parts(state)
     share = 1 / len(parts)
     queries = [Query(text=part, dense=share, sparse=share, part=True) for part in parts]
     if len(parts) == 1:
-        queries = [Query(text=query)]
+        queries = [Query(text=question)]
     if context.uses("enhance"):
-        scoring, candidates = search_to_score(state, query, context, reading)
-        reply, *scores = yield [ask_to_enhance(query), *scoring]
+        scoring, candidates = search_to_score(state, question, context, reading)
+        reply, *scores = yield [ask_to_enhance(question), *scoring]
         scored = early_scores(candidates, scores)
         if reply.result is not None:
             queries = [Query(text=reply.result.query)]
@@ -52,8 +52,8 @@ def ask_to_enhance(question: str) -> Request[EnhancedQuery]:
     names = ("query", "rewritten_query", "search_query", "enhanced_query", "rewritten_question")
 
     def check(result: EnhancedQuery) -> EnhancedQuery:
-        asked, written = _stems(question), _stems(result.query)
-        if asked and not asked & written:
+        question_stems = _stems(question)
+        if question_stems and not question_stems & _stems(result.query):
             raise ValueError(f"the query {result.query[:80]!r} has no word in common with the question")
         return result
 

@@ -1,4 +1,4 @@
-"""Questions that the router was unsure about: join what the two likeliest strategies found."""
+"""Questions that the router was unsure about: fuse the results of the two likeliest strategies."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def fuse(state: HedgeState, runtime: Runtime[Context]) -> Update:
     rankings = [[d for d in state["documents"] if d.get("route") == route] for route in routes]
     fused = fuse_rankings(rankings, [analysis["probabilities"][route] for route in routes])
     # Each strategy has already applied its own reading budget, and dropped weak passages by its own scores.
-    longest = max(map(len, rankings)), say("as_longest")
-    size, why = given_size(context, analysis) or longest
+    longest_ranking = max(map(len, rankings)), say("as_longest")
+    size, why = given_size(context, analysis) or longest_ranking
     documents, window = Window(fused, size, why, found=len(fused)).keep(fused)
     decision = decide("hedge", routes, *analysis["reasons"])
     return {

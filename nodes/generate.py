@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.messages import HumanMessage
 from langgraph.runtime import Runtime
 
 from adaptive_rag.answer.aggregate import work_out
@@ -24,6 +24,7 @@ from adaptive_rag.answer.request import AnswerRequest, AnswerStyle
 from adaptive_rag.answer.styles import STYLES
 from adaptive_rag.context import Context, context_of
 from adaptive_rag.index.index import source_of
+from adaptive_rag.llm.request import Request
 from adaptive_rag.models.onnx import load_minilm
 from adaptive_rag.models.reader import load_reader
 from adaptive_rag.nodes.step import Steps, Update, step
@@ -50,41 +51,28 @@ def generate(state: State, runtime: Runtime[Context], styles: Mapping[str, Answe
 
 
 def _generate(state: State, context: Context, styles: Mapping[str, AnswerStyle]) -> Steps:
-    if said := state.get("reply"):
+    if small_talk := state.get("reply"):
         decision = decide("answer", "small talk", say("asks_nothing"))
-        return _answer(state, Written(said), 1.0, [decision], confidence=None)
+        return _answer(state, Written(small_talk), 1.0, [decision], confidence=None)
     state, decisions, overview = _choose_passages(state, context)
     if not state["documents"]:
         return _abstain(state, context, Evidence(0.0, "refusal", say("nothing_found")))
-    if worked := attempt("worked out", partial(_work_out, state, context), None):
-        decisions.append(decide("worked out", worked.what, say("all_in_table")))
-        state = {**state, "documents": worked.passages}
-        return _answer(state, worked, 1.0, decisions, confidence=None)
-    missing = attempt("sides", partial(_missing_side, state), None)
-    style, passages = styles[state["query_type"]], state["documents"]
-    asked = DraftQuestion(
-        state["question"],
-        _situation(state),
-        state.get("history", []),
-        missing,
-        aspects=list(dict.fromkeys(label for passage in passages for label in passage["labels"])),
-    )
-    budget, prompts = context.answers.context_tokens * BYTES_PER_TOKEN, context.models.prompts
-    [reply] = yield [
-        ask_to_draft(asked, state["query_type"], style, passages, budget=budget, prompts=prompts)
-    ]
-    request = _answer_request(state, style, context, missing)
-    if reply.result is not None and (given := _give_draft(reply.result, state, context, request, decisions)):
-        return given
+    if table_answer := attempt("worked out", partial(_work_out, state, context), None):
+        decisions.append(decide("worked out", table_answer.basis, say("all_in_table")))
+        state = {**state, "documents": table_answer.passages}
+        return _answer(state, table_answer, 1.0, decisions, confidence=None)
+    missing_side = attempt("sides", partial(_missing_side, state), None)
+    style = styles[state["query_type"]]
+    [reply] = yield [_ask_to_draft(state, context, style, missing_side)]
+    request = _answer_request(state, style, context, missing_side)
+    if reply.result is not None and (
+        update := _answer_by_draft(reply.result, state, context, request, decisions)
+    ):
+        return update
     if overview:
-        decisions.insert(0, decide("overview", overview.what, say("asks_for_whole")))
+        decisions.insert(0, decide("overview", overview.basis, say("asks_for_whole")))
         return _answer(state, overview, 1.0, decisions, confidence=None)
-    return _give_quotes(state, context, request, decisions)
-
-
-def _situation(state: State) -> str:
-    """Return what a model is told about the user; only the contextual route infers more than was given."""
-    return state.get("implied_context") or state.get("user_context", "")
+    return _answer_by_quotes(state, context, request, decisions)
 
 
 def _choose_passages(state: State, context: Context) -> tuple[State, list[Decision], WholeAnswer | None]:
@@ -94,12 +82,12 @@ def _choose_passages(state: State, context: Context) -> tuple[State, list[Decisi
     which is returned as well.
     """
     overview = attempt("overview", partial(_overview, state, context), None)
-    found = overview.passages if overview else state["documents"]
-    if not found:
+    documents = overview.passages if overview else state["documents"]
+    if not documents:
         return state, [], None
-    # An overview's markers count all of its passages; what a model is shown of them has a separate budget.
+    # An overview's markers count all of its passages; the draft has its own limit for what the model reads.
     tokens = sys.maxsize if overview else context.answers.context_tokens
-    read = partial(read_passages, found, tokens=tokens)
+    read = partial(read_passages, documents, tokens=tokens)
     joins = context.uses("join") and not overview
     joined = attempt("join", partial(read, join=True), None) if joins else None
     passages, decisions = joined or read(join=False)
@@ -107,57 +95,10 @@ def _choose_passages(state: State, context: Context) -> tuple[State, list[Decisi
     return {**state, "documents": passages}, decisions, overview
 
 
-def _give_draft(
-    draft: DraftAnswer, state: State, context: Context, request: AnswerRequest, decisions: list[Decision]
-) -> Update | None:
-    """Return the checked draft as the answer, or None where it cannot be used; add to `decisions`."""
-    # The check also removes links, so a draft on which it failed is not shown.
-    told = replace(request, situation=_situation(state))
-    check = partial(review_draft, draft.text, told, load_minilm().encode)
-    review = attempt("check", check, None)
-    if review is None:
-        return None
-    decisions += _review_decisions(review)
-    flaw = review.flaw or say("draft_empty")
-    if not review.knows:
-        return _abstain(state, context, Evidence(0.0, "refusal", flaw), decisions, request)
-    # A draft without text after the check is not used, even where the extractive fallback is off.
-    if review.text.strip() and (review.flaw is None or not context.uses("extractive-fallback")):
-        # A draft that the check changed is a different message from the one that was streamed.
-        message_id = draft.message_id if review.text == draft.text else None
-        sure, share = judge_evidence(request).confidence, review.grounding.share
-        said = Written(marked(review.text, review.citations))
-        return _answer(state, said, share, decisions, message_id, citations=review.citations, confidence=sure)
-    decisions.append(decide("answer", "extractive", flaw))
-    return None
-
-
-def _give_quotes(state: State, context: Context, request: AnswerRequest, decisions: list[Decision]) -> Update:
-    """Answer by quotes, show the closest passages, or abstain."""
-    local = partial(answer_locally, request, abstains=context.uses("abstain"))
-    evidence, extracted = attempt("answer style", local, None) or quote_plainly(request)
-    if extracted is None or not extracted.text:
-        if extracted is not None:
-            code = f"nothing_argues_{request.missing}" if request.missing else "nothing_quotable"
-            evidence = replace(evidence, outcome="refusal", reason=say(code))
-        return _abstain(state, context, evidence, decisions, request)
-    decisions.insert(0, decide("evidence", evidence.outcome, evidence.reason))
-    if evidence.outcome == "closest" and context.uses("abstain"):
-        decisions.append(decide("closest", say("closest")["text"], say("says_closest")))
-    return _answer(state, extracted, 1.0, decisions, confidence=evidence.confidence)
-
-
-def _work_out(state: State, context: Context) -> WholeAnswer | None:
-    question = spelt_question(state)
-    if state.get("subject") or state.get("implied_context") or is_german(question):
-        return None  # the question lacks its subject, depends on the user's situation, or is not in English
-    return work_out(question, state["documents"], source_of(context, state))
-
-
 def _overview(state: State, context: Context) -> WholeAnswer | None:
-    source, found = source_of(context, state), state["documents"]
+    source, documents = source_of(context, state), state["documents"]
     titles = {
-        passage["source"]: (passage["section"] or "").partition(" > ")[0] for passage in reversed(found)
+        passage["source"]: (passage["section"] or "").partition(" > ")[0] for passage in reversed(documents)
     }
     question = spelt_question(state)
     if name := document_asked_for(question, source, titles):
@@ -165,7 +106,7 @@ def _overview(state: State, context: Context) -> WholeAnswer | None:
     if asks_for_all(state["question"], source):
         return outline_documents(source)
     heading = heading_asked_for(question)
-    return tell_section(heading, found, source) if heading else None
+    return tell_section(heading, documents, source) if heading else None
 
 
 def _notes_on(passages: Sequence[Candidate], source: ChunkSource) -> list[Decision]:
@@ -174,6 +115,13 @@ def _notes_on(passages: Sequence[Candidate], source: ChunkSource) -> list[Decisi
         return []
     names = dict.fromkeys(passage["source"] for passage in passages)
     return [Decision(what="reading", chosen=name, why=note) for name in names for note in source.notes(name)]
+
+
+def _work_out(state: State, context: Context) -> WholeAnswer | None:
+    question = spelt_question(state)
+    if state.get("subject") or state.get("implied_context") or is_german(question):
+        return None  # the question lacks its subject, depends on the user's situation, or is not in English
+    return work_out(question, state["documents"], source_of(context, state))
 
 
 def _missing_side(state: State) -> Side | None:
@@ -190,25 +138,81 @@ def _missing_side(state: State) -> Side | None:
     return missing if asked_side(state["question"]) in (None, missing) else None
 
 
+def _ask_to_draft(
+    state: State, context: Context, style: AnswerStyle, missing_side: Side | None
+) -> Request[DraftAnswer]:
+    passages = state["documents"]
+    question = DraftQuestion(
+        state["question"],
+        _situation(state),
+        state.get("history", []),
+        missing_side,
+        aspects=list(dict.fromkeys(label for passage in passages for label in passage["labels"])),
+    )
+    return ask_to_draft(
+        question,
+        state["query_type"],
+        style,
+        passages,
+        budget=context.answers.context_tokens * BYTES_PER_TOKEN,
+        prompts=context.models.prompts,
+    )
+
+
+def _situation(state: State) -> str:
+    """Return what a model is told about the user; only the contextual route infers more than was given."""
+    return state.get("implied_context") or state.get("user_context", "")
+
+
 def _answer_request(
-    state: State, style: AnswerStyle, context: Context, missing: Side | None
+    state: State, style: AnswerStyle, context: Context, missing_side: Side | None
 ) -> AnswerRequest:
     documents, question = state["documents"], spelt_question(state)
     parts = full_parts(state) if style.splits else []
-    asked = [turn["text"] for turn in state.get("history", []) if turn["role"] == "user"]
+    user_turns = [turn["text"] for turn in state.get("history", []) if turn["role"] == "user"]
     # The reader knows only English.
-    reads = context.uses("reader") and not is_german(question)
+    uses_reader = context.uses("reader") and not is_german(question)
     return AnswerRequest(
         question=question,
         style=style,
         documents=documents,
         sentences=read_sentences(documents, source_of(context, state).sentences),
         question_vector=load_minilm().encode([full_question(state)])[0],
-        reader=load_reader(context.reader) if reads else None,
-        asked_before=asked[-1] if asked and state.get("subject") else "",
+        reader=load_reader(context.reader) if uses_reader else None,
+        previous_question=user_turns[-1] if user_turns and state.get("subject") else "",
         situation=state.get("implied_context", ""),
         parts=parts if len(parts) > 1 else [],
-        missing=missing,
+        missing_side=missing_side,
+    )
+
+
+def _answer_by_draft(
+    draft: DraftAnswer, state: State, context: Context, request: AnswerRequest, decisions: list[Decision]
+) -> Update | None:
+    """Return the checked draft as the answer, or None where it cannot be used; add to `decisions`."""
+    with_situation = replace(request, situation=_situation(state))
+    # The check also removes links, so a draft on which it failed is not shown.
+    check = partial(review_draft, draft.text, with_situation, load_minilm().encode)
+    review = attempt("check", check, None)
+    if review is None:
+        return None
+    decisions += _review_decisions(review)
+    flaw = review.flaw or say("draft_empty")
+    if not review.knows:
+        return _abstain(state, context, Evidence(0.0, "refusal", flaw), decisions, request)
+    # A draft without text after the check is not used, even where the extractive fallback is off.
+    if not review.text.strip() or (review.flaw and context.uses("extractive-fallback")):
+        decisions.append(decide("answer", "extractive", flaw))
+        return None
+    return _answer(
+        state,
+        Written(marked(review.text, review.citations)),
+        review.grounding.share,
+        decisions,
+        # A draft that the check changed is a different message from the one that was streamed.
+        draft.message_id if review.text == draft.text else None,
+        citations=review.citations,
+        confidence=judge_evidence(request).confidence,
     )
 
 
@@ -231,9 +235,42 @@ def _review_decisions(review: Review) -> list[Decision]:
     ]
 
 
+def _answer_by_quotes(
+    state: State, context: Context, request: AnswerRequest, decisions: list[Decision]
+) -> Update:
+    """Answer by quotes, show the closest passages, or abstain."""
+    answer = partial(answer_locally, request, abstains=context.uses("abstain"))
+    evidence, written = attempt("answer style", answer, None) or quote_plainly(request)
+    if written is None or not written.text:
+        if written is not None:
+            code = f"nothing_argues_{request.missing_side}" if request.missing_side else "nothing_quotable"
+            evidence = replace(evidence, outcome="refusal", reason=say(code))
+        return _abstain(state, context, evidence, decisions, request)
+    decisions.insert(0, decide("evidence", evidence.outcome, evidence.reason))
+    if evidence.outcome == "closest" and context.uses("abstain"):
+        decisions.append(decide("closest", say("closest")["text"], say("says_closest")))
+    return _answer(state, written, 1.0, decisions, confidence=evidence.confidence)
+
+
+def _abstain(
+    state: State,
+    context: Context,
+    evidence: Evidence,
+    decisions: Sequence[Decision] = (),
+    request: AnswerRequest | None = None,
+) -> Update:
+    queries = [query for record in state["trace"] for query in record.get("queries", [])]
+    source = source_of(context, state)
+    documents = len(source.sources()) if isinstance(source, ListsSources) else None
+    nearest = attempt("nearest quote", partial(nearest_quote, request), None) if request else None
+    pieces = say_abstention(spelt_question(state), queries, documents, nearest, where=context.where)
+    decisions = [decide("evidence", "abstain", evidence.reason), *decisions]
+    return _answer(state, Written(pieces), 0.0, decisions, confidence=evidence.confidence, abstained=True)
+
+
 def _answer(
     state: State,
-    said: Written,
+    written: Written,
     grounding: float,
     decisions: Sequence[Decision],
     message_id: str | None = None,
@@ -242,11 +279,25 @@ def _answer(
     confidence: float | None,
     abstained: bool = False,
 ) -> Update:
-    """Return the update for an answer; `citations` are by default those of its marks."""
-    text, citations = said.text, said.citations if citations is None else citations
-    parts = parts_of(said.pieces, citations)
-    message = _message(state, text, citations, decisions, message_id)
-    message.response_metadata |= {"parts": parts, "abstained": abstained}
+    """Return the update for an answer.
+
+    The message's `response_metadata` says when the question was asked (seconds since 1970), for whom, how it
+    was answered and what was decided about it, for those who read the conversation later. The message has the
+    id of the message that was streamed, so that message streams do not repeat it.
+
+    `citations` are by default those of the answer's marks.
+    """
+    text, citations = written.text, written.citations if citations is None else citations
+    parts = parts_of(written.pieces, citations)
+    message = answer_message(text, citations, message_id)
+    message.response_metadata |= {
+        "query_type": state["query_type"],
+        "user_context": state.get("user_context", ""),
+        "decisions": list(decisions),
+        "asked_at": state.get("started_at"),
+        "parts": parts,
+        "abstained": abstained,
+    }
     return {
         # A thread's next question reads its history from the messages, unless its caller gives one.
         "history": [],
@@ -262,22 +313,6 @@ def _answer(
     }
 
 
-def _abstain(
-    state: State,
-    context: Context,
-    evidence: Evidence,
-    decisions: Sequence[Decision] = (),
-    request: AnswerRequest | None = None,
-) -> Update:
-    queries = [query for record in state["trace"] for query in record.get("queries", [])]
-    source = source_of(context, state)
-    documents = len(source.sources()) if isinstance(source, ListsSources) else None
-    nearest = attempt("nearest quote", partial(nearest_quote, request), None) if request else None
-    said = say_abstention(spelt_question(state), queries, documents, nearest, where=context.where)
-    decided = [decide("evidence", "abstain", evidence.reason), *decisions]
-    return _answer(state, Written(said), 0.0, decided, confidence=evidence.confidence, abstained=True)
-
-
 def _question_message(state: State) -> list[Any]:
     """Return the question as a message to add, unless it came as one.
 
@@ -286,26 +321,3 @@ def _question_message(state: State) -> list[Any]:
     earlier: list[Any] = state.get("messages", [])
     came_as_message = bool(earlier) and isinstance(earlier[-1], HumanMessage)
     return [] if came_as_message else [{"role": "user", "content": state["question"]}]
-
-
-def _message(
-    state: State,
-    answer: str,
-    citations: Sequence[Citation],
-    decisions: Sequence[Decision],
-    message_id: str | None,
-) -> AIMessage:
-    """Return the answer as a message.
-
-    Its `response_metadata` says when the question was asked (seconds since 1970), for whom, how it was
-    answered and what was decided about it, for those who read the conversation later. It has the id of the
-    message that was streamed, so that message streams do not repeat it.
-    """
-    message = answer_message(answer, citations, message_id)
-    message.response_metadata |= {
-        "query_type": state["query_type"],
-        "user_context": state.get("user_context", ""),
-        "decisions": list(decisions),
-        "asked_at": state.get("started_at"),
-    }
-    return message

@@ -13,10 +13,10 @@ from adaptive_rag.text.redaction import redact
 
 # Maximum number of characters of a question or a query in a line.
 LONGEST = 80
-# A longer choice may be the text of a passage and is not logged. Neither are the decisions below, which quote
-# the user.
+# A choice with more words may be the text of a passage and is not logged.
 MOST_WORDS = 4
-SAID = ("situation", "unsupported", "subject added", "spelling")
+# Decisions whose choice quotes the user or a passage, and is not logged.
+QUOTING = ("situation", "unsupported", "subject added", "spelling")
 # Maximum number of candidates whose scores are logged, and of queries.
 SCORED, QUERIES = 10, 3
 
@@ -46,17 +46,18 @@ def _facts(record: TraceRecord, update: Mapping[str, Any]) -> list[str]:
     if question := update.get("question"):
         facts.append(f'question "{_cut(question)}"')
     if queries := record.get("queries"):
-        shown = ", ".join(f'"{_cut(query)}"' for query in queries[:QUERIES])
-        facts.append(f"{len(queries)} quer{'ies' if len(queries) > 1 else 'y'}: {shown}")
+        first = ", ".join(f'"{_cut(query)}"' for query in queries[:QUERIES])
+        facts.append(f"{len(queries)} quer{'ies' if len(queries) > 1 else 'y'}: {first}")
     if "candidates" in record and "candidates" in update:
         facts.append(f"{len(update['candidates'])} candidates")
     if "candidates" in record and "documents" in update:
         # After a hedge, the fused passages replace those that the two strategies kept.
-        kept = update["documents"]
-        facts.append(f"{len(kept.value if isinstance(kept, Overwrite) else kept)} passages kept")
+        documents = update["documents"]
+        kept = documents.value if isinstance(documents, Overwrite) else documents
+        facts.append(f"{len(kept)} passages kept")
     facts += [_choice(decision) for decision in record.get("decisions", ())]
-    if local := record.get("stand_ins"):
-        facts.append(f"done locally: {', '.join(dict.fromkeys(entry['skill'] for entry in local))}")
+    if stand_ins := record.get("stand_ins"):
+        facts.append(f"done locally: {', '.join(dict.fromkeys(entry['skill'] for entry in stand_ins))}")
     return facts
 
 
@@ -64,8 +65,8 @@ def _choice(decision: Decision) -> str:
     """Format a decision, such as "type factual" or "window 4"; omit the choice where it is a longer text."""
     chosen = decision["chosen"]
     text = ", ".join(map(str, chosen)) if isinstance(chosen, list) else str(chosen)
-    is_short = len(text.split()) <= MOST_WORDS and decision["what"] not in SAID
-    return f"{decision['what']} {text}" if is_short else decision["what"]
+    is_shown = len(text.split()) <= MOST_WORDS and decision["what"] not in QUOTING
+    return f"{decision['what']} {text}" if is_shown else decision["what"]
 
 
 def _cut(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Scoring that the strategies share: how well each candidate answers the question in its context."""
+"""The scoring of all strategies: how well each candidate answers the question in its context."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ from adaptive_rag.text.vectors import min_max
 
 # One place is reserved for the user's situation for every so many passages.
 PASSAGES_PER_PLACE = 4
-# Where the call for the scores stands in the trace.
+# Says in the trace where the call for the scores is.
 EARLY = "it was asked in the step before the search, while the query was prepared"
 
 
@@ -51,12 +51,13 @@ EARLY = "it was asked in the step before the search, while the query was prepare
 def rerank(state: StrategyState, runtime: Runtime[Context], reading: ReadingBudget = READING) -> Steps:
     """Order the candidates by relevance to the question and keep the window."""
     context = context_of(runtime)
-    early = state.get("early_scored", [])
+    early_scored = state.get("early_scored", [])
     decisions: list[Decision] = []
-    if early and context.uses("rerank"):
-        candidates = add_missed(state["candidates"], early)
+    if early_scored and context.uses("rerank"):
+        candidates = add_missed(state["candidates"], early_scored)
         local = score_locally(state, candidates, context)
-        scored = by_relevance(candidates, join_scores(candidates, local, early, context.scoring.weight))
+        relevance = join_scores(candidates, local, early_scored, context.scoring.weight)
+        scored = by_relevance(candidates, relevance)
         decisions.append(Decision(what="scores", chosen="the model's", why=EARLY))
     else:
         scored = yield from score(state, state["candidates"], context, reading)
@@ -64,14 +65,14 @@ def rerank(state: StrategyState, runtime: Runtime[Context], reading: ReadingBudg
     chosen = window.candidates
     plan = state.get("plan")
     situation = plan.get("situation", "") if plan else ""
-    reserves = bool(situation and context.uses("rerank") and chosen)
-    if reserves:
+    reserves_places = bool(situation and context.uses("rerank") and chosen)
+    if reserves_places:
         source = source_of(context, state)
         reserve = partial(reserve_for_context, source, situation, chosen, window.size)
         chosen = attempt("situation", reserve, chosen)
     documents, reasons = window.keep(chosen)
     decisions += reasons
-    if reserves:
+    if reserves_places:
         why = f"{compare(documents, window.candidates)}, for the user's situation"
         decisions.append(Decision(what="situation", chosen=situation, why=why))
     return selected(state, documents, scored, decisions)
@@ -91,13 +92,12 @@ def reserve_for_context(
         return list(candidates)
     sentences = source.sentences([candidate["id"] for candidate in candidates])
     # Headings count here: "If you farm" says whom a passage is written for.
-    near = best_sentence(load_minilm().encode([situation])[0], [found.vectors for found in sentences])
-    relevance = min_max(np.array(ranked_by(candidates)))
-    ranked = [with_scores(c, situation=float(value)) for c, value in zip(candidates, near, strict=True)]
-    worth = relevance + min_max(near)
-    last = range(k - places, len(ranked))
-    reserved = sorted(sorted(last, key=lambda i: -worth[i])[:places])
-    others = [i for i in last if i not in reserved]
+    similarity = best_sentence(load_minilm().encode([situation])[0], [s.vectors for s in sentences])
+    ranked = [with_scores(c, situation=float(value)) for c, value in zip(candidates, similarity, strict=True)]
+    total = min_max(np.array(ranked_by(candidates))) + min_max(similarity)
+    rest = range(k - places, len(ranked))
+    reserved = sorted(sorted(rest, key=lambda i: -total[i])[:places])
+    others = [i for i in rest if i not in reserved]
     return [*ranked[: k - places], *(ranked[i] for i in [*reserved, *others])]
 
 
@@ -114,21 +114,21 @@ def selected(
 def select_from(
     state: StrategyState, candidates: list[Candidate], local: list[Candidate], context: Context
 ) -> Asking[tuple[list[Candidate], bool]]:
-    """Return the final set, and whether a model chose it; otherwise it is the local choice."""
+    """Return the selected candidates, and whether a model chose them; otherwise they are the local choice."""
     settings = context.retrieval
     characters = settings.selection_characters.get(state["query_type"])
-    return (yield from select(_asked(state), candidates, local, settings.selection, characters))
+    return (yield from select(_question_of(state), candidates, local, settings.selection, characters))
 
 
 def select_in_turn(
     state: StrategyState, drawn: list[Candidate], context: Context, size: tuple[int, Phrase]
 ) -> Steps:
-    """Keep the first of the candidates that the branches brought, or those that a model selects from them."""
-    k, why = size
+    """Keep the first of the candidates that the branches found, or those that a model selects from them."""
+    k, size_reason = size
     documents, by_model = yield from select_from(state, drawn, drawn[:k], context)
     chosen = "the model's choice" if by_model else "in turn"
-    found = say("as_branches_found", n=len(drawn))
-    decisions = [decide("selection", chosen, found), decide("window", len(documents), why)]
+    why = say("as_branches_found", n=len(drawn))
+    decisions = [decide("selection", chosen, why), decide("window", len(documents), size_reason)]
     return selected(state, documents, drawn, decisions)
 
 
@@ -143,17 +143,17 @@ def score(
     """Score every candidate for relevance and return them best first; the other strategies use this too."""
     if not context.uses("rerank") or not candidates:
         return candidates
-    asker = state.get("implied_context", "")
-    read, _ = reading_size(context, state["analysis"], candidates, reading)
+    user_context = state.get("implied_context", "")
+    k, _ = reading_size(context, state["analysis"], candidates, reading)
     if context.retrieval.reranker == "pointwise":
         # Each candidate costs one call, so their number must be known before the budget is checked.
-        read, _ = planned_size(context, state["analysis"], reading)
+        k, _ = planned_size(context, state["analysis"], reading)
     request = RerankRequest(
-        question=_scored_for(state, context) if not asker else _asked(state),
-        context=asker,
+        question=_question_of(state) if user_context else _text_to_score(state, context),
+        context=user_context,
         no_context=context.models.no_context,
         candidates=candidates,
-        k=read,
+        k=k,
         score_locally=lambda: score_locally(state, candidates, context),
         scoring=context.scoring,
         model=context.retrieval.reranker_model,
@@ -166,15 +166,15 @@ def score(
     return (yield from RERANKERS[name](request))
 
 
-def _asked(state: StrategyState) -> str:
-    """Return the question, without the subject of a follow-up where the queries hold the conversation."""
+def _question_of(state: StrategyState) -> str:
+    """Return the question, without the subject of a follow-up where the queries contain the conversation."""
     return spelt_question(state) if "situation" in (state.get("plan") or {}) else full_question(state)
 
 
-def _scored_for(state: StrategyState, context: Context) -> str:
+def _text_to_score(state: StrategyState, context: Context) -> str:
     """Return the text that candidates are scored for: the question, or the rewritten query."""
     queries = state.get("queries", [])
-    return queries[0]["text"] if context.scoring.against == "query" and queries else _asked(state)
+    return queries[0]["text"] if context.scoring.against == "query" and queries else _question_of(state)
 
 
 def score_locally(state: StrategyState, candidates: list[Candidate], context: Context) -> list[float]:
@@ -182,18 +182,17 @@ def score_locally(state: StrategyState, candidates: list[Candidate], context: Co
 
     Where the question has several parts, a candidate gets the score of the part that it answers best.
     """
-    # If the local scoring fails, these scores keep the candidates in the order of the search.
-    as_found = [10 * (1 - i / len(candidates)) for i in range(len(candidates))]
-    return attempt("relevance", partial(_score_locally, state, candidates, context), as_found)
+    # If the local scoring fails, the candidates keep the order of the search.
+    by_rank = [10 * (1 - i / len(candidates)) for i in range(len(candidates))]
+    return attempt("relevance", partial(_score_locally, state, candidates, context), by_rank)
 
 
 def _score_locally(state: StrategyState, candidates: list[Candidate], context: Context) -> list[float]:
-    queries = state.get("queries", [])
+    queries, source = state.get("queries", []), source_of(context, state)
     if parts := [query for query in queries if query.get("part")]:
-        source = source_of(context, state)
         scores = [score_candidates(source, part["text"], candidates, queries=[part]) for part in parts]
-        return [max(of_parts) for of_parts in zip(*scores, strict=True)]
-    return score_candidates(source_of(context, state), _asked(state), candidates, queries=queries)
+        return [max(part_scores) for part_scores in zip(*scores, strict=True)]
+    return score_candidates(source, _question_of(state), candidates, queries=queries)
 
 
 def search_to_score(
@@ -205,13 +204,17 @@ def search_to_score(
     question, so they stay valid whichever query finds a candidate again. Without a model, nothing is
     searched.
     """
+    asks_model = context.has_model() and "score" in context.models.steps
     # Scores for the rewritten query can only be requested once it has been rewritten.
-    has_model = context.has_model() and context.scoring.against == "question"
-    has_model = has_model and "score" in context.models.steps
-    if context.retrieval.reranker != "auto" or not context.uses("rerank") or not has_model:
+    if not asks_model or context.scoring.against != "question":
+        return [], []
+    if context.retrieval.reranker != "auto" or not context.uses("rerank"):
         return [], []
     query = Query(text=text if isinstance(text, str) else text())
-    found, _ = search(source_of(context, state), [query], context, state["analysis"])
-    read = found[: MODEL_READS * reading_size(context, state["analysis"], found, reading)[0]]
-    asker = state.get("user_context", "") or context.models.no_context
-    return [ask_to_score(_asked(state), asker, read, scoring=context.scoring)] if read else [], read
+    candidates, _ = search(source_of(context, state), [query], context, state["analysis"])
+    k, _ = reading_size(context, state["analysis"], candidates, reading)
+    candidates = candidates[: MODEL_READS * k]
+    if not candidates:
+        return [], []
+    user_context = state.get("user_context", "") or context.models.no_context
+    return [ask_to_score(_question_of(state), user_context, candidates, scoring=context.scoring)], candidates

@@ -1,4 +1,4 @@
-"""Search that the strategies share: dense and sparse candidates for each text, fused into one ranking."""
+"""The search of all strategies: dense and sparse candidates for each query, fused into one ranking."""
 
 from __future__ import annotations
 
@@ -28,33 +28,32 @@ def retrieve_branch(state: Branch, runtime: Runtime[Context]) -> dict[str, list[
     """Search for one branch of a fan-out; a branch that fails is noted in the trace and stops no other."""
     context = context_of(runtime)
     started = time.perf_counter()
-    label, found = state["label"], list[Candidate]()
+    label, candidates = state["label"], list[Candidate]()
     try:
         with shown_to_callers(runtime), question_deadline(state.get("started_at"), runtime):
             check_deadline()
-            most = context.retrieval.branch_candidates if label is not None else None
-            found, record = _search(state, context, state["plan"], most)
+            limit = context.retrieval.branch_candidates if label is not None else None
+            candidates, record = _search(state, context, state["plan"], limit)
     except DeadlineError:
         raise
     except (AdaptiveRAGError, OSError, RuntimeError, ValueError) as error:
         if label is None:
-            # There is no fallback for the question's own search.
-            raise
+            raise  # there is no fallback for the question's own search
         reason = redact(f"{type(error).__name__}: {error}")
         failed = Decision(what="branch", chosen="nothing found", why=reason)
         record = {"queries": [query["text"] for query in state["queries"]], "decisions": [failed]}
     record = {"step": "retrieve", **record, "ms": round((time.perf_counter() - started) * 1000, 3)}
-    return {"hits": [Hit(order=state["order"], label=label, candidates=found, record=record)]}
+    return {"hits": [Hit(order=state["order"], label=label, candidates=candidates, record=record)]}
 
 
 def _search(
-    state: StrategyState | Branch, context: Context, plan: SearchPlan | None, most: int | None = None
+    state: StrategyState | Branch, context: Context, plan: SearchPlan | None, limit: int | None = None
 ) -> tuple[list[Candidate], TraceRecord]:
-    """Return at most `most` candidates, and the trace record of their search."""
+    """Return at most `limit` candidates, and the trace record of their search."""
     queries, source = state["queries"], source_of(context, state)
     candidates, decision = search(source, queries, context, state["analysis"], plan)
-    return candidates[:most], {
+    return candidates[:limit], {
         "queries": [query["text"] for query in queries],
-        "candidates": summarise(candidates[:most]),
+        "candidates": summarise(candidates[:limit]),
         "decisions": [decision],
     }

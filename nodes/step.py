@@ -1,4 +1,4 @@
-"""Turns a function into a graph node: makes its model requests, sync or async, and writes its trace."""
+"""Turns a function into a graph node: sends its requests to the model and writes its trace."""
 
 from __future__ import annotations
 
@@ -53,12 +53,12 @@ class Step(Runnable[Any, Update]):
     def __init__(self, function: NodeFunction, **fixed: Any) -> None:
         self.name = function.__name__
         self.__doc__ = function.__doc__
-        self._written = function
+        self._original = function
         self._function: NodeFunction = partial(function, **fixed) if fixed else function
 
     def given(self, **fixed: Any) -> Step:
         """Return the node with some arguments fixed, such as the table of strategies."""
-        return Step(self._written, **fixed)
+        return Step(self._original, **fixed)
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Update:
         """Run the node, waiting for its model calls in this thread."""
@@ -102,19 +102,19 @@ def question_deadline(
 ) -> AbstractContextManager[Deadline]:
     """Return the context manager in which a step runs; it stops the step when the question takes too long."""
     seconds = context_of(runtime).budget.deadline_s
-    told = (
+    message = (
         f"The question was not answered within the {seconds:g} s of budget.deadline_s and the "
         f"{FINISHING_SECONDS:g} s in which an answer is finished without a chat model. Ask something "
         "shorter, or give it more time."
     )
-    left = began(started_at, runtime) + seconds + FINISHING_SECONDS - time.time()
-    return deadline(left, told)
+    remaining = start_time(started_at, runtime) + seconds + FINISHING_SECONDS - time.time()
+    return deadline(remaining, message)
 
 
-def began(started_at: float | None, runtime: Runtime[Context]) -> float:
+def start_time(started_at: float | None, runtime: Runtime[Context]) -> float:
     """Return when work on a question began; for a run that resumes a saved state, when that run began."""
-    this_run = time.time() if runtime.control is None else _first_seen(runtime.control)
-    return max(started_at or this_run, this_run)
+    run_started = time.time() if runtime.control is None else _first_seen(runtime.control)
+    return max(started_at or run_started, run_started)
 
 
 @lru_cache(maxsize=1024)
@@ -169,7 +169,7 @@ class _Run:
         self._earlier = earlier
         self._write = runtime.stream_writer
         self._started = time.perf_counter()
-        self._began_at = began(earlier.get("started_at"), runtime)
+        self._question_started = start_time(earlier.get("started_at"), runtime)
         self._update: Update = {}
         self._asked: list[tuple[Request[Any], Reply[Any]]] = []
         self._rounds = 0
@@ -198,12 +198,12 @@ class _Run:
 
     def budget(self) -> Budget:
         """Return the calls and the time that the question has left."""
-        records = [*self._earlier.get("trace", []), self._measured()]
+        records = [*self._earlier.get("trace", []), self._measure()]
         alternatives = self._earlier.get("analysis", {}).get("alternatives", ())
         limits = self.context.budget
         return Budget(
             calls=limits.max_llm_calls - sum(record.get("calls", 0) for record in records),
-            seconds=self._began_at + limits.deadline_s - time.time(),
+            seconds=self._question_started + limits.deadline_s - time.time(),
             asked=sum(len(record.get("asked", ())) for record in records),
             branches=1 if self._name == "generate" else 1 + len(alternatives),
             unreachable=any(record.get("unreachable") for record in records),
@@ -211,17 +211,12 @@ class _Run:
 
     def close(self) -> Update:
         """Complete the update's record and append it to the trace."""
-        record = self._measured()
-        given = self._update.pop("record", {})
+        record = self._measure()
         if queries := self._update.get("queries"):
-            given = {"queries": [query["text"] for query in queries], **given}
-        told = [("repeated", request, note) for request, reply in self._asked for note in reply.notes]
-        told += [("cut", request, reply.cut) for request, reply in self._asked if reply.cut]
-        notes = [Decision(what=what, chosen=request.step, why=why) for what, request, why in told]
-        notes += [{**part, "why": ELSEWHERE} if self._served else part for part in self._left_out]
-        if notes:
-            given = {**given, "decisions": [*given.get("decisions", ()), *notes]}
-        record.update(given)
+            record["queries"] = [query["text"] for query in queries]
+        record.update(self._update.pop("record", {}))
+        if notes := self._notes():
+            record["decisions"] = [*record.get("decisions", ()), *notes]
         if record["calls"]:
             # A reason may quote the server's reply, which may repeat the key that was sent to it.
             record = cast("TraceRecord", redact_all(dict(record)))
@@ -233,7 +228,17 @@ class _Run:
         self._write({"step": self._name, "event": "finished", "ms": record["ms"], "calls": record["calls"]})
         return {**self._update, "trace": trace}
 
-    def _measured(self) -> TraceRecord:
+    def _notes(self) -> list[Decision]:
+        """Return what happened to the requests, and the parts that were left out, as decisions."""
+        notes = [
+            Decision(what="repeated", chosen=request.step, why=note)
+            for request, reply in self._asked
+            for note in reply.notes
+        ]
+        notes += [Decision(what="cut", chosen=r.step, why=reply.cut) for r, reply in self._asked if reply.cut]
+        return notes + [{**part, "why": ELSEWHERE} if self._served else part for part in self._left_out]
+
+    def _measure(self) -> TraceRecord:
         replies = [reply for _, reply in self._asked]
         tokens: Counter[str] = Counter()
         for reply in replies:
@@ -263,15 +268,15 @@ class _Run:
 
 def _without_details(step: str, reply: Reply[Any]) -> Reply[Any]:
     """Log messages of a chat model's server and messages that name a file, and keep them out of the trace."""
-    is_own = not reply.calls and not re.search(r"[/\\]", reply.reason)
-    if is_own or not (reply.reason or reply.notes):
+    is_our_text = not reply.calls and not re.search(r"[/\\]", reply.reason)
+    if is_our_text or not (reply.reason or reply.notes):
         return reply
-    said = "; ".join((*reply.notes, reply.reason))
-    logging.getLogger("adaptive_rag.serving").warning("No usable reply in %s: %s", step, said)
+    details = "; ".join((*reply.notes, reply.reason))
+    logging.getLogger("adaptive_rag.serving").warning("No usable reply in %s: %s", step, details)
     reason = reply.reason and ELSEWHERE
     return replace(reply, reason=reason, said=None, notes=())
 
 
 def _as_steps(work: Callable[[], Update | Steps]) -> Generator[Any, Any, Update]:
-    found = work()
-    return found if isinstance(found, dict) else (yield from found)
+    result = work()
+    return result if isinstance(result, dict) else (yield from result)

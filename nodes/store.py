@@ -22,20 +22,21 @@ if TYPE_CHECKING:
 def store(state: IndexingState, runtime: Runtime[IndexingContext | CallerSettings]) -> dict[str, object]:
     """Update the index with the files at the given paths."""
     with shown_to_callers(runtime):
-        documents, settings = _for_caller(state, runtime) if is_served(runtime) else _as_asked(state, runtime)
+        read = _read_served if is_served(runtime) else _read_local
+        documents, settings = read(state, runtime)
         report = Index.build(
             documents, progress=lambda progress: runtime.stream_writer(asdict(progress)), **settings
         )
     return {"report": asdict(report)}
 
 
-def _as_asked(state: IndexingState, runtime: Runtime[Any]) -> tuple[list[str], dict[str, Any]]:
+def _read_local(state: IndexingState, runtime: Runtime[Any]) -> tuple[list[str], dict[str, Any]]:
     context = runtime.context if runtime.context is not None else IndexingContext()
     settings = {name: getattr(context, name) for name in IndexingContext.model_fields if name != "index"}
     return state["paths"], {"uri": context.index, **settings}
 
 
-def _for_caller(state: IndexingState, runtime: Runtime[Any]) -> tuple[Confined, dict[str, Any]]:
+def _read_served(state: IndexingState, runtime: Runtime[Any]) -> tuple[Confined, dict[str, Any]]:
     """Return the documents under the operator's folders, and the settings of the operator's index."""
     from adaptive_rag.ingest import Confined
 
@@ -49,11 +50,11 @@ def _for_caller(state: IndexingState, runtime: Runtime[Any]) -> tuple[Confined, 
         raise ConfigurationError(f"index = {context.index!r} is not usable: expected a folder or URI.")
     settings: dict[str, Any] = {"uri": context.index, "embeddings": context.embeddings}
     if manifest := read_manifest(open_location(context.index)):
-        made = manifest.settings
+        existing = manifest.settings
         settings |= {
-            "embeddings": context.embeddings or made.embeddings,
-            "chunk_size": made.chunk_size,
-            "chunk_overlap": made.chunk_overlap,
-            "sentence_vectors": made.sentence_vectors,
+            "embeddings": context.embeddings or existing.embeddings,
+            "chunk_size": existing.chunk_size,
+            "chunk_overlap": existing.chunk_overlap,
+            "sentence_vectors": existing.sentence_vectors,
         }
     return Confined(state["paths"], context.serving.roots, context.serving.max_documents), settings

@@ -1,4 +1,4 @@
-"""Opinion questions: name the viewpoints that one can take on the matter."""
+"""Opinion questions: name the viewpoints that one can take on the topic."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from adaptive_rag.llm.replies import exactly, plain_item, texts
 from adaptive_rag.llm.request import Request
 from adaptive_rag.nodes.step import Steps, step
 from adaptive_rag.query.history import full_question
-from adaptive_rag.query.viewpoints import keywords, matter
+from adaptive_rag.query.viewpoints import keywords, topic_of
 from adaptive_rag.rank.window import READING, ReadingBudget, planned_size
 from adaptive_rag.search.fusion import OPINION_ALPHA
 from adaptive_rag.search.search import prepare
@@ -34,18 +34,18 @@ class Viewpoints(BaseModel):
 
 @step
 def viewpoints(state: StrategyState, runtime: Runtime[Context], reading: ReadingBudget = READING) -> Steps:
-    """Prepare queries for the matter, and "question + viewpoint" for each viewpoint that a model names.
+    """Prepare queries for the topic, and "question + viewpoint" for each viewpoint that a model names.
 
     There is no local way to name viewpoints: general stances ("benefits", "risks") find the same chunks as
     the question.
     """
     context = context_of(runtime)
     question = full_question(state)
-    asked = matter(question)
+    topic = topic_of(question)
     # Opinions rarely have the form of a question, so the question's content words are searched for as well.
     queries = [
-        Query(text=asked, dense=0.5, sparse=1.0),
-        Query(text=keywords(asked), dense=0.5, sparse=0.0),
+        Query(text=topic, dense=0.5, sparse=1.0),
+        Query(text=keywords(topic), dense=0.5, sparse=0.0),
     ]
     if context.uses("fan-out"):
         n = context.retrieval.viewpoints
@@ -53,11 +53,11 @@ def viewpoints(state: StrategyState, runtime: Runtime[Context], reading: Reading
             n, _ = planned_size(context, state["analysis"], reading)
         [reply] = yield [ask_for_viewpoints(question, n)]
         if reply.result is not None:
-            named = reply.result.viewpoints
-            sides = reply.result.sides or ["other"] * len(named)
+            names = reply.result.viewpoints
+            sides = reply.result.sides or ["other"] * len(names)
             queries += [
-                Query(text=f"{question} {view}", label=view, side=side)
-                for view, side in zip(named, sides, strict=True)
+                Query(text=f"{question} {name}", label=name, side=side)
+                for name, side in zip(names, sides, strict=True)
             ]
     prepare(source_of(context, state), [query["text"] for query in queries])
     return {
@@ -73,15 +73,14 @@ def ask_for_viewpoints(question: str, n: int) -> Request[Viewpoints]:
         sides = value.get("sides") if isinstance(value, Mapping) else None
         if isinstance(value, Mapping):
             value = {key: item for key, item in value.items() if str(key).lower() != "sides"}
-        written = texts(value, "viewpoints")
-        named = exactly(n, written, "viewpoints")
-        known = isinstance(sides, list) and all(side in get_args(ViewpointSide) for side in sides)
-        if sides is None or not known or len(written) != len(sides):
-            return {"viewpoints": named}
-        # Repeated and surplus viewpoints were left out of `named`, so each side is looked up by its
-        # viewpoint.
-        places = [plain_item(text).casefold() for text in written]
-        return {"viewpoints": named, "sides": [sides[places.index(view.casefold())] for view in named]}
+        given = texts(value, "viewpoints")
+        names = exactly(n, given, "viewpoints")
+        has_sides = isinstance(sides, list) and all(side in get_args(ViewpointSide) for side in sides)
+        if sides is None or not has_sides or len(given) != len(sides):
+            return {"viewpoints": names}
+        # `names` lacks repeated and surplus viewpoints, so each side is looked up by its viewpoint.
+        given_names = [plain_item(text).casefold() for text in given]
+        return {"viewpoints": names, "sides": [sides[given_names.index(name.casefold())] for name in names]}
 
     return Request(
         "viewpoints",

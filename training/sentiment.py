@@ -124,4 +124,4 @@ def _embed(subjects: Sequence[str]) -> tuple[Vectors, Vectors]:
 if __name__ == "__main__":
     made = sentiment_direction()
     np.save(SENTIMENT, made)
-    print(f"BAN_LEAN = {ban_lean(made):.2f}")
+    print(f"BAN_TONE = {ban_lean(made):.2f}")

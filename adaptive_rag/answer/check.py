@@ -1,4 +1,4 @@
-"""Checks a chat model's draft: its links, markers and claims, and whether it says that it does not know."""
+"""Checks a chat model's draft: its links, its markers, its claims, and whether it contains an answer."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache, partial
 
 from adaptive_rag.answer.citations import Claim, add_markers, cite, first_sentences, read_markers
-from adaptive_rag.answer.claims import NUMBER, CitedSentences, is_held, read_tokens, stated_words
+from adaptive_rag.answer.claims import NUMBER, CitedSentences, contains_form, read_tokens, stated_words
 from adaptive_rag.answer.faults import find_fault
 from adaptive_rag.answer.links import keep_own_links, own_addresses
 from adaptive_rag.answer.passage_statements import read_statements
@@ -25,14 +25,14 @@ from adaptive_rag.text.vectors import cosines
 from adaptive_rag.text.visible import plain, visible
 from adaptive_rag.text.words import language_of, terms, words
 
-# A claim below this support strength is about something else than its passages. The strength is the mean of
-# its cosine with the nearest sentence and the share of its stated words that the passages contain. Of the
+# A claim whose support strength is lower is about something else than its passages. The strength is the mean
+# of its cosine with the nearest sentence and the share of its stated words that the passages contain. Of the
 # true sentences of `benchmarks.grounding`, one in a hundred is below it.
 SUPPORTED = 0.45
-# A claim in other words than its passages, or far from them, is accepted where the reader thinks it supported
-# at least this likely (`python -m training.claims`).
+# A claim in other words than its passages, or far from them, is accepted if the reader gives at least this
+# probability that they support it (`python -m training.claims`).
 READ_SUPPORT = 0.8
-# A draft with fewer words is read with its question, to tell its language.
+# The language of a draft with fewer words is detected together with its question.
 SHORT_DRAFT = 4
 # Maximum number of sentences that are checked, since each is embedded and compared with every passage. No
 # style asks for a tenth as many.
@@ -46,12 +46,12 @@ class Grounding:
     share: float  # supported claims / claims that could be compared; 0 where there are none
     unsupported: list[str]  # the claims without support, in order
     reasons: list[str]  # the reason for each unsupported claim
-    off: bool = False  # whether no claim is near anything in its documents
+    is_off_topic: bool = False  # whether no claim is near anything in its documents
 
 
 @dataclass(frozen=True)
 class ShownPassages:
-    """The passages of a prompt, as claims are compared with them; numbers count them from 1."""
+    """The passages of a prompt, with which claims are compared; numbers count them from 1."""
 
     documents: Sequence[Candidate]
     sentences: Sequence[Sentences]
@@ -66,27 +66,27 @@ class ShownPassages:
         return range(1, len(self.documents) + 1)
 
     def can_compare(self, claim: Claim) -> bool:
-        """Tell whether a claim has anything that passages can be searched for; "Yes." has nothing."""
+        """Return whether a claim has anything that passages can be searched for; "Yes." has nothing."""
         return bool(NUMBER.search(claim.text) if self.translated else terms(plain(claim.text)))
 
     def strength(self, claim: Claim, vector: Vectors, numbers: Sequence[int]) -> float:
         """Return how near some passages together are to a claim, 0 to 1, whether or not they confirm it."""
-        found = (self.sentences[number - 1].vectors for number in numbers)
-        cosine = max((float(cosines(all_, vector[None]).max()) for all_ in found if len(all_)), default=0.0)
-        wanted = stated_words(plain(claim.text)) - UNITS.keys()
-        held = {term for number in numbers for term in terms(plain(self.documents[number - 1]["text"]))}
-        # "£79.90.": a claim of only numbers is left to the check of numbers.
-        if not wanted:
+        vectors = [v for number in numbers if len(v := self.sentences[number - 1].vectors)]
+        cosine = max((float(cosines(v, vector[None]).max()) for v in vectors), default=0.0)
+        claim_words = stated_words(plain(claim.text)) - UNITS.keys()
+        if not claim_words:
+            # "£79.90.": a claim of only numbers is left to the check of numbers.
             return 0.5 * cosine + 0.5 * bool(terms(claim.text))
-        return 0.5 * cosine + 0.5 * sum(is_held(word, held) for word in wanted) / len(wanted)
+        passage_words = {t for number in numbers for t in terms(plain(self.documents[number - 1]["text"]))}
+        contained = sum(contains_form(passage_words, word) for word in claim_words)
+        return 0.5 * cosine + 0.5 * contained / len(claim_words)
 
     def fault(
         self, claim: Claim, vector: Vectors, numbers: tuple[int, ...], *, supported: bool | None = None
     ) -> str:
         """Return why some passages together do not support a claim; "" where they do.
 
-        Where a claim only has other words than they, it depends on `supported`; if that is None, the reader
-        is asked.
+        If the claim differs from them only in its words, `supported` decides; if that is None, the reader.
         """
         if not numbers:
             return "it cites no passage"
@@ -95,37 +95,37 @@ class ShownPassages:
         # The model read the plain text of the documents, so plain texts are compared.
         text = plain(claim.text)
         if self.translated:
-            read = " ".join([self.asked, *(plain(self.documents[n - 1]["text"]) for n in numbers)])
-            lacking = _digits(text) - _digits(read)
-            return f"the passages do not hold the number {min(lacking)}" if lacking else ""
-        is_supported = cache(lambda: self._is_read(text, numbers) if supported is None else supported)
+            known = " ".join([self.asked, *(plain(self.documents[n - 1]["text"]) for n in numbers)])
+            missing = _digits(text) - _digits(known)
+            return f"the passages do not hold the number {min(missing)}" if missing else ""
+        is_supported = cache(lambda: self._ask_reader(text, numbers) if supported is None else supported)
         strength = self.strength(claim, vector, numbers)
         if strength < SUPPORTED and not is_supported():
             return f"no sentence of the passages is close enough ({strength:.2f} of {SUPPORTED})"
         if numbers not in self._evidence:
-            self._evidence[numbers] = self._read(numbers)
+            self._evidence[numbers] = self._read_evidence(numbers)
         return find_fault(text, self._evidence[numbers], is_supported)
 
-    def _is_read(self, text: str, numbers: Sequence[int]) -> bool:
-        """Tell whether the reader thinks that a claim is supported by some passages."""
+    def _ask_reader(self, text: str, numbers: Sequence[int]) -> bool:
+        """Return whether the reader thinks that some passages support a claim."""
         if self.reader is None:
             return False
         passages = [passage_of(self.documents[number - 1]) for number in numbers]
         check = partial(self.reader.check, [text], passages)
-        return any(said.supported >= READ_SUPPORT for said in attempt("reader", check, list[Support]()))
+        return any(result.supported >= READ_SUPPORT for result in attempt("reader", check, list[Support]()))
 
-    def _read(self, numbers: tuple[int, ...]) -> CitedSentences:
+    def _read_evidence(self, numbers: tuple[int, ...]) -> CitedSentences:
         passages = [(self.documents[number - 1], self.sentences[number - 1]) for number in numbers]
-        read = [
-            plain(text_at(document, start, end))
+        tokens = [
+            read_tokens(plain(text_at(document, start, end)))
             for document, sentences in passages
             for start, end in sentences.spans.tolist()
         ]
         titles = " ".join(f"{document['source']} {document['section'] or ''}" for document, _ in passages)
-        own = read_tokens(plain(self.asked))
-        known = {token.key for token in [*own, *read_tokens(plain(titles))]}
+        asked = read_tokens(plain(self.asked))
+        known = {token.key for token in [*asked, *read_tokens(plain(titles))]}
         statements = [s for document, sentences in passages for s in read_statements(document, sentences)]
-        return CitedSentences([read_tokens(sentence) for sentence in read], known, statements, own)
+        return CitedSentences(tokens, known, statements, asked)
 
 
 def ground(claims: Sequence[Claim], vectors: Vectors, shown: ShownPassages) -> Grounding:
@@ -139,32 +139,31 @@ def ground(claims: Sequence[Claim], vectors: Vectors, shown: ShownPassages) -> G
         vectors: their unit vectors, shape (len(claims), dimension).
         shown: the passages.
     """
-    everywhere = tuple(sorted({marker for claim in claims for marker in claim.markers}))
-    unsupported: list[str] = []
-    reasons: list[str] = []
-    off, compared = not shown.translated, 0
-    for claim, vector in zip(claims, vectors, strict=True):
-        cited = claim.markers or everywhere
+    all_cited = tuple(sorted({marker for claim in claims for marker in claim.markers}))
+    faults: dict[int, str] = {}
+    is_off_topic, compared = not shown.translated, 0
+    for i, (claim, vector) in enumerate(zip(claims, vectors, strict=True)):
+        cited = claim.markers or all_cited
         fault = shown.fault(claim, vector, cited)
-        off = off and shown.strength(claim, vector, cited or shown.numbers) < SUPPORTED
+        strength = shown.strength(claim, vector, cited or shown.numbers)
+        is_off_topic = is_off_topic and strength < SUPPORTED
         compared += bool(fault) or not shown.translated or shown.can_compare(claim)
         if fault:
-            unsupported.append(claim.text)
-            reasons.append(fault)
-    share = (compared - len(unsupported)) / compared if compared else 0.0
-    return Grounding(share, unsupported, reasons, off)
+            faults[i] = fault
+    share = (compared - len(faults)) / compared if compared else 0.0
+    return Grounding(share, [claims[i].text for i in faults], list(faults.values()), is_off_topic)
 
 
 @dataclass(frozen=True)
 class Review:
     """The result of checking a draft."""
 
-    # every marker as [n]; unknown markers are removed, missing ones added where a passage supports the claim
+    # with uniform markers: unknown ones are removed, missing ones added where a passage supports the claim
     text: str
     citations: list[Citation] = field(default_factory=list)
     grounding: Grounding = field(default_factory=lambda: Grounding(0.0, [], []))
     flaw: Phrase | None = None  # why the draft cannot be the answer; None where it can
-    knows: bool = True  # False where the draft says that the passages do not hold the answer
+    knows: bool = True  # False where the draft says that the passages do not contain the answer
     unknown: Sequence[int] = ()  # marker numbers without a passage
     added: Sequence[int] = ()  # marker numbers that the draft lacks, although their passages support it
     removed: Sequence[str] = ()  # addresses of removed links and images, which are not the documents' own
@@ -185,48 +184,48 @@ def review_draft(draft: str, request: AnswerRequest, encode: Callable[[Sequence[
     marked = read_markers(draft, len(request.documents))
     claims, text = marked.claims, marked.text
     review = Review(text, unknown=marked.unknown, removed=removed, left_out=left_out)
-    # A draft that cites a passage, or of which one supports a sentence, answers at least a part, even if it
-    # says that it does not know the rest.
+    # A draft answers a part of the question if it cites a passage, or if a passage supports one of its
+    # sentences, even if it says that it does not know the rest.
     cites = any(claim.markers for claim in claims)
-    unknowing = replace(review, knows=False, flaw=say("model_refused"))
+    refusal = replace(review, knows=False, flaw=say("model_refused"))
     if marked.absences and not cites and (marked.opens_with_absence or not claims):
-        return unknowing
+        return refusal
     if not claims:
         return replace(review, flaw=say("draft_says_nothing" if text.strip() else "draft_empty"))
     asked = f"{request.question} {request.situation}"
     translated = _is_translated(" ".join(claim.text for claim in claims), request)
     shown = ShownPassages(request.documents, request.sentences, asked, translated, request.reader)
     vectors = encode([claim.text for claim in [*claims, *marked.others]])
-    checked = vectors[: len(claims)]
-    added = attempt("check", partial(_find_markers, claims, checked, shown), dict[int, int]())
+    claim_vectors = vectors[: len(claims)]
+    added = attempt("check", partial(_find_markers, claims, claim_vectors, shown), dict[int, int]())
     text = add_markers(text, {claims[index].place: number for index, number in added.items()})
     claims = [replace(c, markers=(*c.markers, added[i])) if i in added else c for i, c in enumerate(claims)]
-    # A sentence without a claim gets a citation only where no claim cites the same passage, so that every
-    # marker has one.
-    led = {marker for claim in claims for marker in claim.markers}
-    others = [replace(c, markers=tuple(m for m in c.markers if m not in led)) for c in marked.others]
-    grounding = attempt("check", partial(ground, claims, checked, shown), review.grounding)
+    # A sentence without a claim gets a citation only if no claim cites the same passage, so that every marker
+    # has one.
+    cited = {marker for claim in claims for marker in claim.markers}
+    others = [replace(c, markers=tuple(m for m in c.markers if m not in cited)) for c in marked.others]
+    grounding = attempt("check", partial(ground, claims, claim_vectors, shown), review.grounding)
     if marked.absences and not cites and not grounding.share:
-        return unknowing
-    stands = grounding.share > 0 or (bool(led) and not grounding.off)
+        return refusal
+    is_usable = grounding.share > 0 or (bool(cited) and not grounding.is_off_topic)
     return replace(
         review,
         text=text,
         citations=cite([*claims, *others], vectors, request.documents, request.sentences),
         grounding=grounding,
-        flaw=None if stands else say("draft_unsupported"),
+        flaw=None if is_usable else say("draft_unsupported"),
         added=sorted({*added.values()}),
         translated=translated,
     )
 
 
 def _is_translated(claims: str, request: AnswerRequest) -> bool:
-    """Tell whether claims are surely in another language than each of the passages."""
+    """Return whether claims are surely in another language than each of the passages."""
     if len(words(claims)) < SHORT_DRAFT:
         claims = f"{claims} {request.question}"
-    said = language_of(claims)
-    read = {language_of(plain(document["text"])) for document in request.documents}
-    return said is not None and said not in read and read != {None}
+    language = language_of(claims)
+    passage_languages = {language_of(plain(document["text"])) for document in request.documents}
+    return language not in {None, *passage_languages} and passage_languages != {None}
 
 
 def _digits(text: str) -> set[str]:
@@ -235,19 +234,17 @@ def _digits(text: str) -> set[str]:
 
 
 def _find_markers(claims: Sequence[Claim], vectors: Vectors, shown: ShownPassages) -> dict[int, int]:
-    """Return, by the index of a claim that its own markers do not support, the first passage that does.
+    """Return the number of the first supporting passage, by the index of a claim whose markers lack support.
 
-    Small models forget markers or confuse them, although a passage supports their sentences.
+    Small models forget markers or confuse them, although a passage supports their sentences. The reader is
+    only asked about the nearest passage.
     """
-    found: dict[int, int] = {}
+    numbers: dict[int, int] = {}
     for index, (claim, vector) in enumerate(zip(claims, vectors, strict=True)):
         if shown.can_compare(claim) and shown.fault(claim, vector, claim.markers):
             nearest = max(shown.numbers, key=lambda n: shown.strength(claim, vector, (n,)))
-            supporting = [
-                n
-                for n in shown.numbers
-                if not shown.fault(claim, vector, (n,), supported=None if n == nearest else False)
-            ]
-            if supporting:
-                found[index] = supporting[0]
-    return found
+            for number in shown.numbers:
+                if not shown.fault(claim, vector, (number,), supported=None if number == nearest else False):
+                    numbers[index] = number
+                    break
+    return numbers

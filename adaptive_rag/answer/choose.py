@@ -1,8 +1,8 @@
-"""Which sentences an answer quotes, and how many: the one that answers, with the text around it.
+"""Chooses the sentences that an answer quotes: the one that answers, with the text around it, and others.
 
-The reader says how likely each sentence is the one that answers. A fact is quoted from that sentence on;
-where a question needs breadth, whole paragraphs are. So much is quoted that it holds most of the chance,
-within what the strategy's style allows.
+The reader gives the probability that a sentence answers. A fact is quoted from its sentence on; where a
+question needs breadth, whole paragraphs are. Quotes are added until they contain most of the probability,
+within the limits of the strategy's style.
 """
 
 from __future__ import annotations
@@ -18,197 +18,212 @@ from adaptive_rag.answer.score import ScoredSentences
 from adaptive_rag.answer.sentences import AnswerSentence
 from adaptive_rag.text.vectors import Scores
 
-# A sentence that refers back is shown with up to so many before it.
+# Maximum number of sentences shown before one that refers back to them.
 PREDECESSORS = 2
-# "No." may be the answer, but tells nothing beside another one.
-FEWEST_WORDS = 3
-# Words of a paragraph, or of a list with its lead-in, that is quoted whole; of a longer one the part around
-# the best sentence (`python -m benchmarks.real`).
+# A shorter sentence ("No.") may be the answer, but adds nothing to another one.
+MIN_WORDS = 3
+# Maximum number of words of a quoted paragraph, and of a list with its lead-in; of a longer one, the part
+# around the best sentence is quoted (`python -m benchmarks.real`).
 LONGEST_PARAGRAPH, LONGEST_LIST = 100, 150
-# Words of one speaker in a debate, of whom others are heard as well.
+# Maximum number of words of one speaker in a debate.
 LONGEST_SPEECH = 40
-# Items that are shown of a longer list.
+# Number of items shown of a list that is longer than LONGEST_LIST.
 FIRST_ITEMS = 3
 
 
-def answer_first(request: AnswerRequest, judged: ScoredSentences) -> list[Block]:
-    """Show the sentence that answers with the text around it, and others where it is not sure."""
+def answer_first(request: AnswerRequest, scored: ScoredSentences) -> list[Block]:
+    """Quote the sentence that answers best with the text around it, and others where it is uncertain."""
     style = request.style
     chosen = choose(
-        judged, judged.scores, style.quotes, extent=style.extent, mass=style.mass, words=style.words
+        scored, scored.scores, style.quotes, extent=style.extent, mass=style.mass, words=style.words
     )
-    return [Block(chosen, apart=style.extent == "paragraph")]
+    return [Block(chosen, paragraphs=style.extent == "paragraph")]
 
 
 def choose(
-    judged: ScoredSentences,
+    scored: ScoredSentences,
     scores: Scores,
     limit: int,
     *,
     extent: Extent = "sentence",
     mass: float = 1.0,
     words: float = math.inf,
-    used: Sequence[AnswerSentence] = (),
-    voices: Sequence[str | None] = (),
+    already_shown: Sequence[AnswerSentence] = (),
+    speakers: Sequence[str | None] = (),
 ) -> list[AnswerSentence]:
-    """Choose the best sentences, each with the text around it, until they hold a share of all scores.
-
-    The best comes first, then the others in reading order, none of them twice.
+    """Choose the best sentences, each with the text around it; the best first, the others in reading order.
 
     Args:
-        judged: the sentences.
-        scores: of each for this purpose, shape (sentences,); -inf for one that must not be chosen.
-        limit: places that are quoted, at most.
-        extent: what is quoted of a place. "sentence": the sentence, with what it refers to and the list that
-            it leads to; "onward": the same where it holds the mass alone, else up to the end of its
-            paragraph; "paragraph": the whole paragraph.
-        mass: share of the sum of the scores, 0 to 1.
-        words: of all together; the first place is quoted however long, others where they fit.
-        used: sentences that the answer shows already, and that no chosen one repeats.
-        voices: who says each sentence. A place then goes on while the same person speaks, for a shorter
-            while, also over sentences of -inf.
+        scored: the sentences.
+        scores: their scores for this purpose, shape (sentences,); -inf for one that must not be chosen.
+        limit: maximum number of quotes.
+        extent: what a quote contains. "sentence": the sentence, with what it refers to and the list that it
+            introduces; "onward": the same if its score reaches the share alone, else the text up to the end
+            of its paragraph; "paragraph": the whole paragraph.
+        mass: share of the sum of the scores, 0 to 1, that the quotes shall reach.
+        words: maximum number of words; the first quote may be longer, others are left out if they do not fit.
+        already_shown: sentences that the answer shows already; none that repeats one of them is chosen.
+        speakers: the speaker of each sentence, in a debate. A quote then contains only one speaker's words,
+            including sentences with the score -inf, and is shorter.
     """
-    sentences = judged.sentences
-    chosen, places = list[int](), 0
-    lead = 0  # how many of them are the best place
+    sentences = scored.sentences
+    chosen = list[int]()
+    quotes = best_quote_size = 0
     missing = mass * float(scores[np.isfinite(scores)].sum())
+    longest = LONGEST_SPEECH if speakers else LONGEST_PARAGRAPH
     for best in map(int, np.argsort(-scores, kind="stable")):
-        if places == limit or scores[best] == -np.inf or (places and missing <= 0):
+        if quotes == limit or scores[best] == -np.inf or (quotes and missing <= 0):
             break
-        sentence = sentences[best]
         if best in chosen:
             continue
-        shown = [*used, *(sentences[at] for at in chosen)]
-        if (
-            (sentence.quality == 0 and _list_end(sentences, best) == best + 1)
-            or (shown and len(sentence.text.split()) < FEWEST_WORDS)
-            or any(sentence.repeats(other) for other in shown)
-        ):
+        shown = [*already_shown, *(sentences[index] for index in chosen)]
+        if not _is_worth_quoting(sentences, best, shown):
             missing -= float(scores[best])
             continue
-        alone = extent == "onward" and not chosen and scores[best] >= missing
-        beside = scores
-        if voices:
-            beside = np.where([voice == voices[best] for voice in voices], np.maximum(scores, 0.0), -np.inf)
-        longest = LONGEST_SPEECH if voices else LONGEST_PARAGRAPH
-        around = _around(sentences, beside, best, "sentence" if alone else extent, longest)
-        fresh = [
-            at
-            for at in around
-            if at not in chosen and not any(sentences[at].repeats(other) for other in shown)
-        ]
-        length = sum(len(sentences[at].text.split()) for at in fresh)
+        usable = scores
+        if speakers:
+            is_same_speaker = [speaker == speakers[best] for speaker in speakers]
+            usable = np.where(is_same_speaker, np.maximum(scores, 0.0), -np.inf)
+        is_sufficient = extent == "onward" and not chosen and scores[best] >= missing
+        quote = _quote_around(sentences, usable, best, "sentence" if is_sufficient else extent, longest)
+        new = [i for i in quote if i not in chosen and not _is_repeated(sentences[i], shown)]
+        length = sum(sentences[i].word_count for i in new)
         if chosen and length > words:
             missing -= float(scores[best])
             continue
-        missing -= float(sum(scores[at] for at in fresh if np.isfinite(scores[at])))
+        missing -= float(sum(scores[i] for i in new if np.isfinite(scores[i])))
         words -= length
-        places += 1
-        chosen += fresh
-        lead = lead or len(chosen)
-    ordered = chosen[:lead] + _in_reading_order(sentences, chosen[lead:], chosen[lead - 1]) if lead else []
-    return _without_lead_ins([sentences[at] for at in ordered])
+        quotes += 1
+        chosen += new
+        best_quote_size = best_quote_size or len(chosen)
+    return _without_lead_ins([sentences[index] for index in _order(sentences, chosen, best_quote_size)])
 
 
-def _around(
+def _is_worth_quoting(
+    sentences: Sequence[AnswerSentence], index: int, shown: Sequence[AnswerSentence]
+) -> bool:
+    sentence = sentences[index]
+    if sentence.quality == 0 and _list_end(sentences, index) == index + 1:
+        return False  # a fragment that introduces no list
+    if shown and sentence.word_count < MIN_WORDS:
+        return False
+    return not _is_repeated(sentence, shown)
+
+
+def _is_repeated(sentence: AnswerSentence, shown: Sequence[AnswerSentence]) -> bool:
+    return any(sentence.repeats(other) for other in shown)
+
+
+def _quote_around(
     sentences: Sequence[AnswerSentence], scores: Scores, best: int, extent: Extent, longest: int
 ) -> range:
-    """Return the place of a sentence: what it needs to be understood, and what goes on from it."""
-    first, last = best, _list_end(sentences, best)
+    """Return the indices of a quote: the best sentence, what it needs to be understood, what follows it."""
+    first, end = best, _list_end(sentences, best)
     if extent == "paragraph":
-        first, last = _paragraph(sentences, scores, best, longest)
+        first, end = _paragraph(sentences, scores, best, longest)
     elif extent == "onward":
-        last = max(last, _paragraph(sentences, scores, best, longest)[1])
-    return range(_first_needed(sentences, first), last)
+        end = max(end, _paragraph(sentences, scores, best, longest)[1])
+    return range(_first_needed(sentences, first), end)
 
 
 def _paragraph(
     sentences: Sequence[AnswerSentence], scores: Scores, best: int, longest: int
 ) -> tuple[int, int]:
-    """Return the bounds of a sentence's paragraph, lead-in and list with it; of a long one the best part."""
-    first, last = best, best + 1
-    words = _length(sentences, first, last)
-    if sentences[best].listed and longest == LONGEST_PARAGRAPH:
+    """Return the start and end of a sentence's paragraph, with its lead-in and list.
+
+    A paragraph of more than `longest` words is cut: the neighbour with the higher score is added first.
+    """
+    first, end = best, best + 1
+    words = sentences[best].word_count
+    if sentences[best].is_list_item and longest == LONGEST_PARAGRAPH:
         longest = LONGEST_LIST
     while True:
-        beside = [first - 1] if first > 0 and sentences[first].goes_on_from(sentences[first - 1]) else []
-        beside += (
-            [last] if last < len(sentences) and sentences[last].goes_on_from(sentences[last - 1]) else []
-        )
-        beside = [
-            at for at in beside if scores[at] > -np.inf and words + _length(sentences, at, at + 1) <= longest
+        neighbours = list[int]()
+        if first > 0 and sentences[first].continues(sentences[first - 1]):
+            neighbours.append(first - 1)
+        if end < len(sentences) and sentences[end].continues(sentences[end - 1]):
+            neighbours.append(end)
+        fitting = [
+            index
+            for index in neighbours
+            if scores[index] > -np.inf and words + sentences[index].word_count <= longest
         ]
-        if not beside:
+        if not fitting:
             break
-        at = max(beside, key=lambda at: (scores[at], at))
-        words += _length(sentences, at, at + 1)
-        first, last = min(first, at), max(last, at + 1)
-    # A signature, a question or a fragment at its edge tells nothing.
-    while last - 1 > best and sentences[last - 1].quality == 0 and not sentences[last - 1].leads:
-        last -= 1
-    while first < best and sentences[first].quality == 0 and not sentences[first].leads:
+        added = max(fitting, key=lambda index: (scores[index], index))
+        words += sentences[added].word_count
+        first, end = min(first, added), max(end, added + 1)
+    # Drop a signature, a question or a fragment at the edges.
+    while end - 1 > best and _is_fragment(sentences[end - 1]):
+        end -= 1
+    while first < best and _is_fragment(sentences[first]):
         first += 1
-    return first, max(last, *(_list_end(sentences, at) for at in range(first, last)))
+    return first, max(end, *(_list_end(sentences, index) for index in range(first, end)))
 
 
-def _first_needed(sentences: Sequence[AnswerSentence], at: int) -> int:
-    """Return the first of the sentences up to this one that it needs to be understood."""
-    for _ in range(PREDECESSORS):
-        before = sentences[at - 1]
-        if (
-            at == 0
-            or not sentences[at].refers_back
-            or not sentences[at].follows(before)
-            or before.quality == 0
-        ):
+def _is_fragment(sentence: AnswerSentence) -> bool:
+    return sentence.quality == 0 and not sentence.is_lead_in
+
+
+def _first_needed(sentences: Sequence[AnswerSentence], index: int) -> int:
+    """Return the index of the first sentence that is needed to understand this one; its own if none is."""
+    first = max(0, index - PREDECESSORS)
+    while index > first:
+        before = sentences[index - 1]
+        if not sentences[index].refers_back or not sentences[index].follows(before) or before.quality == 0:
             break
-        at -= 1
-    return at
+        index -= 1
+    return index
 
 
-def _list_end(sentences: Sequence[AnswerSentence], at: int) -> int:
-    """Return where the list ends that a sentence leads to; of a very long one, behind its first items."""
-    lead, end = sentences[at], at + 1
-    while lead.leads and end < len(sentences):
+def _list_end(sentences: Sequence[AnswerSentence], index: int) -> int:
+    """Return the end of the list that a sentence introduces; of a very long list, of its first items.
+
+    For a sentence that introduces no list, it is the index after the sentence.
+    """
+    lead_in, first, end = sentences[index], index + 1, index + 1
+    while lead_in.is_lead_in and end < len(sentences):
         item, before = sentences[end], sentences[end - 1]
-        adjacent = (item.document, item.position) == (before.document, before.position + 1)
-        goes_on = end > at + 1 and item.paragraph == before.paragraph
-        if not adjacent or not (_names(item, lead) or (not item.alone and (item.listed or goes_on))):
+        continues_item = end > first and item.paragraph == before.paragraph
+        is_item = _has_lead_in(item, lead_in) or (
+            not item.standalone and (item.is_list_item or continues_item)
+        )
+        if not item.comes_right_after(before) or not is_item:
             break
         end += 1
-    return end if _length(sentences, at + 1, end) <= LONGEST_LIST else min(end, at + 1 + FIRST_ITEMS)
+    length = sum(sentence.word_count for sentence in sentences[first:end])
+    return end if length <= LONGEST_LIST else min(end, first + FIRST_ITEMS)
 
 
-def _names(item: AnswerSentence, lead: AnswerSentence) -> bool:
-    """Tell whether a list item begins with its lead-in, to be quoted alone."""
-    return item.text.startswith(lead.text)
+def _has_lead_in(item: AnswerSentence, lead_in: AnswerSentence) -> bool:
+    """Return whether a list item repeats its lead-in, so that it can be quoted alone."""
+    return item.text.startswith(lead_in.text)
 
 
 def _without_lead_ins(chosen: Sequence[AnswerSentence]) -> list[AnswerSentence]:
-    """Say a lead-in once, above the items that begin with it."""
-    shown, lead = list[AnswerSentence](), None
+    """Remove the lead-in from items that repeat it, where it is shown above them."""
+    shown, lead_in = list[AnswerSentence](), None
     for sentence in chosen:
-        before = shown[-1] if shown else None
-        if not before or (sentence.document, sentence.position) != (before.document, before.position + 1):
-            lead = None
-        if lead and _names(sentence, lead):
-            text = sentence.text[len(lead.text) :].strip()
-            sentence = replace(sentence, text=text, alone=False, listed=True)
-        elif sentence.leads:
-            lead = sentence
+        if not shown or not sentence.comes_right_after(shown[-1]):
+            lead_in = None
+        if lead_in and _has_lead_in(sentence, lead_in):
+            text = sentence.text[len(lead_in.text) :].strip()
+            sentence = replace(sentence, text=text, standalone=False, is_list_item=True)
+        elif sentence.is_lead_in:
+            lead_in = sentence
         shown.append(sentence)
     return shown
 
 
-def _length(sentences: Sequence[AnswerSentence], first: int, last: int) -> int:
-    return sum(len(sentence.text.split()) for sentence in sentences[first:last])
+def _order(sentences: Sequence[AnswerSentence], chosen: Sequence[int], best_quote_size: int) -> list[int]:
+    """Put the best quote first, then the rest of its passage after it, before it, and other passages."""
+    best_quote, others = chosen[:best_quote_size], chosen[best_quote_size:]
+    if not others:
+        return list(best_quote)
+    last = best_quote[-1]
 
+    def position(index: int) -> tuple[bool, bool, int]:
+        is_same_passage = sentences[index].document == sentences[last].document
+        return not is_same_passage, is_same_passage and index < last, index
 
-def _in_reading_order(sentences: Sequence[AnswerSentence], chosen: Sequence[int], lead: int) -> list[int]:
-    """Put sentences in the order of their passages; what goes on from the lead comes first."""
-
-    def place(at: int) -> tuple[bool, bool, int]:
-        here = sentences[at].document == sentences[lead].document
-        return not here, here and at < lead, at
-
-    return sorted(chosen, key=place)
+    return [*best_quote, *sorted(others, key=position)]

@@ -1,4 +1,4 @@
-"""Reads and checks the markers of a chat model's answer, and turns them into citations of sentences."""
+"""Reads the markers of a chat model's answer, and turns them into citations of sentences."""
 
 from __future__ import annotations
 
@@ -30,8 +30,10 @@ _NOT_A_CLAIM = re.compile(
 )
 # A sentence that says what the passages do not contain makes no claim: "It is not said who holds this view.",
 # "Why it bears the title is not stated.", "No price is given." Not: "Alcohol is not sold here."
-_TOLD = r"(?:said|stated|listed|explained|mentioned|specified|described|discussed|addressed|argued|reported)"
-_KNOWN = rf"(?:{_TOLD}|known|given|told|named|provided|covered|clear|found|indicated|shown|available)"
+_REPORTED = (
+    r"(?:said|stated|listed|explained|mentioned|specified|described|discussed|addressed|argued|reported)"
+)
+_KNOWN = rf"(?:{_REPORTED}|known|given|told|named|provided|covered|clear|found|indicated|shown|available)"
 _TELL = (
     r"(?:say|state|tell|hold|give|mention|name|list|explain|specify|describe|address|contain|provide|include|"
     r"answer|discuss|cover)"
@@ -39,7 +41,7 @@ _TELL = (
 _MATERIAL = r"(?:passages?|documents?|texts?|sources?|remarks?|excerpts?|context|information|material)"
 _CANNOT = r"I (?:do not|don't|cannot|can't|could not|couldn't|am unable to|am not able to)"
 _ABSENCE = re.compile(
-    rf"\b(?:is|are|was|were|be) (?:\w+ly )?not (?:\w+ly )?{_TOLD}\b"
+    rf"\b(?:is|are|was|were|be) (?:\w+ly )?not (?:\w+ly )?{_REPORTED}\b"
     rf"|\bit (?:is|remains|was) (?:\w+ly )?(?:not|un)[ -]?(?:\w+ly )?{_KNOWN}\b"
     rf"|^(?:and |but )?(?:nothing|nobody|none|neither|no) .*\b(?:is|are|was|were) (?:\w+ly )?{_KNOWN}\b"
     r"|\bnothing is (?:said|stated|given|known)\b"
@@ -48,9 +50,9 @@ _ABSENCE = re.compile(
     rf"|^{_CANNOT} (?:know|tell|say|find|determine|answer|have (?:enough|sufficient|any))\b",
     re.IGNORECASE,
 )
-# The same in a sentence without a marker, where less is enough: "The term of office is not given.", "Sorry, I
-# don't have enough information.", "Das steht nicht in den Dokumenten."
-_UNTOLD = re.compile(
+# The same in a sentence without a marker, where vaguer wording is enough: "The term of office is not given.",
+# "Sorry, I don't have enough information.", "Das steht nicht in den Dokumenten."
+_VAGUE_ABSENCE = re.compile(
     rf"\bnot (?:\w+ )?{_KNOWN}\b|\b(?:unclear|unknown|left open|leaves? open)\b"
     rf"|\b{_CANNOT} (?:know|tell|say|find|determine|answer|help|have)\b|\bI(?: am|'m) not sure\b"
     r"|\b(?:not enough|insufficient) (?:\w+ )?(?:information|context|details?)\b"
@@ -59,13 +61,12 @@ _UNTOLD = re.compile(
     re.IGNORECASE,
 )
 # "1. ", "- ", "> - ": the number of a list item need not occur in the passages. ": " remains of "[^1]: ".
-_LINE_OPENS = re.compile(r"^(?:(?:[-*+•>:]|\d{1,3}[.)])\s+)+")
+_LINE_START = re.compile(r"^(?:(?:[-*+•>:]|\d{1,3}[.)])\s+)+")
 # The "|" that closes a table row, and the backslash that breaks a line.
 _ROW_END, _LINE_BREAK = re.compile(r"\s*(?<!\\)\|\s*$"), re.compile(r"(?<!\\)\\\s*$")
-# The fences of a code block, with its language, and the ticks around code in a line.
-_CODE_SIGNS = re.compile(r"^[ \t]*(?:```+|~~~+)[\w+#.-]*|`+", re.MULTILINE)
-# Weights for matching a claim to a sentence: their cosine, and the share of the claim's words in the
-# sentence.
+# The fences of a code block, with its language, and the backticks around code in a line.
+_CODE_MARKS = re.compile(r"^[ \t]*(?:```+|~~~+)[\w+#.-]*|`+", re.MULTILINE)
+# Weights for matching a claim to a sentence: their cosine, and the share of the claim's words in it.
 MEANING, WORDS = 0.6, 0.4
 
 
@@ -75,7 +76,7 @@ class Claim:
 
     text: str
     markers: tuple[int, ...]
-    place: int = 0  # offset in the answer's text for an additional marker
+    place: int = 0  # offset in the answer's text where another marker would be inserted
 
 
 @dataclass(frozen=True)
@@ -94,7 +95,7 @@ class MarkedAnswer:
 class _Mark:
     """Adjacent markers in an answer."""
 
-    at: int  # their offset in the answer without markers
+    offset: int  # in the answer without markers
     numbers: list[int]  # the numbers for which there is a document
     text: str  # the text that replaces them
 
@@ -106,51 +107,51 @@ def read_markers(answer: str, documents: int) -> MarkedAnswer:
     start of a line it belongs to the sentence after it, and on a separate line to the sentence above. Code,
     formulas and addresses contain no markers and make no claims; neither does the header row of a table.
     """
-    clean, marks, unknown = _without_markers(answer.strip(), documents)
-    spans = _sentences(clean)
-    owned: list[list[int]] = [[] for _ in spans]
+    bare, marks, unknown = _without_markers(answer.strip(), documents)
+    spans = _split_sentences(bare)
+    markers_of: list[list[int]] = [[] for _ in spans]
     for mark in marks:
         if spans:
-            owner = owned[_owner(mark.at, clean, spans)]
-            owner += [number for number in mark.numbers if number not in owner]
-    claims, leads, others, absences = list[Claim](), list[Claim](), list[Claim](), 0
+            markers = markers_of[_owner(mark.offset, bare, spans)]
+            markers += [number for number in mark.numbers if number not in markers]
+    claims, lead_ins, others, absences = list[Claim](), list[Claim](), list[Claim](), 0
     opens_with_absence = False
-    for (start, end), markers in zip(spans, owned, strict=True):
-        sentence = _LINE_OPENS.sub("", " ".join(clean[start:end].split()))
-        place = _place(clean, start, end)
-        place += sum(len(mark.text) for mark in marks if mark.at < place)
+    for (start, end), markers in zip(spans, markers_of, strict=True):
+        sentence = _LINE_START.sub("", " ".join(bare[start:end].split()))
+        place = _marker_place(bare, start, end)
+        place += sum(len(mark.text) for mark in marks if mark.offset < place)
         claim = Claim(sentence, tuple(markers), place)
-        spelt = sentence.replace("’", "'")
-        if _ABSENCE.search(spelt) or (not markers and _UNTOLD.search(spelt)):
+        straight = sentence.replace("’", "'")
+        if _ABSENCE.search(straight) or (not markers and _VAGUE_ABSENCE.search(straight)):
             absences += 1
             opens_with_absence = opens_with_absence or not (claims or others)
             others.append(claim)
-        elif _NOT_A_CLAIM.match(sentence) or _names_columns(clean, start):
+        elif _NOT_A_CLAIM.match(sentence) or _is_header_row(bare, start):
             others.append(claim)
         elif sentence.endswith(":") or _HEADING.match(sentence):
-            leads.append(claim)
+            lead_ins.append(claim)
         else:
             claims.append(claim)
     if not claims and not absences:
-        claims, leads = _claim_of_leads(clean, leads, marks), []
-    others = [claim for claim in [*leads, *others] if claim.markers]
-    text = _with_marks(clean, marks).rstrip()
+        claims, lead_ins = _claim_from_lead_ins(bare, lead_ins, marks), []
+    others = [claim for claim in [*lead_ins, *others] if claim.markers]
+    text = _insert_marks(bare, marks).rstrip()
     return MarkedAnswer(text, claims, others, absences, opens_with_absence, unknown)
 
 
-def _claim_of_leads(text: str, leads: Sequence[Claim], marks: Sequence[_Mark]) -> list[Claim]:
+def _claim_from_lead_ins(text: str, lead_ins: Sequence[Claim], marks: Sequence[_Mark]) -> list[Claim]:
     """Return the claim of an answer that is only a bold line, or code with the line that introduces it.
 
     "**26 days**", "Install it with:" above "pip install tidecast"; not "## Answer".
     """
-    leads = [lead for lead in leads if not lead.text.startswith("#")]
-    code = _CODE_SIGNS.sub(" ", "\n".join(text[start:end] for start, end in verbatim_spans(text)))
-    said = " ".join(f"{' '.join(lead.text for lead in leads)} {code}".split())
-    if not any(map(str.isalnum, said)):
+    lead_ins = [claim for claim in lead_ins if not claim.text.startswith("#")]
+    code = _CODE_MARKS.sub(" ", "\n".join(text[start:end] for start, end in verbatim_spans(text)))
+    words = " ".join([*(claim.text for claim in lead_ins), *code.split()])
+    if not any(map(str.isalnum, words)):
         return []
     markers = dict.fromkeys(number for mark in marks for number in mark.numbers)
-    place = leads[0].place if leads else len(_with_marks(text, marks).rstrip())
-    return [Claim(said, tuple(markers), place)]
+    place = lead_ins[0].place if lead_ins else len(_insert_marks(text, marks).rstrip())
+    return [Claim(words, tuple(markers), place)]
 
 
 def add_markers(answer: str, added: Mapping[int, int]) -> str:
@@ -168,7 +169,7 @@ def add_markers(answer: str, added: Mapping[int, int]) -> str:
 
 def first_sentences(answer: str, most: int) -> tuple[str, int]:
     """Return the first sentences of an answer with their markers, and the number of the remaining ones."""
-    spans = _sentences(answer)
+    spans = _split_sentences(answer)
     if len(spans) <= most:
         return answer, 0
     return answer[: spans[most][0]], len(spans) - most
@@ -185,24 +186,24 @@ def cite(
     The vectors are the unit vectors of the claims, shape (len(claims), dimension); marker n cites
     `documents[n - 1]`.
     """
-    found: dict[tuple[int, int, int], Citation] = {}
+    citations: dict[tuple[int, int, int], Citation] = {}
     for claim, vector in zip(claims, vectors, strict=True):
         for marker in claim.markers:
             document = documents[marker - 1]
             start, end = _closest_span(claim, vector, document, sentences[marker - 1])
-            found.setdefault((marker, start, end), cite_span(document, marker, start, end))
-    return list(found.values())
+            citations.setdefault((marker, start, end), cite_span(document, marker, start, end))
+    return list(citations.values())
 
 
 def support(claim: Claim, vector: Vectors, document: Candidate, sentences: Sentences) -> Vectors:
     """Score how well each sentence of a document supports a claim; shape (sentences,)."""
-    wanted = set(terms(plain(claim.text)))
+    claim_terms = set(terms(plain(claim.text)))
     # The model read the plain text, but spans refer to the document's own text.
-    words = [
-        len(wanted & set(terms(plain(text_at(document, start, end))))) / len(wanted) if wanted else 0.0
+    shares = [
+        len(claim_terms & set(terms(plain(text_at(document, start, end))))) / max(1, len(claim_terms))
         for start, end in sentences.spans.tolist()
     ]
-    scores = MEANING * cosines(sentences.vectors, vector[None])[:, 0] + WORDS * np.array(words)
+    scores = MEANING * cosines(sentences.vectors, vector[None])[:, 0] + WORDS * np.array(shares)
     return np.asarray(scores, dtype=np.float32)
 
 
@@ -218,68 +219,70 @@ def _closest_span(
 
 def _without_markers(answer: str, documents: int) -> tuple[str, list[_Mark], list[int]]:
     """Return the answer without markers, the marks to insert in their place, and the unknown numbers."""
-    clean, last = "", 0
+    bare, last = "", 0
     marks: list[_Mark] = []
     unknown: list[int] = []
     for match in find_in_prose(ASKED_FOR, answer):
-        clean += answer[last : match.start()]
+        bare += answer[last : match.start()]
         last = match.end()
         numbers = list(dict.fromkeys(_expand(match["numbers"], documents)))
         unknown += [number for number in numbers if not 1 <= number <= documents]
         known = [number for number in numbers if 1 <= number <= documents]
         # "[1][1]" repeats the number.
-        if marks and marks[-1].at == len(clean):
+        if marks and marks[-1].offset == len(bare):
             known = [number for number in known if number not in marks[-1].numbers]
         text = match["blanks"] + "".join(map(write_marker, known)) if known else ""
-        if not known and (not clean or clean[-1] == "\n"):
+        if not known and (not bare or bare[-1] == "\n"):
             last += len(answer[last:]) - len(answer[last:].lstrip(" \t"))
-        marks.append(_Mark(len(clean), known, text))
-    return clean + answer[last:], marks, list(dict.fromkeys(unknown))
+        marks.append(_Mark(len(bare), known, text))
+    return bare + answer[last:], marks, list(dict.fromkeys(unknown))
 
 
-def _with_marks(clean: str, marks: Sequence[_Mark]) -> str:
+def _insert_marks(text: str, marks: Sequence[_Mark]) -> str:
     pieces, last = [], 0
     for mark in marks:
-        pieces += [clean[last : mark.at], mark.text]
-        last = mark.at
-    return "".join([*pieces, clean[last:]])
+        pieces += [text[last : mark.offset], mark.text]
+        last = mark.offset
+    return "".join([*pieces, text[last:]])
 
 
-def _owner(at: int, text: str, spans: Sequence[tuple[int, int]]) -> int:
+def _owner(offset: int, text: str, spans: Sequence[tuple[int, int]]) -> int:
     """Return the index of the sentence that a marker belongs to, by the marker's position."""
-    begin, stop = text.rfind("\n", 0, at) + 1, text.find("\n", at)
-    line = [n for n, (start, end) in enumerate(spans) if end > begin and (stop < 0 or start < stop)]
-    before = [n for n in line if spans[n][0] < at]
-    above = [n for n, (_, end) in enumerate(spans) if end <= at]
-    return before[-1] if before else line[0] if line else above[-1] if above else 0
+    line_start, line_end = text.rfind("\n", 0, offset) + 1, text.find("\n", offset)
+    on_line = [
+        i for i, (start, end) in enumerate(spans) if end > line_start and (line_end < 0 or start < line_end)
+    ]
+    before = [i for i in on_line if spans[i][0] < offset]
+    above = [i for i, (_, end) in enumerate(spans) if end <= offset]
+    return before[-1] if before else on_line[0] if on_line else above[-1] if above else 0
 
 
-def _place(text: str, start: int, end: int) -> int:
+def _marker_place(text: str, start: int, end: int) -> int:
     """Return where to insert a marker for a sentence; in a table row, it goes into the last cell."""
-    closing = _ROW_END if is_row(text[start:end]) else _LINE_BREAK
-    return start + len(closing.sub("", text[start:end]))
+    line_end = _ROW_END if is_row(text[start:end]) else _LINE_BREAK
+    return start + len(line_end.sub("", text[start:end]))
 
 
-def _names_columns(text: str, start: int) -> bool:
-    """Tell whether a sentence is the header row of a table, with the rule below it."""
+def _is_header_row(text: str, start: int) -> bool:
+    """Return whether a sentence is the header row of a table, with the rule below it."""
     _, *below = text[start:].split("\n", 2)
     return bool(below) and is_rule(below[0].lstrip("> \t"))
 
 
 def _expand(numbers: str, documents: int) -> list[int]:
     """Return the numbers of one marker; a range ends one after the last document, which is then reported."""
-    listed: list[int] = []
+    expanded: list[int] = []
     for first, last, single in _RANGE.findall(numbers):
         if single:
-            listed.append(int(single))
+            expanded.append(int(single))
         elif int(first) <= int(last):
-            listed += range(int(first), min(int(last), max(documents, int(first)) + 1) + 1)
+            expanded += range(int(first), min(int(last), max(documents, int(first)) + 1) + 1)
         else:
-            listed += [int(first), int(last)]
-    return listed
+            expanded += [int(first), int(last)]
+    return expanded
 
 
-def _sentences(text: str) -> list[tuple[int, int]]:
+def _split_sentences(text: str) -> list[tuple[int, int]]:
     """Split an answer into sentences line by line, so that a heading or list item never joins its neighbour.
 
     No sentence ends inside code, a formula or an address, or lies completely inside one.
@@ -288,7 +291,7 @@ def _sentences(text: str) -> list[tuple[int, int]]:
     verbatim = verbatim_spans(text)
     for line in re.finditer(r"[^\n]+", text):
         for start, end in sentence_spans(line.group(), line.start()):
-            around = next((held for held in verbatim if held[0] <= start < held[1]), None)
+            around = next((span for span in verbatim if span[0] <= start < span[1]), None)
             if around and spans and spans[-1][1] > around[0]:
                 spans[-1] = (spans[-1][0], end)
             elif around is None or end > around[1]:

@@ -17,11 +17,11 @@ _TENS_AND_ONES = re.compile(rf"\b({'|'.join(TENS)})-({'|'.join(ONES)})\b", re.IG
 _PRICE = re.compile(r"([£$€])\s?(\d++(?:[.,]\d++)*+(?!\w)(?:\s(?:thousand|[mbt]r?illion)\b)?)", re.IGNORECASE)
 _CURRENCIES = {"£": "pounds", "$": "dollars", "€": "euros"}
 # Characters that end a clause; a denial does not reach beyond them.
-_BREAK = re.compile(r"[.;:,()!?|\n]")
+_CLAUSE_END = re.compile(r"[.;:,()!?|\n]")
 # A claim retells a sentence if at least this share of its words comes from it.
 MOSTLY = 0.6
-# Number of content words on either side that belong to a word, and number of content words that a denial
-# reaches.
+# Number of content words on either side that count as the context of a word, and number of content words that
+# a denial denies.
 NEAR = 3
 
 
@@ -32,20 +32,34 @@ class Token:
     raw: str
     key: str  # the stem of a word or the value of a number: "1,000" and "1000.00" have the same key
     clause: int  # number of punctuation marks before it
-    number: bool
-    first: bool  # whether it begins the text or follows a colon, where any word may have a capital
+    is_number: bool
+    is_first: bool  # whether it begins the text or follows a colon, where any word may have a capital
 
     @property
-    def content(self) -> bool:
-        """Tell whether it is a content word or a number."""
-        word = self.raw.lower()
-        bare = word in DENIALS or word.endswith("n't") or {word, word.partition("'")[0]} & STOP_WORDS
-        return self.number or not bare
+    def word(self) -> str:
+        """Return the word in lower case."""
+        return self.raw.lower()
 
     @property
-    def capital(self) -> bool:
-        """Tell whether it looks like a name, such as "Denver", "EAD" or "P220"."""
-        return not self.number and any(letter.isupper() or letter.isdigit() for letter in self.raw)
+    def is_denial(self) -> bool:
+        """Return whether it is a word like "not", "without" or "doesn't"."""
+        return self.word in DENIALS or self.word.endswith("n't")
+
+    @property
+    def is_content(self) -> bool:
+        """Return whether it is a content word or a number."""
+        is_stop_word = bool({self.word, self.word.partition("'")[0]} & STOP_WORDS)
+        return self.is_number or not (self.is_denial or is_stop_word)
+
+    @property
+    def is_statement(self) -> bool:
+        """Return whether it is a content word, and neither a number nor a reporting word."""
+        return self.is_content and not self.is_number and self.key not in REPORTING
+
+    @property
+    def is_capitalised(self) -> bool:
+        """Return whether it looks like a name, such as "Denver", "EAD" or "P220"."""
+        return not self.is_number and any(letter.isupper() or letter.isdigit() for letter in self.raw)
 
 
 def read_tokens(text: str) -> list[Token]:
@@ -57,9 +71,9 @@ def read_tokens(text: str) -> list[Token]:
     clause = last = 0
     for match in _TOKEN.finditer(text):
         between = text[last : match.start()]
-        clause += len(_BREAK.findall(between))
+        clause += len(_CLAUSE_END.findall(between))
         last, raw = match.end(), match.group()
-        value = _value(raw)
+        value = _number_value(raw)
         raw = raw.removesuffix("'s")
         tokens.append(
             Token(raw, value or stem(raw.lower()), clause, value is not None, not tokens or ":" in between)
@@ -67,7 +81,8 @@ def read_tokens(text: str) -> list[Token]:
     return tokens
 
 
-def _value(raw: str) -> str | None:
+def _number_value(raw: str) -> str | None:
+    """Return the value of a number without separators and final zeros; None for a word."""
     if raw.lower() in NUMBER_NAMES:
         return NUMBER_NAMES[raw.lower()]
     if not NUMBER.fullmatch(raw):
@@ -76,10 +91,10 @@ def _value(raw: str) -> str | None:
     return plain.rstrip("0").rstrip(".") if plain.count(".") == 1 else plain
 
 
-def number_unit(tokens: Sequence[Token], at: int) -> str:
+def number_unit(tokens: Sequence[Token], index: int) -> str:
     """Return the unit that follows a number; "" where there is none."""
-    following = tokens[at + 1 : at + 3]
-    return next((UNITS[t.key] for t in following if t.key in UNITS and t.clause == tokens[at].clause), "")
+    clause, following = tokens[index].clause, tokens[index + 1 : index + 3]
+    return next((UNITS[t.key] for t in following if t.key in UNITS and t.clause == clause), "")
 
 
 @dataclass(frozen=True)
@@ -87,7 +102,7 @@ class Statement:
     """A sentence after its speaker's name, or a cell of a table or record after its row and column."""
 
     tokens: list[Token]
-    cell: bool = False
+    is_cell: bool = False
 
     @cached_property
     def keys(self) -> frozenset[str]:
@@ -100,7 +115,7 @@ class CitedSentences:
     """The sentences that may support a claim."""
 
     sentences: list[list[Token]]
-    known: set[str]  # keys of words that need no support: from titles, the question, the user's situation
+    known: set[str]  # keys of words from titles, the question and the situation, which need no support
     statements: list[Statement]  # the same sentences with their speakers, and the cells of tables
     asked: list[Token]  # the question and the user's situation
 
@@ -118,55 +133,50 @@ class CitedSentences:
     def names(self) -> set[str]:
         """Return the keys of the words that always have a capital, and not only at the beginning."""
         tokens = [token for statement in self.statements for token in statement.tokens]
-        capital = {t.key for t in tokens if t.capital and not t.first and states(t)}
-        return capital - {t.key for t in tokens if not t.capital}
+        capitalised = {t.key for t in tokens if t.is_capitalised and not t.is_first and t.is_statement}
+        return capitalised - {t.key for t in tokens if not t.is_capitalised}
 
-    def gives(self, claim: Sequence[Token], at: int) -> bool:
-        """Tell whether a number of a claim, with its unit, is the user's: "at six", "200 kilometres"."""
-        unit = number_unit(claim, at)
-        return claim[at].number and any(
-            t.key == claim[at].key and number_unit(self.asked, i) == unit for i, t in enumerate(self.asked)
+    def is_from_user(self, claim: Sequence[Token], index: int) -> bool:
+        """Return whether a number of a claim, with its unit, is the user's: "at six", "200 kilometres"."""
+        unit = number_unit(claim, index)
+        return claim[index].is_number and any(
+            token.key == claim[index].key and number_unit(self.asked, i) == unit
+            for i, token in enumerate(self.asked)
         )
 
-    def holding(self, claim: Sequence[Token]) -> list[list[Token]]:
+    def covering(self, claim: Sequence[Token]) -> list[list[Token]]:
         """Return sentences that cover the claim's words: the closest first, then those that add words."""
-        wanted = {token.key for token in claim if token.content}
-        left, chosen = set(wanted), []
+        claim_keys = {token.key for token in claim if token.is_content}
+        uncovered, chosen = set(claim_keys), []
         rest = [(sentence, {token.key for token in sentence}) for sentence in self.sentences]
-        while left and rest:
-            best = max(rest, key=lambda pair: (len(left & pair[1]), len(wanted & pair[1])))
-            if not left & best[1]:
+        while uncovered and rest:
+            best = max(rest, key=lambda pair: (len(uncovered & pair[1]), len(claim_keys & pair[1])))
+            if not uncovered & best[1]:
                 break
             chosen.append(best[0])
-            left -= best[1]
+            uncovered -= best[1]
             rest.remove(best)
         return chosen
 
 
 def stated_words(text: str) -> set[str]:
     """Return the keys of the words that a claim states, without reporting words and numbers."""
-    return {token.key for token in read_tokens(text) if states(token)}
-
-
-def states(token: Token) -> bool:
-    """Tell whether a word is a content word, and neither a number nor a reporting word."""
-    return token.content and not token.number and token.key not in REPORTING
+    return {token.key for token in read_tokens(text) if token.is_statement}
 
 
 def retells(claim: Sequence[Token], sentences: Sequence[list[Token]]) -> bool:
-    """Tell whether most of the words that a claim states come from the closest sentence."""
+    """Return whether most of the words that a claim states come from the closest sentence."""
     closest = {token.key for token in sentences[0]} if sentences else set()
-    stated = [token for token in claim if states(token)]
+    stated = [token for token in claim if token.is_statement]
     return bool(closest) and sum(token.key in closest for token in stated) >= len(stated) * MOSTLY
 
 
-def is_held(key: str, held: Collection[str]) -> bool:
-    """Tell whether a word or another form of it is among `held`: "walker" and "walking" share a root."""
-    return key in held or any(_same_root(key, other) for other in held)
+def contains_form(keys: Collection[str], key: str) -> bool:
+    """Return whether keys contain a word or another form of it: "walker" and "walking" share a root."""
+    return key in keys or any(_share_root(key, other) for other in keys)
 
 
-def _same_root(one: str, other: str) -> bool:
-    shared = next(
-        (i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))
-    )
+def _share_root(one: str, other: str) -> bool:
+    differences = (i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b)
+    shared = next(differences, min(len(one), len(other)))
     return shared >= 4 and shared >= max(len(one), len(other)) - 3

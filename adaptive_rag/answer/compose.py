@@ -1,9 +1,9 @@
-"""Writes answers from quoted sentences, in order, each with its marker and its speaker."""
+"""Writes answers from quoted sentences, each with its marker and its speaker."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 from adaptive_rag.answer.choose import choose
@@ -29,31 +29,15 @@ from adaptive_rag.text.visible import plain
 CLOSEST = 3
 
 
-@dataclass(frozen=True)
-class ExtractedAnswer(Written):
-    """An answer of quoted sentences, each followed by the mark of its citation."""
-
-
-def answer_locally(request: AnswerRequest, *, abstains: bool) -> tuple[Evidence, ExtractedAnswer | None]:
+def answer_locally(request: AnswerRequest, *, abstains: bool) -> tuple[Evidence, Written | None]:
     """Return the evidence and the text: an answer, the closest passages, or None for a refusal.
 
-    Each part of a question with several parts has a line, without sentences that an earlier line has shown.
+    Each part of a question is answered on its own line, without sentences that an earlier line contains.
     Where no part can be answered, the question is judged as a whole. Unless `abstains`, the best sentences
     are returned in any case.
     """
-    asked = [_part_of(request, part) for part in request.parts]
-    judged = [judge_evidence(one) for one in asked]
-    if any(evidence.outcome == "answer" for evidence in judged):
-        lines = list[list[Piece]]()
-        for one, evidence in zip(asked, judged, strict=True):
-            shown = citations_of(joined(lines, ""))
-            answer = extract_answer(one, shown) if evidence.outcome == "answer" else None
-            if answer is None:
-                lines.append([say("nothing_on", part=one.question.partition("\n")[0])])
-            elif answer.text:
-                lines.append(answer.pieces)
-        best = max(judged, key=lambda evidence: evidence.confidence or 0.0)
-        return best, ExtractedAnswer(joined(lines, "\n"))
+    if answer := _answer_parts(request):
+        return answer
     evidence = judge_evidence(request)
     if not abstains or evidence.outcome == "answer":
         return evidence, extract_answer(request)
@@ -62,137 +46,164 @@ def answer_locally(request: AnswerRequest, *, abstains: bool) -> tuple[Evidence,
     return evidence, None
 
 
+def _answer_parts(request: AnswerRequest) -> tuple[Evidence, Written] | None:
+    """Answer the parts of a question, with the best of their evidence; None if no part can be answered."""
+    parts = [_part_of(request, part) for part in request.parts]
+    evidence = [judge_evidence(part) for part in parts]
+    if not any(judged.outcome == "answer" for judged in evidence):
+        return None
+    lines = list[list[Piece]]()
+    for part, judged in zip(parts, evidence, strict=True):
+        if judged.outcome != "answer":
+            lines.append([say("nothing_on", part=part.question.partition("\n")[0])])
+            continue
+        answer = extract_answer(part, already_cited=citations_of(joined(lines, "")))
+        if answer.text:
+            lines.append(answer.pieces)
+    best = max(evidence, key=lambda judged: judged.confidence or 0.0)
+    return best, Written(joined(lines, "\n"))
+
+
 def _part_of(request: AnswerRequest, part: str) -> AnswerRequest:
     [vector] = load_minilm().encode([part])
     return replace(
-        request, question=part, question_vector=vector, style=FACTUAL_STYLE, parts=(), missing=None
+        request, question=part, question_vector=vector, style=FACTUAL_STYLE, parts=(), missing_side=None
     )
 
 
-def extract_answer(request: AnswerRequest, shown: Sequence[Citation] = ()) -> ExtractedAnswer:
+def extract_answer(request: AnswerRequest, already_cited: Sequence[Citation] = ()) -> Written:
     """Answer with exact sentences of the documents, in the blocks of the request's style.
 
-    Sentences that are already `shown` are left out. The answer is empty where the documents contain no
+    Sentences that are `already_cited` are left out. The answer is empty where the documents contain no
     readable sentence.
     """
-    judged = request.judged
-    if not judged.sentences:
-        return ExtractedAnswer([])
-    return _write(request, request.style.arrange(request, judged), shown)
+    if not request.scored.sentences:
+        return Written([])
+    return _write(request, request.style.arrange(request, request.scored), already_cited)
 
 
-def quote_plainly(request: AnswerRequest) -> tuple[Evidence, ExtractedAnswer | None]:
+def quote_plainly(request: AnswerRequest) -> tuple[Evidence, Written | None]:
     """Quote the sentences nearest to the question by vector, for use where `answer_locally` fails."""
-    found = [
-        (float(sentences.vectors[position] @ request.question_vector), number, start, end)
-        for number, sentences in enumerate(request.sentences)
+    scored = [
+        (float(sentences.vectors[position] @ request.question_vector), document, start, end)
+        for document, sentences in enumerate(request.sentences)
         for position, (start, end) in enumerate(sentences.spans.tolist())
     ]
-    best = [each for each in sorted(found, reverse=True)[:CLOSEST] if each[0] >= NEAR]
+    best = [entry for entry in sorted(scored, reverse=True)[:CLOSEST] if entry[0] >= NEAR]
     if not best:
         return Evidence(None, "refusal", say("quoted_plainly")), None
-    quoted = [cite_span(request.documents[number], number + 1, start, end) for _, number, start, end in best]
-    lines: list[list[Piece]] = [[f"- {readable(plain(each['quote']))} ", each] for each in quoted]
-    return Evidence(None, "closest", say("quoted_plainly")), _closest(joined(lines, "\n"))
+    citations = [cite_span(request.documents[n], n + 1, start, end) for _, n, start, end in best]
+    lines: list[list[Piece]] = [[f"- {readable(plain(c['quote']))} ", c] for c in citations]
+    return Evidence(None, "closest", say("quoted_plainly")), _below_heading(joined(lines, "\n"))
 
 
-def show_closest(request: AnswerRequest) -> ExtractedAnswer:
+def show_closest(request: AnswerRequest) -> Written:
     """Show the sentences closest to an answer, and say that they may not answer the question."""
-    judged = request.judged
-    chosen = choose(judged, judged.scores, CLOSEST, mass=request.style.mass)
-    said = _write(request, [Block(chosen, listed=True)], ())
-    return _closest(said.pieces) if said.pieces else said
+    scored = request.scored
+    chosen = choose(scored, scored.scores, CLOSEST, mass=request.style.mass)
+    answer = _write(request, [Block(chosen, bulleted=True)])
+    return _below_heading(answer.pieces) if answer.pieces else answer
 
 
-def _closest(pieces: Sequence[Piece]) -> ExtractedAnswer:
-    return ExtractedAnswer([say_heading("closest"), "\n", *pieces])
+def _below_heading(pieces: Sequence[Piece]) -> Written:
+    return Written([say_heading("closest"), "\n", *pieces])
 
 
-def _write(request: AnswerRequest, blocks: Sequence[Block], shown: Sequence[Citation]) -> ExtractedAnswer:
+def _write(
+    request: AnswerRequest, blocks: Sequence[Block], already_cited: Sequence[Citation] = ()
+) -> Written:
     """Write blocks; images become their descriptions, and tags that a page would act on are removed.
 
     The quotes in the citations stay exact.
     """
-    blocks = [replace(block, sentences=_untold(request, block, shown)) for block in blocks]
-    blocks = [block for block in blocks if block.sentences]
-    pieces = joined([_format_block(request, block) for block in blocks], "\n\n")
+    blocks = [replace(block, sentences=_uncited(request, block, already_cited)) for block in blocks]
+    pieces = joined([_write_block(request, block) for block in blocks if block.sentences], "\n\n")
     text, _ = keep_own_links(text_of(pieces), None)
-    apart = [keep_own_links(piece, None)[0] if isinstance(piece, str) else piece for piece in pieces]
-    # A link may begin in one piece and end in another; its text is then not where the piece was.
-    whole = text == text_of(apart)
-    return ExtractedAnswer(apart if whole else marked(text, citations_of(pieces)))
+    cleaned = [keep_own_links(piece, None)[0] if isinstance(piece, str) else piece for piece in pieces]
+    if text == text_of(cleaned):
+        return Written(cleaned)
+    # A link begins in one piece and ends in another, so the text is cleaned as a whole.
+    return Written(marked(text, citations_of(pieces)))
 
 
-def _untold(request: AnswerRequest, block: Block, shown: Sequence[Citation]) -> list[AnswerSentence]:
-    def is_told(sentence: AnswerSentence) -> bool:
-        source = request.documents[sentence.document]["source"]
-        return any(
-            source == each["source"] and each["start"] <= sentence.start < each["end"] for each in shown
+def _uncited(request: AnswerRequest, block: Block, already_cited: Sequence[Citation]) -> list[AnswerSentence]:
+    """Return the sentences of a block that are in none of the citations."""
+    return [
+        sentence
+        for sentence in block.sentences
+        if not any(
+            citation["source"] == request.documents[sentence.document]["source"]
+            and citation["start"] <= sentence.start < citation["end"]
+            for citation in already_cited
         )
+    ]
 
-    return [sentence for sentence in block.sentences if not is_told(sentence)]
 
-
-def _runs(request: AnswerRequest, block: Block) -> list[list[AnswerSentence]]:
-    """Part the sentences into runs, each cited as one: what one speaker says in a paragraph."""
-    runs = list[list[AnswerSentence]]()
+def _split_into_quotes(request: AnswerRequest, block: Block) -> list[list[AnswerSentence]]:
+    """Split the sentences into quotes with one citation each: the words of one speaker in a paragraph."""
+    quotes = list[list[AnswerSentence]]()
     for sentence in block.sentences:
-        before = runs[-1][-1] if runs else None
-        if (
-            before
-            and not block.numbered
-            and sentence.goes_on_from(before)
-            and (_speaker(request, sentence) == _speaker(request, before))
-        ):
-            runs[-1].append(sentence)
+        before = quotes[-1][-1] if quotes and not block.numbered else None
+        if before and sentence.continues(before) and _speaker(request, sentence) == _speaker(request, before):
+            quotes[-1].append(sentence)
         else:
-            runs.append([sentence])
-    return runs
+            quotes.append([sentence])
+    return quotes
 
 
 def _speaker(request: AnswerRequest, sentence: AnswerSentence) -> str | None:
-    """Return who says a sentence; None for a message, which already contains its speaker."""
-    said_by = request.contributions[sentence.document]
-    return None if sentence.alone else said_by.speaker_at(sentence.start, sentence.text)
+    """Return the speaker of a sentence; None for a message, whose text names its speaker."""
+    contributions = request.contributions[sentence.document]
+    return None if sentence.standalone else contributions.speaker_at(sentence.start, sentence.text)
 
 
-def _format_block(request: AnswerRequest, block: Block) -> list[Piece]:
+def _write_block(request: AnswerRequest, block: Block) -> list[Piece]:
     lines = list[list[Piece]]()
-    is_code = False  # whether the last line ends with a code block
-    before: tuple[AnswerSentence, str | None] | None = None
-    for number, run in enumerate(_runs(request, block), start=1):
-        speaker = _speaker(request, run[0])
-        same = before is not None and speaker is not None and speaker == before[1]
+    ends_with_code = False  # whether the last line does
+    before: AnswerSentence | None = None
+    previous_speaker: str | None = None
+    for number, quote in enumerate(_split_into_quotes(request, block), start=1):
+        first, last = quote[0], quote[-1]
+        speaker = _speaker(request, first)
+        is_same_speaker = speaker is not None and speaker == previous_speaker
         # The marker goes after the introduction of a code block, and the block goes on separate lines.
-        said, fence, code = _said(request, run, speaker, named=not same).partition(f"\n{CODE_FENCE}\n")
-        passage = request.documents[run[0].document]
-        mark = cite_span(passage, run[0].document + 1, run[0].start, run[-1].end)
-        shown: list[Piece] = [f"{said} ", mark, f"{fence}{code}"]
-        goes_on = (
-            same
-            or not (block.listed or block.apart)
-            or (block.listed and before and speaker == before[1] and run[0].follows(before[0]))
+        text, fence, code = _write_quote(request, quote, speaker, named=not is_same_speaker).partition(
+            f"\n{CODE_FENCE}\n"
+        )
+        citation = cite_span(request.documents[first.document], first.document + 1, first.start, last.end)
+        pieces: list[Piece] = [f"{text} ", citation, f"{fence}{code}"]
+        has_dash = text.startswith("- ")
+        joins_line = (
+            is_same_speaker
+            or not (block.bulleted or block.paragraphs)
+            or (block.bulleted and before and speaker == previous_speaker and first.follows(before))
         )
         if block.numbered:
-            lines.append([f"{number}. ", *shown])
-        elif lines and goes_on and not is_code and not said.startswith("- "):
-            lines[-1] += [" ", *shown]
+            lines.append([f"{number}. ", *pieces])
+        elif lines and joins_line and not ends_with_code and not has_dash:
+            lines[-1] += [" ", *pieces]
         else:
-            lines.append(["- ", *shown] if block.listed and not said.startswith("- ") else shown)
-        before, is_code = (run[-1], speaker), code.endswith(CODE_FENCE)
+            lines.append(["- ", *pieces] if block.bulleted and not has_dash else pieces)
+        before, previous_speaker, ends_with_code = last, speaker, code.endswith(CODE_FENCE)
     if heading := block.heading:
         lines.insert(0, [f"**{heading}**" if isinstance(heading, str) else heading])
-    body = joined(lines, "\n\n" if block.apart else "\n")
+    body = joined(lines, "\n\n" if block.paragraphs else "\n")
     return [block.opening, "\n\n", *body] if block.opening else body
 
 
-def _said(request: AnswerRequest, run: Sequence[AnswerSentence], speaker: str | None, *, named: bool) -> str:
-    """Return what a run says, items of a list on lines of their own, in quotes where its speaker is known."""
-    dashed = sum(sentence.listed for sentence in run) > 1
-    heading = _heading_of(request, run[0]) if dashed and run[0].listed else ""
+def _write_quote(
+    request: AnswerRequest, quote: Sequence[AnswerSentence], speaker: str | None, *, named: bool
+) -> str:
+    """Return the text of a quote, in quotation marks if its speaker is known.
+
+    Several list items are written on separate lines, below the heading of their list. If `named`, the
+    speaker's name comes first.
+    """
+    has_items = sum(sentence.is_list_item for sentence in quote) > 1
+    heading = _heading_of(request, quote[0]) if has_items and quote[0].is_list_item else ""
     text = f"{heading}:" if heading else ""
-    for sentence in run:
-        text += ("\n- " if dashed and sentence.listed else " ") + _shown(request, sentence, speaker)
+    for sentence in quote:
+        text += ("\n- " if has_items and sentence.is_list_item else " ") + _show(request, sentence, speaker)
     text = text.strip()
     if speaker is None:
         return text
@@ -205,7 +216,7 @@ def _heading_of(request: AnswerRequest, sentence: AnswerSentence) -> str:
     return respell_markers(outline[paragraph_at(outline, sentence.start)].heading) if outline else ""
 
 
-def _shown(request: AnswerRequest, sentence: AnswerSentence, speaker: str | None) -> str:
+def _show(request: AnswerRequest, sentence: AnswerSentence, speaker: str | None) -> str:
     """Return a sentence on one line; a code block keeps its lines."""
     text = without_label(sentence.text) if speaker else sentence.text
     if sentence.cells:

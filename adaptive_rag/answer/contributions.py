@@ -1,4 +1,4 @@
-"""Finds who says a sentence of a passage, from a label, a header, a signature or a heading."""
+"""Finds the speaker of a sentence in a passage, from a label, a header, a signature or a heading."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _CLOSING = (
 # "Dr Amrita Solanki, engineer to the council", "Tansy Hill (15)"; not "Dear Editor,", "Kind Regards,"
 _PERSON = re.compile(rf"^(?!(?:Dear|Hello|Hi|{_CLOSING})\b){FULL_NAME}(?:,(?!$)| \(|$)")
 _HEADING_MARK = re.compile(r"^#{1,6}\s+")
-# Single words before a colon that are not names.
+# Words before a colon that are not names.
 _NO_NAME = re.compile(
     r"notes?|examples?|warning|tip|hint|summary|conclusion|question|answer|subject|date|present|sources?|"
     r"title|author|topic|results?|total|price|address|email|phone|location|remark",
@@ -44,7 +44,7 @@ _SIGNED = re.compile(
     rf"(?<=[a-z\d)”\"’'])[.?!][”\"’)]* +(?:{_CLOSING}, )?"
     r"(?P<name>[A-Z](?:[^.?!\n]|(?<=\b[A-Z])\.|(?<=\b(?:Mr|Ms|Dr))\.|(?<=\bMrs)\.){1,70})\s*\Z"
 )
-_PARAGRAPH = re.compile(r"\n[ \t]*\n")
+_PARAGRAPH_BREAK = re.compile(r"\n[ \t]*\n")
 _QUOTED = re.compile(r"[“\"][^”\"\n]*[”\"]")
 # "From: Ravi Menon <ravi@mill.example>", above another header line of a mail
 _MAIL = re.compile(
@@ -69,7 +69,7 @@ _ATTRIBUTED = re.compile(
     rf"[-–—][ \t]*(?P<name>{CAPITALISED}[^.;:\n]{{0,60}})$)",
     re.MULTILINE,
 )
-# A row of a file, in lines of "column: value", and the columns that name its author.
+# A line "column: value" of a row, and the columns that name its author.
 _CELL = re.compile(r"^(?P<column>[^:\n]+): (?P<value>[^\n]+)$", re.MULTILINE)
 _AUTHOR = re.compile(
     r"\b(?:author|customer|guest|participant|respondent|reviewer|sender|user|visitor|writer)\b", re.IGNORECASE
@@ -89,120 +89,121 @@ class Contributions:
         text = passage["text"]
         self._passage = passage
         self._text = text
-        breaks = list(_PARAGRAPH.finditer(text))
-        self._begins = [0, *(gap.end() for gap in breaks)]
+        breaks = list(_PARAGRAPH_BREAK.finditer(text))
+        self._starts = [0, *(gap.end() for gap in breaks)]  # of the paragraphs
         self._ends = [*(gap.start() for gap in breaks), len(text)]
-        self._turns = _labels(text)
-        self._salutations = [found.start() for found in _SALUTATION.finditer(text)]
-        self._posts = _posts(text, self._begins)
-        self._attributed = [
-            (found.start(), found.end(), found["group"] or found["name"])
-            for found in _ATTRIBUTED.finditer(text)
+        self._turns = _find_turns(text)
+        self._posts = _find_posts(text, self._starts)
+        self._salutations = [match.start() for match in _SALUTATION.finditer(text)]
+        self._attributed_quotes = [
+            (match.start(), match.end(), match["group"] or match["name"])
+            for match in _ATTRIBUTED.finditer(text)
         ]
         self._author = author_of(passage)
-        self._signed: dict[tuple[int, int], str | None] = {}
+        self._signatures: dict[tuple[int, int], str | None] = {}
         self._chunks = chunks_of(passage)
 
     def speaker_at(self, start: int, text: str) -> str | None:
-        """Return who says a sentence according to the text; None where the text does not tell.
+        """Return the speaker of a sentence according to the text; None where the text names none.
 
         Args:
             start: where the sentence starts, in the offsets of the passage's span.
             text: the sentence.
         """
-        return attempt("speakers", partial(self._speaker_at, start, text), None)
+        return attempt("speakers", partial(self._find_speaker, start, text), None)
 
-    def _speaker_at(self, start: int, text: str) -> str | None:
-        at = start - self._passage["start"]
-        paragraph = self._begins[self._paragraph(at)]
+    def _find_speaker(self, start: int, text: str) -> str | None:
+        offset = start - self._passage["start"]
+        paragraph = self._starts[self._paragraph_at(offset)]
         return (
             self._author
-            or next(
-                (name for start, end, name in self._attributed if start < at + len(text) and at < end), None
-            )
-            or _last(self._turns, paragraph, at)
-            or _last(self._posts, 0, at)
-            or self._signer(at)
-            or self._headed(start, text)
+            or self._attributed_speaker(offset, offset + len(text))
+            or _last_label(self._turns, paragraph, offset)
+            or _last_label(self._posts, 0, offset)
+            or self._letter_writer(offset)
+            or self._speaker_in_heading(start, text)
         )
 
-    def _signer(self, at: int) -> str | None:
-        """Return who signed the letter that contains the sentence."""
-        place = self._paragraph(at), bisect_right(self._salutations, max(at, 0))
-        if place not in self._signed:
-            self._signed[place] = self._signature(*place)
-        return self._signed[place]
+    def _attributed_speaker(self, start: int, end: int) -> str | None:
+        quotes = self._attributed_quotes
+        return next((name for first, last, name in quotes if first < end and start < last), None)
 
-    def _signature(self, number: int, greeted: int) -> str | None:
-        """Return who signed the letter that a paragraph belongs to, from the line after the letter.
+    def _letter_writer(self, offset: int) -> str | None:
+        """Return who signed the letter that contains the sentence."""
+        key = self._paragraph_at(offset), bisect_right(self._salutations, max(offset, 0))
+        if key not in self._signatures:
+            self._signatures[key] = self._find_signature(*key)
+        return self._signatures[key]
+
+    def _find_signature(self, paragraph: int, salutations: int) -> str | None:
+        """Return who signed the letter that a paragraph belongs to, from the lines below the letter.
 
         A letter with several paragraphs must begin with a salutation.
 
         Args:
-            number: the number of the paragraph.
-            greeted: how many salutations come before the sentence.
+            paragraph: the index of the paragraph.
+            salutations: how many salutations come before the sentence.
         """
-        text, begin = self._text, self._begins[number]
-        before = self._salutations[:greeted]
-        for later in range(number, len(self._begins)):
-            paragraph = text[self._begins[later] : self._ends[later]]
-            if later > number and (not before or _SALUTATION.match(paragraph)):
+        before = self._salutations[:salutations]
+        for index in range(paragraph, len(self._starts)):
+            text = self._text[self._starts[index] : self._ends[index]]
+            if index > paragraph and (not before or _SALUTATION.match(text)):
                 return None
-            lines = paragraph.strip().splitlines()
-            signed = _SIGNED.search(paragraph) if _SALUTATION.match(paragraph) else None
+            signed = _SIGNED.search(text) if _SALUTATION.match(text) else None
             if signed and _PERSON.match(signed["name"]):
                 return signed["name"]
-            name = _signer_in(lines)
-            if name and (len(lines) > 1 or later > number):
-                body = text[before[-1] if before else begin : self._ends[later]]
-                of_letters = bool(self._salutations) or in_first_person(_QUOTED.sub("", body))
-                return name if of_letters else None
+            lines = text.strip().splitlines()
+            name = _name_in_signature(lines)
+            if name and (len(lines) > 1 or index > paragraph):
+                letter_start = before[-1] if before else self._starts[paragraph]
+                letter = self._text[letter_start : self._ends[index]]
+                is_letter = bool(self._salutations) or in_first_person(_QUOTED.sub("", letter))
+                return name if is_letter else None
         return None
 
-    def _headed(self, start: int, text: str) -> str | None:
+    def _speaker_in_heading(self, start: int, text: str) -> str | None:
         """Return the person in the heading above a sentence, if the text below is in the first person."""
         end = start + len(text)
-        whole = (chunk for chunk in self._chunks if chunk["start"] <= start and end <= chunk["end"])
-        chunk = next(whole, self._chunks[-1])
+        containing = (chunk for chunk in self._chunks if chunk["start"] <= start and end <= chunk["end"])
+        chunk = next(containing, self._chunks[-1])
         section = (chunk["section"] or "").rpartition(" > ")[2].strip()
         heading: str | None = None
-        begin = position = chunk["start"]
+        below = offset = chunk["start"]
         for line in text_at(chunk, chunk["start"], start).splitlines(keepends=True):
-            bare = line.strip()
-            if _HEADING_MARK.match(bare) or (section and bare == section):
-                heading, begin = _HEADING_MARK.sub("", bare), position + len(line)
-            position += len(line)
+            stripped = line.strip()
+            if _HEADING_MARK.match(stripped) or (section and stripped == section):
+                heading, below = _HEADING_MARK.sub("", stripped), offset + len(line)
+            offset += len(line)
         if heading is None and section not in chunk["text"]:
-            # The section began before the chunk.
-            heading = section
+            heading = section  # the section began before the chunk
         if not heading or len(heading) > LONGEST_NAME or not _PERSON.match(heading):
             return None
-        spoken = text_at(chunk, begin, chunk["end"])
-        following = re.search(r"^#{1,6}\s", spoken, re.MULTILINE)
-        spoken = spoken[: following.start()] if following else spoken
-        # "Machine Learning" may stand above "how we live".
+        words = text_at(chunk, below, chunk["end"])
+        if next_heading := re.search(r"^#{1,6}\s", words, re.MULTILINE):
+            words = words[: next_heading.start()]
+        # "Machine Learning" may stand above "how we live", so a name alone needs "I".
         speaks = in_first_person if "," in heading else SAYS_I.search
-        return heading if speaks(_QUOTED.sub("", spoken)) else None
+        return heading if speaks(_QUOTED.sub("", words)) else None
 
-    def _paragraph(self, at: int) -> int:
-        return bisect_right(self._begins, max(at, 0)) - 1
+    def _paragraph_at(self, offset: int) -> int:
+        return bisect_right(self._starts, max(offset, 0)) - 1
 
 
-def _signer_in(lines: Sequence[str]) -> str | None:
+def _name_in_signature(lines: Sequence[str]) -> str | None:
     """Return the name in the signature that ends a paragraph: "Ann Lee", above "Mill Lane"."""
     block = list[str]()
     for line in reversed(lines[-SIGNATURE_LINES:]):
-        bare = _SIGNATURE_DASH.sub("", line).strip()
-        if len(bare) > LONGEST_NAME or bare[-1:] in (*".:;?!", ""):
+        stripped = _SIGNATURE_DASH.sub("", line).strip()
+        if len(stripped) > LONGEST_NAME or stripped[-1:] in (*".:;?!", ""):
             break
-        block.insert(0, bare)
+        block.insert(0, stripped)
     return next((line for line in block if _PERSON.match(line)), None)
 
 
-def _last(labels: Sequence[tuple[int, str | None]], first: int, at: int) -> str | None:
-    """Return the last label between two positions: the speaker of a turn, the author of a mail or post."""
-    found = [label for start, label in labels if first <= start <= at]
-    return found[-1] if found else None
+def _last_label(labels: Sequence[tuple[int, str | None]], first: int, last: int) -> str | None:
+    """Return the last label that starts between two offsets: of a turn, a mail or a post."""
+    between = [label for start, label in labels if first <= start <= last]
+    return between[-1] if between else None
 
 
 def author_of(passage: Candidate) -> str | None:
@@ -215,36 +216,44 @@ def author_of(passage: Candidate) -> str | None:
         return None
     cells = [(cell["column"], cell["value"]) for cell in _CELL.finditer(passage["text"])]
     written = " ".join(value for _, value in cells if len(value.split()) >= WRITTEN)
-    named = next((value for column, value in cells if _AUTHOR.search(column)), None)
-    return named or cells[0][1] if written and (named or in_first_person(written)) else None
+    author = next((value for column, value in cells if _AUTHOR.search(column)), None)
+    return author or cells[0][1] if written and (author or in_first_person(written)) else None
 
 
-def _labels(text: str) -> list[tuple[int, str | None]]:
+def _find_turns(text: str) -> list[tuple[int, str | None]]:
     """Return the start of each turn of a text, and its label if it is a person."""
     turns = list(TURN.finditer(text))
     names = Counter(turn["name"] for turn in turns)
-    # "Annual Leave: Staff get 25 days." and "Late Fees: We charge 2 pounds." are no talk.
-    talk = any(SAYS_I.search(_PARAGRAPH.split(text[turn.end() :], maxsplit=1)[0]) for turn in turns)
-    return [(turn.start(), _label(turn, text, talk=talk, recurs=names[turn["name"]] > 1)) for turn in turns]
+    # "Annual Leave: Staff get 25 days." and "Late Fees: We charge 2 pounds." are no conversation.
+    is_conversation = any(
+        SAYS_I.search(_PARAGRAPH_BREAK.split(text[turn.end() :], maxsplit=1)[0]) for turn in turns
+    )
+    return [
+        (
+            turn.start(),
+            _read_label(turn, text, is_conversation=is_conversation, recurs=names[turn["name"]] > 1),
+        )
+        for turn in turns
+    ]
 
 
-def _label(turn: re.Match[str], text: str, *, talk: bool, recurs: bool) -> str | None:
+def _read_label(turn: re.Match[str], text: str, *, is_conversation: bool, recurs: bool) -> str | None:
     """Return the label of a turn if it is a person.
 
-    It is one with a title, with a full name where anybody says "I", or with one name that says "I" or recurs.
+    A person has a title, or a full name where anybody says "I", or one name that recurs; or else says "I".
     """
     name = turn["name"]
     if _NO_NAME.fullmatch(name):
         return None
-    said = text[turn.end() :].split("\n", 1)[0].strip()
+    words = text[turn.end() :].split("\n", 1)[0].strip()
     # "- Mrs Callender: decision on smartphones, by 28 November" is a task in a list.
-    if turn[0].lstrip().startswith(("-", "*", "•")) and said[:1].islower() and said[-1].isalnum():
+    if turn[0].lstrip().startswith(("-", "*", "•")) and words[:1].islower() and words[-1].isalnum():
         return None
-    known = _TITLED.match(name) or (talk if " " in name else recurs)
-    return turn["label"] if known or SAYS_I.search(said) else None
+    is_person = _TITLED.match(name) or (is_conversation if " " in name else recurs) or SAYS_I.search(words)
+    return turn["label"] if is_person else None
 
 
-def _posts(text: str, begins: list[int]) -> list[tuple[int, str]]:
+def _find_posts(text: str, paragraphs: list[int]) -> list[tuple[int, str]]:
     """Return the start and the author of each mail or post.
 
     Two headers like "Lunch (12:30)" are not enough: without stars, at least half of the posts must be in the
@@ -252,24 +261,25 @@ def _posts(text: str, begins: list[int]) -> list[tuple[int, str]]:
 
     Args:
         text: the text of the passage.
-        begins: where its paragraphs begin.
+        paragraphs: where its paragraphs start.
     """
-    found = [(mail.start(), mail.end(), mail["name"]) for mail in _MAIL.finditer(text)]
+    headers = [(mail.start(), mail.end(), mail["name"]) for mail in _MAIL.finditer(text)]
     rated = [bold for bold in BOLD_LABEL.finditer(text) if STARS.search(bold["label"])]
-    found += [(bold.start(), bold.end(), name) for bold in rated if (name := _read_header(bold["label"]))]
-    stars = bool(rated)
-    for begin in begins:
-        line = text[begin:].split("\n", 1)[0]
-        known = any(start == begin for start, *_ in found)
-        if not known and len(line) < LONGEST_HEADER and (name := _read_header(line)):
-            found.append((begin, begin + len(line), name))
-            stars = stars or bool(STARS.search(line))
-    if len(found) < 2:
+    headers += [(bold.start(), bold.end(), name) for bold in rated if (name := _read_header(bold["label"]))]
+    has_stars = bool(rated)
+    for start in paragraphs:
+        line = text[start:].split("\n", 1)[0]
+        is_known = any(header_start == start for header_start, *_ in headers)
+        if not is_known and len(line) < LONGEST_HEADER and (name := _read_header(line)):
+            headers.append((start, start + len(line), name))
+            has_stars = has_stars or bool(STARS.search(line))
+    if len(headers) < 2:
         return []
-    found.sort()
-    ends = [*(start for start, *_ in found[1:]), len(text)]
-    spoken = sum(in_first_person(text[head[1] : end]) for head, end in zip(found, ends, strict=True))
-    return [(start, name) for start, _, name in found] if stars or 2 * spoken >= len(found) else []
+    headers.sort()
+    ends = [*(start for start, *_ in headers[1:]), len(text)]
+    in_first = sum(in_first_person(text[below:end]) for (_, below, _), end in zip(headers, ends, strict=True))
+    is_discussion = has_stars or 2 * in_first >= len(headers)
+    return [(start, name) for start, _, name in headers] if is_discussion else []
 
 
 def _read_header(line: str) -> str | None:
@@ -280,9 +290,9 @@ def _read_header(line: str) -> str | None:
     stars = STARS.search(line)
     if not stars and not _WHEN.search(line):
         return None
-    bare = _WHEN.sub(" | ", STARS.sub(" | ", line))
-    parts = [part.strip(' \t"“”:#*_-') for part in _PARTS.sub("|", bare).split("|")]
-    names = [part for part in parts if any(letter.isalpha() for letter in part)]
+    without_date = _WHEN.sub(" | ", STARS.sub(" | ", line))
+    parts = [part.strip(' \t"“”:#*_-') for part in _PARTS.sub("|", without_date).split("|")]
+    names = [part for part in parts if any(map(str.isalpha, part))]
     if not names or len(names[0].split()) > NAME_WORDS or re.match(r"\d+\s", names[0]):
         return None
     return None if line.rstrip()[-1:] in ("?!;" if stars else ".?!;") else names[0]

@@ -16,12 +16,12 @@ from adaptive_rag.llm.request import Request
 from adaptive_rag.rank.stances import Side
 from adaptive_rag.state import Candidate, Turn
 
-# Added to the prompt where the passages seem to take only one side.
+# Added to the prompt if the passages seem to take only one side.
 ONE_SIDED_PROMPT = (
     "By their words, the passages seem to hold no argument {missing} what the question proposes. If that is "
     "so, say it plainly, and do not supply one."
 )
-# Added to the prompt where sub-questions were searched for.
+# Added to the prompt if sub-questions were searched for.
 ASPECTS_PROMPT = "These are the aspects; leave out one on which the passages hold nothing:"
 
 
@@ -40,7 +40,7 @@ class DraftQuestion:
     question: str
     user_context: str = ""
     history: Sequence[Turn] = ()
-    missing: Side | None = None  # the side of the debate that no passage takes
+    missing_side: Side | None = None  # the side of the debate that no passage takes
     aspects: Sequence[str] = ()  # the sub-questions that the passages were found for
 
 
@@ -55,13 +55,19 @@ def ask_to_draft(
 ) -> Request[DraftAnswer]:
     """Ask the model for an answer.
 
-    `strategy` names the prompt with the instructions. `style` gives the instructions where there is no such
-    prompt, and the length of the answer. Passages are numbered in the given order; `budget` is their maximum
-    length in characters.
+    Args:
+        asked: the question, and what the model is told in addition to the passages.
+        strategy: names the prompt with the instructions.
+        style: gives the length of the answer, and the instructions if there is no such prompt.
+        passages: the passages, which the prompt numbers in this order.
+        budget: their maximum length in characters.
+        prompts: the folder of the caller's own prompts.
     """
-    told = [ONE_SIDED_PROMPT.format(missing=asked.missing)] if asked.missing else []
+    additions = [ONE_SIDED_PROMPT.format(missing=asked.missing_side)] if asked.missing_side else []
     if asked.aspects and not style.views:
-        told.append("\n".join([ASPECTS_PROMPT, *(f"- {neutralize(aspect)}" for aspect in asked.aspects)]))
+        additions.append(
+            "\n".join([ASPECTS_PROMPT, *(f"- {neutralize(aspect)}" for aspect in asked.aspects)])
+        )
     return Request(
         "generate",
         DraftAnswer,
@@ -71,7 +77,9 @@ def ask_to_draft(
             "user_context": asked.user_context or "(none)",
             "history": format_history(asked.history) or "(none)",
             "passages": format_passages(passages, budget),
-            "style": "\n".join([style_prompt(strategy, prompts, style.instruction, style.sentences), *told]),
+            "style": "\n".join(
+                [style_prompt(strategy, prompts, style.instruction, style.sentences), *additions]
+            ),
         },
         check=lambda result: result.model_copy(update={"text": answer_text(result.text)}),
         shortened=partial(

@@ -1,4 +1,4 @@
-"""Judges whether the documents hold an answer, which decides between answer, closest passages and refusal."""
+"""Judges whether the documents contain an answer; the outcome is an answer, close passages or a refusal."""
 
 from __future__ import annotations
 
@@ -17,15 +17,16 @@ from adaptive_rag.text.words import terms
 
 Outcome = Literal["answer", "closest", "refusal"]
 
-# Minimum confidence for an answer (as likely as not), and for showing the closest passages (one in five).
-# `python -m benchmarks.real` shows what they refuse.
+# Minimum confidence for an answer, and for showing the closest passages. `python -m benchmarks.real` shows
+# what they refuse.
 ANSWERED, CLOSE = 0.5, 0.2
 # Below this cosine, the nearest sentence is about something else and does not help the user.
 NEAR = 0.3
-# Maximum number of characters of the nearest sentence that a refusal quotes.
+# Maximum number of characters of the nearest sentence in a refusal.
 LONGEST_QUOTE = 240
-# Maximum number of characters of a query that a refusal names; queries that include earlier turns are longer.
+# Maximum number of characters of a query in a refusal; queries that include earlier turns are longer.
 LONGEST_QUERY = 80
+# Maximum number of queries in a refusal.
 SHOWN_QUERIES = 4
 _INNER_QUOTES = str.maketrans("“”", "‘’")
 
@@ -41,30 +42,29 @@ class Evidence:
 
 def judge_evidence(request: AnswerRequest) -> Evidence:
     """Judge whether the passages answer the question."""
-    judged = request.judged
-    if not any(sentence.quality > 0 for sentence in judged.sentences):
+    scored = request.scored
+    if not any(sentence.quality > 0 for sentence in scored.sentences):
         return Evidence(0.0, "refusal", say("nothing_readable"))
-    if judged.answered is None or not _shares_a_word(request):
-        near = max(float(sentence.vector @ request.question_vector) for sentence in judged.sentences)
-        outcome: Outcome = "closest" if near >= NEAR and terms(request.read_as) else "refusal"
-        code = "not_judged" if judged.answered is None else "no_word_read"
+    if scored.answered is None or not _shares_a_word(request):
+        near = max(float(sentence.vector @ request.question_vector) for sentence in scored.sentences)
+        outcome: Outcome = "closest" if near >= NEAR and terms(request.question_for_reader) else "refusal"
+        code = "not_judged" if scored.answered is None else "no_word_read"
         return Evidence(None, outcome, say(code, near=round(near, 2)))
-    sure = request.answered or 0.0
-    # No single sentence answers a question for views, so a lower confidence is enough where a sentence takes
-    # a side.
-    needed = CLOSE if request.style.views and (request.taken != NEITHER).any() else ANSWERED
-    outcome = "answer" if sure >= needed else "closest" if sure >= CLOSE else "refusal"
+    confidence = request.answered or 0.0
+    # No single sentence answers a question for views, so a lower confidence is enough if one takes a side.
+    needed = CLOSE if request.style.views and (request.clear_sides != NEITHER).any() else ANSWERED
+    outcome = "answer" if confidence >= needed else "closest" if confidence >= CLOSE else "refusal"
     code, limit = ("likely_answer", needed) if outcome == "answer" else ("likely_closest", CLOSE)
-    return Evidence(sure, outcome, say(code, sure=round(float(sure), 2), limit=limit))
+    return Evidence(confidence, outcome, say(code, sure=round(float(confidence), 2), limit=limit))
 
 
 def _shares_a_word(request: AnswerRequest) -> bool:
-    """Tell whether any sentence shares a content word with the question; "|" and "why" have none.
+    """Return whether any sentence shares a content word with the question; "|" and "why" have none.
 
     The reader was trained on real questions, and is overconfident on all other input.
     """
-    asked = set(terms(request.read_as))
-    return any(not asked.isdisjoint(terms(sentence.text)) for sentence in request.judged.sentences)
+    question_terms = set(terms(request.question_for_reader))
+    return any(not question_terms.isdisjoint(terms(s.text)) for s in request.scored.sentences)
 
 
 def nearest_quote(request: AnswerRequest) -> tuple[str, Citation] | None:
@@ -72,15 +72,15 @@ def nearest_quote(request: AnswerRequest) -> tuple[str, Citation] | None:
 
     Headings are not quoted: they are near to questions but contain no answer.
     """
-    judged = request.judged
+    scored = request.scored
     near = [
         (float(score), sentence)
-        for score, sentence in zip(judged.scores, judged.sentences, strict=True)
+        for score, sentence in zip(scored.scores, scored.sentences, strict=True)
         if sentence.quality > 0 and float(sentence.vector @ request.question_vector) >= NEAR
     ]
     if not near:
         return None
-    _, nearest = max(near, key=lambda each: each[0])
+    _, nearest = max(near, key=lambda pair: pair[0])
     passage = request.documents[nearest.document]
     return nearest.text, cite_span(passage, nearest.document + 1, nearest.start, nearest.end)
 
@@ -96,36 +96,42 @@ def say_abstention(
 
     Args:
         question: the question, with its words spelt as in the index.
-        queries: the texts that were sent to the index; short ones are named, without the question itself.
-        documents: how many documents were searched, where that is known.
+        queries: the texts that were sent to the index; short ones are shown, without the question itself.
+        documents: how many documents were searched, if that is known.
         nearest: the nearest sentence and its citation.
-        where: the condition that passages had to fulfil.
+        where: the filter that passages had to match.
     """
-    asked, condition = _on_one_line(question), respell_markers(_on_one_line(where))
+    question, condition = _on_one_line(question), respell_markers(_on_one_line(where))
     if where and documents == 0:
         return joined([[say("refused")], [say("no_match", condition=condition)]], " ")
-    beyond = (_on_one_line(_on_one_line(query).replace(asked, "")) for query in queries)
-    others = [
-        say("quoted", text=respell_markers(query.rstrip(".!")))
-        for query in dict.fromkeys(beyond)
-        if len(query) <= LONGEST_QUERY and set(terms(query)) - set(terms(asked))
-    ]
-    said = [say("refused")]
-    if documents or others:
+    phrases = [say("refused")]
+    added_queries = _list_added_queries(question, queries)
+    if documents or added_queries:
         searched = say("some_documents", n=documents) if documents else say("all_documents")
         what = say("one_document") if documents == 1 else searched
-        more = [say("more", n=len(others) - SHOWN_QUERIES)] if len(others) > SHOWN_QUERIES else []
-        shown = [*others[:SHOWN_QUERIES], *more]
-        said.append(say("searched_also", what=what, queries=shown) if shown else say("searched", what=what))
+        code, values = ("searched_also", {"queries": added_queries}) if added_queries else ("searched", {})
+        phrases.append(say(code, what=what, **values))
     if where:
-        said.append(say("only_where", condition=condition))
+        phrases.append(say("only_where", condition=condition))
     if nearest is not None:
         text, citation = nearest
         quote = textwrap.shorten(keep_own_links(text, None)[0], LONGEST_QUOTE, placeholder=" …")
         quote = respell_markers(quote.translate(_INNER_QUOTES))
         place = {"source": citation["source"], "place": citation["place"]}
-        said.append(say("nearest", place=place, quote=quote))
-    return joined([[phrase] for phrase in said], " ")
+        phrases.append(say("nearest", place=place, quote=quote))
+    return joined([[phrase] for phrase in phrases], " ")
+
+
+def _list_added_queries(question: str, queries: Sequence[str]) -> list[Phrase]:
+    """Return what the queries add to the question, and how many more there are than SHOWN_QUERIES."""
+    added = (_on_one_line(_on_one_line(query).replace(question, "")) for query in queries)
+    phrases = [
+        say("quoted", text=respell_markers(query.rstrip(".!")))
+        for query in dict.fromkeys(added)
+        if len(query) <= LONGEST_QUERY and set(terms(query)) - set(terms(question))
+    ]
+    more = len(phrases) - SHOWN_QUERIES
+    return [*phrases[:SHOWN_QUERIES], *([say("more", n=more)] if more > 0 else [])]
 
 
 def _on_one_line(text: str) -> str:

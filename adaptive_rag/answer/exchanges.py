@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from adaptive_rag.answer.claims import NEAR, CitedSentences, Token, is_held, number_unit, retells, states
+from adaptive_rag.answer.claims import NEAR, CitedSentences, Token, contains_form, number_unit, retells
 from adaptive_rag.answer.wording import MONTHS, UNITS, WEEKDAYS
 
 # A name is misplaced where another name's sentence has this many more of the words that the claim says about
@@ -19,62 +19,66 @@ def exchanged_words(claim: Sequence[Token], evidence: CitedSentences) -> str:
     not a name needs NEAR more matching words beside it, since a draft may put a word of its own between two
     words of the sentence. Numbers are checked by `put_elsewhere`.
     """
-    said = [token for token in claim if token.content]
-    rows = [[token for token in sentence if token.content] for sentence in evidence.sentences]
-    for at, token in enumerate(said):
-        if not states(token) or token.key not in evidence.keys:
+    words = [token for token in claim if token.is_content]
+    keys = {token.key for token in words}
+    sentences = [[token for token in sentence if token.is_content] for sentence in evidence.sentences]
+    for index, token in enumerate(words):
+        if not token.is_statement or token.key not in evidence.keys:
             continue
-        beside = {t.key for t in [*said[max(0, at - 1) : at], *said[at + 1 : at + 2]]}
-        own, best, found = 0, 0, ""
-        for row in rows:
-            for place, other in enumerate(row):
-                swapped = any(t.key == other.key for t in said)
-                reach = 1 if swapped and other.key != token.key else NEAR
-                near = {t.key for t in row[max(0, place - reach) : place + reach + 1]}
-                left = _run(said[:at][::-1], row[:place][::-1])
-                right = _run(said[at + 1 :], row[place + 1 :])
+        neighbours = {t.key for t in [*words[max(0, index - 1) : index], *words[index + 1 : index + 2]]}
+        own_matches, best_matches, replaced = 0, 0, ""
+        for sentence in sentences:
+            for place, other in enumerate(sentence):
+                occurs_in_claim = other.key in keys
+                reach = 1 if occurs_in_claim and other.key != token.key else NEAR
+                near = {t.key for t in sentence[max(0, place - reach) : place + reach + 1]}
+                left = _common_start(words[:index][::-1], sentence[:place][::-1])
+                right = _common_start(words[index + 1 :], sentence[place + 1 :])
+                matches = left + right
                 if other.key == token.key:
-                    own = max(own, left + right, bool(beside & near))
-                elif (
-                    left + right > best
-                    and token.key not in near
-                    and (
-                        (left and right) or (not swapped and _ends_alike(said, at, row, place, left + right))
-                    )
-                    and (swapped or _alike(token, other))
+                    own_matches = max(own_matches, matches, bool(neighbours & near))
+                    continue
+                if matches <= best_matches or token.key in near:
+                    continue
+                if not occurs_in_claim and not _is_same_kind_of_word(token, other):
+                    continue
+                if (left and right) or (
+                    not occurs_in_claim and _is_at_same_end(words, index, sentence, place, matches)
                 ):
-                    best, found = left + right, other.raw
-        if found and ((own == 0 and _named(token)) or best - own >= NEAR):
-            return f"the passages have {found} where it has {token.raw}"
+                    best_matches, replaced = matches, other.raw
+        if replaced and ((own_matches == 0 and _is_name(token)) or best_matches - own_matches >= NEAR):
+            return f"the passages have {replaced} where it has {token.raw}"
     return ""
 
 
-def _ends_alike(said: Sequence[Token], at: int, row: Sequence[Token], place: int, alike: int) -> bool:
-    """Tell whether a claim's first or last word is in the position of a sentence's word.
+def _is_at_same_end(
+    words: Sequence[Token], index: int, sentence: Sequence[Token], place: int, matches: int
+) -> bool:
+    """Return whether a claim's first or last word is in the position of a sentence's word.
 
-    At least two words (`alike`) beside it must agree, and the clause must be the same: the table cell "Coil
-    frozen" does not match "Let it defrost".
+    At least two words beside it must match, and the clause must be the same: the table cell "Coil frozen"
+    does not match "Let it defrost".
     """
-    if at not in (0, len(said) - 1) or alike < 2:
+    if index not in (0, len(words) - 1) or matches < 2:
         return False
-    beside = 1 if at == 0 else -1
-    steps = (abs(t[i + beside].clause - t[i].clause) for t, i in ((said, at), (row, place)))
-    return next(steps) == next(steps)
+    step = 1 if index == 0 else -1
+    gap = abs(words[index + step].clause - words[index].clause)
+    return gap == abs(sentence[place + step].clause - sentence[place].clause)
 
 
-def _run(one: Sequence[Token], other: Sequence[Token]) -> int:
-    """Return the length of the common beginning of two sequences."""
+def _common_start(one: Sequence[Token], other: Sequence[Token]) -> int:
+    """Return how many words two sequences have in common from their start."""
     pairs = enumerate(zip(one, other, strict=False))
     return next((i for i, (a, b) in pairs if a.key != b.key), min(len(one), len(other)))
 
 
-def _alike(one: Token, other: Token) -> bool:
-    """Tell whether two words are of the same kind (two names, or two other words) and differ."""
-    return states(other) and _named(one) == _named(other) and not is_held(one.key, [other.key])
+def _is_same_kind_of_word(one: Token, other: Token) -> bool:
+    """Return whether two different words are both names, or both other words."""
+    return other.is_statement and _is_name(one) == _is_name(other) and not contains_form([other.key], one.key)
 
 
-def _named(token: Token) -> bool:
-    return token.capital and (not token.first or not token.raw[1:].islower())
+def _is_name(token: Token) -> bool:
+    return token.is_capitalised and (not token.is_first or not token.raw[1:].islower())
 
 
 def other_roles(claim: Sequence[Token], sentences: Sequence[list[Token]]) -> str:
@@ -82,47 +86,49 @@ def other_roles(claim: Sequence[Token], sentences: Sequence[list[Token]]) -> str
 
     "Ford sued Fiat" for "Fiat sued Ford". Not where only one of the two has "by", as in the passive voice.
     """
-    for sentence in sentences[:1] if retells(claim, sentences) else []:
-        if (turned := _turned_direction(claim, sentence)) or _has_by(claim) != _has_by(sentence):
-            return turned
-        keys = [t.key for t in sentence]
-        forms = {t.raw.lower() for t in sentence}
-        for at, pivot in enumerate(claim):
-            if not pivot.content or pivot.number or pivot.key in UNITS or keys.count(pivot.key) != 1:
-                continue
-            place = keys.index(pivot.key)
-            before, after = set(keys[:place]), set(keys[place + 1 :])
-            # only words in the same form: "recommended" for "recommend" means that the sentence was rephrased
-            clause = [
-                (i, t.key)
-                for i, t in enumerate(claim)
-                if t.clause == pivot.clause and states(t) and t.raw.lower() in forms
-            ]
-            left = [key for i, key in clause if i < at and key in after - before]
-            right = [key for i, key in clause if i > at and key in before - after]
-            if left and right:
-                return f"the passages have {right[0]} and {left[-1]} the other way about"
+    if not retells(claim, sentences):
+        return ""
+    sentence = sentences[0]
+    if (turned := _turned_direction(claim, sentence)) or _has_by(claim) != _has_by(sentence):
+        return turned
+    keys = [token.key for token in sentence]
+    forms = {token.word for token in sentence}
+    for index, pivot in enumerate(claim):
+        if not pivot.is_content or pivot.is_number or pivot.key in UNITS or keys.count(pivot.key) != 1:
+            continue
+        place = keys.index(pivot.key)
+        before, after = set(keys[:place]), set(keys[place + 1 :])
+        # Only words in the same form: "recommended" for "recommend" means that the sentence was rephrased.
+        clause = [
+            (i, token.key)
+            for i, token in enumerate(claim)
+            if token.clause == pivot.clause and token.is_statement and token.word in forms
+        ]
+        left = [key for i, key in clause if i < index and key in after - before]
+        right = [key for i, key in clause if i > index and key in before - after]
+        if left and right:
+            return f"the passages have {right[0]} and {left[-1]} the other way about"
     return ""
 
 
 def _turned_direction(claim: Sequence[Token], sentence: Sequence[Token]) -> str:
     """Describe a word after "from" that the sentence has after "to", or the reverse."""
-    theirs = {way: _directed(sentence, way) for way in ("from", "to")}
+    directed = {way: _words_after(way, sentence) for way in ("from", "to")}
     for way, other in (("from", "to"), ("to", "from")):
-        for key in _directed(claim, way):
-            if key in theirs[other] and key not in theirs[way]:
+        for key in _words_after(way, claim):
+            if key in directed[other] and key not in directed[way]:
                 return f"the passages have {other!r}, not {way!r}, {key}"
     return ""
 
 
-def _directed(tokens: Sequence[Token], way: str) -> list[str]:
+def _words_after(way: str, tokens: Sequence[Token]) -> list[str]:
     """Return the keys of the first content word after each "from" or "to"."""
-    places = [at for at, token in enumerate(tokens) if token.raw.lower() == way]
-    return [key for at in places for key in [t.key for t in tokens[at + 1 : at + 4] if t.content][:1]]
+    following = (tokens[i + 1 : i + 4] for i, token in enumerate(tokens) if token.word == way)
+    return [key for tokens in following for key in [t.key for t in tokens if t.is_content][:1]]
 
 
 def _has_by(tokens: Sequence[Token]) -> bool:
-    return any(t.raw.lower() == "by" for t in tokens)
+    return any(token.word == "by" for token in tokens)
 
 
 def put_elsewhere(claim: Sequence[Token], evidence: CitedSentences) -> str:
@@ -131,68 +137,72 @@ def put_elsewhere(claim: Sequence[Token], evidence: CitedSentences) -> str:
     An example is "Josiah Thorne points out that ..." for "Ruth Ellery points out that ..."; in a table, the
     value of another row in the same column.
     """
-    for at, token in enumerate(claim):
-        kind = _kind(claim, at, evidence.names)
-        if not kind or token.key not in evidence.stated or evidence.gives(claim, at):
+    for index, token in enumerate(claim):
+        kind = _kind(claim, index, evidence.names)
+        if not kind or token.key not in evidence.stated or evidence.is_from_user(claim, index):
             continue
-        if kind == "name" and at and _kind(claim, at - 1, evidence.names) == kind:
+        if kind == "name" and index and _kind(claim, index - 1, evidence.names) == kind:
             continue  # the second word of a name, such as "Ellery" in "Ruth Ellery"
-        if right := _in_another_sentence(claim, at, kind, evidence):
-            return f"the passages have {right} where it has {token.raw}"
+        if rival := _find_rival(claim, index, kind, evidence):
+            return f"the passages have {rival} where it has {token.raw}"
     return ""
 
 
-def _in_another_sentence(claim: Sequence[Token], at: int, kind: str, evidence: CitedSentences) -> str:
-    """Return the rival of a token in a sentence that has more of what the claim says about the token."""
-    said = {t.key for t in claim}
-    name = _name(claim, at, kind, evidence.names)
-    own = [s for s in evidence.statements if name & s.keys]
-    wanted = {t.key for t in claim if (states(t) or t.number) and t.key not in name}
-    covers = [wanted & s.keys for s in own]
-    anywhere = set().union(*covers)
+def _find_rival(claim: Sequence[Token], index: int, kind: str, evidence: CitedSentences) -> str:
+    """Return the token in another sentence that has more of what the claim says about a token."""
+    names = evidence.names
+    own_keys = _keys_of(claim, index, kind, names)
+    own_statements = [statement for statement in evidence.statements if own_keys & statement.keys]
+    context = {t.key for t in claim if (t.is_statement or t.is_number) and t.key not in own_keys}
+    covers = [context & statement.keys for statement in own_statements]
+    all_covered = set().union(*covers)
     # Statements with another name of the claim are about that name, and are skipped.
-    taken = {t.key for i, t in enumerate(claim) if kind == _kind(claim, i, evidence.names) == "name"}
-    theirs = set().union(*(s.keys for s in own)) if kind == "name" else set()
-    for other in evidence.statements:
-        cover = wanted & other.keys
-        enough = MORE_WORDS if kind == "name" and not other.cell else 1
-        if (name | taken) & other.keys or len(cover - anywhere) < enough or max(covers, key=len) - cover:
+    other_names = {t.key for i, t in enumerate(claim) if kind == _kind(claim, i, names) == "name"}
+    no_rivals = {token.key for token in claim}
+    if kind == "name":
+        no_rivals = no_rivals.union(*(statement.keys for statement in own_statements))
+    for statement in evidence.statements:
+        cover = context & statement.keys
+        needed = MORE_WORDS if kind == "name" and not statement.is_cell else 1
+        if (
+            (own_keys | other_names) & statement.keys
+            or len(cover - all_covered) < needed
+            or max(covers, key=len) - cover
+        ):
             continue
-        for place, rival in enumerate(other.tokens):
-            if rival.key not in said | theirs and _same_kind(
-                kind, _kind(other.tokens, place, evidence.names)
-            ):
+        for place, rival in enumerate(statement.tokens):
+            if rival.key not in no_rivals and _is_same_kind(kind, _kind(statement.tokens, place, names)):
                 return rival.raw
     return ""
 
 
-def _name(claim: Sequence[Token], at: int, kind: str, names: Collection[str]) -> set[str]:
+def _keys_of(claim: Sequence[Token], index: int, kind: str, names: Collection[str]) -> set[str]:
     """Return the key of a token; for a name, also the keys of its following words."""
-    end = at + 1
+    end = index + 1
     while kind == "name" and end < len(claim) and _kind(claim, end, names) == kind:
         end += 1
-    return {token.key for token in claim[at:end]}
+    return {token.key for token in claim[index:end]}
 
 
-def _kind(tokens: Sequence[Token], at: int, names: Collection[str]) -> str:
+def _kind(tokens: Sequence[Token], index: int, names: Collection[str]) -> str:
     """Return "name", "month", "weekday", "time", "year", a unit or "number"; "" for any other word."""
-    token = tokens[at]
-    if not token.number:
-        if token.capital and token.raw.lower() in MONTHS:
+    token = tokens[index]
+    if not token.is_number:
+        if token.is_capitalised and token.word in MONTHS:
             return "month"
-        if token.capital and token.raw.lower().rstrip("s") in WEEKDAYS:
+        if token.is_capitalised and token.word.rstrip("s") in WEEKDAYS:
             return "weekday"
-        begins = token.first and token.raw[1:].islower() and token.key not in names
-        return "name" if token.capital and not begins and states(token) else ""
+        begins_text = token.is_first and token.raw[1:].islower() and token.key not in names
+        return "name" if token.is_capitalised and not begins_text and token.is_statement else ""
     if ":" in token.key:
         return "time"
     if len(token.raw) == 4 and token.raw.isdigit() and "1700" <= token.raw < "2100":
         return "year"
-    return number_unit(tokens, at) or "number"
+    return number_unit(tokens, index) or "number"
 
 
-def _same_kind(one: str, other: str) -> bool:
-    """Tell whether two kinds match; a number without a unit matches any unit, as in a table."""
+def _is_same_kind(one: str, other: str) -> bool:
+    """Return whether two kinds match; a number without a unit matches any unit, as in a table."""
     if {one, other} & {"name", "time", "year", "month", "weekday"}:
         return one == other
     return bool(one and other) and (one == other or "number" in (one, other))

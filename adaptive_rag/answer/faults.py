@@ -1,22 +1,24 @@
-"""Finds what a draft's claim says that its passages do not: runs all checks, and checks denial and scope."""
+"""Finds what a draft's claim says that its passages do not: runs all checks; denials and scope are here."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Sequence
 
-from adaptive_rag.answer.claims import NEAR, CitedSentences, Token, read_tokens, retells, states
+from adaptive_rag.answer.claims import NEAR, CitedSentences, Token, read_tokens, retells
 from adaptive_rag.answer.exchanges import exchanged_words, other_roles, put_elsewhere
 from adaptive_rag.answer.foreign import foreign_numbers, foreign_words
-from adaptive_rag.answer.wording import ANTONYMS, DENIALS, HARMLESS, HEDGES, INDIRECT_DENIALS, SCOPES
+from adaptive_rag.answer.wording import ANTONYMS, HARMLESS, HEDGES, INDIRECT_DENIALS, SCOPES
 
 # Remarks about what the user said themselves need no passage: ", which you say you are not".
-_ASKER = re.compile(
+_ABOUT_USER = re.compile(
     r"[^,:;]*\byou (?:have |had )?(?:say|said|speak|spoke|mention|mentioned|told|wrote|asked)\b[^,:;]*"
 )
-# In "at all", "at most five" and "the most likely", the second word is not a quantifier.
+# In "at all", "at most five" and "the most likely", the second word is no quantifier.
 _NO_SCOPE = {("at", "all"), ("at", "most"), ("the", "most")}
-_OPPOSED = {word for pair in ANTONYMS for words in pair for word in words}
+_ANTONYM_WORDS = {word for pair in ANTONYMS for words in pair for word in words}
+# Words after "only" that begin a condition
+_CONDITIONS = {"if", "when", "after", "where", "once", "until"}
 # Prefixes that turn a word into its opposite: "unlikely", "illegal".
 NEGATING = ("un", "il", "in", "im", "ir", "non", "dis")
 
@@ -24,10 +26,10 @@ NEGATING = ("un", "il", "in", "im", "ir", "non", "dis")
 def find_fault(text: str, evidence: CitedSentences, is_supported: Callable[[], bool]) -> str:
     """Return what a claim states that its evidence does not; "" where nothing was found.
 
-    Where only its words are not those of the evidence, it may say the same, so `is_supported` is asked.
+    A claim in other words than the evidence may say the same, so `is_supported` is asked.
     """
-    claim = read_tokens(_ASKER.sub("", text))
-    sentences = evidence.holding(claim)
+    claim = read_tokens(_ABOUT_USER.sub("", text))
+    sentences = evidence.covering(claim)
     return (
         foreign_numbers(claim, evidence)
         or ("" if (words := foreign_words(claim, evidence)) and is_supported() else words)
@@ -39,131 +41,139 @@ def find_fault(text: str, evidence: CitedSentences, is_supported: Callable[[], b
     )
 
 
-def _denials(tokens: Sequence[Token], *, reply: bool = False, of: set[str] | None = None) -> list[list[str]]:
-    """Return, for each denial, the keys of the words that it reaches, which follow it in its clause."""
-    return [
-        [t.key for t in tokens[at + 1 :] if t.clause == token.clause and t.content][:NEAR]
-        for at, token in enumerate(tokens)
-        # "No, you need none": the first word of a reply answers the question and denies nothing.
-        if not (reply and (token.raw in ("No", "Not") or _sets_apart(tokens, at)))
-        and (of is None or _subject(tokens, at) <= of)
-        and (token.raw.lower() in DENIALS or token.key == "0" or token.raw.lower().endswith("n't"))
-    ]
+def _denials(tokens: Sequence[Token]) -> dict[int, list[str]]:
+    """Return the keys of the words that each denial denies, those after it in its clause, by its index."""
+    return {
+        i: [t.key for t in tokens[i + 1 :] if t.clause == token.clause and t.is_content][:NEAR]
+        for i, token in enumerate(tokens)
+        if token.is_denial or token.key == "0"
+    }
 
 
-def _subject(tokens: Sequence[Token], at: int) -> set[str]:
-    """Return the key of the last content word before a denial in its clause."""
-    before = [t.key for t in tokens[:at] if t.clause == tokens[at].clause and states(t)]
-    return set(before[-1:])
+def _is_about(tokens: Sequence[Token], index: int, keys: set[str]) -> bool:
+    """Return whether the last stated word before a denial in its clause, if there is one, is among keys."""
+    before = [t.key for t in tokens[:index] if t.clause == tokens[index].clause and t.is_statement]
+    return not before or before[-1] in keys
 
 
-def _sets_apart(tokens: Sequence[Token], at: int) -> bool:
-    """Tell whether a denial only makes an exception: "Without it ...", "..., but not on Sundays"."""
-    word, before = tokens[at].raw.lower(), tokens[at - 1].raw.lower() if at else ""
-    return (word == "without" and not at) or (word == "not" and before == "but")
+def _is_reply_or_exception(tokens: Sequence[Token], index: int) -> bool:
+    """Return whether a denial denies nothing: "No, you need ...", "Without it ...", "but not on Sundays"."""
+    token = tokens[index]
+    if token.raw in ("No", "Not"):
+        return True
+    follows_but = index > 0 and tokens[index - 1].word == "but"
+    return (token.word == "without" and index == 0) or (token.word == "not" and follows_but)
 
 
 def _other_polarity(
-    claim: Sequence[Token], sentences: Sequence[list[Token]], everywhere: Sequence[list[Token]]
+    claim: Sequence[Token], sentences: Sequence[list[Token]], all_sentences: Sequence[list[Token]]
 ) -> str:
     """Describe where a claim denies what its sentences assert, or the reverse."""
-    said = {t.key for t in claim}
-    denials = _denials(claim, reply=True)
+    claim_keys = {token.key for token in claim}
+    denials = [reach for i, reach in _denials(claim).items() if not _is_reply_or_exception(claim, i)]
     # The sentences that the claim retells. A claim in its own words may deny what follows from several
     # sentences.
-    whole = [s for s in everywhere if said.issuperset(t.key for t in s if states(t))]
-    retold = [*sentences[:1], *(s for s in whole if s not in sentences[:1])]
-    sources = retold if retells(claim, sentences) else [*sentences, *(s for s in whole if s not in sentences)]
+    contained = [s for s in all_sentences if claim_keys.issuperset(t.key for t in s if t.is_statement)]
+    retold = [*sentences[:1], *(s for s in contained if s not in sentences[:1])]
+    sources = retold
+    if not retells(claim, sentences):
+        sources = [*sentences, *(s for s in contained if s not in sentences)]
     # A denial may be expressed indirectly: "is beyond its means" for "does not have the means".
-    indirect = INDIRECT_DENIALS - said
+    indirect = INDIRECT_DENIALS - claim_keys
     denied = [reach for reach in denials if reach and not HARMLESS.intersection(reach[:2])]
     # Each denial in the claim needs one in the sentences.
     if sum(len(_denials(s)) + sum(t.key in indirect for t in s) for s in sources) < len(denied):
         return f"the passages do not deny {denied[0][0]!r}"
-    said -= {key for reach in denials for key in reach}
+    asserted = claim_keys - {key for reach in denials for key in reach}
     for sentence in retold:
-        times = [t.key for t in sentence]
-        if INDIRECT_DENIALS & said - set(times):
+        keys = [token.key for token in sentence]
+        if INDIRECT_DENIALS & asserted - set(keys):
             continue
-        reached = [reach for reach in _denials(sentence, of=said) if reach]
+        reached = [
+            reach for i, reach in _denials(sentence).items() if reach and _is_about(sentence, i, asserted)
+        ]
         for reach in reached:
-            if reach[0] in said and times.count(reach[0]) == 1 and len(denials) < len(reached):
+            if reach[0] in asserted and keys.count(reach[0]) == 1 and len(denials) < len(reached):
                 return f"the passages deny {reach[0]!r}"
     return _opposite(claim, sentences)
 
 
-def _asserted(tokens: Sequence[Token]) -> dict[str, set[str]]:
-    """Return the words of a sentence that no denial reaches, in lower case, with their neighbours' keys."""
-    denied = {key for reach in _denials(tokens) for key in reach}
-    said = [t for t in tokens if t.content or t.raw.lower() in _OPPOSED]
+def _asserted_words(tokens: Sequence[Token]) -> dict[str, set[str]]:
+    """Return the words of a sentence that are not denied, in lower case, with their neighbours' keys."""
+    denied = {key for reach in _denials(tokens).values() for key in reach}
+    words = [t for t in tokens if t.is_content or t.word in _ANTONYM_WORDS]
     return {
-        t.raw.lower(): {o.key for o in [*said[max(0, at - 1) : at], *said[at + 1 : at + 2]]}
-        for at, t in enumerate(said)
-        if t.key not in denied
+        token.word: {t.key for t in [*words[max(0, i - 1) : i], *words[i + 1 : i + 2]]}
+        for i, token in enumerate(words)
+        if token.key not in denied
     }
 
 
 def _opposite(claim: Sequence[Token], sentences: Sequence[list[Token]]) -> str:
-    said, all_theirs = _asserted(claim), [_asserted(sentence) for sentence in sentences]
-    everywhere = set().union(*all_theirs)
+    """Describe a word of a claim whose opposite the sentences have: "before" for "after", "unsafe"."""
+    claim_words, sentence_words = _asserted_words(claim), [_asserted_words(s) for s in sentences]
+    all_words = set().union(*sentence_words)
     for one, other in ANTONYMS:
         if (
-            said.keys() & one
-            and not said.keys() & other
-            and _beside(said, all_theirs, one, other)
-            and not _beside(said, all_theirs, one, one)
+            claim_words.keys() & one
+            and not claim_words.keys() & other
+            and _have_same_neighbours(claim_words, sentence_words, one, other)
+            and not _have_same_neighbours(claim_words, sentence_words, one, one)
         ):
-            return f"it says {min(said.keys() & one)!r} where the passages say {min(everywhere & other)!r}"
-    for word in said.keys() | everywhere:
+            return _describe_opposite(claim_words.keys() & one, all_words & other)
+    for word in claim_words.keys() | all_words:
         for pair in ({word, prefix + word} for prefix in NEGATING if len(word) > 3):
-            ours, listed = pair & said.keys(), pair & everywhere
-            if len(ours) == len(listed) == 1 and ours != listed:
-                return f"it says {min(ours)!r} where the passages say {min(listed)!r}"
+            in_claim, in_sentences = pair & claim_words.keys(), pair & all_words
+            if len(in_claim) == len(in_sentences) == 1 and in_claim != in_sentences:
+                return _describe_opposite(in_claim, in_sentences)
     return ""
 
 
-def _beside(
-    said: dict[str, set[str]],
-    sentences: Sequence[dict[str, set[str]]],
+def _describe_opposite(in_claim: Collection[str], in_sentences: Collection[str]) -> str:
+    return f"it says {min(in_claim)!r} where the passages say {min(in_sentences)!r}"
+
+
+def _have_same_neighbours(
+    claim_words: dict[str, set[str]],
+    sentence_words: Sequence[dict[str, set[str]]],
     one: Collection[str],
     other: Collection[str],
 ) -> bool:
-    """Tell whether a sentence has a word of `other` beside the same words as the claim has one of `one`."""
-    ours = set().union(*(said[w] for w in said.keys() & one))
-    return any(ours & theirs[w] for theirs in sentences for w in theirs.keys() & other)
+    """Return whether a sentence has a word of `other` beside the same words as the claim has one of `one`."""
+    neighbours = set().union(*(claim_words[word] for word in claim_words.keys() & one))
+    return any(neighbours & words[word] for words in sentence_words for word in words.keys() & other)
 
 
 def _other_scope(claim: Sequence[Token], sentences: Sequence[list[Token]]) -> str:
     """Describe a quantifier or a lost hedge by which a claim says more than its sentences."""
-    theirs = {t.raw.lower() for s in sentences for t in s}
-    for at, token in enumerate(claim):
-        if (at and (claim[at - 1].raw.lower(), token.key) in _NO_SCOPE) or _is_emphasis(claim, at):
+    sentence_words = {token.word for sentence in sentences for token in sentence}
+    for i, token in enumerate(claim):
+        if (i and (claim[i - 1].word, token.key) in _NO_SCOPE) or _is_emphasis(claim, i):
             continue
-        for words, enough in SCOPES:
-            if token.raw.lower() in words and not theirs & enough:
-                return f"the passages do not say {token.raw.lower()!r}"
-    hedged = any(token.raw.lower() in {*HEDGES, "can", "could"} for token in claim)
-    return "" if hedged or not retells(claim, sentences) else _lost_hedge(claim, sentences[0])
+        for scope_words, sufficient in SCOPES:
+            if token.word in scope_words and not sentence_words & sufficient:
+                return f"the passages do not say {token.word!r}"
+    has_hedge = any(token.word in {*HEDGES, "can", "could"} for token in claim)
+    return "" if has_hedge or not retells(claim, sentences) else _lost_hedge(claim, sentences[0])
 
 
-def _is_emphasis(claim: Sequence[Token], at: int) -> bool:
-    """Tell whether a scope word needs no support: "only 12 pounds", "it grew most", "most, 12 of 18"."""
-    word = claim[at].raw.lower()
-    following = [t for t in claim[at + 1 : at + 2] if t.clause == claim[at].clause]
+def _is_emphasis(claim: Sequence[Token], index: int) -> bool:
+    """Return whether a scope word needs no support: "only 12 pounds", "it grew most", "most, 12 of 18"."""
+    word = claim[index].word
+    following = [t for t in claim[index + 1 : index + 2] if t.clause == claim[index].clause]
     if word in ("before", "after"):
-        return not following or following[0].raw.lower() in ("that", "this")
+        return not following or following[0].word in ("that", "this")
     if word == "only":
-        return any(
-            t.number or t.raw.lower() in ("if", "when", "after", "where", "once", "until") for t in following
-        )
-    numbers = [float(t.key) for t in claim if t.number and t.key.replace(".", "", 1).isdigit()]
+        return any(t.is_number or t.word in _CONDITIONS for t in following)
+    numbers = [float(t.key) for t in claim if t.is_number and t.key.replace(".", "", 1).isdigit()]
     return word == "most" and (not following or any(b < 2 * a < 2 * b for a in numbers for b in numbers))
 
 
 def _lost_hedge(claim: Sequence[Token], sentence: Sequence[Token]) -> str:
-    said = {token.key for token in claim}
-    for at, token in enumerate(sentence):
-        hedged = [t.key for t in sentence[at + 1 :] if t.content][:1]
-        if token.raw.lower() in HEDGES and set(hedged) & said:
-            return f"the passages say {token.raw.lower()!r}"
+    """Describe a word like "usually" before a word of the claim, which the claim leaves out."""
+    claim_keys = {token.key for token in claim}
+    for i, token in enumerate(sentence):
+        hedged = [t.key for t in sentence[i + 1 :] if t.is_content][:1]
+        if token.word in HEDGES and claim_keys.intersection(hedged):
+            return f"the passages say {token.word!r}"
     return ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from itertools import combinations
 
-from adaptive_rag.answer.claims import MOSTLY, CitedSentences, Token, is_held, number_unit, retells, states
+from adaptive_rag.answer.claims import MOSTLY, CitedSentences, Token, contains_form, number_unit, retells
 from adaptive_rag.answer.wording import AFTER_A_VERB, BEFORE_A_PREDICATE, RECKONING, REPORTING, UNITS
 from adaptive_rag.text.words import ASKING_WORDS
 
@@ -18,108 +18,97 @@ def foreign_words(claim: Sequence[Token], evidence: CitedSentences) -> str:
     although most of its words come from the passages, summarises several of them: then only names and units
     are checked.
     """
-    held = evidence.keys
+    known = evidence.keys
     initials = _initials([token.raw for sentence in evidence.sentences for token in sentence])
-    stated = [token for token in claim if states(token)]
-    theirs = sum(is_held(token.key, held) for token in stated) >= len(stated) * MOSTLY
-    sums_up = theirs and not retells(claim, evidence.holding(claim))
-    added = [
-        token.raw
-        for at, token in enumerate(claim)
-        if states(token)
-        and not is_held(token.key, held)
-        and not (token.capital and token.raw.lower().rstrip("s") in initials)
-        and (
-            (token.capital and not token.first)
-            or ((not sums_up or token.key in UNITS) and not _own_wording(claim, at))
-        )
-        and not (token.key in UNITS and at and claim[at - 1].number)  # left to the check of numbers
-    ]
+    foreign = {i for i, t in enumerate(claim) if t.is_statement and not contains_form(known, t.key)}
+    stated = sum(token.is_statement for token in claim)
+    is_mostly_known = stated - len(foreign) >= stated * MOSTLY
+    summarises = is_mostly_known and not retells(claim, evidence.covering(claim))
+    added = list[str]()
+    for i in sorted(foreign):
+        token = claim[i]
+        if token.is_capitalised and token.word.rstrip("s") in initials:
+            continue
+        is_unit = token.key in UNITS
+        if is_unit and i and claim[i - 1].is_number:
+            continue  # left to the check of numbers
+        is_name = token.is_capitalised and not token.is_first
+        if is_name or ((not summarises or is_unit) and not _is_own_wording(claim, i)):
+            added.append(token.raw)
     return f"the passages do not speak of {', '.join(added)}" if added else ""
 
 
-def _own_wording(claim: Sequence[Token], at: int) -> bool:
-    """Tell whether a word is a verb or an adverb, or is in the position of a verb or a predicate."""
-    following = claim[at + 1 : at + 2]
+def _is_own_wording(claim: Sequence[Token], index: int) -> bool:
+    """Return whether a word is a verb or an adverb, or is in the position of a verb or a predicate."""
+    token, following = claim[index], claim[index + 1 : index + 2]
     return (
-        (claim[at].raw.endswith(("ed", "ing", "ly")) and claim[at].key not in UNITS)  # "weekly" is no manner
-        or (at > 0 and claim[at - 1].raw.lower() in BEFORE_A_PREDICATE)
-        or any(
-            (t.number or t.raw.lower() in AFTER_A_VERB) and t.clause == claim[at].clause for t in following
-        )
-        or (at == 1 and claim[0].raw.lower() in ("the", "this", "that"))  # "The threat came in 1966"
+        (token.raw.endswith(("ed", "ing", "ly")) and token.key not in UNITS)  # "weekly" is no manner
+        or (index > 0 and claim[index - 1].word in BEFORE_A_PREDICATE)
+        or any((t.is_number or t.word in AFTER_A_VERB) and t.clause == token.clause for t in following)
+        or (index == 1 and claim[0].word in ("the", "this", "that"))  # "The threat came in 1966"
     )
 
 
-def _initials(raws: Sequence[str]) -> set[str]:
+def _initials(words: Sequence[str]) -> set[str]:
     """Return possible abbreviations of runs of capitalised words: "eu" for "European Union"."""
-    found = set()
-    names = [raw for raw in raws if raw[0].isupper() or raw in ("of", "and", "the")]
+    initials = set()
+    names = [word for word in words if word[0].isupper() or word in ("of", "and", "the")]
     for length in (2, 3, 4, 5):
         for start in range(len(names) - length + 1):
             run = names[start : start + length]
-            found.add("".join(raw[0] for raw in run if raw[0].isupper()).lower())
-    return found
+            initials.add("".join(word[0] for word in run if word[0].isupper()).lower())
+    return initials
 
 
 def foreign_numbers(claim: Sequence[Token], evidence: CitedSentences) -> str:
     """Describe a number of a claim that its passages lack, or give in another unit."""
-    places = [(s, i) for s in evidence.sentences for i, token in enumerate(s) if token.number]
-    held = {s[i].key for s, i in places}
-    for at, token in enumerate(claim):
-        if not token.number or evidence.gives(claim, at) or _counts_the_claim(claim, at):
+    places = [(s, i) for s in evidence.sentences for i, token in enumerate(s) if token.is_number]
+    known = {sentence[i].key for sentence, i in places}
+    for index, token in enumerate(claim):
+        if not token.is_number or evidence.is_from_user(claim, index) or _counts_own_items(claim, index):
             continue
-        if token.key not in held | evidence.known:
-            reckons = any(t.raw.lower() in RECKONING for t in claim)
-            near = {t.key for s in evidence.holding(claim) for t in s if t.number} if reckons else set()
-            if not _derived(token.key, {t.key for t in claim if t.number} & held, near):
+        if token.key not in known | evidence.known:
+            calculates = any(t.word in RECKONING for t in claim)
+            near = (
+                {t.key for s in evidence.covering(claim) for t in s if t.is_number} if calculates else set()
+            )
+            if not _is_derived(token.key, {t.key for t in claim if t.is_number} & known, near):
                 return f"the passages do not hold the number {token.key}"
             continue
-        here = [(s, i) for s, i in places if s[i].key == token.key]
-        unit = number_unit(claim, at)
-        theirs = {number_unit(s, i) for s, i in here}
-        if here and unit and unit not in theirs and theirs - {""}:
+        unit = number_unit(claim, index)
+        known_units = {number_unit(sentence, i) for sentence, i in places if sentence[i].key == token.key}
+        if unit and unit not in known_units and known_units - {""}:
             return f"the passages do not give {token.raw} in {unit}"
     return ""
 
 
-def _counts_the_claim(claim: Sequence[Token], at: int) -> bool:
-    """Tell whether a number counts what the draft itself lists: "The two offices ...", "in two ways"."""
-    if claim[at].raw.lower() not in ("two", "three", "four"):
+def _counts_own_items(claim: Sequence[Token], index: int) -> bool:
+    """Return whether a number counts what the draft itself lists: "The two offices ...", "in two ways"."""
+    token = claim[index]
+    if token.word not in ("two", "three", "four"):
         return False
-    if at == 0 or (at <= 2 and claim[at - 1].raw.lower() in ("the", "these", "those", "both")):
+    if index == 0 or (index <= 2 and claim[index - 1].word in ("the", "these", "those", "both")):
         return True
-    following = claim[at + 1 : at + 2]
-    return claim[at].key == "2" and any(
-        t.raw.lower() in ASKING_WORDS or t.key in REPORTING for t in following
-    )
+    following = claim[index + 1 : index + 2]
+    return token.key == "2" and any(t.word in ASKING_WORDS or t.key in REPORTING for t in following)
 
 
-def _derived(value: str, said: Collection[str], near: Collection[str]) -> bool:
-    """Tell whether a number follows from two others: "23 days, from 4 to 26 July", "15 pounds less".
+def _is_derived(number: str, claim_numbers: Collection[str], near: Collection[str]) -> bool:
+    """Return whether a number follows from two others: "23 days, from 4 to 26 July", "15 pounds less".
 
     Args:
-        value: the number.
-        said: the other numbers of its claim; it may be the sum or the difference of two of them, or a
-            percentage ("23.40 pounds, 40 percent less than 39").
+        number: the number.
+        claim_numbers: the other numbers of its claim; it may be the sum or the difference of two of them, or
+            a percentage ("23.40 pounds, 40 percent less than 39").
         near: the numbers of the sentences that the claim rests on, if the claim calculates; it may be the sum
             or the difference of two of them.
     """
-    results = [
-        result
-        for a, b in combinations(_values(said), 2)
-        for result in (
-            a + b,
-            abs(a - b),
-            abs(a - b) + 1,
-            a * b / 100,
-            a - a * b / 100,
-            b - a * b / 100,
-        )
-    ]
-    results += [result for a, b in combinations(_values(near), 2) for result in (a + b, abs(a - b))]
+    results = [result for a, b in combinations(_values(near), 2) for result in (a + b, abs(a - b))]
+    for a, b in combinations(_values(claim_numbers), 2):
+        share = a * b / 100
+        results += [a + b, abs(a - b), abs(a - b) + 1, share, a - share, b - share]
     # rounded to a hundredth
-    return any(abs(number - result) < 0.006 for number in _values([value]) for result in results)
+    return any(abs(value - result) < 0.006 for value in _values([number]) for result in results)
 
 
 def _values(keys: Iterable[str]) -> list[float]:

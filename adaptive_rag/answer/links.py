@@ -31,6 +31,8 @@ _SUSPECT = re.compile(rf"\]\s*[(\[:]|!\[|<[a-z/!?]|&#?\w+;|\\|{_BARE.pattern}", 
 _PUNCTUATION = ".,;:!?'\"”’*_~`"
 # Tags that only format text: they load nothing and do nothing.
 _FORMATTING = re.compile(r"</?(?:b|i|em|strong|sub|sup|br)\s*/?>", re.I)
+_IMAGE_START = re.compile(r"!\[")
+_LINE_END = re.compile(r"[\n\r]|\Z")
 _TAG_OPENS = re.compile(r"<(?=[A-Za-z/!?])")
 
 
@@ -38,8 +40,8 @@ _TAG_OPENS = re.compile(r"<(?=[A-Za-z/!?])")
 class _Change:
     start: int
     end: int
-    instead: str
-    removed: str = ""
+    replacement: str
+    removed: str = ""  # the address
 
 
 def keep_own_links(text: str, own: set[str] | None) -> tuple[str, list[str]]:
@@ -59,9 +61,9 @@ def keep_own_links(text: str, own: set[str] | None) -> tuple[str, list[str]]:
     for _ in range(ROUNDS):
         if _SUSPECT.search(text) is None:
             break
-        changes = list(_changes(text, own))
+        changes = list(_find_changes(text, own))
         if not changes:
-            decoded = _decoded(text)
+            decoded = _decode(text)
             if own is None or not any(_is_foreign(match[0], own) for match in _BARE.finditer(decoded)):
                 break
             # "&#104;ttps://" and "https\://" become addresses when they are shown.
@@ -71,7 +73,7 @@ def keep_own_links(text: str, own: set[str] | None) -> tuple[str, list[str]]:
             continue
         removed += [change.removed for change in changes if change.removed]
         for change in reversed(changes):
-            text = text[: change.start] + change.instead + text[change.end :]
+            text = text[: change.start] + change.replacement + text[change.end :]
     else:
         text = _without_markdown(text)
     return text, list(dict.fromkeys(map(_without_query, removed)))
@@ -79,40 +81,39 @@ def keep_own_links(text: str, own: set[str] | None) -> tuple[str, list[str]]:
 
 def own_addresses(documents: Iterable[Candidate]) -> set[str]:
     """Return the normalised addresses that occur in documents or are their sources."""
-    found: set[str] = set()
+    addresses: set[str] = set()
     for document in documents:
         text = plain(document["text"])
-        found.update(_trim(match[0]) for match in _BARE.finditer(text))
+        addresses.update(_trim(match[0]) for match in _BARE.finditer(text))
         if _SUSPECT.search(text) and not is_maze(text):
-            found.update(one.address for one in read_markdown(text) if one.address)
-        found.add(document["source"])
-        found.update(value for value in document["metadata"].values() if _is_address(value))
-    return {_one_form(address) for address in found}
+            addresses.update(part.address for part in read_markdown(text) if part.address)
+        addresses.add(document["source"])
+        addresses.update(value for value in document["metadata"].values() if _is_address(value))
+    return set(map(_normalise, addresses))
 
 
-def _changes(text: str, own: set[str] | None) -> Iterator[_Change]:
+def _find_changes(text: str, own: set[str] | None) -> Iterator[_Change]:
     """Yield the necessary changes in the order of the text, without nested ones."""
-    found = read_markdown(text)
-    changes = [change for one in found if (change := _change(one, text, own))]
+    parts = read_markdown(text)
+    changes = [change for part in parts if (change := _change_part(part, text, own))]
     # In a table row, a "|" ends the cell and thus also what looks like a code span here.
-    cells = [one for one in found if one.kind == "backticks" and "|" in text[one.start : one.end]]
-    code = [(one.start, one.end) for one in found if one.kind in ("code", "backticks") and one not in cells]
-    for one in cells:
-        for match in re.compile(r"!\[").finditer(text, one.start, one.end):
+    cut_spans = [part for part in parts if part.kind == "backticks" and "|" in text[part.start : part.end]]
+    code = [(p.start, p.end) for p in parts if p.kind in ("code", "backticks") and p not in cut_spans]
+    for part in cut_spans:
+        for match in _IMAGE_START.finditer(text, part.start, part.end):
             changes.append(_Change(match.start(), match.end(), "[", "an image"))
-    # Code, and the address part of links.
-    known = [*code, *((one.middle, one.end) for one in found if one.address)]
     if own is not None:
+        code_and_links = [*code, *((part.middle, part.end) for part in parts if part.address)]
         for match in _BARE.finditer(text):
             address = _trim(match[0])
-            if _is_foreign(address, own) and not _lies_in(match.start(), known):
+            if _is_foreign(address, own) and not _lies_in(match.start(), code_and_links):
                 changes.append(_Change(match.start(), match.start() + len(address), GONE, address))
-    # Escape unclosed tags too, since a page may close a tag by itself.
-    known = [*code, *((one.start, one.end) for one in found if one.kind in ("html_inline", "autolink"))]
+    # Unclosed tags are escaped too, since a page may close a tag by itself.
+    tags = [(part.start, part.end) for part in parts if part.kind in ("html_inline", "autolink")]
     changes += [
         _Change(match.start(), match.end(), "‹")
         for match in _TAG_OPENS.finditer(text)
-        if not _lies_in(match.start(), known)
+        if not _lies_in(match.start(), [*code, *tags])
     ]
     end = 0
     for change in sorted(changes, key=lambda change: (change.start, -change.end)):
@@ -121,43 +122,43 @@ def _changes(text: str, own: set[str] | None) -> Iterator[_Change]:
             end = change.end
 
 
-def _change(one: MarkdownPart, text: str, own: set[str] | None) -> _Change | None:
+def _change_part(part: MarkdownPart, text: str, own: set[str] | None) -> _Change | None:
     """Return the replacement of a link, an image or a tag; None where it may stay."""
-    whole = text[one.start : one.end]
-    if one.kind == "html_inline":
-        if _FORMATTING.fullmatch(whole) and not _stands_alone(one, text):
+    source = text[part.start : part.end]
+    if part.kind == "html_inline":
+        if _FORMATTING.fullmatch(source) and not _is_alone_on_line(part, text):
             return None
-        return _Change(one.start, one.end, f"‹{whole[1:-1]}›")
-    if one.kind == "image":
-        return _Change(one.start, one.end, one.text, one.address or "an image")
-    if not one.address or not _is_foreign(one.address, own):
+        return _Change(part.start, part.end, f"‹{source[1:-1]}›")
+    if part.kind == "image":
+        return _Change(part.start, part.end, part.text, part.address or "an image")
+    if not part.address or not _is_foreign(part.address, own):
         # "[1]: guide.pdf" would turn the markers [1] into links.
-        names_marker = one.kind == "definition" and ASKED_FOR.match(whole.lstrip())
-        return _Change(one.start, one.end, "") if names_marker else None
-    instead = {"definition": "", "autolink": GONE}.get(one.kind, one.text)
-    if one.kind == "autolink" and one.address.startswith("mailto:"):
-        instead = whole[1:-1]
+        names_marker = part.kind == "definition" and ASKED_FOR.match(source.lstrip())
+        return _Change(part.start, part.end, "") if names_marker else None
+    replacement = {"definition": "", "autolink": GONE}.get(part.kind, part.text)
+    if part.kind == "autolink" and part.address.startswith("mailto:"):
+        replacement = source[1:-1]
     # A marker that was written as a link becomes a marker again.
-    if one.kind == "link" and ASKED_FOR.fullmatch(f"[{one.text}]"):
-        instead = f"[{one.text}]"
-    return _Change(one.start, one.end, instead, one.address)
+    if part.kind == "link" and ASKED_FOR.fullmatch(f"[{part.text}]"):
+        replacement = f"[{part.text}]"
+    return _Change(part.start, part.end, replacement, part.address)
 
 
-def _stands_alone(tag: MarkdownPart, text: str) -> bool:
-    """Tell whether a line has no words besides the tag, which may start an HTML block without Markdown."""
-    before = max(text.rfind("\n", 0, tag.start), text.rfind("\r", 0, tag.start)) + 1
-    after = re.compile(r"[\n\r]|\Z").search(text, tag.end)
-    assert after is not None
-    return re.search(r"\w", text[before : tag.start] + text[tag.end : after.start()]) is None
+def _is_alone_on_line(tag: MarkdownPart, text: str) -> bool:
+    """Return whether a line has no words besides the tag, which may start an HTML block without Markdown."""
+    start = max(text.rfind("\n", 0, tag.start), text.rfind("\r", 0, tag.start)) + 1
+    end = _LINE_END.search(text, tag.end)
+    assert end is not None
+    return re.search(r"\w", text[start : tag.start] + text[tag.end : end.start()]) is None
 
 
 def _is_foreign(address: str, own: set[str] | None) -> bool:
     if _ACTIVE.match(re.sub(r"\s", "", address)):
         return True
-    return own is not None and _one_form(address) not in own
+    return own is not None and _normalise(address) not in own
 
 
-def _one_form(address: str) -> str:
+def _normalise(address: str) -> str:
     """Normalise an address for comparison: no http(s) scheme, no fragment, the host in lower case."""
     address = _trim(address.strip())
     try:
@@ -173,8 +174,9 @@ def _trim(address: str) -> str:
     """Remove final punctuation, and a closing bracket that was opened before the address."""
     while address:
         last = address[-1]
-        opens = {")": "(", "]": "[", "}": "{"}.get(last, "")
-        if last not in _PUNCTUATION and not (opens and address.count(last) > address.count(opens)):
+        opening = {")": "(", "]": "[", "}": "{"}.get(last, "")
+        is_unopened = opening and address.count(last) > address.count(opening)
+        if last not in _PUNCTUATION and not is_unopened:
             break
         address = address[:-1]
     return address
@@ -200,7 +202,7 @@ def _without_markdown(text: str) -> str:
     return "".join(parts)
 
 
-def _decoded(text: str) -> str:
+def _decode(text: str) -> str:
     from markdown_it.common.utils import unescapeAll
 
     return unescapeAll(text)

@@ -1,4 +1,4 @@
-"""The answer as a chat message, with its citations as LangChain annotations and in its metadata."""
+"""Makes the chat message for an answer, with its citations as LangChain annotations and as metadata."""
 
 from __future__ import annotations
 
@@ -44,26 +44,25 @@ def annotate(answer: str, citations: Sequence[Citation]) -> list[Annotation]:
     lines = re.finditer(r"[^\n]+", answer)
     spans = [span for line in lines for span in sentence_spans(line.group(), line.start())]
     marks = [(mark.start(), number_of(mark[0])) for mark in iter_markers(answer)]
-    quoted = [{*terms(citation["quote"])} for citation in citations]
+    quote_terms = [{*terms(citation["quote"])} for citation in citations]
     shared: dict[Pair, int] = {}
     for sentence, (start, end) in enumerate(spans):
-        words, markers = {*terms(answer[start:end])}, {n for at, n in marks if start <= at < end}
-        for number, citation in enumerate(citations):
+        sentence_terms = {*terms(answer[start:end])}
+        markers = {number for offset, number in marks if start <= offset < end}
+        for index, citation in enumerate(citations):
             if citation["marker"] in markers:
-                shared[sentence, number] = len(words & quoted[number])
+                shared[sentence, index] = len(sentence_terms & quote_terms[index])
     pairs = _closest(shared, lambda pair: (pair[0], citations[pair[1]]["marker"]))
-    left = {number for _, number in shared} - {number for _, number in pairs}
-    pairs |= _closest({pair: shared[pair] for pair in shared if pair[1] in left}, lambda pair: pair[1])
-    return [_annotation(spans[sentence], citations[number]) for sentence, number in sorted(pairs)]
+    unused = {index for _, index in shared} - {index for _, index in pairs}
+    pairs |= _closest({pair: shared[pair] for pair in shared if pair[1] in unused}, lambda pair: pair[1])
+    return [_annotation(spans[sentence], citations[index]) for sentence, index in sorted(pairs)]
 
 
 def _closest(shared: Mapping[Pair, int], group: Callable[[Pair], Hashable]) -> set[Pair]:
     """Return the pair of each group that shares most words; the first one in a tie."""
     best: dict[Hashable, Pair] = {}
-    for pair, count in shared.items():
-        known = best.setdefault(group(pair), pair)
-        if count > shared[known]:
-            best[group(pair)] = pair
+    for pair in sorted(shared, key=lambda pair: -shared[pair]):
+        best.setdefault(group(pair), pair)
     return {*best.values()}
 
 

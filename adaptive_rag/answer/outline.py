@@ -13,9 +13,9 @@ from adaptive_rag.state import Chunk
 # Maximum number of characters of a heading.
 LONGEST_HEADING = 80
 
-# "5. Term" right above "5.1 The lease begins" is a separate paragraph.
+# "5. Term" right above "5.1 The lease begins" is a separate paragraph: the heading of its clauses.
 _ABOVE_CLAUSE = r"(?P<clause>\d{1,2})\.?[ \t]+[A-Z][^\n]{0,75}[^\s.,;:!|](?=\n[ \t]*(?P=clause)\.1\b)"
-# "**May I work from home?**" on a separate line, right above the text that it heads
+# "**May I work from home?**" on a separate line, right above its text
 _BOLD_LINE = r"\*\*[^*\n]{2,80}\*\*[ \t]*(?=\n)"
 _PARAGRAPH = re.compile(
     rf"#{{1,6}} [^\n]*|{_BOLD_LINE}|{_ABOVE_CLAUSE}|\S(?:[^\n]|\n(?![ \t]*\n|#{{1,6}} |{_BOLD_LINE}))*"
@@ -35,7 +35,7 @@ class Paragraph(NamedTuple):
 
     start: int  # in the offsets of the passage's span
     heading: str  # the nearest heading above it; "" where none is known
-    heads: bool  # whether it is itself a heading
+    is_heading: bool  # whether it is itself a heading
 
 
 def read_outline(passage: Chunk) -> list[Paragraph]:
@@ -46,19 +46,19 @@ def read_outline(passage: Chunk) -> list[Paragraph]:
     heading = "" if section in text else section
     pieces = list(_PARAGRAPH.finditer(text))
     outline = list[Paragraph]()
-    below_bold = False
-    for piece, follower in zip_longest(pieces, pieces[1:]):
-        line = _HEADING.fullmatch(_BOLD.sub(r"\1", piece[0].rstrip()))
-        # "1. Unplug it" above "2. Open the lid" is a list item.
-        numbered = follower and _NUMBER.match(piece[0]) and _NUMBER.match(follower[0])
-        item = numbered and not piece["clause"]
-        # The paragraph below a bold line is its text, however short: "Behind hall 2"
-        text_of_bold = below_bold and not piece[0].startswith(("#", "**"))
-        heads = bool(line and follower and not item and not text_of_bold and len(piece[0]) <= LONGEST_HEADING)
-        below_bold = heads and bool(_BOLD.match(piece[0].rstrip()))
-        if line and heads:
-            heading = line["title"]
-        outline.append(Paragraph(passage["start"] + piece.start(), heading, heads))
+    is_below_bold = False
+    for piece, next_piece in zip_longest(pieces, pieces[1:]):
+        line = piece[0].rstrip()
+        match = _HEADING.fullmatch(_BOLD.sub(r"\1", line))
+        is_heading = bool(match and next_piece and len(piece[0]) <= LONGEST_HEADING)
+        if next_piece and _NUMBER.match(line) and _NUMBER.match(next_piece[0]) and not piece["clause"]:
+            is_heading = False  # "1. Unplug it" above "2. Open the lid" is a list item
+        if is_below_bold and not line.startswith(("#", "**")):
+            is_heading = False  # the text below a bold line may be short: "Behind hall 2"
+        is_below_bold = is_heading and bool(_BOLD.match(line))
+        if match and is_heading:
+            heading = match["title"]
+        outline.append(Paragraph(passage["start"] + piece.start(), heading, is_heading))
     return outline
 
 

@@ -1,9 +1,9 @@
-"""The passages for an answer: ranked chunks, joined where they overlap, with their sentences."""
+"""Makes the passages for an answer: ranked chunks, joined where they overlap, with their sentences."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import count
+from itertools import chain, count
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from adaptive_rag.text.tokens import count_tokens
 # Maximum number of characters of a joined passage, about five consecutive chunks: a marker should not stand
 # for half a book.
 LONGEST = 4000
-# Metadata on the position of a chunk in its source; chunks of the same text may differ in them.
+# Metadata about a chunk's position in its source, in which neighbouring chunks differ.
 _POSITION_KEYS = frozenset(
     "line page_starts page_end section_starts speakers start_index ocr ocr_confidence ocr_spans".split()
 )
@@ -35,7 +35,7 @@ def read_passages(
         tokens: the budget; the first chunks that fit into it are read, and at least one.
         join: whether chunks that overlap are joined into one passage.
     """
-    decisions = []
+    decisions = list[Decision]()
     fitting = within_budget(ranked, tokens)
     if len(fitting) < len(ranked):
         decisions.append(decide("window", len(fitting), say("would_exceed", tokens=tokens)))
@@ -50,11 +50,11 @@ def read_passages(
 
 def within_budget(candidates: Sequence[Candidate], tokens: int) -> list[Candidate]:
     """Return the first candidates whose texts together fit into a number of tokens, and at least one."""
-    spent = 0
-    for kept, candidate in enumerate(candidates):
-        spent += count_tokens(candidate["text"])
-        if spent > tokens and kept:
-            return list(candidates[:kept])
+    total = 0
+    for i, candidate in enumerate(candidates):
+        total += count_tokens(candidate["text"])
+        if total > tokens and i:
+            return list(candidates[:i])
     return list(candidates)
 
 
@@ -69,17 +69,17 @@ def join_neighbours(ranked: Sequence[Candidate], longest: int = LONGEST) -> list
     passages: list[Candidate] = []
     in_order = sorted(enumerate(ranked, start=1), key=lambda pair: (pair[1]["start"], pair[1]["end"]))
     for rank, chunk in in_order:
-        alone: Candidate = {**chunk, "parts": [_part(rank, chunk)]}
-        at = next((i for i in reversed(range(len(passages))) if _goes_on(passages[i], chunk)), None)
-        if at is None:
-            passages.append(alone)
+        new: Candidate = {**chunk, "parts": [_part(rank, chunk)]}
+        index = next((i for i in reversed(range(len(passages))) if _continues(passages[i], chunk)), None)
+        if index is None:
+            passages.append(new)
             continue
-        before = passages[at]
-        rest = chunk["text"][before["end"] - chunk["start"] :].lstrip()
-        if not rest or chunk["end"] - before["start"] <= longest:
-            passages[at] = _join(before, alone)
+        passage = passages[index]
+        rest = chunk["text"][passage["end"] - chunk["start"] :].lstrip()
+        if not rest or chunk["end"] - passage["start"] <= longest:
+            passages[index] = _join(passage, new)
         else:
-            passages.append(_stretch(alone, chunk["end"] - len(rest), chunk["end"]))
+            passages.append(_slice(new, chunk["end"] - len(rest), chunk["end"]))
     passages.sort(key=_best_rank)
     chunks = [ranked[passage["parts"][0]["rank"] - 1] for passage in passages]
     return [
@@ -121,17 +121,17 @@ def chunks_of(passage: Candidate) -> list[Candidate]:
         {
             "id": part["id"],
             "source": passage["source"],
-            "page": stretch["page"],
+            "page": piece["page"],
             "section": part["section"],
-            "start": stretch["start"],
+            "start": piece["start"],
             "end": part["end"],
-            "text": stretch["text"],
-            "metadata": stretch["metadata"],
+            "text": piece["text"],
+            "metadata": piece["metadata"],
             "scores": part["scores"],
             "labels": part["labels"],
         }
         for part in passage.get("parts", [])
-        for stretch in [_stretch(passage, max(part["start"], passage["start"]), part["end"])]
+        for piece in [_slice(passage, max(part["start"], passage["start"]), part["end"])]
     ] or [passage]
 
 
@@ -166,43 +166,42 @@ def read_sentences(
         read: returns the sentences of chunks by their ids; it is called once.
     """
     ids = [[part["id"] for part in passage.get("parts", [])] or [passage["id"]] for passage in passages]
-    found = iter(read([id_ for several in ids for id_ in several]))
+    sentences = iter(read(list(chain(*ids))))
     return [
-        _merge_sentences([next(found) for _ in several], passage)
-        for passage, several in zip(passages, ids, strict=True)
+        _merge_sentences([next(sentences) for _ in chunk_ids], passage)
+        for passage, chunk_ids in zip(passages, ids, strict=True)
     ]
 
 
-def _merge_sentences(found: Sequence[Sentences], passage: Candidate) -> Sentences:
+def _merge_sentences(by_chunk: Sequence[Sentences], passage: Candidate) -> Sentences:
     """Merge the sentences of a passage's chunks in order; of two that overlap, keep the longer one.
 
     The shorter one was cut at the border of its chunk.
     """
     if "parts" not in passage:
-        return found[0]
-    spans, vectors = (
-        np.concatenate(arrays) for arrays in zip(*((s.spans, s.vectors) for s in found), strict=True)
-    )
-    places: list[tuple[int, int]] = [(start, end) for start, end in spans.tolist()]
+        return by_chunk[0]
+    vectors = np.concatenate([sentences.vectors for sentences in by_chunk])
+    all_spans = np.concatenate([sentences.spans for sentences in by_chunk])
+    spans: list[tuple[int, int]] = [(start, end) for start, end in all_spans.tolist()]
     kept: list[int] = []
-    for i in sorted(range(len(places)), key=lambda i: (places[i][0] - places[i][1], i)):
-        start, end = places[i]
-        inside = passage["start"] < end and start < passage["end"]
-        if inside and all(end <= places[k][0] or places[k][1] <= start for k in kept):
+    for i in sorted(range(len(spans)), key=lambda i: (spans[i][0] - spans[i][1], i)):  # longest first
+        start, end = spans[i]
+        is_inside = passage["start"] < end and start < passage["end"]
+        if is_inside and all(end <= spans[k][0] or spans[k][1] <= start for k in kept):
             kept.append(i)
-    kept.sort(key=lambda i: places[i])
-    return Sentences(spans[kept], vectors[kept])
+    kept.sort(key=lambda i: spans[i])
+    return Sentences(all_spans[kept], vectors[kept])
 
 
-def _goes_on(passage: Candidate, chunk: Candidate) -> bool:
-    """Tell whether a chunk continues a passage: it overlaps it with the same text, or begins at its end.
+def _continues(passage: Candidate, chunk: Candidate) -> bool:
+    """Return whether a chunk continues a passage: it overlaps it with the same text, or begins at its end.
 
     The chunk must not start before the passage. A chunk that only touches the passage must have the same
     metadata: the next row of a table begins where the last one ends, but is another record.
     """
     start, end = max(passage["start"], chunk["start"]), min(passage["end"], chunk["end"])
-    plain = all(len(c["text"]) == c["end"] - c["start"] for c in (passage, chunk))
-    if not plain or passage["source"] != chunk["source"] or start > end:
+    texts_match_spans = all(len(c["text"]) == c["end"] - c["start"] for c in (passage, chunk))
+    if not texts_match_spans or passage["source"] != chunk["source"] or start > end:
         return False
     if page_at(passage, start) != page_at(chunk, start):
         return False
@@ -215,7 +214,7 @@ def _join(first: Candidate, second: Candidate) -> Candidate:
     parts = sorted([*first["parts"], *second["parts"]], key=lambda part: (part["start"], part["end"]))
     by_rank = sorted(parts, key=lambda part: part["rank"])
     text = first["text"] + second["text"][max(0, first["end"] - second["start"]) :]
-    theirs = _shared_metadata(second)
+    second_metadata = _shared_metadata(second)
     passage: Candidate = {
         **min(first, second, key=_best_rank),
         "page": first["page"],
@@ -226,7 +225,7 @@ def _join(first: Candidate, second: Candidate) -> Candidate:
         "metadata": {
             name: value
             for name, value in _shared_metadata(first).items()
-            if theirs.get(name, _MISSING) == value
+            if second_metadata.get(name, _MISSING) == value
         },
         "scores": {
             name: max(part["scores"][name] for part in parts if name in part["scores"])
@@ -238,18 +237,18 @@ def _join(first: Candidate, second: Candidate) -> Candidate:
     if "line" in first["metadata"]:
         passage["metadata"]["line"] = first["metadata"]["line"]
     if any("speakers" in chunk["metadata"] for chunk in (first, second)):
-        named = [name for chunk in (first, second) for name in chunk["metadata"].get("speakers", ())]
-        passage["metadata"]["speakers"] = list(dict.fromkeys(named))
+        speakers = [name for chunk in (first, second) for name in chunk["metadata"].get("speakers", ())]
+        passage["metadata"]["speakers"] = list(dict.fromkeys(speakers))
     if any("section_starts" in chunk["metadata"] for chunk in (first, second)):
         sections = {**_section_starts(first), **_section_starts(second)}
         passage["metadata"]["section_starts"] = dict(sorted(sections.items(), key=lambda pair: int(pair[0])))
-    starts = {**first["metadata"].get("page_starts", {}), **second["metadata"].get("page_starts", {})}
-    if starts:
-        passage["metadata"]["page_starts"] = dict(sorted(starts.items(), key=lambda pair: pair[1]))
+    page_starts = {**first["metadata"].get("page_starts", {}), **second["metadata"].get("page_starts", {})}
+    if page_starts:
+        passage["metadata"]["page_starts"] = dict(sorted(page_starts.items(), key=lambda pair: pair[1]))
         passage["metadata"]["page_end"] = page_at(passage, passage["end"] - 1)
-    read = {tuple(span) for part in (first, second) for span in part["metadata"].get("ocr_spans", ())}
-    if read:
-        spans = [list(span) for span in sorted(read)]
+    ocr_spans = {tuple(span) for part in (first, second) for span in part["metadata"].get("ocr_spans", ())}
+    if ocr_spans:
+        spans = [list(span) for span in sorted(ocr_spans)]
         confidence = ocr_confidence(spans, passage["start"], passage["end"])
         passage["metadata"] |= {"ocr": True, "ocr_confidence": confidence, "ocr_spans": spans}
     return passage
@@ -259,7 +258,7 @@ def _section_starts(chunk: Candidate) -> dict[str, str | None]:
     return chunk["metadata"].get("section_starts") or {str(chunk["start"]): chunk["section"]}
 
 
-def _stretch(passage: Candidate, start: int, end: int) -> Candidate:
+def _slice(passage: Candidate, start: int, end: int) -> Candidate:
     """Return the part of a passage in a span, with its position metadata adjusted."""
     metadata = dict(passage["metadata"])
     if isinstance(line := metadata.get("line"), int):

@@ -1,4 +1,4 @@
-"""Quotes with their markers: what an overview, and an answer over a whole table, are made of."""
+"""Quotes with their markers, for overviews and for answers over a whole table."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Quote(NamedTuple):
     passage: Candidate
     start: int
     end: int
-    before: Sequence[Piece] = ()  # above or before the text, such as a dash
+    before: Sequence[Piece] = ()  # what is written before the text, such as a heading or a dash
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class WholeAnswer(Written):
     """An answer made of a whole table or document."""
 
     passages: list[Candidate]  # [n] is the nth of them
-    what: str  # for the trace: the document, or how the answer was computed
+    basis: str  # for the trace: the document, or how the answer was computed
 
 
 def readable(text: str) -> str:
@@ -43,21 +43,21 @@ def write_quotes(
 
     A quote from a text that is in none of the passages adds its own passage.
     """
-    read, lines = list(passages), list[list[Piece]]()
+    all_passages, lines = list(passages), list[list[Piece]]()
     for quote in quotes:
-        own = (at for at, passage in enumerate(read) if passage["id"] == quote.passage["id"])
-        holding = (at for at, passage in enumerate(read) if _holds(passage, quote))
-        at = next(own, next(holding, len(read)))
-        if at == len(read):
-            read.append(quote.passage)
-        mark = cite_span(read[at], at + 1, quote.start, quote.end)
-        lines.append([*quote.before, f"{readable(quote.text)} ", mark])
-    return lines, read
+        same = (i for i, passage in enumerate(all_passages) if passage["id"] == quote.passage["id"])
+        containing = (i for i, passage in enumerate(all_passages) if _contains(passage, quote))
+        index = next(same, next(containing, len(all_passages)))
+        if index == len(all_passages):
+            all_passages.append(quote.passage)
+        citation = cite_span(all_passages[index], index + 1, quote.start, quote.end)
+        lines.append([*quote.before, f"{readable(quote.text)} ", citation])
+    return lines, all_passages
 
 
-def _holds(passage: Candidate, quote: Quote) -> bool:
-    same = passage["source"] == quote.passage["source"]
-    inside = same and passage["start"] <= quote.start and quote.end <= passage["end"]
-    # Passages from an app's own retriever may all start at 0.
-    texts = (text_at(each, quote.start, quote.end) for each in (passage, quote.passage))
-    return inside and len({*texts}) == 1
+def _contains(passage: Candidate, quote: Quote) -> bool:
+    if passage["source"] != quote.passage["source"]:
+        return False
+    # The text is compared too, since passages from an app's own retriever may all start at 0.
+    texts = {text_at(each, quote.start, quote.end) for each in (passage, quote.passage)}
+    return passage["start"] <= quote.start and quote.end <= passage["end"] and len(texts) == 1

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adaptive_rag.answer.contributions import Contributions
-from adaptive_rag.answer.score import ScoredSentences, blend_sides, judge, read_sides
+from adaptive_rag.answer.score import ScoredSentences, blend_sides, read_sides, score_sentences
 from adaptive_rag.answer.sentences import AnswerSentence, collect_sentences
 from adaptive_rag.answer.speakers import bare_name, message_speaker
 from adaptive_rag.deadline import in_time
@@ -24,47 +24,47 @@ from adaptive_rag.state import Candidate, Phrase
 from adaptive_rag.text.reading import Reader
 from adaptive_rag.text.vectors import Scores
 
-# What is quoted of a place that answers: the sentence, from it to the end of its paragraph, or the paragraph.
+# What is quoted around the best sentence: nothing, the rest of its paragraph, or the whole paragraph.
 Extent = Literal["sentence", "onward", "paragraph"]
-# The columns of `AnswerRequest.sides`.
+# The columns of `AnswerRequest.side_probabilities`.
 AGAINST, FOR, NEITHER = range(3)
-# The probability from which a sentence takes a side (training/sides.py).
-SURE = 0.6
+# The probability from which a sentence clearly takes a side (training/sides.py).
+CLEAR_SIDE = 0.6
 # Minimum number of speakers in a debate.
-SEVERAL = 2
+MIN_SPEAKERS = 2
 
 
 @dataclass(frozen=True)
 class Block:
-    """Sentences that are shown together."""
+    """Sentences that are shown together; a block without sentences is not shown."""
 
-    sentences: list[AnswerSentence]  # in the order shown; an empty block is left out
+    sentences: list[AnswerSentence]  # in the order shown
     heading: Phrase | str = ""
-    numbered: bool = False  # whether each sentence is on a separate line with its number
-    listed: bool = False  # whether each place is on a separate line with a dash
-    apart: bool = False  # whether each place is a paragraph of its own
-    opening: Phrase | None = None  # above the heading
+    numbered: bool = False  # each sentence on its own line, with a number
+    bulleted: bool = False  # each quote on its own line, with a dash
+    paragraphs: bool = False  # each quote as its own paragraph
+    opening: Phrase | None = None  # text above the heading
 
 
 @dataclass(frozen=True, kw_only=True)
 class AnswerStyle:
     """The settings for the answers of one strategy."""
 
-    # arranges the judged sentences in blocks; the request has the style
+    # arranges the scored sentences in blocks; the request contains this style
     arrange: Callable[[AnswerRequest, ScoredSentences], list[Block]]
     # maximum number of sentences that a chat model is asked for
     sentences: int = 3
-    # maximum number of places that are quoted
+    # maximum number of quotes
     quotes: int = 4
-    # what is quoted of each
+    # how much text around the best sentence each quote contains
     extent: Extent = "onward"
-    # share of the total probability to answer that the quoted sentences must reach
+    # share of the total answer probability that the quoted sentences must reach
     mass: float = 0.75
-    # maximum number of words of the answer; the first sentence is shown whatever its length
+    # maximum number of words; the first quote is shown whatever its length
     words: int = 70
-    # whether several questions in one are answered separately
+    # whether the parts of a question are answered separately
     splits: bool = False
-    # whether it shows which view is whose, where the passages contain views
+    # whether the answer shows who holds which view, where the passages contain views
     views: bool = False
     # instructions for the chat model, in which "{sentences}" is filled in; "" for the file generate-NAME.md
     instruction: str = ""
@@ -74,8 +74,7 @@ class AnswerStyle:
 class AnswerRequest:
     """Everything that is needed for an answer.
 
-    Markers count documents: [n] is `documents[n - 1]`, so that the answer, its prompt and the documents of
-    the output agree.
+    Markers count documents: [n] is `documents[n - 1]` in the answer, in the prompt and in the output.
     """
 
     question: str
@@ -83,11 +82,11 @@ class AnswerRequest:
     documents: Sequence[Candidate]  # passages in rank order
     sentences: Sequence[Sentences]  # one for each document; spans have the offsets of the document's own span
     question_vector: Vectors  # (dimension,)
-    reader: Reader | None = None  # None where no reader may be used; then the nearest sentences are shown
-    asked_before: str = ""  # the question that a follow-up refers to
-    situation: str = ""  # what the user says about themselves
-    parts: Sequence[str] = ()  # the separate questions, where the question asks several
-    missing: Side | None = None  # the side that surely no passage takes; the answer says so
+    reader: Reader | None = None  # without a reader, the sentences nearest to the question are shown
+    previous_question: str = ""  # the question that a follow-up refers to
+    situation: str = ""  # what users say about themselves
+    parts: Sequence[str] = ()  # the separate questions, if the question consists of several
+    missing_side: Side | None = None  # the side that no passage takes; the answer says so
 
     def __post_init__(self) -> None:
         if len(self.documents) != len(self.sentences):
@@ -97,14 +96,14 @@ class AnswerRequest:
             )
 
     @property
-    def read_as(self) -> str:
-        """Return the question for the reader, with the question it refers to and the user's situation."""
-        told = f" ({' '.join(self.situation.split())})" if self.situation.strip() else ""
-        return f"{self._without_situation}{told}"
+    def question_for_reader(self) -> str:
+        """Return the question for the reader, with the previous question and the user's situation."""
+        situation = " ".join(self.situation.split())
+        return f"{self._question_alone} ({situation})" if situation else self._question_alone
 
     @property
-    def _without_situation(self) -> str:
-        return f"{self.asked_before} {self.question}".strip()
+    def _question_alone(self) -> str:
+        return f"{self.previous_question} {self.question}".strip()
 
     @cached_property
     def answer_sentences(self) -> list[AnswerSentence]:
@@ -112,70 +111,74 @@ class AnswerRequest:
         return list(in_time(collect_sentences(self.documents, self.sentences)))
 
     @cached_property
-    def judged(self) -> ScoredSentences:
-        """Return the sentences as judged by the reader; where it fails, by their nearness alone."""
-        return self._judge(self.read_as)
+    def scored(self) -> ScoredSentences:
+        """Return the sentences with the reader's scores, or with their cosines if the reader fails."""
+        return self._score(self.question_for_reader)
 
     @cached_property
     def answered(self) -> float | None:
         """Return the probability that one of the sentences answers; None without a reader.
 
-        A situation tells which sentence answers, but makes the reader too sure: what it shares with the
-        passages is no answer. So the question is read with it and alone, and both count the same, as the
-        mean of their log-odds (`python -m benchmarks.answers`, contextual_sharc).
+        The situation shows which sentence answers, but it makes the reader overconfident, since it shares
+        words with passages that do not answer. The reader therefore reads the question with and without the
+        situation, and the mean of the log-odds counts (`python -m benchmarks.answers`, contextual_sharc).
         """
-        read = [self.judged.answered]
-        if self.situation.strip():
-            read.append(self._judge(self._without_situation).answered)
-        if None in read or len(read) == 1:
-            return read[0]
-        kept = np.clip(np.array(read, dtype=float), 1e-4, 1 - 1e-4)
-        return float(1 / (1 + np.exp(-np.log(kept / (1 - kept)).mean())))
+        probability = self.scored.answered
+        if probability is None or not self.situation.strip():
+            return probability
+        without_situation = self._score(self._question_alone).answered
+        if without_situation is None:
+            return probability
+        p = np.clip([probability, without_situation], 1e-4, 1 - 1e-4)
+        return float(1 / (1 + np.exp(-np.log(p / (1 - p)).mean())))
 
-    def _judge(self, question: str) -> ScoredSentences:
-        ask = partial(judge, question, self.question_vector, self.documents, self.answer_sentences)
-        return attempt("reader", partial(ask, self.reader), None) or ask(None)
+    def _score(self, question: str) -> ScoredSentences:
+        score = partial(
+            score_sentences, question, self.question_vector, self.documents, self.answer_sentences
+        )
+        return attempt("reader", partial(score, self.reader), None) or score(None)
 
     @cached_property
-    def sides(self) -> Scores:
-        """Return how likely each sentence is against the proposal, for it, or neither; shape (sentences, 3).
+    def side_probabilities(self) -> Scores:
+        """Return the probability that a sentence is against the proposal, for it, or neither.
 
-        Without a reader, all sentences are neither.
+        The shape is (sentences, 3). Without a reader, all sentences are neither.
         """
-        none = np.tile(np.array([0.0, 0.0, 1.0]), (len(self.answer_sentences), 1))
-        return attempt("sides", self._read_sides, none) if self.reader else none
+        neither = np.tile(np.array([0.0, 0.0, 1.0]), (len(self.answer_sentences), 1))
+        return attempt("sides", self._read_sides, neither) if self.reader else neither
 
     def _read_sides(self) -> Scores:
         assert self.reader is not None
-        read = read_sides(self.question, self.documents, self.answer_sentences, self.reader)
-        return blend_sides(read, self.leans)
+        probabilities = read_sides(self.question, self.documents, self.answer_sentences, self.reader)
+        return blend_sides(probabilities, self.tones)
 
     @cached_property
-    def taken(self) -> NDArray[np.intp]:
-        """Return the side that each sentence surely takes, as a column of `sides`; else neither."""
-        sure = self.sides[:, :NEITHER].max(axis=1, initial=0.0) >= SURE
-        return np.where(sure, self.sides[:, :NEITHER].argmax(axis=1), NEITHER)
+    def clear_sides(self) -> NDArray[np.intp]:
+        """Return the side that each sentence clearly takes, AGAINST or FOR, else NEITHER."""
+        sides = self.side_probabilities[:, :NEITHER]
+        is_clear = sides.max(axis=1, initial=0.0) >= CLEAR_SIDE
+        return np.where(is_clear, sides.argmax(axis=1), NEITHER)
 
     @cached_property
-    def leans(self) -> Scores:
-        """Return the tone of each sentence towards the matter: above 0 for praise, below 0 for blame."""
-        held = centred(agreements(self.question, self.documents, self.sentences))
-        return np.array([held[s.document][s.position] for s in self.answer_sentences])
+    def tones(self) -> Scores:
+        """Return the tone of each sentence towards the proposal: above 0 for praise, below 0 for blame."""
+        tones = centred(agreements(self.question, self.documents, self.sentences))
+        return np.array([tones[s.document][s.position] for s in self.answer_sentences])
 
     @cached_property
     def speakers(self) -> list[str | None]:
-        """Return who says each sentence according to the text; None where the text does not tell."""
+        """Return the speaker of each sentence; None where the text names none."""
         return [
             message_speaker(sentence.text)
-            if sentence.alone
+            if sentence.standalone
             else self.contributions[sentence.document].speaker_at(sentence.start, sentence.text)
             for sentence in self.answer_sentences
         ]
 
     @cached_property
     def is_debate(self) -> bool:
-        """Tell whether several people speak in the passages."""
-        return len({bare_name(name) for name in self.speakers if name}) >= SEVERAL
+        """Return whether several people speak in the passages."""
+        return len({bare_name(name) for name in self.speakers if name}) >= MIN_SPEAKERS
 
     @cached_property
     def contributions(self) -> list[Contributions]:

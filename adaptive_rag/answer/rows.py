@@ -12,7 +12,7 @@ Cell = tuple[str, str]  # the name of the column, and the value
 
 # Names of columns that say nothing about their values: "Tank: value 3.8 litres".
 _BLAND = {"value", "values", "amount", "data", "detail", "details", "description", "information", "meaning"}
-# Words of questions, and the names of columns that they ask for.
+# Words of questions, and the column names that they ask for, the likeliest first.
 _SIZE, _PRICE = "size capacity amount total", "price cost fee amount total rate"
 MEASURES = {
     "heavy": "weight", "tall": "height", "high": "height", "wide": "width", "deep": "depth", "fast": "speed",
@@ -22,13 +22,15 @@ MEASURES = {
 }  # fmt: skip
 # A column's name with a unit: "Deposit (pounds)" above 30 becomes "deposit 30 pounds"; also "Height (m PD)".
 _WITH_UNIT = re.compile(r"(?P<name>.+?) \((?P<unit>[^\W\d_]{1,12}|[a-z]{1,3} [A-Z]{1,4}|[%°€£$])\)")
-# Question words as names of columns: "What" is left out before "Order the repair", and "What happens" is
-# separated by a colon.
-_ASKS = re.compile(r"(?:who|what|when|where|which|how|why|wer|was|wann|wo|wie)\b(?P<more>.*)", re.IGNORECASE)
-# "Train 5 (S)" is one name.
+# Column names that are questions: "What" is left out before "Order the repair", and "What happens" is
+# followed by a colon.
+_QUESTION_NAME = re.compile(
+    r"(?:who|what|when|where|which|how|why|wer|was|wann|wo|wie)\b(?P<more>.*)", re.IGNORECASE
+)
+# "Train 5 (S)" is one name, without a unit.
 _SERIAL = re.compile(r"\d \([A-Z]\)$")
-# Numbers and letters that need the column's name before them. A year such as "2021" does not.
-_SERIES = re.compile(r"\d{1,3}|[A-Z]")
+# Row names that need the column's name before them: "3" becomes "Grade 3". A year such as "2021" does not.
+_SERIAL_NAME = re.compile(r"\d{1,3}|[A-Z]")
 _NUMBER = re.compile(r"-?\d+(?:[.,]\d+)*")
 
 
@@ -42,27 +44,32 @@ def say_row(cells: Sequence[Cell], question: str) -> str:
         cells: the cells; the first one names the row.
         question: the question on the first line, possibly followed by the subject of an earlier question.
     """
-    asked = question.partition("\n")[0]
-    (column, subject), *others = cells
-    wanted = _asked_for(others, asked)
-    told = set(terms(question))
-    shown = [cell for cell in others if not wanted or cell in wanted or told.intersection(terms(cell[1]))]
-    said = ", ".join(_say(name, value) for name, value in shown)
-    if _SERIES.fullmatch(subject) and column[:1].isalpha():
-        subject = f"{column[:1].upper()}{column[1:]} {subject}"  # "Grade 3": "3" alone names nothing
-    return f"{subject.rstrip(' :')}: {said}" if subject and said else subject or said
+    (column, name), *others = cells
+    asked_for = _cells_asked_for(others, question.partition("\n")[0])
+    question_terms = set(terms(question))
+    shown = [
+        cell
+        for cell in others
+        if not asked_for or cell in asked_for or question_terms.intersection(terms(cell[1]))
+    ]
+    values = ", ".join(_say_cell(*cell) for cell in shown)
+    if _SERIAL_NAME.fullmatch(name) and column[:1].isalpha():
+        name = f"{column[:1].upper()}{column[1:]} {name}"
+    return f"{name.rstrip(' :')}: {values}" if name and values else name or values
 
 
-def _asked_for(cells: Sequence[Cell], question: str) -> list[Cell]:
+def _cells_asked_for(cells: Sequence[Cell], question: str) -> list[Cell]:
     """Return the cells that a question asks for by the names of their columns."""
-    told = terms(question)
-    asked = {*told, *(stem(name) for word in words(question) for name in MEASURES.get(word, "").split())}
-    named = {cell: shared for cell in cells if (shared := asked.intersection(terms(cell[0])))}
-    # "The D300 Pro" asks for no cell below "D300"; "the D300 or the D300 Pro" does.
+    question_terms = terms(question)
+    measures = (stem(name) for word in words(question) for name in MEASURES.get(word, "").split())
+    asked = {*question_terms, *measures}
+    shared_terms = {cell: shared for cell in cells if (shared := asked.intersection(terms(cell[0])))}
+    # "The D300 Pro" does not ask for the column "D300"; "the D300 or the D300 Pro" asks for both.
     return [
         cell
-        for cell, shared in named.items()
-        if not any(shared < other for other in named.values()) or any(told.count(t) > 1 for t in shared)
+        for cell, shared in shared_terms.items()
+        if not any(shared < other for other in shared_terms.values())
+        or any(question_terms.count(term) > 1 for term in shared)
     ]
 
 
@@ -70,17 +77,17 @@ def with_unit(name: str, value: str) -> tuple[str, str]:
     """Move a unit from a column's name to its value: ("amount", "£30") for "Amount (£)" and "30"."""
     unit = _WITH_UNIT.fullmatch(name)
     if unit and _NUMBER.fullmatch(value) and not _SERIAL.search(name):
-        sign = unit["unit"]
-        return as_word(unit["name"]), f"{sign}{value}" if sign in "£$€" else f"{value} {sign}"
+        symbol = unit["unit"]
+        return as_word(unit["name"]), f"{symbol}{value}" if symbol in "£$€" else f"{value} {symbol}"
     return name, value
 
 
-def _say(name: str, value: str) -> str:
+def _say_cell(name: str, value: str) -> str:
     name, value = with_unit(name, value)
-    asks = _ASKS.fullmatch(name)
-    if name.casefold() in _BLAND or (asks and not asks["more"]):
+    question = _QUESTION_NAME.fullmatch(name)
+    if name.casefold() in _BLAND or (question and not question["more"]):
         return value
-    if asks:
+    if question:
         return f"{name}: {value}"
     if any(map(str.isdigit, name)):
         return f"{value} ({name})"

@@ -1,7 +1,7 @@
-"""Judges the sentences of the passages: how likely each one answers, and which side it takes.
+"""Scores the sentences of the passages: how likely each one answers, and which side it takes.
 
-The reader does this. Without it, or in a language that it does not know, only the similarity of a sentence
-to the question is known, which does not tell whether the sentence answers it.
+The reader gives the probabilities. Without it, or in a language that it was not trained on, the score is the
+cosine of a sentence with the question, which does not show whether the sentence answers it.
 """
 
 from __future__ import annotations
@@ -21,22 +21,20 @@ from adaptive_rag.state import Candidate
 from adaptive_rag.text.reading import Reader, passage_of
 from adaptive_rag.text.vectors import Scores, cosines
 
-# Maximum number of characters that are read, from the first chunks in the ranking: eight full chunks, which
-# take about .1 s on two cores (`python -m benchmarks.warm_question`).
-MOST_READ = 8_000
-
-
-# The tone at which a sentence praises or blames clearly.
+# Maximum number of characters that the reader gets, from the best chunks: eight full chunks, which take about
+# .1 s on two cores (`python -m benchmarks.warm_question`).
+MAX_CHARACTERS = 8_000
+# The tone from which a sentence clearly praises or blames.
 CLEAR_TONE = 0.1
 
 
 class SideWeights(NamedTuple):
-    """What makes the probability of a side of the reader's and the tone; fitted by training/sides.py."""
+    """Weights that combine the reader's probabilities of the sides with the tone; see training/sides.py."""
 
     reader: float = 0.74
     """The factor of the logarithm of the reader's probabilities."""
     tone: float = 0.25
-    """What a clear tone adds to for and takes from against, or the reverse."""
+    """What a clear tone adds to one side and takes from the other."""
     favour: float = -0.08
     """What is added to for."""
     neither: float = -0.20
@@ -52,100 +50,94 @@ class ScoredSentences:
 
     sentences: Sequence[AnswerSentence]
     scores: Scores
-    """(sentences,): the probability that each sentence is the one that answers, 0-1; without a reader, the
-    cosine."""
+    """(sentences,): the probability that a sentence is the one that answers; without a reader, its cosine."""
     relevance: Scores
-    """(sentences,): the probability that its chunk answers, taken alone; 0-1."""
+    """(sentences,): the probability that the sentence's chunk answers, taken alone."""
     answered: float | None
-    """The probability that one of them answers; None without a reader."""
-
-    @property
-    def best(self) -> float:
-        """Return the highest score; 0 without sentences."""
-        return float(self.scores.max()) if len(self.scores) else 0.0
+    """The probability that one of the sentences answers; None without a reader."""
 
 
-def judge(
+def score_sentences(
     question: str,
-    vector: Vectors,
+    question_vector: Vectors,
     documents: Sequence[Candidate],
     sentences: Sequence[AnswerSentence],
     reader: Reader | None,
 ) -> ScoredSentences:
-    """Judge the sentences of passages for a question.
+    """Score the sentences of passages for a question.
 
     Args:
-        question: the question for the reader, including the question it refers to.
-        vector: the unit vector of the question.
+        question: the question for the reader, including the question that it refers to.
+        question_vector: the unit vector of the question.
         documents: the passages, joined or not.
         sentences: the sentences of the passages, in order.
-        reader: the reader; None to use only the similarity.
+        reader: the reader; None to use only the cosines.
     """
-    scores, relevance = (np.zeros(len(sentences)) for _ in range(2))
+    scores, relevance = np.zeros(len(sentences)), np.zeros(len(sentences))
     if reader is None:
         if sentences:
-            scores = np.maximum(cosines(np.stack([s.vector for s in sentences]), vector[None])[:, 0], 0.0)
+            vectors = np.stack([sentence.vector for sentence in sentences])
+            scores = np.maximum(cosines(vectors, question_vector[None])[:, 0], 0.0)
         return ScoredSentences(sentences, scores, relevance, None)
     chunks = chunks_to_read(documents)
     reading = reader.read(question, [passage_of(chunk) for _, chunk in chunks])
-    for (document, chunk), read in zip(chunks, reading.passages, strict=True):
-        places = _places(sentences, document, chunk, read.spans)
-        for place, score in zip(places, read.scores, strict=True):
-            if place is not None:
-                # Several pieces may belong to one sentence: one that two chunks share, or the items of a
-                # list.
-                scores[place] += score
-                relevance[place] = max(relevance[place], read.answers)
+    for (document, chunk), result in zip(chunks, reading.passages, strict=True):
+        indices = _sentence_indices(sentences, document, chunk, result.spans)
+        for index, score in zip(indices, result.scores, strict=True):
+            if index is not None:
+                # Several spans may belong to one sentence: where two chunks share it, or to a list.
+                scores[index] += score
+                relevance[index] = max(relevance[index], result.answers)
     return ScoredSentences(sentences, np.minimum(scores, 1.0), relevance, reading.answered)
 
 
 def read_sides(
     proposal: str, documents: Sequence[Candidate], sentences: Sequence[AnswerSentence], reader: Reader
 ) -> Scores:
-    """Return how likely each sentence is against a proposal, for it, or neither; shape (sentences, 3).
+    """Return the reader's probability that each sentence is against a proposal, for it, or neither.
 
-    A sentence that is not read counts as neither.
+    The shape is (sentences, 3). A sentence that is not read counts as neither.
     """
     sides = np.tile(np.array([0.0, 0.0, 1.0]), (len(sentences), 1))
     chunks = chunks_to_read(documents)
-    said = reader.side(proposal, [passage_of(chunk) for _, chunk in chunks])
-    for (document, chunk), told in zip(chunks, said, strict=True):
-        places = _places(sentences, document, chunk, [span for span, _ in told])
-        for place, side in zip(places, (side for _, side in told), strict=True):
-            # where a piece has several sentences, the one that takes a side most clearly counts
-            if place is not None and side.neither < sides[place, 2]:
-                sides[place] = side
+    results = reader.side(proposal, [passage_of(chunk) for _, chunk in chunks])
+    for (document, chunk), sided_spans in zip(chunks, results, strict=True):
+        indices = _sentence_indices(sentences, document, chunk, [span for span, _ in sided_spans])
+        for index, (_, side) in zip(indices, sided_spans, strict=True):
+            # Of several spans of a sentence, the one that takes a side most clearly counts.
+            if index is not None and side.neither < sides[index, 2]:
+                sides[index] = side
     return sides
 
 
-def blend_sides(read: Scores, leans: Scores, weights: SideWeights = FITTED) -> Scores:
+def blend_sides(probabilities: Scores, tones: Scores, weights: SideWeights = FITTED) -> Scores:
     """Return the probability of each side by the reader and the tone together; shape (sentences, 3).
 
     Args:
-        read: what the reader says of each sentence: against, for, neither; shape (sentences, 3).
-        leans: the tone of each sentence towards the matter, shape (sentences,).
+        probabilities: the result of `read_sides`, shape (sentences, 3).
+        tones: the tone of each sentence towards the proposal, shape (sentences,).
         weights: how much each counts.
     """
-    tone = weights.tone * np.tanh(leans / CLEAR_TONE)
+    tone = weights.tone * np.tanh(tones / CLEAR_TONE)
     added = np.stack([-tone, tone + weights.favour, np.full_like(tone, weights.neither)], axis=1)
-    logits = weights.reader * np.log(np.maximum(read, 1e-6)) + added
-    chances = np.exp(logits - logits.max(axis=1, keepdims=True))
-    return np.asarray(chances / chances.sum(axis=1, keepdims=True))
+    logits = weights.reader * np.log(np.maximum(probabilities, 1e-6)) + added
+    exponentials = np.exp(logits - logits.max(axis=1, keepdims=True))
+    return np.asarray(exponentials / exponentials.sum(axis=1, keepdims=True))
 
 
 def chunks_to_read(documents: Sequence[Candidate]) -> list[tuple[int, Candidate]]:
-    """Return the chunks to read, best first, each with the index of its passage."""
+    """Return the chunks for the reader, best first, each with the index of its passage."""
     ranked = list[tuple[int, int, Candidate]]()
-    for number, (document, rank) in enumerate(zip(documents, ranks_of(documents), strict=True)):
-        ranks = [part["rank"] for part in document.get("parts", [])] or [rank]
-        ranked += [(rank, number, chunk) for rank, chunk in zip(ranks, chunks_of(document), strict=True)]
-    ranked.sort(key=lambda each: each[0])
+    for index, (document, best_rank) in enumerate(zip(documents, ranks_of(documents), strict=True)):
+        ranks = [part["rank"] for part in document.get("parts", [])] or [best_rank]
+        ranked += [(rank, index, chunk) for rank, chunk in zip(ranks, chunks_of(document), strict=True)]
+    ranked.sort(key=lambda entry: entry[0])
     lengths = accumulate(len(chunk["text"]) for _, _, chunk in ranked)
-    fitting = sum(length <= MOST_READ for length in lengths)
-    return [(number, chunk) for _, number, chunk in ranked[: max(1, fitting)]]
+    fitting = sum(length <= MAX_CHARACTERS for length in lengths)
+    return [(index, chunk) for _, index, chunk in ranked[: max(1, fitting)]]
 
 
-def _places(
+def _sentence_indices(
     sentences: Sequence[AnswerSentence],
     document: int,
     chunk: Candidate,
@@ -155,14 +147,14 @@ def _places(
 
     A heading, and a question above its answer, belong to the sentence that follows.
     """
-    first = bisect_right(sentences, document - 1, key=lambda s: s.document)
-    last = bisect_right(sentences, document, key=lambda s: s.document)
-    ends = [s.end for s in sentences[first:last]]
+    first = bisect_right(sentences, document - 1, key=lambda sentence: sentence.document)
+    last = bisect_right(sentences, document, key=lambda sentence: sentence.document)
+    ends = [sentence.end for sentence in sentences[first:last]]
     for start, end in spans:
-        at = first + bisect_right(ends, chunk["start"] + start)
-        while at < last and sentences[at].start < chunk["start"] + end:
-            if sentences[at].quality > 0 or sentences[at].leads:
+        index = first + bisect_right(ends, chunk["start"] + start)
+        while index < last and sentences[index].start < chunk["start"] + end:
+            if sentences[index].quality > 0 or sentences[index].is_lead_in:
                 break
-            at += 1
-        inside = at < last and sentences[at].start < chunk["end"]
-        yield at if inside else None
+            index += 1
+        is_in_chunk = index < last and sentences[index].start < chunk["end"]
+        yield index if is_in_chunk else None

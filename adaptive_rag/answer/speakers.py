@@ -1,6 +1,6 @@
-"""Patterns and functions for speakers: their names, and the labels before their words.
+"""Patterns for the names of speakers and for the labels before their words.
 
-contributions.py finds who says a sentence of a passage.
+contributions.py finds the speaker of a sentence in a passage.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ FULL_NAME = (
     rf"(?:(?:{TITLE} )?{CAPITALISED} (?:(?:[A-Z]\.|de|van|von|{CAPITALISED}) )?{CAPITALISED}|"
     rf"(?:{TITLE} |(?:[A-Z]\. ?){{1,3}}){CAPITALISED})"
 )
-# "**Nadia Petrov (Living Streets):** ", "Nadia Petrov: "; "Ana: " where she says "I" or speaks twice.
+# "**Nadia Petrov (Living Streets):** ", "Nadia Petrov: ", "Ana: "; contributions.py drops those of no person.
 TURN = re.compile(
     rf"^[ \t]*(?:[-*•] )?(?P<bold>\*\*|__)?(?P<label>(?P<name>{FULL_NAME}|"
     rf"{CAPITALISED})(?: ?\([^()\n]{{1,60}}\)|"
@@ -38,27 +38,24 @@ _QUOTED = re.compile(r"[“\"][^“”\"]*[”\"]")
 
 
 def in_first_person(text: str) -> bool:
-    """Tell whether a text is in the first person."""
+    """Return whether a text is in the first person."""
     return bool(_FIRST_PERSON.search(text))
 
 
 def message_speaker(text: str) -> str | None:
     """Return who wrote a message, or who answers in a quoted exchange; None for any other text."""
-    names = [found["name"] for found in _MESSAGE.finditer(text)]
+    names = [match["name"] for match in _MESSAGE.finditer(text)]
     return names[-1] if names and _MESSAGE.match(text) else None
 
 
 def without_label(text: str) -> str:
     """Return a sentence without the speaker's label or salutation before it."""
     bold = BOLD_LABEL.match(text)
-    rated = bold if bold and STARS.search(bold["label"]) else None
-    opening = TURN.match(text) or _GREETING.match(text) or rated
-    said = text[opening.end() :] if opening else text
-    return (
-        said.strip('“”"')
-        if said.startswith(("“", '"')) != said.endswith(("”", '"')) or _QUOTED.fullmatch(said)
-        else said
-    )
+    rating = bold if bold and STARS.search(bold["label"]) else None
+    label = TURN.match(text) or _GREETING.match(text) or rating
+    words = text[label.end() :] if label else text
+    has_one_quotation_mark = words.startswith(("“", '"')) != words.endswith(("”", '"'))
+    return words.strip('“”"') if has_one_quotation_mark or _QUOTED.fullmatch(words) else words
 
 
 def bare_name(speaker: str) -> str:

@@ -1,4 +1,4 @@
-"""English words: what is one is no slip for another word, however much the two look alike."""
+"""Recognises English words, which are never taken for a misspelling of another word."""
 
 from __future__ import annotations
 
@@ -8,34 +8,34 @@ from pathlib import Path
 
 from adaptive_rag.models.onnx import load_minilm
 
-# Made by training/english_words.py: the words that are neither everyday words nor forms of one.
+# English words that are neither everyday words nor forms of one; made by training/english_words.py.
 ENGLISH = Path(__file__).with_name("english_words.txt.xz")
-# Minimum length of a word to which an ending is added.
+# Minimum length of a word that can have an ending.
 SHORTEST = 4
 # Endings of inflected words: "approves", "tuesdays" and "classifies" are forms of everyday words, not slips.
 _ENDINGS = (
     ("ies", "y"),
     ("ied", "y"),
     ("ing", "e"),
-    *((cut, "") for cut in ("s", "es", "d", "ed", "r", "er", "ing")),
+    *((ending, "") for ending in ("s", "es", "d", "ed", "r", "er", "ing")),
 )
 
 
 def is_english(word: str) -> bool:
-    """Tell whether English has a word: an everyday word, a form of one, or one of the list ("retard")."""
-    return is_everyday(word) or f"\n{word.lower()}\n".encode() in _listed()
+    """Return whether a word is English: an everyday word, a form of one, or a rarer one ("retard")."""
+    return is_everyday(word) or f"\n{word.lower()}\n".encode() in _rare_words()
 
 
 def is_everyday(word: str) -> bool:
-    """Tell whether a word is one token for the embedded model's tokenizer, or such a word with an ending."""
-    known = load_minilm().is_word
-    if known(word):
+    """Return whether a word, with or without its ending, is one token of the embedded model's tokenizer."""
+    is_token = load_minilm().is_word
+    if is_token(word):
         return True
-    typed = word.lower()
-    bases = (typed.removesuffix(cut) + put for cut, put in _ENDINGS if typed.endswith(cut))
-    return any(len(base) >= SHORTEST - 1 and known(base) for base in bases)
+    lower = word.lower()
+    bases = (lower.removesuffix(ending) + base for ending, base in _ENDINGS if lower.endswith(ending))
+    return any(len(base) >= SHORTEST - 1 and is_token(base) for base in bases)
 
 
 @cache
-def _listed() -> bytes:
+def _rare_words() -> bytes:
     return b"\n" + lzma.decompress(ENGLISH.read_bytes()) + b"\n"

@@ -1,4 +1,4 @@
-"""Follow-ups: adds the subject of the last exchange to a question that depends on it."""
+"""Finds the subject that a follow-up lacks: "And in 2021?" depends on the question before it."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from adaptive_rag.text.sentences import sentence_spans
 from adaptive_rag.text.words import ASKING_WORDS, STOP_WORDS, read_ends, stem, terms
 
 # "And in 2021?", "What about the second one?": a question that begins with "And" is never self-contained.
-_GOES_ON = re.compile(
+_CONTINUES = re.compile(
     r"(?:and|but|or|so|also|any)\b|(?:what|how) (?:about|of)\b|what if\b|why(?: not)?\s*\?*$", re.IGNORECASE
 )
-# A pronoun without its noun. "that" counts only at the end: before another word it is often a conjunction
-# ("do you think that it pays").
-_POINTS = re.compile(
+# A pronoun that refers to an earlier turn. "that" counts only at the end: before another word it is often a
+# conjunction ("do you think that it pays").
+_PRONOUN = re.compile(
     r"\b(?:it|its|they|them|their|theirs|he|him|his|she|her|hers|this|these|those|ones?|former|latter|both"
     r"|there(?=\s*[?.!]*$)|that(?=\s*[?.!]*$))\b",
     re.IGNORECASE,
@@ -45,15 +45,15 @@ _VERB_AFTER = re.compile(rf"\b{_MODAL} (?:i|you|we|one|he|she|it|they) \w+\b", r
 _VERB_LAST = re.compile(
     rf"^(.*\b{_MODAL}\b.*)(?<! a)(?<! an)(?<! the)(?<! my)\s\w+$|^(.*)\s\w+ed$", re.IGNORECASE
 )
-# "And what did it cost?" has a verb of its own; "and in 2021?" and "what about the P240?" have none.
-_HAS_VERB = re.compile(
+# "And what did it cost?" has its own verb; "and in 2021?" and "what about the P240?" have none.
+_STARTS_WITH_VERB = re.compile(
     rf"(?:(?:and|but|or|so|also)[, ]+)*(?:who|whom|whose|what|when|where|which|how|why|{_AUXILIARY})\b"
     r"(?! (?:about|of|if)\b)\W+\w",
     re.IGNORECASE,
 )
-# A question with more content words than this names what its pronouns refer to, as in
-# "If a tenant loses the key of the flat, who pays for their new one?".
-OWN_TERMS = 4
+# A question with more content words than this names what its pronouns refer to: "If a tenant loses the key of
+# the flat, who pays for their new one?"
+MOST_WORDS = 4
 # Number of earlier questions that are searched for a follow-up's subject, and of words in a subject, at most.
 QUESTIONS_BACK, SUBJECT_WORDS = 3, 12
 
@@ -65,43 +65,44 @@ def find_subject(question: str, history: Sequence[Turn], back: int = QUESTIONS_B
     is left out where the follow-up has one. A word that the follow-up replaces is left out too: "2020" before
     "and in 2021?".
     """
-    places = [
-        place for place, turn in enumerate(history) if turn["role"] == "user" and content_terms(turn["text"])
-    ]
-    if not places or not back or not is_leaning(question):
+    questions = [i for i, t in enumerate(history) if t["role"] == "user" and content_terms(t["text"])]
+    if not questions or not back or not is_follow_up(question):
         return ""
-    asked, told = read_ends(history[places[-1]]["text"]), history[places[-1] + 1 :]
-    asked = _without_verb(asked.rstrip(" ?.!")) if _HAS_VERB.match(question) else asked
-    answer = strip_markers(read_ends(" ".join(turn["text"] for turn in told if turn["role"] == "agent")))
-    named = [_item(question, told), _person(question, answer)]
-    earlier = find_subject(asked, history[: places[-1]], back - 1)
-    own = _subject_words(question, f"{asked}\n{earlier}")
-    words = dict.fromkeys(word for text in (*named, *own) for word in text.split())
+    last = questions[-1]
+    previous, replies = read_ends(history[last]["text"]), history[last + 1 :]
+    if _STARTS_WITH_VERB.match(question):
+        previous = _without_verb(previous.rstrip(" ?.!"))
+    answer = strip_markers(read_ends(" ".join(turn["text"] for turn in replies if turn["role"] == "agent")))
+    referents = [_find_item(question, replies), _find_person(question, answer)]
+    earlier_subject = find_subject(previous, history[:last], back - 1)
+    subject_words = _subject_words(question, f"{previous}\n{earlier_subject}")
+    words = dict.fromkeys(word for text in (*referents, *subject_words) for word in text.split())
     return " ".join(list(words)[:SUBJECT_WORDS])
 
 
-def lend_subject(part: str, first: str) -> str:
+def add_subject(part: str, first: str) -> str:
     """Return a later part of a question with the subject of the first part, where it names none of its own.
 
     The first part's verb is not part of its subject: "who opened the bath" and "when was the bath opened"
     both give "bath".
     """
-    if not is_leaning(part) and len(_own_terms(part)) > 1:
+    if not is_follow_up(part) and len(_words_without_numbers(part)) > 1:
         return part
     return "\n".join(filter(None, (part, " ".join(_subject_words(part, _without_verb(first))))))
 
 
-def is_leaning(question: str) -> bool:
-    """Tell whether a question depends on what was said before: "Is it?", "And in 2021?", "Who objected?"."""
-    own = _own_terms(question)
-    if len(own) > OWN_TERMS:
+def is_follow_up(question: str) -> bool:
+    """Return whether a question depends on earlier turns: "Is it?", "And in 2021?", "Who objected?"."""
+    words = _words_without_numbers(question)
+    if len(words) > MOST_WORDS:
         return False
+    if not words or (len(words) == 1 and _VERB_FIRST.match(question)):
+        return True
     bare = _EMPTY_IT.sub(" ", question)
-    leans = (_GOES_ON.match(question.strip()), _POINTS.search(bare), _ORDINAL.search(bare))
-    return not own or any(leans) or (len(own) == 1 and bool(_VERB_FIRST.match(question)))
+    return bool(_CONTINUES.match(question.strip()) or _PRONOUN.search(bare) or _ORDINAL.search(bare))
 
 
-def _own_terms(question: str) -> list[str]:
+def _words_without_numbers(question: str) -> list[str]:
     return [word for word in _content_words(question) if not word.isdigit()]
 
 
@@ -109,17 +110,19 @@ def _content_words(text: str) -> list[str]:
     return [w for w in _WORD.findall(text) if w.lower() not in STOP_WORDS and w.lower() not in ASKING_WORDS]
 
 
-def _subject_words(question: str, asked: str) -> list[str]:
-    """Return the content words of the last question that the follow-up neither repeats nor replaces."""
-    has = set(terms(question))
+def _subject_words(question: str, previous: str) -> list[str]:
+    """Return the content words of the previous question that the follow-up neither repeats nor replaces."""
+    repeated = set(terms(question))
     # "And the P240?" replaces "P220", "and in 2021?" the "2020"; "And for Germany?" replaces "France".
-    with_digit = any(map(_has_digit, _content_words(question)))
-    names = _names(asked)
-    replaced = set(names[-1].split()) if names and _names(question) else set()
+    replaces_numbers = any(map(_has_digit, _content_words(question)))
+    names = _find_names(previous)
+    replaced = set(names[-1].split()) if names and _find_names(question) else set()
     return [
         word
-        for word in _content_words(asked)
-        if stem(word.lower()) not in has and word not in replaced and not (with_digit and _has_digit(word))
+        for word in _content_words(previous)
+        if stem(word.lower()) not in repeated
+        and word not in replaced
+        and not (replaces_numbers and _has_digit(word))
     ]
 
 
@@ -135,7 +138,7 @@ def _has_digit(word: str) -> bool:
     return any(letter.isdigit() for letter in word)
 
 
-def _names(text: str) -> list[str]:
+def _find_names(text: str) -> list[str]:
     """Return the runs of capitalised words, without a word at the start of the text."""
     words = list(_WORD.finditer(text))
     runs = groupby(
@@ -144,21 +147,21 @@ def _names(text: str) -> list[str]:
     return [" ".join(word[0] for word in run) for is_name, run in runs if is_name]
 
 
-def _item(question: str, told: Sequence[Turn]) -> str:
+def _find_item(question: str, replies: Sequence[Turn]) -> str:
     """Return the content words of the list item in the answer that "the second one" refers to."""
-    found = _ORDINAL.search(question)
-    items = _ITEM.findall("\n".join(turn["text"] for turn in told))
-    place = _ORDINALS[found[1].lower()] if found else 0
-    if not found or not -len(items) <= place < len(items):
+    ordinal = _ORDINAL.search(question)
+    items = _ITEM.findall("\n".join(turn["text"] for turn in replies))
+    index = _ORDINALS[ordinal[1].lower()] if ordinal else 0
+    if not ordinal or not -len(items) <= index < len(items):
         return ""
-    return " ".join(_content_words(strip_markers(items[place])))
+    return " ".join(_content_words(strip_markers(items[index])))
 
 
-def _person(question: str, answer: str) -> str:
+def _find_person(question: str, answer: str) -> str:
     """Return the names of the answer's first sentence, where the follow-up says "he" or "her"."""
     if not _PERSON.search(question) or not (spans := sentence_spans(answer)):
         return ""
     start, end = spans[0]
     # The leading blank lets a name at the start of the sentence count: "Maria Keller leads it."
-    words = " ".join(_names(f" {answer[start:end]}")).split()
+    words = " ".join(_find_names(f" {answer[start:end]}")).split()
     return " ".join(word for word in words if word.lower() not in STOP_WORDS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
@@ -17,22 +18,22 @@ from adaptive_rag.text.visible import without_surrogates
 from adaptive_rag.text.words import ASKING_WORDS, stem, terms
 
 MAX_QUESTION = 20_000
-# A line of the context counts as a repetition where at least this share of its words is in the history.
-ECHO = 0.8
+# A line of the context repeats the conversation if it shares at least this part of its words.
+REPEATED_SHARE = 0.8
 
 # Words of courtesy: "Does that help?", "Anything else?", "Is it the same subject?"
 _COURTESY = """
     another answer answers anything ask assist assistance course else feel free glad hear hello help helped
     helpful helps hi matter question questions same still subject thank thanks today topic welcome
 """
-_EMPTY = frozenset(stem(word) for word in ASKING_WORDS | set(_COURTESY.split()))
-_ASKING = re.compile(
+_WITHOUT_CONTENT = frozenset(stem(word) for word in ASKING_WORDS | set(_COURTESY.split()))
+_STARTS_LIKE_QUESTION = re.compile(
     r"(?:are|is|am|was|were|do|does|did|have|has|had|can|could|will|would|shall|should|may|might|must"
     r"|what|which|who|whom|whose|when|where|how|why)\b",
     re.IGNORECASE,
 )
 # The start of a reply to a question: "Yes", "I am", "In Ohio", "35"; not "In which year".
-_ANSWERING = re.compile(
+_STARTS_LIKE_ANSWER = re.compile(
     r"(?:yes|yeah|yep|yup|no|nope|nah|ok|okay|sure|maybe|perhaps|probably|correct|right|true|exactly|not|none"
     r"|neither|both|never|always|i|we|my|our|im|it|its|they|in|at|on|since|from|about|around|under|over|less"
     r"|more|before|after|because|only|just|\d+)\b(?!\s+wh)",
@@ -41,7 +42,7 @@ _ANSWERING = re.compile(
 # Words that refer to the user: "My son goes to school here." Not "World War I", nor "the mine".
 _NUMBERED = "Act Book Charles Class Elizabeth George James Part Phase Type Volume War".split()
 _NO_NUMERAL = "".join(f"(?<!{word} )" for word in _NUMBERED)
-_OF_THEMSELVES = re.compile(
+_ABOUT_USER = re.compile(
     rf"\b(?:{_NO_NUMERAL}I|[Mm]y|me|(?<=\b(?:is|of) )mine|Mine (?:is|are|was|were)|[Ww]e|[Oo]ur|us)\b"
 )
 _SPEAKER = re.compile(r"^(user|human|assistant|agent|ai|bot)\s*:\s*", re.IGNORECASE | re.MULTILINE)
@@ -95,10 +96,11 @@ def split_situation(question: str) -> tuple[str, str]:
     question alone says too little: "I run a bakery. What should I do?"
     """
     sentences = [question[start:end] for start, end in sentence_spans(question)]
-    asked = [sentence for sentence in sentences if _asks(sentence)]
-    told = [sentence for sentence in sentences if not _asks(sentence)]
-    situation, bare = " ".join(told), " ".join(asked)
-    return (situation, bare) if _OF_THEMSELVES.search(situation) and content_terms(bare) else ("", question)
+    situation = " ".join(sentence for sentence in sentences if not _is_question(sentence))
+    questions = " ".join(sentence for sentence in sentences if _is_question(sentence))
+    if _ABOUT_USER.search(situation) and content_terms(questions):
+        return situation, questions
+    return "", question
 
 
 def read_history(history: Sequence[Turn], messages: Sequence[AnyMessage]) -> list[Turn]:
@@ -155,61 +157,60 @@ def parse_history(question: str, user_context: str, history: Sequence[Turn]) -> 
     if transcript and not any(turn["role"] == "agent" for turn in turns):
         turns = transcript
     answered: list[str] = []
-    other: list[str] = []
-    said = [*((turn["role"], turn["text"]) for turn in turns), ("user", question)]
+    other_turns: list[str] = []
     is_answer = False
-    for number, (role, text) in enumerate(said[:-1]):
-        if role != "agent":
-            (answered if is_answer else other).append(text)
+    for turn, next_turn in pairwise([*turns, Turn(role="user", text=question)]):
+        text = turn["text"]
+        if turn["role"] != "agent":
+            (answered if is_answer else other_turns).append(text)
             is_answer = False
             continue
         sentences = [text[start:end] for start, end in sentence_spans(text)]
-        asked = [sentence for sentence in sentences if _asks(sentence) and content_terms(sentence)]
-        next_role, reply = said[number + 1]
-        is_answer = bool(asked) and next_role == "user" and _answers(reply)
+        questions = [sentence for sentence in sentences if _is_question(sentence) and content_terms(sentence)]
+        is_answer = bool(questions) and next_turn["role"] == "user" and _is_answer(next_turn["text"])
         if is_answer:
-            answered.append(" ".join(asked))
-            sentences = [sentence for sentence in sentences if not _asks(sentence)]
-        other.append(" ".join(sentence for sentence in sentences if content_terms(sentence)))
+            answered.append(" ".join(questions))
+            sentences = [sentence for sentence in sentences if not _is_question(sentence)]
+        other_turns.append(" ".join(sentence for sentence in sentences if content_terms(sentence)))
     return Conversation(
-        _situation(user_context, turns), answered, [text for text in other if content_terms(text)]
+        _situation(user_context, turns), answered, [text for text in other_turns if content_terms(text)]
     )
 
 
-def _asks(text: str) -> bool:
-    bare = text.rstrip(" \"')»”")
-    return bare.endswith("?") or (bool(_ASKING.match(bare)) and not bare.endswith((".", "!")))
+def _is_question(text: str) -> bool:
+    text = text.rstrip(" \"')»”")
+    return text.endswith("?") or (bool(_STARTS_LIKE_QUESTION.match(text)) and not text.endswith((".", "!")))
 
 
-def _answers(text: str) -> bool:
-    return bool(_ANSWERING.match(text.lstrip())) and not _asks(text)
+def _is_answer(text: str) -> bool:
+    return bool(_STARTS_LIKE_ANSWER.match(text.lstrip())) and not _is_question(text)
 
 
 def content_terms(text: str) -> list[str]:
     """Return the stems of a text without question words and words of courtesy; none for "Does that help?"."""
-    return [term for term in terms(text) if term not in _EMPTY]
+    return [term for term in terms(text) if term not in _WITHOUT_CONTENT]
 
 
 def _situation(user_context: str, turns: Sequence[Turn]) -> str:
     """Return the lines of the context that are not turns and do not repeat the turns."""
-    said = {term for turn in turns for term in terms(turn["text"])}
+    turn_terms = {term for turn in turns for term in terms(turn["text"])}
     lines = [line.strip() for line in user_context.splitlines() if not _SPEAKER.match(line)]
-    return "\n".join(line for line in lines if line and not _echoes(line, said))
+    return "\n".join(line for line in lines if line and not _repeats(line, turn_terms))
 
 
-def _echoes(line: str, said: set[str]) -> bool:
-    words = set(terms(line))
-    return bool(words) and len(words & said) >= ECHO * len(words)
+def _repeats(line: str, turn_terms: set[str]) -> bool:
+    line_terms = set(terms(line))
+    return bool(line_terms) and len(line_terms & turn_terms) >= REPEATED_SHARE * len(line_terms)
 
 
 def _turns_of(user_context: str) -> list[Turn]:
     """Read a transcript ("User: ... Assistant: ...") that was passed as context; [] for any other text."""
-    found = list(_SPEAKER.finditer(user_context))
-    ends = [match.start() for match in found[1:]] + [len(user_context)] * bool(found)
+    labels = list(_SPEAKER.finditer(user_context))
+    ends = [label.start() for label in labels[1:]] + [len(user_context)] * bool(labels)
     return [
         Turn(
-            role="user" if match[1].lower() in ("user", "human") else "agent",
-            text=user_context[match.end() : end].strip(),
+            role="user" if label[1].lower() in ("user", "human") else "agent",
+            text=user_context[label.end() : end].strip(),
         )
-        for match, end in zip(found, ends, strict=True)
+        for label, end in zip(labels, ends, strict=True)
     ]

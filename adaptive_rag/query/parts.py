@@ -1,4 +1,4 @@
-"""Splits two questions in one ("When was it founded and who runs it?") by rules, each with its subject."""
+"""Splits a text that asks several questions by rules: "When was it founded and who runs it?"."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from adaptive_rag.optional import attempt
-from adaptive_rag.query.follow_up import lend_subject
+from adaptive_rag.query.follow_up import add_subject
 from adaptive_rag.query.history import full_question, spelt_question
 from adaptive_rag.text.sentences import sentence_spans
 from adaptive_rag.text.words import read_ends, terms
@@ -16,9 +16,9 @@ from adaptive_rag.text.words import read_ends, terms
 # A text with more parts than this is kept whole and answered as one question.
 MOST_PARTS = 3
 
-_JOINS = re.compile(r"^(?:(?:and|but|or|so|also)[, ]+)+", re.IGNORECASE)
+_CONJUNCTIONS = re.compile(r"^(?:(?:and|but|or|so|also)[, ]+)+", re.IGNORECASE)
 _WH = r"(?:who|whom|whose|what|when|where|which|why|how)"
-_ASKS = re.compile(
+_STARTS_LIKE_QUESTION = re.compile(
     r"(?:(?:and|but|or|so|also|please)[, ]+)*(?:tell me |do you know )?"
     r"(?:(?:in|at|on|by|for|from|since|until|to) )?"
     rf"(?:{_WH}(?:['’]?s)?|is|are|was|were|do|does|did|can|could|will|would|should|must|may|has|have|had)\b",
@@ -26,19 +26,19 @@ _ASKS = re.compile(
 )
 # "and who runs it", "and at what time", "and can I return it". Not "and has its office in Leeds", where "and"
 # joins two verbs.
-_NEXT = re.compile(
+_JOINT = re.compile(
     rf"[, ]+and (?=(?:(?:in|at|on|by|for|from|since|until|to) )?{_WH}\b"
     r"|(?:is|are|was|were|do|does|did|has|have|had) (?:i|you|he|she|it|we|they|there)\b"
     r"|(?:can|could|will|would|should|must|may) (?:i|you|he|she|it|we|they|there|the|an?|my|our|your)\b)",
     re.IGNORECASE,
 )
 # "When and where was he born?"
-_TWO_WORDS = re.compile(
+_TWO_QUESTION_WORDS = re.compile(
     rf"^(?P<first>{_WH}),? and (?P<second>{_WH}) (?P<rest>\S.*)$", re.IGNORECASE | re.DOTALL
 )
 _ENDS_ASKING = re.compile(rf"\b{_WH}$", re.IGNORECASE)
 # "the man who built the wall and who ...": the second "who" continues the description and asks nothing.
-_TELLS = re.compile(r"\w (who|which|that|where|when|what|how|why|whose|whom)\b", re.IGNORECASE)
+_RELATIVE = re.compile(r"\w (who|which|that|where|when|what|how|why|whose|whom)\b", re.IGNORECASE)
 
 
 def full_parts(state: Mapping[str, Any]) -> list[str]:
@@ -59,27 +59,27 @@ def split_question(question: str) -> list[str]:
         return [question]  # a pasted page
     text = " ".join(question.split())
     parts = [part for sentence in _sentences(text) for part in _clauses(sentence)]
-    if not 1 < len(parts) <= MOST_PARTS or not all(map(_ASKS.match, parts)):
+    if not 1 < len(parts) <= MOST_PARTS or not all(map(_STARTS_LIKE_QUESTION.match, parts)):
         return [question]
-    later = (_JOINS.sub("", part) for part in parts[1:])
-    return [parts[0], *(lend_subject(part, parts[0]) for part in later)]
+    later = (_CONJUNCTIONS.sub("", part) for part in parts[1:])
+    return [parts[0], *(add_subject(part, parts[0]) for part in later)]
 
 
 def _sentences(text: str) -> list[str]:
     """Return the sentences of a text if all are questions, else the text as one piece."""
-    found = [text[start:end].strip() for start, end in sentence_spans(text)]
-    return found if all(sentence.endswith("?") for sentence in found) else [text]
+    sentences = [text[start:end].strip() for start, end in sentence_spans(text)]
+    return sentences if all(sentence.endswith("?") for sentence in sentences) else [text]
 
 
 def _clauses(sentence: str) -> list[str]:
     sentence = sentence.rstrip(" ?.!")
-    if both := _TWO_WORDS.match(sentence):
-        return [f"{both[word]} {both['rest']}" for word in ("first", "second")]
+    if match := _TWO_QUESTION_WORDS.match(sentence):
+        return [f"{match[word]} {match['rest']}" for word in ("first", "second")]
     clauses, start = [], 0
-    for joint in _NEXT.finditer(sentence):
+    for joint in _JOINT.finditer(sentence):
         clause, rest = sentence[start : joint.start()], sentence[joint.end() :]
-        told = {word.lower() for word in _TELLS.findall(clause)}
-        if terms(clause) and not _ENDS_ASKING.search(clause) and rest.split()[0].lower() not in told:
+        relatives = {word.lower() for word in _RELATIVE.findall(clause)}
+        if terms(clause) and not _ENDS_ASKING.search(clause) and rest.split()[0].lower() not in relatives:
             clauses.append(clause)
             start = joint.end()
     return [*clauses, sentence[start:]]

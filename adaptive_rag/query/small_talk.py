@@ -20,12 +20,12 @@ _THANKS = (
 )
 _FAREWELL = r"(?:good ?bye|bye(?: bye)?|see you(?: later| soon)?|good night)"
 _PRAISE = r"(?:great|perfect|super|cool|ok(?:ay)?|got it|i see|well done|that help(?:s|ed)|that was helpful)"
-_ABOUT_ME = (
+_ABOUT_PROGRAM = (
     r"(?:what can (?:you|i) (?:do|ask|help (?:me )?with)|what (?:can|could) i ask(?: you)?|who are you"
     r"|what are you|how do(?:es this| i use this)(?: work)?|what do you do|help(?: me)?"
     r"|how can you help(?: me)?)"
 )
-_HELD = (
+_ABOUT_DOCUMENTS = (
     r"(?:(?:what|which) (?:documents|files|sources)(?: (?:are there|are indexed|are in (?:here|the index)"
     r"|do you (?:have|hold|know)|have you (?:got|read)|can i ask about))?"
     r"|what(?:'s| is) in (?:these|the|my|this|those|your) (?:documents?|files?|index|collection|folder)"
@@ -41,17 +41,18 @@ _HELD = (
 )
 _OPENING = rf"(?:(?:{_GREETING}|please|so|and),? )?"
 _CLOSING = r"(?:,? (?:please|now|here))?"
-_FOR_ME = re.compile(rf"{_OPENING}(?:what can i do|help me){_CLOSING}")
+# "What can I do?" may ask about the documents, for somebody in the user's situation.
+_FOR_USER = re.compile(rf"{_OPENING}(?:what can i do|help me){_CLOSING}")
 # "Thanks 👍", "Hello :-)"
-_FACE = re.compile(r"[^\w\s\x00-\x7f]|[:;]-?[)(]")
+_EMOJI = re.compile(r"[^\w\s\x00-\x7f]|[:;]-?[)(]")
 # The phrases of a reply; "outline" is the list of the documents.
 _KINDS = {
     "a greeting": (re.compile(_GREETING), ("hello", "help")),
     "thanks": (re.compile(_THANKS), ("welcome",)),
     "praise": (re.compile(_PRAISE), ("good",)),
     "a farewell": (re.compile(_FAREWELL), ("goodbye",)),
-    "what this is": (re.compile(f"{_OPENING}{_ABOUT_ME}{_CLOSING}"), ("help", "outline")),
-    "what is held": (re.compile(f"{_OPENING}{_HELD}{_CLOSING}"), ("outline",)),
+    "what this is": (re.compile(f"{_OPENING}{_ABOUT_PROGRAM}{_CLOSING}"), ("help", "outline")),
+    "what is held": (re.compile(f"{_OPENING}{_ABOUT_DOCUMENTS}{_CLOSING}"), ("outline",)),
 }
 
 
@@ -63,13 +64,13 @@ def reply_to_small_talk(
     The whole text must be small talk: "Thanks, and how long is the wall?" is a question. So is "What can I
     do?" where the user is `situated`, that is, has described their situation.
     """
-    plain = " ".join(_FACE.sub(" ", text.lower().replace("’", "'")).split()).strip(" .!?,;:)(")
+    plain = " ".join(_EMOJI.sub(" ", text.lower().replace("’", "'")).split()).strip(" .!?,;:)(")
     if document_asked_for(text, source) or asks_for_all(text, source):
         return None  # "What is this about?" asks about the only document
     for kind, (pattern, codes) in _KINDS.items():
-        if pattern.fullmatch(plain) and not (situated and _FOR_ME.fullmatch(plain)):
-            said = (outline(source) if code == "outline" else [say(code)] for code in codes)
-            return joined(said, " "), kind
+        if pattern.fullmatch(plain) and not (situated and _FOR_USER.fullmatch(plain)):
+            phrases = (outline(source) if code == "outline" else [say(code)] for code in codes)
+            return joined(phrases, " "), kind
     return None
 
 
@@ -77,13 +78,12 @@ def outline(source: ChunkSource) -> list[Piece]:
     """List the indexed documents with their numbers of passages."""
     if not isinstance(source, ListsSources):
         return [say("not_listed")]
-    held = source.sources()
-    if not held:
+    counts = source.sources()
+    if not counts:
         return [say("nothing_indexed")]
-    lines = [say("document", name=PurePath(name).name or name, n=count) for name, count in held.items()]
+    lines = [say("document", name=PurePath(name).name or name, n=count) for name, count in counts.items()]
     if len(lines) > SHOWN:
         lines = [*lines[:SHOWN], say("more_documents", n=len(lines) - SHOWN)]
-    total = say("outline", n=len(held), passages=sum(held.values()))
-    rows: list[list[Piece]] = [[total]]
-    rows += [["- ", line] for line in lines]
+    total = say("outline", n=len(counts), passages=sum(counts.values()))
+    rows: list[list[Piece]] = [[total], *(["- ", line] for line in lines)]
     return joined(rows, "\n")

@@ -22,15 +22,16 @@ from adaptive_rag.text.words import stem, terms, words
 # Words to check. Shorter ones have too many similar words; a word with a digit is a name ("P220" is not
 # "P240").
 _WORD = re.compile(r"(?<![\w'’-])[^\W\d_]{4,}(?![\w'’-])")
-# Minimum similarity of two spellings by Ratcliff and Obershelp: "warenty" and "warranty" have .80.
+# Minimum similarity of two spellings by Ratcliff and Obershelp, for words and for names: "warenty" and
+# "warranty" have .80.
 ALIKE, ALIKE_NAMES = 0.8, 0.9
-# A slip rarely adds or drops more letters than this: "coloured" is not "cold".
+# A misspelling rarely adds or drops more letters than this: "coloured" is not "cold".
 LETTERS_APART = 1
-# Least gain of a correction: of the best cosine plus a tenth of the best BM25's gain, as a share. Chosen on
-# questions to real documents with one slip each (docs/retrieval.md).
-CLEARLY, WORDS_WEIGHT = 0.02, 0.1
+# Minimum gain of a correction: of the best cosine, plus a tenth of the gain of the best BM25 as a share.
+# Chosen on questions to real documents with one misspelling each (docs/retrieval.md).
+MIN_GAIN, WORDS_WEIGHT = 0.02, 0.1
 # Contractions that are also words of their own, or that are written in full already.
-_NOT_SHORT = {"id", "lets", "y", "cannot"}
+_NO_SHORT_FORMS = {"id", "lets", "y", "cannot"}
 # Short forms from chats and notes that have one meaning in a question, compiled by hand. Han, Cook and
 # Baldwin (2012), "Automatically Constructing a Normalisation Dictionary for Microblogs", list many more; most
 # of them are rare in questions, or are words or names themselves.
@@ -44,7 +45,7 @@ _SHORT_FORMS = """
     qty quantity
 """
 IN_FULL = {
-    short: re.sub(r"^i ", "I ", full) for short, full in CONTRACTIONS.items() if short not in _NOT_SHORT
+    short: re.sub(r"^i ", "I ", full) for short, full in CONTRACTIONS.items() if short not in _NO_SHORT_FORMS
 } | dict(entry.split(maxsplit=1) for entry in _SHORT_FORMS.strip().split(","))
 _SHORT = re.compile(r"(?<![\w'’/.-])(?:w/o|[^\W_]+)(?![\w'’/-]|\.\w)")
 # Maximum length of a word that is looked up: a longer one is no word, or is several without blanks.
@@ -60,18 +61,18 @@ class Spelt(NamedTuple):
     question: str
     """The question with the replaced words."""
     read_as: dict[str, str]
-    """The replaced words, and their replacements."""
+    """The replacements by the words that they replace."""
     kept: dict[str, str]
-    """Words that stay as they were typed, and the replacements that found no better passages."""
+    """Replacements that found no better passages, by the words that stay as they were typed."""
 
 
 def correct_spelling(question: str, source: ChunkSource) -> Spelt:
     """Return the question as the index spells it.
 
     A short form that no chunk contains is written in full: "whos on call", "how many ppl". Another word is
-    corrected if no chunk contains it, if English does not have it, if a word of some chunk begins with the
-    same letter and is spelt similarly, and if the corrected question finds better passages. A word that
-    consists of two words of the chunks is read as those two on the same condition: "payday" as "pay day".
+    corrected if no chunk contains it, if it is not English, if a word of some chunk begins with the same
+    letter and is spelt similarly, and if the corrected question finds better passages. A word that consists
+    of two words of the chunks is read as those two on the same condition: "payday" as "pay day".
     """
     question, in_full = _write_in_full(question, source)
     if not isinstance(source, SpellsWords):
@@ -80,32 +81,37 @@ def correct_spelling(question: str, source: ChunkSource) -> Spelt:
     proposed = {}
     for match in in_time(list(unknown)[:MOST]):
         word, is_name = match[0], match.start() > 0 and match[0][0].isupper()
-        if other := _near(word, source, ALIKE_NAMES if is_name else ALIKE):
-            proposed[word] = other.capitalize() if word[0].isupper() else other
-        elif isinstance(source, HoldsWords) and (apart := _in_two(word, source)):
-            proposed[word] = apart
-    # No passage is found by a word without content: "whch" is "which" whatever is found.
-    compared = {word: other for word, other in proposed.items() if terms(other)}
-    better = {*proposed} - {*compared} | _finding_better(question, compared, source)
-    read_as = {word: other for word, other in proposed.items() if word in better}
-    kept = {word: other for word, other in proposed.items() if word not in better}
+        if correction := _correct_word(word, source, ALIKE_NAMES if is_name else ALIKE):
+            proposed[word] = correction.capitalize() if word[0].isupper() else correction
+        elif isinstance(source, HoldsWords) and (two_words := _split_word(word, source)):
+            proposed[word] = two_words
+    # A word without content finds no passage, so "whch" is read as "which" without a comparison.
+    compared = {word: correction for word, correction in proposed.items() if terms(correction)}
+    accepted = {*proposed} - {*compared} | _find_better(question, compared, source)
+    read_as = {word: correction for word, correction in proposed.items() if word in accepted}
+    kept = {word: correction for word, correction in proposed.items() if word not in accepted}
     return Spelt(_replace(question, read_as), in_full | read_as, kept)
 
 
-def _near(word: str, source: SpellsWords, alike: float) -> str:
-    """Return the word of the chunks that a word is a slip for; "" if there is none."""
+def _correct_word(word: str, source: SpellsWords, alike: float) -> str:
+    """Return the word of the chunks that a word is a misspelling of; "" if there is none."""
     typed = word.lower()
     if is_english(typed):
         return ""
-    near = [other for other in source.spelt_like(typed) if other[0] == typed[0]]
-    # A longer word is not a slip for a word that it begins with: "coupon" is not "coup".
-    near = [other for other in near if not typed.startswith(other)]
-    # Another form of the same word is found without a correction.
-    near = [o for o in near if abs(len(o) - len(typed)) <= LETTERS_APART and stem(o) != stem(typed)]
-    return next(iter(difflib.get_close_matches(typed, near, n=1, cutoff=alike)), "")
+    similar = [
+        other
+        for other in source.spelt_like(typed)
+        if other[0] == typed[0]
+        and abs(len(other) - len(typed)) <= LETTERS_APART
+        # A longer word is no misspelling of a word that it begins with: "coupon" is not "coup".
+        and not typed.startswith(other)
+        # Another form of the same word is found without a correction.
+        and stem(other) != stem(typed)
+    ]
+    return next(iter(difflib.get_close_matches(typed, similar, n=1, cutoff=alike)), "")
 
 
-def _finding_better(question: str, proposed: Mapping[str, str], source: ChunkSource) -> set[str]:
+def _find_better(question: str, proposed: Mapping[str, str], source: ChunkSource) -> set[str]:
     """Return the words whose replacement finds clearly better passages than the question as typed.
 
     One search compares the question as typed with the question with each word replaced: by its best cosine,
@@ -114,15 +120,16 @@ def _finding_better(question: str, proposed: Mapping[str, str], source: ChunkSou
     if not proposed:
         return set()
     texts = [question, *(_replace(question, {word: other}) for word, other in proposed.items())]
-    (near, named), *found = [_best(hits) for hits in source.search(texts, limit=1)]
-    return {
-        word
-        for word, (nearer, more) in zip(proposed, found, strict=True)
-        if nearer - near + WORDS_WEIGHT * (more - named) / max(more, named, EPSILON) > CLEARLY
-    }
+    (cosine, bm25), *corrected = [_best_scores(hits) for hits in source.search(texts, limit=1)]
+    better = set[str]()
+    for word, (new_cosine, new_bm25) in zip(proposed, corrected, strict=True):
+        gain_in_words = (new_bm25 - bm25) / max(new_bm25, bm25, EPSILON)
+        if new_cosine - cosine + WORDS_WEIGHT * gain_in_words > MIN_GAIN:
+            better.add(word)
+    return better
 
 
-def _best(hits: Sequence[Candidate]) -> tuple[float, float]:
+def _best_scores(hits: Sequence[Candidate]) -> tuple[float, float]:
     """Return the best cosine and the best BM25 of a search."""
     dense, sparse = ([hit["scores"][name] for hit in hits] for name in ("dense", "sparse"))
     return max(dense, default=0.0), max(sparse, default=0.0)
@@ -145,18 +152,25 @@ def _write_in_full(question: str, source: ChunkSource) -> tuple[str, dict[str, s
     return _SHORT.sub(lambda match: read_as.get(match[0], match[0]), question), read_as
 
 
-def _in_two(word: str, source: HoldsWords) -> str:
+def _split_word(word: str, source: HoldsWords) -> str:
     """Split a word that no chunk contains into two everyday words that chunks contain; "" where it cannot be.
 
     A word with an ending is not split ("hydrated" is not "hydra ted"), nor one that occurs in a file's name.
     """
-    known, named = load_minilm().is_word, source.sources() if isinstance(source, ListsSources) else ()
+    is_everyday_word, file_names = (
+        load_minilm().is_word,
+        source.sources() if isinstance(source, ListsSources) else (),
+    )
     if (
         len(word) - len(stem(word.lower())) > LETTERS_APART
         or source.holds(word.lower())
-        or any(word.lower() in words(PurePath(name).stem) for name in named)
+        or any(word.lower() in words(PurePath(name).stem) for name in file_names)
     ):
         return ""
-    pairs = ((word[:at], word[at:]) for at in range(SHORTEST - 1, len(word) - SHORTEST + 2))
-    apart = (pair for pair in pairs if all(map(known, pair)) and all(source.holds(w.lower()) for w in pair))
-    return " ".join(next(apart, ()))
+    pairs = ((word[:i], word[i:]) for i in range(SHORTEST - 1, len(word) - SHORTEST + 2))
+    known_pairs = (
+        pair
+        for pair in pairs
+        if all(map(is_everyday_word, pair)) and all(source.holds(part.lower()) for part in pair)
+    )
+    return " ".join(next(known_pairs, ()))

@@ -16,9 +16,9 @@ SUGGESTED = 4
 MOST_CHUNKS = 2000
 # Maximum words and characters of a heading that names a topic, and minimum characters of text below it for a
 # question about it.
-LONGEST, LONGEST_HEADING, LEAST_TEXT = 6, 80, 40
-_NUMBERED = re.compile(r"^(?:§\s*)?(?:[\dIVX]+[.)]?)+\s+|[#*_`]+|\s*[:.]$")
-# Words of headings that name a part of any document and no topic.
+MOST_WORDS, LONGEST_HEADING, LEAST_TEXT = 6, 80, 40
+_NUMBER_OR_MARK = re.compile(r"^(?:§\s*)?(?:[\dIVX]+[.)]?)+\s+|[#*_`]+|\s*[:.]$")
+# Words of headings that name a part of any document, and no topic.
 _GENERAL = frozenset(
     terms(
         "introduction overview contents index license licence changelog references appendix summary notes faq"
@@ -34,20 +34,19 @@ def suggest_questions(source: ListsChunks) -> list[str]:
     The last one asks for a summary of a document; further ones are added where there are too few headings. A
     heading that is a question is used as it is.
     """
-    found = dict[str, dict[str, int]]()
+    sizes = dict[str, dict[str, int]]()  # the length of the text below each heading, by document
     german = False
     for chunk in islice(source.chunks(), MOST_CHUNKS):
         german = german or is_german(chunk["text"])
-        matters = found.setdefault(chunk["source"], {})
+        headings = sizes.setdefault(chunk["source"], {})
         for heading, size in _headings(chunk):
-            matters[heading] = matters.get(heading, 0) + size
-    asked = (_questions(matters, german=german) for matters in found.values())
-    in_turn = dict.fromkeys(question for question in chain(*zip_longest(*asked)) if question)
-    summed = "Was steht in {}?" if german else "Summarise {}"
-    largest = sorted(found, key=lambda name: -sum(found[name].values()))
-    whole = [summed.format(PurePath(name).name) for name in largest]
-    shown = list(in_turn)[: SUGGESTED - 1]
-    return [*shown, *whole][:SUGGESTED]
+            headings[heading] = headings.get(heading, 0) + size
+    by_document = (_questions(headings, german=german) for headings in sizes.values())
+    questions = dict.fromkeys(question for question in chain(*zip_longest(*by_document)) if question)
+    summary = "Was steht in {}?" if german else "Summarise {}"
+    largest = sorted(sizes, key=lambda name: -sum(sizes[name].values()))
+    summaries = [summary.format(PurePath(name).name) for name in largest]
+    return [*list(questions)[: SUGGESTED - 1], *summaries][:SUGGESTED]
 
 
 def _headings(chunk: Chunk) -> Iterator[tuple[str, int]]:
@@ -56,27 +55,26 @@ def _headings(chunk: Chunk) -> Iterator[tuple[str, int]]:
     places = sorted((max(int(offset), chunk["start"]), section) for offset, section in starts.items())
     ends = [start for start, _ in places[1:]] + [chunk["end"]]
     for (start, section), end in zip(places, ends, strict=True):
-        heading = _NUMBERED.sub("", (section or "").rpartition(" > ")[2]).strip()
+        heading = _NUMBER_OR_MARK.sub("", (section or "").rpartition(" > ")[2]).strip()
         if 0 < len(heading) <= LONGEST_HEADING:
             yield heading, end - start
 
 
-def _questions(matters: dict[str, int], *, german: bool) -> list[str]:
+def _questions(sizes: dict[str, int], *, german: bool) -> list[str]:
     """Return the questions for a document: headings that ask, then those with the most text below them."""
-    asking = [heading for heading in matters if heading.endswith("?")]
-    naming = [
-        heading
-        for heading, size in sorted(matters.items(), key=lambda pair: -pair[1])
-        if size >= LEAST_TEXT and _names_a_matter(heading)
-    ]
+    questions = [heading for heading in sizes if heading.endswith("?")]
     # The title of a document names the whole document, so it is used only where there is no other heading.
-    title = next(iter(matters), None)
-    naming = [heading for heading in naming if heading != title or len(matters) == 1]
+    title = next(iter(sizes), None) if len(sizes) > 1 else None
+    topics = [
+        heading
+        for heading, size in sorted(sizes.items(), key=lambda pair: -pair[1])
+        if size >= LEAST_TEXT and heading != title and _is_topic(heading)
+    ]
     form = "Was steht dort über „{}“?" if german else "What do the documents say about “{}”?"
-    return [*asking, *map(form.format, naming)]
+    return [*questions, *map(form.format, topics)]
 
 
-def _names_a_matter(heading: str) -> bool:
-    said = words(heading)
-    own = set(terms(heading)) - _GENERAL - ASKING_WORDS
-    return heading[-1] not in "?!" and 0 < len(said) <= LONGEST and bool(own) and not heading[:1].isdigit()
+def _is_topic(heading: str) -> bool:
+    if heading[-1] in "?!" or heading[:1].isdigit() or not 0 < len(words(heading)) <= MOST_WORDS:
+        return False
+    return bool(set(terms(heading)) - _GENERAL - ASKING_WORDS)

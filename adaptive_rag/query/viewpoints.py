@@ -1,4 +1,4 @@
-"""The matter of an opinion question, without the words that ask for views."""
+"""The topic of an opinion question, without the words that ask for views."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 
 from adaptive_rag.text.words import STOP_WORDS
 
-# Phrases that ask for views; the matter itself follows them.
+# Phrases that ask for views; the topic follows them.
 _FRAME = re.compile(
     r"^\s*(?:is it (?:right|true|fair|correct) (?:to say )?that|do you (?:agree|think|believe) that|"
     r"what do (?:people|you|others) think (?:of|about)(?: the (?:claim|idea) that)?|"
@@ -16,8 +16,8 @@ _FRAME = re.compile(
 )
 
 
-def matter(question: str) -> str:
-    """Return the matter of a question without its frame: no opinion contains "what do people think of"."""
+def topic_of(question: str) -> str:
+    """Return a question without the phrase that asks for views: no opinion has "what do people think of"."""
     return _FRAME.sub("", question) or question
 
 

@@ -9,7 +9,8 @@ from pathlib import PurePath
 from adaptive_rag.source import ChoosesSources, ChunkSource
 from adaptive_rag.text.words import terms
 
-_ASKS = re.compile(
+# "Summarise the handbook", "an overview of fares.pdf", "what is in it?"
+_ABOUT_DOCUMENT = re.compile(
     r"(?:(?:please|can you|could you|would you|i need|i want|i'd like|give me|show me|write|make) )*"
     r"(?:summari[sz]e|outline|sum up"
     r"|(?:a |an |the )?(?:short |brief |quick )?(?:summary|overview|outline|contents) of"
@@ -19,18 +20,16 @@ _ASKS = re.compile(
     r"|was steht (?:alles )?(?:in|im) (.+?)|fasse? (.+?)(?: bitte)? zusammen"
 )
 _GENERAL = frozenset(terms("document file pdf page text paper report whole entire content"))
-_APART = re.compile(r"[-_.]")
+_SEPARATOR = re.compile(r"[-_.]")
 _POINTING = frozenset(("this", "that", "it", "the", "my", "our", "your"))
-
-
-_ABOUT = re.compile(
+# "What do the documents say about fares?"
+_ABOUT_HEADING = re.compile(
     r"what (?:do|does) (?:the|these|this|my|our) (?:documents?|files?|texts?|handbook|manual|guide|report) "
     r"(?:say|tell(?: me| us)?) (?:about|on) (.+)"
     r"|was steht (?:dort|da|hier) (?:über|zu) (.+)"
 )
-
-
-_ALL = re.compile(
+# "Summarise everything", "an overview of all documents"
+_ABOUT_ALL = re.compile(
     r"(?:(?:please|can you|could you|would you|give me|show me|write) )*"
     r"(?:summari[sz]e|sum up|outline|(?:a |an )?(?:short |brief )?(?:summary|overview|outline) of) "
     r"(?:everything|(?:all )?(?:of )?(?:these|the|my|your|our) (?:documents|files)|all (?:documents|files))"
@@ -41,15 +40,15 @@ _ALL = re.compile(
 
 
 def asks_for_all(question: str, source: ChunkSource) -> bool:
-    """Tell whether a question asks for a summary of all documents: "summarise everything"."""
+    """Return whether a question asks for a summary of all documents: "summarise everything"."""
     plain = " ".join(question.lower().split()).strip(" .!?")
-    return bool(_ALL.fullmatch(plain)) and isinstance(source, ChoosesSources) and bool(source.sources())
+    return bool(_ABOUT_ALL.fullmatch(plain)) and isinstance(source, ChoosesSources) and bool(source.sources())
 
 
 def heading_asked_for(question: str) -> str | None:
     """Return the topic that a question asks about: "fares" for "what do the documents say about fares?"."""
-    asked = _ABOUT.fullmatch(" ".join(question.lower().split()).strip(" .!?"))
-    return next(filter(None, asked.groups())).strip(" “”„\"'") if asked else None
+    match = _ABOUT_HEADING.fullmatch(" ".join(question.lower().split()).strip(" .!?"))
+    return next(filter(None, match.groups())).strip(" “”„\"'") if match else None
 
 
 def document_asked_for(
@@ -62,18 +61,18 @@ def document_asked_for(
         source: the chunks of the documents.
         titles: the known titles of documents, by the documents' names.
     """
-    asked = _ASKS.fullmatch(" ".join(question.lower().replace("’", "'").split()).strip(" .!?"))
-    if asked is None or not isinstance(source, ChoosesSources):
+    match = _ABOUT_DOCUMENT.fullmatch(" ".join(question.lower().replace("’", "'").split()).strip(" .!?"))
+    if match is None or not isinstance(source, ChoosesSources):
         return None
-    what = next(filter(None, asked.groups()))
-    named = set(terms(what)) - _GENERAL
-    held = source.sources()
-    if not named:
-        points = not _POINTING.isdisjoint(what.split())
-        return next(iter(held)) if len(held) == 1 and points else None
-    called = {
-        name: set(terms(f"{_APART.sub(' ', PurePath(name).name)} {(titles or {}).get(name, '')}"))
-        for name in held
+    phrase = next(filter(None, match.groups()))
+    phrase_terms = set(terms(phrase)) - _GENERAL
+    documents = source.sources()
+    if not phrase_terms:
+        points_at_one = len(documents) == 1 and not _POINTING.isdisjoint(phrase.split())
+        return next(iter(documents)) if points_at_one else None
+    names = {
+        document: f"{_SEPARATOR.sub(' ', PurePath(document).name)} {(titles or {}).get(document, '')}"
+        for document in documents
     }
-    found = [name for name, of in called.items() if named <= of]
-    return found[0] if len(found) == 1 else None
+    matching = [document for document, name in names.items() if phrase_terms <= set(terms(name))]
+    return matching[0] if len(matching) == 1 else None

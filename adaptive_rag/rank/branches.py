@@ -10,8 +10,8 @@ from adaptive_rag.state import Candidate, Hit
 # Weight of each sub-question, where the question itself has 1, and the smoothing of reciprocal ranks. Chosen
 # on the public analytical questions with a strong model's sub-questions; see docs/calls.md for the effect.
 BRANCH_WEIGHT, SMOOTHING = 0.2, 10
-# A chunk is labelled with a sub-question or viewpoint whose search ranks it among the first SPEAKS_TO.
-SPEAKS_TO = 5
+# A chunk is labelled with the sub-questions and viewpoints whose search has it among the first LABELLED.
+LABELLED = 5
 
 
 def attribute(candidates: Sequence[Candidate], hits: Sequence[Hit]) -> list[Candidate]:
@@ -21,16 +21,16 @@ def attribute(candidates: Sequence[Candidate], hits: Sequence[Hit]) -> list[Cand
     candidates best first.
     """
     ranks = {
-        hit["label"]: {c["id"]: rank for rank, c in enumerate(hit["candidates"][:SPEAKS_TO])}
+        hit["label"]: {c["id"]: rank for rank, c in enumerate(hit["candidates"][:LABELLED])}
         for hit in hits
         if hit["label"] is not None
     }
 
-    def spoken_to(id_: str) -> list[str]:
-        found = [(rank[id_], label) for label, rank in ranks.items() if id_ in rank]
-        return [label for _, label in sorted(found, key=lambda pair: pair[0])]
+    def labels_of(id_: str) -> list[str]:
+        labels = [label for label, rank in ranks.items() if id_ in rank]
+        return sorted(labels, key=lambda label: ranks[label][id_])
 
-    return [{**candidate, "labels": spoken_to(candidate["id"])} for candidate in candidates]
+    return [{**candidate, "labels": labels_of(candidate["id"])} for candidate in candidates]
 
 
 def join_by_rank(hits: Sequence[Hit]) -> list[Candidate]:
@@ -46,8 +46,8 @@ def join_by_rank(hits: Sequence[Hit]) -> list[Candidate]:
     weights = [1.0 if hit["label"] is None else BRANCH_WEIGHT for hit in hits]
     rankings = [hit["candidates"] for hit in hits]
     joined = fuse_rankings(rankings, weights, name="joined", smoothing=SMOOTHING)
-    most = max((candidate["scores"]["joined"] for candidate in joined), default=1.0)
-    scored = [with_scores(c, relevance=10 * c["scores"]["joined"] / most) for c in joined]
+    best = max((candidate["scores"]["joined"] for candidate in joined), default=1.0)
+    scored = [with_scores(c, relevance=10 * c["scores"]["joined"] / best) for c in joined]
     return attribute(scored, hits)
 
 
@@ -56,7 +56,7 @@ def take_in_turn(hits: Sequence[Hit], k: int) -> list[Candidate]:
 
     If they are fewer than k, results of the question's own search fill them up.
     """
-    return _filled_up(_each_text_once(_labelled(hits)), hits, k)
+    return _fill_up(_without_repeats(_label(hits)), hits, k)
 
 
 def take_first_of_each(hits: Sequence[Hit], k: int) -> list[Candidate]:
@@ -67,19 +67,19 @@ def take_first_of_each(hits: Sequence[Hit], k: int) -> list[Candidate]:
     branches = [hit for hit in hits if hit["label"] is not None]
     firsts = [Hit(**{**hit, "candidates": hit["candidates"][:1]}) for hit in branches]
     rest = [Hit(**{**hit, "candidates": hit["candidates"][1:]}) for hit in branches]
-    nearest = sorted(_labelled(rest), key=lambda candidate: -candidate["scores"]["dense"])
-    return _filled_up(_each_text_once([*_labelled(firsts), *nearest]), hits, k)
+    nearest = sorted(_label(rest), key=lambda candidate: -candidate["scores"]["dense"])
+    return _fill_up(_without_repeats([*_label(firsts), *nearest]), hits, k)
 
 
-def _filled_up(found: list[Candidate], hits: Sequence[Hit], k: int) -> list[Candidate]:
-    """Return what the branches found; if it is fewer than k, with results of the question's own search."""
-    if len(found) >= k:
-        return found
-    own = (candidate for hit in hits if hit["label"] is None for candidate in hit["candidates"])
-    return _each_text_once([*found, *own])[:k]
+def _fill_up(results: list[Candidate], hits: Sequence[Hit], k: int) -> list[Candidate]:
+    """Return the results; if they are fewer than k, with results of the question's own search."""
+    if len(results) >= k:
+        return results
+    own_results = (candidate for hit in hits if hit["label"] is None for candidate in hit["candidates"])
+    return _without_repeats([*results, *own_results])[:k]
 
 
-def _labelled(hits: Sequence[Hit]) -> list[Candidate]:
+def _label(hits: Sequence[Hit]) -> list[Candidate]:
     """Return the candidates of the labelled branches, each with its branch's label."""
     return [
         {**candidate, "labels": [hit["label"]]}
@@ -89,7 +89,8 @@ def _labelled(hits: Sequence[Hit]) -> list[Candidate]:
     ]
 
 
-def _each_text_once(candidates: Iterable[Candidate]) -> list[Candidate]:
+def _without_repeats(candidates: Iterable[Candidate]) -> list[Candidate]:
+    """Return the first candidate with each text."""
     first: dict[str, Candidate] = {}
     for candidate in candidates:
         first.setdefault(candidate["text"], candidate)

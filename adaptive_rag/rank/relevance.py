@@ -20,7 +20,7 @@ SENTENCE_WEIGHT = 0.7
 COVERAGE_WEIGHT = 0.3
 WORDS_WEIGHT = 0.1
 HEADING_CHARACTERS = 80
-# Candidates whose sentences are embedded if they are not stored; sentences help most among the first ones.
+# Number of candidates, best first, whose sentences are embedded if they are not stored.
 EMBEDDED_CHUNKS = 20
 NO_SENTENCES = Sentences(np.zeros((0, 2), dtype=np.int64), np.zeros((0, 0), dtype=np.float32))
 ENDS_OF_SENTENCES = (".", "!", "?", ":", ";", ",", '"', "'", "”", "’", ")")
@@ -58,8 +58,8 @@ def score_relevance(
     counts = count_terms(question, [candidate["text"] for candidate in candidates])
     lengths = np.array([len(candidate["text"]) for candidate in candidates], dtype=np.float64)
     weights = (SENTENCE_WEIGHT, COVERAGE_WEIGHT * bool(question), WORDS_WEIGHT * bool(question and alone))
-    beside = np.array([best, term_coverage(counts), min_max(bm25_among(counts, lengths))])
-    mixed = (fused + closeness * (np.array(weights) @ beside)) / (1 + closeness * sum(weights))
+    others = np.array([best, term_coverage(counts), min_max(bm25_among(counts, lengths))])
+    mixed = (fused + closeness * (np.array(weights) @ others)) / (1 + closeness * sum(weights))
     return [round(float(10 * value), 4) for value in mixed]
 
 
@@ -68,11 +68,11 @@ def sentences_of(source: ChunkSource, candidates: Sequence[Candidate]) -> list[S
 
     Embedding a sentence takes as long as embedding the question, and the candidates have hundreds of them.
     """
-    read = len(candidates)
+    limit = len(candidates)
     if isinstance(source, StoresSentences) and not source.stores_sentences:
-        read = EMBEDDED_CHUNKS
-    found = source.sentences([candidate["id"] for candidate in candidates[:read]])
-    return [*found, *[NO_SENTENCES] * (len(candidates) - len(found))]
+        limit = EMBEDDED_CHUNKS
+    sentences = source.sentences([candidate["id"] for candidate in candidates[:limit]])
+    return [*sentences, *[NO_SENTENCES] * (len(candidates) - len(sentences))]
 
 
 def without_heading(candidate: Candidate, sentences: Sentences) -> Vectors:
@@ -118,9 +118,9 @@ def score_opinions(source: ChunkSource, question: str, candidates: Sequence[Cand
     if not candidates:
         return []
     sentences = sentences_of(source, candidates)
-    several = float(np.mean([len(found.spans) > 1 for found in sentences]))
+    share_with_several = float(np.mean([len(own.spans) > 1 for own in sentences]))
     query = load_minilm().encode([question])[0]
-    return score_relevance(candidates, sentences, query, question, closeness=several)
+    return score_relevance(candidates, sentences, query, question, closeness=share_with_several)
 
 
 def with_feedback(source: ChunkSource, candidates: Sequence[Candidate], *, alpha: float) -> list[Candidate]:
@@ -156,16 +156,16 @@ def best_sentence(query: Vectors, sentences: Sequence[Vectors]) -> Scores:
 
 def count_terms(question: str, texts: Sequence[str]) -> Scores:
     """Return how often each text contains each content word of the question, shape (texts, words)."""
-    asked = sorted(set(terms(question)))
-    counts = np.zeros((len(texts), len(asked)))
-    if not asked:
+    question_terms = sorted(set(terms(question)))
+    counts = np.zeros((len(texts), len(question_terms)))
+    if not question_terms:
         return counts
-    # Stemming only cuts endings, so a word must begin like a term to become it. Most words do not.
-    starts = "|".join(re.escape(start) for start in {term[:3] for term in asked})
-    alike = re.compile(rf"(?<![^\W_])(?:{starts})[^\W_]*")
+    # Stemming only cuts endings, so only words that begin like a term are stemmed, which most do not.
+    starts = "|".join(re.escape(start) for start in {term[:3] for term in question_terms})
+    similar = re.compile(rf"(?<![^\W_])(?:{starts})[^\W_]*")
     for row, text in in_time(zip(counts, texts, strict=True)):
-        held = Counter(terms(" ".join(alike.findall(without_accents(text.lower())))))
-        row[:] = [held[term] for term in asked]
+        term_counts = Counter(terms(" ".join(similar.findall(without_accents(text.lower())))))
+        row[:] = [term_counts[term] for term in question_terms]
     return counts
 
 
@@ -195,8 +195,8 @@ def rarity(counts: Scores) -> Scores:
 
     Robertson and Zaragoza, The Probabilistic Relevance Framework: BM25 and Beyond (2009).
     """
-    held = (counts > 0).sum(axis=0)
-    return np.asarray(np.log1p((len(counts) - held + 0.5) / (held + 0.5)))
+    df = (counts > 0).sum(axis=0)
+    return np.asarray(np.log1p((len(counts) - df + 0.5) / (df + 0.5)))
 
 
 def feedback_scores(dense: Scores, vectors: Vectors, ranked: Sequence[int]) -> Scores:

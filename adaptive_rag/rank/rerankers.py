@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from adaptive_rag.context import Context
@@ -28,31 +30,40 @@ def keep_order(request: RerankRequest) -> Asking[list[Candidate]]:
     return list(request.candidates)
 
 
-def score_locally(request: RerankRequest) -> Asking[list[Candidate]]:
-    """Score the candidates without a model."""
-    return (yield from _score_once(request, because="reranker = 'fused' scores without a chat model"))
+def score_together(
+    request: RerankRequest, *, by_setting: bool = False, locally_because: str = ""
+) -> Asking[list[Candidate]]:
+    """Let a chat model score the first candidates in one call; without its reply, score all of them locally.
 
-
-def score_if_planned(request: RerankRequest) -> Asking[list[Candidate]]:
-    """Let a chat model score the first candidates in one call, if the planned calls leave room for it."""
-    return (yield from _score_once(request, because=request.locally_because))
-
-
-def score_together(request: RerankRequest) -> Asking[list[Candidate]]:
-    """Let a chat model score the first candidates in one call."""
-    return (yield from _score_once(request, by_setting=True))
+    Args:
+        request: the candidates.
+        by_setting: whether the call is made even if the planned calls leave no room for it.
+        locally_because: why no model is asked; "" to use the request's reason, if it has one.
+    """
+    first = _first(request, MODEL_READS)
+    [reply] = yield [
+        ask_to_score(
+            request.question,
+            request.context or request.no_context,
+            first,
+            scoring=request.scoring,
+            by_setting=by_setting,
+            locally_because=locally_because or ("" if by_setting else request.locally_because),
+        )
+    ]
+    return _rank(request, first, reply.result.scores if reply.result is not None else [])
 
 
 def score_one_by_one(request: RerankRequest) -> Asking[list[Candidate]]:
     """Let a chat model score each of the first candidates in its own call, all calls at once."""
-    read = _first(request, MODEL_READS)
-    told = request.context or request.no_context
+    first = _first(request, MODEL_READS)
+    context = request.context or request.no_context
     replies = yield [
-        ask_to_score(request.question, told, [c], scoring=request.scoring, by_setting=True) for c in read
+        ask_to_score(request.question, context, [c], scoring=request.scoring, by_setting=True) for c in first
     ]
     # The model's scale and the local one do not mix: if one call failed, no reply counts.
     scores = [reply.result.scores[0] for reply in replies if reply.result is not None]
-    return _ranked(request, read, scores if len(scores) == len(read) else [])
+    return _rank(request, first, scores if len(scores) == len(first) else [])
 
 
 def cross_encode(request: RerankRequest) -> Asking[list[Candidate]]:
@@ -62,18 +73,18 @@ def cross_encode(request: RerankRequest) -> Asking[list[Candidate]]:
     fused score is min-max scaled, and the weight is 0.6 by default. A failure is reported in the trace, and
     once as a warning.
     """
-    read = _first(request, CROSS_ENCODER_READS)
+    first = _first(request, CROSS_ENCODER_READS)
     try:
         encoder = find_reranker(request.model)
-        crossed = encoder.score(_pair_text(request), [candidate["text"] for candidate in read])
+        scores = encoder.score(_pair_text(request), [candidate["text"] for candidate in first])
     except ScoringError as error:
-        said = f"the cross-encoder {request.model} does not score ({error}); the scores of the search stand"
-        warn_once(request.model, said)
-        yield from _say(said)
+        why = f"the cross-encoder {request.model} does not score ({error}); the scores of the search stand"
+        warn_once(request.model, why)
+        yield from _note(why)
         return list(request.candidates)
-    marked = [with_scores(c, cross_encoder=float(s)) for c, s in zip(read, crossed, strict=True)]
-    yield from _say(f"scored by the cross-encoder {encoder.name}")
-    return _mixed_with_search(request, marked, crossed)
+    scored = [with_scores(c, cross_encoder=float(s)) for c, s in zip(first, scores, strict=True)]
+    yield from _note(f"scored by the cross-encoder {encoder.name}")
+    return _mix_with_search(request, scored, scores)
 
 
 def read_together(request: RerankRequest) -> Asking[list[Candidate]]:
@@ -81,18 +92,18 @@ def read_together(request: RerankRequest) -> Asking[list[Candidate]]:
 
     relevance is computed as in `cross_encode`, from the probability that the passage answers.
     """
-    read = _first(request, CROSS_ENCODER_READS)
-    reading = load_reader(request.reader).read(_pair_text(request), [passage_of(each) for each in read])
-    answers = np.array([passage.answers for passage in reading.passages])
-    marked = [with_scores(c, reader=round(float(each), 4)) for c, each in zip(read, answers, strict=True)]
-    yield from _say("scored by the reader")
-    return _mixed_with_search(request, marked, answers)
+    first = _first(request, CROSS_ENCODER_READS)
+    reading = load_reader(request.reader).read(_pair_text(request), [passage_of(c) for c in first])
+    scores = np.array([passage.answers for passage in reading.passages])
+    scored = [with_scores(c, reader=round(float(s), 4)) for c, s in zip(first, scores, strict=True)]
+    yield from _note("scored by the reader")
+    return _mix_with_search(request, scored, scores)
 
 
 RERANKERS: dict[str, Rerank] = {
-    "auto": score_if_planned,
-    "fused": score_locally,
-    "listwise": score_together,
+    "auto": score_together,
+    "fused": partial(score_together, locally_because="reranker = 'fused' scores without a chat model"),
+    "listwise": partial(score_together, by_setting=True),
     "pointwise": score_one_by_one,
     "cross-encoder": cross_encode,
     "reader": read_together,
@@ -107,19 +118,19 @@ def check_calls(context: Context) -> None:
         ConfigurationError: candidates could never be scored one by one.
     """
     steps = context.models.steps
-    asks = context.has_model() and context.uses("rerank") and "score" in steps
-    if not asks or context.retrieval.reranker != "pointwise":
+    asks_model = context.has_model() and context.uses("rerank") and "score" in steps
+    if not asks_model or context.retrieval.reranker != "pointwise":
         return
     scores = MODEL_READS * largest_size(context)
     classifies = context.route is None and context.uses("analysis") and context.routing.classify != "router"
     rewrites = "contextualize" in steps and context.retrieval.rewrites != "follow-ups"
-    prepares = max("enhance" in steps, ("infer" in steps) + rewrites)
-    calls = scores + prepares + (classifies and "classify" in steps) + 1  # the answer
+    preparations = max("enhance" in steps, ("infer" in steps) + rewrites)
+    calls = scores + preparations + (classifies and "classify" in steps) + 1  # the answer
     limit = context.budget.max_llm_calls
     if calls > limit:
         raise ConfigurationError(
-            f"retrieval.reranker = 'pointwise' makes 2 * k = {scores} calls beside the others, and "
-            f"budget.max_llm_calls = {limit} does not hold them. Set it to at least {calls}, or lower k."
+            f"retrieval.reranker = 'pointwise' makes 2 * k = {scores} calls in addition to the others, but "
+            f"budget.max_llm_calls = {limit}. Set it to at least {calls}, or lower k."
         )
 
 
@@ -131,40 +142,24 @@ def _pair_text(request: RerankRequest) -> str:
     return " ".join(part for part in (request.question, request.context[:CONTEXT_CHARACTERS]) if part)
 
 
-def _say(who: str) -> Asking[None]:
+def _note(why: str) -> Asking[None]:
     """Record in the trace what scored the candidates; no chat model is called."""
-    yield [ask_to_score("", "", [], locally_because=who)]
+    yield [ask_to_score("", "", [], locally_because=why)]
 
 
-def _mixed_with_search(request: RerankRequest, read: list[Candidate], scores: Scores) -> list[Candidate]:
+def _mix_with_search(request: RerankRequest, first: list[Candidate], scores: Scores) -> list[Candidate]:
     """Return candidates ranked by a model's scores, 0-1, mixed with the scores of the search."""
-    # Scaled over all candidates: if scaled over the first ones only, the last of them would be worth nothing.
-    fused = min_max(np.array([c["scores"]["fused"] for c in request.candidates]))[: len(read)]
+    # Scaled over all candidates: over the first ones alone, the last of them would have 0.
+    fused = min_max(np.array([c["scores"]["fused"] for c in request.candidates]))[: len(first)]
     weight = request.scoring.weight
     mixed = 10 * (weight * scores + (1 - weight) * fused)
-    return by_relevance(read, [round(float(score), 4) for score in mixed])
+    return by_relevance(first, [round(float(score), 4) for score in mixed])
 
 
-def _score_once(
-    request: RerankRequest, *, by_setting: bool = False, because: str = ""
-) -> Asking[list[Candidate]]:
-    read = _first(request, MODEL_READS)
-    [reply] = yield [
-        ask_to_score(
-            request.question,
-            request.context or request.no_context,
-            read,
-            scoring=request.scoring,
-            by_setting=by_setting,
-            locally_because=because,
-        )
-    ]
-    return _ranked(request, read, reply.result.scores if reply.result is not None else [])
-
-
-def _ranked(request: RerankRequest, read: list[Candidate], by_model: list[float]) -> list[Candidate]:
+def _rank(request: RerankRequest, first: list[Candidate], model_scores: list[float]) -> list[Candidate]:
+    """Rank the first candidates by the model's scores and the local ones, or all by the local ones."""
     local = request.score_locally()
-    if not by_model:
+    if not model_scores:
         return by_relevance(request.candidates, local)
-    scored = [with_scores(c, judged=score) for c, score in zip(read, by_model, strict=True)]
-    return by_relevance(read, join_scores(read, local[: len(read)], scored, request.scoring.weight))
+    scored = [with_scores(c, judged=score) for c, score in zip(first, model_scores, strict=True)]
+    return by_relevance(first, join_scores(first, local[: len(first)], scored, request.scoring.weight))

@@ -21,9 +21,9 @@ from adaptive_rag.text.reading import Reader
 SCORING_BUDGET = 8_000
 # Candidates that a model scored at least this much of 10 are kept, even if the later search missed them.
 WORTH_KEEPING = 5.0
-AS_BY_DEFAULT = ScoringSettings()
-# Least number of candidates with both scores for mapping one scale to the other.
-COMMON = 3
+DEFAULTS = ScoringSettings()
+# Minimum number of candidates with both scores for mapping one scale to the other.
+MIN_PAIRS = 3
 
 
 class PassageScores(BaseModel):
@@ -45,7 +45,7 @@ class RerankRequest:
     # the text for a chat model in place of an empty context
     no_context: str = ""
     # how a chat model is asked, and the weight of its scores
-    scoring: ScoringSettings = AS_BY_DEFAULT
+    scoring: ScoringSettings = DEFAULTS
     # the model that `cross-encoder` loads
     model: str = ""
     # the reader that `reader` uses, by name or as an object; None for the shipped one
@@ -63,7 +63,7 @@ def ask_to_score(
     context: str,
     candidates: Sequence[Candidate],
     *,
-    scoring: ScoringSettings = AS_BY_DEFAULT,
+    scoring: ScoringSettings = DEFAULTS,
     budget: int = SCORING_BUDGET,
     by_setting: bool = False,
     locally_because: str = "",
@@ -138,7 +138,7 @@ def join_scores(
     candidates: Sequence[Candidate],
     local: Sequence[float],
     scored: Sequence[Candidate],
-    weight: float = AS_BY_DEFAULT.weight,
+    weight: float = DEFAULTS.weight,
 ) -> list[float]:
     """Return the weighted mean of the model's score and the local one, 0 to 10.
 
@@ -150,15 +150,16 @@ def join_scores(
 
     `local` are the candidates' scores without a model; `scored` have the model's as `scores["judged"]`.
     """
-    known = {candidate["id"]: candidate["scores"]["judged"] for candidate in scored}
-    both = [(score, known[c["id"]]) for c, score in zip(candidates, local, strict=True) if c["id"] in known]
-    slope, start, most = _line(both)
+    by_model = {candidate["id"]: candidate["scores"]["judged"] for candidate in scored}
+    with_local = list(zip([candidate["id"] for candidate in candidates], local, strict=True))
+    slope, intercept, highest = _fit_line(
+        [(score, by_model[id_]) for id_, score in with_local if id_ in by_model]
+    )
 
-    def guess(score: float) -> float:
-        return float(min(max(start + slope * score, 0.0), most))
+    def estimate(score: float) -> float:
+        return float(min(max(intercept + slope * score, 0.0), highest))
 
-    scores = [known.get(c["id"], guess(score)) for c, score in zip(candidates, local, strict=True)]
-    return [weight * a + (1 - weight) * b for a, b in zip(scores, local, strict=True)]
+    return [weight * by_model.get(id_, estimate(score)) + (1 - weight) * score for id_, score in with_local]
 
 
 def by_relevance(candidates: Sequence[Candidate], scores: Sequence[float]) -> list[Candidate]:
@@ -167,13 +168,14 @@ def by_relevance(candidates: Sequence[Candidate], scores: Sequence[float]) -> li
     return sorted(scored, key=lambda candidate: -candidate["scores"]["relevance"])
 
 
-def _line(both: Sequence[tuple[float, float]]) -> tuple[float, float, float]:
-    """Return slope, start and upper bound of the line from local scores to a model's."""
-    if not both:
+def _fit_line(pairs: Sequence[tuple[float, float]]) -> tuple[float, float, float]:
+    """Return slope, intercept and upper bound of the line from local scores to a model's."""
+    if not pairs:
         return 1.0, 0.0, 10.0
-    x, y = np.array(both).T
-    slope, start = np.polyfit(x, y, 1) if len(both) >= COMMON and np.ptp(x) >= 1e-6 else (0.0, 0.0)
+    x, y = np.array(pairs).T
+    can_fit = len(pairs) >= MIN_PAIRS and np.ptp(x) >= 1e-6
+    slope, intercept = np.polyfit(x, y, 1) if can_fit else (0.0, 0.0)
     # If the model disagrees with the local order, the local score does not predict the model's.
     if slope <= 0:
-        slope, start = 0.0, y.mean()
-    return float(slope), float(start), float(y.max())
+        slope, intercept = 0.0, y.mean()
+    return float(slope), float(intercept), float(y.max())

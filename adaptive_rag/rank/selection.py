@@ -22,7 +22,7 @@ SELECTION_BUDGET = 8_000
 # Two relevant texts say the same with probability one half at a cosine near SAME, and surely well above it.
 # Measured on one collection of one-sentence opinions with the embedded model; other models need other values.
 SAME, SOFTNESS = 0.82, 0.04
-DISCOUNT = 0.6  # share of its worth that a text loses if it repeats another
+DISCOUNT = 0.6  # share of its value that a text loses if it repeats another
 # With a lower weight, diversity costs relevance even if passages do not overlap; with this one, only
 # near-repeats move back.
 MMR_WEIGHT = 0.95
@@ -34,19 +34,19 @@ Selector: TypeAlias = Callable[[Vectors, Sequence[float], int], list[int]]
 def cover(vectors: Vectors, relevance: Sequence[float], k: int) -> list[int]:
     """Return the indices of k items, each the best by relevance times novelty.
 
-    Greedy maximisation of expected alpha-nDCG (Clarke et al., SIGIR 2008): the worth of an item is
+    Greedy maximisation of expected alpha-nDCG (Clarke et al., SIGIR 2008): the value of an item is
     relevance^SHARPNESS times 1 - DISCOUNT * P(both say the same) for each item chosen before it; the
     probability is a logistic function of their cosine. Only near-paraphrases are held back, so that
     items on the same topic do not crowd each other out as they do in maximal marginal relevance.
     """
-    worth = _scaled(relevance) ** SHARPNESS
+    values = _scaled(relevance) ** SHARPNESS
     same = 1 / (1 + np.exp(-(cosines(vectors, vectors) - SAME) / SOFTNESS))
-    unsaid = np.ones(len(worth))
+    novelty = np.ones(len(values))
 
-    def say(best: int) -> None:
-        unsaid[:] *= 1 - DISCOUNT * same[best]
+    def reduce_novelty(best: int) -> None:
+        novelty[:] *= 1 - DISCOUNT * same[best]
 
-    return _greedy(k, lambda: worth * unsaid, say)
+    return _greedy(k, lambda: values * novelty, reduce_novelty)
 
 
 def maximal_marginal_relevance(
@@ -59,10 +59,10 @@ def maximal_marginal_relevance(
     scaled = _scaled(relevance)
     redundancy = np.zeros(len(scaled))
 
-    def repeat(best: int) -> None:
+    def update_redundancy(best: int) -> None:
         np.maximum(redundancy, cosines(vectors, vectors[best][None])[:, 0], out=redundancy)
 
-    return _greedy(k, lambda: weight * scaled - (1 - weight) * redundancy, repeat)
+    return _greedy(k, lambda: weight * scaled - (1 - weight) * redundancy, update_redundancy)
 
 
 def facility_location(
@@ -77,11 +77,11 @@ def facility_location(
     similarity = np.maximum(cosines(vectors, vectors), 0)
     covered = np.zeros(len(scaled))
 
-    def worth() -> Scores:
+    def values() -> Scores:
         gain = (np.maximum(similarity - covered, 0) * scaled).sum(axis=1)
         return np.asarray(weight * scaled + (1 - weight) * min_max(gain))
 
-    return _greedy(k, worth, lambda best: np.maximum(covered, similarity[best], out=covered))
+    return _greedy(k, values, lambda best: np.maximum(covered, similarity[best], out=covered))
 
 
 def most_relevant(vectors: Vectors, relevance: Sequence[float], k: int) -> list[int]:
@@ -93,14 +93,14 @@ def _scaled(relevance: Sequence[float]) -> Scores:
     return min_max(np.array(relevance, dtype=np.float64))
 
 
-def _greedy(k: int, worth: Callable[[], Scores], chosen_one: Callable[[int], object]) -> list[int]:
-    """Choose k items, each time the one with the highest worth; `chosen_one` is called with each."""
+def _greedy(k: int, values: Callable[[], Scores], on_choice: Callable[[int], object]) -> list[int]:
+    """Choose k items, each time the one with the highest value; `on_choice` is called with each."""
     chosen: list[int] = []
-    for _ in range(min(k, len(worth()))):
-        value = worth()
-        value[chosen] = -np.inf
-        chosen.append(int(value.argmax()))
-        chosen_one(chosen[-1])
+    for _ in range(min(k, len(values()))):
+        current = values()
+        current[chosen] = -np.inf
+        chosen.append(int(current.argmax()))
+        on_choice(chosen[-1])
     return chosen
 
 
@@ -114,7 +114,8 @@ SELECTORS: dict[Diversity, Selector] = {
 
 def compare(kept: Sequence[Candidate], relevant: Sequence[Candidate]) -> str:
     """Say for the trace how a selection differs from the first of the candidates, given best first."""
-    chosen, best = ([candidate["id"] for candidate in found[: len(kept)]] for found in (kept, relevant))
+    chosen = [candidate["id"] for candidate in kept]
+    best = [candidate["id"] for candidate in relevant[: len(kept)]]
     if replaced := len(set(chosen) - set(best)):
         return f"{replaced} of {len(chosen)} passages replace more relevant ones"
     if chosen != best:
@@ -160,10 +161,10 @@ def ask_to_select(
 
     def check(result: PassageChoice) -> PassageChoice:
         """Drop numbers that name no passage; raise ValueError if none remain."""
-        named = [number for number in result.passages if 1 <= number <= n]
-        if not named:
+        known = [number for number in result.passages if 1 <= number <= n]
+        if not known:
             raise ValueError(f"passages are numbered 1 to {n}, got {result.passages!r}")
-        return PassageChoice(passages=named)
+        return PassageChoice(passages=known)
 
     def read(value: Any) -> dict[str, Any]:
         if isinstance(value, Mapping):

@@ -37,23 +37,19 @@ _ASKED_WORDS: dict[Side, re.Pattern[str]] = {
 CUES: dict[Side, re.Pattern[str]] = {
     "against": any_of(
         r"against|oppos\w+|critic\w+|risk\w*|danger\w*|concern\w*|drawback\w*|disadvantage\w*|harm\w*|"
-        r"threat\w*|"
-        r"s[ck]eptic\w*|negative\w*|cost(?:s|ly)?|expensive|object(?:s|ed|ion|ions)|problem\w*|worr\w+|"
-        r"fear\w*|"
-        r"bias\w*|unfair\w*|discriminat\w+|displace\w*|los[est]\w*|loss\w*|fail\w*|wrong\w*|burden\w*|"
-        r"damag\w+|"
-        r"destroy\w*|erosion|erode\w*|undermin\w+|violat\w+|misus\w+|abus\w+|doubt\w*|reject\w*|"
-        r"waste\w*|worse\w*|hurt\w*|unsafe|unintended|dispute\w*|den(?:y|ies|ied)|neglect\w*|unable|cannot|"
-        r"not|never|too (?:much|many|high|low|late|slow)|however|but|ethical|privacy|inequal\w+"
+        r"threat\w*|s[ck]eptic\w*|negative\w*|cost(?:s|ly)?|expensive|object(?:s|ed|ion|ions)|problem\w*|"
+        r"worr\w+|fear\w*|bias\w*|unfair\w*|discriminat\w+|displace\w*|los[est]\w*|loss\w*|fail\w*|"
+        r"wrong\w*|burden\w*|damag\w+|destroy\w*|erosion|erode\w*|undermin\w+|violat\w+|misus\w+|abus\w+|"
+        r"doubt\w*|reject\w*|waste\w*|worse\w*|hurt\w*|unsafe|unintended|dispute\w*|den(?:y|ies|ied)|"
+        r"neglect\w*|unable|cannot|not|never|too (?:much|many|high|low|late|slow)|however|but|ethical|"
+        r"privacy|inequal\w+"
     ),
     "for": any_of(
         r"favou?r\w*|support\w*|benefit\w*|advantage\w*|positive\w*|proponent\w*|opportunit\w+|improv\w+|"
-        r"enhanc\w+|"
-        r"promot\w+|protect\w*|gain\w*|help\w*|enabl\w+|sav(?:e|es|ed|ing|ings)|safe\w*|better|best|"
-        r"need\w*|should|"
-        r"must|essential\w*|ensur\w+|success\w*|valu\w+|worth\w*|strengthen\w*|creat\w+|effective\w*|"
-        r"efficien\w+|"
-        r"reduc\w+|prevent\w*|welcom\w+|good|right\w*|fair\w*|agree\w*|hope\w*|growth|allow\w*"
+        r"enhanc\w+|promot\w+|protect\w*|gain\w*|help\w*|enabl\w+|sav(?:e|es|ed|ing|ings)|safe\w*|better|"
+        r"best|need\w*|should|must|essential\w*|ensur\w+|success\w*|valu\w+|worth\w*|strengthen\w*|"
+        r"creat\w+|effective\w*|efficien\w+|reduc\w+|prevent\w*|welcom\w+|good|right\w*|fair\w*|agree\w*|"
+        r"hope\w*|growth|allow\w*"
     ),
 }
 

@@ -31,15 +31,15 @@ class ReadingBudget:
 
     # tokens of passage text: four full chunks of 1,000 characters
     tokens: int = 1000
-    # least number of passages, however long they are, and most, however short
+    # minimum number of passages, however long they are, and maximum, however short
     least: int = 4
     most: int = 10
     # whether candidates far below the others are dropped
     drops_weak: bool = True
 
 
-# Tokens of passages that are read without a chat model: as many as the reader can take. This finds a tenth
-# more of the evidence than half as many (`python -m benchmarks.real`).
+# Tokens of passages that are read without a chat model: as many as the reader can take. With half as many, a
+# tenth less of the evidence is found (`python -m benchmarks.real`).
 READ_LOCALLY = 2000
 # The budget of a strategy that sets none.
 READING = ReadingBudget()
@@ -47,7 +47,7 @@ READING = ReadingBudget()
 
 @dataclass(frozen=True)
 class Window:
-    """Which candidates may be read, how many of them are, and why."""
+    """The candidates that may be read, and how many of them are."""
 
     # best first, without the dropped ones
     candidates: list[Candidate]
@@ -100,7 +100,7 @@ def reading_size(
 
 
 def planned_size(context: Context, analysis: QueryAnalysis, budget: ReadingBudget) -> tuple[int, Phrase]:
-    """Return how many passages to expect before the search, and why; by default the least that is read."""
+    """Return how many passages to expect before the search, and why; by default the budget's minimum."""
     return given_size(context, analysis) or (budget.least, say("least"))
 
 
@@ -146,10 +146,10 @@ def window_size(profile: Profile, context: Context, analysis: QueryAnalysis) -> 
 
 def fitting_size(ranked: Sequence[Candidate], budget: ReadingBudget) -> tuple[int, Phrase]:
     """Return how many of the best candidates fit into a budget, and why."""
-    spent = size = 0
+    total = size = 0
     for candidate in ranked[: budget.most]:
-        spent += count_tokens(candidate["text"])
-        if spent > budget.tokens:
+        total += count_tokens(candidate["text"])
+        if total > budget.tokens:
             break
         size += 1
     if size < min(budget.least, len(ranked)):
@@ -164,5 +164,5 @@ def threshold(scores: Sequence[float]) -> float:
 
 def ranked_by(candidates: Sequence[Candidate]) -> list[float]:
     """Return the scores that order the candidates: their relevance, else the fused score."""
-    found = [candidate["scores"] for candidate in candidates]
-    return [scores["relevance"] if "relevance" in scores else scores["fused"] for scores in found]
+    all_scores = (candidate["scores"] for candidate in candidates)
+    return [scores["relevance"] if "relevance" in scores else scores["fused"] for scores in all_scores]

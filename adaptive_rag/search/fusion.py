@@ -1,4 +1,4 @@
-"""Fuses scores and rankings: of vector and words, of several branches, and of two strategies."""
+"""Fuses scores and rankings: by vector and by words, of several branches, and of two strategies."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ALPHA_TABLE: dict[AlphaKey, float] = {
 ALPHA_BOUNDS = 0.3, 0.9
 # Domain relevance above which a question is in the domain, and below which it is outside.
 IN_DOMAIN, OFF_DOMAIN = 0.8, 0.3
-# The ranks that the best hit by words is compared with: near enough to compete, and not just the runner-up.
+# The ranks (from 0) with which the best hit by words is compared: close to it, and not just the runner-up.
 RIVALS = slice(4, 10)
 # Total weight of the branches of a fan-out; the question's own search has weight 1.
 BRANCH_WEIGHT = 0.5
@@ -61,8 +61,8 @@ def fuse(candidates: Sequence[Candidate], *, method: Fusion, alpha: float) -> li
 
 def word_scores(candidates: Sequence[Candidate]) -> Scores:
     """Return the word score of each candidate: BM25 combined with TF-IDF if present, else BM25."""
-    found = [candidate["scores"] for candidate in candidates]
-    return np.array([scores["words"] if "words" in scores else scores["sparse"] for scores in found])
+    names = ("words" if "words" in candidate["scores"] else "sparse" for candidate in candidates)
+    return np.array([candidate["scores"][name] for candidate, name in zip(candidates, names, strict=True)])
 
 
 def order_by(fused: Scores, candidates: Sequence[Candidate]) -> list[Candidate]:
@@ -82,8 +82,8 @@ def word_margin(sparse: Scores) -> float | None:
     """
     ranked = np.sort(sparse)[::-1]
     is_small = len(ranked) < RIVALS.stop
-    holding = int((ranked > 0).sum())
-    if holding < (1 if is_small else RIVALS.stop) or len(ranked) < 2:
+    matching = int((ranked > 0).sum())
+    if matching < (1 if is_small else RIVALS.stop) or len(ranked) < 2:
         return None
     rivals = ranked[1:] if is_small else ranked[RIVALS]
     return float((ranked[0] - rivals.mean()) / ranked[0])
@@ -119,11 +119,11 @@ def alpha_by_intent(
     elif relevance < OFF_DOMAIN:
         domain = "off-domain"
     table = {**ALPHA_TABLE, **(own or {})}
-    found = {key: table[key] for key in (analysis["intent"], domain) if key is not None and key in table}
-    if not found:
+    alphas = {key: table[key] for key in (analysis["intent"], domain) if key is not None and key in table}
+    if not alphas:
         return None
-    said = " and ".join(f"{key} {alpha:.2f}" for key, alpha in found.items())
-    return bound_alpha(sum(found.values()) / len(found), f"by intent and domain: {said}")
+    entries = " and ".join(f"{key} {alpha:.2f}" for key, alpha in alphas.items())
+    return bound_alpha(sum(alphas.values()) / len(alphas), f"by intent and domain: {entries}")
 
 
 def bound_alpha(alpha: float, why: str) -> tuple[float, str]:
@@ -173,9 +173,9 @@ def fuse_rankings(
     fused: dict[str, Candidate] = {}
     for ranking, weight in zip(rankings, weights, strict=True):
         for rank, candidate in enumerate(ranking, start=1):
-            seen = fused.get(candidate["id"]) or with_scores(candidate, **{name: 0.0})
-            score = seen["scores"][name] + weight / (smoothing + rank)
-            fused[candidate["id"]] = with_scores(seen, **{name: score})
+            first = fused.get(candidate["id"]) or with_scores(candidate, **{name: 0.0})
+            score = first["scores"][name] + weight / (smoothing + rank)
+            fused[candidate["id"]] = with_scores(first, **{name: score})
     return sorted(fused.values(), key=lambda candidate: -candidate["scores"][name])
 
 

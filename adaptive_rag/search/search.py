@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any, Literal
 
 import numpy as np
@@ -36,23 +37,25 @@ def search(
     method = fusion_method(context)
     views = WEIGHTS_BY_INTENT[analysis["intent"]] if settings.qa_views else None
     limit = pool_size(context)
+    uses_words = method != "dense"
     only: Literal["dense", "sparse"] | None = None
-    if method == "dense" or (method == "weighted" and plan is not None and plan["dense_only"]):
+    if not uses_words or (method == "weighted" and plan is not None and plan["dense_only"]):
         only = "dense"
     elif method == "sparse":
         only = "sparse"
-    every = EveryChunk(source) if settings.lexical == "okapi" and method != "dense" else None
-    found = sum_scores(every or source, queries, limit=limit, only=only, views=views)
-    if settings.tfidf and method != "dense":
-        found = add_tfidf(found, queries, settings.tfidf, every.words.tfidf if every else None)
-    alpha, why = weigh(found, context, analysis, plan)
+    all_chunks = EveryChunk(source) if settings.lexical == "okapi" and uses_words else None
+    candidates = sum_scores(all_chunks or source, queries, limit=limit, only=only, views=views)
+    if settings.tfidf and uses_words:
+        tfidf = all_chunks.words.tfidf if all_chunks else None
+        candidates = add_tfidf(candidates, queries, settings.tfidf, tfidf)
+    alpha, why = weigh(candidates, context, analysis, plan)
     if method != "weighted":
         why = f"retrieval.fusion = {method!r}" if context.uses("fusion") else "without fusion"
-    fused = fuse(found, method=method, alpha=alpha)
+    fused = fuse(candidates, method=method, alpha=alpha)
     chosen = f"alpha {alpha:.2f}" if method == "weighted" else method
-    if every:
-        fused, why = fused[:limit], f"{why}; BM25Okapi scored all {len(every.words)} chunks"
-    if settings.tfidf and method != "dense":
+    if all_chunks:
+        fused, why = fused[:limit], f"{why}; BM25Okapi scored all {len(all_chunks.words)} chunks"
+    if settings.tfidf and uses_words:
         why = f"{why}; TF-IDF counts {settings.tfidf:g} of the score by words"
     return fused, Decision(what="fusion", chosen=chosen, why=why)
 
@@ -85,8 +88,8 @@ def weigh(
     if not context.uses("analysis"):
         return PLAIN_ALPHA, "no analysis: both count the same"
     by_intent = settings.alpha_by == "intent"
-    if by_intent and (found := alpha_by_intent(analysis, settings.alpha_table)):
-        return found
+    if by_intent and (from_table := alpha_by_intent(analysis, settings.alpha_table)):
+        return from_table
     if plan is not None:
         alpha, why = plan["alpha"], plan["why"]
     else:
@@ -120,22 +123,21 @@ def sum_scores(
     the best `limit` by that score are candidates; the other score may only help to order them. With
     `views`, the vector score of a question-answer pair is the weighted mean of its views.
     """
-    found = source.search([query["text"] for query in queries], limit=limit)
+    results = source.search([query["text"] for query in queries], limit=limit)
     if views is not None:
-        found = [weigh_views(candidates, views) for candidates in found]
+        results = [weigh_views(candidates, views) for candidates in results]
     union: dict[str, Candidate] = {}
-    for candidates in found:
-        for candidate in candidates:
-            union.setdefault(candidate["id"], {**candidate, "labels": []})
-    row = {id_: i for i, id_ in enumerate(union)}
-    dense, sparse = np.zeros(len(row)), np.zeros(len(row))
-    for query, candidates in zip(queries, found, strict=True):
-        dense += query.get("dense", 1.0) * _column(candidates, "dense", row)
-        sparse += query.get("sparse", 1.0) * _column(candidates, "sparse", row)
+    for candidate in chain(*results):
+        union.setdefault(candidate["id"], {**candidate, "labels": []})
+    ids = list(union)
+    dense, sparse = np.zeros(len(ids)), np.zeros(len(ids))
+    for query, candidates in zip(queries, results, strict=True):
+        dense += query.get("dense", 1.0) * _scores_of(ids, candidates, "dense")
+        sparse += query.get("sparse", 1.0) * _scores_of(ids, candidates, "sparse")
     compared = [query for query in queries if query.get("dense", 1.0)]
     # Only the search itself compares the views of a pair.
-    if len(compared) > 1 and row and views is None and isinstance(source, ComparesTexts):
-        cosines = source.similarities([query["text"] for query in compared], list(row))
+    if len(compared) > 1 and ids and views is None and isinstance(source, ComparesTexts):
+        cosines = source.similarities([query["text"] for query in compared], ids)
         dense = np.array([query.get("dense", 1.0) for query in compared]) @ cosines
     scored = [
         with_scores(candidate, dense=float(dense[i]), sparse=float(sparse[i]))
@@ -151,8 +153,8 @@ def summarise(candidates: Sequence[Candidate]) -> list[dict[str, Any]]:
     return [{key: value for key, value in c.items() if key in TRACED_KEYS} for c in candidates[:TRACED]]
 
 
-def _column(candidates: Sequence[Candidate], score: str, row: dict[str, int]) -> Scores:
-    """Return one score for every row; a row that this query did not find gets its lowest score."""
-    found = {candidate["id"]: candidate["scores"][score] for candidate in candidates}
-    floor = min(found.values(), default=0.0)
-    return np.array([found.get(id_, floor) for id_ in row])
+def _scores_of(ids: Sequence[str], candidates: Sequence[Candidate], name: str) -> Scores:
+    """Return a query's scores for chunks by their ids; a chunk that it did not find gets its lowest score."""
+    scores = {candidate["id"]: candidate["scores"][name] for candidate in candidates}
+    lowest = min(scores.values(), default=0.0)
+    return np.array([scores.get(id_, lowest) for id_ in ids])

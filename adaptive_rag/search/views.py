@@ -22,8 +22,8 @@ PAIR_ALONE = ViewWeights(pair=1.0)
 WITH_QUESTION = ViewWeights(pair=0.6, question=0.3)
 WITH_ANSWER = ViewWeights(pair=0.6, answer=0.4)
 
-# Someone who looks up a fact asks like the question of a pair. Someone with a problem describes what the
-# answer deals with. A comparison concerns two pairs, and resembles neither side of one.
+# A question about a fact resembles the question of a pair; one about a problem resembles the answer. A
+# comparison concerns two pairs, and resembles neither side of one.
 WEIGHTS_BY_INTENT: dict[Intent, ViewWeights] = {
     "factual": WITH_QUESTION,
     "conceptual": WITH_QUESTION,

@@ -74,13 +74,13 @@ class TfidfWords:
 
     def cosines(self, queries: Sequence[str], ids: Sequence[str]) -> Scores:
         """Return the cosine of each query with each text, shape (len(queries), len(ids))."""
-        found = np.zeros((len(queries), len(ids)))
-        known = [(place, self._row[id_]) for place, id_ in enumerate(ids) if id_ in self._row]
+        cosines = np.zeros((len(queries), len(ids)))
+        known = [(column, self._row[id_]) for column, id_ in enumerate(ids) if id_ in self._row]
         if self._matrix is not None and known:
-            places, rows = map(list, zip(*known, strict=True))
+            columns, rows = map(list, zip(*known, strict=True))
             # both have unit length
-            found[:, places] = (self._vectorizer.transform(queries) @ self._matrix[rows].T).toarray()
-        return found
+            cosines[:, columns] = (self._vectorizer.transform(queries) @ self._matrix[rows].T).toarray()
+        return cosines
 
 
 class EveryChunk:
@@ -95,10 +95,10 @@ class EveryChunk:
         """Return all chunks for each query, whatever the limit."""
         if not len(self.words):
             return [[] for _ in queries]
-        found = cast(SearchesChunks, self._source).search(queries, limit=len(self.words))
-        return [self._scored(query, all_) for query, all_ in zip(queries, found, strict=True)]
+        results = cast(SearchesChunks, self._source).search(queries, limit=len(self.words))
+        return [self._score(query, candidates) for query, candidates in zip(queries, results, strict=True)]
 
-    def _scored(self, query: str, candidates: Sequence[Candidate]) -> list[Candidate]:
+    def _score(self, query: str, candidates: Sequence[Candidate]) -> list[Candidate]:
         scores = self.words.score(query, [candidate["id"] for candidate in candidates])
         return [with_scores(c, sparse=float(score)) for c, score in zip(candidates, scores, strict=True)]
 
@@ -128,12 +128,12 @@ def add_tfidf(
     )
     bm25 = np.array([candidate["scores"]["sparse"] for candidate in candidates])
     words = (1 - share) * min_max(bm25) + share * min_max(cosines)
-    each = zip(candidates, cosines.tolist(), words.tolist(), strict=True)
-    return [with_scores(candidate, tfidf=cosine, words=score) for candidate, cosine, score in each]
+    rows = zip(candidates, cosines.tolist(), words.tolist(), strict=True)
+    return [with_scores(candidate, tfidf=cosine, words=score) for candidate, cosine, score in rows]
 
 
 # The words of each open source, and the version that they were read from.
-_READ: WeakKeyDictionary[ListsChunks, tuple[object, OkapiWords]] = WeakKeyDictionary()
+_CACHE: WeakKeyDictionary[ListsChunks, tuple[object, OkapiWords]] = WeakKeyDictionary()
 _LOCK = threading.Lock()
 
 
@@ -141,10 +141,10 @@ def _words_of(source: ListsChunks) -> OkapiWords:
     # one thread at a time: the branches of a question wait for the one that reads the words
     with _LOCK:
         version = getattr(source, "version", None)
-        read, words = _READ.get(source, (None, None))
-        if words is None or read != version:
+        cached_version, words = _CACHE.get(source, (None, None))
+        if words is None or cached_version != version:
             words = OkapiWords(source.chunks())
-            _READ[source] = version, words
+            _CACHE[source] = version, words
         return words
 
 

@@ -169,3 +169,12 @@ def test_rows_are_those_below_the_named_heading_and_no_sums(tmp_path: Path) -> N
         found = ask(index, question)
         assert found is not None and said in found.text
     assert ask(index, "How many have paid?") is None
+
+
+def test_cells_without_words_do_not_keep_a_table_from_being_worked_out(tmp_path: Path) -> None:
+    (tmp_path / "d").mkdir()
+    (tmp_path / "d" / "members.csv").write_text("Member,Fee,Paid\nAnn Lee,20,✓\nJo Marsh,30,?\n", "utf-8")
+    Index.build(tmp_path / "d", tmp_path / "i")
+    index = Index.open(tmp_path / "i")
+    total = ask(index, "what is the total fee?")
+    assert total is not None and "adds up to 50" in total.text

@@ -130,7 +130,7 @@ def test_what_two_chunks_of_a_passage_share_counts_once_and_for_both() -> None:
     chunks = [candidate(WALL[:-56]), candidate(WALL[cut:], start=cut)]
     [passage] = join_neighbours(chunks)
     asked = request("How long is it?", [passage], {"kilometres": 0.3, "Visitors": 0.5})
-    assert [round(float(score), 1) for score in asked.judged.scores] == [0.0, 0.6, 0.0, 0.5]
+    assert [round(float(score), 1) for score in asked.scored.scores] == [0.0, 0.6, 0.0, 0.5]
     assert "It is 2.3 kilometres long." in without_markers(extract_answer(asked))[0]
 
 
@@ -146,20 +146,20 @@ def test_what_is_said_of_a_heading_or_a_question_holds_for_what_follows() -> Non
 
 def test_the_question_is_read_after_the_one_before_and_with_the_situation() -> None:
     reader = ScriptedReader({"1955": 0.9})
-    more = {"asked_before": "What is the Long Wall?", "situation": "I live\nthere."}
+    more = {"previous_question": "What is the Long Wall?", "situation": "I live\nthere."}
     extract_answer(request("When was it built?", [candidate(WALL)], reader=reader, **more))
     assert reader.asked == ["What is the Long Wall? When was it built? (I live there.)"]
 
 
 def test_without_a_reader_the_nearest_sentence_comes_first() -> None:
     asked = replace(request("built between 1955", [candidate(WALL)]), reader=None)
-    assert asked.judged.answered is None
+    assert asked.scored.answered is None
     assert without_markers(extract_answer(asked))[0] == "The wall was built between 1955 and 1958."
 
 
 def test_a_style_may_number_what_it_quotes() -> None:
-    def steps(asked, judged):
-        return [Block(list(judged.sentences)[1:3], numbered=True, heading="Steps")]
+    def steps(asked, scored):
+        return [Block(list(scored.sentences)[1:3], numbered=True, heading="Steps")]
 
     asked = request("How?", [candidate(MARSH)], style=replace(FACTUAL_STYLE, arrange=steps))
     assert extract_answer(asked).text == (

@@ -128,6 +128,6 @@ def test_a_situation_alone_makes_no_answer_sure() -> None:
 
     document = candidate("The ferry goes to the island once in an hour.")
     asked = replace(request("Do I pay tax?", [document], reader=Trusting({})), situation="I am a sailor.")
-    assert asked.judged.answered == pytest.approx(0.99)
+    assert asked.scored.answered == pytest.approx(0.99)
     assert 0.5 < asked.answered < 0.9
     assert replace(asked, situation="").answered == pytest.approx(0.3)

@@ -26,7 +26,7 @@ def test_a_paragraph_stands_under_the_heading_above_it(said, heading):
     outline = read_outline(passage)
     paragraph = outline[paragraph_at(outline, 500 + HANDBOOK.index(said))]
 
-    assert (paragraph.heading, paragraph.heads) == (heading, False)
+    assert (paragraph.heading, paragraph.is_heading) == (heading, False)
 
 
 def test_a_numbered_line_above_its_first_clause_is_a_heading():
@@ -35,7 +35,7 @@ def test_a_numbered_line_above_its_first_clause_is_a_heading():
     )
     outline = read_outline(candidate(lease))
 
-    assert [(p.heading, p.heads) for p in outline] == [
+    assert [(p.heading, p.is_heading) for p in outline] == [
         ("Term and notice", True),
         ("Term and notice", False),
         ("Term and notice", False),  # a list, for all that is known
@@ -45,7 +45,7 @@ def test_a_numbered_line_above_its_first_clause_is_a_heading():
 def test_a_marked_heading_may_begin_with_a_small_letter():
     outline = read_outline(candidate("# rowkit\n\nrowkit reads rows of files."))
 
-    assert [(p.heading, p.heads) for p in outline] == [("rowkit", True), ("rowkit", False)]
+    assert [(p.heading, p.is_heading) for p in outline] == [("rowkit", True), ("rowkit", False)]
 
 
 def test_the_section_heads_what_stands_before_the_first_heading_unless_it_begins_later():
@@ -59,7 +59,9 @@ def test_the_section_heads_what_stands_before_the_first_heading_unless_it_begins
     "line", ["- Keep it dry", "Tank | 5 litres", "Call us:", "It is closed.", "keep dry"]
 )
 def test_a_line_that_is_no_heading_heads_nothing(line):
-    assert not any(p.heads for p in read_outline(candidate(f"{line}\n\nThe next paragraph stands here.")))
+    assert not any(
+        p.is_heading for p in read_outline(candidate(f"{line}\n\nThe next paragraph stands here."))
+    )
 
 
 def test_a_line_in_bold_right_above_what_it_heads_is_a_heading():

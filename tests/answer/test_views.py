@@ -77,7 +77,7 @@ def test_where_no_sentence_takes_a_side_what_answers_is_quoted_without_heads() -
 
 def test_one_sided_documents_are_said_to_be_so() -> None:
     praise = candidate("A night ferry saves lives. A night ferry makes the islanders glad of it.")
-    text = answer(FERRY, praise, {"saves": "for", "glad": "for"}, missing="against")
+    text = answer(FERRY, praise, {"saves": "for", "glad": "for"}, missing_side="against")
     assert text.startswith(english()[ONE_SIDED["against"]])
 
 

@@ -11,12 +11,12 @@ from adaptive_rag.graph.strategies.strategy import Strategy, build_pipeline
 from adaptive_rag.nodes import enhance, rerank
 
 
-def steps_in_order(request: AnswerRequest, judged: ScoredSentences) -> list[Block]:
+def steps_in_order(request: AnswerRequest, scored: ScoredSentences) -> list[Block]:
     """Show the best sentences of the best passage as numbered steps, in the order of the manual."""
-    best = judged.sentences[int(np.argmax(judged.scores))].document
-    same = np.array([sentence.document == best for sentence in judged.sentences])
-    scores = np.where(same, judged.scores, -np.inf)
-    chosen = choose(judged, scores, request.style.quotes)
+    best = scored.sentences[int(np.argmax(scored.scores))].document
+    same = np.array([sentence.document == best for sentence in scored.sentences])
+    scores = np.where(same, scored.scores, -np.inf)
+    chosen = choose(scored, scores, request.style.quotes)
     return [Block(sorted(chosen, key=lambda sentence: sentence.start), numbered=True)]
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from adaptive_rag.nodes.viewpoints import ask_for_viewpoints
-from adaptive_rag.query.viewpoints import keywords, matter
+from adaptive_rag.query.viewpoints import keywords, topic_of
 
 
 def test_keywords_drop_the_form_of_the_question_and_never_everything():
@@ -26,7 +26,7 @@ def test_keywords_drop_the_form_of_the_question_and_never_everything():
     ],
 )
 def test_the_frame_of_a_question_after_views_is_no_part_of_the_matter(question, asked):
-    assert matter(question) == asked
+    assert topic_of(question) == asked
 
 
 @pytest.mark.parametrize("n", [2, 3])

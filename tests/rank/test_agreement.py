@@ -13,18 +13,18 @@ import pytest
 from adaptive_rag.index.memory import MemoryIndex
 from adaptive_rag.models.onnx import load_minilm
 from adaptive_rag.rank.agreement import (
-    BAN_LEAN,
+    BAN_TONE,
     CUES_WEIGHT,
     SENTIMENT,
     agreements,
     centred,
     decide_sides,
     hear_other_side,
-    leans,
     missing_side,
     proposal_sign,
     sides_of,
     taken_sides,
+    tones,
 )
 from adaptive_rag.rank.stances import Side
 from adaptive_rag.source import Sentences
@@ -193,8 +193,8 @@ def test_spans_count_from_where_the_chunk_begins(make) -> None:
     text = "A ban is good."
     vectors = load_minilm().encode([text])
     held = Sentences(np.array([[100, 100 + len(text)]]), vectors)
-    [[banned], [plain]] = leans(make("a", text, start=100), held), leans(make("a", "x" * 14, start=100), held)
-    assert banned == pytest.approx(BAN_LEAN - (plain + CUES_WEIGHT * np.tanh(1)))
+    [[banned], [plain]] = tones(make("a", text, start=100), held), tones(make("a", "x" * 14, start=100), held)
+    assert banned == pytest.approx(BAN_TONE - (plain + CUES_WEIGHT * np.tanh(1)))
 
 
 def test_the_direction_is_of_unit_length_and_of_the_embedded_model() -> None:

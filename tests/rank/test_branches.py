@@ -2,8 +2,8 @@
 
 from adaptive_rag.rank.branches import (
     BRANCH_WEIGHT,
+    LABELLED,
     SMOOTHING,
-    SPEAKS_TO,
     attribute,
     join_by_rank,
     take_first_of_each,
@@ -33,7 +33,7 @@ def test_the_question_leads_and_what_several_branches_place_high_rises(make):
 
 
 def test_a_chunk_is_labelled_with_what_it_speaks_to_the_nearest_first(make):
-    many = [f"m{i}" for i in range(SPEAKS_TO)]
+    many = [f"m{i}" for i in range(LABELLED)]
     hits = [hit(make, 0, None, "a", "b"), hit(make, 1, "x", "b", "a"), hit(make, 2, "y", "a", *many, "b")]
     labels = {c["id"]: c["labels"] for c in join_by_rank(hits)}
     assert labels["a"] == ["y", "x"] and labels["b"] == ["x"]
@@ -78,7 +78,7 @@ def test_viewpoints_that_find_the_same_passages_are_filled_up_from_the_question(
 
 
 def test_a_chunk_far_down_a_viewpoints_search_is_not_labelled_with_it(make):
-    many = [f"m{i}" for i in range(SPEAKS_TO)]
+    many = [f"m{i}" for i in range(LABELLED)]
     hits = [hit(make, 0, None, "a"), hit(make, 1, "x", "a", *many), hit(make, 2, "y", *many, "a")]
     [labelled] = attribute(hits[0]["candidates"], hits)
     assert labelled["labels"] == ["x"]

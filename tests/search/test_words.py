@@ -82,7 +82,7 @@ def test_the_words_are_read_once_and_anew_when_the_index_changes(
 def test_the_words_go_with_the_source_that_they_were_read_from() -> None:
     source = MemoryIndex.from_texts(TOWN)
     EveryChunk(source)
-    assert source in words._READ
+    assert source in words._CACHE
     # Other tests' sources may go at any time: this one alone is watched.
     watched = weakref.ref(source)
     del source

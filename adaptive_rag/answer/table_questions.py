@@ -1,0 +1,218 @@
+"""Reads questions over several rows of a table: their kind, the column and the rows that they ask for.
+
+A question is read only if every word of it occurs in the table's names and cells. A question with any other
+word is left to the reader, since it may ask for something else.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from adaptive_rag.answer.quotes import readable
+from adaptive_rag.answer.rows import MEASURES
+from adaptive_rag.answer.whole_tables import NamedRow, WholeTable, is_flag, read_dates, read_numbers
+from adaptive_rag.models.onnx import load_minilm
+from adaptive_rag.state import Phrase
+from adaptive_rag.text.phrases import say
+from adaptive_rag.text.words import ASKING_WORDS, STOP_WORDS, stem, terms, words
+
+Kind = Literal["most", "least", "sum", "mean", "count", "list"]
+
+# Superlatives for the most and the least, each with the word that it is a form of.
+_MOST = {
+    "largest": "large", "biggest": "big", "highest": "high", "longest": "long", "heaviest": "heavy",
+    "tallest": "tall", "fastest": "fast", "widest": "wide", "deepest": "deep", "dearest": "expensive",
+    "greatest": "large", "maximum": "", "most": "", "latest": "when", "newest": "when", "last": "when",
+}  # fmt: skip
+_LEAST = {
+    "smallest": "large", "lowest": "high", "shortest": "long", "lightest": "heavy", "slowest": "fast",
+    "narrowest": "wide", "cheapest": "expensive", "minimum": "", "least": "", "fewest": "",
+    "earliest": "when", "oldest": "when", "first": "when",
+}  # fmt: skip
+_SUPERLATIVES = {**_MOST, **_LEAST}
+_KINDS: Mapping[Kind, re.Pattern[str]] = {
+    "sum": re.compile(r"\b(?:total|sum|altogether|combined|in all|adds? up)\b"),
+    "mean": re.compile(r"\b(?:average|mean)\b"),
+    "count": re.compile(r"\b(?:how many|number of|count)\b"),
+    "list": re.compile(
+        r"^(?:please |can you |could you )?(?:list|show|name|enumerate|give me)\b|\bwhat are (?:all )?the\b"
+    ),
+}
+# "which courses are full" asks for rows; "what happens if it rains" has a verb before its object.
+_WHICH = re.compile(
+    r"^(?:which|what) (?P<noun>[^\W\d_]+(?:s|es))\b(?! (?:if|when|to|after|a|an|the|it|me|us|my|our|your)\b)"
+)
+# Words of questions that ask for rows and need not occur in the table, in addition to ASKING_WORDS.
+_FOR_ROWS = frozenset(
+    map(
+        stem,
+        "row rows entry entries table list lists listed show file sheet document add adds added up "
+        "altogether amount value overall currently together count total sum average mean give me thing "
+        "things item items product products everything single money people person please each "
+        "whole".split(),
+    )
+)
+# "not paid", "over 100" and "before 2020" ask for other rows than those with the named cell.
+_OTHER_ROWS = re.compile(
+    r"\b(?:not|cannot|no|nor|never|neither|without|except|but|than|over(?! all\b)|under|above|below|between|"
+    r"before|after|since|until|up to \W?\d|at (?:the )?(?:most|least))\b|n['’]t\b",
+    re.IGNORECASE,
+)
+# The names of rows that sum up the others: "Grand total"
+_TOTAL_ROW = re.compile(r"(?:(?:grand|overall) |sub-?)?totals?|sum|average|mean", re.IGNORECASE)
+# "in the bike shop's list", "of our field trip"
+_SCOPE = re.compile(
+    r"\b(?:in|of|at|on|from|for) (?:the|our|my|your|this|that) (?P<phrase>[^,.?!]+?)"
+    r"(?=$|[,.?!]| (?:in|of|at|on|from|for|is|are|was|has|have|that|which|who)\b)"
+)
+# Minimum cosine with the topic of a table for words that only say where to look: for a phrase after a
+# preposition, and for other words. "the bike shop" has .31 with its stock and "choir" .43 with its members,
+# "the year" and "Spain" are below .2.
+NEAR_AFTER_PREPOSITION, NEAR = 0.25, 0.4
+# Measures that stand for any column of numbers, if there is only one
+_ANY_MEASURE = frozenset("size capacity amount total price cost fee rate".split())
+
+
+@dataclass(frozen=True)
+class TableQuestion:
+    """What a question asks of a table: the kind of question, the column and the rows."""
+
+    kind: Kind
+    table: WholeTable
+    column: str
+    rows: list[NamedRow]
+    condition: str  # what the rows share: "status open"
+
+    @property
+    def rows_phrase(self) -> Phrase:
+        """Return the rows in words: "the 3 rows of stock.csv with status open"."""
+        code = f"{'rows' if len(self.rows) > 1 else 'one_row'}{'_with' if self.condition else ''}"
+        return say(code, n=len(self.rows), table=self.table.place, condition=self.condition)
+
+
+def asks_for_other_rows(question: str) -> bool:
+    """Return whether a question asks for other rows than those with the cells it names: "not paid"."""
+    return bool(_OTHER_ROWS.search(question))
+
+
+def kind_of(question: str) -> tuple[Kind | None, str]:
+    """Return the kind of a question, and the adjective that it compares: "expensive" for "cheapest"."""
+    lower = question.lower()
+    for word in words(question):
+        adjective = _SUPERLATIVES.get(word)
+        if adjective is None or re.search(rf"\bat (?:the )?{word}\b", lower):
+            continue
+        if "least expensive" in lower:
+            return "least", "expensive"
+        next_word = re.search(rf"\b{word} (?P<word>[^\W\d_]+)", lower)
+        measure = adjective or (next_word["word"] if next_word else "")
+        return "most" if word in _MOST else "least", measure
+    for kind, pattern in _KINDS.items():
+        if pattern.search(lower):
+            return kind, ""
+    plural = _WHICH.match(lower)
+    return "list" if plural and plural["noun"] not in STOP_WORDS else None, ""
+
+
+def read_question(question: str, kind: Kind, measure: str, table: WholeTable) -> TableQuestion | None:
+    """Read a question by a table's names and cells; None where one of its words occurs in none of them."""
+    table = _select_section(question, table)
+    question_words = words(question)
+    stop_cells = {cell for row in table.rows for _, cell in row.cells if words(cell) and not terms(cell)}
+    if any(set(words(cell)) <= set(question_words) for cell in stop_cells):
+        return None  # "in" may be the cell or just the word
+    asked = set(terms(question)) - set(map(stem, ASKING_WORDS))
+    named_cells, cell_terms = _find_named_cells(asked, table)
+    rows = [row for row in table.rows if all(row.value(name) in cells for name, cells in named_cells.items())]
+    if not rows or (kind == "count" and any(map(table.is_key, named_cells))):
+        return None  # no row matches, or the question asks for a cell of one row
+    column = _find_column(asked, list(_measures(question, measure)), named_cells, rows, kind)
+    known = cell_terms | set(terms(" ".join([*table.columns, table.topic])))
+    known |= {stem(word) for word in question_words if word in _SUPERLATIVES or word in MEASURES}
+    unknown = asked - known - _FOR_ROWS
+    if column is None or not asked & known or not _only_says_where(unknown, question, table):
+        return None
+    condition = " and ".join(f"{name} {' or '.join(cells)}" for name, cells in named_cells.items())
+    return TableQuestion(kind, table, column, rows, readable(condition))
+
+
+def _select_section(question: str, table: WholeTable) -> WholeTable:
+    """Return the rows below the headings that a question names, or all rows; without rows of totals."""
+    items = [
+        row for row in table.rows if not _TOTAL_ROW.fullmatch(row.cells[0][1].strip(" *:"))
+    ] or table.rows
+    asked = set(terms(question)) - set(terms(" ".join(table.headings)))
+    in_section = [row for row in items if asked.intersection(terms(" ".join(row.headings)))]
+    return WholeTable(in_section or items)
+
+
+def _find_named_cells(asked: set[str], table: WholeTable) -> tuple[dict[str, list[str]], set[str]]:
+    """Return the cells that the question names, by column, and the question's terms that name them."""
+    table_terms = set(terms(" ".join([*table.columns, table.topic])))
+    named_cells, cell_terms = dict[str, list[str]](), set[str]()
+    for column in table.columns:
+        terms_of = {cell: frozenset(terms(cell)) for row in table.rows if (cell := row.value(column))}
+        named = {
+            cell: own for cell, own in terms_of.items() if own and own <= asked and not own <= table_terms
+        }
+        longest = [cell for cell, own in named.items() if not any(own < other for other in named.values())]
+        if longest and len(longest) < len(terms_of):
+            named_cells[column] = longest
+            cell_terms |= {term for cell in longest for term in named[cell]}
+    return named_cells, cell_terms
+
+
+def _only_says_where(unknown: set[str], question: str, table: WholeTable) -> bool:
+    """Return whether words that a table does not have only say where to look: "in the bike shop's list".
+
+    They do if they are close in meaning to the topic of the table. After a preposition, a lower similarity is
+    enough.
+    """
+    if not unknown:
+        return True
+    topic = f"{table.topic}: {', '.join(table.columns)}"
+    column_terms = set(terms(" ".join(table.columns)))
+    scopes = {scope["phrase"]: set(terms(scope["phrase"])) for scope in _SCOPE.finditer(question.lower())}
+    # "of the overdue invoices" does not say where to look, but which rows.
+    phrases = [phrase for phrase, own in scopes.items() if unknown & own and not column_terms & own]
+    rest = unknown - {term for phrase in phrases for term in terms(phrase)}
+    others = [word for word in words(question) if stem(word) in rest]
+    vectors = load_minilm().encode([topic, *phrases, *others])
+    cosines = vectors[1:] @ vectors[0]
+    is_near = (cosines[: len(phrases)] >= NEAR_AFTER_PREPOSITION).all()
+    return bool(is_near and (cosines[len(phrases) :] >= NEAR).all())
+
+
+def _measures(question: str, measure: str) -> Iterator[str]:
+    """Yield possible names of columns for the measure that the question compares."""
+    for word in (*words(question), measure):
+        yield from MEASURES.get(word, "").split()
+    if measure and measure not in MEASURES:
+        yield measure
+
+
+def _find_column(
+    asked: set[str], measures: Sequence[str], matched: Collection[str], rows: Sequence[NamedRow], kind: Kind
+) -> str | None:
+    """Return the column that is asked for; None where there is none of the type that the question needs."""
+    first, *others = dict.fromkeys(name for row in rows for name, _ in row.cells)
+    columns = [name for name in (first, *others) if name not in matched]
+    named = [name for name in columns if asked.intersection(terms(name))]
+    if kind == "count":
+        # "How many weeks does it take?" asks for the number in the column "Weeks", and "How many have paid?"
+        # for the rows with "yes" in the column "Paid".
+        asks_for_cells = any(read_numbers(rows, name) or is_flag(rows, name) for name in named)
+        return None if asks_for_cells else next(iter(named), first)
+    if kind == "list":
+        return next((name for name in named if name != first), first)
+    comparable = [name for name in columns if read_numbers(rows, name) or read_dates(rows, name)]
+    # The measures are in order of preference: "price" before "cost".
+    measured = [name for measure in measures for name in comparable if stem(measure) in terms(name)]
+    candidates = [name for name in comparable if name in named] or measured
+    if not candidates and set(measures) <= _ANY_MEASURE:
+        numeric = [name for name in comparable if read_numbers(rows, name)]
+        return numeric[0] if len(numeric) == 1 else None
+    return next(iter(candidates), None)

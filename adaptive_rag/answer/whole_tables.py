@@ -1,0 +1,153 @@
+"""Whole tables of documents: all rows of a table, wherever its chunks are, and the values of its columns."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from decimal import Decimal
+from functools import cached_property
+from itertools import takewhile
+from pathlib import PurePath
+from typing import NamedTuple
+
+from adaptive_rag.answer.quotes import readable
+from adaptive_rag.answer.rows import Cell
+from adaptive_rag.answer.units import read_units
+from adaptive_rag.deadline import in_time
+from adaptive_rag.source import ListsChunks
+from adaptive_rag.state import Candidate, to_candidate
+from adaptive_rag.text.places import section_at
+
+_SEPARATOR = re.compile(r"[-_.]")
+# A cell with a word of at least three small letters, unlike "105" or "HC-001"
+_IN_WORDS = re.compile(r"[^\W\d_]*[a-z]{3}")
+# The values of a column that only says yes or no
+_FLAGS = frozenset({"yes", "no", "y", "n", "true", "false", "x", "✓", "✗", ""})
+# "1,200", "£30", "-2.5 km", "40%"
+NUMBER = re.compile(
+    r"(?P<before>[£$€¥+−-]{0,2}) ?(?P<number>\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?) ?"
+    r"(?P<after>[^\W\d_]{0,12}|[%°£€])"
+)
+_DATE_FORMATS = "%Y-%m-%d", "%d %B %Y", "%d %b %Y", "%B %d, %Y", "%d.%m.%Y", "%Y-%m-%d %H:%M:%S"
+
+
+class NamedRow(NamedTuple):
+    """A row of a table: its cells with the names of their columns, and its position."""
+
+    cells: tuple[Cell, ...]
+    chunk: Candidate
+    start: int
+    end: int
+
+    def value(self, column: str) -> str:
+        """Return the cell in a column; "" where it is empty."""
+        return dict(self.cells).get(column, "")
+
+    @property
+    def headings(self) -> list[str]:
+        """Return the headings above the row."""
+        return (section_at(self.chunk, self.start) or "").split(" > ")
+
+
+@dataclass(frozen=True)
+class WholeTable:
+    """All rows of one table in a document."""
+
+    rows: list[NamedRow]
+
+    @cached_property
+    def columns(self) -> list[str]:
+        """Return the names of the table's columns."""
+        return list(dict.fromkeys(name for row in self.rows for name, _ in row.cells))
+
+    @cached_property
+    def headings(self) -> list[str]:
+        """Return the headings above all rows."""
+        levels = zip(*(row.headings for row in self.rows), strict=False)
+        return [level[0] for level in takewhile(lambda level: len(set(level)) == 1, levels)]
+
+    @cached_property
+    def place(self) -> str:
+        """Return the name of the table's document, with its section or sheet."""
+        chunk = self.rows[0].chunk
+        part = chunk["metadata"].get("sheet") or "".join(self.headings[-1:])
+        return f"{PurePath(chunk['source']).name}{f' ({readable(part)})' if part else ''}"
+
+    @cached_property
+    def topic(self) -> str:
+        """Return the names of the table's document and section as words."""
+        return _SEPARATOR.sub(" ", f"{self.place} {' '.join(self.headings)}")
+
+    @cached_property
+    def name_column(self) -> str:
+        """Return the column that names the rows, preferably in words and not as "105" or "HC-001"."""
+        for column in self.columns[:3]:
+            if self.is_key(column) and all(_IN_WORDS.search(row.value(column)) for row in self.rows):
+                return column
+        return self.columns[0]
+
+    def name_of(self, row: NamedRow) -> str:
+        """Return the name of a row."""
+        return row.value(self.name_column) or row.cells[0][1]
+
+    def is_key(self, column: str) -> bool:
+        """Return whether every row has another value in a column."""
+        return len({row.value(column) for row in self.rows}) == len(self.rows)
+
+
+def collect_tables(source: ListsChunks) -> list[WholeTable]:
+    """Return a document's tables with several rows; a table is identified by its sheet and first column."""
+    tables = dict[tuple[str, ...], dict[int, NamedRow]]()
+    for chunk in in_time(source.chunks()):
+        for row in rows_of(to_candidate(chunk, {})):
+            key = (str(chunk["metadata"].get("sheet", "")), row.cells[0][0])
+            tables.setdefault(key, {}).setdefault(row.start, row)
+    return [WholeTable([rows[start] for start in sorted(rows)]) for rows in tables.values() if len(rows) > 1]
+
+
+def rows_of(passage: Candidate) -> Iterator[NamedRow]:
+    """Yield the table rows of a passage that have a name and another cell."""
+    for unit in read_units(passage, []):
+        if len(unit.cells) > 1 and unit.cells[0][0] and unit.cells[0][1]:
+            yield NamedRow(unit.cells, passage, unit.start, unit.end)
+
+
+def read_numbers(rows: Sequence[NamedRow], column: str) -> dict[int, Decimal]:
+    """Return the numbers in a column by the index of their row.
+
+    The result is empty if a cell is no number, or if the units differ. Empty cells are left out.
+    """
+    matches = {i: match for i, row in enumerate(rows) if (match := NUMBER.fullmatch(row.value(column)))}
+    units = {(match["before"].strip("+-−"), match["after"]) for match in matches.values()}
+    if len(units) != 1 or len(matches) < _count_filled(rows, column):
+        return {}
+    return {
+        i: (-1 if {"-", "−"} & set(match["before"]) else 1) * Decimal(match["number"].replace(",", ""))
+        for i, match in matches.items()
+    }
+
+
+def read_dates(rows: Sequence[NamedRow], column: str) -> dict[int, datetime]:
+    """Return the dates in a column by the index of their row; {} if a cell is no date."""
+    dates = {i: date for i, row in enumerate(rows) if (date := _read_date(row.value(column)))}
+    return dates if len(dates) == _count_filled(rows, column) else {}
+
+
+def is_flag(rows: Sequence[NamedRow], column: str) -> bool:
+    """Return whether a column only says yes or no."""
+    return all(row.value(column).lower() in _FLAGS for row in rows)
+
+
+def _count_filled(rows: Sequence[NamedRow], column: str) -> int:
+    return sum(bool(row.value(column)) for row in rows)
+
+
+def _read_date(text: str) -> datetime | None:
+    for date_format in _DATE_FORMATS:
+        try:
+            return datetime.strptime(text, date_format).replace(tzinfo=UTC)
+        except ValueError:
+            continue
+    return None
