@@ -34,7 +34,7 @@ from adaptive_rag.query.whole_document import asks_for_all, document_asked_for, 
 from adaptive_rag.rank.stances import Side, asked_side
 from adaptive_rag.source import ChunkSource, KnowsNotes, ListsSources
 from adaptive_rag.state import Candidate, Citation, Decision, Phrase, State
-from adaptive_rag.text.phrases import Written, decide, marked, parts_of, say
+from adaptive_rag.text.phrases import CitedText, decide, link_markers, parts_of, say
 from adaptive_rag.text.tokens import BYTES_PER_TOKEN
 from adaptive_rag.text.words import is_german
 
@@ -52,7 +52,7 @@ def generate(state: State, runtime: Runtime[Context], styles: Mapping[str, Answe
 def _generate(state: State, context: Context, styles: Mapping[str, AnswerStyle]) -> Steps:
     if said := state.get("reply"):
         decision = decide("answer", "small talk", say("asks_nothing"))
-        return _answer(state, Written(said), 1.0, [decision], confidence=None)
+        return _answer(state, CitedText(said), 1.0, [decision], confidence=None)
     state, decisions, overview = _choose_passages(state, context)
     if not state["documents"]:
         return _abstain(state, context, Evidence(0.0, "refusal", say("nothing_found")))
@@ -126,7 +126,7 @@ def _give_draft(
         # A draft that the check changed is a different message from the one that was streamed.
         message_id = draft.message_id if review.text == draft.text else None
         sure, share = judge_evidence(request).confidence, review.grounding.share
-        said = Written(marked(review.text, review.citations))
+        said = CitedText(link_markers(review.text, review.citations))
         return _answer(state, said, share, decisions, message_id, citations=review.citations, confidence=sure)
     decisions.append(decide("answer", "extractive", flaw))
     return None
@@ -233,7 +233,7 @@ def _review_decisions(review: Review) -> list[Decision]:
 
 def _answer(
     state: State,
-    said: Written,
+    said: CitedText,
     grounding: float,
     decisions: Sequence[Decision],
     message_id: str | None = None,
@@ -275,7 +275,7 @@ def _abstain(
     nearest = attempt("nearest quote", partial(nearest_quote, request), None) if request else None
     said = say_abstention(spelt_question(state), queries, documents, nearest, where=context.where)
     decided = [decide("evidence", "abstain", evidence.reason), *decisions]
-    return _answer(state, Written(said), 0.0, decided, confidence=evidence.confidence, abstained=True)
+    return _answer(state, CitedText(said), 0.0, decided, confidence=evidence.confidence, abstained=True)
 
 
 def _question_message(state: State) -> list[Any]:

@@ -28,7 +28,7 @@ from adaptive_rag.rank.agreement import agreements
 from adaptive_rag.source import Sentences
 from adaptive_rag.text.reading import Passage
 from training.reader.examples import read_examples
-from training.reader.readings import holding
+from training.reader.readings import sentences_with
 
 COLUMNS = {"against": AGAINST, "for": FOR, "neither": NEITHER}
 EACH, FOLDS, RIDGE = 4, 5, 1e-3
@@ -62,7 +62,7 @@ def told(
         candidate: Any = {"text": passage.text, "start": 0}
         [leans] = agreements(proposal, [candidate], [held])
         for sentence, side in sides.items():
-            for at in holding(spans, passage.text, sentence)[:1]:
+            for at in sentences_with(spans, passage.text, sentence)[:1]:
                 yield np.array(judged[at][1]), float(leans[at]), COLUMNS[side], group
 
 

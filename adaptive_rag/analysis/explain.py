@@ -11,7 +11,7 @@ from adaptive_rag.analysis.analyse import analyse_batch
 from adaptive_rag.analysis.features import KINDS, Features, find_kind, letter_runs
 from adaptive_rag.analysis.parse import ParsedQuestion, parse_question
 from adaptive_rag.analysis.router import Floats, embed_questions, load_learned, load_router
-from adaptive_rag.analysis.wording import by_wording
+from adaptive_rag.analysis.wording import adjust_by_wording
 from adaptive_rag.context.groups import RoutingSettings
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.state import QUERY_TYPES, QueryAnalysis, QueryType
@@ -128,7 +128,7 @@ def _try_changes(parsed: ParsedQuestion, wanted: QueryType, user_context: str) -
 def _analyse(questions: Sequence[str], contexts: Sequence[str]) -> list[QueryAnalysis]:
     """Analyse questions without a conversation, as `ask` does by default."""
     found = zip(analyse_batch(questions, user_contexts=contexts), questions, contexts, strict=True)
-    return [by_wording(*asked, (), RoutingSettings(), situated=bool(asked[2])) for asked in found]
+    return [adjust_by_wording(*asked, (), RoutingSettings(), situated=bool(asked[2])) for asked in found]
 
 
 def _weights(parsed: ParsedQuestion) -> dict[str, Floats]:

@@ -23,7 +23,7 @@ from adaptive_rag.deadline import in_time
 from adaptive_rag.models.onnx import load_minilm
 from adaptive_rag.source import ChoosesSources, ChunkSource, ListsChunks
 from adaptive_rag.state import Candidate, Phrase, to_candidate
-from adaptive_rag.text.phrases import joined, say
+from adaptive_rag.text.phrases import join_pieces, say
 from adaptive_rag.text.places import section_at
 from adaptive_rag.text.words import ASKING_WORDS, STOP_WORDS, stem, terms, words
 
@@ -453,4 +453,4 @@ def _written(said: _Said, asked: _Asked, passages: Sequence[Candidate]) -> Whole
         parts.append([say("and_more", n=len(said.rows) - len(shown))])
     first, between = ("\n- ", "\n- ") if said.listed else (" ", ", ")
     how = f"{asked.kind} of {asked.column!r} over {len(asked.rows)} of {len(asked.table.rows)} rows"
-    return WholeAnswer([said.lead, first, *joined(parts, between)], read, how)
+    return WholeAnswer([said.lead, first, *join_pieces(parts, between)], read, how)

@@ -22,7 +22,15 @@ from adaptive_rag.models.onnx import load_minilm
 from adaptive_rag.optional import attempt
 from adaptive_rag.state import Citation, Piece
 from adaptive_rag.text.markers import respell_markers
-from adaptive_rag.text.phrases import Written, citations_of, joined, marked, say, say_heading, text_of
+from adaptive_rag.text.phrases import (
+    CitedText,
+    citations_of,
+    join_pieces,
+    link_markers,
+    say,
+    say_heading,
+    text_of,
+)
 from adaptive_rag.text.visible import plain
 
 # Maximum number of sentences that are shown as the closest passages.
@@ -30,7 +38,7 @@ CLOSEST = 3
 
 
 @dataclass(frozen=True)
-class ExtractedAnswer(Written):
+class ExtractedAnswer(CitedText):
     """An answer of quoted sentences, each followed by the mark of its citation."""
 
 
@@ -46,14 +54,14 @@ def answer_locally(request: AnswerRequest, *, abstains: bool) -> tuple[Evidence,
     if any(evidence.outcome == "answer" for evidence in judged):
         lines = list[list[Piece]]()
         for one, evidence in zip(asked, judged, strict=True):
-            shown = citations_of(joined(lines, ""))
+            shown = citations_of(join_pieces(lines, ""))
             answer = extract_answer(one, shown) if evidence.outcome == "answer" else None
             if answer is None:
                 lines.append([say("nothing_on", part=one.question.partition("\n")[0])])
             elif answer.text:
                 lines.append(answer.pieces)
         best = max(judged, key=lambda evidence: evidence.confidence or 0.0)
-        return best, ExtractedAnswer(joined(lines, "\n"))
+        return best, ExtractedAnswer(join_pieces(lines, "\n"))
     evidence = judge_evidence(request)
     if not abstains or evidence.outcome == "answer":
         return evidence, extract_answer(request)
@@ -93,7 +101,7 @@ def quote_plainly(request: AnswerRequest) -> tuple[Evidence, ExtractedAnswer | N
         return Evidence(None, "refusal", say("quoted_plainly")), None
     quoted = [cite_span(request.documents[number], number + 1, start, end) for _, number, start, end in best]
     lines: list[list[Piece]] = [[f"- {readable(plain(each['quote']))} ", each] for each in quoted]
-    return Evidence(None, "closest", say("quoted_plainly")), _closest(joined(lines, "\n"))
+    return Evidence(None, "closest", say("quoted_plainly")), _closest(join_pieces(lines, "\n"))
 
 
 def show_closest(request: AnswerRequest) -> ExtractedAnswer:
@@ -115,12 +123,12 @@ def _write(request: AnswerRequest, blocks: Sequence[Block], shown: Sequence[Cita
     """
     blocks = [replace(block, sentences=_untold(request, block, shown)) for block in blocks]
     blocks = [block for block in blocks if block.sentences]
-    pieces = joined([_format_block(request, block) for block in blocks], "\n\n")
+    pieces = join_pieces([_format_block(request, block) for block in blocks], "\n\n")
     text, _ = keep_own_links(text_of(pieces), None)
     apart = [keep_own_links(piece, None)[0] if isinstance(piece, str) else piece for piece in pieces]
     # A link may begin in one piece and end in another; its text is then not where the piece was.
     whole = text == text_of(apart)
-    return ExtractedAnswer(apart if whole else marked(text, citations_of(pieces)))
+    return ExtractedAnswer(apart if whole else link_markers(text, citations_of(pieces)))
 
 
 def _untold(request: AnswerRequest, block: Block, shown: Sequence[Citation]) -> list[AnswerSentence]:
@@ -182,7 +190,7 @@ def _format_block(request: AnswerRequest, block: Block) -> list[Piece]:
         before, is_code = (run[-1], speaker), code.endswith(CODE_FENCE)
     if heading := block.heading:
         lines.insert(0, [f"**{heading}**" if isinstance(heading, str) else heading])
-    body = joined(lines, "\n\n" if block.apart else "\n")
+    body = join_pieces(lines, "\n\n" if block.apart else "\n")
     return [block.opening, "\n\n", *body] if block.opening else body
 
 

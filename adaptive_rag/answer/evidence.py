@@ -12,7 +12,7 @@ from adaptive_rag.answer.passages import cite_span
 from adaptive_rag.answer.request import NEITHER, AnswerRequest
 from adaptive_rag.state import Citation, Phrase, Piece
 from adaptive_rag.text.markers import respell_markers
-from adaptive_rag.text.phrases import joined, say
+from adaptive_rag.text.phrases import join_pieces, say
 from adaptive_rag.text.words import terms
 
 Outcome = Literal["answer", "closest", "refusal"]
@@ -103,7 +103,7 @@ def say_abstention(
     """
     asked, condition = _on_one_line(question), respell_markers(_on_one_line(where))
     if where and documents == 0:
-        return joined([[say("refused")], [say("no_match", condition=condition)]], " ")
+        return join_pieces([[say("refused")], [say("no_match", condition=condition)]], " ")
     beyond = (_on_one_line(_on_one_line(query).replace(asked, "")) for query in queries)
     others = [
         say("quoted", text=respell_markers(query.rstrip(".!")))
@@ -125,7 +125,7 @@ def say_abstention(
         quote = respell_markers(quote.translate(_INNER_QUOTES))
         place = {"source": citation["source"], "place": citation["place"]}
         said.append(say("nearest", place=place, quote=quote))
-    return joined([[phrase] for phrase in said], " ")
+    return join_pieces([[phrase] for phrase in said], " ")
 
 
 def _on_one_line(text: str) -> str:

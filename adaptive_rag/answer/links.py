@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from adaptive_rag.state import Candidate
-from adaptive_rag.text.markdown import MarkdownPart, is_maze, read_markdown
-from adaptive_rag.text.markers import ASKED_FOR, MARKER
+from adaptive_rag.text.markdown import MarkdownPart, is_too_complex, read_markdown
+from adaptive_rag.text.markers import LOOSE_MARKER, MARKER
 from adaptive_rag.text.visible import plain
 
 GONE = "(link removed)"
@@ -54,7 +54,7 @@ def keep_own_links(text: str, own: set[str] | None) -> tuple[str, list[str]]:
         own: the result of `own_addresses`; None for an answer of the documents' own sentences.
     """
     removed: list[str] = []
-    if is_maze(text):
+    if is_too_complex(text):
         return _without_markdown(text), ["brackets in great number"]
     for _ in range(ROUNDS):
         if _SUSPECT.search(text) is None:
@@ -83,7 +83,7 @@ def own_addresses(documents: Iterable[Candidate]) -> set[str]:
     for document in documents:
         text = plain(document["text"])
         found.update(_trim(match[0]) for match in _BARE.finditer(text))
-        if _SUSPECT.search(text) and not is_maze(text):
+        if _SUSPECT.search(text) and not is_too_complex(text):
             found.update(one.address for one in read_markdown(text) if one.address)
         found.add(document["source"])
         found.update(value for value in document["metadata"].values() if _is_address(value))
@@ -132,13 +132,13 @@ def _change(one: MarkdownPart, text: str, own: set[str] | None) -> _Change | Non
         return _Change(one.start, one.end, one.text, one.address or "an image")
     if not one.address or not _is_foreign(one.address, own):
         # "[1]: guide.pdf" would turn the markers [1] into links.
-        names_marker = one.kind == "definition" and ASKED_FOR.match(whole.lstrip())
+        names_marker = one.kind == "definition" and LOOSE_MARKER.match(whole.lstrip())
         return _Change(one.start, one.end, "") if names_marker else None
     instead = {"definition": "", "autolink": GONE}.get(one.kind, one.text)
     if one.kind == "autolink" and one.address.startswith("mailto:"):
         instead = whole[1:-1]
     # A marker that was written as a link becomes a marker again.
-    if one.kind == "link" and ASKED_FOR.fullmatch(f"[{one.text}]"):
+    if one.kind == "link" and LOOSE_MARKER.fullmatch(f"[{one.text}]"):
         instead = f"[{one.text}]"
     return _Change(one.start, one.end, instead, one.address)
 

@@ -15,7 +15,7 @@ from adaptive_rag.answer.sentences import AnswerSentence, collect_sentences
 from adaptive_rag.source import ChoosesSources, ChunkSource, ListsChunks
 from adaptive_rag.state import Candidate, Phrase, Piece, to_candidate
 from adaptive_rag.text.markers import respell_markers
-from adaptive_rag.text.phrases import joined, say
+from adaptive_rag.text.phrases import join_pieces, say
 from adaptive_rag.text.places import outline_of, section_at
 from adaptive_rag.text.words import terms
 
@@ -51,7 +51,7 @@ def outline_document(name: str, source: ChunkSource) -> WholeAnswer | None:
     if (outline := _read_document(name, source)) is None:
         return None
     lines, passages = write_quotes(outline.quotes, outline.passages)
-    return WholeAnswer(joined([[outline.lead], *lines], "\n"), passages, name)
+    return WholeAnswer(join_pieces([[outline.lead], *lines], "\n"), passages, name)
 
 
 def outline_documents(source: ChunkSource) -> WholeAnswer | None:
@@ -72,7 +72,7 @@ def outline_documents(source: ChunkSource) -> WholeAnswer | None:
             heading = []
     lines, passages = write_quotes(quotes, [])
     lead = [[say("documents_begin", n=len(told), all=len(held))]] if len(told) < len(held) else []
-    return WholeAnswer(joined([*lead, *lines], "\n"), passages, "all documents") if lines else None
+    return WholeAnswer(join_pieces([*lead, *lines], "\n"), passages, "all documents") if lines else None
 
 
 def tell_section(heading: str, passages: Sequence[Candidate], source: ChunkSource) -> WholeAnswer | None:
@@ -92,7 +92,7 @@ def tell_section(heading: str, passages: Sequence[Candidate], source: ChunkSourc
             ]
             if below:
                 lines, read = write_quotes(below[:TOLD], passages)
-                return WholeAnswer(joined(lines, " "), read, f"{passage['source']}, {section}")
+                return WholeAnswer(join_pieces(lines, " "), read, f"{passage['source']}, {section}")
     return None
 
 

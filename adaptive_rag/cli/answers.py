@@ -22,7 +22,7 @@ from adaptive_rag.cli.output import (
 from adaptive_rag.text.markdown import headings_as_bold, links_as_words
 from adaptive_rag.text.markers import MARKER, iter_markers, write_marker
 from adaptive_rag.text.ocr import format_confidence
-from adaptive_rag.text.places import by_place, format_other_names
+from adaptive_rag.text.places import format_other_names, group_by_place
 
 if TYPE_CHECKING:
     from adaptive_rag.context import Context
@@ -144,7 +144,7 @@ def _styled(answer: str) -> Text:
 def _print_citations(citations: Sequence[Citation], answer: str) -> None:
     """Print one line for each place; print a quote only if the answer does not contain it word for word."""
     said = " ".join(answer.split())
-    groups = by_place(citations)
+    groups = group_by_place(citations)
     places = [place_of(cited[0]["source"], *(each["place"] for each in cited)) for cited in groups]
     width = min(60, max(map(len, places)))
     for place, cited in zip(places, groups, strict=True):

@@ -64,12 +64,12 @@ def evaluate(
     verbose: options.Verbose = 0,
 ) -> None:
     """Measure, per question type, what adapting to the question is worth."""
-    from adaptive_rag.context.groups import listed
+    from adaptive_rag.context.groups import split_list
     from adaptive_rag.evaluation.experiment import Experiment
     from adaptive_rag.evaluation.experiment import evaluate as run_experiment
     from adaptive_rag.evaluation.terminal import print_judge, print_report
 
-    experiment = Experiment(datasets, settings=measured.settings(), arms=listed(arms), **vars(output))
+    experiment = Experiment(datasets, settings=measured.settings(), arms=split_list(arms), **vars(output))
     with _bars() as (say, open_bar, show_index):
         written = run_experiment(experiment, say=say, open_bar=open_bar, show_index=show_index)
     jobs = written.run.about["jobs"]

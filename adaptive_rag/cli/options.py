@@ -172,20 +172,20 @@ def ask_for_config_file() -> None:
 def may_use(file: Path, risks: Sequence[str], what: str) -> bool:
     """Tell whether a file may be used despite what was found in it; ask the user once, if possible."""
     from adaptive_rag.cli.output import print_note
-    from adaptive_rag.context.trusted import HOW, is_trusted, keep_answer, said_of
+    from adaptive_rag.context.trusted import HOW_TO_TRUST, is_trusted, store_trust, stored_trust
     from adaptive_rag.text.visible import escape_hidden
 
     if not risks or is_trusted(file):
         return True
     shown = escape_hidden(f"The file {file.absolute()} {what} {', '.join(risks)}.")
-    if said_of(file) is None and _can_ask():
+    if stored_trust(file) is None and _can_ask():
         import typer
 
         trusted = typer.confirm(f"{shown} Use it here, now and from now on?", err=True)
-        keep_answer(file, trusted=trusted)
+        store_trust(file, trusted=trusted)
         return trusted
-    if said_of(file) is None:
-        print_note(("Note: ", "yellow"), f"{shown} It is not used. To use it, {HOW}")
+    if stored_trust(file) is None:
+        print_note(("Note: ", "yellow"), f"{shown} It is not used. To use it, {HOW_TO_TRUST}")
     return False
 
 

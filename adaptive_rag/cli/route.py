@@ -130,7 +130,7 @@ def _analyse(
 ) -> list[QueryAnalysis]:
     """Analyse questions as `ask` does, with the thresholds from the environment and the config file."""
     from adaptive_rag.analysis import analyse_batch
-    from adaptive_rag.analysis.wording import by_wording
+    from adaptive_rag.analysis.wording import adjust_by_wording
     from adaptive_rag.context import make_context
 
     routing = make_context().routing
@@ -143,7 +143,7 @@ def _analyse(
         low_confidence=routing.low_confidence,
     )
     asked = zip(found, texts, contexts, histories, strict=True)
-    return [by_wording(*question, routing, situated=bool(question[2])) for question in asked]
+    return [adjust_by_wording(*question, routing, situated=bool(question[2])) for question in asked]
 
 
 def _learn(file: Path, as_json: bool) -> None:

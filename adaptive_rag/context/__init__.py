@@ -55,8 +55,8 @@ from adaptive_rag.context.groups import (
     ScoringSettings,
     ServingSettings,
     WebSettings,
-    listed,
     shown_args,
+    split_list,
 )
 from adaptive_rag.context.trusted import TrustedConfigFile
 from adaptive_rag.errors import ConfigurationError, InputError
@@ -157,7 +157,7 @@ class Context(BaseSettings):
     )
     ontology: str | None = Field(None, description="YAML file of domain terms: category -> terms.")
     user_id: str | None = Field(None, description="User whose stored profile is added to the context.")
-    without: Annotated[frozenset[Mechanism], NoDecode, BeforeValidator(listed)] = Field(
+    without: Annotated[frozenset[Mechanism], NoDecode, BeforeValidator(split_list)] = Field(
         frozenset(), description="Parts to leave out, to measure their worth."
     )
     strict: bool = Field(

@@ -159,7 +159,7 @@ def _length(value: Any) -> int:
     return total
 
 
-def newest(history: Sequence[Turn], serving: ServingSettings) -> list[Turn]:
+def newest_turns(history: Sequence[Turn], serving: ServingSettings) -> list[Turn]:
     """Return the newest turns that fit the bounds, so that a long thread can go on."""
     kept: list[Turn] = []
     left = serving.max_characters

@@ -59,7 +59,7 @@ MECHANISMS: dict[Mechanism, str] = {
     "extractive-fallback": "replacing a model's draft that no passage supports",
 }
 # The mechanisms that change only the answer, not what is retrieved.
-OF_ANSWERS: frozenset[Mechanism] = frozenset({"join", "abstain", "extractive-fallback"})
+ANSWER_MECHANISMS: frozenset[Mechanism] = frozenset({"join", "abstain", "extractive-fallback"})
 
 
 class Group(BaseModel):
@@ -83,16 +83,16 @@ def shown_args(args: Iterable[tuple[str | None, Any]]) -> Iterator[tuple[str | N
     return ((name, _Shown(redact(repr(value)))) for name, value in args)
 
 
-def listed(value: Any) -> Any:
+def split_list(value: Any) -> Any:
     """Split a value such as "hedge,window", as given in the shell or the environment."""
     return [name.strip() for name in value.split(",") if name.strip()] if isinstance(value, str) else value
 
 
-def paired(value: Any) -> Any:
+def parse_pairs(value: Any) -> Any:
     """Parse a value such as "classify=0,generate=0.2" or JSON, as given in the shell or the environment."""
     if not isinstance(value, str) or value.lstrip().startswith("{"):
         return json.loads(value) if isinstance(value, str) else value
-    return dict(pair.split("=", 1) if "=" in pair else (pair, "") for pair in listed(value))
+    return dict(pair.split("=", 1) if "=" in pair else (pair, "") for pair in split_list(value))
 
 
 class RoutingSettings(Group):
@@ -127,16 +127,16 @@ class ModelSettings(Group):
     prices: str | None = Field(
         None, description="TOML file of model prices. It corrects or extends the built-in prices."
     )
-    steps: Annotated[frozenset[ModelStep], NoDecode, BeforeValidator(listed)] = Field(
+    steps: Annotated[frozenset[ModelStep], NoDecode, BeforeValidator(split_list)] = Field(
         frozenset({"classify", "viewpoints", "contextualize", "score", "generate"}),
         description="Steps that ask a chat model; the others run locally. By default the steps that are "
         "worth a call (docs/calls.md).",
     )
-    temperatures: Annotated[dict[ModelStep | Literal["select"], float], NoDecode, BeforeValidator(paired)] = (
-        Field(
-            default_factory=dict,
-            description="Temperature of a step, as in generate=0.2. By default the model's own.",
-        )
+    temperatures: Annotated[
+        dict[ModelStep | Literal["select"], float], NoDecode, BeforeValidator(parse_pairs)
+    ] = Field(
+        default_factory=dict,
+        description="Temperature of a step, as in generate=0.2. By default the model's own.",
     )
     no_context: str = Field(
         "", max_length=500, description="What a model is told about a user of whom nothing is known."
@@ -180,7 +180,7 @@ class RetrievalSettings(Group):
         description="What decides alpha: how well the question's words tell passages apart, or the "
         "question's intent and domain, by `alpha_table`.",
     )
-    alpha_table: Annotated[dict[AlphaKey, float], NoDecode, BeforeValidator(paired)] = Field(
+    alpha_table: Annotated[dict[AlphaKey, float], NoDecode, BeforeValidator(parse_pairs)] = Field(
         default_factory=dict,
         description="Alpha for an intent, in the domain or outside it, in place of the built-in table.",
     )
@@ -241,7 +241,7 @@ class RetrievalSettings(Group):
     selection: Selection = Field(
         "local", description="What selects the final set of an analytical or opinion question."
     )
-    selection_characters: Annotated[dict[str, int], NoDecode, BeforeValidator(paired)] = Field(
+    selection_characters: Annotated[dict[str, int], NoDecode, BeforeValidator(parse_pairs)] = Field(
         default_factory=dict,
         description="Characters of each passage that the selecting model reads, by type, as in opinion=100. "
         "By default a share of a common budget.",
@@ -321,20 +321,20 @@ class ServingSettings(Group):
             Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")],
         ],
         NoDecode,
-        BeforeValidator(paired),
+        BeforeValidator(parse_pairs),
     ] = Field(
         default_factory=dict,
         description="Users by name, each with the SHA-256 of their token. Without users, a server answers "
         "only this machine.",
     )
-    origins: Annotated[frozenset[str], NoDecode, BeforeValidator(listed)] = Field(
+    origins: Annotated[frozenset[str], NoDecode, BeforeValidator(split_list)] = Field(
         frozenset({"https://smith.langchain.com"}),
         description="Web pages of other machines that may call the served graphs if there are no users.",
     )
-    roots: Annotated[frozenset[str], NoDecode, BeforeValidator(listed)] = Field(
+    roots: Annotated[frozenset[str], NoDecode, BeforeValidator(split_list)] = Field(
         frozenset(), description="Folders that callers may index, with their subfolders. By default none."
     )
-    recipes: Annotated[frozenset[RecipeName], NoDecode, BeforeValidator(listed)] = Field(
+    recipes: Annotated[frozenset[RecipeName], NoDecode, BeforeValidator(split_list)] = Field(
         frozenset(), description="Recipes that callers may name; most need more model calls. By default none."
     )
     max_documents: int = Field(1000, ge=1, description="Maximum files that one call may index.")

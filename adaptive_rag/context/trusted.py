@@ -22,7 +22,7 @@ from adaptive_rag.private import home, make_folder, replace_text
 from adaptive_rag.text.addresses import host_of, is_loopback
 
 VARIABLE = "ADAPTIVE_RAG_TRUST_FOLDER"
-HOW = f"look at it, then run: adaptive-rag settings --trust (or set {VARIABLE}=1)"
+HOW_TO_TRUST = f"look at it, then run: adaptive-rag settings --trust (or set {VARIABLE}=1)"
 _PREFIX = "ADAPTIVE_RAG_"
 _RAY_OF_THIS_MACHINE = ("auto", "local")
 _SCHEMES_WITH_A_HOST = frozenset(("http", "https", "postgresql", "postgres", "ray"))
@@ -37,7 +37,7 @@ class TrustedConfigFile(TomlConfigSettingsSource):
         if (hosts := other_hosts(found)) and not is_trusted(Path(file_path)):
             raise ConfigurationError(
                 f"The file {str(Path(file_path).absolute())!r} names other machines ({', '.join(hosts)}), to "
-                f"which questions, passages and keys could be sent. To use it, {HOW}"
+                f"which questions, passages and keys could be sent. To use it, {HOW_TO_TRUST}"
             )
         return found
 
@@ -91,16 +91,16 @@ def risky_variables(variables: Mapping[str, str | None]) -> list[str]:
 def is_trusted(file: Path) -> bool:
     """Tell whether the user trusts a file in its current state."""
     is_set = os.environ.get(VARIABLE, "").strip().lower() in ("1", "true", "yes")
-    return is_set or said_of(file) is True
+    return is_set or stored_trust(file) is True
 
 
-def said_of(file: Path) -> bool | None:
+def stored_trust(file: Path) -> bool | None:
     """Return whether the user trusts a file in its current state; None where they have not been asked."""
     digest, trusted = _read().get(str(file.absolute()), (None, None))
     return trusted if digest == _digest(file) else None
 
 
-def keep_answer(file: Path, *, trusted: bool) -> None:
+def store_trust(file: Path, *, trusted: bool) -> None:
     """Store whether the user trusts a file; after a change of its content they are asked again."""
     known = {**_read(), str(file.absolute()): (_digest(file), trusted)}
     try:

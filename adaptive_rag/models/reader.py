@@ -61,7 +61,7 @@ class Logits(NamedTuple):
     sides: NDArray[np.float32]
 
 
-class Form:
+class PairEncoder:
     """Writes a pair of texts for the network: "question: ...", then title, section and passage."""
 
     def __init__(self) -> None:
@@ -109,7 +109,7 @@ class Calibration(NamedTuple):
     one: float = 0.0
 
 
-def known_of(question: str, passage: Passage, judged: Logits, rank: int) -> Scores:
+def sentence_features(question: str, passage: Passage, judged: Logits, rank: int) -> Scores:
     """Return the features of each sentence, in the order of `Calibration`; shape (sentences, 6).
 
     They are the sentence's logit, its passage's logits (answers, relevance) and rank from 0, the share of the
@@ -133,7 +133,7 @@ class OnnxReader:
 
     def __init__(self, model: Path, *, name: str) -> None:
         self.name = name
-        self._form = Form()
+        self._form = PairEncoder()
         self._session = load_session(model, threads=1)
         self._workers = count_cores()
         given = {node.name for node in self._session.get_inputs()}
@@ -153,7 +153,7 @@ class OnnxReader:
         if not found:
             return Reading([], 0.0)
         logits = [
-            known_of(question, passage, judged, rank) @ np.array(self._calibration)
+            sentence_features(question, passage, judged, rank) @ np.array(self._calibration)
             for rank, (passage, judged) in enumerate(zip(passages, found, strict=True))
         ]
         # one choice among all sentences of all passages and "none", whose logit is 0

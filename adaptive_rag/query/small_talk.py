@@ -8,7 +8,7 @@ from pathlib import PurePath
 from adaptive_rag.query.whole_document import asks_for_all, document_asked_for
 from adaptive_rag.source import ChunkSource, ListsSources
 from adaptive_rag.state import Piece
-from adaptive_rag.text.phrases import joined, say
+from adaptive_rag.text.phrases import join_pieces, say
 
 # Maximum number of documents that an outline lists.
 SHOWN = 20
@@ -69,7 +69,7 @@ def reply_to_small_talk(
     for kind, (pattern, codes) in _KINDS.items():
         if pattern.fullmatch(plain) and not (situated and _FOR_ME.fullmatch(plain)):
             said = (outline(source) if code == "outline" else [say(code)] for code in codes)
-            return joined(said, " "), kind
+            return join_pieces(said, " "), kind
     return None
 
 
@@ -86,4 +86,4 @@ def outline(source: ChunkSource) -> list[Piece]:
     total = say("outline", n=len(held), passages=sum(held.values()))
     rows: list[list[Piece]] = [[total]]
     rows += [["- ", line] for line in lines]
-    return joined(rows, "\n")
+    return join_pieces(rows, "\n")

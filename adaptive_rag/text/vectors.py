@@ -11,17 +11,18 @@ from adaptive_rag.source import Vectors
 
 __all__ = ["Scores", "Vectors", "cosines", "min_max"]
 
-# One score per row, such as a chunk or a sentence.
+# One score for each row, such as a chunk or a sentence.
 Scores: TypeAlias = NDArray[np.float64]
 
+# Prevents a division by zero where all scores are equal.
 EPSILON = 1e-8
 
 
 def cosines(vectors: Vectors, others: Vectors) -> Vectors:
     """Return the cosine of each vector with each of the others, shape (len(vectors), len(others)).
 
-    It runs on one thread: for a few hundred vectors, synchronizing threads takes longer than multiplying,
-    and when branches run in parallel, each of them would use all threads.
+    This runs on one thread. For a few hundred vectors, synchronizing threads takes longer than multiplying,
+    and parallel branches of a question would each start as many threads as there are cores.
     """
     return np.asarray(np.einsum("ij,kj->ik", vectors, others), dtype=np.float32)
 

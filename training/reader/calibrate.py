@@ -21,7 +21,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from adaptive_rag.evaluation.corpora import default_cache
-from adaptive_rag.models.reader import Calibration, OnnxReader, join, known_of
+from adaptive_rag.models.reader import Calibration, OnnxReader, join, sentence_features
 from adaptive_rag.text.reading import Passage
 from benchmarks.reader import ask_all
 from training.reader.examples import query_of
@@ -89,7 +89,7 @@ def choices_of(reader: OnnxReader, asked: Sequence[Asked]) -> Choices:
             [
                 (known, at in gold)
                 for rank, (each, passage, gold) in enumerate(zip(judged, one.passages, one.gold, strict=True))
-                for at, known in enumerate(known_of(one.question, passage, each, rank))
+                for at, known in enumerate(sentence_features(one.question, passage, each, rank))
             ]
         )
     most = max(map(len, rows))

