@@ -162,7 +162,7 @@ def test_an_answer_is_shared_among_its_points_and_its_copies_are_left_out(form: 
     item = document_set_item(form, CROSSING, random.Random(1))
     assert item and item.answers == [[], [1], [0], []] and item.relevant == [1, 2]
     assert item.shares == pytest.approx([0, 2 / 3, 1 / 3])
-    assert item.beside == [[], [0], [], [1]]  # what it needs, and the same sentence elsewhere
+    assert item.ignored == [[], [0], [], [1]]  # what it needs, and the same sentence elsewhere
 
 
 def test_passages_that_answer_are_read_before_those_that_came_nearer(form: PairEncoder) -> None:

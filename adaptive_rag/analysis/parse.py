@@ -120,8 +120,8 @@ def _clean(question: str) -> tuple[str, bool]:
 def write_out_abbreviations(text: str) -> str:
     """Write out the abbreviations that look like pronouns: "What is IT?", "in the U.S.", "who runs the who".
 
-    "Tell us" and "WHO said so?" stay as they are. So does a text in capitals, where an abbreviation looks like
-    any other word.
+    "Tell us" and "WHO said so?" stay as they are, and so does a text in capitals, in which every word looks
+    like an abbreviation.
     """
     text = _INITIALS.sub(lambda match: match[0].replace(".", ""), text)
     text = _ABBREVIATION_AFTER_THE.sub(lambda match: lx.ABBREVIATIONS[match[0].lower()], text)
@@ -177,7 +177,7 @@ def find_references(words: list[str]) -> References:
         if word in _CLAUSE_STARTS or (word in _CONJUNCTIONS and begins_clause):
             topics_before_clause += topics_in_clause
             topics_in_clause = 0
-        # "that" mostly begins a clause ("the claim that ..."). It refers to something if it is the first or the
+        # "that" mostly begins a clause ("the claim that ..."). It refers to something if it is the first or
         # last word, or follows one of the words in `_BEFORE_THAT`, such as "is" or "about".
         is_demonstrative = word != "that" or not before or not after or before in _BEFORE_THAT
         # "a new one", "the largest one on land"; not "how can one", "one of".
@@ -188,8 +188,8 @@ def find_references(words: list[str]) -> References:
             word == "it" and _is_expletive(before, words[i + 1 : i + 6])
         )
         if is_pronoun or (word in lx.DEMONSTRATIVES and is_demonstrative):
-            # Only a topic in an earlier clause is an antecedent. In "What is insulin and where is it produced?"
-            # "it" refers to insulin; in "Why did Elon Musk start it?" it does not refer to the name.
+            # A topic in an earlier clause is the antecedent: in "What is insulin and where is it produced?",
+            # "it" refers to insulin. In "Why did Elon Musk start it?", it does not refer to the name.
             (resolved if topics_before_clause else dangling).append(word)
         elif (
             word == "ones"

@@ -19,11 +19,11 @@ Profile = Literal["conservative", "balanced", "aggressive"]
 Selection = Literal["local", "model"]
 Fusion = Literal["weighted", "reciprocal-rank", "dense", "sparse"]
 Diversity = Literal["coverage", "mmr", "facility-location", "none"]
-# The steps for which a chat model may be asked. Without one, a step is done locally or left out.
+# The steps for which a chat model may be asked. Without a model, a step is done locally or left out.
 ModelStep = Literal[
     "classify", "enhance", "decompose", "viewpoints", "infer", "contextualize", "score", "generate"
 ]
-# Mechanisms that can be turned off to measure their worth. The evaluation has an arm without each of them.
+# Mechanisms that can be turned off to measure their effect. The evaluation has an arm without each of them.
 Mechanism = Literal[
     "abstain",
     "analysis",
@@ -58,7 +58,7 @@ MECHANISMS: dict[Mechanism, str] = {
     "abstain": "saying that the documents do not hold the answer",
     "extractive-fallback": "replacing a model's draft that no passage supports",
 }
-# The mechanisms that change only the answer, not what is retrieved.
+# The mechanisms that change only the answer and not what is retrieved.
 ANSWER_MECHANISMS: frozenset[Mechanism] = frozenset({"join", "abstain", "extractive-fallback"})
 
 
@@ -68,30 +68,32 @@ class Group(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
     def __repr_args__(self) -> Iterator[tuple[str | None, Any]]:
-        return shown_args(super().__repr_args__())
+        return redacted_args(super().__repr_args__())
 
 
-class _Shown(str):
-    """A text that a repr shows as it is, without quotes."""
+class _Unquoted(str):
+    """A text whose repr has no quotes."""
 
     def __repr__(self) -> str:
         return str(self)
 
 
-def shown_args(args: Iterable[tuple[str | None, Any]]) -> Iterator[tuple[str | None, Any]]:
-    """Yield the settings as a repr shows them, with passwords and keys redacted."""
-    return ((name, _Shown(redact(repr(value)))) for name, value in args)
+def redacted_args(args: Iterable[tuple[str | None, Any]]) -> Iterator[tuple[str | None, Any]]:
+    """Yield the arguments of a repr, with passwords and keys redacted."""
+    return ((name, _Unquoted(redact(repr(value)))) for name, value in args)
 
 
 def split_list(value: Any) -> Any:
-    """Split a value such as "hedge,window", as given in the shell or the environment."""
+    """Split a value such as "hedge,window" from the shell or the environment."""
     return [name.strip() for name in value.split(",") if name.strip()] if isinstance(value, str) else value
 
 
 def parse_pairs(value: Any) -> Any:
-    """Parse a value such as "classify=0,generate=0.2" or JSON, as given in the shell or the environment."""
-    if not isinstance(value, str) or value.lstrip().startswith("{"):
-        return json.loads(value) if isinstance(value, str) else value
+    """Parse a value such as "classify=0,generate=0.2", or JSON, from the shell or the environment."""
+    if not isinstance(value, str):
+        return value
+    if value.lstrip().startswith("{"):
+        return json.loads(value)
     return dict(pair.split("=", 1) if "=" in pair else (pair, "") for pair in split_list(value))
 
 

@@ -107,7 +107,7 @@ def test_a_form_counts_as_refused_only_where_the_same_request_gets_a_reply_witho
     model = Refusing()
     [reply] = ask([request_for("enhance")], context(model), budget())
     assert (reply.result is None) is refuses_all
-    assert structured.known_method(model) == method
+    assert structured.strictest_method(model) == method
 
 
 @pytest.mark.parametrize("path", [ask, lambda *args: asyncio.run(aask(*args))])

@@ -127,7 +127,7 @@ def test_what_is_known_of_a_sentence_stands_in_the_order_of_its_weights() -> Non
     ("spec", "said"),
     [
         ("minilm", "is not a reader: expected 'local:reader' or 'onnx:PATH'"),
-        ("onnx:/nowhere/reader.onnx", "is not there"),
+        ("onnx:/nowhere/reader.onnx", "does not exist"),
     ],
 )
 def test_a_wrong_name_says_what_is_expected(spec: str, said: str) -> None:
@@ -139,7 +139,7 @@ def test_a_file_that_is_no_reader_says_so(tmp_path: Path) -> None:
     (tmp_path / "broken.onnx").write_bytes(b"no network")
     with pytest.raises(ConfigurationError, match=r"broken\.onnx' cannot be opened"):
         load_reader(f"onnx:{tmp_path / 'broken.onnx'}")
-    with pytest.raises(ConfigurationError, match="is no reader: expected a network with the inputs"):
+    with pytest.raises(ConfigurationError, match="is not a reader: expected a network with the inputs"):
         load_reader(f"onnx:{model_path()}")
 
 
