@@ -1,4 +1,4 @@
-"""How training the reader continues from its own state; needs PyTorch, which is not among the dependencies."""
+"""Training of the reader continues from its own state. Needs PyTorch, which is not a dependency."""
 
 from pathlib import Path
 from typing import Any
