@@ -36,14 +36,14 @@ def draw(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def main() -> None:
     """Write the file."""
-    own = (json.loads(line) for line in EXAMPLES.read_text("utf-8").splitlines())
-    without_history = (row for row in own if not row.get("history"))
+    rows_for_router = (json.loads(line) for line in EXAMPLES.read_text("utf-8").splitlines())
+    without_history = (row for row in rows_for_router if not row.get("history"))
     rows = [*draw(read_questions("development")), *draw(without_history)]
     random.Random(7).shuffle(rows)
     with lzma.open(BUILT_IN, "wt", encoding="utf-8") as file:
         for row in rows:
-            kept = {"text": row["text"], "user_context": row.get("user_context") or "", "type": row["type"]}
-            file.write(json.dumps(kept, ensure_ascii=False) + "\n")
+            line = {"text": row["text"], "user_context": row.get("user_context") or "", "type": row["type"]}
+            file.write(json.dumps(line, ensure_ascii=False) + "\n")
 
 
 if __name__ == "__main__":

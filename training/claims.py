@@ -33,16 +33,16 @@ THRESHOLDS = (2.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4)
 OTHER_PASSAGES = 2
 
 
-def judge(claims: Sequence[tuple[str, bool]], shown: ShownPassages) -> Iterator[tuple[bool, float]]:
+def judge(claims: Sequence[tuple[str, bool]], passages: ShownPassages) -> Iterator[tuple[bool, float]]:
     """Yield, for each claim, whether it is true, and the highest threshold at which it is accepted."""
     vectors = load_minilm().encode([text for text, _ in claims])
     for (text, is_true), vector in zip(claims, vectors, strict=True):
-        claim, numbers = Claim(text, ()), tuple(shown.numbers)
+        claim, numbers = Claim(text, ()), tuple(passages.numbers)
         highest = 2.0
-        if shown.fault(claim, vector, numbers, supported=False):
+        if passages.fault(claim, vector, numbers, supported=False):
             highest = -1.0
-            if not shown.fault(claim, vector, numbers, supported=True):
-                [support] = load_reader().check([text], [passage_of(chunk) for chunk in shown.documents])
+            if not passages.fault(claim, vector, numbers, supported=True):
+                [support] = load_reader().check([text], [passage_of(chunk) for chunk in passages.documents])
                 highest = support.supported
         yield is_true, highest
 
@@ -54,8 +54,8 @@ def read_development(sources: Path, limit: int | None) -> Iterator[tuple[bool, f
     draw.shuffle(rows)
     for row in rows[:limit]:
         others = [other for other in rows if other["set"] == row["set"] and other["id"] != row["id"]]
-        shown = [row, *draw.sample(others, OTHER_PASSAGES)]
-        texts = {f"{i} {passage['title']}": passage["text"] for i, passage in enumerate(shown)}
+        passages = [row, *draw.sample(others, OTHER_PASSAGES)]
+        texts = {f"{i} {passage['title']}": passage["text"] for i, passage in enumerate(passages)}
         claims = [(text, True) for text in row["true"]] + [(false["t"], False) for false in row["false"]]
         yield from judge(claims, ShownPassages(*passages_of(texts)))
 

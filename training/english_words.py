@@ -71,8 +71,8 @@ def main() -> None:
     american = {word.lower() for word in words if WORD.fullmatch(word.lower())}
     british = {word.replace(a, b) for word in american for a, b in BRITISH if a in word}
     with_double_l = {SINGLE_L.sub("ll", word) for word in american}
-    kept = sorted(word for word in american | british | with_double_l if not is_everyday(word))
-    ENGLISH.write_bytes(lzma.compress("\n".join(kept).encode(), preset=9 | lzma.PRESET_EXTREME))
+    listed = sorted(word for word in american | british | with_double_l if not is_everyday(word))
+    ENGLISH.write_bytes(lzma.compress("\n".join(listed).encode(), preset=9 | lzma.PRESET_EXTREME))
 
 
 if __name__ == "__main__":

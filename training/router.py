@@ -26,7 +26,7 @@ from sklearn.model_selection import StratifiedKFold
 
 from adaptive_rag.analysis.features import KINDS, extract_features, find_kind
 from adaptive_rag.analysis.parse import parse_question
-from adaptive_rag.analysis.router import WEIGHTS, embed_questions
+from adaptive_rag.analysis.router import WEIGHTS, embed_questions, softmax
 from adaptive_rag.state import QUERY_TYPES
 from training.reader.examples import read_lines, read_split
 from training.reader.found import read_asked
@@ -256,17 +256,11 @@ def predict_other_batches(space: Space) -> tuple[Array, Array]:
     return np.vstack(scores), np.concatenate(labels)
 
 
-def to_probabilities(scores: Array, temperature: float) -> Array:
-    """Convert scores to probabilities at a temperature."""
-    powers = np.exp((scores - scores.max(axis=1, keepdims=True)) / temperature)
-    return np.asarray(powers / powers.sum(axis=1, keepdims=True))
-
-
 def find_temperature(scores: Array, labels: Array) -> float:
     """Return the temperature with the smallest log loss."""
 
     def loss(temperature: float) -> float:
-        probabilities = to_probabilities(scores, temperature)[np.arange(len(labels)), labels]
+        probabilities = softmax(scores / temperature)[np.arange(len(labels)), labels]
         return float(-np.log(np.maximum(probabilities, 1e-12)).mean())
 
     return float(min(np.arange(0.5, 3.0, 0.05), key=loss))

@@ -133,10 +133,10 @@ def show_retrieval_sets(data: Path) -> None:
     for name in RETRIEVAL_SETS:
         queries = read(data / name / "queries.jsonl")
         all_queries += queries
-        unseen = [row for row in queries if plain(row["text"]) not in trained_on]
-        show(f"{name}, of {len(queries)}", unseen, probabilities := predict(unseen))
+        new_questions = [row for row in queries if plain(row["text"]) not in trained_on]
+        show(f"{name}, of {len(queries)}", new_questions, probabilities := predict(new_questions))
         if name == "mixed_mtrag":
-            show_sources(unseen, probabilities)
+            show_sources(new_questions, probabilities)
     for is_known, name in ((False, "all of them"), (True, "those it was trained on")):
         rows = [row for row in all_queries if (plain(row["text"]) in trained_on) == is_known]
         show(f"{name}, of {len(all_queries)}", rows, predict(rows))
@@ -168,16 +168,11 @@ def show_curve(rows: Sequence[Row], probabilities: Array) -> None:
 def disturb(text: str, random_: random.Random) -> str:
     """Misspell about one word in seven: swap, drop or double a letter inside it."""
     words = text.split(" ")
-    places = [i for i, word in enumerate(words) if len(word) > 4 and word.isalpha()]
-    for i in random_.sample(places, min(len(places), max(1, len(words) // 7))):
-        word, at = words[i], random_.randrange(1, len(words[i]) - 2)
-        words[i] = random_.choice(
-            (
-                word[:at] + word[at + 1] + word[at] + word[at + 2 :],
-                word[:at] + word[at + 1 :],
-                word[:at] + word[at] + word[at:],
-            )
-        )
+    long_words = [i for i, word in enumerate(words) if len(word) > 4 and word.isalpha()]
+    for i in random_.sample(long_words, min(len(long_words), max(1, len(words) // 7))):
+        position = random_.randrange(1, len(words[i]) - 2)
+        head, letter, tail = words[i][:position], words[i][position], words[i][position + 1 :]
+        words[i] = random_.choice((head + tail[0] + letter + tail[1:], head + tail, head + 2 * letter + tail))
     return " ".join(words)
 
 

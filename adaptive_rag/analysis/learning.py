@@ -331,8 +331,8 @@ def _read_examples(user_questions: Sequence[QuestionLine]) -> _Examples:
     labels = np.array([QUERY_TYPES.index(line.type) for line in questions if line.type is not None])
     names = list(vectorizer.feature_names_)
     targets = router.softmax(scores.astype(float))
-    own = slice(len(user_questions))
-    targets[own] = np.eye(len(QUERY_TYPES))[labels[own]]
+    user_rows = slice(len(user_questions))
+    targets[user_rows] = np.eye(len(QUERY_TYPES))[labels[user_rows]]
     return _Examples(features, names, vectors.astype(float), scores.astype(float), labels, targets, kernel)
 
 
@@ -341,9 +341,9 @@ def _cross_validate(examples: _Examples, train: Rows, built_in: Rows, penalty: f
     folds = np.arange(len(train)) % 3
     total = 0.0
     for fold in range(3):
-        seen, unseen = np.concatenate([train[folds != fold], built_in]), train[folds == fold]
-        scores = examples.predict(unseen, seen, examples.fit(seen, penalty, steps=150))
-        total += _measure(scores, examples.labels[unseen]).log_loss * len(unseen)
+        fold_train, fold_test = np.concatenate([train[folds != fold], built_in]), train[folds == fold]
+        scores = examples.predict(fold_test, fold_train, examples.fit(fold_train, penalty, steps=150))
+        total += _measure(scores, examples.labels[fold_test]).log_loss * len(fold_test)
     return total
 
 

@@ -84,38 +84,38 @@ class _CallerFields(CallerSettings):
         return {name: value for name, value in values.items() if value is not None}
 
 
-def check_settings(form: type[CallerSettings], given: Mapping[str, Any]) -> None:
+def check_settings(form: type[CallerSettings], settings: Mapping[str, Any]) -> None:
     """Check that a caller may set these settings, and that they are within the operator's limits.
 
     Raises:
         InputError: they are not.
     """
-    unknown = [name for name in given if name not in form.model_fields]
+    unknown = [name for name in settings if name not in form.model_fields]
     if unknown and not form.model_fields:
         raise InputError(f"{unknown[0][:80]!r} cannot be set: this graph has no settings for callers.")
     try:
-        form.model_validate(given)
+        form.model_validate(settings)
     except ValidationError as error:
         names = (*ALLOWED, "recipe") if "recipe" in form.model_fields else ALLOWED
         raise InputError(explain(error, names)) from error
 
 
-def check_input(given: Any, serving: ServingSettings) -> None:
+def check_input(value: Any, serving: ServingSettings) -> None:
     """Check that an input has the right form and is within the operator's limits; None resumes a thread.
 
     Raises:
         InputError: it is not.
     """
-    if given is None:
+    if value is None:
         return
-    if not isinstance(given, dict) or (unknown := [name for name in given if name not in INPUTS]):
-        got = "something else" if not isinstance(given, dict) else repr(str(unknown[0])[:80])
-        raise InputError(f"The input holds {got}; expected an object with {', '.join(INPUTS)}.")
-    check_text("question", given.get("question"), serving.max_question, "max_question")
-    check_text("user_context", given.get("user_context"), serving.max_user_context, "max_user_context")
-    _check_turns("history", given.get("history"), ("text",), serving)
-    _check_turns("messages", given.get("messages"), ("content", "text"), serving)
-    paths = given.get("paths")
+    if not isinstance(value, dict) or (unknown := [name for name in value if name not in INPUTS]):
+        got = "something else" if not isinstance(value, dict) else repr(str(unknown[0])[:80])
+        raise InputError(f"The input has {got}; expected an object with {', '.join(INPUTS)}.")
+    check_text("question", value.get("question"), serving.max_question, "max_question")
+    check_text("user_context", value.get("user_context"), serving.max_user_context, "max_user_context")
+    _check_turns("history", value.get("history"), ("text",), serving)
+    _check_turns("messages", value.get("messages"), ("content", "text"), serving)
+    paths = value.get("paths")
     if paths is not None and not (
         isinstance(paths, list)
         and len(paths) <= MAX_PATHS
@@ -130,7 +130,7 @@ def check_text(name: str, text: Any, most: int, setting: str) -> None:
         raise InputError(f"{name} is not usable: expected a text, got {type(text).__name__}.")
     if text is not None and len(text) > most:
         raise InputError(
-            f"{name} has {len(text):,} characters; at most {most:,} are taken (serving.{setting})."
+            f"{name} has {len(text):,} characters; at most {most:,} are accepted (serving.{setting})."
         )
 
 
@@ -143,12 +143,13 @@ def _check_turns(name: str, turns: Any, texts: Sequence[str], serving: ServingSe
         raise InputError(f"{name} is not usable: expected a list of objects, each with {texts[0]!r}.")
     if len(turns) > serving.max_turns:
         raise InputError(
-            f"{name} holds {len(turns):,}; at most {serving.max_turns:,} are taken (serving.max_turns)."
+            f"{name} has {len(turns):,} turns; at most {serving.max_turns:,} are accepted "
+            "(serving.max_turns)."
         )
     characters = sum(_length(turn) for turn in turns)
     if characters > serving.max_characters:
         raise InputError(
-            f"{name} has {characters:,} characters; at most {serving.max_characters:,} are taken "
+            f"{name} has {characters:,} characters; at most {serving.max_characters:,} are accepted "
             "(serving.max_characters)."
         )
 
@@ -210,15 +211,17 @@ def served_error(error: Exception) -> ServedError:
     text = "".join(traceback.format_exception(error))
     _log.error("Reference %s: %s\n%s", reference, redact(str(error)), redact(text))
     if is_models_fault := isinstance(error, ModelRefusedError):
-        what = "This server cannot ask its chat model: the key is refused, or the model is not known there."
+        message = (
+            "This server cannot ask its chat model: the key is refused, or the model is not known there."
+        )
     elif isinstance(error, IndexMismatchError):
-        what = "This server has no index that can be searched."
+        message = "This server has no index that can be searched."
     elif isinstance(error, IndexingError):
-        what = "The documents could not be indexed."
+        message = "The documents could not be indexed."
     elif isinstance(error, AdaptiveRAGError):
-        what = "This server is not set up for that."
+        message = "This server is not set up for that."
     else:
-        what = "The server could not do this."
-    served = ServedError(f"{what} Its log says why, under the reference {reference}.")
+        message = "The server could not do this."
+    served = ServedError(f"{message} Its log says why, under the reference {reference}.")
     served.is_models_fault = is_models_fault
     return served

@@ -139,8 +139,8 @@ def _status(error: Exception) -> int | None:
 def _by_status(status: int | None) -> Kind | None:
     if status is None:
         return None
-    known = next((kind for kind, statuses in _STATUSES.items() if status in statuses), None)
-    return known or ("server" if status >= 500 else "other")
+    default: Kind = "server" if status >= 500 else "other"
+    return next((kind for kind, statuses in _STATUSES.items() if status in statuses), default)
 
 
 def _retry_after(error: Exception) -> float | None:

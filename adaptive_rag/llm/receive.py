@@ -173,5 +173,5 @@ def _usage(*reported: object) -> UsageMetadata | None:
                 counts[name] += count
     if not counts:
         return None
-    read, written = counts["input_tokens"], counts["output_tokens"]
-    return UsageMetadata(input_tokens=read, output_tokens=written, total_tokens=read + written)
+    input_, output = counts["input_tokens"], counts["output_tokens"]
+    return UsageMetadata(input_tokens=input_, output_tokens=output, total_tokens=input_ + output)

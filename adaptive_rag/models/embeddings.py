@@ -107,8 +107,8 @@ def embed_queries(embeddings: Embeddings, texts: Sequence[str]) -> Vectors:
     if isinstance(embeddings, OnnxEmbeddings):
         return embeddings.encode(texts)
     with _lock:
-        known = {text: entry[1] for text in texts if (entry := _query_cache.get((id(embeddings), text)))}
-    if missing := [text for text in dict.fromkeys(texts) if text not in known]:
+        vector_of = {text: entry[1] for text in texts if (entry := _query_cache.get((id(embeddings), text)))}
+    if missing := [text for text in dict.fromkeys(texts) if text not in vector_of]:
         queries = [text if text.strip() else "." for text in missing]
         with ThreadPoolExecutor(8, thread_name_prefix="embed") as pool:
             map_ = pool.map if len(queries) > 1 else map
@@ -116,10 +116,10 @@ def embed_queries(embeddings: Embeddings, texts: Sequence[str]) -> Vectors:
             with _redacted_errors(embeddings):
                 rows = list(map_(embeddings.embed_query, queries))
             vectors = _unit_vectors(embeddings, rows, len(queries))
-        known.update(zip(missing, vectors, strict=True))
+        vector_of.update(zip(missing, vectors, strict=True))
         with _lock:
-            _query_cache.update(((id(embeddings), text), (embeddings, known[text])) for text in missing)
-    return np.stack([known[text] for text in texts])
+            _query_cache.update(((id(embeddings), text), (embeddings, vector_of[text])) for text in missing)
+    return np.stack([vector_of[text] for text in texts])
 
 
 @contextmanager

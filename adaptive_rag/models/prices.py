@@ -33,11 +33,11 @@ def price_of(model: BaseChatModel, tokens: Mapping[str, int], table: str | None 
     downloaded. A self-hosted server has no price there, since it may serve any model under a known name.
     """
     name, prices = model_name(model), load_prices(table) if table else {}
-    read, written = tokens.get("input", 0), tokens.get("output", 0)
+    input_tokens, output_tokens = tokens.get("input", 0), tokens.get("output", 0)
     # Providers append a date to a name: "gpt-4.1-mini-2025-04-14".
     if names := [listed for listed in prices if name == listed or name.startswith(f"{listed}-20")]:
         price = prices[max(names, key=len)]
-        return (read * price["input"] + written * price["output"]) / 1_000_000
+        return (input_tokens * price["input"] + output_tokens * price["output"]) / 1_000_000
     packages = (class_.__module__.partition(".")[0] for class_ in type(model).__mro__)
     provider = next((p.removeprefix("langchain_") for p in packages if p.startswith("langchain_")), "core")
     if provider == "core":
@@ -45,7 +45,7 @@ def price_of(model: BaseChatModel, tokens: Mapping[str, int], table: str | None 
     # Imported here because the list takes a moment to load, and is needed only after a call.
     from genai_prices import Usage, calc_price
 
-    usage = Usage(input_tokens=read, output_tokens=written)
+    usage = Usage(input_tokens=input_tokens, output_tokens=output_tokens)
     address = next((a for field in _ADDRESSES if isinstance(a := getattr(model, field, None), str)), None)
     try:
         if address:

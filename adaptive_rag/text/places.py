@@ -117,7 +117,7 @@ def format_place(*places: Place) -> str:
         parts.append(place["time"])
     elif place.get("section") != place.get("mail"):
         parts.append(place.get("section"))
-    if lines := _format_ranges([each["lines"] for each in places if "lines" in each]):
+    if lines := _format_ranges([place["lines"] for place in places if "lines" in place]):
         parts.append(f"line{'' if lines.isdigit() else 's'} {lines}")
     return ", ".join(filter(None, parts))
 

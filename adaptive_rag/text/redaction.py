@@ -62,21 +62,21 @@ def redact(text: str) -> str:
 
 def redact_known(text: str) -> str:
     """Replace only known secrets: for answers, since a document may contain text shaped like a key."""
-    known = _known_secrets()
-    return known.sub(REDACTED, text) if known else text
+    pattern = _known_secrets()
+    return pattern.sub(REDACTED, text) if pattern else text
 
 
 def redact_all(value: ValueT) -> ValueT:
     """Apply `redact` to all texts of plain data; other objects stay as they are."""
-    known = _known_secrets()
-    return cast("ValueT", _map_texts(value, lambda text: _redact(text, known)))
+    pattern = _known_secrets()
+    return cast("ValueT", _map_texts(value, lambda text: _redact(text, pattern)))
 
 
 def redact_known_all(value: ValueT) -> ValueT:
     """Apply `redact_known` to all texts of plain data."""
-    if (known := _known_secrets()) is None:
+    if (pattern := _known_secrets()) is None:
         return value
-    return cast("ValueT", _map_texts(value, lambda text: known.sub(REDACTED, text)))
+    return cast("ValueT", _map_texts(value, lambda text: pattern.sub(REDACTED, text)))
 
 
 def cause_of(error: BaseException) -> BaseException | None:
@@ -120,8 +120,8 @@ def remember_fields(fields: Mapping[str, Any]) -> None:
             remember_address(value)
 
 
-def _redact(text: str, known: re.Pattern[str] | None) -> str:
-    text = known.sub(REDACTED, text) if known else text
+def _redact(text: str, pattern: re.Pattern[str] | None) -> str:
+    text = pattern.sub(REDACTED, text) if pattern else text
     if "://" in text:
         text = _POSTGRES_USER.sub(rf"\g<scheme>{REDACTED}", text)
         text = _USER.sub(REDACTED, text)

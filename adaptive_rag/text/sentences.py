@@ -94,7 +94,7 @@ def iter_blocks(text: str, offset: int = 0) -> Iterator[tuple[list[tuple[int, in
         # A full stop in a table row does not end a sentence.
         is_one_sentence = is_table_row and end - start <= _MAX_ROW_LENGTH
         ends = () if is_one_sentence else _sentence_ends(text, start, end)
-        stripped = [_strip(text, left, right) for left, right in pairwise((start, *ends, end))]
+        stripped = [_strip(text, first, last) for first, last in pairwise((start, *ends, end))]
         spans = [(a + offset, b + offset) for a, b in stripped if any(map(str.isalnum, text[a:b]))]
         if spans:
             yield spans, is_table_row or bool(_BULLET.match(block) or _NUMBER.match(block))

@@ -9,7 +9,8 @@ from collections import Counter
 from functools import lru_cache
 from importlib.resources import files
 
-_STOP_WORDS = """
+STOP_WORDS = frozenset(
+    """
     a about above after again against all also am an and any are as at be because been before being below
     between both but by can could did do does doing down during each either else ever few for from further
     had has have having he her here hers herself him himself his how however i if in into is it its itself
@@ -18,21 +19,23 @@ _STOP_WORDS = """
     such than that the their theirs them themselves then there therefore these they this those though
     through thus to too under until up upon us very was we were what when where whether which while who whom
     whose why will with within without would yes yet you your yours yourself yourselves d ll m re s t ve
-"""
-STOP_WORDS = frozenset(_STOP_WORDS.split())
+    """.split()
+)
 _FUNCTION_WORDS = {
     language: frozenset(word_list.split())
     for language, word_list in tomllib.loads(
         files(__package__).joinpath("function_words.toml").read_text(encoding="utf-8")
     ).items()
 }
-# Some are English words too ("die", "war"), so they are left out only of German questions.
+# Some German function words are English words too ("die", "war"), so they are ignored only in German questions.
 _GERMAN = _FUNCTION_WORDS["de"]
+# A German question has at least one of these.
 _ONLY_GERMAN = _GERMAN - STOP_WORDS - {"den", "dem", "des", "die", "hat", "man", "mit", "war"}
 # Minimum share of a language's function words in a text; English texts have a third to a half.
 MIN_FUNCTION_WORD_SHARE = 0.15
 # Words that people use to ask, rather than words for what they ask about.
-_ASKING_WORDS = """
+ASKING_WORDS = frozenset(
+    """
     according actually advantage advantages aspect aspects call called compare con cons consequence
     consequences consider considered contrast currently define definition describe detail detailed
     details difference different disadvantage disadvantages discuss document documents drawback
@@ -44,8 +47,8 @@ _ASKING_WORDS = """
     say second several should significant some something sort specific state summarize summary tell term
     text thing things think three two type types typically understand use used uses using various view
     views want way ways work worked works
-"""
-ASKING_WORDS = frozenset(_ASKING_WORDS.split())
+    """.split()
+)
 # How much of the start and end of a long question is read. Some patterns scan to the end of the text from
 # every position, which takes quadratic time.
 HEAD_CHARACTERS, TAIL_CHARACTERS = 1600, 400

@@ -72,36 +72,36 @@ def read_split() -> dict[str, list[str]]:
 def find_faults(row: Mapping[str, Any]) -> Iterator[str]:
     """Yield what is wrong with an example."""
     text = row["text"]
-    for asked in [*row["qa"], *([row["follow"]] if row["follow"] else [])]:
-        if asked["s"] not in text:
-            yield f"its text does not contain the sentence {asked['s'][:60]!r}"
-        if asked["a"] not in asked["s"]:
-            yield f"the sentence does not contain the answer {asked['a'][:60]!r}"
-    if not {asked.get("type") for asked in row["qa"]} <= TYPES | {None}:
+    for question in [*row["qa"], *([row["follow"]] if row["follow"] else [])]:
+        if question["s"] not in text:
+            yield f"its text does not contain the sentence {question['s'][:60]!r}"
+        if question["a"] not in question["s"]:
+            yield f"the sentence does not contain the answer {question['a'][:60]!r}"
+    if not {question.get("type") for question in row["qa"]} <= TYPES | {None}:
         yield "a question has an unknown type"
-    if not {missed["kind"] for missed in row["no"]} <= NEAR_MISSES | {None}:
+    if not {near_miss["kind"] for near_miss in row["no"]} <= NEAR_MISSES | {None}:
         yield "a near miss has an unknown kind"
     if not {claim["kind"] for claim in row["false"]} <= FALSIFIED:
         yield "a false sentence has an unknown kind"
-    for sided in row["sides"]:
-        if sided["s"] not in text or sided["side"] not in SIDES:
-            yield f"a side has an unknown value, or its sentence is not in the text: {sided['s'][:60]!r}"
+    for example in row["sides"]:
+        if example["s"] not in text or example["side"] not in SIDES:
+            yield f"a side has an unknown value, or its sentence is not in the text: {example['s'][:60]!r}"
 
 
-def query_of(asked: Mapping[str, Any]) -> str:
+def query_of(question: Mapping[str, Any]) -> str:
     """Return a question in the form in which it is read, with the asker's situation."""
-    return f"{asked['q']} ({asked['sit']})" if asked.get("sit") else str(asked["q"])
+    return f"{question['q']} ({question['sit']})" if question.get("sit") else str(question["q"])
 
 
 def questions_of(row: Mapping[str, Any]) -> list[str]:
     """Return all questions of an example."""
     follow = [row["follow"]["q"], row["follow"]["before"]] if row["follow"] else []
-    return [asked["q"] for asked in (*row["qa"], *row["no"])] + follow
+    return [question["q"] for question in (*row["qa"], *row["no"])] + follow
 
 
-def shared_with(questions: Iterable[str], known: Iterable[str]) -> list[str]:
+def shared_with(questions: Iterable[str], known_questions: Iterable[str]) -> list[str]:
     """Return the questions that share eight words in a row with a known one, or all words if fewer."""
-    known_runs = {run for question in known for run in _runs(question)}
+    known_runs = {run for question in known_questions for run in _runs(question)}
     return [question for question in questions if any(run in known_runs for run in _runs(question))]
 
 

@@ -156,12 +156,12 @@ def main() -> None:
     shared = set(shared_with([row["q"] for row in questions], known_questions(options.data)))
     for question in shared:
         sys.stderr.write(f"left out, since it is in the evaluation data: {question}\n")
-    kept = [row for row in questions if row["q"] not in shared]
+    remaining = [row for row in questions if row["q"] not in shared]
     with lzma.open(FOUND, "wt", encoding="utf-8", preset=9) as file:
-        rows = lines_of(kept, options.sources)
+        rows = lines_of(remaining, options.sources)
         file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
     for part, names in read_split().items():
-        in_part = [row for row in kept if row["set"] in names]
+        in_part = [row for row in remaining if row["set"] in names]
         told, types = Counter(row["told"] for row in in_part), Counter(row["type"] for row in in_part)
         points = sum(len(row["points"]) for row in in_part)
         sys.stdout.write(f"{part}: {len(in_part)} questions {dict(types)}, {dict(told)}, {points} points\n")

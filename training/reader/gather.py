@@ -95,8 +95,8 @@ def main() -> None:
     for row in gather(options.passages, options.lines):
         faults = [*find_faults(row), *(["it occurs twice"] if row["id"] in rows else [])]
         if shared := set(shared_with(questions_of(row), public)):
-            row["qa"] = [asked for asked in row["qa"] if asked["q"] not in shared]
-            row["no"] = [asked for asked in row["no"] if asked["q"] not in shared]
+            row["qa"] = [question for question in row["qa"] if question["q"] not in shared]
+            row["no"] = [question for question in row["no"] if question["q"] not in shared]
             if row["follow"] and {row["follow"]["q"], row["follow"]["before"]} & shared:
                 row["follow"] = None
             sys.stderr.write(

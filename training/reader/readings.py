@@ -154,7 +154,7 @@ def items_of(
         if most == 1 and not is_answered and draw.random() < 0.5:
             others = []
         rows = [passages.rows[i] for i in (index, *others)]
-        pairs = [encoder.pair("question", query, passage_of(each)) for each in rows]
+        pairs = [encoder.pair("question", query, passage_of(other)) for other in rows]
         answers = sentences_with(pairs[0][1], row["text"], example["s"]) if is_answered else []
         if is_answered and not answers:
             continue  # the sentence is in the part of the passage that does not fit
