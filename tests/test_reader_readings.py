@@ -5,7 +5,7 @@ import random
 import numpy as np
 import pytest
 
-from adaptive_rag.models.reader import MOST_TOKENS, PairEncoder
+from adaptive_rag.models.reader import MAX_TOKENS, PairEncoder
 from training.reader.readings import (
     PARTLY,
     SIDE_NAMES,
@@ -74,7 +74,7 @@ def test_each_sentence_has_its_tokens_after_the_query_and_the_headings(form: Pai
 def test_sentences_that_do_not_fit_are_left_out(form: PairEncoder) -> None:
     long = FERRY | {"text": "The ferry leaves at 7:45 each day. " * 100}
     reading, spans = form.pair("question", "when", passage_of(long))
-    assert len(reading.ids) == MOST_TOKENS
+    assert len(reading.ids) == MAX_TOKENS
     assert len(spans) == len(reading.spans) - 1 < 40
 
 

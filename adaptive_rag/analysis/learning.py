@@ -25,7 +25,7 @@ Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
 # Minimum number of labelled questions.
-LEAST_QUESTIONS = 12
+MIN_QUESTIONS = 12
 # One question in so many is held out to measure the effect.
 HELD_OUT = 4
 # Smaller weights are dropped, since they would change only the fourth digit of a score.
@@ -159,10 +159,10 @@ def learn_from(questions: Sequence[QuestionLine], target: Path, source: str) -> 
         ConfigurationError: there are too few questions or only one type.
     """
     types = len({question.type for question in questions})
-    if len(questions) < LEAST_QUESTIONS or types < 2:
+    if len(questions) < MIN_QUESTIONS or types < 2:
         raise ConfigurationError(
             f"{source} has {len(questions)} labelled questions of {types} types; learning needs at "
-            f"least {LEAST_QUESTIONS} of two types or more."
+            f"least {MIN_QUESTIONS} of two types or more."
         )
     examples = _read_examples(questions)
     held_out = _choose_held_out(questions)

@@ -53,7 +53,8 @@ def _merge_replies(reasons: list[Phrase | None], replies: list[Reply[Any]]) -> l
     """Return a reply for every request: the model's, or one with the reason why no model was asked."""
     remaining = iter(replies)
     return [
-        next(remaining) if reason is None else Reply(reason=reason["text"], said=reason) for reason in reasons
+        next(remaining) if reason is None else Reply(reason=reason["text"], phrase=reason)
+        for reason in reasons
     ]
 
 

@@ -44,7 +44,7 @@ class Draft:
         self._room = max_tokens * MAX_CHARACTERS_A_TOKEN
 
     def add(self, chunk: BaseMessage) -> bool:
-        """Add a chunk; return True if the answer has reached its limit."""
+        """Add a chunk; return True if the answer now exceeds its limit."""
         self._chunks.append(chunk)
         # An empty chunk counts too, so that a stream of empty chunks ends.
         self._room -= max(1, len(chunk.text))

@@ -62,7 +62,7 @@ class Reply(Generic[ResultT]):
     # why there is no result
     reason: str = ""
     # the reason as a phrase, if no model was asked
-    said: Phrase | None = None
+    phrase: Phrase | None = None
     calls: int = 0
     tokens: dict[str, int] = field(default_factory=dict)
     # in US dollars; None if the price of a call is not known

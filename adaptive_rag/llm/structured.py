@@ -45,8 +45,9 @@ def bind_schema(model: BaseChatModel, schema: dict[str, Any], method: Method) ->
         options["strict"] = True
     chain = unstreamed.with_structured_output(schema, **options)
     # LangChain takes quadratic time to parse a form, so its parser is left out and we parse the message.
-    has_parser = isinstance(chain, RunnableSequence) and len(chain.steps) == 2
-    return chain.first if has_parser else unstreamed
+    if isinstance(chain, RunnableSequence) and len(chain.steps) == 2:
+        return chain.first
+    return unstreamed
 
 
 def _offered_methods(model: BaseChatModel) -> list[Method]:

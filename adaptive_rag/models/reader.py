@@ -37,7 +37,7 @@ SHIPPED = "local:reader"
 SHIPPED_SHA256 = "71720593121f32d60d03e8c8e5ffef135e88829d83059cb4ae05d092f5e68603"
 NETWORK = Path(__file__).parent / "minilm" / "reader.onnx"
 TOKENIZER = NETWORK.with_name("tokenizer.json")
-MOST_TOKENS = 320
+MAX_TOKENS = 320
 # Maximum tokens of a question, which is cut; the passage gets the remaining tokens.
 MAX_QUESTION_TOKENS = 96
 INPUTS = ("input_ids", "token_type_ids", "attention_mask", "spans")
@@ -66,7 +66,7 @@ class PairEncoder:
     """Tokenizes a pair of texts for the network: "question: ...", and the passage with title and section."""
 
     def __init__(self) -> None:
-        self._tokenizer = load_tokenizer(TOKENIZER, MOST_TOKENS)
+        self._tokenizer = load_tokenizer(TOKENIZER, MAX_TOKENS)
         self._tokenizer.no_padding()
 
     def pair(self, task: str, query: str, passage: Passage) -> tuple[Pair, list[Span]]:
@@ -207,7 +207,7 @@ class OnnxReader:
         parts, start = list[Logits](), 0
         sentence_starts = [first for first, _ in sentence_spans(passage.text)]
         while True:
-            text = passage.text[start : start + MOST_TOKENS * CHARACTERS_PER_TOKEN]
+            text = passage.text[start : start + MAX_TOKENS * CHARACTERS_PER_TOKEN]
             pair, spans = self._encoder.pair(task, query, passage._replace(text=text))
             shifted = [(start + first, start + last) for first, last in spans]
             parts.append(self._run(pair)._replace(spans=shifted))

@@ -16,7 +16,7 @@ from adaptive_rag.text.markers import iter_markers, number_of, respell_markers, 
 from adaptive_rag.text.places import format_place
 from adaptive_rag.text.words import terms
 
-# "{n|row|rows}", and "{n}" or "{queries:;}".
+# "{n|row|rows}" is a plural, "{n}" and "{queries:;}" are values.
 _PLURAL = re.compile(r"\{(\w+)\|([^|}]*)\|([^|}]*)\}")
 _VALUE = re.compile(r"\{(\w+)(?::([^}]*))?\}")
 

