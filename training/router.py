@@ -26,8 +26,9 @@ from sklearn.model_selection import StratifiedKFold
 
 from adaptive_rag.analysis.features import KINDS, extract_features, find_kind
 from adaptive_rag.analysis.parse import parse_question
-from adaptive_rag.analysis.router import WEIGHTS, embed_questions, softmax
+from adaptive_rag.analysis.router import WEIGHTS, embed_questions
 from adaptive_rag.state import QUERY_TYPES
+from adaptive_rag.text.vectors import softmax
 from training.reader.examples import read_lines, read_split
 from training.reader.found import read_asked
 

@@ -9,11 +9,12 @@ import numpy as np
 from adaptive_rag.analysis import lexicon as lx
 from adaptive_rag.analysis.ontology import Ontology
 from adaptive_rag.analysis.parse import ParsedQuestion, parse_question
-from adaptive_rag.analysis.router import Floats, embed_questions, load_learned, load_router, softmax
+from adaptive_rag.analysis.router import Floats, embed_questions, load_learned, load_router
 from adaptive_rag.analysis.traits import find_entities, find_intent, measure_complexity
 from adaptive_rag.models.onnx import Vectors
 from adaptive_rag.state import QUERY_TYPES, Phrase, QueryAnalysis, Turn
 from adaptive_rag.text.phrases import join_reasons, say
+from adaptive_rag.text.vectors import softmax
 
 # The router is unsure if the likeliest type has a lower probability; see the curve in docs/routing.md.
 UNSURE_THRESHOLD = 0.6

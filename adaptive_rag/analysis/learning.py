@@ -20,6 +20,7 @@ from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.models.onnx import Vectors
 from adaptive_rag.private import make_folder, replace_text
 from adaptive_rag.state import QUERY_TYPES, QueryType, Turn
+from adaptive_rag.text.vectors import softmax
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -220,7 +221,7 @@ class _Examples:
         dual = ahead = np.zeros_like(targets)
         for _ in range(steps):
             previous = dual
-            dual = ahead + step * ((targets - router.softmax(scores + kernel @ ahead)) / penalty - ahead)
+            dual = ahead + step * ((targets - softmax(scores + kernel @ ahead)) / penalty - ahead)
             ahead = dual + momentum * (dual - previous)
         return dual
 
@@ -330,7 +331,7 @@ def _read_examples(user_questions: Sequence[QuestionLine]) -> _Examples:
     kernel = products + router.LEARNED_EMBEDDING_SCALE**2 * vectors.astype(float) @ vectors.T + 1.0
     labels = np.array([QUERY_TYPES.index(line.type) for line in questions if line.type is not None])
     names = list(vectorizer.feature_names_)
-    targets = router.softmax(scores.astype(float))
+    targets = softmax(scores.astype(float))
     user_rows = slice(len(user_questions))
     targets[user_rows] = np.eye(len(QUERY_TYPES))[labels[user_rows]]
     return _Examples(features, names, vectors.astype(float), scores.astype(float), labels, targets, kernel)
@@ -361,7 +362,7 @@ def _choose_held_out(questions: Sequence[QuestionLine]) -> NDArray[np.bool_]:
 
 
 def _measure(scores: Array, labels: Rows) -> RouterQuality:
-    probabilities = router.softmax(scores)[np.arange(len(labels)), labels]
+    probabilities = softmax(scores)[np.arange(len(labels)), labels]
     is_right = scores.argmax(axis=1) == labels
     return RouterQuality(float(is_right.mean()), float(-np.log(np.maximum(probabilities, 1e-12)).mean()))
 

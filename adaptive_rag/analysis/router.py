@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,6 @@ LEARNED_EMBEDDING_SCALE = 2.0
 LEARNED_FORMAT = 1
 
 Floats = NDArray[np.float32]
-FloatT = TypeVar("FloatT", np.float32, np.float64)
 
 
 class Family(NamedTuple):
@@ -180,9 +179,3 @@ def normalise(features: Mapping[str, float], family: str) -> dict[str, float]:
         return dict(features)
     length = float(np.sqrt(sum(value * value for value in features.values())))
     return {name: value / length for name, value in features.items()}
-
-
-def softmax(scores: NDArray[FloatT]) -> NDArray[FloatT]:
-    """Turn scores into probabilities, along the last axis."""
-    powers = np.exp(scores - scores.max(axis=-1, keepdims=True))
-    return np.asarray(powers / powers.sum(axis=-1, keepdims=True))

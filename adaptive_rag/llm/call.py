@@ -183,7 +183,7 @@ class _ExchangeRun:
             return raised
 
     def _config(self) -> RunnableConfig:
-        # Only the answer belongs into the message stream, not the replies to earlier steps.
+        # Only the answer belongs in the message stream, not the replies to earlier steps.
         tags = [] if self._request.free_text else [TAG_NOSTREAM]
         step = self._request.step
         # The attempt tells clients that show a draft when the model started again.

@@ -30,7 +30,7 @@ from adaptive_rag.models.onnx import (
 )
 from adaptive_rag.text.reading import Passage, PassageReading, Reader, Reading, Side, Span, Support
 from adaptive_rag.text.sentences import sentence_spans
-from adaptive_rag.text.vectors import Scores
+from adaptive_rag.text.vectors import Scores, softmax
 from adaptive_rag.text.words import coverage, terms, weighted_terms
 
 SHIPPED = "local:reader"
@@ -163,7 +163,7 @@ class OnnxReader:
             for rank, (passage, logits) in enumerate(zip(passages, all_logits, strict=True))
         ]
         # One choice among all sentences of all passages and "none", whose logit is 0.
-        probabilities = _softmax(np.concatenate([[0.0], *calibrated]))
+        probabilities = softmax(np.concatenate([[0.0], *calibrated]))
         by_passage = np.split(probabilities, np.cumsum([1, *map(len, calibrated[:-1])]))[1:]
         return Reading(
             [
@@ -178,7 +178,7 @@ class OnnxReader:
         verdicts = list[Support]()
         for claim in claims:
             parts = chain.from_iterable(self.judge("claim", claim, passages))
-            supports = [Support(*map(float, _softmax(part.claim))) for part in parts]
+            supports = [Support(*map(float, softmax(part.claim))) for part in parts]
             verdicts.append(min(supports, key=lambda s: s.untold, default=Support(0.0, 0.0, 1.0)))
         return verdicts
 
@@ -186,7 +186,7 @@ class OnnxReader:
         """Return the sentences of each passage, and the side that each takes on a proposal."""
         return [
             [
-                (span, Side(*map(float, _softmax(logits))))
+                (span, Side(*map(float, softmax(logits))))
                 for part in parts
                 for span, logits in zip(part.spans, part.sides, strict=True)
             ]
@@ -243,11 +243,6 @@ def join(parts: Sequence[Logits]) -> Logits:
     sentences = np.concatenate([part.sentences for part in parts])
     sides = np.concatenate([part.sides for part in parts])
     return Logits(spans, sentences, passage, parts[0].claim, sides)
-
-
-def _softmax(logits: Scores) -> Scores:
-    powers = np.exp(logits - logits.max())
-    return np.asarray(powers / powers.sum())
 
 
 def _log_sum(logits: Scores) -> float:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from adaptive_rag.source import Vectors
 
-__all__ = ["Scores", "Vectors", "cosines", "min_max"]
+__all__ = ["Scores", "Vectors", "cosines", "min_max", "softmax"]
+
+FloatT = TypeVar("FloatT", np.float32, np.float64)
 
 # One score for each row, such as a chunk or a sentence.
 Scores: TypeAlias = NDArray[np.float64]
@@ -33,3 +35,9 @@ def min_max(scores: Scores) -> Scores:
         return scores
     low = scores.min()
     return np.asarray((scores - low) / (scores.max() - low + EPSILON))
+
+
+def softmax(scores: NDArray[FloatT]) -> NDArray[FloatT]:
+    """Turn scores into probabilities, along the last axis."""
+    powers = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return np.asarray(powers / powers.sum(axis=-1, keepdims=True))
