@@ -1,4 +1,4 @@
-"""Explains the type of a question: what counted for each type, and which changes would change it."""
+"""Explains the type of a question: what counted for each type, and which variants have another type."""
 
 from collections import defaultdict
 from collections.abc import Sequence
