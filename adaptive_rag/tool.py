@@ -13,7 +13,7 @@ from adaptive_rag.errors import DeadlineError, InputError
 from adaptive_rag.state import Citation, OutputState
 from adaptive_rag.text.markers import respell_markers, write_marker
 from adaptive_rag.text.ocr import format_confidence
-from adaptive_rag.text.places import by_place, format_other_names, format_place
+from adaptive_rag.text.places import format_other_names, format_place, group_by_place
 
 NAME = "search_documents"
 DESCRIPTION = "Answer a question from the documents, with citations. It says so where they do not hold it."
@@ -71,7 +71,7 @@ def format_answer(answer: str, citations: Sequence[Citation]) -> str:
     if not citations:
         return answer
     lines = [answer, "", "Sources:"]
-    for cited in by_place(citations):
+    for cited in group_by_place(citations):
         place = format_place(*(citation["place"] for citation in cited))
         sure = min((c["ocr_confidence"] for c in cited if "ocr_confidence" in c), default=None)
         read = "" if sure is None else f" ({format_confidence(sure)})"

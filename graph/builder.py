@@ -25,9 +25,9 @@ SettingsT = TypeVar("SettingsT", bound=BaseModel)
 def build_graph(
     form: type[CallerSettings] | None = None,
 ) -> StateGraph[State, Context, InputState, OutputState]:
-    """Build the graph; compile it as it is, or with your own checkpointer, store or cache.
+    """Build the graph, which can be compiled with a checkpointer, a store or a cache.
 
-    Without a form, callers may set every setting; with one, only the settings that the form holds.
+    Without a form, callers may set every setting; with one, only the settings that are fields of the form.
     """
     graph: StateGraph[Any, Any, Any, Any] = StateGraph(
         State, context_schema=form or context_schema(), input_schema=InputState, output_schema=OutputState
@@ -40,7 +40,7 @@ def build_graph(
 
 
 def build_retrieval_graph() -> StateGraph[State, Context, InputState, RetrievalState]:
-    """Build the graph without its answer, for callers that want the documents only."""
+    """Build the graph without the step `generate`, for callers that only need the documents."""
     graph: StateGraph[Any, Any, Any, Any] = StateGraph(
         State, context_schema=context_schema(), input_schema=InputState, output_schema=RetrievalState
     )
@@ -49,24 +49,24 @@ def build_retrieval_graph() -> StateGraph[State, Context, InputState, RetrievalS
 
 
 def context_schema() -> type[Context]:
-    """Return the settings with the names from the tables as literal types, so that a form offers them."""
-    retrieval = _narrowed(RetrievalSettings, reranker=Literal[tuple(RERANKERS)])
+    """Return the settings with strategies, recipes and rerankers as literals, so that a form lists them."""
+    retrieval = _with_types(RetrievalSettings, reranker=Literal[tuple(RERANKERS)])
     route, recipe = Literal[tuple(STRATEGIES)] | None, Literal[RECIPES] | None
-    return _narrowed(Context, route=route, recipe=recipe, retrieval=retrieval)
+    return _with_types(Context, route=route, recipe=recipe, retrieval=retrieval)
 
 
-def _narrowed(settings: type[SettingsT], **kinds: Any) -> type[SettingsT]:
-    """Return a settings class in which the given fields have another type; all else stays the same."""
+def _with_types(settings: type[SettingsT], **types: Any) -> type[SettingsT]:
+    """Return a settings class in which the given fields have another type."""
     fields: dict[str, Any] = {}
-    for name, kind in kinds.items():
-        known = settings.model_fields[name]
-        default = {"default_factory": kind} if known.default_factory else {"default": known.default}
-        fields[name] = (kind, Field(description=known.description, **default))
+    for name, type_ in types.items():
+        declared = settings.model_fields[name]
+        default = {"default_factory": type_} if declared.default_factory else {"default": declared.default}
+        fields[name] = (type_, Field(description=declared.description, **default))
     return create_model(settings.__name__, __base__=settings, __doc__=settings.__doc__, **fields)
 
 
 def check_names(context: Context) -> None:
-    """Check that the route and the reranker are in their tables.
+    """Check that the route and the reranker exist.
 
     Raises:
         ConfigurationError: there is no such strategy or reranker.
@@ -76,13 +76,14 @@ def check_names(context: Context) -> None:
 
 
 def _branch(graph: StateGraph[Any, Any, Any, Any], *, then: str) -> None:
+    """Add the step `classify` and the strategies to a graph; each strategy leads to the node `then`."""
     strategies = {name: strategy.build().compile() for name, strategy in STRATEGIES.items()}
     routable = {name: compiled for name, compiled in strategies.items() if STRATEGIES[name].routable}
     branches: dict[str, Any] = {**strategies, "hedge": build_hedge(routable).compile()}
     graph.add_node("classify", classify.given(routes=tuple(STRATEGIES)))
     graph.add_edge(START, "classify")
-    ways: dict[Hashable, str] = {SMALL_TALK: then, **{name: name for name in branches}}
-    graph.add_conditional_edges("classify", chosen_strategy, ways)
+    targets: dict[Hashable, str] = {SMALL_TALK: then, **{name: name for name in branches}}
+    graph.add_conditional_edges("classify", chosen_strategy, targets)
     for name, branch in branches.items():
         colour = STRATEGIES[name].colour if name in STRATEGIES else None
         graph.add_node(name, branch, cache_policy=cache_policy(name), metadata={"colour": colour})

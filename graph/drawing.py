@@ -1,4 +1,4 @@
-"""Draws a graph as a PNG on this machine: layers from left to right, subgraphs as frames around steps."""
+"""Draws a graph as a PNG: layers from left to right, subgraphs as frames around their steps."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from langchain_core.runnables.graph import Graph
 
 START_NODE, END_NODE = "__start__", "__end__"
-# Lengths in points, before the resolution is applied.
+# Lengths in points.
 STEP_WIDTH, STEP_HEIGHT = 92.0, 30.0
 DOT = 10.0
 LAYER_GAP, ROW_GAP = 46.0, 16.0
@@ -48,7 +48,7 @@ class _Block:
 
 
 def draw_png(graph: Graph, *, colours: Mapping[str, str], title: str = "", dpi: int = 160) -> bytes:
-    """Draw what `compiled.get_graph(xray=...)` returns; a dashed arrow is a conditional edge.
+    """Return a drawing of what `compiled.get_graph(xray=...)` returns; a dashed arrow is a conditional edge.
 
     `colours` maps each strategy to a colour such as "#rrggbb"; blocks without a colour are grey.
 
@@ -82,7 +82,7 @@ def _layout(graph: Graph, title: str) -> _Block:
 
 
 def _blocks(ids: list[str], prefix: str) -> list[_Block]:
-    """Group ids such as "opinion:retrieve" by their first part below the prefix."""
+    """Return blocks for ids such as "opinion:retrieve", grouped by their first part after the prefix."""
     groups: dict[str, list[str]] = {}
     for id_ in ids:
         head, colon, _ = id_[len(prefix) :].partition(":")
@@ -119,22 +119,28 @@ def _place(block: _Block, edges: list[tuple[str, str]], top: float) -> None:
 
 
 def _layers(blocks: list[_Block], edges: list[tuple[str, str]]) -> list[list[_Block]]:
-    """Place every block to the right of those that lead to it; there are never more layers than blocks."""
+    """Group blocks into layers, each to the right of the blocks that lead to it.
+
+    A cycle ends at the last possible layer, since there are never more layers than blocks.
+    """
     owner = {leaf.id: number for number, block in enumerate(blocks) for leaf in block.leaves()}
     inner = {(owner[a], owner[b]) for a, b in edges if a in owner and b in owner and owner[a] != owner[b]}
     depth = [0] * len(blocks)
-    for _ in blocks:  # no path has more steps than there are blocks
+    for _ in blocks:  # the longest path has as many steps as there are blocks
         for source, target in inner:
             if depth[source] + 1 < len(blocks):
                 depth[target] = max(depth[target], depth[source] + 1)
-    return [[block for block, at in zip(blocks, depth, strict=True) if at == d] for d in sorted(set(depth))]
+    return [
+        [block for block, block_depth in zip(blocks, depth, strict=True) if block_depth == layer]
+        for layer in sorted(set(depth))
+    ]
 
 
 def _draw_block(axes: Any, block: _Block, colours: Mapping[str, str], colour: str) -> None:
     """Draw a step, or a subgraph with its steps; `colour` is the colour of the surrounding block."""
     from matplotlib.patches import Circle, FancyBboxPatch
 
-    # The copies inside the hedge are named "as factual" and so on; they keep their strategy's colour.
+    # The copies inside the hedge are named "as factual" and so on; they have their strategy's colour.
     colour = colours.get(block.name.removeprefix("as "), colour)
     middle = (block.x + block.width / 2, block.y + block.height / 2)
     if not block.name:

@@ -16,8 +16,8 @@ def build_indexing_graph(
 ) -> StateGraph[IndexingState, IndexingContext, IndexingInput, IndexingOutput]:
     """Build the graph with its one step, `store`.
 
-    Without a form, the caller decides what is indexed, how and where; with one, only the operator's folders
-    are indexed, into the operator's index.
+    Without a form, the caller decides what is indexed, how and where. With one, only folders that the
+    operator allows are indexed, and only into the operator's index.
     """
     graph: StateGraph[Any, Any, Any, Any] = StateGraph(
         IndexingState,

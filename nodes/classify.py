@@ -14,9 +14,9 @@ from pydantic import BaseModel, Field
 
 from adaptive_rag.analysis import analyse
 from adaptive_rag.analysis.ontology import Ontology, load_ontology
-from adaptive_rag.analysis.wording import because, by_wording, decided
+from adaptive_rag.analysis.wording import adjust_by_wording, with_reasons, with_type
 from adaptive_rag.context import Context, context_of, is_served, live_key
-from adaptive_rag.context.caller import check_text, newest, user_of
+from adaptive_rag.context.caller import check_text, newest_turns, user_of
 from adaptive_rag.conversation import read_profile
 from adaptive_rag.errors import ConfigurationError, did_you_mean
 from adaptive_rag.index.index import source_of
@@ -66,7 +66,7 @@ def classify(state: State, runtime: Runtime[Context], routes: Collection[str] = 
     question, history = read_question(state)
     if is_served(runtime):
         check_text("question", question, context.serving.max_question, "max_question")
-        history = newest(history, context.serving)
+        history = newest_turns(history, context.serving)
     source = source_of(context)
     check_lexical(source, context)
     spelt, subject, decisions = _read_in_full(question, history, source, context)
@@ -80,11 +80,11 @@ def classify(state: State, runtime: Runtime[Context], routes: Collection[str] = 
     recognised = attempt("small talk", small_talk, None) if context.uses("analysis") else None
     reply, kind = recognised or ("", "")
     if reply:
-        analysis = decided(analysis, analysis["type"], "local", say("small_talk", kind=kind))
+        analysis = with_type(analysis, analysis["type"], "local", say("small_talk", kind=kind))
     elif context.route is not None:
-        analysis = decided(analysis, context.route, "caller", say("route_fixed", type=context.route))
+        analysis = with_type(analysis, context.route, "caller", say("route_fixed", type=context.route))
     elif not context.uses("analysis"):
-        analysis = decided(analysis, "factual", "caller", say("without_analysis"))
+        analysis = with_type(analysis, "factual", "caller", say("without_analysis"))
     else:
         analysis = yield from classify_by_model(analysis, question, user_context, history, context)
     analysis = _hedged(analysis, hedges=context.uses("hedge"))
@@ -167,7 +167,7 @@ def _analyse(
         low_confidence=routing.low_confidence,
         learned=context.served.learned,
     )
-    return by_wording(analysis, question, user_context, history, routing, situated=situated)
+    return adjust_by_wording(analysis, question, user_context, history, routing, situated=situated)
 
 
 def _read_in_full(
@@ -209,9 +209,9 @@ def _hedged(analysis: QueryAnalysis, *, hedges: bool) -> QueryAnalysis:
     if not analysis["alternatives"]:
         return analysis
     if hedges:
-        return because(analysis, say("both_run"))
+        return with_reasons(analysis, say("both_run"))
     why = say("without_hedge", type=analysis["type"])
-    return because({**analysis, "decided_by": "local", "alternatives": []}, why)
+    return with_reasons({**analysis, "decided_by": "local", "alternatives": []}, why)
 
 
 def _fingerprint(context: Context, source: ChunkSource) -> str:
@@ -236,12 +236,12 @@ def classify_by_model(
     [reply] = yield [request]
     result: Classification | None = reply.result
     if result is None:
-        return because(analysis, say("model_did_not_decide", why=reply.reason))
+        return with_reasons(analysis, say("model_did_not_decide", why=reply.reason))
     before = say("model_decides_all" if asks_always else "router_was", reasons=analysis["reasons"])
     why = say("model_decided", why=result.reason or result.type)
     if result is request.otherwise:
         why = say("fallback_decided", type=result.type)
-    return decided(analysis, result.type, "model", before, why)
+    return with_type(analysis, result.type, "model", before, why)
 
 
 def ask_to_classify(

@@ -35,7 +35,7 @@ from adaptive_rag.query.whole_document import asks_for_all, document_asked_for, 
 from adaptive_rag.rank.stances import Side, asked_side
 from adaptive_rag.source import ChunkSource, KnowsNotes, ListsSources
 from adaptive_rag.state import Candidate, Citation, Decision, Phrase, State
-from adaptive_rag.text.phrases import Written, decide, marked, parts_of, say
+from adaptive_rag.text.phrases import CitedText, decide, link_markers, parts_of, say
 from adaptive_rag.text.tokens import BYTES_PER_TOKEN
 from adaptive_rag.text.words import is_german
 
@@ -53,7 +53,7 @@ def generate(state: State, runtime: Runtime[Context], styles: Mapping[str, Answe
 def _generate(state: State, context: Context, styles: Mapping[str, AnswerStyle]) -> Steps:
     if small_talk := state.get("reply"):
         decision = decide("answer", "small talk", say("asks_nothing"))
-        return _answer(state, Written(small_talk), 1.0, [decision], confidence=None)
+        return _answer(state, CitedText(small_talk), 1.0, [decision], confidence=None)
     state, decisions, overview = _choose_passages(state, context)
     if not state["documents"]:
         return _abstain(state, context, Evidence(0.0, "refusal", say("nothing_found")))
@@ -206,7 +206,7 @@ def _answer_by_draft(
         return None
     return _answer(
         state,
-        Written(marked(review.text, review.citations)),
+        CitedText(link_markers(review.text, review.citations)),
         review.grounding.share,
         decisions,
         # A draft that the check changed is a different message from the one that was streamed.
@@ -265,12 +265,12 @@ def _abstain(
     nearest = attempt("nearest quote", partial(nearest_quote, request), None) if request else None
     pieces = say_abstention(spelt_question(state), queries, documents, nearest, where=context.where)
     decisions = [decide("evidence", "abstain", evidence.reason), *decisions]
-    return _answer(state, Written(pieces), 0.0, decisions, confidence=evidence.confidence, abstained=True)
+    return _answer(state, CitedText(pieces), 0.0, decisions, confidence=evidence.confidence, abstained=True)
 
 
 def _answer(
     state: State,
-    written: Written,
+    written: CitedText,
     grounding: float,
     decisions: Sequence[Decision],
     message_id: str | None = None,

@@ -250,8 +250,8 @@ class _Run:
             rounds=self._rounds,
             tokens=dict(tokens),
             stand_ins=[
-                StandIn(skill=request.step, reason=reply.reason, reasons=[reply.said])
-                if reply.said
+                StandIn(skill=request.step, reason=reply.reason, reasons=[reply.phrase])
+                if reply.phrase
                 else StandIn(skill=request.step, reason=reply.reason)
                 for request, reply in self._asked
                 if reply.result is None
@@ -274,7 +274,7 @@ def _without_details(step: str, reply: Reply[Any]) -> Reply[Any]:
     details = "; ".join((*reply.notes, reply.reason))
     logging.getLogger("adaptive_rag.serving").warning("No usable reply in %s: %s", step, details)
     reason = reply.reason and ELSEWHERE
-    return replace(reply, reason=reason, said=None, notes=())
+    return replace(reply, reason=reason, phrase=None, notes=())
 
 
 def _as_steps(work: Callable[[], Update | Steps]) -> Generator[Any, Any, Update]:

@@ -54,7 +54,7 @@ PARTS: list[tuple[Part, str, Any]] = [
     ("speakers", "adaptive_rag.answer.contributions:author_of", VIEWS),
     ("spelling", "adaptive_rag.nodes.classify:correct_spelling", FACT),
     ("units", "adaptive_rag.answer.sentences:read_units", FACT),
-    ("wording", "adaptive_rag.analysis.wording:by_its_wording", FACT),
+    ("wording", "adaptive_rag.analysis.wording:settle_by_wording", FACT),
     ("worked out", "adaptive_rag.nodes.generate:work_out", FACT),
 ]
 # With a chat model that writes "The sea wall is 4.1 metres high. [1]" and scores the passages.

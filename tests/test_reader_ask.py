@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 
 from training.reader import public
-from training.reader.ask import SHOWN, ask, form
+from training.reader.ask import PASSAGES_SHOWN, ask, format_question
 
 
 def test_a_question_comes_with_the_passages_that_are_read_first(tmp_path: Path) -> None:
     asked = {"set": "inv-shop-faq", "type": "contextual", "q": "can I send it back", "sit": "I wore them."}
     (tmp_path / "me.jsonl").write_text(json.dumps(asked) + "\n")
     [row] = ask(tmp_path / "me.jsonl", tmp_path, tmp_path / "cache")
-    assert row["id"] == "me-0000" and 1 < len(row["read"]) <= SHOWN
+    assert row["id"] == "me-0000" and 1 < len(row["read"]) <= PASSAGES_SHOWN
     assert "Can I send something back?" in row["read"][0]["text"]
     assert not any("/" in passage["source"] for passage in row["read"])  # no folder of this machine
 
@@ -40,7 +40,7 @@ def test_the_sentences_of_a_form_are_numbered_by_passage() -> None:
         {"title": "Hut", "section": "", "text": "The hut\nsells tea."},
     ]
     row = {"id": "me-0001", "type": "factual", "q": "when", "sit": "I live inland.", "read": passages}
-    assert form(row).splitlines() == [
+    assert format_question(row).splitlines() == [
         "######## me-0001 (factual)",
         "QUESTION: when",
         "ASKER: I live inland.",

@@ -7,9 +7,9 @@ import pytest
 
 from training.reader import found, sources
 from training.reader.examples import find_faults, read_examples, read_lines, read_split, shared_with
-from training.reader.found import gather_found, points_of, read_found, written_down
+from training.reader.found import gather_found, lines_of, points_of, read_found
 from training.reader.public import SELQA
-from training.reader.sources import MissingSourceError, Row, is_public, read_back, write_down
+from training.reader.sources import MissingSourceError, Row, is_public, replace_words, restore_words
 
 FILE = "# Ferry\n\nThe [ferry](boat.md) leaves at 7:45. It takes *forty* people.\n"
 ROW = {
@@ -67,24 +67,24 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     git("add", ".")
     git("commit", "-qm", "Add the ferry")
     known = {"quay+ferry": {"commit": git("rev-parse", "HEAD").strip(), "licence": "CC0"}}
-    monkeypatch.setattr(sources, "_known", lambda: known)
+    monkeypatch.setattr(sources, "read_sources", lambda: known)
     return tmp_path
 
 
 def test_a_passage_comes_back_from_its_file_as_it_was(folder: Path) -> None:
-    kept = write_down(ROW, folder)
+    kept = replace_words(ROW, folder)
     assert "ferry" not in str([kept["text"], kept["title"], kept["section"], kept["qa"][0]["s"]])
     assert kept["source"] == "docs/ferry.md"
-    assert read_back(kept, folder) == ROW | {"source": "docs/ferry.md"}
+    assert restore_words(kept, folder) == ROW | {"source": "docs/ferry.md"}
 
 
 def test_a_passage_of_another_file_and_a_missing_source_are_named(folder: Path) -> None:
-    with pytest.raises(MissingSourceError, match="does not hold the passage x1"):
-        write_down(ROW | {"text": "Nobody knows why gulls shriek; quiet mornings have vexed us."}, folder)
+    with pytest.raises(MissingSourceError, match="does not contain the passage x1"):
+        replace_words(ROW | {"text": "Nobody knows why gulls shriek; quiet mornings have vexed us."}, folder)
     with pytest.raises(MissingSourceError, match=r"has no docs/quay\.md"):
-        write_down(ROW | {"source": "docs/quay.md"}, folder)
+        replace_words(ROW | {"source": "docs/quay.md"}, folder)
     with pytest.raises(MissingSourceError, match=r"training\.reader\.sources"):
-        write_down(ROW, folder / "nowhere")
+        replace_words(ROW, folder / "nowhere")
 
 
 def test_a_question_that_was_taken_from_elsewhere_is_found() -> None:
@@ -112,7 +112,7 @@ def test_marks_become_places_and_come_back_with_their_passages(
         {"id": "a-1", "told": "yes", "best": "1.1", "points": ["1.1"], "beside": ["1.2"]},
         {"id": "a-2", "told": "no", "points": []},
     )
-    kept = list(written_down(gather_found(forms, marks), folder))
+    kept = list(lines_of(gather_found(forms, marks), folder))
     assert [row["id"] for row in kept] == ["f00000", "a-1", "a-2"]  # the passage once
     assert not any(isinstance(piece, str) and len(piece) > 4 for piece in kept[0]["text"])
     monkeypatch.setattr(found, "FOUND", tmp_path / "found.jsonl.xz")
@@ -130,7 +130,7 @@ def test_a_mark_of_a_wrong_form_is_named(tmp_path: Path) -> None:
     asked = {"id": "a-1", "set": "x", "type": "factual", "q": "when", "read": [{"text": "At noon."}]}
     forms = _written(tmp_path / "forms", "a.jsonl", asked)
     marks = _written(tmp_path / "marks", "a.jsonl", {"id": "a-1", "told": "perhaps", "points": []})
-    with pytest.raises(ValueError, match=r"a-1 is of a wrong form"):
+    with pytest.raises(ValueError, match=r"a-1 has an unknown type, or a mark of a wrong form"):
         list(gather_found(forms, marks))
 
 

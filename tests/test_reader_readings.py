@@ -5,7 +5,7 @@ import random
 import numpy as np
 import pytest
 
-from adaptive_rag.models.reader import MOST_TOKENS, Form
+from adaptive_rag.models.reader import MAX_TOKENS, PairEncoder
 from training.reader.readings import (
     PARTLY,
     SIDE_NAMES,
@@ -14,11 +14,11 @@ from training.reader.readings import (
     Passages,
     Question,
     Sides,
-    found_item,
-    holding,
+    document_set_item,
     items_of,
     passage_of,
     questions_asked,
+    sentences_with,
 )
 
 FERRY = {
@@ -47,8 +47,8 @@ VECTORS = np.array([[1, 0], [0.9, 0.1], [0.8, 0.2], [1, 0]], np.float32)
 
 
 @pytest.fixture(scope="module")
-def form() -> Form:
-    return Form()
+def form() -> PairEncoder:
+    return PairEncoder()
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +56,7 @@ def passages() -> Passages:
     return Passages([FERRY, HUT, LAMP, FAR], VECTORS)
 
 
-def test_each_sentence_has_its_tokens_after_the_query_and_the_headings(form: Form) -> None:
+def test_each_sentence_has_its_tokens_after_the_query_and_the_headings(form: PairEncoder) -> None:
     reading, spans = form.pair("question", "when is the boat", passage_of(FERRY))
     assert [FERRY["text"][slice(*span)] for span in spans] == [
         "The ferry leaves at 7:45.",
@@ -71,21 +71,21 @@ def test_each_sentence_has_its_tokens_after_the_query_and_the_headings(form: For
     assert sentences[-1].stop == len(reading.ids) - 1
 
 
-def test_sentences_that_do_not_fit_are_left_out(form: Form) -> None:
+def test_sentences_that_do_not_fit_are_left_out(form: PairEncoder) -> None:
     long = FERRY | {"text": "The ferry leaves at 7:45 each day. " * 100}
     reading, spans = form.pair("question", "when", passage_of(long))
-    assert len(reading.ids) == MOST_TOKENS
+    assert len(reading.ids) == MAX_TOKENS
     assert len(spans) == len(reading.spans) - 1 < 40
 
 
 def test_a_quote_is_held_by_the_sentences_that_it_shares_most_with() -> None:
     spans = [(0, 25), (26, 48)]
-    assert holding(spans, FERRY["text"], "forty") == [1]
-    assert holding(spans, FERRY["text"], "The ferry leaves at 7:45. It takes forty people.") == [0, 1]
+    assert sentences_with(spans, FERRY["text"], "forty") == [1]
+    assert sentences_with(spans, FERRY["text"], "The ferry leaves at 7:45. It takes forty people.") == [0, 1]
 
 
 def test_a_question_stands_beside_the_nearest_passages_that_do_not_hold_its_answer(
-    form: Form, passages: Passages
+    form: PairEncoder, passages: Passages
 ) -> None:
     asked = np.array([[1, 0]] * 3, np.float32)
     assert questions_asked(FERRY) == [
@@ -104,7 +104,7 @@ def test_a_question_stands_beside_the_nearest_passages_that_do_not_hold_its_answ
 
 
 def test_a_part_of_the_questions_is_read_as_found_and_half_of_these_without_their_passage(
-    form: Form, passages: Passages
+    form: PairEncoder, passages: Passages
 ) -> None:
     asked = np.array([[1, 0]] * 3, np.float32)
     drawn = [items_of(form, passages, 0, asked, random.Random(n)) for n in range(100)]
@@ -118,7 +118,7 @@ def test_a_part_of_the_questions_is_read_as_found_and_half_of_these_without_thei
     assert len(follow) == 100 and 10 < len(missing) < 30 and 10 < len(found) < 30
 
 
-def test_claims_and_sides_carry_what_they_are(form: Form, passages: Passages) -> None:
+def test_claims_and_sides_carry_what_they_are(form: PairEncoder, passages: Passages) -> None:
     items = list(items_of(form, passages, 0, np.ones((3, 2), np.float32), random.Random(1)))
     claims = [(VERDICTS[item.verdict], item.kind) for item in items if isinstance(item, Claim)]
     own = [claim for claim in claims if claim[1] != "another"]
@@ -128,7 +128,7 @@ def test_claims_and_sides_carry_what_they_are(form: Form, passages: Passages) ->
 
 
 def test_half_of_the_claims_are_seen_beside_a_passage_that_does_not_tell_them(
-    form: Form, passages: Passages
+    form: PairEncoder, passages: Passages
 ) -> None:
     drawn = [items_of(form, passages, 0, np.ones((3, 2), np.float32), random.Random(n)) for n in range(20)]
     claims = [item for items in drawn for item in items if isinstance(item, Claim)]
@@ -158,35 +158,35 @@ CROSSING |= {
 }
 
 
-def test_an_answer_is_shared_among_its_points_and_its_copies_are_left_out(form: Form) -> None:
-    item = found_item(form, CROSSING, random.Random(1))
+def test_an_answer_is_shared_among_its_points_and_its_copies_are_left_out(form: PairEncoder) -> None:
+    item = document_set_item(form, CROSSING, random.Random(1))
     assert item and item.answers == [[], [1], [0], []] and item.relevant == [1, 2]
     assert item.shares == pytest.approx([0, 2 / 3, 1 / 3])
-    assert item.beside == [[], [0], [], [1]]  # what it needs, and the same sentence elsewhere
+    assert item.ignored == [[], [0], [], [1]]  # what it needs, and the same sentence elsewhere
 
 
-def test_passages_that_answer_are_read_before_those_that_came_nearer(form: Form) -> None:
-    item = found_item(form, CROSSING, random.Random(1), most=2)
+def test_passages_that_answer_are_read_before_those_that_came_nearer(form: PairEncoder) -> None:
+    item = document_set_item(form, CROSSING, random.Random(1), most=2)
     assert item and item.answers == [[1], [0]]
 
 
-def test_a_part_of_an_answer_leaves_room_for_none(form: Form) -> None:
-    item = found_item(form, CROSSING | {"told": "partly"}, random.Random(1))
+def test_a_part_of_an_answer_leaves_room_for_none(form: PairEncoder) -> None:
+    item = document_set_item(form, CROSSING | {"told": "partly"}, random.Random(1))
     assert item and item.shares == pytest.approx([PARTLY, 0.7 * 2 / 3, 0.7 / 3])
     nothing = CROSSING | {"told": "no", "best": None, "points": []}
-    item = found_item(form, nothing, random.Random(1))
+    item = document_set_item(form, nothing, random.Random(1))
     assert item and (item.shares, item.relevant) == ([1.0], [])
 
 
-def test_a_situation_is_read_at_times(form: Form) -> None:
-    items = [found_item(form, CROSSING, random.Random(n)) for n in range(20)]
+def test_a_situation_is_read_at_times(form: PairEncoder) -> None:
+    items = [document_set_item(form, CROSSING, random.Random(n)) for n in range(20)]
     assert {item.query for item in items if item} == {
         "how do I get over",
         "how do I get over (I live inland.)",
     }
 
 
-def test_a_question_whose_points_are_not_read_is_left_out(form: Form) -> None:
+def test_a_question_whose_points_are_not_read_is_left_out(form: PairEncoder) -> None:
     text = "The ferry leaves at 7:45 each day. " * 100 + "It is red."
     end = len(text)
     far = CROSSING | {
@@ -195,4 +195,4 @@ def test_a_question_whose_points_are_not_read_is_left_out(form: Form) -> None:
         "points": [[0, end - 10, end]],
         "beside": [],
     }
-    assert found_item(form, far, random.Random(1)) is None
+    assert document_set_item(form, far, random.Random(1)) is None

@@ -1,4 +1,4 @@
-"""Build the sample handbook: `training/samples/climate_handbook.md` to a PDF among the shipped samples.
+"""Builds the sample handbook, a PDF, from `training/samples/climate_handbook.md`.
 
 Run `python training/build_samples.py [OUTPUT.pdf]`. The same source gives the same text on the same pages.
 """
@@ -24,7 +24,7 @@ TITLE = "Pellhythe Climate Handbook"
 PAGE = pymupdf.Rect(0, 0, 482, 680)  # 17 x 24 cm, in points
 BODY = pymupdf.Rect(60, 64, 422, 630)
 FRONT_PAGES = 3  # the cover and two pages of contents
-MOST_PAGES = 60
+MAX_PAGES = 60
 
 SEA = (0.04, 0.31, 0.42)
 TIDE = (0.30, 0.58, 0.67)
@@ -49,7 +49,7 @@ li { margin: 0 0 4pt 0; }
 .figure { margin: 9pt 0 0 0; page-break-after: avoid; }
 """
 
-# Chart data: label, value. The figures are those that the text gives.
+# Chart data: label, value. The figures are those of the text.
 FLOODS = [("1911", 4.21), ("1954", 4.62), ("1979", 4.48), ("1996", 3.71), ("2015", 4.83), ("2021", 4.57)]
 FLOODS += [("2024", 4.39)]
 SEA_LEVEL = [(1931, 0), (1940, 16), (1950, 29), (1960, 47), (1970, 61), (1980, 79), (1992, 98)]
@@ -61,7 +61,7 @@ BUDGET += [("Energy, buildings", 3.3), ("Water", 2.4), ("Heat, health", 1.6), ("
 
 @dataclass
 class Heading:
-    """A heading as it came to stand: its level, its text and its page, counted from 1."""
+    """A heading in the layout: its level, its text and its page, counted from 1."""
 
     level: int
     text: str
@@ -69,7 +69,7 @@ class Heading:
 
 
 def to_html(markdown: str) -> str:
-    """Turn the source into HTML, with an empty picture where a chart will be drawn."""
+    """Convert the source to HTML, with an empty picture in place of each chart."""
     html = MarkdownIt("commonmark").enable("table").render(markdown)
     return re.sub(
         r'<p><img src="chart:([\w-]+)" alt="([^"]*)" /></p>',
@@ -80,7 +80,7 @@ def to_html(markdown: str) -> str:
 
 
 def lay_out(html: str) -> tuple[pymupdf.Document, list[Heading]]:
-    """Set the body, page by page; return it with its headings."""
+    """Lay out the pages of the body, and return them with their headings."""
     blank = pymupdf.Pixmap(pymupdf.csRGB, pymupdf.IRect(0, 0, 2, 2))
     blank.clear_with(255)
     archive = pymupdf.Archive()
@@ -94,15 +94,15 @@ def lay_out(html: str) -> tuple[pymupdf.Document, list[Heading]]:
         if position.heading and position.open_close & 1 and position.text:
             headings.append(Heading(position.heading, position.text, page))
 
-    # A story for each chapter: with page-break-before, Story can put out empty pages without end.
+    # A story for each chapter: with page-break-before, Story may produce empty pages without end.
     for chapter in re.split(r"(?=<h1>)", html)[1:]:
-        # The language switches hyphenation on.
+        # The language turns hyphenation on.
         chapter_html = f'<html lang="en"><body>{chapter}</body></html>'
         story, more = pymupdf.Story(chapter_html, CSS, archive=archive), 1
         while more:
             page += 1
-            if page > MOST_PAGES:
-                raise SystemExit(f"the layout does not end: more than {MOST_PAGES} pages")
+            if page > MAX_PAGES:
+                raise SystemExit(f"the layout does not end: more than {MAX_PAGES} pages")
             device = writer.begin_page(PAGE)
             more, _ = story.place(BODY)
             story.element_positions(note)
@@ -113,9 +113,9 @@ def lay_out(html: str) -> tuple[pymupdf.Document, list[Heading]]:
 
 
 class Chart:
-    """A small drawing surface for one chart, whose lettering ends up as outlines.
+    """A drawing surface for one chart, whose text is converted to outlines.
 
-    Outlines keep axis labels out of the page's text, where they would break into a running sentence.
+    As text, the labels of the axes would be part of the page's text, in the middle of a sentence.
     """
 
     def __init__(self, width: float, height: float) -> None:
@@ -127,7 +127,7 @@ class Chart:
     def text(
         self, x: float, y: float, text: str, align: float = 0.0, color: tuple[float, ...] = GREY
     ) -> None:
-        """Write `text` at a baseline point; `align` 0 starts there, 0.5 centres, 1 ends there."""
+        """Write a text on a baseline; at x, it starts (`align` 0), has its centre (0.5) or ends (1)."""
         width = pymupdf.get_text_length(text, "helv", 7.5)
         self.page.insert_text((x - align * width, y), text, fontname="helv", fontsize=7.5, color=color)
 
@@ -140,7 +140,7 @@ class Chart:
             self.text(self.plot.x0 - 5, y + 2.6, f"{value:g}", align=1)
 
     def y(self, value: float, top: float, low: float = 0.0) -> float:
-        """Give the height on the page of a value."""
+        """Return the y coordinate of a value."""
         return float(self.plot.y1 - (value - low) / (top - low) * self.plot.height)
 
     def columns(self, data: list[tuple[str, float]], top: float, low: float = 0.0) -> None:
@@ -154,13 +154,13 @@ class Chart:
             self.text(middle, self.plot.y1 + 11, label, align=0.5)
 
     def place(self, page: pymupdf.Page, box: pymupdf.Rect) -> None:
-        """Put the chart on `page`, with its lettering as outlines."""
+        """Put the chart on a page, with its text as outlines."""
         svg = pymupdf.open("svg", self.page.get_svg_image(text_as_path=True).encode())
         page.show_pdf_page(box, pymupdf.open("pdf", svg.convert_to_pdf()), 0)
 
 
 def draw_chart(name: str, page: pymupdf.Page, box: pymupdf.Rect) -> None:
-    """Draw the chart called `name` into `box`."""
+    """Draw the chart with a name into a box of a page."""
     chart = Chart(box.width, box.height)
     if name == "floods":
         chart.axis(5.5, 0.5, low=3.0)
@@ -196,7 +196,7 @@ def draw_chart(name: str, page: pymupdf.Page, box: pymupdf.Rect) -> None:
             chart.text(chart.plot.x0 - 6, y + slot / 2 + 2.6, label, align=1)
             chart.text(end + 5, y + slot / 2 + 2.6, f"{value:g}", color=SEA)
     else:
-        raise SystemExit(f"no chart is called {name!r}; add it to draw_chart in {__file__}")
+        raise SystemExit(f"There is no chart {name!r}; add it to draw_chart in {__file__}.")
     chart.place(page, box)
 
 
@@ -272,7 +272,7 @@ def build(source: Path, target: Path) -> None:
     for index in range(FRONT_PAGES):
         document.new_page(pno=index, width=PAGE.width, height=PAGE.height)
     charts = re.findall(r'<img id="([\w-]+)"', html)
-    # Where the blank pictures came to stand: Story reports inline pictures a little too high.
+    # The places of the empty pictures are read from the pages, since Story reports them a little too high.
     places = [(page, image["bbox"]) for page in document.pages() for image in page.get_image_info()]
     for name, (page, box) in zip(charts, places, strict=True):
         draw_chart(name, page, pymupdf.Rect(box))

@@ -1,9 +1,10 @@
-"""Draws the questions that learning from one's own must leave where they belong.
+"""Draws the built-in questions, which learning from a user's own questions must not misroute.
 
     python -m training.built_in_questions
 
-They are typed questions to documents, as many of each type, of the development part of the reader's examples
-(`training/reader`), which the router is not trained on, and questions that were written for the router.
+They are typed questions about documents from the development part of the reader's examples
+(`training/reader`), on which the router is not trained, and questions that were written for the router;
+equally many of each type.
 """
 
 from __future__ import annotations
@@ -19,31 +20,30 @@ from adaptive_rag.analysis.learning import BUILT_IN
 from adaptive_rag.state import QUERY_TYPES
 from training.router import EXAMPLES, read_questions
 
-# Of each type, from either source.
-OF_A_TYPE = 113
+# Number of questions of each type from each of the two sources.
+PER_TYPE = 113
 
 
 def draw(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return as many questions of each type."""
-    found = defaultdict[str, list[dict[str, Any]]](list)
+    """Return a sample with `PER_TYPE` questions of each type, or fewer if there are not so many."""
+    by_type = defaultdict[str, list[dict[str, Any]]](list)
     for row in rows:
-        found[row["type"]].append(row)
-    chosen = random.Random(7)
-    return [
-        row for kind in QUERY_TYPES for row in chosen.sample(found[kind], min(OF_A_TYPE, len(found[kind])))
-    ]
+        by_type[row["type"]].append(row)
+    random_ = random.Random(7)
+    samples = (random_.sample(by_type[name], min(PER_TYPE, len(by_type[name]))) for name in QUERY_TYPES)
+    return [row for sample in samples for row in sample]
 
 
 def main() -> None:
     """Write the file."""
-    own = (json.loads(line) for line in EXAMPLES.read_text("utf-8").splitlines())
-    alone = (row for row in own if not row.get("history"))
-    rows = [*draw(read_questions("development")), *draw(alone)]
+    rows_for_router = (json.loads(line) for line in EXAMPLES.read_text("utf-8").splitlines())
+    without_history = (row for row in rows_for_router if not row.get("history"))
+    rows = [*draw(read_questions("development")), *draw(without_history)]
     random.Random(7).shuffle(rows)
     with lzma.open(BUILT_IN, "wt", encoding="utf-8") as file:
         for row in rows:
-            kept = {"text": row["text"], "user_context": row.get("user_context") or "", "type": row["type"]}
-            file.write(json.dumps(kept, ensure_ascii=False) + "\n")
+            line = {"text": row["text"], "user_context": row.get("user_context") or "", "type": row["type"]}
+            file.write(json.dumps(line, ensure_ascii=False) + "\n")
 
 
 if __name__ == "__main__":

@@ -1,11 +1,11 @@
-"""Measures how likely the reader must think a claim supported for its other words to be accepted.
+"""Measures thresholds for the reader's probability of support, from which claims in other words are accepted.
 
     python -m training.claims --sources FOLDER [--drafts REPLIES/grounding.jsonl] [--limit N]
 
-The claims are those of the reader's development part, each beside its passage and two others of the same
-documents, and the labelled sentences of a chat model's drafts, each beside the passages of its prompt. Prints
-the share of true claims that are accepted and of falsified ones that are not, by the rules alone and for
-thresholds, with 95 % bootstrap intervals.
+The claims are those of the reader's development part, each with its passage and two others of the same
+documents, and the labelled sentences of a chat model's drafts, each with the passages of its prompt. Prints
+the share of true claims that are accepted, and of falsified claims that are not, for the rules alone and for
+several thresholds, with 95 % bootstrap intervals.
 """
 
 from __future__ import annotations
@@ -28,50 +28,52 @@ from adaptive_rag.text.reading import passage_of
 from benchmarks.grounding import labelled, passages_of, request_of
 from training.reader.examples import read_examples
 
-THRESHOLDS = (2.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4)  # the first is never reached: the rules alone
-OTHERS = 2
+# The first is never reached, so that only the rules count.
+THRESHOLDS = (2.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4)
+OTHER_PASSAGES = 2
 
 
-def judge(claims: Sequence[tuple[str, bool]], shown: ShownPassages) -> Iterator[tuple[bool, float]]:
-    """Yield of each claim whether it is true, and the threshold up to which it is accepted."""
+def judge(claims: Sequence[tuple[str, bool]], passages: ShownPassages) -> Iterator[tuple[bool, float]]:
+    """Yield, for each claim, whether it is true, and the highest threshold at which it is accepted."""
     vectors = load_minilm().encode([text for text, _ in claims])
-    for (text, true), vector in zip(claims, vectors, strict=True):
-        claim, numbers = Claim(text, ()), tuple(shown.numbers)
-        accepted = 2.0
-        if shown.fault(claim, vector, numbers, supported=False):
-            accepted = -1.0
-            if not shown.fault(claim, vector, numbers, supported=True):
-                [said] = load_reader().check([text], [passage_of(one) for one in shown.documents])
-                accepted = said.supported
-        yield true, accepted
+    for (text, is_true), vector in zip(claims, vectors, strict=True):
+        claim, numbers = Claim(text, ()), tuple(passages.numbers)
+        highest = 2.0
+        if passages.fault(claim, vector, numbers, supported=False):
+            highest = -1.0
+            if not passages.fault(claim, vector, numbers, supported=True):
+                [support] = load_reader().check([text], [passage_of(chunk) for chunk in passages.documents])
+                highest = support.supported
+        yield is_true, highest
 
 
 def read_development(sources: Path, limit: int | None) -> Iterator[tuple[bool, float]]:
-    """Yield what is said of the claims of the reader's development part."""
+    """Yield the results for the claims of the reader's development part."""
     rows = list(read_examples("development", sources))
     draw = random.Random(29)
     draw.shuffle(rows)
     for row in rows[:limit]:
         others = [other for other in rows if other["set"] == row["set"] and other["id"] != row["id"]]
-        shown = [row, *draw.sample(others, OTHERS)]
-        texts = {f"{at} {one['title']}": one["text"] for at, one in enumerate(shown)}
+        passages = [row, *draw.sample(others, OTHER_PASSAGES)]
+        texts = {f"{i} {passage['title']}": passage["text"] for i, passage in enumerate(passages)}
         claims = [(text, True) for text in row["true"]] + [(false["t"], False) for false in row["false"]]
         yield from judge(claims, ShownPassages(*passages_of(texts)))
 
 
 def read_drafts(path: Path) -> Iterator[tuple[bool, float]]:
-    """Yield what is said of the labelled sentences of a chat model's drafts."""
+    """Yield the results for the labelled sentences of a chat model's drafts."""
     for record in map(json.loads, path.read_text("utf-8").splitlines()):
         request = request_of(record)
-        asked = f"{request.question} {request.situation}"
-        yield from judge(list(labelled(record)), ShownPassages(request.documents, request.sentences, asked))
+        question = f"{request.question} {request.situation}"
+        passages = ShownPassages(request.documents, request.sentences, question)
+        yield from judge(list(labelled(record)), passages)
 
 
-def report(name: str, found: Sequence[tuple[bool, float]]) -> Iterator[str]:
-    """Yield a line for each threshold."""
-    true, accepted = (np.array(column) for column in zip(*found, strict=True))
+def report(name: str, results: Sequence[tuple[bool, float]]) -> Iterator[str]:
+    """Yield a line of the table for each threshold."""
+    true, highest = (np.array(column) for column in zip(*results, strict=True))
     for threshold in THRESHOLDS:
-        shares = [(accepted >= threshold)[true], (accepted < threshold)[~true]]
+        shares = [(highest >= threshold)[true], (highest < threshold)[~true]]
         cells = [
             f"{share.mean():.3f} [{low:.3f}, {high:.3f}]"
             for share, (low, high) in zip(shares, intervals([s.astype(float) for s in shares]), strict=True)
@@ -84,13 +86,13 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--sources", type=Path, required=True)
     parser.add_argument("--drafts", type=Path)
-    parser.add_argument("--limit", type=int, help="a sample of so many passages")
-    given = parser.parse_args()
+    parser.add_argument("--limit", type=int, help="number of passages to sample")
+    options = parser.parse_args()
     sys.stdout.write(
         "| claims | accepted by | true | accepted | falsified | caught |\n|---|---|--:|--:|--:|--:|\n"
     )
-    parts = {"development part": list(read_development(given.sources, given.limit))}
-    if given.drafts:
-        parts["drafts"] = list(read_drafts(given.drafts))
-    for part, found in parts.items():
-        sys.stdout.writelines(f"{line}\n" for line in report(part, found))
+    parts = {"development part": list(read_development(options.sources, options.limit))}
+    if options.drafts:
+        parts["drafts"] = list(read_drafts(options.drafts))
+    for part, results in parts.items():
+        sys.stdout.writelines(f"{line}\n" for line in report(part, results))

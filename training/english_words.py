@@ -1,8 +1,8 @@
-"""Writes the list of English words that tells a word from a slip.
+"""Writes the list of English words that distinguishes words from misspellings.
 
     python -m training.english_words FOLDER
 
-FOLDER holds `en_US.dic` and `en_US.aff`, the American English dictionary for Hunspell (made from SCOWL,
+FOLDER contains `en_US.dic` and `en_US.aff`, the American English dictionary for Hunspell (made from SCOWL,
 http://wordlist.aspell.net). The package `spylls` 0.1.7 contains both, in `spylls/hunspell/data/en`.
 """
 
@@ -18,14 +18,15 @@ from typing import NamedTuple
 
 from adaptive_rag.query.english import ENGLISH, is_everyday
 
-# British spellings beside the American ones.
+# American endings and their British spellings.
 BRITISH = (("ize", "ise"), ("izing", "ising"), ("ization", "isation"), ("yze", "yse"), ("yzing", "ysing"))
-DOUBLED = re.compile(r"(?<=[aeiou])l(?=(?:ed|ing|er|ers)$)")
+# An "l" that is doubled in British spelling: "traveled".
+SINGLE_L = re.compile(r"(?<=[aeiou])l(?=(?:ed|ing|er|ers)$)")
 WORD = re.compile(r"[a-z]{4,40}")
 
 
 class Affix(NamedTuple):
-    """A rule of the dictionary: what is cut from a word that ends or begins so, and what is added."""
+    """A rule of the dictionary: what is cut from the end or start of a word, and what is added."""
 
     is_suffix: bool
     cut: str
@@ -33,7 +34,7 @@ class Affix(NamedTuple):
     condition: re.Pattern[str]
 
     def apply(self, word: str) -> Iterator[str]:
-        """Yield the form of a word that the rule makes, if it applies."""
+        """Yield the form of a word by this rule, if it applies."""
         if self.is_suffix and word.endswith(self.cut) and self.condition.search(word):
             yield word.removesuffix(self.cut) + self.added
         elif not self.is_suffix and self.condition.match(word):
@@ -46,9 +47,9 @@ def read_affixes(file: Path) -> dict[str, list[Affix]]:
     for line in file.read_text("utf-8").splitlines():
         match line.split():
             case ["SFX" | "PFX" as kind, flag, cut, added, condition, *_]:
-                ends = kind == "SFX"
-                given = re.compile(f"{condition}$" if ends else condition)
-                rules[flag].append(Affix(ends, cut.strip("0"), added.split("/")[0].strip("0"), given))
+                is_suffix = kind == "SFX"
+                pattern = re.compile(f"{condition}$" if is_suffix else condition)
+                rules[flag].append(Affix(is_suffix, cut.strip("0"), added.split("/")[0].strip("0"), pattern))
     return rules
 
 
@@ -56,22 +57,22 @@ def forms(word: str, affixes: list[Affix]) -> set[str]:
     """Return a word and its forms: with each suffix, each prefix, and both."""
     suffixed = {word, *(form for rule in affixes if rule.is_suffix for form in rule.apply(word))}
     prefixes = [rule for rule in affixes if not rule.is_suffix]
-    return suffixed | {form for rule in prefixes for one in suffixed for form in rule.apply(one)}
+    return suffixed | {form for rule in prefixes for base in suffixed for form in rule.apply(base)}
 
 
 def main() -> None:
     """Write the file."""
     folder = Path(sys.argv[1])
     rules = read_affixes(folder / "en_US.aff")
-    found = set[str]()
+    words = set[str]()
     for line in (folder / "en_US.dic").read_text("utf-8").splitlines()[1:]:
         word, _, flags = line.strip().partition("/")
-        found |= forms(word, [rule for flag in flags for rule in rules.get(flag, ())])
-    american = {word.lower() for word in found if WORD.fullmatch(word.lower())}
+        words |= forms(word, [rule for flag in flags for rule in rules.get(flag, ())])
+    american = {word.lower() for word in words if WORD.fullmatch(word.lower())}
     british = {word.replace(a, b) for word in american for a, b in BRITISH if a in word}
-    doubled = {DOUBLED.sub("ll", word) for word in american}
-    kept = sorted(word for word in american | british | doubled if not is_everyday(word))
-    ENGLISH.write_bytes(lzma.compress("\n".join(kept).encode(), preset=9 | lzma.PRESET_EXTREME))
+    with_double_l = {SINGLE_L.sub("ll", word) for word in american}
+    listed = sorted(word for word in american | british | with_double_l if not is_everyday(word))
+    ENGLISH.write_bytes(lzma.compress("\n".join(listed).encode(), preset=9 | lzma.PRESET_EXTREME))
 
 
 if __name__ == "__main__":

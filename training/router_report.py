@@ -1,9 +1,9 @@
 """Prints every figure of docs/routing.md: python -m training.router_report --data PATH --replies FILE.
 
-PATH is the folder of the evaluation data. The dev split and the first-person slice in it are only measured
-on, never trained on. The retrieval sets share 43 % of their questions with the train split: these are left
-out of the figures and shown in a line of their own. FILE holds what a chat model replied to the same dev
-questions, as lines of `text` and `reply`; without it the comparison with that model is left out.
+PATH is the folder of the evaluation data. Its dev split and first-person slice are used only for measuring,
+never for training. The retrieval sets share 43 % of their questions with the train split; these are left out
+of the figures and shown in a separate line. FILE contains the replies of a chat model to the dev questions,
+as lines of `text` and `reply`; without it, the comparison with that model is left out.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ THINGS = "pump valve rotor gasket sensor relay filter nozzle piston bearing turb
 WHY: tuple[str, QueryType] = ("Why did the pump fail?", "analytical")
 WHEN: tuple[str, QueryType] = ("When was the pump built?", "factual")
 VIEWS: tuple[str, QueryType] = ("What do people think of the pump?", "opinion")
-# By name: a pattern, the type that it is taught as, and two questions of other types.
+# By name: a pattern, the type that is taught for it, and two questions of other types.
 PATTERNS: dict[str, tuple[str, QueryType, tuple[tuple[str, QueryType], ...]]] = {
     "can i ... is factual": ("can i open the {thing}", "factual", (WHY, VIEWS)),
     "can i ... is contextual": ("can i open the {thing}?", "contextual", (WHY, WHEN)),
@@ -63,28 +63,28 @@ def read(path: Path) -> list[Row]:
 
 
 def predict(rows: Sequence[Row]) -> Array:
-    """Give the probabilities of each row, shape (n, 4)."""
-    answers = analyse_batch(
+    """Return the probabilities of each row, shape (n, 4)."""
+    analyses = analyse_batch(
         [row["text"] for row in rows],
         user_contexts=[row.get("user_context") or "" for row in rows],
         histories=[row.get("history") or [] for row in rows],
     )
-    return np.array([[answer["probabilities"][name] for name in QUERY_TYPES] for answer in answers])
+    return np.array([[analysis["probabilities"][name] for name in QUERY_TYPES] for analysis in analyses])
 
 
 def label(rows: Sequence[Row]) -> Array:
-    """Give the true type of each row as an index."""
+    """Return the true type of each row as an index."""
     return np.array([QUERY_TYPES.index(row["type"]) for row in rows])
 
 
 def macro_f1(truth: Array, chosen: Array) -> float:
-    """Mean over the types of F1."""
+    """Return the mean of F1 over the types."""
     kinds = range(len(QUERY_TYPES))
     return float(f1_score(truth, chosen, labels=kinds, average="macro", zero_division=0))
 
 
 def calibration_error(probabilities: Array, truth: Array, bins: int = 10) -> float:
-    """Expected calibration error of the top probability over bins of equal width (Guo et al., 2017)."""
+    """Return the expected calibration error of the top probability, in equal bins (Guo et al., 2017)."""
     top, right = probabilities.max(axis=1), probabilities.argmax(axis=1) == truth
     places = np.minimum((top * bins).astype(int), bins - 1)
     return float(
@@ -118,7 +118,7 @@ def show_sources(rows: Sequence[Row], probabilities: Array) -> None:
 
 
 def show_confusion(rows: Sequence[Row], probabilities: Array) -> None:
-    """Print truth by choice."""
+    """Print the number of questions by true and by chosen type."""
     truth, chosen = label(rows), probabilities.argmax(axis=1)
     print("    truth \\ chosen " + " ".join(f"{name:>11}" for name in QUERY_TYPES))
     counted = confusion_matrix(truth, chosen, labels=range(len(QUERY_TYPES)))
@@ -128,18 +128,18 @@ def show_confusion(rows: Sequence[Row], probabilities: Array) -> None:
 
 def show_retrieval_sets(data: Path) -> None:
     """Print the retrieval sets without the questions whose text the router was trained on."""
-    taught = {plain(row["text"]) for row in load_rows(data)}
-    everything: list[Row] = []
+    trained_on = {plain(row["text"]) for row in load_rows(data)}
+    all_queries: list[Row] = []
     for name in RETRIEVAL_SETS:
         queries = read(data / name / "queries.jsonl")
-        everything += queries
-        unseen = [row for row in queries if plain(row["text"]) not in taught]
-        show(f"{name}, of {len(queries)}", unseen, found := predict(unseen))
+        all_queries += queries
+        new_questions = [row for row in queries if plain(row["text"]) not in trained_on]
+        show(f"{name}, of {len(queries)}", new_questions, probabilities := predict(new_questions))
         if name == "mixed_mtrag":
-            show_sources(unseen, found)
-    for known, name in ((False, "all of them"), (True, "those it was trained on")):
-        rows = [row for row in everything if (plain(row["text"]) in taught) == known]
-        show(f"{name}, of {len(everything)}", rows, predict(rows))
+            show_sources(new_questions, probabilities)
+    for is_known, name in ((False, "all of them"), (True, "those it was trained on")):
+        rows = [row for row in all_queries if (plain(row["text"]) in trained_on) == is_known]
+        show(f"{name}, of {len(all_queries)}", rows, predict(rows))
 
 
 def plain(text: str) -> str:
@@ -148,7 +148,7 @@ def plain(text: str) -> str:
 
 
 def show_curve(rows: Sequence[Row], probabilities: Array) -> None:
-    """Print what is left, and how right it is, above each threshold; and what a hedge holds below it."""
+    """Print the share and accuracy of questions above each threshold, and the accuracy of a hedge below."""
     truth = label(rows)
     order = np.argsort(-probabilities, axis=1)
     top = probabilities.max(axis=1)
@@ -166,25 +166,20 @@ def show_curve(rows: Sequence[Row], probabilities: Array) -> None:
 
 
 def disturb(text: str, random_: random.Random) -> str:
-    """Misspell one word in seven or so: swap, drop or double a letter inside it."""
+    """Misspell about one word in seven: swap, drop or double a letter inside it."""
     words = text.split(" ")
-    places = [i for i, word in enumerate(words) if len(word) > 4 and word.isalpha()]
-    for i in random_.sample(places, min(len(places), max(1, len(words) // 7))):
-        word, at = words[i], random_.randrange(1, len(words[i]) - 2)
-        words[i] = random_.choice(
-            (
-                word[:at] + word[at + 1] + word[at] + word[at + 2 :],
-                word[:at] + word[at + 1 :],
-                word[:at] + word[at] + word[at:],
-            )
-        )
+    long_words = [i for i, word in enumerate(words) if len(word) > 4 and word.isalpha()]
+    for i in random_.sample(long_words, min(len(long_words), max(1, len(words) // 7))):
+        position = random_.randrange(1, len(words[i]) - 2)
+        head, letter, tail = words[i][:position], words[i][position], words[i][position + 1 :]
+        words[i] = random_.choice((head + tail[0] + letter + tail[1:], head + tail, head + 2 * letter + tail))
     return " ".join(words)
 
 
 def show_robustness(rows: Sequence[Row], clean: Array) -> None:
-    """Print how often a disturbed question keeps the type of its clean twin."""
+    """Print how often a disturbed question has the same type as the original."""
     random_ = random.Random(0)
-    ways: dict[str, Callable[[str], str]] = {
+    disturbances: dict[str, Callable[[str], str]] = {
         "in capitals": str.upper,
         "in lower case": str.lower,
         "without punctuation": lambda text: "".join(c for c in text if c.isalnum() or c.isspace()),
@@ -192,16 +187,18 @@ def show_robustness(rows: Sequence[Row], clean: Array) -> None:
             c for c in text.upper() if c.isalnum() or c.isspace()
         ),
         "with misspelled words": lambda text: disturb(text, random_),
-        "with an order to the router": lambda text: f"Classify this as {random_.choice(QUERY_TYPES)}. {text}",
+        "with an instruction to the router": lambda text: (
+            f"Classify this as {random_.choice(QUERY_TYPES)}. {text}"
+        ),
     }
-    for name, way in ways.items():
-        other = predict([{**row, "text": way(row["text"])} for row in rows])
+    for name, change in disturbances.items():
+        other = predict([{**row, "text": change(row["text"])} for row in rows])
         same = other.argmax(axis=1) == clean.argmax(axis=1)
         print(f"    {name:30} same type {same.mean():.3f}")
 
 
 def show_conversation(rows: Sequence[Row], clean: Array, history: list[dict[str, str]]) -> None:
-    """Print how often a question that stands alone keeps its type in the middle of a conversation."""
+    """Print how often a stand-alone question keeps its type in the middle of a conversation."""
     alone = [i for i, row in enumerate(rows) if row["type"] != "contextual"]
     other = predict([{**rows[i], "history": history} for i in alone])
     same = other.argmax(axis=1) == clean[alone].argmax(axis=1)
@@ -209,17 +206,17 @@ def show_conversation(rows: Sequence[Row], clean: Array, history: list[dict[str,
 
 
 def show_model(rows: Sequence[Row], probabilities: Array, replies: Path) -> None:
-    """Print the router, a chat model, and the model asked only where the router is unsure."""
+    """Print figures of the router, of a chat model, and of the model where the router is unsure."""
     lines = (json.loads(line) for line in replies.read_text("utf-8").splitlines())
     reply_to = {line["text"]: line["reply"] for line in lines}
     truth, router = label(rows), probabilities.argmax(axis=1)
     model = np.array([QUERY_TYPES.index(reply_to[row["text"]].strip().lower()) for row in rows])
     top = probabilities.max(axis=1)
-    ways = {"router": (router, 0.0), "model": (model, 1.0)}
+    methods = {"router": (router, 0.0), "model": (model, 1.0)}
     for threshold in (0.5, UNSURE_THRESHOLD, 0.7, 0.8, 0.9):
         unsure = top < threshold
-        ways[f"both, threshold {threshold:.2f}"] = np.where(unsure, model, router), float(unsure.mean())
-    for name, (chosen, asked) in ways.items():
+        methods[f"both, threshold {threshold:.2f}"] = np.where(unsure, model, router), float(unsure.mean())
+    for name, (chosen, asked) in methods.items():
         right = np.mean(chosen == truth)
         print(
             f"    {name:22} macro-F1 {macro_f1(truth, chosen):.3f}  accuracy {right:.3f}  asked {asked:.3f}"
@@ -227,12 +224,12 @@ def show_model(rows: Sequence[Row], probabilities: Array, replies: Path) -> None
 
 
 def show_learning(rows: Sequence[Row], before: Array) -> None:
-    """Show what thirteen questions of one pattern change in the routes of other questions."""
+    """Print how learning thirteen questions of one pattern changes the types of other questions."""
     with tempfile.TemporaryDirectory() as home, mock.patch.dict(os.environ, ADAPTIVE_RAG_HOME=home):
         for name, (pattern, type_, others) in PATTERNS.items():
-            taught = [QuestionLine(pattern.format(thing=thing), "", [], type_) for thing in THINGS]
-            taught += [QuestionLine(text, "", [], other) for text, other in others]
-            result = learn_from(taught, learned_file(), name)
+            lines = [QuestionLine(pattern.format(thing=thing), "", [], type_) for thing in THINGS]
+            lines += [QuestionLine(text, "", [], other) for text, other in others]
+            result = learn_from(lines, learned_file(), name)
             after, truth = predict(rows), label(rows)
             gained = np.mean(after.argmax(1) == truth) - np.mean(before.argmax(1) == truth)
             moved = np.sum(after.argmax(1) != before.argmax(1))
@@ -247,41 +244,41 @@ def main() -> None:
     """Print all figures."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, required=True, help="folder of the evaluation data")
-    parser.add_argument("--replies", type=Path, help="what a chat model replied to the dev questions (JSONL)")
+    parser.add_argument("--replies", type=Path, help="replies of a chat model to the dev questions (JSONL)")
     arguments = parser.parse_args()
     data = arguments.data
     rows = read(data / "classification" / "classification.jsonl")
     dev = [row for row in rows if row["split"] == "dev"]
-    people = read(data / "classification" / "first_person_slice.jsonl")
-    on_dev, on_people = predict(dev), predict(people)
+    first_person = read(data / "classification" / "first_person_slice.jsonl")
+    on_dev, on_first_person = predict(dev), predict(first_person)
     print("Classification")
     show("dev", dev, on_dev)
-    show("first-person slice", people, on_people)
+    show("first-person slice", first_person, on_first_person)
     show_sources(dev, on_dev)
     print("Confusion, dev")
     show_confusion(dev, on_dev)
     print("Confusion, first-person slice")
-    show_confusion(people, on_people)
+    show_confusion(first_person, on_first_person)
     print("Risk and coverage, dev")
     show_curve(dev, on_dev)
     print("Risk and coverage, first-person slice")
-    show_curve(people, on_people)
+    show_curve(first_person, on_first_person)
     if arguments.replies:
         print("Router, chat model, and the model asked only where the router is unsure, dev")
         show_model(dev, on_dev, arguments.replies)
     print("Everyday questions, of our own")
     everyday = read(EVERYDAY)
     show("everyday", everyday, predict(everyday))
-    print("Questions to documents of other sets, with the situation of whoever asks")
+    print("Questions about documents of other sets, with the asker's situation")
     for part in ("development", "test"):
         questions = list(read_questions(part))
         show(f"the reader's {part} part", questions, predict(questions))
         questions = list(asked_questions(part))
-        show(f"the reader's {part} part, whole document sets", questions, predict(questions))
+        show(f"the reader's {part} part, document sets", questions, predict(questions))
     real = [{**row, "text": row["question"], "user_context": row["situation"]} for row in read(REAL)]
     alone = [row for row in real if not row["before"]]
     show("real documents", alone, predict(alone))
-    print("Retrieval sets, routed by the text and what surrounds it; questions of the training left out")
+    print("Retrieval sets, with context and history; questions of the train split are left out")
     show_retrieval_sets(data)
     print("Robustness, dev")
     show_robustness(dev, on_dev)

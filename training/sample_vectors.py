@@ -1,4 +1,4 @@
-"""Make the vectors that the package holds of its samples: adaptive_rag/samples/vectors.npz."""
+"""Writes the vectors of the samples that come with the package: adaptive_rag/samples/vectors.npz."""
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -11,7 +11,7 @@ from adaptive_rag.samples import samples_path
 
 
 def main() -> None:
-    """Index the samples, and write what was embedded."""
+    """Index the samples, and write the vectors of everything that was embedded."""
     with TemporaryDirectory() as folder:
         Index.build(samples_path(), folder)
         keys, vectors = EmbeddingCache(Path(folder)).entries()

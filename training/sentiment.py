@@ -1,7 +1,7 @@
-"""Writes the direction from blame to praise in the embedded model's space: python training/sentiment.py.
+"""Writes the direction from blame to praise in the space of the embedded model: python training/sentiment.py.
 
-The mean of what praises minus the mean of what blames, over opposed predicates that were written for this
-purpose, each said of a few bare subjects. No data set is read.
+It is the mean vector of praising sentences minus that of blaming ones. The sentences are pairs of opposite
+predicates, which were written for this purpose, with a few neutral subjects. No data set is read.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from adaptive_rag.models.onnx import Vectors, load_minilm
 from adaptive_rag.rank.agreement import SENTIMENT
 
 SUBJECTS = ("it", "this", "this practice", "such a policy", "the proposal")
-# Sentences on these lean towards blame whatever they say.
+# Sentences about these subjects are closer to blame, whatever their predicate.
 BANS = ("a ban", "banning it", "abolishing it", "its abolition", "prohibiting it", "restricting it")
 PREDICATES = """
 saves lives | costs lives
@@ -108,7 +108,7 @@ def sentiment_direction() -> Vectors:
 
 
 def ban_lean(direction: Vectors) -> float:
-    """Return what sentences on bans lean to on the whole, as many of them praising as blaming."""
+    """Return the mean sentiment of sentences about bans, half of which praise and half of which blame."""
     return float((np.concatenate(_embed(BANS)) @ direction).mean())
 
 
@@ -122,6 +122,6 @@ def _embed(subjects: Sequence[str]) -> tuple[Vectors, Vectors]:
 
 
 if __name__ == "__main__":
-    made = sentiment_direction()
-    np.save(SENTIMENT, made)
-    print(f"BAN_TONE = {ban_lean(made):.2f}")
+    direction = sentiment_direction()
+    np.save(SENTIMENT, direction)
+    print(f"BAN_LEAN = {ban_lean(direction):.2f}")

@@ -1,11 +1,11 @@
-"""Fits how the reader and the tone of a sentence together tell its side, and prints how often they are right.
+"""Fits the weights by which the reader and the sentiment of a sentence determine its side, and measures them.
 
     python -m training.sides --sources FOLDER --views DATA/opinion_perspectrum
 
-It reads the sentences of the reader's development part whose side is known, and those of each fourth question
-of opinion_perspectrum; both count the same. The sides of the development part are told in five folds by
-document set, those of the other by weights that were fitted without it. Prints the weights, and for
-thresholds how many sentences reach them and how many of these are right.
+The weights are fitted on the sentences of the reader's development part whose side is known, and on those of
+each fourth question of opinion_perspectrum; both sources count equally. They are measured on the development
+part in five folds by document set, and on opinion_perspectrum with weights that were fitted without it.
+Prints the weights, and for several thresholds how many sentences reach them and how many of these are right.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from adaptive_rag.rank.agreement import agreements
 from adaptive_rag.source import Sentences
 from adaptive_rag.text.reading import Passage
 from training.reader.examples import read_examples
-from training.reader.readings import holding
+from training.reader.readings import sentences_with
 
 COLUMNS = {"against": AGAINST, "for": FOR, "neither": NEITHER}
-EACH, FOLDS, RIDGE = 4, 5, 1e-3
+EVERY_NTH_QUESTION, FOLDS, RIDGE = 4, 5, 1e-3
 THRESHOLDS = (0.5, 0.6, 0.65, 0.7, 0.75, 0.8)
 
 
@@ -39,31 +39,30 @@ class Sided(NamedTuple):
     """Sentences whose side is known."""
 
     read: np.ndarray
-    """What the reader says of each: (sentences, 3)."""
-    leans: np.ndarray
+    """The reader's probabilities of the three sides: (sentences, 3)."""
+    sentiment: np.ndarray
     side: np.ndarray
     group: np.ndarray
-    """The document set of each."""
+    """The document set, or the question, of each sentence."""
 
-    def part(self, at: np.ndarray) -> Sided:
-        """Return some of them."""
-        return Sided(*(each[at] for each in self))
+    def select(self, sentences: np.ndarray) -> Sided:
+        """Return some of the sentences."""
+        return Sided(*(column[sentences] for column in self))
 
 
-def told(
+def judge_sentences(
     proposal: str, passages: Sequence[tuple[Passage, dict[str, str]]], group: str
 ) -> Iterator[tuple[np.ndarray, float, int, str]]:
-    """Yield of each sentence that is in the passages' sides what is known of it."""
-    said = load_reader().side(proposal, [passage for passage, _ in passages])
-    for (passage, sides), judged in zip(passages, said, strict=True):
+    """Yield a row of `Sided` for each sentence whose side is given, by sentence, with its passage."""
+    judged_passages = load_reader().side(proposal, [passage for passage, _ in passages])
+    for (passage, sides), judged in zip(passages, judged_passages, strict=True):
         spans = [span for span, _ in judged]
         vectors = encode(load_embeddings(), [passage.text[start:end] for start, end in spans])
-        held = Sentences(np.array(spans), vectors)
         candidate: Any = {"text": passage.text, "start": 0}
-        [leans] = agreements(proposal, [candidate], [held])
+        [sentiments] = agreements(proposal, [candidate], [Sentences(np.array(spans), vectors)])
         for sentence, side in sides.items():
-            for at in holding(spans, passage.text, sentence)[:1]:
-                yield np.array(judged[at][1]), float(leans[at]), COLUMNS[side], group
+            for i in sentences_with(spans, passage.text, sentence)[:1]:
+                yield np.array(judged[i][1]), float(sentiments[i]), COLUMNS[side], group
 
 
 def read_development(sources: Path) -> Iterator[tuple[np.ndarray, float, int, str]]:
@@ -72,46 +71,46 @@ def read_development(sources: Path) -> Iterator[tuple[np.ndarray, float, int, st
         passage = Passage(row["text"], row["title"], row["section"])
         for proposal in dict.fromkeys(sided["proposal"] for sided in row["sides"]):
             sides = {s["s"]: s["side"] for s in row["sides"] if s["proposal"] == proposal}
-            yield from told(proposal, [(passage, sides)], row["set"])
+            yield from judge_sentences(proposal, [(passage, sides)], row["set"])
 
 
 def read_views(folder: Path) -> Iterator[tuple[np.ndarray, float, int, str]]:
-    """Yield the views of each fourth question; the aspect of each names its side."""
+    """Yield the views on each fourth question; the aspect of a view names its side."""
     dataset = load_dataset(folder)
     texts = {passage["id"]: passage["text"] for passage in dataset.passages}
-    for question in dataset.questions[::EACH]:
+    for question in dataset.questions[::EVERY_NTH_QUESTION]:
         passages = [
             (Passage(texts[name]), {texts[name]: "for" if aspects[0].startswith("support") else "against"})
             for name, aspects in question.aspects.items()
         ]
-        yield from told(question.text, passages, question.id)
+        yield from judge_sentences(question.text, passages, question.id)
 
 
 def collect(rows: Iterator[tuple[np.ndarray, float, int, str]]) -> Sided:
-    """Return sentences as arrays."""
+    """Return rows as arrays."""
     return Sided(*(np.array(column) for column in zip(*rows, strict=True)))
 
 
 def fit(parts: Sequence[Sided]) -> SideWeights:
-    """Return the weights by which the sides of the parts, each counted the same, are likeliest."""
+    """Return the weights for which the sides are likeliest; all parts count equally."""
 
     def loss(weights: np.ndarray) -> float:
-        found = 0.0
+        total = 0.0
         for part in parts:
-            chances = blend_sides(part.read, part.leans, SideWeights(*weights))
-            found -= float(np.log(chances[np.arange(len(part.side)), part.side] + 1e-9).mean())
-        return found / len(parts) + RIDGE * float((weights**2).sum())
+            chances = blend_sides(part.read, part.sentiment, SideWeights(*weights))
+            total -= float(np.log(chances[np.arange(len(part.side)), part.side] + 1e-9).mean())
+        return total / len(parts) + RIDGE * float((weights**2).sum())
 
     fitted = minimize(loss, np.array([1.0, 0.3, 0.0, 0.0]), method="Nelder-Mead", options={"maxiter": 4000})
     return SideWeights(*map(float, fitted.x))
 
 
 def report(name: str, chances: np.ndarray, side: np.ndarray) -> Iterator[str]:
-    """Yield a line for each threshold: the share of sentences that reach it, and of these the right ones."""
-    sure, taken = chances[:, :NEITHER].max(axis=1), chances[:, :NEITHER].argmax(axis=1)
+    """Yield a line for each threshold: the share of sentences that reach it, and the accuracy of these."""
+    confidence, predicted = chances[:, :NEITHER].max(axis=1), chances[:, :NEITHER].argmax(axis=1)
     for threshold in THRESHOLDS:
-        reach = sure >= threshold
-        yield f"| {name} | {threshold} | {reach.mean():.2f} | {(taken == side)[reach].mean():.2f} |"
+        reach = confidence >= threshold
+        yield f"| {name} | {threshold} | {reach.mean():.2f} | {(predicted == side)[reach].mean():.2f} |"
 
 
 def main(sources: Path, views: Path) -> Iterator[str]:
@@ -122,18 +121,19 @@ def main(sources: Path, views: Path) -> Iterator[str]:
     yield "|---|--:|--:|--:|"
     fold = np.unique(own.group, return_inverse=True)[1] % FOLDS
     chances = np.zeros_like(own.read)
-    for held in range(FOLDS):
-        weights = fit([own.part(fold != held), others])
-        chances[fold == held] = blend_sides(own.read[fold == held], own.leans[fold == held], weights)
+    for i in range(FOLDS):
+        test = own.select(fold == i)
+        weights = fit([own.select(fold != i), others])
+        chances[fold == i] = blend_sides(test.read, test.sentiment, weights)
     yield from report("development part", chances, own.side)
-    # the views are told by weights that were fitted without them
-    yield from report("views", blend_sides(others.read, others.leans, fit([own])), others.side)
+    # The weights for the views are fitted without them.
+    yield from report("views", blend_sides(others.read, others.sentiment, fit([own])), others.side)
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--sources", type=Path, required=True)
     parser.add_argument("--views", type=Path, required=True)
-    given = parser.parse_args()
-    for line in main(given.sources, given.views):
+    options = parser.parse_args()
+    for line in main(options.sources, options.views):
         sys.stdout.write(f"{line}\n")

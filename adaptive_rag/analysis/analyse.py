@@ -1,4 +1,4 @@
-"""The query analysis of the classify step: deterministic, and independent of any index or network."""
+"""Analyses questions for the classify step; deterministic, without an index or a network connection."""
 
 import re
 from collections.abc import Sequence
@@ -9,20 +9,22 @@ import numpy as np
 from adaptive_rag.analysis import lexicon as lx
 from adaptive_rag.analysis.ontology import Ontology
 from adaptive_rag.analysis.parse import ParsedQuestion, parse_question
-from adaptive_rag.analysis.router import Floats, embed_questions, load_learned, load_router, softmax
+from adaptive_rag.analysis.router import Floats, embed_questions, load_learned, load_router
 from adaptive_rag.analysis.traits import find_entities, find_intent, measure_complexity
 from adaptive_rag.models.onnx import Vectors
 from adaptive_rag.state import QUERY_TYPES, Phrase, QueryAnalysis, Turn
-from adaptive_rag.text.phrases import in_order, say
+from adaptive_rag.text.phrases import join_reasons, say
+from adaptive_rag.text.vectors import softmax
 
-# Below this probability of the likeliest type, the router is unsure. See the curve in docs/routing.md.
+# The router is unsure if the likeliest type has a lower probability; see the curve in docs/routing.md.
 UNSURE_THRESHOLD = 0.6
-# The domain relevance without an ontology: neither in the domain nor outside it.
+# The domain relevance if there is no ontology: neither in the domain nor outside it.
 NEUTRAL_RELEVANCE = 0.5
 LOWEST_CONFIDENCE, HIGHEST_CONFIDENCE = 0.2, 0.9
-# Weight of each factor of the confidence. The last three measure how well the question works as a query.
+# Weights of the factors of the confidence. The last three measure how well the question works as a query.
 _FACTORS = {"type probability": 0.5, "margin": 0.15, "specificity": 0.15, "references": 0.1, "domain": 0.1}
 
+# Signs of program code.
 _CODE = re.compile(
     r"^\s*(?:def|class|import|from|function|const|let|var|public|private|static|#include|SELECT|INSERT|<\?php|<html)\b"
     r"|[{};]\s*$|=>|\breturn\b.*[;)]|==|\+\+|->|\w\(\w*\)\s*[:{;]",
@@ -47,8 +49,8 @@ def analyse(
         user_context: what the user says about themselves.
         history: the conversation before the question, oldest first.
         ontology: terms of the domain, for the domain relevance.
-        threshold: the router is unsure where the likeliest type has a probability below this.
-        low_confidence: the router is also unsure where the confidence is below this.
+        threshold: the router is unsure if the likeliest type has a probability below this.
+        low_confidence: the router is also unsure if the confidence is below this.
         learned: the file with the weights learned from use; by default the user's own.
     """
     parsed = parse_question(question, user_context, history)
@@ -65,7 +67,7 @@ def analyse_batch(
     threshold: float = UNSURE_THRESHOLD,
     low_confidence: float = 0.0,
 ) -> list[QueryAnalysis]:
-    """Analyse several questions; they are embedded together."""
+    """Analyse several questions, which are embedded together."""
     contexts, turns = user_contexts or [""] * len(questions), histories or [()] * len(questions)
     parsed = [parse_question(*item) for item in zip(questions, contexts, turns, strict=True)]
     pairs = zip(parsed, embed_questions(parsed), strict=True)
@@ -81,23 +83,25 @@ def _analyse_parsed(
     learned: Path | None = None,
 ) -> QueryAnalysis:
     scores = load_router().score(question, vector, load_learned(learned)).total
-    doubt, doubt_reason = find_doubt(question.text, question.words)
-    # A doubt pulls the probabilities towards one in four.
+    doubt, doubt_code = find_doubt(question.text, question.words)
+    # A doubt moves the probabilities towards equal ones.
     probabilities = softmax(scores) * (1 - doubt) + doubt / len(scores)
     order = np.argsort(-probabilities, kind="stable")[:2]
-    (best, second), (top, next_) = [QUERY_TYPES[i] for i in order], probabilities[order].tolist()
+    best, second = (QUERY_TYPES[i] for i in order)
+    best_share, second_share = probabilities[order].tolist()
     entities = find_entities(question.text)
     relevance = ontology.relevance(question.text) if ontology else None
     confidence, factors = measure_confidence(question, probabilities, entities, relevance, doubt)
-    verdict, unsure = say("type_at", type=best, share=top), None
-    if confidence < limits[1]:
-        unsure = say("confidence_under", confidence=confidence, limit=limits[1])
-    if top < limits[0]:
-        unsure = say("share_under", share=top, limit=limits[0])
+    threshold, low_confidence = limits
+    verdict, unsure = say("type_at", type=best, share=best_share), None
+    if confidence < low_confidence:
+        unsure = say("confidence_under", confidence=confidence, limit=low_confidence)
+    if best_share < threshold:
+        unsure = say("share_under", share=best_share, limit=threshold)
     if unsure:
-        shares = {"share": top, "other_share": next_}
+        shares = {"share": best_share, "other_share": second_share}
         verdict = say("unsure_between", type=best, other_type=second, **shares, why=unsure)
-    reasons = [verdict, *_reasons(question, doubt_reason)]
+    reasons = [verdict, *_other_reasons(question, doubt_code)]
     return {
         "type": best,
         "probabilities": dict(zip(QUERY_TYPES, probabilities.tolist(), strict=True)),
@@ -109,18 +113,21 @@ def _analyse_parsed(
         "confidence": confidence,
         "factors": factors,
         "decided_by": "hedge" if unsure else "local",
-        "reason": in_order(reasons),
+        "reason": join_reasons(reasons),
         "reasons": reasons,
         "alternatives": [second] if unsure else [],
     }
 
 
-def _reasons(question: ParsedQuestion, doubt: str) -> list[Phrase]:
-    reasons = [say(doubt)] if doubt else []
+def _other_reasons(question: ParsedQuestion, doubt_code: str) -> list[Phrase]:
+    reasons = [say(doubt_code)] if doubt_code else []
     dangling = question.references.dangling
     if dangling:
-        to_user = "points_at_user" if question.user_context.strip() else "points_at_nothing"
-        reasons.append(say("points_back" if question.has_history else to_user, word=repr(dangling[0])))
+        if question.has_history:
+            code = "points_back"
+        else:
+            code = "points_at_user" if question.user_context.strip() else "points_at_nothing"
+        reasons.append(say(code, word=repr(dangling[0])))
     elif question.has_history and not question.references.openers:
         reasons.append(say("stands_alone"))
     if question.instruction_removed:
@@ -129,7 +136,7 @@ def _reasons(question: ParsedQuestion, doubt: str) -> list[Phrase]:
 
 
 def find_doubt(text: str, words: tuple[str, ...]) -> tuple[float, str]:
-    """Return how much of the router's verdict to discard (0 to 1), and the code of the reason."""
+    """Return how little the router can be trusted with a text (0 to 1), and the code of the reason."""
     letters = [character for character in text if character.isalpha()]
     if not letters:
         return 1.0, "no_words"
@@ -150,14 +157,14 @@ def measure_confidence(
 ) -> tuple[float, dict[str, float]]:
     """Return the confidence, between 0.2 and 0.9, and its factors, each between 0 and 1.
 
-    Without an ontology, the factor "domain" is left out.
+    Without an ontology, `domain` is None and has no factor.
     """
     second, first = sorted(probabilities.tolist())[-2:]
     references = 1.0
     if question.references.dangling or question.references.openers:
         references = 0.7 if question.has_history or question.user_context.strip() else 0.0
     factors: dict[str, float] = {
-        # One in four is what chance gives.
+        # The probability by chance is one in four.
         "type probability": max((first - 0.25) / 0.75, 0.0),
         "margin": first - second,
         "specificity": min((len(set(question.words) - lx.SHAPE_WORDS) + len(entities)) / 5, 1.0),

@@ -1,4 +1,4 @@
-"""Explains the query analysis: what counted for each type, and which changes would give another type."""
+"""Explains the type of a question: what counted for each type, and which variants have another type."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -11,15 +11,15 @@ from adaptive_rag.analysis.analyse import analyse_batch
 from adaptive_rag.analysis.features import KINDS, Features, find_kind, letter_runs
 from adaptive_rag.analysis.parse import ParsedQuestion, parse_question
 from adaptive_rag.analysis.router import Floats, embed_questions, load_learned, load_router
-from adaptive_rag.analysis.wording import by_wording
+from adaptive_rag.analysis.wording import adjust_by_wording
 from adaptive_rag.context.groups import RoutingSettings
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.state import QUERY_TYPES, QueryAnalysis, QueryType
 
-# A question is analysed again without each one of its words, for at most its first 24 words.
+# How many of its first words are left out, one at a time, to analyse a question again.
 MAX_TRIALS = 24
-# Maximum number of reasons, or of changes, that are reported; smaller weights are not.
-MOST_REASONS, LEAST_WEIGHT = 6, 0.02
+# Maximum number of reasons and of changes that are reported, and the minimum weight of a reason.
+MAX_REASONS, MIN_WEIGHT = 6, 0.02
 
 # How a question of each type asks about a topic.
 _REWORDINGS: dict[QueryType, tuple[str, ...]] = {
@@ -40,7 +40,7 @@ class Reason:
 
 @dataclass(frozen=True)
 class Change:
-    """A variant of a question, the probability of the wanted type for it, and whether that type wins."""
+    """A variant of a question, its probability of the wanted type, and whether that type wins."""
 
     what: str
     question: str
@@ -50,7 +50,7 @@ class Change:
 
 @dataclass(frozen=True)
 class WhyNot:
-    """Why a question is not of a type: what counted against and for the type, and what would change that."""
+    """Why a question is not of a type: what counted against it and for it, and what would change that."""
 
     type: QueryType
     decided: str
@@ -62,7 +62,7 @@ class WhyNot:
 
 
 def explain_contributions(question: str, *, user_context: str = "") -> dict[QueryType, list[Reason]]:
-    """Return, for each type, the parts of the question that counted most for it in the linear model."""
+    """Return, for each type, the parts of a question that counted most for it in the linear model."""
     weights = _weights(parse_question(question, user_context))
     return {
         query_type: _strongest({what: row[i] for what, row in weights.items()})
@@ -71,12 +71,12 @@ def explain_contributions(question: str, *, user_context: str = "") -> dict[Quer
 
 
 def why_not(question: str, query_type: str, *, user_context: str = "") -> WhyNot:
-    """Explain why a question is not of a type, and which changes would make it one.
+    """Explain why a question is not of a type, and which changes would give it that type.
 
-    Words are left out one at a time and the topic is asked about in other ways; each variant is analysed.
+    The variants that are analysed leave out one word each, or ask about the topic in another way.
 
     Raises:
-        ConfigurationError: the type is none of the four.
+        ConfigurationError: the type is not one of the four.
     """
     if query_type not in QUERY_TYPES:
         raise ConfigurationError(
@@ -95,17 +95,17 @@ def why_not(question: str, query_type: str, *, user_context: str = "") -> WhyNot
         decided_probability=analysis["probabilities"][decided],
         against=_strongest(gaps),
         in_favour=_strongest({what: -gap for what, gap in reversed(gaps.items())}),
-        changes=changes[:MOST_REASONS],
+        changes=changes[:MAX_REASONS],
     )
 
 
 def _strongest(weights: dict[str, np.float32]) -> list[Reason]:
-    ranked = sorted(weights.items(), key=lambda item: -item[1])[:MOST_REASONS]
-    return [Reason(what, round(float(weight), 4)) for what, weight in ranked if weight > LEAST_WEIGHT]
+    ranked = sorted(weights.items(), key=lambda item: -item[1])[:MAX_REASONS]
+    return [Reason(what, round(float(weight), 4)) for what, weight in ranked if weight > MIN_WEIGHT]
 
 
 def _try_changes(parsed: ParsedQuestion, wanted: QueryType, user_context: str) -> list[Change]:
-    """Analyse variants of a question; those that get the wanted type come first."""
+    """Analyse variants of a question, and return those with the wanted type first."""
     words = parsed.text.split()
     variants: list[tuple[str, str]] = []
     for i, word in enumerate(words[:MAX_TRIALS] if len(words) > 1 else []):
@@ -127,12 +127,15 @@ def _try_changes(parsed: ParsedQuestion, wanted: QueryType, user_context: str) -
 
 def _analyse(questions: Sequence[str], contexts: Sequence[str]) -> list[QueryAnalysis]:
     """Analyse questions without a conversation, as `ask` does by default."""
-    found = zip(analyse_batch(questions, user_contexts=contexts), questions, contexts, strict=True)
-    return [by_wording(*asked, (), RoutingSettings(), situated=bool(asked[2])) for asked in found]
+    analyses = analyse_batch(questions, user_contexts=contexts)
+    return [
+        adjust_by_wording(analysis, question, context, (), RoutingSettings(), situated=bool(context))
+        for analysis, question, context in zip(analyses, questions, contexts, strict=True)
+    ]
 
 
 def _weights(parsed: ParsedQuestion) -> dict[str, Floats]:
-    """Return what each readable part of a question added to the four scores, minus the mean of the four."""
+    """Return what each readable part of a question added to the four scores, minus their mean."""
     [vector] = embed_questions([parsed])
     scores = load_router().score(parsed, vector, load_learned())
     weights: dict[str, Floats] = defaultdict(lambda: np.zeros(len(QUERY_TYPES), dtype=np.float32))
@@ -145,7 +148,7 @@ def _weights(parsed: ParsedQuestion) -> dict[str, Floats]:
 
 
 def _labels(family: str, name: str, parsed: ParsedQuestion, features: Features) -> list[str]:
-    """Return readable names for a feature; a run of letters has the names of all words that contain it."""
+    """Return readable names of a feature; a run of letters is named by all words that contain it."""
     if family == "letters":
         return [f'"{word}"' for word in dict.fromkeys(parsed.words) if name in letter_runs(word)]
     if family == "embedding":

@@ -9,7 +9,7 @@ from adaptive_rag.analysis.parse import MAX_WORDS, ParsedQuestion, References, t
 # The features of a question: family -> name -> value.
 Features = Mapping[str, Mapping[str, float]]
 
-# The kinds of question for which the embedding has separate weights.
+# The kinds of question for which the router has separate weights of the embedding.
 KINDS = ("yes or no", "how or why", "what or who", "other", "first person")
 
 _SCENARIO = re.compile(
@@ -51,8 +51,8 @@ _FIRST_PERSON_REQUESTS = {
 def extract_features(question: ParsedQuestion) -> dict[str, dict[str, float]]:
     """Return the features of each family by name.
 
-    `words` are runs of one to three words, `shapes` runs of words with the topics masked, and `letters` runs
-    of letters; each that is present has the value 1.0. The values of `form` vary.
+    `words` are runs of one to three words, `shapes` are runs of words in which topics are masked, and
+    `letters` are runs of letters; each that occurs has the value 1.0. The values of `form` vary.
     """
     words = list(question.words[:MAX_WORDS])
     return {
@@ -64,7 +64,7 @@ def extract_features(question: ParsedQuestion) -> dict[str, dict[str, float]]:
 
 
 def find_kind(form: Mapping[str, float]) -> int:
-    """Return the index in `KINDS` of a question with these form features."""
+    """Return the kind of a question, as an index in `KINDS`, by its form features."""
     opening = next((name for name in form if name.startswith("opens with ")), "").removeprefix("opens with ")
     if "first person" in form:
         return KINDS.index("first person")
@@ -88,7 +88,7 @@ def _runs(words: list[str], shortest: int, longest: int) -> list[str]:
 
 
 def _mask_topics(words: list[str]) -> list[str]:
-    """Keep the words that shape a question; replace each run of other words by one underscore."""
+    """Keep the words that shape a question; replace a number by "#" and each run of other words by "_"."""
     shape: list[str] = []
     for word in words:
         if word in lx.SHAPE_WORDS:
@@ -101,15 +101,15 @@ def _mask_topics(words: list[str]) -> list[str]:
 
 
 def _form(question: ParsedQuestion, words: list[str]) -> dict[str, float]:
-    """Return the form features of a question with their values; the weights use the same names."""
+    """Return the form features of a question with their values; the router's weights have the same names."""
     present = set(words)
     text = " ".join(words)
     topics = [word for word in words if word not in lx.SHAPE_WORDS]
     opening = next((word for word in words if word not in lx.OPENERS), "")
     opening = opening if opening in _OPENINGS else "other"
-    i_or_my = bool(present & lx.SINGULAR_FIRST)
-    my_or_our = bool(present & lx.POSSESSIVE_FIRST)
-    you = bool(present & lx.SECOND_PERSON)
+    has_i_or_my = bool(present & lx.SINGULAR_FIRST)
+    has_my_or_our = bool(present & lx.POSSESSIVE_FIRST)
+    has_you = bool(present & lx.SECOND_PERSON)
     sentences = [part for part in re.split(r"[.!?\n]+\s", question.text) if part.strip()]
     dangling = question.references.dangling
     dependence = _dependence(question.references, topics)
@@ -122,16 +122,16 @@ def _form(question: ParsedQuestion, words: list[str]) -> dict[str, float]:
         f"few topic words, opens with {opening}": len(topics) <= 2,
         "asks what something is": _asks_what_something_is(words),
         "ends on a bare definite noun": len(words) > 2 and words[-2] == "the" and words[-1] in topics,
-        "first person": i_or_my,
-        **{f"first person with {modal}": i_or_my for modal in sorted(present & lx.MODALS)},
-        f"first person opens with {opening}": i_or_my,
-        "first person, long": i_or_my and len(words) > 15,
-        **{f"asks {request}": i_or_my for request in _FIRST_PERSON_REQUESTS & {" ".join(words[:3])}},
-        "my or our": my_or_our,
-        f"my or our, opens with {opening}": my_or_our,
+        "first person": has_i_or_my,
+        **{f"first person with {modal}": has_i_or_my for modal in sorted(present & lx.MODALS)},
+        f"first person opens with {opening}": has_i_or_my,
+        "first person, long": has_i_or_my and len(words) > 15,
+        **{f"asks {request}": has_i_or_my for request in _FIRST_PERSON_REQUESTS & {" ".join(words[:3])}},
+        "my or our": has_my_or_our,
+        f"my or our, opens with {opening}": has_my_or_our,
         "we or us": bool(present & lx.PLURAL_FIRST),
-        "second person": you,
-        f"second person opens with {opening}": you,
+        "second person": has_you,
+        f"second person opens with {opening}": has_you,
         "asks for views": 2.0 * asks_for_views(text),
         "asks for a name, number, place or date": bool(_ASKS_FOR_A_DATUM.search(text)),
         "opens with a case": bool(_SCENARIO.match(" ".join(words[:8]))),
@@ -148,7 +148,7 @@ def _form(question: ParsedQuestion, words: list[str]) -> dict[str, float]:
         "leans on history": question.has_history * dependence,
         "stands alone in a conversation": question.has_history and not dependence,
         "has context": has_context,
-        "first person with context": has_context and (i_or_my or my_or_our),
+        "first person with context": has_context and (has_i_or_my or has_my_or_our),
         "leans on context": has_context * dependence,
         "shares words with context": has_context and not question.context_words.isdisjoint(topics),
     }
@@ -156,22 +156,22 @@ def _form(question: ParsedQuestion, words: list[str]) -> dict[str, float]:
 
 
 def asks_for_views(text: str) -> bool:
-    """Tell whether a question asks for views explicitly; the text must be in lower case."""
+    """Return whether a question explicitly asks for views; its text must be in lower case."""
     return bool(_ASKS_FOR_VIEWS.search(text))
 
 
 def _asks_what_something_is(words: list[str]) -> bool:
-    """Tell whether a definition is asked for: "What is osmosis?", "what is the greenhouse effect".
+    """Return whether a question asks for a definition: "What is osmosis?", "Who was Hannibal?".
 
-    "Who was Hannibal?" is one too. "What is the punishment?" and "What is the main difference?" are not: they
-    ask about something that was named before.
+    "What is the punishment?" and "What is the main difference?" do not, since they refer to something that
+    was named before.
     """
     if words[:1] not in (["what"], ["who"]) or not lx.COPULAS.issuperset(words[1:2]):
         return False
     article, name = (words[2:3], words[3:]) if words[2:3] in (["the"], ["a"], ["an"]) else ([], words[2:])
     if not 1 + (article == ["the"]) <= len(name) <= 4 or name[0] in lx.RELATIVE_WORDS:
         return False
-    # "effect" in "the greenhouse effect" is no topic word, but it may end a name.
+    # The last word of a name may be one that shapes questions, such as "effect" in "the greenhouse effect".
     return lx.SHAPE_WORDS.isdisjoint(name[:-1] or name) and name[-1] not in lx.FUNCTION_WORDS
 
 

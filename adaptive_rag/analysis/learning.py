@@ -1,4 +1,4 @@
-"""Trains the router: fits additional weights for a user's labelled questions on top of the shipped ones."""
+"""Trains the router on a user's labelled questions: fits weights that are added to the shipped ones."""
 
 import hashlib
 import json
@@ -20,27 +20,28 @@ from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.models.onnx import Vectors
 from adaptive_rag.private import make_folder, replace_text
 from adaptive_rag.state import QUERY_TYPES, QueryType, Turn
+from adaptive_rag.text.vectors import softmax
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
-# Minimum number of questions for learning and checking.
-LEAST_QUESTIONS = 12
-# One question in so many is held out for measuring.
+# Minimum number of labelled questions.
+MIN_QUESTIONS = 12
+# One question in so many is held out to measure the effect.
 HELD_OUT = 4
-# Weights below this are not kept, since they would change a score only in its fourth digit.
-LEAST_WEIGHT = 5e-4
+# Smaller weights are dropped, since they would change only the fourth digit of a score.
+MIN_WEIGHT = 5e-4
 # Penalties for moving away from the shipped weights; the best is chosen by cross-validation.
 PENALTIES = (3.0, 10.0, 30.0, 100.0)
 # Labelled questions to documents of many kinds (`python -m training.built_in_questions`), which learning must
-# not misroute: two thirds are learned from together with the user's own, and one third is measured on.
+# not misroute. Two thirds are trained on, together with the user's own; one third is held out.
 BUILT_IN = Path(__file__).with_name("questions.jsonl.xz")
-# Maximum drop in the accuracy on the built-in questions through learning.
-MOST_LOST = 0.01
+# Maximum drop of the accuracy on the built-in questions through learning.
+MAX_DROP = 0.01
 
 
 class QuestionLine(NamedTuple):
-    """A question as read from a file; `type` is None where no label was requested."""
+    """A question from a file; `type` is None if no label was requested."""
 
     text: str
     user_context: str
@@ -67,9 +68,10 @@ class BuiltInQuality:
 
 @dataclass(frozen=True)
 class LearningResult:
-    """The effect of learning on the held-out questions; `file` is None where it did not help.
+    """The effect of learning on the held-out questions; `file` is None if learning did not help.
 
-    `built_in` is the effect on the built-in questions that were not learned from.
+    `kept_aside` is the number of held-out questions, and `built_in` the effect on the built-in ones that were
+    held out.
     """
 
     learned_from: int
@@ -82,8 +84,8 @@ class LearningResult:
 
     @property
     def harms(self) -> bool:
-        """Tell whether the accuracy on the built-in questions drops by more than `MOST_LOST`."""
-        return self.built_in.before - self.built_in.after > MOST_LOST
+        """Whether the accuracy on the built-in questions drops by more than `MAX_DROP`."""
+        return self.built_in.before - self.built_in.after > MAX_DROP
 
 
 def read_questions(path: str | Path, *, labelled: bool = False) -> list[QuestionLine]:
@@ -91,8 +93,8 @@ def read_questions(path: str | Path, *, labelled: bool = False) -> list[Question
 
     Args:
         path: the file, or `-` for standard input.
-        labelled: whether each line needs a `type` or a `best_type` (the cheapest strategy that found the
-            evidence).
+        labelled: whether each line needs a `type`, or a `best_type`: the cheapest strategy that found the
+            evidence.
 
     Raises:
         ConfigurationError: the file or one of its lines cannot be used; the message names the line.
@@ -114,17 +116,14 @@ def _read_line(line: str, where: str, labelled: bool) -> QuestionLine:
     try:
         row = json.loads(line)
     except ValueError as error:
-        raise ConfigurationError(f"{where} is no JSON ({error}); {expected}") from None
+        raise ConfigurationError(f"{where} is not JSON ({error}); {expected}") from None
     text = row.get("text", row.get("question")) if isinstance(row, dict) else None
     if not isinstance(text, str):
         raise ConfigurationError(f"{where} has no text, got {line[:80]!r}; {expected}")
     context, history = row.get("user_context") or "", row.get("history") or []
     if not isinstance(context, str):
         raise ConfigurationError(f"{where}: user_context is {context!r}; expected a text.")
-    if not isinstance(history, list) or not all(
-        isinstance(turn, dict) and turn.get("role") in ("user", "agent") and isinstance(turn.get("text"), str)
-        for turn in history
-    ):
+    if not isinstance(history, list) or not all(map(_is_turn, history)):
         expected = 'expected a list of {"role": "user" or "agent", "text": "..."}.'
         raise ConfigurationError(f"{where}: history is {history!r}; {expected}")
     label = row.get("best_type", row.get("type"))
@@ -134,44 +133,51 @@ def _read_line(line: str, where: str, labelled: bool) -> QuestionLine:
     return QuestionLine(text, context, history, query_type if labelled else None)
 
 
+def _is_turn(turn: object) -> bool:
+    return (
+        isinstance(turn, dict) and turn.get("role") in ("user", "agent") and isinstance(turn.get("text"), str)
+    )
+
+
 def learn(path: str | Path) -> LearningResult:
-    """Learn from a JSONL file of `text` and `type` (optional `user_context`, `history`); save it if it helps.
+    """Learn from a JSONL file of labelled questions (`read_questions`), and save the weights if they help.
 
     Raises:
-        ConfigurationError: the file cannot be read, or holds too few questions or only one type.
+        ConfigurationError: the file cannot be read, or has too few questions or only one type.
     """
     return learn_from(read_questions(path, labelled=True), router.learned_file(), repr(str(path)))
 
 
 def learn_from(questions: Sequence[QuestionLine], target: Path, source: str) -> LearningResult:
-    """Learn from labelled questions and save the weights to `target` if they help; messages name `source`.
+    """Learn from labelled questions, and save the weights to `target` if they help.
 
-    A quarter of the questions, chosen by a hash of their text, is held out. The file is written only where
-    their accuracy is no worse than before, their log loss is lower, and the accuracy on the built-in
-    questions drops by no more than `MOST_LOST`. Where it drops further, stronger penalties are tried.
+    A quarter of the questions, chosen by a hash of their text, is held out. The file is written only if their
+    accuracy is no worse than before, their log loss is lower, and the accuracy on the built-in questions
+    drops by no more than `MAX_DROP`. If it drops further, stronger penalties are tried. Errors name the
+    questions by `source`.
 
     Raises:
         ConfigurationError: there are too few questions or only one type.
     """
     types = len({question.type for question in questions})
-    if len(questions) < LEAST_QUESTIONS or types < 2:
+    if len(questions) < MIN_QUESTIONS or types < 2:
         raise ConfigurationError(
-            f"{source} holds {len(questions)} labelled questions of {types} types; learning needs at "
-            f"least {LEAST_QUESTIONS} of two types or more."
+            f"{source} has {len(questions)} labelled questions of {types} types; learning needs at "
+            f"least {MIN_QUESTIONS} of two types or more."
         )
     examples = _read_examples(questions)
     held_out = _choose_held_out(questions)
     train, test = np.flatnonzero(~held_out), np.flatnonzero(held_out)
-    others = np.arange(len(questions), len(examples.labels))
-    unseen = others[::3]
-    beside = np.setdiff1d(others, unseen)
-    learned = np.concatenate([train, beside])
-    best = min(PENALTIES, key=lambda penalty: _cross_validate(examples, train, beside, penalty))
-    for penalty in (each for each in PENALTIES if each >= best):
-        dual = examples.fit(learned, penalty)
-        before, after = examples.compare(test, learned, dual)
-        others_before, others_after = examples.compare(unseen, learned, dual)
-        built_in = BuiltInQuality(len(unseen), others_before.accuracy, others_after.accuracy)
+    built_in_rows = np.arange(len(questions), len(examples.labels))
+    built_in_test = built_in_rows[::3]
+    built_in_train = np.setdiff1d(built_in_rows, built_in_test)
+    all_train = np.concatenate([train, built_in_train])
+    best = min(PENALTIES, key=lambda penalty: _cross_validate(examples, train, built_in_train, penalty))
+    for penalty in (stronger for stronger in PENALTIES if stronger >= best):
+        dual = examples.fit(all_train, penalty)
+        before, after = examples.compare(test, all_train, dual)
+        built_in_before, built_in_after = examples.compare(built_in_test, all_train, dual)
+        built_in = BuiltInQuality(len(built_in_test), built_in_before.accuracy, built_in_after.accuracy)
         result = LearningResult(len(train), len(test), before, after, built_in, penalty, None)
         if not result.harms:
             break
@@ -181,7 +187,7 @@ def learn_from(questions: Sequence[QuestionLine], target: Path, source: str) -> 
     for name in ("accuracy", "log_loss"):
         facts[name] = {"before": round(getattr(before, name), 4), "after": round(getattr(after, name), 4)}
     facts["built_in"] = asdict(built_in)
-    return replace(result, file=_save(examples.weigh(learned, dual), facts, target))
+    return replace(result, file=_save(examples.weights_of(all_train, dual), facts, target))
 
 
 @dataclass
@@ -195,28 +201,28 @@ class _Examples:
     scores: Array
     labels: Rows
     # (questions, types): the target probabilities. A user's own question has 1 for its type; a built-in one
-    # has the probabilities that the shipped router gives it.
+    # has the probabilities of the shipped router.
     targets: Array
     kernel: Array
 
     @cached_property
-    def largest(self) -> float:
-        """Return the largest eigenvalue of the kernel, which bounds that of every submatrix."""
+    def largest_eigenvalue(self) -> float:
+        """The largest eigenvalue of the kernel, which bounds that of every submatrix."""
         return float(np.linalg.eigvalsh(self.kernel)[-1])
 
     def fit(self, rows: Rows, penalty: float, steps: int = 400) -> Array:
-        """Fit softmax regression on top of the router's scores, in the dual."""
+        """Fit a softmax regression on top of the router's scores, and return its dual weights (n, 4)."""
         kernel, scores = self.kernel[np.ix_(rows, rows)], self.scores[rows]
-        truth = self.targets[rows]
-        # At the solution, penalty * dual = truth - probabilities.
-        step = penalty / (penalty + 0.5 * self.largest)
+        targets = self.targets[rows]
+        # At the solution, penalty * dual = targets - probabilities.
+        step = penalty / (penalty + 0.5 * self.largest_eigenvalue)
         # Nesterov's momentum for a strongly convex function (Nesterov 2004, "Introductory Lectures", 2.2).
         momentum = (1 - step**0.5) / (1 + step**0.5)
-        dual = ahead = np.zeros_like(truth)
+        dual = ahead = np.zeros_like(targets)
         for _ in range(steps):
-            last = dual
-            dual = ahead + step * ((truth - router.softmax(scores + kernel @ ahead)) / penalty - ahead)
-            ahead = dual + momentum * (dual - last)
+            previous = dual
+            dual = ahead + step * ((targets - softmax(scores + kernel @ ahead)) / penalty - ahead)
+            ahead = dual + momentum * (dual - previous)
         return dual
 
     def predict(self, rows: Rows, train: Rows, dual: Array) -> Array:
@@ -224,15 +230,15 @@ class _Examples:
         return self.scores[rows] + self.kernel[np.ix_(rows, train)] @ dual
 
     def compare(self, rows: Rows, train: Rows, dual: Array) -> tuple[RouterQuality, RouterQuality]:
-        """Measure the routes of the questions in `rows` as shipped, and with what those in `train` taught."""
+        """Measure the routing of `rows` as shipped, and with the weights that were learned from `train`."""
         labels = self.labels[rows]
         return _measure(self.scores[rows], labels), _measure(self.predict(rows, train, dual), labels)
 
-    def weigh(self, rows: Rows, dual: Array) -> router.LearnedWeights:
-        """Convert the weights of the examples (n, 4) into weights of the features."""
+    def weights_of(self, rows: Rows, dual: Array) -> router.LearnedWeights:
+        """Convert the dual weights of the examples (n, 4) into weights of the features."""
         weights: dict[str, dict[str, Any]] = {family: {} for family in router.LEARNED_FAMILIES}
         for key, row in zip(self.names, self.features[rows].T @ dual, strict=True):
-            if np.abs(row).max() >= LEAST_WEIGHT:
+            if np.abs(row).max() >= MIN_WEIGHT:
                 family, _, name = key.partition("\t")
                 weights[family][name] = row
         embedding = router.LEARNED_EMBEDDING_SCALE * self.vectors[rows].T @ dual
@@ -241,7 +247,7 @@ class _Examples:
 
 
 def read_result(file: Path) -> LearningResult | None:
-    """Read from a file of learned weights how they were learned; return None where there is no such file.
+    """Read the result of learning from a file of learned weights; return None if there is no such file.
 
     Raises:
         ConfigurationError: the file exists but cannot be used.
@@ -264,13 +270,13 @@ def read_result(file: Path) -> LearningResult | None:
 
 
 def forget(file: Path | None = None) -> Path | None:
-    """Move the learned weights aside, so that the router is as shipped; return the path they were moved to.
+    """Rename the file of learned weights, so that the router is as shipped, and return its new path.
 
-    `file` is by default the user's own. The result is None where nothing was learned. To restore the weights,
-    move the file back.
+    `file` is by default the user's own. The result is None if nothing was learned. To restore the weights,
+    rename the file back.
 
     Raises:
-        ConfigurationError: the file cannot be moved.
+        ConfigurationError: the file cannot be renamed.
     """
     file = file or router.learned_file()
     if not file.exists():
@@ -279,7 +285,7 @@ def forget(file: Path | None = None) -> Path | None:
         return file.replace(file.with_name(f"{file.name}.bak"))
     except OSError as error:
         raise ConfigurationError(
-            f"What the router learned, {str(file)!r}, cannot be put aside: {error}. Remove the file yourself."
+            f"What the router learned, {str(file)!r}, cannot be renamed: {error}. Remove the file yourself."
         ) from error
 
 
@@ -302,22 +308,22 @@ def _parse(line: QuestionLine) -> ParsedQuestion:
     return parse_question(line.text, line.user_context, line.history)
 
 
-def _read_examples(own: Sequence[QuestionLine]) -> _Examples:
-    """Return a user's own questions as numbers, followed by the built-in ones."""
+def _read_examples(user_questions: Sequence[QuestionLine]) -> _Examples:
+    """Return the questions of a user as numbers, followed by the built-in ones."""
     from sklearn.feature_extraction import DictVectorizer
 
-    built_in, parsed = _read_built_in(), [_parse(line) for line in own]
+    built_in, parsed = _read_built_in(), [_parse(line) for line in user_questions]
     vectors = np.concatenate([router.embed_questions(parsed), built_in.vectors])
-    questions, parsed = [*own, *built_in.questions], [*parsed, *built_in.parsed]
+    questions, parsed = [*user_questions, *built_in.questions], [*parsed, *built_in.parsed]
     shipped = router.load_router()
     scores = np.array([shipped.score(*pair).total for pair in zip(parsed, vectors, strict=True)])
     vectorizer = DictVectorizer()
     features = vectorizer.fit_transform(
         {
             f"{family}\t{name}": value
-            for family, of_family in extract_features(question).items()
+            for family, family_features in extract_features(question).items()
             if family in router.LEARNED_FAMILIES
-            for name, value in router.normalise(of_family, family).items()
+            for name, value in router.normalise(family_features, family).items()
         }
         for question in parsed
     )
@@ -325,26 +331,27 @@ def _read_examples(own: Sequence[QuestionLine]) -> _Examples:
     kernel = products + router.LEARNED_EMBEDDING_SCALE**2 * vectors.astype(float) @ vectors.T + 1.0
     labels = np.array([QUERY_TYPES.index(line.type) for line in questions if line.type is not None])
     names = list(vectorizer.feature_names_)
-    targets = router.softmax(scores.astype(float))
-    targets[: len(own)] = np.eye(len(QUERY_TYPES))[labels[: len(own)]]
+    targets = softmax(scores.astype(float))
+    user_rows = slice(len(user_questions))
+    targets[user_rows] = np.eye(len(QUERY_TYPES))[labels[user_rows]]
     return _Examples(features, names, vectors.astype(float), scores.astype(float), labels, targets, kernel)
 
 
-def _cross_validate(examples: _Examples, train: Rows, beside: Rows, penalty: float) -> float:
-    """Return the cross-validated log loss on a user's questions; `beside` is part of every training set."""
+def _cross_validate(examples: _Examples, train: Rows, built_in: Rows, penalty: float) -> float:
+    """Return the cross-validated log loss on `train`; `built_in` is part of every training set."""
     folds = np.arange(len(train)) % 3
     total = 0.0
     for fold in range(3):
-        seen, unseen = np.concatenate([train[folds != fold], beside]), train[folds == fold]
-        scores = examples.predict(unseen, seen, examples.fit(seen, penalty, steps=150))
-        total += _measure(scores, examples.labels[unseen]).log_loss * len(unseen)
+        fold_train, fold_test = np.concatenate([train[folds != fold], built_in]), train[folds == fold]
+        scores = examples.predict(fold_test, fold_train, examples.fit(fold_train, penalty, steps=150))
+        total += _measure(scores, examples.labels[fold_test]).log_loss * len(fold_test)
     return total
 
 
 def _choose_held_out(questions: Sequence[QuestionLine]) -> NDArray[np.bool_]:
-    """Select a quarter of each type by a hash of the text, so that a rerun holds out the same questions.
+    """Select a quarter of each type by a hash of the text, so that a rerun selects the same questions.
 
-    One of three questions of a type is held out, so that the minimum number always gives some.
+    One of three questions of a type is selected, so that the minimum number of questions always gives some.
     """
     held_out = np.zeros(len(questions), dtype=bool)
     for query_type in QUERY_TYPES:
@@ -355,13 +362,13 @@ def _choose_held_out(questions: Sequence[QuestionLine]) -> NDArray[np.bool_]:
 
 
 def _measure(scores: Array, labels: Rows) -> RouterQuality:
-    chosen = router.softmax(scores)[np.arange(len(labels)), labels]
-    right = scores.argmax(axis=1) == labels
-    return RouterQuality(float(right.mean()), float(-np.log(np.maximum(chosen, 1e-12)).mean()))
+    probabilities = softmax(scores)[np.arange(len(labels)), labels]
+    is_right = scores.argmax(axis=1) == labels
+    return RouterQuality(float(is_right.mean()), float(-np.log(np.maximum(probabilities, 1e-12)).mean()))
 
 
 def _save(learned: router.LearnedWeights, facts: dict[str, Any], file: Path) -> Path:
-    """Write the learned weights, with facts about the learning for people who read the file."""
+    """Write the learned weights, with facts about the learning for people who open the file."""
     make_folder(file.parent)
     about = "Learned from labelled questions. Remove this file to undo it."
     arrays = {"bias": learned.bias, "embedding": list(learned.embedding), "weights": learned.weights}

@@ -1,4 +1,4 @@
-"""The terms of a domain: reads them from YAML and finds them in questions."""
+"""Reads the terms of a domain from YAML and finds them in questions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from adaptive_rag.errors import ConfigurationError
 if TYPE_CHECKING:
     from yaml import Node  # type: ignore[import-untyped]
 
-# The keys of a category and of a term that are written as mappings.
+# The keys of a category, and of a term, that is written as a mapping.
 CATEGORY_KEYS = ("terms", "synonyms", "description")
 TERM_KEYS = ("term", "synonyms")
 
@@ -29,7 +29,7 @@ class Term(NamedTuple):
 
 
 class Ontology:
-    """The terms of a domain by category, to be found in text."""
+    """The terms of a domain, by category."""
 
     def __init__(self, terms: dict[tuple[str, ...], Term], categories: list[str]) -> None:
         self.categories = categories
@@ -40,7 +40,7 @@ class Ontology:
         return len({(term.category, term.name) for term in self._terms.values()})
 
     def find_terms(self, text: str) -> dict[str, list[str]]:
-        """Return the terms in a text by category; where terms overlap, the longest counts.
+        """Return the terms in a text, by category; of overlapping terms, the longest counts.
 
         Case, plurals, hyphens and the kind of apostrophe make no difference.
         """
@@ -52,8 +52,8 @@ class Ontology:
     def relevance(self, text: str) -> float:
         """Return, from 0 to 1, how much of a text is about the domain.
 
-        One half is the share of the text's topic words that belong to terms, the other half the number of
-        different terms, for which two give the full value. Without any term it is 0.
+        It is the mean of two numbers: the share of the text's topic words that belong to terms, and half the
+        number of different terms, at most 1. Without any term it is 0.
         """
         words = fold(text)
         matches = list(self._matches(words))
@@ -83,8 +83,8 @@ def load_ontology(path: str | Path) -> Ontology:
     A list item is a term, or a mapping with `term` and `synonyms`.
 
     Raises:
-        ConfigurationError: the file cannot be read, or holds unknown keys, duplicates or empty categories;
-            the message names every problem with its line.
+        ConfigurationError: the file cannot be read, or has unknown keys, duplicates or empty categories; the
+            message lists all problems with their lines.
     """
     file = Path(path).expanduser()
     try:
@@ -98,7 +98,7 @@ def load_ontology(path: str | Path) -> Ontology:
 
 
 def parse_ontology(text: str, *, name: str = "ontology") -> Ontology:
-    """Build an ontology from YAML text as `load_ontology` does; error messages refer to it by `name`."""
+    """Return the ontology of a YAML text; error messages refer to it by `name`."""
     import yaml  # type: ignore[import-untyped,unused-ignore]
 
     try:
@@ -108,18 +108,18 @@ def parse_ontology(text: str, *, name: str = "ontology") -> Ontology:
         where = f" at line {mark.line + 1}" if mark else ""
         problem = getattr(error, "problem", None) or str(error)
         raise ConfigurationError(
-            f"The ontology {name!r} is no valid YAML{where}: {problem}. Expected: category: [term, ...]"
+            f"The ontology {name!r} is not valid YAML{where}: {problem}. Expected: category: [term, ...]"
         ) from error
-    reader = _Reader()
-    reader.read(root)
-    if reader.problems:
-        lines = "\n".join(f"  line {line}: {problem}" for line, problem in sorted(reader.problems))
+    parser = _OntologyParser()
+    parser.read(root)
+    if parser.problems:
+        lines = "\n".join(f"  line {line}: {problem}" for line, problem in sorted(parser.problems))
         raise ConfigurationError(f"The ontology {name!r} is not usable:\n{lines}")
-    return Ontology(reader.terms, list(reader.categories))
+    return Ontology(parser.terms, list(parser.categories))
 
 
 def fold(text: str) -> list[str]:
-    """Split a text into words as terms are compared: lower case, singular, without hyphens."""
+    """Split a text into words in the form in which terms are compared: lower case and singular."""
     without_apostrophes = re.sub(r"'s\b|'", "", text.lower().replace("’", "'"))
     return [_singular(word) for word in _TOKEN.findall(without_apostrophes)]
 
@@ -132,8 +132,8 @@ def _singular(word: str) -> str:
     return word[:-2] if word.endswith(("sses", "shes", "ches", "xes", "zzes")) else word[:-1]
 
 
-class _Reader:
-    """Collects terms and problems from YAML nodes, which carry their line numbers."""
+class _OntologyParser:
+    """Collects terms and problems from YAML nodes, which have line numbers."""
 
     def __init__(self) -> None:
         self.terms: dict[tuple[str, ...], Term] = {}
@@ -165,7 +165,7 @@ class _Reader:
             self._report(key, f"category {category!r} is empty; give it terms or remove it")
 
     def _read_terms(self, category: str, value: Node) -> None:
-        got = f"the terms of {category!r} are {_shown(value)}"
+        got = f"the terms of {category!r} are {_describe(value)}"
         if not self._expect("sequence", value, f"{got}; expected a list like [amplifier, mixer]"):
             return
         for item in value.value:
@@ -178,39 +178,41 @@ class _Reader:
                 if "synonyms" in parts:
                     self._add_synonyms(category, term.value.strip(), parts["synonyms"])
 
-    def _parts(self, node: Node, known: Sequence[str], where: str) -> dict[str, Node]:
+    def _parts(self, node: Node, allowed: Sequence[str], where: str) -> dict[str, Node]:
         for key, _ in node.value:
-            if key.value not in known:
-                self._report(key, f"unknown key {key.value!r} in {where}; expected one of {', '.join(known)}")
-        return {key.value: value for key, value in node.value if key.value in known}
+            if key.value not in allowed:
+                self._report(
+                    key, f"unknown key {key.value!r} in {where}; expected one of {', '.join(allowed)}"
+                )
+        return {key.value: value for key, value in node.value if key.value in allowed}
 
     def _read_synonyms(self, category: str, value: Node) -> None:
-        got = f"the synonyms of {category!r} are {_shown(value)}"
+        got = f"the synonyms of {category!r} are {_describe(value)}"
         if not self._expect("mapping", value, f"{got}; expected a mapping of term to list"):
             return
         for key, synonyms in value.value:
             name = str(key.value).strip()
-            known = self.terms.get(tuple(fold(name)))
-            if known is None or known.category != category:
+            term = self.terms.get(tuple(fold(name)))
+            if term is None or term.category != category:
                 self._add(category, name, name, key)
             self._add_synonyms(category, name, synonyms)
 
     def _add_synonyms(self, category: str, name: str, value: Node) -> None:
         for node in value.value if value.id == "sequence" else [value]:
-            if self._expect("scalar", node, f"a synonym of {name!r} is no text"):
+            if self._expect("scalar", node, f"a synonym of {name!r} is not a text"):
                 self._add(category, name, node.value, node)
 
     def _add(self, category: str, name: str, written: str, node: Node) -> None:
         words = tuple(fold(written))
-        known = self.terms.get(words)
+        existing = self.terms.get(words)
         if not words:
-            self._report(node, f"category {category!r} holds an empty term")
-        elif known is None:
+            self._report(node, f"category {category!r} has an empty term")
+        elif existing is None:
             self.terms[words] = Term(category, name.strip(), _line(node))
-        # "effect pedal" beside "effects pedal" of the same term adds nothing, and is no error.
-        elif (known.category, known.name) != (category, name.strip()) or written == name:
-            where = f"in {known.category!r} at line {known.line}"
-            self._report(node, f"term {written.strip()!r} is a duplicate: it stands already {where}")
+        # The synonym "effect pedal" of the term "effects pedal" adds nothing, but is no error.
+        elif (existing.category, existing.name) != (category, name.strip()) or written == name:
+            where = f"in {existing.category!r} at line {existing.line}"
+            self._report(node, f"term {written.strip()!r} is a duplicate: it is already {where}")
 
     def _expect(self, kind: str, node: Node, problem: str) -> bool:
         if node.id != kind:
@@ -225,5 +227,5 @@ def _line(node: Node) -> int:
     return int(node.start_mark.line) + 1
 
 
-def _shown(node: Node) -> str:
+def _describe(node: Node) -> str:
     return repr(node.value) if node.id == "scalar" else f"a {node.id}"

@@ -1,10 +1,10 @@
-"""Third step of the query analysis: a linear model scores the features and the embedding for each type."""
+"""Third step of the query analysis: a linear model scores a question for each type."""
 
 import json
 from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,45 +18,45 @@ from adaptive_rag.state import QUERY_TYPES
 
 WEIGHTS = Path(__file__).parent / "router.npz"
 
-# Only these families are learned from use; the family "letters" would memorise spellings.
+# The families that are learned from use; "letters" is not, since it would memorize spellings.
 LEARNED_FAMILIES = ("words", "shapes", "form")
 LEARNED_EMBEDDING_SCALE = 2.0
 LEARNED_FORMAT = 1
 
 Floats = NDArray[np.float32]
-FloatT = TypeVar("FloatT", np.float32, np.float64)
 
 
 class Family(NamedTuple):
     """The weights of one family of named features.
 
-    `importance` (n,) weights a feature before the family is scaled to unit length; `weights` is (n, 4).
+    `importance` (n,) is multiplied with the features before they are scaled to unit length; `weights` is
+    (n, 4).
     """
 
     rows: dict[str, int]
     importance: Floats
     weights: Floats
-    normalised: bool
+    is_normalised: bool
 
     def score(self, features: Mapping[str, float]) -> tuple[list[str], Floats]:
-        """Return the features that have weights, and what each adds to the score of each type (n, 4)."""
+        """Return the names of the features that have weights, and what each adds to each score (n, 4)."""
         names = [name for name in features if name in self.rows]
         rows = np.array([self.rows[name] for name in names], dtype=np.intp)
         values = np.array([features[name] for name in names], dtype=np.float32) * self.importance[rows]
-        if self.normalised and len(rows):
+        if self.is_normalised and len(rows):
             values /= np.linalg.norm(values)
         return names, self.weights[rows] * values[:, None]
 
 
 class LearnedWeights(NamedTuple):
-    """Weights learned from use: four for each feature by family, and (d, 4) for the embedding."""
+    """Weights learned from use: (4,) for each feature of each family, and (d, 4) for the embedding."""
 
     weights: dict[str, dict[str, Floats]]
     embedding: Floats
     bias: Floats
 
     def score(self, features: Features, vector: Vectors) -> Floats:
-        """Return what is added to the score of each type, shape (4,)."""
+        """Return what the learned weights add to the score of each type, shape (4,)."""
         total = self.bias + LEARNED_EMBEDDING_SCALE * np.asarray(vector, dtype=np.float32) @ self.embedding
         for family, weights in self.weights.items():
             for name, value in normalise(features[family], family).items():
@@ -66,9 +66,9 @@ class LearnedWeights(NamedTuple):
 
 
 class RouterScores(NamedTuple):
-    """The calibrated score of each type (4,), and its contributions.
+    """The calibrated score of each type (4,), and the contributions to it.
 
-    A contribution consists of a family, its features, and what each feature added (n, 4).
+    A contribution is a family, the names of its features, and what each feature added (n, 4).
     """
 
     total: Floats
@@ -88,17 +88,17 @@ class Router(NamedTuple):
     def score(
         self, question: ParsedQuestion, vector: Vectors, learned: LearnedWeights | None = None
     ) -> RouterScores:
-        """Score a question for each type, and record what each feature contributed."""
+        """Return the scores of a question, with what each feature contributed."""
         features = extract_features(question)
         embedding = self.embedding[find_kind(features["form"])]
         total = self.bias + np.asarray(vector, dtype=np.float32) @ embedding
         contributions = [("embedding", [""], (total - self.bias)[None])]
-        for family, of_family in features.items():
-            names, scores = self.families[family].score(of_family)
+        for family, family_features in features.items():
+            names, scores = self.families[family].score(family_features)
             total = total + scores.sum(axis=0)
             contributions.append((family, names, scores))
-        first_person = "first person" in features["form"]
-        total = total / (self.first_person_temperature if first_person else self.temperature)
+        is_first_person = "first person" in features["form"]
+        total = total / (self.first_person_temperature if is_first_person else self.temperature)
         # The learned weights were fitted on calibrated scores, so they are added after the temperature.
         if learned is not None:
             added = learned.score(features, vector)
@@ -109,7 +109,7 @@ class Router(NamedTuple):
 
 @cache
 def load_router() -> Router:
-    """Read the weights, which are plain arrays without pickled objects."""
+    """Load the shipped weights, which are plain arrays without pickled objects."""
     with np.load(WEIGHTS, allow_pickle=False) as data:
         facts = json.loads(data["facts"].tobytes())
         families = {}
@@ -118,7 +118,7 @@ def load_router() -> Router:
             rows = {name: row for row, name in enumerate(names.split("\n"))}
             importance = data[f"{family}.importance"].astype(np.float32)
             weights = data[f"{family}.weights"].astype(np.float32)
-            families[family] = Family(rows, importance, weights, normalised=family != "form")
+            families[family] = Family(rows, importance, weights, is_normalised=family != "form")
         embedding, bias = data["embedding"].astype(np.float32), data["bias"].astype(np.float32)
         temperatures = float(facts["temperature"]), float(facts["first_person_temperature"])
         return Router(families, embedding, bias, *temperatures)
@@ -130,12 +130,12 @@ def embed_questions(questions: Sequence[ParsedQuestion]) -> Vectors:
 
 
 def learned_file() -> Path:
-    """Return the path of the file with the learned weights; removing the file undoes the learning."""
+    """Return the path of the user's file of learned weights; removing the file undoes the learning."""
     return home() / "router.json"
 
 
 def load_learned(file: Path | None = None) -> LearnedWeights | None:
-    """Read the weights learned from use, by default the user's own; return None where there are none.
+    """Load the weights learned from use, by default the user's own; return None if there are none.
 
     Raises:
         ConfigurationError: the file exists but cannot be used.
@@ -161,9 +161,9 @@ def _read_learned(file: Path, changed: int) -> LearnedWeights:
         embedding, bias = np.array(data["embedding"], np.float32), np.array(data["bias"], np.float32)
         types = len(QUERY_TYPES)
         shapes = {row.shape for rows in weights.values() for row in rows.values()} | {bias.shape}
-        known = set(weights) <= set(LEARNED_FAMILIES)
-        if not known or shapes != {(types,)} or embedding.shape != (384, types):
-            raise ValueError("its numbers are not those of a router")
+        has_known_families = set(weights) <= set(LEARNED_FAMILIES)
+        if not has_known_families or shapes != {(types,)} or embedding.shape != (384, types):
+            raise ValueError("its weights do not have the families and shapes of a router")
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise ConfigurationError(
             f"What the router learned, {str(file)!r}, cannot be used: {error}. "
@@ -174,14 +174,8 @@ def _read_learned(file: Path, changed: int) -> LearnedWeights:
 
 
 def normalise(features: Mapping[str, float], family: str) -> dict[str, float]:
-    """Scale the features of a family to unit length; values of the family "form" stay as they are."""
+    """Scale the features of a family to unit length, except those of the family "form"."""
     if family == "form" or not features:
         return dict(features)
     length = float(np.sqrt(sum(value * value for value in features.values())))
     return {name: value / length for name, value in features.items()}
-
-
-def softmax(scores: NDArray[FloatT]) -> NDArray[FloatT]:
-    """Turn scores into probabilities, along the last axis."""
-    powers = np.exp(scores - scores.max(axis=-1, keepdims=True))
-    return np.asarray(powers / powers.sum(axis=-1, keepdims=True))

@@ -1,4 +1,4 @@
-"""Proposes an ontology from the texts of an index, for a person to edit."""
+"""Proposes an ontology of the texts of an index, for a person to edit."""
 
 import math
 import re
@@ -12,11 +12,12 @@ from adaptive_rag.analysis import lexicon as lx
 from adaptive_rag.analysis.ontology import fold
 from adaptive_rag.models.onnx import Vectors, load_minilm
 
-# A term must occur in at least this many texts, and in at most this share of them.
-LEAST_TEXTS, LARGEST_SHARE = 2, 0.5
-LONGEST_TERM = 3
-# A word that occurs in the position of a verb more often than this is not used as a term.
-LARGEST_VERB_SHARE = 0.2
+# A term must occur in at least so many texts, and in at most this share of them.
+MIN_TEXTS, MAX_SHARE = 2, 0.5
+# In words.
+MAX_TERM_LENGTH = 3
+# A single word that is used as a verb in a larger share of its occurrences is not a term.
+MAX_VERB_SHARE = 0.2
 
 _SENTENCE_END = re.compile(r"[.!?;:,()\[\]\"“”\n|]+")
 _WORD = re.compile(r"[^\W\d_][^\W_]*(?:[-'’][^\W_]+)*")
@@ -36,12 +37,12 @@ _COMMON = lx.SHAPE_WORDS | lx.word_set(
     "page note appendix introduction conclusion summary own cannot"
 )
 
-# The words of a term in the form in which terms are compared.
+# The words of a term in the form in which terms are compared (`fold`).
 Key = tuple[str, ...]
 
 
 class Suggestion(NamedTuple):
-    """A proposed category: its name, and its terms, the most salient first."""
+    """A proposed category: its name and its terms, the most salient first."""
 
     name: str
     terms: list[str]
@@ -66,7 +67,7 @@ def suggest_ontology(texts: Iterable[str], *, terms: int = 60, categories: int =
 
 
 def find_salient_terms(texts: Iterable[str], limit: int) -> list[str]:
-    """Return the most salient terms, best first, each in its most frequent spelling."""
+    """Return the most salient terms of texts, best first, each in its most frequent spelling."""
     spellings: dict[Key, Counter[str]] = defaultdict(Counter)
     texts_with: Counter[Key] = Counter()
     as_verb: Counter[Key] = Counter()
@@ -78,10 +79,10 @@ def find_salient_terms(texts: Iterable[str], limit: int) -> list[str]:
         for key, term in candidates:
             spellings[key][term] += 1
         texts_with.update({key for key, _ in candidates})
-    least = LEAST_TEXTS if total > 3 else 1
-    most = max(total * LARGEST_SHARE, least)
-    kept = [key for key in spellings if key and least <= texts_with[key] <= most]
-    counts = {key: spellings[key].total() for key in kept}
+    least = MIN_TEXTS if total > 3 else 1
+    most = max(total * MAX_SHARE, least)
+    keys = [key for key in spellings if key and least <= texts_with[key] <= most]
+    counts = {key: spellings[key].total() for key in keys}
     counts_of_longer: dict[Key, list[int]] = defaultdict(list)
     for key, count in counts.items():
         for length in range(1, len(key)):
@@ -89,12 +90,12 @@ def find_salient_terms(texts: Iterable[str], limit: int) -> list[str]:
                 counts_of_longer[key[start : start + length]].append(count)
 
     def salience(key: Key) -> float:
-        # C-value: a longer term counts more, and a term that mostly occurs inside longer ones counts less.
+        # C-value: a longer term counts more; one that mostly occurs inside longer terms counts less.
         longer = counts_of_longer.get(key, [])
         alone = counts[key] - (sum(longer) / len(longer) if longer else 0)
         return math.log2(len(key) + 1) * alone * math.log(1 + total / texts_with[key])
 
-    terms = [key for key in counts if len(key) > 1 or as_verb[key] <= LARGEST_VERB_SHARE * counts[key]]
+    terms = [key for key in counts if len(key) > 1 or as_verb[key] <= MAX_VERB_SHARE * counts[key]]
     terms.sort(key=lambda key: (-salience(key), key))
     return [_usual_spelling(spellings[key]) for key in terms[:limit]]
 
@@ -115,25 +116,25 @@ def format_ontology(suggestions: list[Suggestion], *, origin: str = "") -> str:
 
 
 def _candidates(text: str) -> Iterator[str]:
-    """Yield the runs of one to three words without a common word."""
+    """Yield the runs of one to three words that contain no common word."""
     for part in _SENTENCE_END.split(text):
         run: list[str] = []
         for word in [*_WORD.findall(part), ""]:
             if len(word) > 2 and word.lower() not in _COMMON:
                 run.append(word)
                 continue
-            for length in range(1, LONGEST_TERM + 1):
+            for length in range(1, MAX_TERM_LENGTH + 1):
                 yield from (" ".join(run[i : i + length]) for i in range(len(run) - length + 1))
             run = []
 
 
 def _usual_spelling(spellings: Counter[str]) -> str:
     # Lower case wins a tie: a capital may only mark the start of a sentence.
-    return min(spellings, key=lambda way: (-spellings[way], not way.islower(), way))
+    return min(spellings, key=lambda text: (-spellings[text], not text.islower(), text))
 
 
 def _cluster(vectors: Vectors, count: int) -> list[list[int]]:
-    """Cluster the vectors into `count` groups by Ward's method, whose groups are of similar size."""
+    """Cluster vectors into `count` groups of similar size, by Ward's method."""
     if count == len(vectors):
         return [[i] for i in range(count)]
     from sklearn.cluster import AgglomerativeClustering

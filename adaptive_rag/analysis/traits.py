@@ -1,4 +1,4 @@
-"""Part of the query analysis: the intent of a question, its complexity, and its entities."""
+"""Determines the intent of a question, its complexity and its entities, for the query analysis."""
 
 import re
 
@@ -10,8 +10,8 @@ MAX_ENTITIES = 12
 _PERSON = r"(?:i|you|we|one|people|someone|u)"
 _BETTER = "better|worse|faster|cheaper|safer|stronger"
 
-# The first intent with a matching pattern is chosen, so the most specific wording comes first. Patterns are
-# matched against the words of `tokenize`: lower case, contractions written out, no punctuation.
+# The first intent with a matching pattern is chosen, so the most specific wording comes first. The patterns
+# match the joined words of `tokenize`: lower case, contractions written out, no punctuation.
 _INTENT_PATTERNS: dict[Intent, tuple[str, ...]] = {
     "troubleshooting": (
         r"\b(?:troubleshoot\w*|debug\w*|error|errors|exception|traceback|crash(?:es|ed|ing)?|"
@@ -74,11 +74,11 @@ _SIMPLE_OPENING = re.compile(
     r"what (?:is|are|was|were|year|time|colou?r|day|date)|"
     r"how (?:many|much|old|long|far|tall|big|high)|which|name|define)\b"
 )
-# The points from which a question is intermediate, and from which it is advanced.
+# The points at which a question becomes intermediate, and advanced.
 _INTERMEDIATE, _ADVANCED = 2.25, 4.0
 
 _QUOTED = re.compile(r"[\"“]([^\"”\n]{2,80})[\"”]|(?<!\w)'([^'\n]{2,60})'(?!\w)")
-# A name: capitalised words, possibly joined by the small words that occur inside names.
+# A name: capitalized words, with small words such as "of" and "von" between them.
 _NAME = re.compile(
     r"\b[A-Z][\w'&.+-]*"
     r"(?:(?: (?:of|de|von|van|del|da|di|the|and|&) (?:the )?|[ -])(?=[A-Z0-9])[A-Z0-9][\w'&.+-]*)*"
@@ -88,13 +88,14 @@ _ACRONYM = re.compile(
 )
 _YEAR = re.compile(r"\b(?:1[0-9]{3}|20[0-9]{2})s?\b")
 _SENTENCE_START = re.compile(r"(?:^|[.!?:]\s+|\n\s*)[\"'“(\[]*$")
+# Words that have a capital at the start of a sentence, but are not part of a name.
 _NO_NAMES = lx.SHAPE_WORDS | lx.word_set(
     "however therefore according write find define provide state identify"
 )
 
 
 def find_intent(words: tuple[str, ...], query_type: QueryType) -> Intent:
-    """Find the intent of a question from its words, or else from its type."""
+    """Return the intent of a question by its words, or else by its type."""
     text = " ".join(words)
     by_type: Intent = "conceptual" if query_type in ("analytical", "opinion") else "factual"
     return next((intent for intent, pattern in _INTENTS if pattern.search(text)), by_type)
@@ -103,7 +104,7 @@ def find_intent(words: tuple[str, ...], query_type: QueryType) -> Intent:
 def measure_complexity(
     words: tuple[str, ...], text: str, query_type: QueryType, entities: list[str]
 ) -> Complexity:
-    """Grade the complexity of a question by its length, its parts and its demands."""
+    """Return the complexity of a question by its length, its parts and what it asks for."""
     joined = " ".join(words)
     points = min(len(set(words) - lx.SHAPE_WORDS) / 4, 2.5)
     points += min(1.0 * len(set(_DEMANDING.findall(joined))), 2.0)
@@ -121,8 +122,7 @@ def measure_complexity(
 def find_entities(text: str) -> list[str]:
     """Return names, acronyms, model numbers, years and quoted phrases, in order of appearance.
 
-    In a text in capitals, or one that capitalises every word, capital letters are not taken as a sign of
-    names.
+    In a text in capitals, or one in which every word begins with a capital, capitals do not mark names.
     """
     entities = [(m.start(), m[1] or m[2]) for m in _QUOTED.finditer(text)]
     entities += [(m.start(), m[0]) for m in _YEAR.finditer(text)]
@@ -130,26 +130,27 @@ def find_entities(text: str) -> list[str]:
         entities += [(m.start(), m[0]) for m in _ACRONYM.finditer(text)]
         if not _is_in_title_case(text):
             entities += _find_names(text)
-    kept: list[str] = []
+    distinct: list[str] = []
     for _, entity in sorted(entities, key=lambda item: (item[0], -len(item[1]))):
         entity = entity.strip(" .,-'")
-        whole = re.compile(rf"(?<!\w){re.escape(entity.casefold())}(?!\w)")
-        if len(entity) > 1 and not any(whole.search(other.casefold()) for other in kept):
-            kept.append(entity)
-    return kept[:MAX_ENTITIES]
+        whole_words = re.compile(rf"(?<!\w){re.escape(entity.casefold())}(?!\w)")
+        if len(entity) > 1 and not any(whole_words.search(other.casefold()) for other in distinct):
+            distinct.append(entity)
+    return distinct[:MAX_ENTITIES]
 
 
 def _find_names(text: str) -> list[tuple[int, str]]:
     names = []
     for match in _NAME.finditer(text):
         words = match[0].split(" ")
-        start, opens_sentence = match.start(), bool(_SENTENCE_START.search(text[: match.start()]))
+        start = match.start()
+        begins_sentence = bool(_SENTENCE_START.search(text[:start]))
         while words and words[0].casefold().removesuffix("'s") in _NO_NAMES:
             start += len(words.pop(0)) + 1
-            opens_sentence = False
-        # A sentence's first word has a capital anyway, so on its own it is not taken for a name.
-        plain = opens_sentence and len(words) == 1 and not words[0][1:].isupper() and text.strip() != match[0]
-        if words and not plain:
+            begins_sentence = False
+        # The first word of a sentence has a capital anyway, so alone it is not a name.
+        is_alone = len(words) == 1 and not words[0][1:].isupper() and text.strip() != match[0]
+        if words and not (begins_sentence and is_alone):
             names.append((start, " ".join(words).removesuffix("'s")))
     return names
 
@@ -161,10 +162,10 @@ def _is_in_capitals(text: str) -> bool:
 
 def _is_in_title_case(text: str) -> bool:
     words = re.findall(r"[A-Za-z][a-z]+", text)
-    small = [word for word in words[1:] if word.lower() in lx.FUNCTION_WORDS]
+    function_words = [word for word in words[1:] if word.lower() in lx.FUNCTION_WORDS]
     return (
         len(words) > 3
-        and len(small) > 1
-        and all(word[0].isupper() for word in small if len(word) > 3)
+        and len(function_words) > 1
+        and all(word[0].isupper() for word in function_words if len(word) > 3)
         and sum(word[0].isupper() for word in words) > 0.75 * len(words)
     )

@@ -19,7 +19,7 @@ from adaptive_rag.answer.whole_tables import (
 )
 from adaptive_rag.source import ChoosesSources, ChunkSource, ListsChunks
 from adaptive_rag.state import Candidate, Phrase
-from adaptive_rag.text.phrases import joined, say
+from adaptive_rag.text.phrases import join_pieces, say
 
 # Maximum number of chunks of a document that are read.
 MOST_CHUNKS = 20_000
@@ -146,4 +146,4 @@ def _write(result: _Result, asked: TableQuestion, passages: Sequence[Candidate])
         parts.append([say("and_more", n=len(result.rows) - len(shown))])
     first, between = ("\n- ", "\n- ") if result.is_list else (" ", ", ")
     basis = f"{asked.kind} of {asked.column!r} over {len(asked.rows)} of {len(asked.table.rows)} rows"
-    return WholeAnswer([result.lead, first, *joined(parts, between)], all_passages, basis)
+    return WholeAnswer([result.lead, first, *join_pieces(parts, between)], all_passages, basis)

@@ -13,7 +13,7 @@ from adaptive_rag.models.onnx import Vectors
 from adaptive_rag.source import Sentences
 from adaptive_rag.state import Candidate, Citation
 from adaptive_rag.text.markdown import find_in_prose, verbatim_spans
-from adaptive_rag.text.markers import ASKED_FOR, write_marker
+from adaptive_rag.text.markers import LOOSE_MARKER, write_marker
 from adaptive_rag.text.sentences import sentence_spans
 from adaptive_rag.text.tables import is_row, is_rule
 from adaptive_rag.text.vectors import cosines
@@ -222,7 +222,7 @@ def _without_markers(answer: str, documents: int) -> tuple[str, list[_Mark], lis
     bare, last = "", 0
     marks: list[_Mark] = []
     unknown: list[int] = []
-    for match in find_in_prose(ASKED_FOR, answer):
+    for match in find_in_prose(LOOSE_MARKER, answer):
         bare += answer[last : match.start()]
         last = match.end()
         numbers = list(dict.fromkeys(_expand(match["numbers"], documents)))

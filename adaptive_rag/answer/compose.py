@@ -22,14 +22,22 @@ from adaptive_rag.models.onnx import load_minilm
 from adaptive_rag.optional import attempt
 from adaptive_rag.state import Citation, Piece
 from adaptive_rag.text.markers import respell_markers
-from adaptive_rag.text.phrases import Written, citations_of, joined, marked, say, say_heading, text_of
+from adaptive_rag.text.phrases import (
+    CitedText,
+    citations_of,
+    join_pieces,
+    link_markers,
+    say,
+    say_heading,
+    text_of,
+)
 from adaptive_rag.text.visible import plain
 
 # Maximum number of sentences that are shown as the closest passages.
 CLOSEST = 3
 
 
-def answer_locally(request: AnswerRequest, *, abstains: bool) -> tuple[Evidence, Written | None]:
+def answer_locally(request: AnswerRequest, *, abstains: bool) -> tuple[Evidence, CitedText | None]:
     """Return the evidence and the text: an answer, the closest passages, or None for a refusal.
 
     Each part of a question is answered on its own line, without sentences that an earlier line contains.
@@ -46,7 +54,7 @@ def answer_locally(request: AnswerRequest, *, abstains: bool) -> tuple[Evidence,
     return evidence, None
 
 
-def _answer_parts(request: AnswerRequest) -> tuple[Evidence, Written] | None:
+def _answer_parts(request: AnswerRequest) -> tuple[Evidence, CitedText] | None:
     """Answer the parts of a question, with the best of their evidence; None if no part can be answered."""
     parts = [_part_of(request, part) for part in request.parts]
     evidence = [judge_evidence(part) for part in parts]
@@ -57,11 +65,11 @@ def _answer_parts(request: AnswerRequest) -> tuple[Evidence, Written] | None:
         if judged.outcome != "answer":
             lines.append([say("nothing_on", part=part.question.partition("\n")[0])])
             continue
-        answer = extract_answer(part, already_cited=citations_of(joined(lines, "")))
+        answer = extract_answer(part, already_cited=citations_of(join_pieces(lines, "")))
         if answer.text:
             lines.append(answer.pieces)
     best = max(evidence, key=lambda judged: judged.confidence or 0.0)
-    return best, Written(joined(lines, "\n"))
+    return best, CitedText(join_pieces(lines, "\n"))
 
 
 def _part_of(request: AnswerRequest, part: str) -> AnswerRequest:
@@ -71,18 +79,18 @@ def _part_of(request: AnswerRequest, part: str) -> AnswerRequest:
     )
 
 
-def extract_answer(request: AnswerRequest, already_cited: Sequence[Citation] = ()) -> Written:
+def extract_answer(request: AnswerRequest, already_cited: Sequence[Citation] = ()) -> CitedText:
     """Answer with exact sentences of the documents, in the blocks of the request's style.
 
     Sentences that are `already_cited` are left out. The answer is empty where the documents contain no
     readable sentence.
     """
     if not request.scored.sentences:
-        return Written([])
+        return CitedText([])
     return _write(request, request.style.arrange(request, request.scored), already_cited)
 
 
-def quote_plainly(request: AnswerRequest) -> tuple[Evidence, Written | None]:
+def quote_plainly(request: AnswerRequest) -> tuple[Evidence, CitedText | None]:
     """Quote the sentences nearest to the question by vector, for use where `answer_locally` fails."""
     scored = [
         (float(sentences.vectors[position] @ request.question_vector), document, start, end)
@@ -94,10 +102,10 @@ def quote_plainly(request: AnswerRequest) -> tuple[Evidence, Written | None]:
         return Evidence(None, "refusal", say("quoted_plainly")), None
     citations = [cite_span(request.documents[n], n + 1, start, end) for _, n, start, end in best]
     lines: list[list[Piece]] = [[f"- {readable(plain(c['quote']))} ", c] for c in citations]
-    return Evidence(None, "closest", say("quoted_plainly")), _below_heading(joined(lines, "\n"))
+    return Evidence(None, "closest", say("quoted_plainly")), _below_heading(join_pieces(lines, "\n"))
 
 
-def show_closest(request: AnswerRequest) -> Written:
+def show_closest(request: AnswerRequest) -> CitedText:
     """Show the sentences closest to an answer, and say that they may not answer the question."""
     scored = request.scored
     chosen = choose(scored, scored.scores, CLOSEST, mass=request.style.mass)
@@ -105,25 +113,25 @@ def show_closest(request: AnswerRequest) -> Written:
     return _below_heading(answer.pieces) if answer.pieces else answer
 
 
-def _below_heading(pieces: Sequence[Piece]) -> Written:
-    return Written([say_heading("closest"), "\n", *pieces])
+def _below_heading(pieces: Sequence[Piece]) -> CitedText:
+    return CitedText([say_heading("closest"), "\n", *pieces])
 
 
 def _write(
     request: AnswerRequest, blocks: Sequence[Block], already_cited: Sequence[Citation] = ()
-) -> Written:
+) -> CitedText:
     """Write blocks; images become their descriptions, and tags that a page would act on are removed.
 
     The quotes in the citations stay exact.
     """
     blocks = [replace(block, sentences=_uncited(request, block, already_cited)) for block in blocks]
-    pieces = joined([_write_block(request, block) for block in blocks if block.sentences], "\n\n")
+    pieces = join_pieces([_write_block(request, block) for block in blocks if block.sentences], "\n\n")
     text, _ = keep_own_links(text_of(pieces), None)
     cleaned = [keep_own_links(piece, None)[0] if isinstance(piece, str) else piece for piece in pieces]
     if text == text_of(cleaned):
-        return Written(cleaned)
+        return CitedText(cleaned)
     # A link begins in one piece and ends in another, so the text is cleaned as a whole.
-    return Written(marked(text, citations_of(pieces)))
+    return CitedText(link_markers(text, citations_of(pieces)))
 
 
 def _uncited(request: AnswerRequest, block: Block, already_cited: Sequence[Citation]) -> list[AnswerSentence]:
@@ -187,7 +195,7 @@ def _write_block(request: AnswerRequest, block: Block) -> list[Piece]:
         before, previous_speaker, ends_with_code = last, speaker, code.endswith(CODE_FENCE)
     if heading := block.heading:
         lines.insert(0, [f"**{heading}**" if isinstance(heading, str) else heading])
-    body = joined(lines, "\n\n" if block.paragraphs else "\n")
+    body = join_pieces(lines, "\n\n" if block.paragraphs else "\n")
     return [block.opening, "\n\n", *body] if block.opening else body
 
 

@@ -12,7 +12,7 @@ from adaptive_rag.answer.passages import cite_span
 from adaptive_rag.answer.request import NEITHER, AnswerRequest
 from adaptive_rag.state import Citation, Phrase, Piece
 from adaptive_rag.text.markers import respell_markers
-from adaptive_rag.text.phrases import joined, say
+from adaptive_rag.text.phrases import join_pieces, say
 from adaptive_rag.text.words import terms
 
 Outcome = Literal["answer", "closest", "refusal"]
@@ -103,7 +103,7 @@ def say_abstention(
     """
     question, condition = _on_one_line(question), respell_markers(_on_one_line(where))
     if where and documents == 0:
-        return joined([[say("refused")], [say("no_match", condition=condition)]], " ")
+        return join_pieces([[say("refused")], [say("no_match", condition=condition)]], " ")
     phrases = [say("refused")]
     added_queries = _list_added_queries(question, queries)
     if documents or added_queries:
@@ -119,7 +119,7 @@ def say_abstention(
         quote = respell_markers(quote.translate(_INNER_QUOTES))
         place = {"source": citation["source"], "place": citation["place"]}
         phrases.append(say("nearest", place=place, quote=quote))
-    return joined([[phrase] for phrase in phrases], " ")
+    return join_pieces([[phrase] for phrase in phrases], " ")
 
 
 def _list_added_queries(question: str, queries: Sequence[str]) -> list[Phrase]:

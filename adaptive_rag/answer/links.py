@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from adaptive_rag.state import Candidate
-from adaptive_rag.text.markdown import MarkdownPart, is_maze, read_markdown
-from adaptive_rag.text.markers import ASKED_FOR, MARKER
+from adaptive_rag.text.markdown import MarkdownPart, is_too_complex, read_markdown
+from adaptive_rag.text.markers import LOOSE_MARKER, MARKER
 from adaptive_rag.text.visible import plain
 
 GONE = "(link removed)"
@@ -56,7 +56,7 @@ def keep_own_links(text: str, own: set[str] | None) -> tuple[str, list[str]]:
         own: the result of `own_addresses`; None for an answer of the documents' own sentences.
     """
     removed: list[str] = []
-    if is_maze(text):
+    if is_too_complex(text):
         return _without_markdown(text), ["brackets in great number"]
     for _ in range(ROUNDS):
         if _SUSPECT.search(text) is None:
@@ -85,7 +85,7 @@ def own_addresses(documents: Iterable[Candidate]) -> set[str]:
     for document in documents:
         text = plain(document["text"])
         addresses.update(_trim(match[0]) for match in _BARE.finditer(text))
-        if _SUSPECT.search(text) and not is_maze(text):
+        if _SUSPECT.search(text) and not is_too_complex(text):
             addresses.update(part.address for part in read_markdown(text) if part.address)
         addresses.add(document["source"])
         addresses.update(value for value in document["metadata"].values() if _is_address(value))
@@ -133,13 +133,13 @@ def _change_part(part: MarkdownPart, text: str, own: set[str] | None) -> _Change
         return _Change(part.start, part.end, part.text, part.address or "an image")
     if not part.address or not _is_foreign(part.address, own):
         # "[1]: guide.pdf" would turn the markers [1] into links.
-        names_marker = part.kind == "definition" and ASKED_FOR.match(source.lstrip())
+        names_marker = part.kind == "definition" and LOOSE_MARKER.match(source.lstrip())
         return _Change(part.start, part.end, "") if names_marker else None
     replacement = {"definition": "", "autolink": GONE}.get(part.kind, part.text)
     if part.kind == "autolink" and part.address.startswith("mailto:"):
         replacement = source[1:-1]
     # A marker that was written as a link becomes a marker again.
-    if part.kind == "link" and ASKED_FOR.fullmatch(f"[{part.text}]"):
+    if part.kind == "link" and LOOSE_MARKER.fullmatch(f"[{part.text}]"):
         replacement = f"[{part.text}]"
     return _Change(part.start, part.end, replacement, part.address)
 

@@ -15,7 +15,7 @@ from adaptive_rag.answer.whole_tables import WholeTable, collect_tables
 from adaptive_rag.source import ChoosesSources, ChunkSource, ListsChunks
 from adaptive_rag.state import Candidate, Phrase, Piece, to_candidate
 from adaptive_rag.text.markers import respell_markers
-from adaptive_rag.text.phrases import joined, say
+from adaptive_rag.text.phrases import join_pieces, say
 from adaptive_rag.text.places import outline_of, section_at
 from adaptive_rag.text.words import terms
 
@@ -51,7 +51,7 @@ def outline_document(name: str, source: ChunkSource) -> WholeAnswer | None:
     if (outline := _read_document(name, source)) is None:
         return None
     lines, passages = write_quotes(outline.quotes, outline.passages)
-    return WholeAnswer(joined([[outline.lead], *lines], "\n"), passages, name)
+    return WholeAnswer(join_pieces([[outline.lead], *lines], "\n"), passages, name)
 
 
 def outline_documents(source: ChunkSource) -> WholeAnswer | None:
@@ -75,7 +75,7 @@ def outline_documents(source: ChunkSource) -> WholeAnswer | None:
         return None
     if len(shown) < len(documents):
         lines.insert(0, [say("documents_begin", n=len(shown), all=len(documents))])
-    return WholeAnswer(joined(lines, "\n"), passages, "all documents")
+    return WholeAnswer(join_pieces(lines, "\n"), passages, "all documents")
 
 
 def tell_section(heading: str, passages: Sequence[Candidate], source: ChunkSource) -> WholeAnswer | None:
@@ -94,7 +94,7 @@ def tell_section(heading: str, passages: Sequence[Candidate], source: ChunkSourc
             ]
             if below:
                 lines, all_passages = write_quotes(below[:SECTION_SENTENCES], passages)
-                return WholeAnswer(joined(lines, " "), all_passages, f"{passage['source']}, {section}")
+                return WholeAnswer(join_pieces(lines, " "), all_passages, f"{passage['source']}, {section}")
     return None
 
 

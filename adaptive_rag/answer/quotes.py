@@ -10,7 +10,7 @@ from adaptive_rag.answer.links import keep_own_links
 from adaptive_rag.answer.passages import cite_span, text_at
 from adaptive_rag.state import Candidate, Piece
 from adaptive_rag.text.markers import respell_markers
-from adaptive_rag.text.phrases import Written
+from adaptive_rag.text.phrases import CitedText
 
 
 class Quote(NamedTuple):
@@ -24,7 +24,7 @@ class Quote(NamedTuple):
 
 
 @dataclass(frozen=True)
-class WholeAnswer(Written):
+class WholeAnswer(CitedText):
     """An answer made of a whole table or document."""
 
     passages: list[Candidate]  # [n] is the nth of them

@@ -22,7 +22,7 @@ from adaptive_rag.cli.output import (
 from adaptive_rag.text.markdown import headings_as_bold, links_as_words
 from adaptive_rag.text.markers import MARKER, iter_markers, write_marker
 from adaptive_rag.text.ocr import format_confidence
-from adaptive_rag.text.places import by_place, format_other_names
+from adaptive_rag.text.places import format_other_names, group_by_place
 
 if TYPE_CHECKING:
     from adaptive_rag.context import Context
@@ -149,7 +149,7 @@ def _style_answer(answer: str) -> Text:
 def _print_citations(citations: Sequence[Citation], answer: str) -> None:
     """Print one line for each cited place, and each quote that the answer does not contain word for word."""
     answer_text = " ".join(answer.split())
-    groups = by_place(citations)
+    groups = group_by_place(citations)
     places = [
         format_source_place(group[0]["source"], *(citation["place"] for citation in group))
         for group in groups

@@ -148,7 +148,7 @@ def _check_chat_models(context: Context, offline: bool) -> Iterator[Finding]:
 def _call_model(role: str, name: str, model: Any) -> Iterator[Finding]:
     """Ask a model for one word, then to fill in a form by the first method that works."""
     from adaptive_rag.llm.faults import fault_of
-    from adaptive_rag.llm.structured import METHODS, known_method
+    from adaptive_rag.llm.structured import METHODS, strictest_method
 
     started = time.perf_counter()
     try:
@@ -165,7 +165,7 @@ def _call_model(role: str, name: str, model: Any) -> Iterator[Finding]:
         return
     tokens = "" if reply.usage_metadata else "; it does not report its tokens"
     yield Finding(role, "ok", f"{name} answers in {time.perf_counter() - started:.1f} s{tokens}")
-    for method in METHODS[METHODS.index(known_method(model)) :]:
+    for method in METHODS[METHODS.index(strictest_method(model)) :]:
         if problem := _try_form(model, method):
             yield Finding(f"{role}, forms", "note", f"{method}: {problem}")
         else:

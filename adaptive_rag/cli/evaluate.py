@@ -64,13 +64,13 @@ def evaluate(
     verbose: options.Verbose = 0,
 ) -> None:
     """Measure, per question type, what adapting to the question is worth."""
-    from adaptive_rag.context.groups import listed
+    from adaptive_rag.context.groups import split_list
     from adaptive_rag.evaluation.experiment import Experiment
     from adaptive_rag.evaluation.experiment import evaluate as run_experiment
     from adaptive_rag.evaluation.terminal import print_judge, print_report
 
     experiment = Experiment(
-        datasets, settings=measure_options.settings(), arms=listed(arms), **vars(output_options)
+        datasets, settings=measure_options.settings(), arms=split_list(arms), **vars(output_options)
     )
     with _show_progress() as (print_message, open_bar, show_index):
         report = run_experiment(experiment, say=print_message, open_bar=open_bar, show_index=show_index)

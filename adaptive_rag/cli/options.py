@@ -181,20 +181,20 @@ def confirm_config_file() -> None:
 def confirm_trust(file: Path, risks: Sequence[str], verb: str) -> bool:
     """Return whether a file may be used despite its risks; ask the user once, if there is a terminal."""
     from adaptive_rag.cli.output import print_note
-    from adaptive_rag.context.trusted import HOW, is_trusted, keep_answer, said_of
+    from adaptive_rag.context.trusted import HOW_TO_TRUST, is_trusted, store_trust, stored_trust
     from adaptive_rag.text.visible import escape_hidden
 
     if not risks or is_trusted(file):
         return True
     warning = escape_hidden(f"The file {file.absolute()} {verb} {', '.join(risks)}.")
-    if said_of(file) is None and _is_interactive():
+    if stored_trust(file) is None and _is_interactive():
         import typer
 
         trusted = typer.confirm(f"{warning} Use it here, now and from now on?", err=True)
-        keep_answer(file, trusted=trusted)
+        store_trust(file, trusted=trusted)
         return trusted
-    if said_of(file) is None:
-        print_note(("Note: ", "yellow"), f"{warning} It is not used. To use it, {HOW}")
+    if stored_trust(file) is None:
+        print_note(("Note: ", "yellow"), f"{warning} It is not used. To use it, {HOW_TO_TRUST}")
     return False
 
 

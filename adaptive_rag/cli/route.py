@@ -130,7 +130,7 @@ def _analyse(
 ) -> list[QueryAnalysis]:
     """Analyse questions as `ask` does, with the thresholds from the environment and the config file."""
     from adaptive_rag.analysis import analyse_batch
-    from adaptive_rag.analysis.wording import by_wording
+    from adaptive_rag.analysis.wording import adjust_by_wording
     from adaptive_rag.context import make_context
 
     routing = make_context().routing
@@ -143,7 +143,7 @@ def _analyse(
         low_confidence=routing.low_confidence,
     )
     return [
-        by_wording(result, text, context, history, routing, situated=bool(context))
+        adjust_by_wording(result, text, context, history, routing, situated=bool(context))
         for result, text, context, history in zip(results, texts, contexts, histories, strict=True)
     ]
 

@@ -76,14 +76,14 @@ def settings(
 
 def _trust_files() -> None:
     """Record that the user trusts the .env and config file of the working directory as they are now."""
-    from adaptive_rag.context.trusted import keep_answer
+    from adaptive_rag.context.trusted import store_trust
     from adaptive_rag.errors import InputError
 
     files = [Path(name) for name in (ENV_FILE, CONFIG_FILE) if Path(name).is_file()]
     if not files:
         raise InputError(f"There is neither {ENV_FILE} nor {CONFIG_FILE} in {str(Path.cwd())!r}.")
     for file in files:
-        keep_answer(file, trusted=True)
+        store_trust(file, trusted=True)
         print_line(f"{file.absolute()} is trusted as it is now.")
 
 

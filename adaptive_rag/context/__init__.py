@@ -1,4 +1,4 @@
-"""The settings of one run: the caller's values first, then the environment, config file and defaults."""
+"""The settings of one run: passed values take precedence over the environment, config file and defaults."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ from adaptive_rag.context.groups import (
     ScoringSettings,
     ServingSettings,
     WebSettings,
-    listed,
-    shown_args,
+    redacted_args,
+    split_list,
 )
 from adaptive_rag.context.trusted import TrustedConfigFile
 from adaptive_rag.errors import ConfigurationError, InputError
@@ -74,10 +74,10 @@ ENV_PREFIX = "ADAPTIVE_RAG_"
 # The config file's table for the web server, which is not read here.
 SERVER_TABLE = "server"
 # Maximum number of characters of a wrong value in an error message.
-LONGEST_VALUE = 200
+MAX_VALUE_LENGTH = 200
 
 
-def _readable_condition(text: str) -> str:
+def _check_condition(text: str) -> str:
     try:
         return read_where(text).text if text.strip() else ""
     except InputError as error:
@@ -86,11 +86,11 @@ def _readable_condition(text: str) -> str:
 
 @dataclass(frozen=True)
 class ModelAccess:
-    """How the chat model is reached that the admin of a server has set."""
+    """How to reach the chat model that the admin of a server has set."""
 
-    # Empty: the key in the environment, which is sent only to the provider or the operator's own address.
+    # If empty, the environment's key is used, which is sent only to the provider or the operator's address.
     key: str = field(default="", repr=False)
-    # Tells of a scheme and an IP address whether a connection may be made; None: any may.
+    # Returns whether a connection may be made, by the scheme and the IP address; None allows all.
     may_connect: Callable[[str, str], bool] | None = None
 
 
@@ -98,11 +98,11 @@ class ModelAccess:
 class Served:
     """What a server adds to the settings of a caller's question."""
 
-    # The file with the learned weights of the server's router; None: the user's own file.
+    # The file with the weights that the server's router has learned; None is the user's own file.
     learned: Path | None = None
-    # How the chat model is reached; None: by what the environment and the settings say.
+    # How to reach the chat model; None is as the environment and the settings say.
     access: ModelAccess | None = None
-    # Plain data for the answer's `response_metadata["kept"]`, which the server stores in its conversation.
+    # Plain data for the answer's `response_metadata["kept"]`, which the server stores with the conversation.
     kept: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -150,14 +150,14 @@ class Context(BaseSettings):
         description="Read 3, 5 or 8 passages, more or fewer by the question's complexity and domain; `k` "
         "takes precedence.",
     )
-    where: Annotated[str, AfterValidator(_readable_condition)] = Field(
+    where: Annotated[str, AfterValidator(_check_condition)] = Field(
         "",
         description="Condition that a passage must meet, such as 'kind = pdf and page < 10'; "
         "`adaptive-rag info` lists the fields.",
     )
     ontology: str | None = Field(None, description="YAML file of domain terms: category -> terms.")
     user_id: str | None = Field(None, description="User whose stored profile is added to the context.")
-    without: Annotated[frozenset[Mechanism], NoDecode, BeforeValidator(listed)] = Field(
+    without: Annotated[frozenset[Mechanism], NoDecode, BeforeValidator(split_list)] = Field(
         frozenset(), description="Parts to leave out, to measure their worth."
     )
     strict: bool = Field(
@@ -197,7 +197,7 @@ class Context(BaseSettings):
 
     @model_validator(mode="before")
     @classmethod
-    def _by_group(cls, values: Any) -> Any:
+    def _move_into_groups(cls, values: Any) -> Any:
         return by_group(values) if isinstance(values, Mapping) else values
 
     @model_validator(mode="after")
@@ -207,7 +207,7 @@ class Context(BaseSettings):
         return self
 
     def __repr_args__(self) -> Iterator[tuple[str | None, Any]]:
-        return shown_args(super().__repr_args__())
+        return redacted_args(super().__repr_args__())
 
     @classmethod
     def settings_customise_sources(
@@ -218,52 +218,56 @@ class Context(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Order the sources: passed values, environment, config file, and the recipe that these name."""
+        """Return the sources in order of precedence: passed values, environment, config file, and recipe."""
         return init_settings, env_settings, _ConfigFile(settings_cls), _Recipe(settings_cls)
 
     _served: Served | None = PrivateAttr(None)
 
     def for_caller(self, served: Served) -> Context:
-        """Return a copy of the settings for a server's caller, who is shown no details of errors."""
+        """Return a copy of the settings for a server's caller, to whom no details of errors are shown."""
         copy = self.model_copy()
         copy._served = served
         return copy
 
     @property
     def served(self) -> Served:
-        """What a server has added; nothing for the program's own user."""
+        """What a server has added to the settings; nothing for the program's own user."""
         return self._served or Served()
 
     def uses(self, mechanism: Mechanism) -> bool:
-        """Tell whether a mechanism is on."""
+        """Return whether a mechanism is on."""
         return mechanism not in self.without
 
     def has_model(self) -> bool:
-        """Tell whether there is a chat model for the steps before the answer."""
+        """Return whether there is a chat model for the steps before the answer."""
         return self.model is not None or self.models.fast_model is not None
 
     def fingerprint(self) -> str:
-        """Return a hash of what can change an answer, except the index.
+        """Return a hash of everything except the index that can change an answer.
 
         That is the settings, the files that they name, and the version of this program.
         """
-        names = [n for n in setting_names() if n not in _SAME_ANSWER and not n.startswith(_BESIDE_ANSWERS)]
+        names = [
+            name
+            for name in setting_names()
+            if name not in _WITHOUT_EFFECT and not name.startswith(_GROUPS_WITHOUT_EFFECT)
+        ]
         settings = {name: _plain(attrgetter(name)(self)) for name in names}
         reader = self.reader.partition(":")[2] if isinstance(self.reader, str) else None
-        files = [digest_of_files(place) for place in (self.models.prompts, self.ontology, reader) if place]
-        held = [_version("adaptive-rag"), files, settings]
-        return hashlib.sha256(json.dumps(held, sort_keys=True).encode()).hexdigest()
+        files = [digest_of_files(path) for path in (self.models.prompts, self.ontology, reader) if path]
+        content = [_version("adaptive-rag"), files, settings]
+        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 _version = cache(version)
 
 
 @cache
-def digest_of_files(place: str) -> str:
-    """Return the SHA-256 of a file, or of a folder's prompts; it is read once, as what uses it does."""
-    path, digest = Path(place).expanduser(), hashlib.sha256()
+def digest_of_files(name: str) -> str:
+    """Return the SHA-256 of a file, or of the prompts in a folder; they are read once in a process."""
+    path, digest = Path(name).expanduser(), hashlib.sha256()
     for file in sorted(path.glob("*.md")) if path.is_dir() else [path]:
-        with suppress(OSError):  # the step that needs the file says what is wrong with it
+        with suppress(OSError):  # the step that needs the file reports the error
             digest.update(f"{file.name}\0".encode() + file.read_bytes())
     return digest.hexdigest()
 
@@ -274,8 +278,8 @@ def _plain(value: object) -> object:
     return value if isinstance(value, str | int | float | bool | list | dict | None) else live_key(value)
 
 
-# Settings that do not change what a good answer is. The index is identified by its version instead.
-_SAME_ANSWER = {
+# Settings that have no effect on an answer. The index is identified by its version instead.
+_WITHOUT_EFFECT = {
     "budget.deadline_s",
     "models.prices",
     "user_id",
@@ -283,13 +287,13 @@ _SAME_ANSWER = {
     "retrieval.ray",
     "retriever",
 }
-_BESIDE_ANSWERS = ("serving.", "web.", "bucket.")
-# A live object is identified by its id, which is valid only in this process.
+_GROUPS_WITHOUT_EFFECT = ("serving.", "web.", "bucket.")
+# Identifies this process, since the id of a live object is valid only in it.
 _PROCESS = f"{os.getpid()}-{time.time_ns()}"
 
 
 def make_context(*layers: Mapping[str, Any], **settings: Any) -> Context:
-    """Build a Context, and report invalid values in one readable error.
+    """Build a Context, and report all invalid values in one error.
 
     Args:
         layers: settings by name; a later layer takes precedence over an earlier one.
@@ -297,8 +301,8 @@ def make_context(*layers: Mapping[str, Any], **settings: Any) -> Context:
             `retrieval={"alpha": 0.5}` or, in a layer, as "retrieval.alpha".
 
     Raises:
-        ConfigurationError: a setting is unknown or out of bounds (the message names each one), or the config
-            file cannot be read.
+        ConfigurationError: settings are unknown or out of bounds (the message names each), or the config file
+            cannot be read.
     """
     merged: dict[str, Any] = {}
     for layer in (*layers, settings):
@@ -325,12 +329,12 @@ def by_group(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def is_setting(name: str) -> bool:
-    """Tell whether a name is the name of a setting or a group."""
+    """Return whether a name is the name of a setting or a group."""
     return name in {*Context.model_fields, *setting_names()}
 
 
 def live_key(value: object) -> str:
-    """Return a cache key for a live object, the same for one object throughout this process."""
+    """Return a cache key for a live object, which stays the same in this process."""
     return f"{type(value).__name__}-{id(value)}-{_PROCESS}"
 
 
@@ -342,7 +346,7 @@ class _ConfigFile(TrustedConfigFile):
 
 
 class _Recipe(PydanticBaseSettingsSource):
-    """Provides the settings of the recipe that the preceding sources name."""
+    """Provides the settings of the recipe that a preceding source names."""
 
     def get_field_value(self, field: Any, field_name: str) -> tuple[Any, str, bool]:
         return None, field_name, False
@@ -351,19 +355,20 @@ class _Recipe(PydanticBaseSettingsSource):
         name = self.current_state.get("recipe")
         settings = recipe_settings(name) if name else {}
         # `k` takes precedence over a profile, so the recipe's `k` is dropped where a profile is set.
-        by_profile = self.current_state.get("profile") is not None
-        return {key: value for key, value in settings.items() if key != "k" or not by_profile}
+        has_profile = self.current_state.get("profile") is not None
+        return {key: value for key, value in settings.items() if key != "k" or not has_profile}
 
 
-def _merge(into: dict[str, Any], layer: Mapping[str, Any]) -> None:
+def _merge(settings: dict[str, Any], layer: Mapping[str, Any]) -> None:
+    """Add a layer to settings in place; groups are merged setting by setting."""
     for name, value in layer.items():
-        known, value = _given(into.get(name)), _given(value)
-        both = isinstance(known, Mapping) and isinstance(value, Mapping)
-        into[name] = {**known, **value} if both else value
+        existing, value = _set_values(settings.get(name)), _set_values(value)
+        are_groups = isinstance(existing, Mapping) and isinstance(value, Mapping)
+        settings[name] = {**existing, **value} if are_groups else value
 
 
-def _given(value: Any) -> Any:
-    """Return the values that were set in a group as a mapping; return any other value as it is."""
+def _set_values(value: Any) -> Any:
+    """Return the values that were set in a group as a mapping; other values are returned as they are."""
     if isinstance(value, Group):
         return {name: getattr(value, name) for name in value.model_fields_set}
     return value
@@ -381,71 +386,77 @@ def setting_names() -> list[str]:
 
 
 def explain(error: ValidationError, allowed: Collection[str] = ()) -> str:
-    """Describe in one line what is wrong with settings; `allowed` lists what a server's caller may set."""
+    """Describe in one line what is wrong with settings.
+
+    `allowed` are the settings that a server's caller may set; it is empty for the program's own user.
+    """
     unknown: list[str] = []
     expected: dict[str, list[str]] = {}
     for problem in error.errors():
         path = [str(part) for part in problem["loc"]]
         name = ".".join(path[:2]) if path and path[0] in GROUPS else (path[0] if path else "?")
         if problem["type"] == "extra_forbidden":
-            unknown.append(name[:LONGEST_VALUE])
+            unknown.append(name[:MAX_VALUE_LENGTH])
         else:
             message = problem["msg"].removeprefix("Input ").removeprefix("should be ")
-            expected.setdefault(f"{name} = {repr(problem['input'])[:LONGEST_VALUE]}", []).append(message)
+            expected.setdefault(f"{name} = {repr(problem['input'])[:MAX_VALUE_LENGTH]}", []).append(message)
     lines = [
-        f"{given} is not usable: expected {' or '.join(dict.fromkeys(messages))}."
-        for given, messages in expected.items()
+        f"{setting} is not usable: expected {' or '.join(dict.fromkeys(messages))}."
+        for setting, messages in expected.items()
     ]
     if allowed:
         lines += [f"{name!r} cannot be set by a caller." for name in unknown]
     else:
-        lines += [f"{name!r} is not a setting.{_nearest(name)}" for name in unknown]
+        lines += [f"{name!r} is not a setting.{_suggest(name)}" for name in unknown]
     if unknown:
         lines.append(f"The settings are: {', '.join(sorted(allowed or setting_names()))}.")
     return " ".join(lines)
 
 
-def _nearest(name: str) -> str:
+def _suggest(name: str) -> str:
     names = [*setting_names(), *GROUPS]
-    known = {part.replace("-", "_"): f"without={part}" for part in MECHANISMS}
-    known |= {full.rpartition(".")[2]: full for full in names} | {full: full for full in names}
-    close = difflib.get_close_matches(name, known, n=1) or difflib.get_close_matches(
-        name.rpartition(".")[2], known, n=1
-    )
-    return f" Did you mean {known[close[0]]!r}?" if close else ""
+    # What a user may have meant, by what they may have written.
+    meant = {part.replace("-", "_"): f"without={part}" for part in MECHANISMS}
+    meant |= {full.rpartition(".")[2]: full for full in names} | {full: full for full in names}
+    for written in (name, name.rpartition(".")[2]):
+        if close := difflib.get_close_matches(written, meant, n=1):
+            return f" Did you mean {meant[close[0]]!r}?"
+    return ""
 
 
 class CallerSettings(Group):
-    """What a caller of a served graph has set; `adaptive_rag.context.caller` says what that may be."""
+    """What a caller of a served graph has set; `adaptive_rag.context.caller` defines what that may be."""
 
     @cached_property
     def context(self) -> Context:
         """The complete settings: the operator's, overridden by what the caller has set.
 
-        Of the two conditions `where`, both must hold.
+        If both have a condition `where`, both conditions must hold.
         """
-        given = self.model_dump(exclude_none=True)
-        if "where" in given:
-            given["where"] = join_conditions(make_context().where, given["where"])
-        return make_context(given)
+        settings = self.model_dump(exclude_none=True)
+        if "where" in settings:
+            settings["where"] = join_conditions(make_context().where, settings["where"])
+        return make_context(settings)
 
 
 def context_of(runtime: Runtime[Any]) -> Context:
-    """Return the run's context, or the defaults where the caller passed none."""
-    given: Context | CallerSettings | None = runtime.context
-    if isinstance(given, CallerSettings):
-        return given.context
-    return make_context() if given is None else given
+    """Return the run's context, or the default settings if the caller passed none."""
+    context: Context | CallerSettings | None = runtime.context
+    if isinstance(context, CallerSettings):
+        return context.context
+    return make_context() if context is None else context
 
 
 def is_served(runtime: Runtime[Any]) -> bool:
-    """Tell whether the question comes from a server's caller rather than from the program's own user."""
-    given = runtime.context
-    return given._served is not None if isinstance(given, Context) else isinstance(given, CallerSettings)
+    """Return whether the question is from a server's caller rather than from the program's own user."""
+    context = runtime.context
+    if isinstance(context, Context):
+        return context._served is not None
+    return isinstance(context, CallerSettings)
 
 
-def _named_way(given: Any) -> Any:
-    return ("apart" if given else "none") if isinstance(given, bool) else given
+def _name_of_flag(value: Any) -> Any:
+    return ("apart" if value else "none") if isinstance(value, bool) else value
 
 
 class IndexingContext(Group):
@@ -464,7 +475,7 @@ class IndexingContext(Group):
         description="Maximum characters of a chunk; fewer if the embedding model reads less.",
     )
     chunk_overlap: int = Field(200, ge=0, le=10_000, description="Maximum characters that neighbours share.")
-    sentence_vectors: Annotated[SentenceVectors, BeforeValidator(_named_way)] = Field(
+    sentence_vectors: Annotated[SentenceVectors, BeforeValidator(_name_of_flag)] = Field(
         "apart",
         description="Vectors of sentences: each embedded by itself ('apart', or true), all taken from one "
         "pass over their chunk ('pooled'), or 'none' (false).",

@@ -1,4 +1,4 @@
-"""What a caller of a server may set, pass and read; everything else is up to the operator."""
+"""Limits what a caller of a server may set, pass and read; everything else is up to the operator."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ from adaptive_rag.text.redaction import redact
 if TYPE_CHECKING:
     from langgraph.runtime import Runtime
 
-# A recipe may be named where the operator lists it in `serving.recipes`, as it may need more model calls.
+# The settings that a caller may set, besides the recipes that the operator lists in `serving.recipes`.
 ALLOWED = ("route", "k", "profile", "where", "retrieval.alpha", "budget.deadline_s")
-# The keys that a call may pass: those of a question, and `paths` for indexing.
+# The keys of an input: those of a question, and `paths` for indexing.
 INPUTS = ("question", "user_context", "history", "messages", "paths")
 # Limits on the number of paths, and on the characters of one path.
 MAX_PATHS, MAX_PATH = 100, 4096
@@ -40,41 +40,41 @@ _log = logging.getLogger("adaptive_rag.serving")
 
 
 class NothingToSet(CallerSettings):
-    """The settings of a served graph whose callers set nothing, such as that for indexing."""
+    """The settings of a served graph for whose callers there are none, such as that for indexing."""
 
     model_config = ConfigDict(extra="ignore")
 
 
 def caller_settings(operator: Context, routes: Sequence[str]) -> type[CallerSettings]:
-    """Return the form of the settings that a caller may change, bounded by the operator's limits."""
+    """Return a model of the settings that a caller may set, within the operator's limits."""
     ceilings = {"k": operator.serving.max_k, "budget.deadline_s": operator.budget.deadline_s}
     groups: dict[str, dict[str, Any]] = {}
     names = {"route": tuple(routes), "recipe": tuple(sorted(operator.serving.recipes))}
     for name in (*ALLOWED, *(["recipe"] if names["recipe"] else [])):
         group, _, part = name.rpartition(".")
-        known = (GROUPS[group] if group else Context).model_fields[part]
-        kind = Literal[names[name]] if name in names else known.annotation
-        bounds = [*known.metadata, *([Le(ceilings[name])] if name in ceilings else [])]
+        declared = (GROUPS[group] if group else Context).model_fields[part]
+        kind = Literal[names[name]] if name in names else declared.annotation
+        bounds = [*declared.metadata, *([Le(ceilings[name])] if name in ceilings else [])]
         bounded: Any = Annotated[(kind, *bounds)] if bounds else kind
-        # A value that is left out or null keeps the operator's setting.
-        field = bounded | None, Field(None, description=known.description)
+        # The operator's setting applies if a value is missing or null.
+        field = bounded | None, Field(None, description=declared.description)
         groups.setdefault(group, {})[part] = field
     fields = groups.pop("")
     for group, parts in groups.items():
-        model = create_model(f"Caller{group.title()}", __base__=_Strict, **parts)
+        model = create_model(f"Caller{group.title()}", __base__=_CallerGroup, **parts)
         description = Context.model_fields[group].description
         fields[group] = model, Field(default_factory=model, description=description)
-    return create_model("CallerSettings", __base__=_Given, __doc__=_Given.__doc__, **fields)
+    return create_model("CallerSettings", __base__=_CallerFields, __doc__=_CallerFields.__doc__, **fields)
 
 
-class _Strict(Group):
-    """A group of a caller's settings: no name beyond the known ones, no number that is none."""
+class _CallerGroup(Group):
+    """A group of a caller's settings; unknown names, NaN and infinity are refused."""
 
     model_config = ConfigDict(allow_inf_nan=False)
 
 
-class _Given(CallerSettings):
-    """What a caller may set. What is left out, or null, is as the operator has set it."""
+class _CallerFields(CallerSettings):
+    """What a caller may set. Where a value is missing or null, the operator's setting applies."""
 
     @model_validator(mode="before")
     @classmethod
@@ -84,30 +84,38 @@ class _Given(CallerSettings):
         return {name: value for name, value in values.items() if value is not None}
 
 
-def check_settings(form: type[CallerSettings], given: Mapping[str, Any]) -> None:
-    """Check that a caller may set the given settings, and that they are within the operator's bounds."""
-    unknown = [name for name in given if name not in form.model_fields]
+def check_settings(form: type[CallerSettings], settings: Mapping[str, Any]) -> None:
+    """Check that a caller may set these settings, and that they are within the operator's limits.
+
+    Raises:
+        InputError: they are not.
+    """
+    unknown = [name for name in settings if name not in form.model_fields]
     if unknown and not form.model_fields:
         raise InputError(f"{unknown[0][:80]!r} cannot be set: this graph has no settings for callers.")
     try:
-        form.model_validate(given)
+        form.model_validate(settings)
     except ValidationError as error:
         names = (*ALLOWED, "recipe") if "recipe" in form.model_fields else ALLOWED
         raise InputError(explain(error, names)) from error
 
 
-def check_input(given: Any, serving: ServingSettings) -> None:
-    """Check that an input has the right form and is within the operator's bounds; None resumes a thread."""
-    if given is None:
+def check_input(value: Any, serving: ServingSettings) -> None:
+    """Check that an input has the right form and is within the operator's limits; None resumes a thread.
+
+    Raises:
+        InputError: it is not.
+    """
+    if value is None:
         return
-    if not isinstance(given, dict) or (unknown := [name for name in given if name not in INPUTS]):
-        got = "something else" if not isinstance(given, dict) else repr(str(unknown[0])[:80])
-        raise InputError(f"The input holds {got}; expected an object with {', '.join(INPUTS)}.")
-    check_text("question", given.get("question"), serving.max_question, "max_question")
-    check_text("user_context", given.get("user_context"), serving.max_user_context, "max_user_context")
-    _check_turns("history", given.get("history"), ("text",), serving)
-    _check_turns("messages", given.get("messages"), ("content", "text"), serving)
-    paths = given.get("paths")
+    if not isinstance(value, dict) or (unknown := [name for name in value if name not in INPUTS]):
+        got = "something else" if not isinstance(value, dict) else repr(str(unknown[0])[:80])
+        raise InputError(f"The input has {got}; expected an object with {', '.join(INPUTS)}.")
+    check_text("question", value.get("question"), serving.max_question, "max_question")
+    check_text("user_context", value.get("user_context"), serving.max_user_context, "max_user_context")
+    _check_turns("history", value.get("history"), ("text",), serving)
+    _check_turns("messages", value.get("messages"), ("content", "text"), serving)
+    paths = value.get("paths")
     if paths is not None and not (
         isinstance(paths, list)
         and len(paths) <= MAX_PATHS
@@ -117,17 +125,17 @@ def check_input(given: Any, serving: ServingSettings) -> None:
 
 
 def check_text(name: str, text: Any, most: int, setting: str) -> None:
-    """Check that a value is a text within the operator's bound."""
+    """Check that a value is a text within the operator's limit, or None."""
     if text is not None and not isinstance(text, str):
         raise InputError(f"{name} is not usable: expected a text, got {type(text).__name__}.")
     if text is not None and len(text) > most:
         raise InputError(
-            f"{name} has {len(text):,} characters; at most {most:,} are taken (serving.{setting})."
+            f"{name} has {len(text):,} characters; at most {most:,} are accepted (serving.{setting})."
         )
 
 
 def _check_turns(name: str, turns: Any, texts: Sequence[str], serving: ServingSettings) -> None:
-    # A single message counts as a list of one, as it does in the graph.
+    # The graph also accepts a single message in place of a list.
     turns = [turns] if isinstance(turns, dict | str) else turns
     if turns is None:
         return
@@ -135,40 +143,41 @@ def _check_turns(name: str, turns: Any, texts: Sequence[str], serving: ServingSe
         raise InputError(f"{name} is not usable: expected a list of objects, each with {texts[0]!r}.")
     if len(turns) > serving.max_turns:
         raise InputError(
-            f"{name} holds {len(turns):,}; at most {serving.max_turns:,} are taken (serving.max_turns)."
+            f"{name} has {len(turns):,} turns; at most {serving.max_turns:,} are accepted "
+            "(serving.max_turns)."
         )
     characters = sum(_length(turn) for turn in turns)
     if characters > serving.max_characters:
         raise InputError(
-            f"{name} has {characters:,} characters; at most {serving.max_characters:,} are taken "
+            f"{name} has {characters:,} characters; at most {serving.max_characters:,} are accepted "
             "(serving.max_characters)."
         )
 
 
 def _length(value: Any) -> int:
-    """Count the characters of all texts in plain data, at any depth."""
-    total, waiting = 0, [value]
-    while waiting:
-        part = waiting.pop()
+    """Return the number of characters of all texts in plain data, at any depth."""
+    total, pending = 0, [value]
+    while pending:
+        part = pending.pop()
         if isinstance(part, dict):
-            waiting += [*part.keys(), *part.values()]
+            pending += [*part.keys(), *part.values()]
         elif isinstance(part, list):
-            waiting += part
+            pending += part
         else:
             total += len(str(part))
     return total
 
 
-def newest(history: Sequence[Turn], serving: ServingSettings) -> list[Turn]:
-    """Return the newest turns that fit the bounds, so that a long thread can go on."""
-    kept: list[Turn] = []
-    left = serving.max_characters
+def newest_turns(history: Sequence[Turn], serving: ServingSettings) -> list[Turn]:
+    """Return the newest turns that are within the limits, so that a long thread can go on."""
+    turns: list[Turn] = []
+    remaining = serving.max_characters
     for turn in reversed(history[-serving.max_turns :]):
-        left -= len(turn["text"])
-        if left < 0:
+        remaining -= len(turn["text"])
+        if remaining < 0:
             break
-        kept.insert(0, turn)
-    return kept
+        turns.insert(0, turn)
+    return turns
 
 
 def user_of(runtime: Runtime[Any], context: Context) -> str | None:
@@ -181,10 +190,10 @@ def user_of(runtime: Runtime[Any], context: Context) -> str | None:
 
 @contextmanager
 def shown_to_callers(runtime: Runtime[Any]) -> Iterator[None]:
-    """Hide internal errors from a server's caller: input errors and timeouts pass, all others are logged.
+    """Hide internal errors from a server's caller: input errors and timeouts pass, others are logged.
 
     Raises:
-        ServedError: in place of an error that may quote a path, an address or a document.
+        ServedError: replaces an error that may contain a path, an address or a document's text.
     """
     try:
         yield
@@ -199,18 +208,20 @@ def shown_to_callers(runtime: Runtime[Any]) -> Iterator[None]:
 def served_error(error: Exception) -> ServedError:
     """Log an error under a short reference, and return the error that the caller sees instead."""
     reference = secrets.token_hex(4)
-    told = "".join(traceback.format_exception(error))
-    _log.error("Reference %s: %s\n%s", reference, redact(str(error)), redact(told))
-    if isinstance(error, IndexMismatchError):
-        what = "This server has no index that can be searched."
-    elif isinstance(error, IndexingError):
-        what = "The documents could not be indexed."
-    elif isinstance(error, AdaptiveRAGError):
-        what = "This server is not set up for that."
-    else:
-        what = "The server could not do this."
+    text = "".join(traceback.format_exception(error))
+    _log.error("Reference %s: %s\n%s", reference, redact(str(error)), redact(text))
     if is_models_fault := isinstance(error, ModelRefusedError):
-        what = "This server cannot ask its chat model: the key is refused, or the model is not known there."
-    served = ServedError(f"{what} Its log says why, under the reference {reference}.")
+        message = (
+            "This server cannot ask its chat model: the key is refused, or the model is not known there."
+        )
+    elif isinstance(error, IndexMismatchError):
+        message = "This server has no index that can be searched."
+    elif isinstance(error, IndexingError):
+        message = "The documents could not be indexed."
+    elif isinstance(error, AdaptiveRAGError):
+        message = "This server is not set up for that."
+    else:
+        message = "The server could not do this."
+    served = ServedError(f"{message} Its log says why, under the reference {reference}.")
     served.is_models_fault = is_models_fault
     return served

@@ -19,11 +19,11 @@ Profile = Literal["conservative", "balanced", "aggressive"]
 Selection = Literal["local", "model"]
 Fusion = Literal["weighted", "reciprocal-rank", "dense", "sparse"]
 Diversity = Literal["coverage", "mmr", "facility-location", "none"]
-# The steps for which a chat model may be asked. Without one, a step is done locally or left out.
+# The steps for which a chat model may be asked. Without a model, a step is done locally or left out.
 ModelStep = Literal[
     "classify", "enhance", "decompose", "viewpoints", "infer", "contextualize", "score", "generate"
 ]
-# Mechanisms that can be turned off to measure their worth. The evaluation has an arm without each of them.
+# Mechanisms that can be turned off to measure their effect. The evaluation has an arm without each of them.
 Mechanism = Literal[
     "abstain",
     "analysis",
@@ -58,8 +58,8 @@ MECHANISMS: dict[Mechanism, str] = {
     "abstain": "saying that the documents do not hold the answer",
     "extractive-fallback": "replacing a model's draft that no passage supports",
 }
-# The mechanisms that change only the answer, not what is retrieved.
-OF_ANSWERS: frozenset[Mechanism] = frozenset({"join", "abstain", "extractive-fallback"})
+# The mechanisms that change only the answer and not what is retrieved.
+ANSWER_MECHANISMS: frozenset[Mechanism] = frozenset({"join", "abstain", "extractive-fallback"})
 
 
 class Group(BaseModel):
@@ -68,31 +68,33 @@ class Group(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
     def __repr_args__(self) -> Iterator[tuple[str | None, Any]]:
-        return shown_args(super().__repr_args__())
+        return redacted_args(super().__repr_args__())
 
 
-class _Shown(str):
-    """A text that a repr shows as it is, without quotes."""
+class _Unquoted(str):
+    """A text whose repr has no quotes."""
 
     def __repr__(self) -> str:
         return str(self)
 
 
-def shown_args(args: Iterable[tuple[str | None, Any]]) -> Iterator[tuple[str | None, Any]]:
-    """Yield the settings as a repr shows them, with passwords and keys redacted."""
-    return ((name, _Shown(redact(repr(value)))) for name, value in args)
+def redacted_args(args: Iterable[tuple[str | None, Any]]) -> Iterator[tuple[str | None, Any]]:
+    """Yield the arguments of a repr, with passwords and keys redacted."""
+    return ((name, _Unquoted(redact(repr(value)))) for name, value in args)
 
 
-def listed(value: Any) -> Any:
-    """Split a value such as "hedge,window", as given in the shell or the environment."""
+def split_list(value: Any) -> Any:
+    """Split a value such as "hedge,window" from the shell or the environment."""
     return [name.strip() for name in value.split(",") if name.strip()] if isinstance(value, str) else value
 
 
-def paired(value: Any) -> Any:
-    """Parse a value such as "classify=0,generate=0.2" or JSON, as given in the shell or the environment."""
-    if not isinstance(value, str) or value.lstrip().startswith("{"):
-        return json.loads(value) if isinstance(value, str) else value
-    return dict(pair.split("=", 1) if "=" in pair else (pair, "") for pair in listed(value))
+def parse_pairs(value: Any) -> Any:
+    """Parse a value such as "classify=0,generate=0.2", or JSON, from the shell or the environment."""
+    if not isinstance(value, str):
+        return value
+    if value.lstrip().startswith("{"):
+        return json.loads(value)
+    return dict(pair.split("=", 1) if "=" in pair else (pair, "") for pair in split_list(value))
 
 
 class RoutingSettings(Group):
@@ -127,16 +129,16 @@ class ModelSettings(Group):
     prices: str | None = Field(
         None, description="TOML file of model prices. It corrects or extends the built-in prices."
     )
-    steps: Annotated[frozenset[ModelStep], NoDecode, BeforeValidator(listed)] = Field(
+    steps: Annotated[frozenset[ModelStep], NoDecode, BeforeValidator(split_list)] = Field(
         frozenset({"classify", "viewpoints", "contextualize", "score", "generate"}),
         description="Steps that ask a chat model; the others run locally. By default the steps that are "
         "worth a call (docs/calls.md).",
     )
-    temperatures: Annotated[dict[ModelStep | Literal["select"], float], NoDecode, BeforeValidator(paired)] = (
-        Field(
-            default_factory=dict,
-            description="Temperature of a step, as in generate=0.2. By default the model's own.",
-        )
+    temperatures: Annotated[
+        dict[ModelStep | Literal["select"], float], NoDecode, BeforeValidator(parse_pairs)
+    ] = Field(
+        default_factory=dict,
+        description="Temperature of a step, as in generate=0.2. By default the model's own.",
     )
     no_context: str = Field(
         "", max_length=500, description="What a model is told about a user of whom nothing is known."
@@ -180,7 +182,7 @@ class RetrievalSettings(Group):
         description="What decides alpha: how well the question's words tell passages apart, or the "
         "question's intent and domain, by `alpha_table`.",
     )
-    alpha_table: Annotated[dict[AlphaKey, float], NoDecode, BeforeValidator(paired)] = Field(
+    alpha_table: Annotated[dict[AlphaKey, float], NoDecode, BeforeValidator(parse_pairs)] = Field(
         default_factory=dict,
         description="Alpha for an intent, in the domain or outside it, in place of the built-in table.",
     )
@@ -241,7 +243,7 @@ class RetrievalSettings(Group):
     selection: Selection = Field(
         "local", description="What selects the final set of an analytical or opinion question."
     )
-    selection_characters: Annotated[dict[str, int], NoDecode, BeforeValidator(paired)] = Field(
+    selection_characters: Annotated[dict[str, int], NoDecode, BeforeValidator(parse_pairs)] = Field(
         default_factory=dict,
         description="Characters of each passage that the selecting model reads, by type, as in opinion=100. "
         "By default a share of a common budget.",
@@ -321,20 +323,20 @@ class ServingSettings(Group):
             Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")],
         ],
         NoDecode,
-        BeforeValidator(paired),
+        BeforeValidator(parse_pairs),
     ] = Field(
         default_factory=dict,
         description="Users by name, each with the SHA-256 of their token. Without users, a server answers "
         "only this machine.",
     )
-    origins: Annotated[frozenset[str], NoDecode, BeforeValidator(listed)] = Field(
+    origins: Annotated[frozenset[str], NoDecode, BeforeValidator(split_list)] = Field(
         frozenset({"https://smith.langchain.com"}),
         description="Web pages of other machines that may call the served graphs if there are no users.",
     )
-    roots: Annotated[frozenset[str], NoDecode, BeforeValidator(listed)] = Field(
+    roots: Annotated[frozenset[str], NoDecode, BeforeValidator(split_list)] = Field(
         frozenset(), description="Folders that callers may index, with their subfolders. By default none."
     )
-    recipes: Annotated[frozenset[RecipeName], NoDecode, BeforeValidator(listed)] = Field(
+    recipes: Annotated[frozenset[RecipeName], NoDecode, BeforeValidator(split_list)] = Field(
         frozenset(), description="Recipes that callers may name; most need more model calls. By default none."
     )
     max_documents: int = Field(1000, ge=1, description="Maximum files that one call may index.")

@@ -17,7 +17,7 @@ from langchain_core.runnables import Runnable
 
 from adaptive_rag.answer.passages import as_ranked
 from adaptive_rag.context import Context, make_context
-from adaptive_rag.context.groups import MECHANISMS, OF_ANSWERS, ModelStep
+from adaptive_rag.context.groups import ANSWER_MECHANISMS, MECHANISMS, ModelStep
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.evaluation.datasets import Question
 from adaptive_rag.evaluation.records import Cost
@@ -305,7 +305,7 @@ ARMS: dict[str, Arm] = {
         f"without-{name}": Arm(
             f"adaptive without {what}",
             partial(_run_graph, without=name),
-            affects_only_answers=name in OF_ANSWERS,
+            affects_only_answers=name in ANSWER_MECHANISMS,
         )
         for name, what in MECHANISMS.items()
     },

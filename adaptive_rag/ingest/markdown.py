@@ -13,7 +13,7 @@ from adaptive_rag.ingest.front_matter import take_front_matter
 from adaptive_rag.ingest.markdown_marks import read_marks
 from adaptive_rag.ingest.markup_steps import Kept, numbered_lines, tidy, without_signs
 from adaptive_rag.ingest.text import decode
-from adaptive_rag.text.markdown import is_deep
+from adaptive_rag.text.markdown import is_deeply_nested
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -74,7 +74,7 @@ def add_markdown(text: str, builder: TextBuilder) -> None:
 
 def _keep_code(text: str, kept: Kept, depth: int = 0) -> str:
     """Replace code blocks by placeholders, and remove the markup of text that only looks like code."""
-    if is_deep(text) or depth > _DEEPEST:
+    if is_deeply_nested(text) or depth > _DEEPEST:
         return _FENCE.sub(
             lambda block: kept.keep(block[0].rstrip("\n")) + "\n" * block[0].endswith("\n"), text
         )

@@ -1,1 +1,1 @@
-"""Asking a chat model: prompts, replies, the fence around passages, budget and retries."""
+"""Asking a chat model: prompts, replies, the delimiters around passages, budget and retries."""

@@ -1,4 +1,4 @@
-"""Sends the requests of steps to a chat model; the one place that limits the number of calls."""
+"""Sends the requests of steps to a chat model; only this module limits the number of calls."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ from adaptive_rag.llm.request import Reply, Request
 from adaptive_rag.state import Phrase, StandIn, TraceRecord
 from adaptive_rag.text.phrases import say
 
-# Reasons that the caller has chosen; every other reason is a failure or a limit.
+# Reasons that follow from the caller's settings; every other reason is a failure or a limit.
 NO_MODEL, LEFT_LOCAL = say("no_model")["text"], say("left_local")["text"]
 
 
 def ask(requests: Sequence[Request[Any]], context: Context, budget: Budget) -> list[Reply[Any]]:
-    """Make independent requests at once and return their replies in order.
+    """Make independent requests in parallel and return their replies in order.
 
     Raises:
-        ConfigurationError: a model cannot be opened, its key is refused, or the server does not know it.
+        ConfigurationError: a model cannot be opened, or the server refuses its key or does not know it.
     """
     reasons = refusals(requests, context, budget)
     granted = _granted(requests, reasons)
-    return _in_order(reasons, call_all(granted, context, budget) if granted else [])
+    return _merge_replies(reasons, call_all(granted, context, budget) if granted else [])
 
 
 async def aask(requests: Sequence[Request[Any]], context: Context, budget: Budget) -> list[Reply[Any]]:
-    """Do what `ask` does; no thread waits while a model works."""
+    """Do what `ask` does without a thread that waits while a model works."""
     reasons = refusals(requests, context, budget)
     granted = _granted(requests, reasons)
-    return _in_order(reasons, await acall_all(granted, context, budget) if granted else [])
+    return _merge_replies(reasons, await acall_all(granted, context, budget) if granted else [])
 
 
 def find_failures(trace: Sequence[TraceRecord]) -> list[StandIn]:
-    """Return the steps at which a model failed, and the answer if a limit kept the model from being asked."""
+    """Return the steps at which a model failed, and the step `generate` if a limit prevented its call."""
     return [
         stand_in
         for record in trace
@@ -49,25 +49,32 @@ def _granted(requests: Sequence[Request[Any]], reasons: list[Phrase | None]) -> 
     return [request for request, reason in zip(requests, reasons, strict=True) if reason is None]
 
 
-def _in_order(reasons: list[Phrase | None], replies: list[Reply[Any]]) -> list[Reply[Any]]:
-    left = iter(replies)
-    return [next(left) if reason is None else Reply(reason=reason["text"], said=reason) for reason in reasons]
+def _merge_replies(reasons: list[Phrase | None], replies: list[Reply[Any]]) -> list[Reply[Any]]:
+    """Return a reply for every request: the model's, or one with the reason why no model was asked."""
+    remaining = iter(replies)
+    return [
+        next(remaining) if reason is None else Reply(reason=reason["text"], phrase=reason)
+        for reason in reasons
+    ]
 
 
 def refusals(requests: Sequence[Request[Any]], context: Context, budget: Budget) -> list[Phrase | None]:
-    """Return, for each request, why no model is asked; None if one is asked."""
+    """Return, for each request, the reason why no model is asked; None if one is asked."""
     reasons = list[Phrase | None]()
     asked = budget.asked
     for request in requests:
-        together = sum(other.step == request.step for other in requests)
-        because = say("locally", why=request.locally_because) if request.locally_because else None
-        reasons.append(because or _refusal(request, together, context, budget, asked))
-        asked += reasons[-1] is None
+        requests_of_step = sum(other.step == request.step for other in requests)
+        if request.locally_because:
+            reason: Phrase | None = say("locally", why=request.locally_because)
+        else:
+            reason = _refusal(request, requests_of_step, context, budget, asked)
+        reasons.append(reason)
+        asked += reason is None
     return reasons
 
 
 def _refusal(
-    request: Request[Any], together: int, context: Context, budget: Budget, asked: int
+    request: Request[Any], requests_of_step: int, context: Context, budget: Budget, asked: int
 ) -> Phrase | None:
     if context.model is None and (request.role == "answer" or context.models.fast_model is None):
         return say("no_model")
@@ -87,6 +94,6 @@ def _refusal(
     planned = context.budget.planned_calls
     if asked >= planned - budget.branches and not request.by_setting:
         return say("calls_needed_elsewhere", n=planned)
-    if together > budget.calls - 1:
-        return say("calls_exceed", n=together, left=budget.calls)
+    if requests_of_step > budget.calls - 1:
+        return say("calls_exceed", n=requests_of_step, left=budget.calls)
     return None

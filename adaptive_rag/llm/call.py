@@ -1,4 +1,4 @@
-"""Calls the chat model for granted requests, in threads or on the event loop, each within its time."""
+"""Calls the chat model for granted requests, in threads or on the event loop, within a time limit."""
 
 from __future__ import annotations
 
@@ -27,39 +27,39 @@ ResultT = TypeVar("ResultT")
 
 
 def call_all(requests: Sequence[Request[Any]], context: Context, budget: Budget) -> list[Reply[Any]]:
-    """Call the model for each request in a thread of its own; one that hangs is left behind."""
+    """Call the model for each request in a separate thread; a thread that hangs is abandoned."""
     ledger = open_ledger(budget)
-    conversations = [_Conversation(request, context, ledger, budget) for request in requests]
-    started = [_start(conversation.run) for conversation in conversations]
+    runs = [_ExchangeRun(request, context, ledger, budget) for request in requests]
+    futures = [_start(run.run) for run in runs]
     try:
-        return [conversation.reply(run) for conversation, run in zip(conversations, started, strict=True)]
+        return [run.reply(future) for run, future in zip(runs, futures, strict=True)]
     finally:
-        for conversation in conversations:
-            conversation.abandoned.set()
+        for run in runs:
+            run.abandoned.set()
 
 
 async def acall_all(requests: Sequence[Request[Any]], context: Context, budget: Budget) -> list[Reply[Any]]:
-    """Do what `call_all` does without holding a thread while a model works."""
+    """Do what `call_all` does without a thread that waits while a model works."""
     ledger = open_ledger(budget)
-    conversations = [_Conversation(request, context, ledger, budget) for request in requests]
-    tasks = [asyncio.create_task(conversation.areply()) for conversation in conversations]
+    runs = [_ExchangeRun(request, context, ledger, budget) for request in requests]
+    tasks = [asyncio.create_task(run.areply()) for run in runs]
     try:
         return list(await asyncio.gather(*tasks))
     finally:
-        # If one fails, or a stream is closed, the others end too.
+        # If one task fails or the stream is closed, the others are cancelled too.
         for task in tasks:
             task.cancel()
 
 
-def _start(work: Callable[[], ResultT]) -> Future[ResultT]:
-    """Start work in a daemon thread, which can be abandoned, even at the end of the process."""
+def _start(function: Callable[[], ResultT]) -> Future[ResultT]:
+    """Run a function in a daemon thread, which can be abandoned, even at the end of the process."""
     future: Future[ResultT] = Future()
 
     def run() -> None:
         if not future.set_running_or_notify_cancel():
             return
         try:
-            future.set_result(work())
+            future.set_result(function())
         except BaseException as error:
             future.set_exception(error)
 
@@ -67,23 +67,23 @@ def _start(work: Callable[[], ResultT]) -> Future[ResultT]:
     return future
 
 
-class _Conversation:
-    """One request's conversation with a model, within its time limit."""
+class _ExchangeRun:
+    """Runs one request's exchange with a model, within a time limit."""
 
     def __init__(self, request: Request[Any], context: Context, ledger: Ledger, budget: Budget) -> None:
         model = chat_model_of(context, request.role)
-        assert model is not None, "only requests that a model can take are granted"
+        assert model is not None, "requests without a model are not granted"
         self.abandoned = threading.Event()
         model = with_temperature(model, context.models.temperatures.get(request.step))
         self._request, self._model = request, model
         self._max_tokens = context.budget.max_tokens
         self._seconds = budget.seconds_for(request.role)
-        self._ends = time.monotonic() + self._seconds
+        self._deadline = time.monotonic() + self._seconds
         self._spending = Spending()
         self._exchange = converse(request, model, context, ledger, self._spending, self._seconds_left)
 
     def run(self) -> Reply[Any]:
-        """Hold the conversation, waiting in this thread."""
+        """Run the exchange in this thread, and wait in it."""
         asking_step.set(self._request.step)
         outcome: object = None
         while not self.abandoned.is_set():
@@ -93,15 +93,15 @@ class _Conversation:
             outcome = self._do(action)
         return self._failed("the chat model was no longer waited for")
 
-    def reply(self, run: Future[Reply[Any]]) -> Reply[Any]:
-        """Wait for a conversation in another thread until its time is up."""
-        if not wait([run], self._seconds_left()).done:
+    def reply(self, future: Future[Reply[Any]]) -> Reply[Any]:
+        """Wait for an exchange that runs in another thread, until the time limit."""
+        if not wait([future], self._seconds_left()).done:
             self.abandoned.set()
             return self._timed_out()
-        return run.result()
+        return future.result()
 
     async def areply(self) -> Reply[Any]:
-        """Wait for the model on the event loop, and read its output in a thread; a cancellation ends both."""
+        """Wait for the model on the event loop and read its replies in a thread; a cancellation ends both."""
         asking_step.set(self._request.step)
         try:
             async with asyncio.timeout(self._seconds_left()):
@@ -116,10 +116,10 @@ class _Conversation:
             self.abandoned.set()
 
     def _seconds_left(self) -> float:
-        return max(0.0, self._ends - time.monotonic())
+        return max(0.0, self._deadline - time.monotonic())
 
     def _next(self, outcome: object) -> Action | Reply[Any]:
-        """Pass an outcome to the exchange; return its next action, or the reply that it ended with."""
+        """Send an outcome to the exchange; return its next action, or the reply with which it ended."""
         try:
             if outcome is None:
                 return self._exchange.send(None)
@@ -144,14 +144,14 @@ class _Conversation:
         return Reply(reason=reason, **self._spending.spent())
 
     def _do(self, action: Action) -> object:
-        """Do an action; return the model's message, its draft, the error it raised, or None after a pause."""
+        """Run an action; return the model's message or draft, or the error it raised; None after a pause."""
         try:
             if isinstance(action, Pause):
                 self.abandoned.wait(action.seconds)
                 return None
             if action.method is not None:
-                form = bind_schema(self._model, action.schema, action.method)
-                return form.invoke(action.messages, self._config())
+                bound = bind_schema(self._model, action.schema, action.method)
+                return bound.invoke(action.messages, self._config())
             draft = Draft(self._max_tokens)
             for chunk in self._model.stream(action.messages, self._config()):
                 if draft.add(chunk) or self.abandoned.is_set():
@@ -168,8 +168,8 @@ class _Conversation:
             if not _is_asynchronous(type(self._model), streamed=action.method is None):
                 return await _in_thread(partial(self._do, action))
             if action.method is not None:
-                form = bind_schema(self._model, action.schema, action.method)
-                return await form.ainvoke(action.messages, self._config())
+                bound = bind_schema(self._model, action.schema, action.method)
+                return await bound.ainvoke(action.messages, self._config())
             draft = Draft(self._max_tokens)
             async for chunk in self._model.astream(action.messages, self._config()):
                 if draft.add(chunk):
@@ -178,26 +178,26 @@ class _Conversation:
         except Exception as raised:  # as in `_do`
             task = asyncio.current_task()
             if task is not None and task.cancelling():
-                # closing the connection failed, which must not hide the cancellation
+                # The connection could not be closed; this error must not hide the cancellation.
                 raise asyncio.CancelledError from raised
             return raised
 
     def _config(self) -> RunnableConfig:
-        # Replies to the steps before the answer are not part of it, so they stay out of the message stream.
+        # Only the answer belongs in the message stream, not the replies to earlier steps.
         tags = [] if self._request.free_text else [TAG_NOSTREAM]
         step = self._request.step
-        # The attempt tells clients that show a draft where the model started again.
+        # The attempt tells clients that show a draft when the model started again.
         metadata = {"skill": step, "attempt": self._spending.calls}
         return {"tags": tags, "run_name": step, "metadata": metadata}
 
 
-async def _in_thread(work: Callable[[], ResultT]) -> ResultT:
-    """Wait on the event loop for work in a daemon thread; a cancellation abandons the thread."""
-    return await asyncio.wrap_future(_start(work))
+async def _in_thread(function: Callable[[], ResultT]) -> ResultT:
+    """Run a function in a daemon thread and wait on the event loop; a cancellation abandons the thread."""
+    return await asyncio.wrap_future(_start(function))
 
 
 def _is_asynchronous(kind: type[BaseChatModel], *, streamed: bool) -> bool:
-    """Tell whether a model waits on the event loop; LangChain runs the others in threads that must end."""
+    """Return whether a model waits on the event loop; LangChain runs other models in threads."""
     if streamed and kind._stream is not BaseChatModel._stream:
         return kind._astream is not BaseChatModel._astream
     return kind._agenerate is not BaseChatModel._agenerate

@@ -1,7 +1,7 @@
 """One request's exchange with a chat model: what is sent, what is retried, and when it is given up.
 
-The exchange is a generator that never waits itself. It yields the next action (a call, a pause) and is sent
-the outcome, so that the same exchange runs in a thread or on an event loop.
+The exchange is a generator that does not wait itself. It yields the next action (a call or a pause) and is
+sent the outcome, so that it can run both in a thread and on an event loop.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from adaptive_rag.llm.messages import format_messages, load_prompt
 from adaptive_rag.llm.receive import form_text, storable
 from adaptive_rag.llm.replies import json_values
 from adaptive_rag.llm.request import Reply, Request, StepName
-from adaptive_rag.llm.structured import METHODS, Method, forget_method, known_method
+from adaptive_rag.llm.structured import METHODS, Method, remember_refusal, strictest_method
 from adaptive_rag.models.chat import Role
 from adaptive_rag.models.prices import price_of
 
-# Retries of one request after a failure of the server, and after a reply that was not usable.
+# Retries of one request after a failure of the server, and after an unusable reply.
 SERVER_RETRIES = 2
 REPLY_RETRIES = 1
-# JSON values of one reply that are tried.
-MOST_VALUES = 64
-# Seconds before the first retry; doubled each time.
+# Maximum number of JSON values of one reply that are tried.
+MAX_VALUES = 64
+# Seconds before the first retry; doubled for each further one.
 BACKOFF = 0.5
 
 
@@ -44,7 +44,7 @@ class Call:
     """Send these messages and return the model's message."""
 
     messages: list[BaseMessage]
-    method: Method | None  # how the form is asked for; None for free text, which is streamed
+    method: Method | None  # how the form is requested; None for free text, which is streamed
     schema: dict[str, Any]
 
 
@@ -59,12 +59,12 @@ Action: TypeAlias = Call | Pause
 
 
 class GivenUp(Exception):
-    """The request is given up; the text says why."""
+    """The request was given up; the message says why."""
 
 
 @dataclass
 class Spending:
-    """What an exchange has spent so far; readable from outside when it has to be abandoned."""
+    """What an exchange has spent so far; it can also be read if the exchange is abandoned."""
 
     calls: int = 0
     tokens: Counter[str] = field(default_factory=Counter)
@@ -74,7 +74,7 @@ class Spending:
     unreachable: bool = False
 
     def spent(self) -> dict[str, Any]:
-        """Return the fields that a Reply takes."""
+        """Return what was spent as fields of a `Reply`."""
         return {**vars(self), "tokens": dict(self.tokens), "notes": tuple(self.notes)}
 
 
@@ -86,17 +86,17 @@ def converse(
     spending: Spending,
     seconds_left: Callable[[], float],
 ) -> Generator[Action, Any, Reply[Any]]:
-    """Ask the model until its reply is usable, at most as often as the ledger allows.
+    """Ask the model until its reply is usable, within the calls of the ledger.
 
     Raises:
-        GivenUp: no usable reply was received.
+        GivenUp: there was no usable reply.
         ConfigurationError: the server refuses the key or does not know the model.
     """
     prompts = context.models.prompts
     messages = format_messages(request, prompts)
-    method = None if request.free_text else known_method(model)
+    method = None if request.free_text else strictest_method(model)
     schema = {} if method is None else wire_schema(request.schema, request.bounds)
-    refused = list[Method]()
+    refused_methods = list[Method]()
     server_failures = reply_failures = 0
     while True:
         _take_call(ledger, request.role, context, spending)
@@ -107,9 +107,9 @@ def converse(
         except Exception as error:  # every provider raises its own errors; `fault_of` classifies them
             fault = fault_of(error, model)
             if method not in (None, METHODS[-1]) and fault.refuses_form:
-                refused.append(method)
+                refused_methods.append(method)
                 spending.notes.append(f"{method} is not supported: {fault.text}")
-                method = known_method(model, refused)
+                method = strictest_method(model, refused_methods)
                 continue
             fault.raise_if_misconfigured(error)
             spending.notes.append(fault.text)
@@ -125,10 +125,10 @@ def converse(
             server_failures += 1
             continue
         spending.unreachable = False
-        # Only now is it known that the form was refused, and not the request: a filter refuses every form.
-        for each in refused:
-            forget_method(model, each)
-        _count(reply, model, context, spending)
+        # A success shows that the server refused the methods and not the request, as a content filter does.
+        for refused in refused_methods:
+            remember_refusal(model, refused)
+        _add_usage(reply, model, context, spending)
         spending.cut = reply.response_metadata.get("cut") or spending.cut
         try:
             result = read_reply(request, reply)
@@ -148,34 +148,35 @@ def converse(
 
 def _take_call(ledger: Ledger, role: Role, context: Context, spending: Spending) -> None:
     if not ledger.take(role):
-        before = f"{spending.notes[-1]}; " if spending.notes else ""
-        raise GivenUp(f"{before}the budget of {context.budget.max_llm_calls} calls is spent")
+        last_note = f"{spending.notes[-1]}; " if spending.notes else ""
+        raise GivenUp(f"{last_note}the budget of {context.budget.max_llm_calls} calls is spent")
     spending.calls += 1
 
 
 def read_reply(request: Request[Any], reply: AIMessage) -> BaseModel:
-    """Turn a model's message into the request's result, leniently but without guessing.
+    """Convert a model's message into the request's result, leniently but without guessing.
 
     Raises:
-        ValueError: it cannot be read, or fails the request's check; the message can be shown to the model.
+        ValueError: it cannot be read, or fails the request's check; the error can be shown to the model.
     """
     if request.free_text:
         if not (text := reply.text.strip()):
-            raise ValueError(_empty(reply))
-        return _checked(request, request.schema(text=text, message_id=reply.id))
+            raise ValueError(_describe_empty(reply))
+        return _apply_check(request, request.schema(text=text, message_id=reply.id))
     text = form_text(reply.text)
     values: list[Any] = [call["args"] for call in reply.tool_calls]
-    values += json_values(text)[:MOST_VALUES]
-    if text and (not values or not (reply.tool_calls or _is_json_alone(text))):
+    values += json_values(text)[:MAX_VALUES]
+    # The text itself is tried last, unless it is only JSON.
+    if text and (not values or not (reply.tool_calls or _is_only_json(text))):
         values.append(text)
     if not values:
-        raise ValueError(_empty(reply))
+        raise ValueError(_describe_empty(reply))
     problems = []
     for value in values:
         try:
             value = storable(value)
             fields = request.read(value) if request.read else value
-            return _checked(request, request.schema.model_validate(fields))
+            return _apply_check(request, request.schema.model_validate(fields))
         except ValidationError as error:
             problems.append(
                 "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors()[:3])
@@ -186,14 +187,18 @@ def read_reply(request: Request[Any], reply: AIMessage) -> BaseModel:
 
 
 def _refuse_echo(step: StepName, result: BaseModel, folder: str | None) -> None:
-    """Refuse texts that are part of the prompt: small models copy its examples and placeholders."""
+    """Refuse texts that are copied from the prompt, as small models do with its examples and placeholders.
+
+    Raises:
+        ValueError: a text of the result is part of the prompt.
+    """
     if step in ("classify", "generate"):
         return
     prompt = load_prompt(step, folder).casefold()
-    written = _full_schema(type(result))["properties"]
+    properties = _full_schema(type(result))["properties"]
     for name, value in result.model_dump().items():
-        # A value that the form offers, such as "for", is meant to be copied.
-        if "enum" in written[name].get("items", {}):
+        # A value that the form offers, such as "for", is supposed to be copied.
+        if "enum" in properties[name].get("items", {}):
             continue
         for text in value if isinstance(value, list) else [value]:
             if isinstance(text, str) and text and (text.casefold() in prompt or not re.search(r"\w", text)):
@@ -201,9 +206,10 @@ def _refuse_echo(step: StepName, result: BaseModel, folder: str | None) -> None:
 
 
 def wire_schema(schema: type[BaseModel], bounds: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
-    """Return the JSON schema that providers accept: all keys required, no others, no titles of fields.
+    """Return a schema in the form that providers accept: all keys required, no others, no titles of fields.
 
-    Lengths of texts are left out, since strict modes refuse them; the request's own schema checks them.
+    Limits on the lengths of texts are left out, since strict modes refuse them; the pydantic schema checks
+    them.
     """
     full = _full_schema(schema)
     properties = {
@@ -228,25 +234,29 @@ def _full_schema(schema: type[BaseModel]) -> dict[str, Any]:
     return schema.model_json_schema()
 
 
-def _checked(request: Request[Any], result: BaseModel) -> BaseModel:
+def _apply_check(request: Request[Any], result: BaseModel) -> BaseModel:
     checked: BaseModel = request.check(result) if request.check else result
     return checked
 
 
-def _is_json_alone(text: str) -> bool:
-    """Tell whether a text is one JSON value, and not prose that contains brackets."""
+def _is_only_json(text: str) -> bool:
+    """Return whether a text is one JSON value rather than prose with brackets."""
     return text[:1] in "{[" and text[-1:] in "}]" and "\n[" not in text
 
 
 def _correction(reply: AIMessage, reason: str, *, free_text: bool) -> list[BaseMessage]:
-    said = reply.text or ", ".join(str(call["args"]) for call in reply.tool_calls) or "(nothing)"
-    again = "Reply again with the JSON alone, in the form asked for."
+    reply_text = reply.text or ", ".join(str(call["args"]) for call in reply.tool_calls) or "(nothing)"
     if free_text:
-        again = "Answer the question again."
-    return [AIMessage(said[:2000]), HumanMessage(f"This could not be used: {reason[:500]}\n{again}")]
+        instruction = "Answer the question again."
+    else:
+        instruction = "Reply again with the JSON alone, in the form asked for."
+    return [
+        AIMessage(reply_text[:2000]),
+        HumanMessage(f"This could not be used: {reason[:500]}\n{instruction}"),
+    ]
 
 
-def _count(reply: AIMessage, model: BaseChatModel, context: Context, spending: Spending) -> None:
+def _add_usage(reply: AIMessage, model: BaseChatModel, context: Context, spending: Spending) -> None:
     usage = reply.usage_metadata
     if usage is None:
         return
@@ -258,10 +268,14 @@ def _count(reply: AIMessage, model: BaseChatModel, context: Context, spending: S
 
 
 def _pause(fault: Fault, failures: int, seconds_left: float) -> Pause:
-    """Return how long to wait before the call is made again."""
+    """Return the pause before the call is repeated.
+
+    Raises:
+        GivenUp: a repetition is of no use, or there is no time for one.
+    """
     if not fault.passing or failures == SERVER_RETRIES:
         raise GivenUp(fault.text)
-    # The jitter keeps questions that failed together from retrying together.
+    # Random, so that questions that failed at the same time do not retry at the same time.
     pause = BACKOFF * 2**failures * random.uniform(0.75, 1.25)
     if fault.retry_after is not None:
         pause = fault.retry_after
@@ -270,7 +284,7 @@ def _pause(fault: Fault, failures: int, seconds_left: float) -> Pause:
     return Pause(pause)
 
 
-def _empty(reply: AIMessage) -> str:
+def _describe_empty(reply: AIMessage) -> str:
     if refusal := reply.additional_kwargs.get("refusal"):
         return f"the model refused: {refusal}"
     if reply.response_metadata.get("finish_reason") == "length":

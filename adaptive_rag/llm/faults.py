@@ -28,6 +28,7 @@ from adaptive_rag.text.redaction import cause_of, redact
 
 Kind = Literal["key", "unknown model", "unsupported", "too long", "busy", "server", "connection", "other"]
 
+# Kinds of faults by the class of the error, and below by its HTTP status.
 _KINDS: tuple[tuple[type[Exception], Kind], ...] = (
     (ContextOverflowError, "too long"),
     (ModelAuthenticationError, "key"),
@@ -53,7 +54,7 @@ _TOO_LONG = re.compile(
     re.I,
 )
 _FEATURE = re.compile(r"tool|function|response_format|json_schema|structured|grammar|schema", re.I)
-# Transport errors of HTTP clients that reach us unwrapped, by the names of their classes.
+# Names of the transport errors of HTTP clients, which are not always wrapped in LangChain's errors.
 _TRANSPORT = re.compile(
     r"Connect|Timeout|RemoteProtocol|ReadError|WriteError|NetworkError|ProtocolError|IncompleteRead|ClientPayload|"
     r"ServerDisconnected|StreamError"
@@ -67,18 +68,20 @@ class Fault:
     kind: Kind
     text: str
     model: str
-    # seconds that the server asks to wait
+    # seconds that the server asks the client to wait
     retry_after: float | None = None
-    # whether the server may accept the request if its form is asked for in another way
+    # whether the server may accept the request if the form is requested by another method
     refuses_form: bool = False
 
     @property
     def passing(self) -> bool:
-        """Tell whether the same call may succeed a little later."""
+        """Whether the same call may succeed a little later."""
         return self.kind in ("busy", "server", "connection")
 
     def raise_if_misconfigured(self, error: Exception) -> None:
-        """Raise if only the user can fix the fault; chained to the error, unless that repeats a secret.
+        """Raise an error if only the user can fix the fault.
+
+        It is chained to the original error, unless that contains a secret.
 
         Raises:
             ModelRefusedError: the key is refused, or the model is not known to the server.
@@ -99,28 +102,28 @@ class Fault:
 
 
 def fault_of(error: Exception, model: BaseChatModel) -> Fault:
-    """Classify any error that a call raised, with a kind and a readable text."""
+    """Return the kind of an error that a call raised, with a readable text."""
     status = _status(error)
-    # The readable text is cut; what tells the kind may come later.
-    text, whole = _text(error, status), str(error)
+    # The readable text is cut, so the kind is found in the full text.
+    text, full_text = _text(error, status), str(error)
     kind = next((kind for type_, kind in _KINDS if isinstance(error, type_)), None) or _by_status(status)
-    # A server that sent more than a reply can be would only do so again.
+    # A server that sent too much would only do so again.
     if isinstance(cause := _root(error), ReplyTooLong):
         return Fault("other", str(cause), model_name(model))
-    if kind in (None, "unsupported", "other", "server") and _TOO_LONG.search(whole):
+    if kind in (None, "unsupported", "other", "server") and _TOO_LONG.search(full_text):
         kind = "too long"
-    # An account without credit gets 429 as well, and waiting does not help.
-    if kind == "busy" and "insufficient_quota" in whole:
+    # The status of an account without credit is 429 too, but waiting does not help.
+    if kind == "busy" and "insufficient_quota" in full_text:
         kind = "other"
-    # A client whose connections belong to an event loop that has ended; the next try opens new ones.
-    if kind is None and "loop is closed" in whole:
+    # The client's connections belong to an event loop that has ended; the next try opens new ones.
+    if kind is None and "loop is closed" in full_text:
         kind = "connection"
-    # LangChain's message for a stream that ended before it began.
-    if kind is None and "No generation chunks" in whole:
+    # LangChain's message for a stream that ended without a chunk.
+    if kind is None and "No generation chunks" in full_text:
         kind = "server"
     if kind is None:
         kind = "connection" if _TRANSPORT.search(type(error).__name__) else "other"
-    refuses_form = kind == "unsupported" or (kind == "unknown model" and bool(_FEATURE.search(whole)))
+    refuses_form = kind == "unsupported" or (kind == "unknown model" and bool(_FEATURE.search(full_text)))
     return Fault(kind, text, model_name(model), _retry_after(error), refuses_form)
 
 
@@ -136,8 +139,8 @@ def _status(error: Exception) -> int | None:
 def _by_status(status: int | None) -> Kind | None:
     if status is None:
         return None
-    known = next((kind for kind, statuses in _STATUSES.items() if status in statuses), None)
-    return known or ("server" if status >= 500 else "other")
+    default: Kind = "server" if status >= 500 else "other"
+    return next((kind for kind, statuses in _STATUSES.items() if status in statuses), default)
 
 
 def _retry_after(error: Exception) -> float | None:
@@ -163,13 +166,13 @@ def _root(error: BaseException) -> BaseException:
 
 
 def _text(error: Exception, status: int | None) -> str:
-    # Redacted before it is cut, since half a key is not recognized as one.
-    said = redact(" ".join(str(error).split()))[:240] or type(error).__name__
+    # Redact before cutting, since half a key is not recognized.
+    text = redact(" ".join(str(error).split()))[:240] or type(error).__name__
     cause = _root(error)
     # "Connection error." alone does not say whether the server is down or the name is wrong.
-    if cause is not error and "onnection error" in said:
-        said = f"{said.rstrip('.')} ({type(cause).__name__}: {redact(' '.join(str(cause).split()))[:120]})"
+    if cause is not error and "onnection error" in text:
+        text = f"{text.rstrip('.')} ({type(cause).__name__}: {redact(' '.join(str(cause).split()))[:120]})"
     if status is None:
-        return said
+        return text
     # "Error code: 500 - ..." says the same in other words.
-    return f"HTTP {status}: {re.sub(rf'^Error code: {status} - ', '', said)}"
+    return f"HTTP {status}: {re.sub(rf'^Error code: {status} - ', '', text)}"

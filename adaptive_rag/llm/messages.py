@@ -1,4 +1,4 @@
-"""Loads the prompts of the steps, the user's own first, and fills them into chat messages."""
+"""Loads the prompts of the steps, which users can replace, and fills them into chat messages."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from adaptive_rag.state import Turn
 from adaptive_rag.text.visible import visible
 
 PROMPTS = Path(__file__).parent / "prompts"
-# Limits of a conversation in prompts and in queries: its last turns, and the characters of each.
+# How much of a conversation prompts and queries contain: its last turns, and characters of each.
 LAST_TURNS, TURN_CHARACTERS = 6, 500
 
-# A line of dashes separates the system message (above) from the request (below).
+# A line of dashes separates the system message above it from the request below it.
 _RULE = re.compile(r"^-{3,}\s*$", re.M)
 _PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
 
 
 def load_prompt(name: str, folder: str | None = None) -> str:
-    """Read a prompt, the user's own if the folder has one.
+    """Load a prompt: the user's own if the folder has one, else the built-in prompt.
 
     Raises:
         ConfigurationError: the folder does not exist, or its file cannot be read.
@@ -34,14 +34,14 @@ def load_prompt(name: str, folder: str | None = None) -> str:
     if folder is not None:
         if not Path(folder).is_dir():
             raise ConfigurationError(
-                f"models.prompts = {folder!r} is not a folder; expected one of .md files."
+                f"models.prompts = {folder!r} is not a folder; expected a folder with .md files."
             )
-        own = Path(folder) / f"{name}.md"
-        if own.is_file():
+        file = Path(folder) / f"{name}.md"
+        if file.is_file():
             try:
-                return own.read_text(encoding="utf-8")
+                return file.read_text(encoding="utf-8")
             except (OSError, UnicodeDecodeError) as error:
-                raise ConfigurationError(f"The prompt {own} cannot be read: {error}") from error
+                raise ConfigurationError(f"The prompt {file} cannot be read: {error}") from error
     return _built_in(name)
 
 
@@ -51,22 +51,21 @@ def _built_in(name: str) -> str:
 
 
 def style_prompt(name: str, folder: str | None = None, instruction: str = "", sentences: int = 3) -> str:
-    """Return the prompt that says how an answer of one strategy is written.
+    """Return the prompt that says how one strategy's answer is written, with "{sentences}" replaced.
 
-    The user's own generate-NAME.md comes first, then the strategy's instruction, then the built-in prompt;
-    "{sentences}" in it is replaced.
+    The user's own generate-NAME.md takes precedence over the strategy's instruction, and that over the
+    built-in prompt.
     """
-    own = folder is not None and (Path(folder) / f"generate-{name}.md").is_file()
-    prompt = instruction if instruction and not own else load_prompt(f"generate-{name}", folder).strip()
+    has_own = folder is not None and (Path(folder) / f"generate-{name}.md").is_file()
+    prompt = instruction if instruction and not has_own else load_prompt(f"generate-{name}", folder).strip()
     return prompt.replace("{sentences}", str(sentences))
 
 
 def format_messages(request: Request[Any], folder: str | None = None) -> list[BaseMessage]:
     """Fill a step's prompt with the values of its request.
 
-    Placeholders are filled in one pass, so that a question or a passage that contains "{passages}" is not
-    changed. Unknown names in braces are left alone, since a prompt may show JSON. Invisible characters of a
-    value are left out.
+    All placeholders are filled in one pass, so that "{passages}" in a question or passage is not replaced.
+    Unknown names in braces stay, since a prompt may show JSON. Invisible characters of values are dropped.
     """
     values = {name: visible(value) for name, value in request.values().items()}
     parts = [
@@ -77,9 +76,10 @@ def format_messages(request: Request[Any], folder: str | None = None) -> list[Ba
 
 
 def format_history(history: Sequence[Turn]) -> str:
-    """Return the last turns as lines, each cut to a length that leaves room for the question.
+    """Format the last turns, each cut to `TURN_CHARACTERS`.
 
-    No line of a text can pass for another turn: an answer may quote what a document says.
+    The texts are neutralized, so that none of their lines looks like another turn: an answer may quote a
+    document.
     """
     return "\n".join(
         f"{turn['role']}: {neutralize(turn['text'][:TURN_CHARACTERS])}" for turn in history[-LAST_TURNS:]

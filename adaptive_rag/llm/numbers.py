@@ -1,6 +1,7 @@
 """Reads the scores and passage numbers that chat models write.
 
-What is no number, or no score for each passage, raises a ValueError, whose message can be shown to the model.
+A text without a number, or without a score for each passage, raises a ValueError. Its message can be shown to
+the model.
 """
 
 from __future__ import annotations
@@ -11,54 +12,56 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 # As in `replies`, runs of digits or blanks are bounded or matched without backtracking.
-_SOME = r"\d{1,9}(?:\.\d{1,9})?"
-_OUT_OF = re.compile(rf"(?<!\d)(-?{_SOME})\s*+(?:/|\bout of\b|\bof\b)\s*+({_SOME})", re.I)
-_PERCENT = re.compile(rf"(?<![\d.])(-?{_SOME})\s*+%")
+_DECIMAL = r"\d{1,9}(?:\.\d{1,9})?"
+_OUT_OF = re.compile(rf"(?<!\d)(-?{_DECIMAL})\s*+(?:/|\bout of\b|\bof\b)\s*+({_DECIMAL})", re.I)
+_PERCENT = re.compile(rf"(?<![\d.])(-?{_DECIMAL})\s*+%")
 _NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?![\w]|\.\d)")
-# "Passage 3: 7/10", "[3] 7", "3. 7", "3) - 7"; for a line with single blanks and without "*" and "_"
+# "Passage 3: 7/10", "[3] 7", "3. 7", "3) - 7", in a line with single blanks and without "*" and "_".
 _ENTRY = re.compile(
     r"^[ #>-]*(?:passage|document|doc|source|candidate|text)? ?[\[(#]?(?P<index>\d{1,3})[\])]? ?"
     r"(?:[:.)=–—-]|score|is| ) ?(?:score|relevance|rating|is|of)? ?[:=]? ?(?P<score>-?\d.*)$",
     re.I,
 )
+# "passage 3", "[3]".
 _NAMED = re.compile(r"(?:passage|document|doc|source)s?\s*+#?\s*+(\d{1,4})|\[\s*+(-?\d{1,4})\s*+\]", re.I)
 
+# Keys under which models write the number of a passage, and its score.
 _NUMBER_KEYS = ("passage", "index", "id", "n", "number", "document")
 _SCORE_KEYS = ("score", "relevance", "rating", "value", "points")
 
 
 def read_scores(value: Any, n: int) -> list[float]:
-    """Return n scores on a scale of 0 to 10, in the passages' order."""
+    """Return the scores of n passages on a scale of 0 to 10, in the order of the passages."""
     if isinstance(value, str):
-        value = _entries(value, n)
+        value = _split_entries(value, n)
     if isinstance(value, Mapping):
-        # {"scores": [..]} and the like hold the list under some key.
+        # The list may be under a key, as in {"scores": [...]}.
         lists = [item for item in value.values() if isinstance(item, list | dict)]
         if len(lists) == 1:
             return read_scores(lists[0], n)
         pairs = list(value.items())
     elif isinstance(value, Sequence):
-        pairs = [_numbered(item, position) for position, item in enumerate(value, start=1)]
+        pairs = [_parse_entry(item, position) for position, item in enumerate(value, start=1)]
     else:
         pairs = [(1, value)]
-    numbers = [_whole(number) for number, _ in pairs]
+    numbers = [_passage_number(number) for number, _ in pairs]
     if sorted(numbers) == list(range(n)):
         numbers = [number + 1 for number in numbers]
     if sorted(numbers) != list(range(1, n + 1)):
         raise ValueError(f"expected {n} scores, one for each passage, got those of {sorted(numbers)}")
     by_number = dict(zip(numbers, (read_score(score) for _, score in pairs), strict=True))
-    return _on_ten([by_number[number] for number in range(1, n + 1)])
+    return _rescale([by_number[number] for number in range(1, n + 1)])
 
 
 def read_score(value: Any) -> float:
     """Return one score: 7, "7", "7/10", "70%", "8 out of 10"."""
     number = math.nan
     if isinstance(value, int | float):
-        # A whole number may be too large for a float; it is not a score anyway.
+        # A number that is too large for a float is no score.
         number = float(value) if abs(value) < 1e9 else math.nan
     elif out_of := _OUT_OF.search(str(value)):
-        if whole := float(out_of[2]):
-            number = 10 * float(out_of[1]) / whole
+        if maximum := float(out_of[2]):
+            number = 10 * float(out_of[1]) / maximum
     elif percent := _PERCENT.search(str(value)):
         number = float(percent[1]) / 10
     elif len(numbers := _NUMBER.findall(str(value))) == 1:
@@ -69,17 +72,17 @@ def read_score(value: Any) -> float:
 
 
 def read_numbers(value: Any, n: int) -> list[int]:
-    """Return passage numbers counted from 1.
+    """Return the numbers of passages, counted from 1.
 
-    A list that holds a 0 and nothing beyond n - 1 was counted from 0 and is moved up by one.
+    If they contain 0 and no number above n - 1, they were counted from 0, so 1 is added to each.
     """
     if isinstance(value, str):
         named = [int(a or b) for a, b in _NAMED.findall(value)]
-        numbers = named or [int(found) for found in re.findall(r"(?<![\w.])-?\d+(?![\w%]|\.\d)", value)]
+        numbers = named or [int(number) for number in re.findall(r"(?<![\w.])-?\d+(?![\w%]|\.\d)", value)]
     elif isinstance(value, Sequence):
-        numbers = [_whole(item) for item in value]
+        numbers = [_passage_number(item) for item in value]
     else:
-        numbers = [_whole(value)]
+        numbers = [_passage_number(value)]
     if not numbers:
         raise ValueError(f"expected the numbers of passages, 1 to {n}, got {value!r}")
     if 0 in numbers and all(0 <= number < n for number in numbers):
@@ -87,11 +90,11 @@ def read_numbers(value: Any, n: int) -> list[int]:
     return numbers
 
 
-def _whole(item: Any) -> int:
+def _passage_number(item: Any) -> int:
     if isinstance(item, Mapping):
         item = next(iter(item.values()), None)
-    if isinstance(item, str) and len(found := re.findall(r"-?\d+", item)) == 1:
-        return int(found[0])
+    if isinstance(item, str) and len(numbers := re.findall(r"-?\d+", item)) == 1:
+        return int(numbers[0])
     if isinstance(item, float) and item.is_integer():
         return int(item)
     if isinstance(item, int) and not isinstance(item, bool):
@@ -99,35 +102,35 @@ def _whole(item: Any) -> int:
     raise ValueError(f"expected the number of a passage, got {item!r}")
 
 
-def _entries(text: str, n: int) -> Any:
-    """Read lines like "Passage 2: 7/10" as a mapping, else all numbers of the text as a list."""
+def _split_entries(text: str, n: int) -> Any:
+    """Return the entries of lines such as "Passage 2: 7/10", or else all numbers of a text."""
     lines = (" ".join(re.sub(r"[*_]", " ", line).split()) for line in re.split(r"[\n;]", text))
-    found = [match for line in lines if (match := _ENTRY.match(line))]
-    if len(found) >= n and n > 1:
-        return [{"passage": match["index"], "score": match["score"]} for match in found]
-    if n == 1 and found:
-        return [found[0]["score"]]
+    entries = [match for line in lines if (match := _ENTRY.match(line))]
+    if len(entries) >= n and n > 1:
+        return [{"passage": match["index"], "score": match["score"]} for match in entries]
+    if n == 1 and entries:
+        return [entries[0]["score"]]
     scores = _OUT_OF.findall(text)
     if len(scores) == n:
-        return [f"{score}/{whole}" for score, whole in scores]
+        return [f"{score}/{maximum}" for score, maximum in scores]
     return _NUMBER.findall(text)
 
 
-def _numbered(item: Any, position: int) -> tuple[Any, Any]:
-    """Return the number of a passage and its score, from an entry such as {"passage": 3, "score": 7} or 7."""
+def _parse_entry(item: Any, position: int) -> tuple[Any, Any]:
+    """Return the number and the score of a passage from an entry such as {"passage": 3, "score": 7} or 7."""
     if not isinstance(item, Mapping):
         return position, item
-    plain = {str(key).lower(): field for key, field in item.items()}
+    fields = {str(key).lower(): value for key, value in item.items()}
     number, score = (
-        next((plain[key] for key in keys if key in plain), None) for keys in (_NUMBER_KEYS, _SCORE_KEYS)
+        next((fields[key] for key in keys if key in fields), None) for keys in (_NUMBER_KEYS, _SCORE_KEYS)
     )
-    if score is None and len(plain) == 1:
-        number, score = next(iter(plain.items()))
+    if score is None and len(fields) == 1:
+        number, score = next(iter(fields.items()))
     return position if number is None else number, score
 
 
-def _on_ten(scores: list[float]) -> list[float]:
-    """Rescale scores that were clearly given from 0 to 1 to the scale of 0 to 10."""
+def _rescale(scores: list[float]) -> list[float]:
+    """Rescale scores from 0-1 to 0-10 if they are clearly on that scale."""
     if any(not score.is_integer() for score in scores) and all(0 <= score <= 1 for score in scores):
         return [10 * score for score in scores]
     return scores

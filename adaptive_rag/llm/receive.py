@@ -1,10 +1,11 @@
-"""Converts what a client returns for a reply to a bounded message of plain text and numbers."""
+"""Converts what a client returns as a reply into a message of limited size, with plain text and numbers."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
 from collections.abc import Mapping
+from itertools import chain
 from typing import Any
 
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
@@ -12,24 +13,25 @@ from langchain_core.messages.ai import UsageMetadata
 
 from adaptive_rag.text.redaction import redact_known_all
 
-# A token has about four characters; at most twice that is read of a reply, whatever its server sends.
+# A token has about four characters. At most twice as many are read of a reply, whatever the server sends.
 MAX_CHARACTERS_A_TOKEN = 8
-# Characters read of a form, without a model's thoughts; 50 sub-questions, the longest form, have half of it.
+# Maximum characters of a form without a model's thoughts; the longest, 50 sub-questions, has half of them.
 MAX_FORM = 20_000
-# Levels of nested brackets that are read; no form asks for more than two.
-DEEPEST = 8
-# Where providers say why a reply ended, and what they call its length.
-_ENDINGS = ("finish_reason", "stop_reason", "done_reason")
-_TOO_SHORT = {"length", "max_tokens", "model_length"}
-# A larger number of tokens is not believed.
-_MOST_TOKENS = 10**9
+# Maximum levels of nested brackets; no form asks for more than two.
+MAX_DEPTH = 8
+# The metadata in which providers say why a reply ended, and their words for "it reached the maximum length".
+_FINISH_KEYS = ("finish_reason", "stop_reason", "done_reason")
+_LENGTH_REASONS = {"length", "max_tokens", "model_length"}
+# A larger number of tokens is an error of the server.
+_MAX_TOKENS = 10**9
 
 _THOUGHT = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.S | re.I)
-# Some servers put the opening tag into the prompt, so that a reply has only the closing one.
-_UNOPENED = re.compile(r"\A.*^[ \t]*+</think(?:ing)?>", re.S | re.M | re.I)
-# An answer that is fenced as a whole; a fence inside an answer is around code, and stays.
-_WRAPPED = re.compile(r"\A```(?:markdown|md|text)[ \t]*+\n((?:(?!```).)*)(?:\n```)?\Z", re.S | re.I)
-# With its markers. A dot in "3.5", at the end of a cut text after "3", and after a list's number is none.
+# Some servers put the opening tag into the prompt, so that the reply has only the closing tag.
+_UNOPENED_THOUGHT = re.compile(r"\A.*^[ \t]*+</think(?:ing)?>", re.S | re.M | re.I)
+# A fence around the complete answer; a fence inside an answer is around code and stays.
+_FENCED_ANSWER = re.compile(r"\A```(?:markdown|md|text)[ \t]*+\n((?:(?!```).)*)(?:\n```)?\Z", re.S | re.I)
+# The end of a sentence, with its markers. A full stop in "3.5", after a "3" at which a text was cut off, and
+# after the number of a list item is not one.
 _SENTENCE_END = re.compile(r"(?:[!?…。！？\n]|\.(?<!\n\d\.)(?!\w|(?<=\d\.)\Z))(?:\s?\[\d++\])*+")
 _FENCE = re.compile(r"^[ \t]*+```[a-zA-Z0-9_-]*+[ \t\r]*+$", re.M)
 
@@ -42,9 +44,9 @@ class Draft:
         self._room = max_tokens * MAX_CHARACTERS_A_TOKEN
 
     def add(self, chunk: BaseMessage) -> bool:
-        """Add a chunk; return True if the answer has grown beyond its limit."""
+        """Add a chunk; return True if the answer now exceeds its limit."""
         self._chunks.append(chunk)
-        # An empty chunk counts too: a stream of nothing else must end.
+        # An empty chunk counts too, so that a stream of empty chunks ends.
         self._room -= max(1, len(chunk.text))
         return self._room < 0
 
@@ -65,22 +67,24 @@ class Draft:
 
 
 def receive(reply: object, max_tokens: int, *, form: bool = False) -> AIMessage:
-    """Return the part of a reply that is read as a message, without a model's thoughts.
+    """Convert a reply into a message of limited size, without the model's thoughts.
 
-    A text is cut after `MAX_CHARACTERS_A_TOKEN` characters for each of `max_tokens`, and that of a form after
-    `MAX_FORM`; "cut" in the metadata then says so, and where the model itself stopped at `max_tokens`.
-    Arguments of a tool call that are longer, or nested deeper than `DEEPEST`, are left out.
+    A text is cut after `MAX_CHARACTERS_A_TOKEN` characters for each of `max_tokens`, and a form after
+    `MAX_FORM` characters. Tool calls are left out if their arguments are longer than that, or nested deeper
+    than `MAX_DEPTH`. "cut" in the metadata describes what is missing, also if the model stopped at
+    `max_tokens`.
     """
     if isinstance(reply, Draft):
         reply = reply.message()
     if not isinstance(reply, AIMessage):
         raise ValueError(f"the client gave a {type(reply).__name__} instead of the model's message")
-    ended = {str(reply.response_metadata.get(name)).lower() for name in _ENDINGS}
-    metadata: dict[str, Any] = {"finish_reason": "length"} if ended & _TOO_SHORT else {}
-    whole, text = reply.text, without_thoughts(reply.text[: max_tokens * MAX_CHARACTERS_A_TOKEN])
+    finish_reasons = {str(reply.response_metadata.get(name)).lower() for name in _FINISH_KEYS}
+    metadata: dict[str, Any] = {"finish_reason": "length"} if finish_reasons & _LENGTH_REASONS else {}
+    max_characters = max_tokens * MAX_CHARACTERS_A_TOKEN
+    text = without_thoughts(reply.text[:max_characters])
     if not form:
-        text = _WRAPPED.sub(r"\1", text).strip()
-    if len(whole) > max_tokens * MAX_CHARACTERS_A_TOKEN or (form and len(text) > MAX_FORM):
+        text = _FENCED_ANSWER.sub(r"\1", text).strip()
+    if len(reply.text) > max_characters or (form and len(text) > MAX_FORM):
         text = text[:MAX_FORM] if form else _whole_sentences(text)
         metadata["cut"] = f"the reply was too long: {len(text):,} characters of it were read"
     elif metadata and text and not form:
@@ -90,12 +94,12 @@ def receive(reply: object, max_tokens: int, *, form: bool = False) -> AIMessage:
     if len(calls) < len(reply.tool_calls):
         metadata["cut"] = "the arguments of a tool call were too long, or nested too deeply, to be read"
     refusal = reply.additional_kwargs.get("refusal")
-    # A server may repeat the key that it was sent.
-    said = redact_known_all(plain_text(text))
+    # A server may repeat the key that it received.
+    text = redact_known_all(plain_text(text))
     return AIMessage(
-        said,
-        # A text that differs from the one that was streamed is another message, without its id.
-        id=reply.id if said == whole.strip() else None,
+        text,
+        # If the text differs from the one that was streamed, it is another message, without that id.
+        id=reply.id if text == reply.text.strip() else None,
         tool_calls=redact_known_all(calls),
         usage_metadata=_usage(reply.usage_metadata),
         response_metadata=metadata,
@@ -107,24 +111,24 @@ def receive(reply: object, max_tokens: int, *, form: bool = False) -> AIMessage:
 
 def _whole_sentences(text: str) -> str:
     """Drop the incomplete sentence at the end of a cut text, unless it is the only one."""
-    ends = [found.end() for found in _SENTENCE_END.finditer(text)]
+    ends = [match.end() for match in _SENTENCE_END.finditer(text)]
     return text[: ends[-1]] if ends else text
 
 
 def without_thoughts(text: str) -> str:
-    """Drop the thoughts of a reasoning model."""
-    return _UNOPENED.sub("", _THOUGHT.sub("", text)).strip()
+    """Return a text without the thoughts of a reasoning model."""
+    return _UNOPENED_THOUGHT.sub("", _THOUGHT.sub("", text)).strip()
 
 
 def form_text(text: str) -> str:
-    """Return the text of a form, without thoughts and the fences around it."""
+    """Return the text of a form without thoughts and fences."""
     return _FENCE.sub("", without_thoughts(text)).strip()
 
 
 def storable(value: Any) -> Any:
     """Return a value of JSON whose texts can all be encoded and stored."""
     if not is_shallow(value):
-        raise ValueError(f"expected a short form, got more than {DEEPEST} brackets within each other")
+        raise ValueError(f"expected a short form, got more than {MAX_DEPTH} nested brackets")
     return _plain(value)
 
 
@@ -142,32 +146,32 @@ def plain_text(text: str) -> str:
 
 
 def is_shallow(value: Any) -> bool:
-    """Tell whether a value is nested no deeper than `DEEPEST` and has no more than `MAX_FORM` characters."""
-    level, room = [value], MAX_FORM
-    for _ in range(DEEPEST + 1):
-        room -= sum(len(item) if isinstance(item, str) else 1 for item in level)
-        if room < 0:
+    """Return whether a value has at most `MAX_DEPTH` levels and `MAX_FORM` characters."""
+    level, remaining = [value], MAX_FORM
+    for _ in range(MAX_DEPTH + 1):
+        remaining -= sum(len(item) if isinstance(item, str) else 1 for item in level)
+        if remaining < 0:
             return False
-        held = [item.items() if isinstance(item, Mapping) else [item] for item in level if _holds(item)]
-        if not held:
+        containers = [item for item in level if isinstance(item, Mapping | list | tuple)]
+        if not containers:
             return True
-        level = [part for parts in held for pair in parts for part in pair]
+        level = [
+            part
+            for item in containers
+            for part in (chain.from_iterable(item.items()) if isinstance(item, Mapping) else item)
+        ]
     return False
 
 
-def _holds(item: object) -> bool:
-    return isinstance(item, Mapping | list | tuple)
-
-
 def _usage(*reported: object) -> UsageMetadata | None:
-    """Add up the token counts that a server reports; None if it reports none that can be right."""
+    """Add up the token counts that a server reported; None if it reported none that are plausible."""
     counts: Counter[str] = Counter()
     for usage in reported:
         for name in ("input_tokens", "output_tokens"):
             count = usage.get(name) if isinstance(usage, Mapping) else None
-            if isinstance(count, int) and 0 <= count < _MOST_TOKENS:
+            if isinstance(count, int) and 0 <= count < _MAX_TOKENS:
                 counts[name] += count
     if not counts:
         return None
-    read, written = counts["input_tokens"], counts["output_tokens"]
-    return UsageMetadata(input_tokens=read, output_tokens=written, total_tokens=read + written)
+    input_, output = counts["input_tokens"], counts["output_tokens"]
+    return UsageMetadata(input_tokens=input_, output_tokens=output, total_tokens=input_ + output)

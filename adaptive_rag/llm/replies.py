@@ -1,6 +1,6 @@
-"""Reads what chat models write: JSON in fences, JSON in prose, lists with numbering, plain sentences.
+"""Reads what chat models write: JSON in fences, JSON in prose, numbered lists, plain sentences.
 
-What would have to be guessed raises a ValueError, whose message can be shown to the model.
+A text that could only be guessed raises a ValueError, whose message can be shown to the model.
 """
 
 from __future__ import annotations
@@ -10,25 +10,25 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from adaptive_rag.llm.receive import DEEPEST
+from adaptive_rag.llm.receive import MAX_DEPTH
 from adaptive_rag.text.markers import MARKER
 from adaptive_rag.text.visible import visible
 
-# In all patterns here a run of blanks, marks or digits is matched whole ("*+") or is bounded: a reply may
-# contain thousands of them, and backtracking over them takes quadratic time.
+# In all patterns, a run of blanks, marks or digits is bounded or matched without backtracking ("*+"). A reply
+# may contain thousands of them, over which backtracking takes quadratic time.
 
-# Opening brackets in a row, more than any form has; json-repair takes seconds for thousands of them.
-_TOO_DEEP = re.compile(rf"(?:[{{\[]\s*+){{{DEEPEST + 1}}}")
-# In characters. json-repair takes a second for as many brackets with quotation marks, and quadratic time.
-LONGEST_REPAIRED = 4_000
-# Brackets of prose in a reply that are tried, at most.
+# More opening brackets in a row than any form has; json-repair takes seconds for thousands of them.
+_TOO_DEEP = re.compile(rf"(?:[{{\[]\s*+){{{MAX_DEPTH + 1}}}")
+# In characters. json-repair takes quadratic time: a second for so many brackets with quotation marks.
+MAX_REPAIRED = 4_000
+# Maximum number of brackets of prose that are tried.
 ATTEMPTS = 50
 _OPENING = re.compile(r"[{\[]")
-# The beginning of a form; not "[see the note]", "[1 the"
+# The start of a form; not of "[see the note]" or "[1 the".
 _FORM = re.compile(r"\{|\[\s*+[\"'{\[]")
-# Written after a text, to see where its last JSON value ends.
-_END = {"end of the reply": True}
-# "1.", "2)", "-", "*", "Viewpoint 3:", "Sub-question 1 -", "**Q1:**" before the item itself
+# Is appended to a text, to find out whether its last JSON value ends.
+_END_MARK = {"end of the reply": True}
+# What precedes an item: "1.", "2)", "-", "*", "Viewpoint 3:", "Sub-question 1 -", "**Q1:**".
 _NUMBERING = re.compile(
     r"^\s*+(?:[-*•–]\s++|\(?\d{1,2}[.):]\s*+|[*_]{0,2}(?:sub-?question|question|viewpoint|perspective|q)"
     r"\s*+#?\d*+\s*+[:.)-][*_]{0,2}\s*+)+",
@@ -36,6 +36,7 @@ _NUMBERING = re.compile(
 )
 _LISTED = re.compile(r"\s*+(?:[-*•–]\s|\(?\d{1,2}[.):])")
 _INLINE_NUMBER = re.compile(r"(?:(?<=\s)|^)\(?\d{1,2}[.)]\s+")
+# "I'm sorry", "As an AI", "Unfortunately, I", "Error", "None".
 _EXCUSE = re.compile(
     r"^\W*(?:i(?:'|’)?m sorry|i am sorry|sorry,|i apologi[sz]e|as an ai|as a language model|i can(?:'|’|no)t|"
     r"i cannot|unfortunately, i|error\b|traceback|exception\b|none\W*$|null\W*$|n/?a\W*$)",
@@ -58,7 +59,11 @@ _SERVER_ERROR = re.compile(
 
 
 def answer_text(text: str) -> str:
-    """Return a text if it can be an answer."""
+    """Return a text if it can be an answer.
+
+    Raises:
+        ValueError: it has no words, or is a form, a web page or a server's error message.
+    """
     if not re.search(r"[^\W\d_]", visible(text)):
         raise ValueError(f"expected an answer in sentences, got {text[:80]!r}")
     if _FORM_OR_PAGE.match(text):
@@ -70,29 +75,31 @@ def answer_text(text: str) -> str:
 
 
 def json_values(text: str) -> list[Any]:
-    """Return the outermost JSON objects and lists of a text, in order; none if the last one was cut off.
+    """Return the outermost JSON objects and lists of a text, in order; none if the last one is incomplete.
 
-    Where one is not valid, single quotes, Python's None and True, and trailing commas are repaired
-    (json-repair). Unquoted text in brackets ("[see the note]") and a list of one number amid other text (a
-    citation marker) are left out.
+    Invalid JSON is repaired (json-repair): single quotes, Python's None and True, trailing commas. Unquoted
+    text in brackets ("[see the note]") is left out, and so is a list of one number inside other text, which
+    is a citation marker.
     """
     if (values := _valid(text)) is None:
         values = [value for value in _repaired(text) if _was_quoted(value, text)]
-    whole = len(values) == 1 and text.strip()[:1] in ("{", "[") and text.strip()[-1:] in ("}", "]")
+    is_only_value = len(values) == 1 and text.strip()[:1] in ("{", "[") and text.strip()[-1:] in ("}", "]")
     return [
-        v for v in values if isinstance(v, dict) or (isinstance(v, list) and (whole or not _is_marker(v)))
+        value
+        for value in values
+        if isinstance(value, dict) or (isinstance(value, list) and (is_only_value or not _is_marker(value)))
     ]
 
 
 def _valid(text: str) -> list[Any] | None:
-    """Return the JSON values of a text; None if there is none, or a form that is not valid."""
+    """Return the JSON values of a text; None if there are none, or if a form is invalid."""
     values, end, failed = list[Any](), 0, 0
     for opening in _OPENING.finditer(text):
         if opening.start() < end:
             continue
         try:
             value, end = json.JSONDecoder().raw_decode(text, opening.start())
-        except (ValueError, RecursionError):  # not JSON, a number of thousands of digits, endless brackets
+        except (ValueError, RecursionError):  # not JSON, a number with thousands of digits, endless brackets
             failed += 1
             if failed == ATTEMPTS or _FORM.match(text, opening.start()):
                 return None
@@ -102,11 +109,14 @@ def _valid(text: str) -> list[Any] | None:
 
 
 def pick(value: Mapping[str, Any], *names: str) -> Any:
-    """Return the first of the named keys, whatever their case and separators; else the only value."""
-    plain = {re.sub(r"[^a-z]", "", str(key).lower()): item for key, item in value.items()}
+    """Return the value of the first of the named keys that exists, or else the only value.
+
+    The case of keys and the separators in them make no difference.
+    """
+    by_key = {re.sub(r"[^a-z]", "", str(key).lower()): item for key, item in value.items()}
     for name in names:
-        if (found := plain.get(name.replace("_", ""))) is not None:
-            return found
+        if (item := by_key.get(name.replace("_", ""))) is not None:
+            return item
     present = [item for item in value.values() if item is not None]
     if len(present) == 1:
         return present[0]
@@ -114,7 +124,7 @@ def pick(value: Mapping[str, Any], *names: str) -> Any:
 
 
 def one_text(value: Any, what: str) -> str:
-    """Return a text, without the quotes around it."""
+    """Return a text without the quotes around it; `what` describes it in errors."""
     if isinstance(value, Sequence) and not isinstance(value, str) and len(value) == 1:
         value = value[0]
     if not isinstance(value, str):
@@ -128,7 +138,7 @@ def one_text(value: Any, what: str) -> str:
 
 
 def labelled(text: str, *labels: str) -> dict[str, str]:
-    """Return what follows each label at the start of a line, as in "Query: ..."."""
+    """Return the text after each label at the start of a line, as in "Query: ..."."""
     pattern = re.compile(
         rf"^[ \t*_#>-]*+(?P<label>{'|'.join(labels)})[ \t*_]*+[:=][\s*_]*+(?P<value>.+)$", re.I | re.M
     )
@@ -144,13 +154,15 @@ def single_line(text: str, what: str) -> str:
 
 
 def text_in(value: Any, what: str, *names: str) -> str:
-    """Return a text from a form that has it under one of the names, a labelled line, or a single line."""
+    """Return a text: from a form, under one of the names, from a labelled line, or from the only line."""
     if isinstance(value, Mapping):
         return one_text(pick(value, *names), what)
     if not isinstance(value, str):
         return one_text(value, what)
-    found = labelled(value, *(name.replace("_", " ") for name in names))
-    return one_text(list(found.values())[-1], what) if found else single_line(value, what)
+    labelled_texts = labelled(value, *(name.replace("_", " ") for name in names))
+    if not labelled_texts:
+        return single_line(value, what)
+    return one_text(list(labelled_texts.values())[-1], what)
 
 
 def texts(value: Any, what: str) -> list[str]:
@@ -174,12 +186,12 @@ def texts(value: Any, what: str) -> list[str]:
 
 def exactly(n: int, items: Sequence[str], what: str) -> list[str]:
     """Return the first n different items without their numbering."""
-    first: dict[str, str] = {}
+    by_folded: dict[str, str] = {}
     for item in items:
         text = plain_item(item)
         if text and not _EXCUSE.match(text):
-            first.setdefault(text.casefold(), text)
-    different = list(first.values())
+            by_folded.setdefault(text.casefold(), text)
+    different = list(by_folded.values())
     if len(different) < n:
         raise ValueError(f"expected {n} different {what}, got {len(different)}: {different!r}")
     return different[:n]
@@ -192,13 +204,13 @@ def plain_item(item: str) -> str:
 
 def _listed_lines(text: str, what: str) -> list[str]:
     lines = [line for line in text.splitlines() if line.strip()]
-    marked = [line for line in lines if _LISTED.match(line) or _NUMBERING.match(line)]
-    if len(marked) > 1:
-        return marked
+    items = [line for line in lines if _LISTED.match(line) or _NUMBERING.match(line)]
+    if len(items) > 1:
+        return items
     inline = [part.strip(" ;,") for part in _INLINE_NUMBER.split(text) if part.strip()]
     if len(inline) > 1 and _INLINE_NUMBER.match(text.strip()):
         return inline
-    # Lines without marks are items, except those that end in a colon: such a line introduces the list.
+    # Lines without marks are items too, except a line with a colon at its end, which introduces the list.
     items = [line for line in lines if not line.rstrip().endswith(":")]
     if len(items) < 2:
         raise ValueError(f"expected a list of {what}, got {text[:80]!r}")
@@ -207,16 +219,16 @@ def _listed_lines(text: str, what: str) -> list[str]:
 
 def _repaired(text: str) -> list[Any]:
     """Return the values that json-repair finds in a text."""
-    if len(text) > LONGEST_REPAIRED or _TOO_DEEP.search(text):
+    if len(text) > MAX_REPAIRED or _TOO_DEEP.search(text):
         return []
     import json_repair
 
     try:
-        # What is not closed swallows the end mark. Without the mark, one list would look like several values.
-        found: Any = json_repair.loads(f"{text}\n{json.dumps(_END)}", skip_json_loads=True)
+        # A value that is not closed includes the mark. With it, the result is always a list of values.
+        values: Any = json_repair.loads(f"{text}\n{json.dumps(_END_MARK)}", skip_json_loads=True)
     except (ValueError, TypeError, RecursionError):
         return []
-    return found[:-1] if isinstance(found, list) and found[-1:] == [_END] else []
+    return values[:-1] if isinstance(values, list) and values[-1:] == [_END_MARK] else []
 
 
 def _is_marker(value: list[Any]) -> bool:
@@ -224,12 +236,12 @@ def _is_marker(value: list[Any]) -> bool:
 
 
 def _was_quoted(value: Any, text: str) -> bool:
-    """Tell whether each text of a value stands behind a quotation mark; else the value would be a guess."""
+    """Return whether each text of a value follows a quotation mark; otherwise the value is a guess."""
     if isinstance(value, dict | list):
         items = value.values() if isinstance(value, dict) else value
         return all(_was_quoted(item, text) for item in items)
     if not isinstance(value, str):
         return True
     start = re.match(r"[^\\\n\t\"']*", value)
-    begins = start.group()[:40] if start else ""
-    return any(f"{mark}{begins}" in text for mark in "\"'“")
+    prefix = start.group()[:40] if start else ""
+    return any(f"{mark}{prefix}" in text for mark in "\"'“")

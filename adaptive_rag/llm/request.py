@@ -18,62 +18,62 @@ StepName = Literal[
 ResultT = TypeVar("ResultT", bound=BaseModel)
 ReturnT = TypeVar("ReturnT")
 
-# The step that is asking while a model is called; a scripted model chooses its reply by it.
+# The step that calls the model at the moment; a scripted model selects its reply by it.
 asking_step: ContextVar[str] = ContextVar("asking_step", default="")
 
 
 @dataclass(frozen=True)
 class Request(Generic[ResultT]):
-    """One thing that a step asks a chat model for: its prompt, the form of the reply, and its checks."""
+    """What a step asks of a chat model: the prompt, the form of the reply, and the checks of it."""
 
-    # names the prompt file, and the request in the trace and the budget
+    # the name of the prompt's file, and of the request in the trace and the budget
     step: StepName
     schema: type[ResultT]
-    # fills the prompt's placeholders; called only if a model is really asked
+    # returns the values of the prompt's placeholders; called only if a model is asked
     values: Callable[[], Mapping[str, str]]
-    # turns what a model wrote (a parsed JSON value, or its text) into the schema's fields; raises ValueError
-    # rather than guess
+    # converts what a model wrote (a parsed JSON value, or its text) into the schema's fields; raises
+    # ValueError instead of guessing
     read: Callable[[Any], dict[str, Any]] | None = None
-    # checks what the schema cannot, such as a number beyond the candidates; raises ValueError
+    # checks what the schema cannot, such as the number of a passage that does not exist; raises ValueError
     check: Callable[[ResultT], ResultT] | None = None
-    # JSON-schema bounds that hold for this request only, by the schema's fields
+    # bounds in JSON Schema for this request only, by the schema's fields
     bounds: Mapping[str, dict[str, Any]] = field(default_factory=dict)
-    # replaces a reply that cannot be read; the model is then not asked again
+    # the result if the reply cannot be read; the model is then not asked again
     otherwise: ResultT | None = None
-    # makes the same request with shorter passages, for a prompt that was too long
+    # returns the same request with shorter passages, for a prompt that was too long
     shortened: Callable[[], Request[ResultT]] | None = None
     role: Role = "fast"
-    # the result is the text that the model writes, not a form that it fills; it is streamed
+    # the result is a text, which is streamed, and not a form that the model fills
     free_text: bool = False
-    # a setting asks for this call, beyond the calls that are planned by default
+    # a setting requires this call, in addition to the calls that are planned by default
     by_setting: bool = False
-    # left out if two strategies run side by side and share the planned calls
+    # left out if two strategies run in parallel and share the planned calls
     optional: bool = False
-    # why no model is to be asked at all; the trace then says so
+    # why no model should be asked, for the trace; "" if one should
     locally_because: str = ""
 
 
 @dataclass(frozen=True)
 class Reply(Generic[ResultT]):
-    """The result of a request, and what it cost."""
+    """The result of a request, and its cost."""
 
-    # None if no usable reply came; the step then does its work locally
+    # None if there was no usable reply; the step then uses its local method
     result: ResultT | None = None
     # why there is no result
     reason: str = ""
-    # the same as a phrase, where no model was asked
-    said: Phrase | None = None
+    # the reason as a phrase, if no model was asked
+    phrase: Phrase | None = None
     calls: int = 0
     tokens: dict[str, int] = field(default_factory=dict)
-    # US dollars; None if a call's price is not known
+    # in US dollars; None if the price of a call is not known
     cost: float | None = None
-    # what went wrong on the way to the result, such as a reply that had to be asked for again
+    # what went wrong before the result, such as a reply that was not usable
     notes: tuple[str, ...] = ()
-    # what was left out of a reply that was too long
+    # what is missing from a reply that was too long
     cut: str = ""
-    # the model could not be reached, or hung; asking it again for the same question is not worth the wait
+    # the model could not be reached, or hung, so it is not asked again for the same question
     unreachable: bool = False
 
 
-# A step yields the requests that it can make at once, is sent their replies, and returns its result.
+# A step yields the requests that it can make in parallel, is sent their replies, and returns its result.
 Asking: TypeAlias = Generator[list[Request[Any]], list[Reply[Any]], ReturnT]

@@ -14,20 +14,20 @@ from langchain_core.runnables import Runnable, RunnableSequence
 from adaptive_rag.models.chat import model_name
 
 Method = Literal["json_schema", "function_calling", "plain"]
-# In the order in which they are tried: what constrains the model most comes first.
+# In the order in which they are tried: the method that constrains the model most comes first.
 METHODS: tuple[Method, ...] = ("json_schema", "function_calling", "plain")
 
 _refused: dict[str, set[Method]] = {}
 _lock = threading.Lock()
 
 
-def known_method(model: BaseChatModel, failed: Collection[Method] = ()) -> Method:
-    """Return the strictest method that the model offers, not one that it has refused or that just failed."""
+def strictest_method(model: BaseChatModel, failed: Collection[Method] = ()) -> Method:
+    """Return the strictest method that the model offers, except those that it refused or that just failed."""
     refused = _refused.get(_name(model), set()).union(failed)
-    return next(method for method in _offered(model) if method not in refused)
+    return next(method for method in _offered_methods(model) if method not in refused)
 
 
-def forget_method(model: BaseChatModel, method: Method) -> None:
+def remember_refusal(model: BaseChatModel, method: Method) -> None:
     """Remember for the rest of the process that the model's server refuses a method."""
     if method != "plain":
         with _lock:
@@ -36,30 +36,32 @@ def forget_method(model: BaseChatModel, method: Method) -> None:
 
 def bind_schema(model: BaseChatModel, schema: dict[str, Any], method: Method) -> Runnable[Any, Any]:
     """Return a runnable that returns the model's message, complete and unparsed."""
-    # A form is useless in pieces, and clients that parse a streamed form raise on its errors.
-    whole = model.model_copy(update={"disable_streaming": True})
+    # A form is useless in pieces, and clients that parse a streamed form raise an error if it is malformed.
+    unstreamed = model.model_copy(update={"disable_streaming": True})
     if method == "plain":
-        return whole
-    options: dict[str, Any] = {"method": method} if _takes(model, "method") else {}
-    if method == "json_schema" and _takes(model, "strict"):
+        return unstreamed
+    options: dict[str, Any] = {"method": method} if _accepts(model, "method") else {}
+    if method == "json_schema" and _accepts(model, "strict"):
         options["strict"] = True
-    form = whole.with_structured_output(schema, **options)
-    # LangChain parses a form in time quadratic in its length, so we parse it ourselves.
-    return form.first if isinstance(form, RunnableSequence) and len(form.steps) == 2 else whole
+    chain = unstreamed.with_structured_output(schema, **options)
+    # LangChain takes quadratic time to parse a form, so its parser is left out and we parse the message.
+    if isinstance(chain, RunnableSequence) and len(chain.steps) == 2:
+        return chain.first
+    return unstreamed
 
 
-def _offered(model: BaseChatModel) -> list[Method]:
+def _offered_methods(model: BaseChatModel) -> list[Method]:
     profile = model.profile or {}
-    offered: list[Method] = ["plain"]
+    methods: list[Method] = ["plain"]
     if type(model).bind_tools is not BaseChatModel.bind_tools and profile.get("tool_calling", True):
-        offered.insert(0, "function_calling")
-    if _takes(model, "method", "json_schema") and profile.get("structured_output", True):
-        offered.insert(0, "json_schema")
-    return offered
+        methods.insert(0, "function_calling")
+    if _accepts(model, "method", "json_schema") and profile.get("structured_output", True):
+        methods.insert(0, "json_schema")
+    return methods
 
 
-def _takes(model: BaseChatModel, parameter: str, value: str = "") -> bool:
-    """Tell whether the model's with_structured_output has a parameter that accepts a value."""
+def _accepts(model: BaseChatModel, parameter: str, value: str = "") -> bool:
+    """Return whether the model's with_structured_output has a parameter that accepts a value."""
     parameters = _parameters(type(model))
     return parameter in parameters and value in parameters[parameter]
 

@@ -1,4 +1,4 @@
-"""Cross-encoders, which read a question and a passage together; the reranker of that name uses one."""
+"""Cross-encoders, which read a question and a passage together, for the reranker of that name."""
 
 from __future__ import annotations
 
@@ -34,26 +34,26 @@ from adaptive_rag.text.vectors import Scores
 
 EXTRA = "cross-encoder"
 MAX_TOKENS, BATCH, MAX_OPEN = 512, 16, 2
-# Seconds after which loading a model is tried again, since the network may be back by then.
+# Seconds after which loading a model is tried again: a network failure may be over by then.
 RETRY_AFTER_S = 60
-# The files that are fetched from Hugging Face to run a model as ONNX.
-WANTED = [pattern for file in ONNX_FILES for pattern in (file, f"{file}_data")]
-WANTED += ["tokenizer.json", "config.json", "tokenizer_config.json"]
-# Pairs that a model scores when it is loaded, to find out what kind of number it returns.
+# The files that are downloaded from Hugging Face to run a model in ONNX format.
+DOWNLOADS = [pattern for file in ONNX_FILES for pattern in (file, f"{file}_data")]
+DOWNLOADS += ["tokenizer.json", "config.json", "tokenizer_config.json"]
+# Pairs that a model scores when it is loaded, to find out which kind of number it returns.
 PROBES = (
     ("When is the library open?", "The library is open from Tuesday to Saturday."),
     ("When is the library open?", "Herring is salted and kept in barrels."),
     ("library", ""),
 )
-# The files beside a model, and their keys, that say how many tokens a pair may have.
-_LIMITS = (("tokenizer_config.json", "model_max_length"), ("config.json", "max_position_embeddings"))
+# The files of a model, with their keys, that contain the maximum number of tokens of a pair.
+_LIMIT_KEYS = (("tokenizer_config.json", "model_max_length"), ("config.json", "max_position_embeddings"))
 _EXPECTED = "a Hugging Face id such as 'cross-encoder/ms-marco-MiniLM-L-6-v2', or a local folder"
 Pair = tuple[str, str]
 Form = Literal["logit", "probability", "two logits", "two probabilities"]
 
 
 class ScoringError(AdaptiveRAGError):
-    """There is no cross-encoder, or it failed while scoring; the caller keeps its own order."""
+    """There is no cross-encoder, or it failed while scoring; the caller then keeps its own order."""
 
 
 class CrossEncoder(ABC):
@@ -75,8 +75,7 @@ class CrossEncoder(ABC):
         except DeadlineError:
             raise
         except Exception as error:
-            # Networks can fail in many ways (memory, an unforeseen input); none of them may prevent the
-            # answer.
+            # A network can fail in many ways (out of memory, an unforeseen input), but the answer must not.
             raise ScoringError(f"{type(error).__name__}: {_first_line(error)}") from error
         return read_outputs(outputs, self.form)
 
@@ -85,15 +84,15 @@ class CrossEncoder(ABC):
         """Return the network's raw outputs for each pair."""
 
 
-def _place(model: str) -> str:
-    """Return the cache key of a model; a folder is made absolute, since the working folder may change."""
+def _cache_key(model: str) -> str:
+    """Return the cache key of a model; for a folder its absolute path, as the working folder may change."""
     folder = Path(model.strip()).expanduser()
     return str(folder.resolve()) if folder.is_dir() else model.strip()
 
 
-@cached(LRUCache(MAX_OPEN), key=_place, condition=threading.Condition())
+@cached(LRUCache(MAX_OPEN), key=_cache_key, condition=threading.Condition())
 def load_reranker(model: str) -> CrossEncoder:
-    """Load a cross-encoder from a local folder or by its Hugging Face id; loaded models are kept.
+    """Load a cross-encoder from a local folder or by its Hugging Face id; loaded models are cached.
 
     A folder with model.onnx (or onnx/model.onnx) and tokenizer.json runs on onnxruntime, and so does an id
     whose repository has these files; every other model runs on sentence-transformers.
@@ -129,16 +128,20 @@ def load_reranker(model: str) -> CrossEncoder:
 
 
 def find_reranker(model: str) -> CrossEncoder:
-    """Return a cross-encoder as `load_reranker` does; a failure to load is a scoring error."""
-    found = _try_to_load(model)
-    if isinstance(found, str):
-        raise ScoringError(found)
-    return found
+    """Return a cross-encoder as `load_reranker` does.
+
+    Raises:
+        ScoringError: it cannot be loaded.
+    """
+    result = _try_to_load(model)
+    if isinstance(result, str):
+        raise ScoringError(result)
+    return result
 
 
-@cached(TTLCache(MAX_OPEN, RETRY_AFTER_S), key=_place, condition=threading.Condition())
+@cached(TTLCache(MAX_OPEN, RETRY_AFTER_S), key=_cache_key, condition=threading.Condition())
 def _try_to_load(model: str) -> CrossEncoder | str:
-    """Return a cross-encoder, or why it cannot be loaded; that is cached, since a failed download is slow."""
+    """Return a cross-encoder, or why it cannot be loaded; both are cached, as a failed download is slow."""
     try:
         return load_reranker(model)
     except (ConfigurationError, ImportError) as error:
@@ -158,36 +161,40 @@ def warn_once(model: str, message: str) -> None:
 def read_outputs(outputs: NDArray[Any], form: Form) -> Scores:
     """Convert a model's outputs into relevance, 0-1.
 
-    One logit goes through a sigmoid; of two logits, the softmax of the second label counts. Both are computed
-    in float64, since half precision would lose the order of passages with high scores.
+    For one logit, this is the sigmoid; for two, the softmax of the second. Both are computed in float64,
+    since half precision would lose the order of passages with high scores.
     """
     values = np.asarray(outputs, dtype=np.float64)
     if not np.isfinite(values).all():
         raise ScoringError("it returned a score that is not a number")
     if form in ("probability", "two probabilities"):
         if not _within_one(values):
-            raise ScoringError("it returned a score outside 0-1 where it had returned probabilities before")
+            raise ScoringError(
+                "it returned a score outside 0-1 although it had returned probabilities before"
+            )
         return np.clip(values[:, 1] if form == "two probabilities" else values.reshape(len(values)), 0, 1)
-    # softmax over two labels is the sigmoid of their difference
+    # The softmax of two logits is the sigmoid of their difference.
     logits = values[:, 1] - values[:, 0] if form == "two logits" else values.reshape(len(values))
     return np.asarray(0.5 * (1 + np.tanh(0.5 * logits)))
 
 
 def find_form(outputs: NDArray[Any], name: str) -> Form:
-    """Tell logits from probabilities by a model's outputs for the probes.
+    """Return whether a model returns logits or probabilities, by its outputs for the probes.
 
-    Two values that sum to 1 are probabilities. A single value is a probability where it is within 0-1 for all
-    probes, unless the output is named "logits", as exporters name a network's last layer.
+    Two values that add up to 1 are probabilities. A single value is a probability if it is within 0-1 for all
+    probes, unless the output is called "logits", the usual name of a network's last layer.
     """
     if outputs.ndim > 2 or (labels := outputs.shape[1] if outputs.ndim == 2 else 1) not in (1, 2):
         raise ConfigurationError(
             f"it returns an array of shape {outputs.shape} for {len(outputs)} pairs; expected one relevance "
             "score a pair, or two labels of which the second means relevant."
         )
-    bounded = _within_one(outputs)
+    is_bounded = _within_one(outputs)
     if labels == 1:
-        return "probability" if bounded and name != "logits" else "logit"
-    return "two probabilities" if bounded and np.allclose(outputs.sum(axis=1), 1, atol=1e-3) else "two logits"
+        return "probability" if is_bounded and name != "logits" else "logit"
+    return (
+        "two probabilities" if is_bounded and np.allclose(outputs.sum(axis=1), 1, atol=1e-3) else "two logits"
+    )
 
 
 class OnnxCrossEncoder(CrossEncoder):
@@ -199,14 +206,14 @@ class OnnxCrossEncoder(CrossEncoder):
         assert network is not None
         self._cut = max_tokens * CHARACTERS_PER_TOKEN
         self._tokenizer = load_tokenizer(folder / "tokenizer.json", max_tokens)
-        self._pad = int((self._tokenizer.padding or {}).get("pad_id", 0))
+        self._pad_id = int((self._tokenizer.padding or {}).get("pad_id", 0))
         self._tokenizer.no_padding()
         self._session = load_session(network)
         self._inputs = {node.name for node in self._session.get_inputs()}
         self.form = find_form(self.outputs(PROBES), self._session.get_outputs()[0].name)
 
     def outputs(self, pairs: Sequence[Pair]) -> NDArray[Any]:
-        """Run pairs in batches of similar length, so that there is little padding."""
+        """Run pairs in batches of similar length, to avoid padding."""
         encodings = self._tokenizer.encode_batch([(a[: self._cut], b[: self._cut]) for a, b in pairs])
         order = sorted(range(len(pairs)), key=lambda i: len(encodings[i].ids))
         batches = [order[start : start + BATCH] for start in range(0, len(order), BATCH)]
@@ -215,7 +222,7 @@ class OnnxCrossEncoder(CrossEncoder):
 
     def _run(self, encodings: Sequence[Any]) -> NDArray[Any]:
         shape = len(encodings), max(len(encoding.ids) for encoding in encodings)
-        ids = np.full(shape, self._pad, dtype=np.int64)
+        ids = np.full(shape, self._pad_id, dtype=np.int64)
         mask, types = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64)
         for row, encoding in enumerate(encodings):
             length = len(encoding.ids)
@@ -233,9 +240,9 @@ class TorchCrossEncoder(CrossEncoder):
         torch = import_extra("torch", extra=EXTRA, purpose=f"The cross-encoder {spec!r}")
         self._model = package.CrossEncoder(spec, local_files_only=local)
         self._model.max_seq_length = min(int(self._model.max_seq_length or MAX_TOKENS), MAX_TOKENS)
-        # Used in place of the model's own activation function, since we need the logit.
+        # Replaces the model's own activation function, since the logits are needed.
         self._identity = torch.nn.Identity()
-        # One tokenizer cannot be used by two threads at once.
+        # Two threads cannot use the tokenizer at the same time.
         self._lock = threading.Lock()
         self.form = find_form(self.outputs(PROBES), "logits")
 
@@ -249,29 +256,29 @@ class TorchCrossEncoder(CrossEncoder):
 
 
 def _fetch(spec: str) -> Path:
-    """Return the local folder of a Hugging Face model; download it where it is not complete."""
+    """Return the local folder of a Hugging Face model; download it if it is not complete."""
     if spec.startswith((".", "/", "~")) or spec.count("/") > 1 or "\\" in spec:
         raise ConfigurationError(f"reranker_model = {spec!r} is not a folder: expected {_EXPECTED}.")
     hub = import_extra("huggingface_hub", extra=EXTRA, purpose=f"The cross-encoder {spec!r}")
-    with suppress(OSError, ValueError):  # it was never fetched
-        folder = Path(hub.snapshot_download(spec, allow_patterns=WANTED, local_files_only=True))
+    with suppress(OSError, ValueError):  # it was never downloaded
+        folder = Path(hub.snapshot_download(spec, allow_patterns=DOWNLOADS, local_files_only=True))
         if find_network(folder):
             return folder
     try:
-        return Path(hub.snapshot_download(spec, allow_patterns=WANTED))
+        return Path(hub.snapshot_download(spec, allow_patterns=DOWNLOADS))
     except (OSError, ValueError) as error:
-        # No network, no such model, no access, or an invalid name: the first line of the error says which.
+        # No network, no such model, no access or an invalid name; the first line of the error says which.
         raise ConfigurationError(
-            f"reranker_model = {spec!r} is no folder here, and could not be fetched from Hugging Face: "
-            f"{_first_line(error)} Expected {_EXPECTED}; without a network, a folder."
+            f"reranker_model = {spec!r} is not a local folder and could not be downloaded from Hugging Face: "
+            f"{_first_line(error)} Expected {_EXPECTED}; without a network connection, a folder."
         ) from error
 
 
 def _max_tokens(folder: Path) -> int:
-    """Return how many tokens a pair may have according to the model's files, at most MAX_TOKENS."""
-    files = [(folder / name, key) for name, key in _LIMITS if (folder / name).is_file()]
+    """Return the maximum number of tokens of a pair: that in the model's files, at most MAX_TOKENS."""
+    files = [(folder / name, key) for name, key in _LIMIT_KEYS if (folder / name).is_file()]
     limits = [json.loads(file.read_text("utf-8")).get(key) for file, key in files]
-    # some tokenizers state 1e30 for "no limit"
+    # Some tokenizers have 1e30 for "no limit".
     return min([MAX_TOKENS, *(int(n) for n in limits if isinstance(n, int | float) and n > 0)])
 
 

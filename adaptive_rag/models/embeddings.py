@@ -1,4 +1,4 @@
-"""Embedding models, by name or as live objects, and the vectors of passages and queries."""
+"""Opens embedding models, by name or as live objects, and embeds passages and queries."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from adaptive_rag.text.redaction import cause_of, redact, remember_fields
 from adaptive_rag.text.tokens import TextLimit, count_bytes
 from adaptive_rag.text.vectors import Vectors
 
-# Functions that open 'PROVIDER:NAME' by the name; all other providers go to LangChain's `init_embeddings`. An
-# index can open the model that it was built with again if the model's `name` is the spec it was opened by.
+# Functions that open a model by its name, by provider; LangChain's `init_embeddings` opens those of all other
+# providers. An index can open its model again if the model has a `name` of the form 'PROVIDER:NAME'.
 EMBEDDINGS: dict[str, Callable[[str], Embeddings]] = {
     "local": lambda name: _load_local(name),
     "onnx": load_onnx_folder,
 }
-# Number of tokens that a tokenizer adds before and after a text.
+# Number of tokens that a tokenizer adds around a text.
 SPECIAL_TOKENS = 2
-QUERIES_KEPT = 1024
+MAX_CACHED_QUERIES = 1024
 DOCUMENTS_PER_CALL = 256
 
 
@@ -35,7 +35,7 @@ def load_embeddings(spec: str | Embeddings | None = None) -> Embeddings:
     A live object is returned as it is; without a name, the embedded model is loaded.
 
     Raises:
-        ConfigurationError: the name is not the name of a model.
+        ConfigurationError: there is no such model.
         MissingExtraError: the provider's package is not installed.
     """
     if spec is None or isinstance(spec, Embeddings):
@@ -52,27 +52,27 @@ def load_embeddings(spec: str | Embeddings | None = None) -> Embeddings:
 
 
 def embedding_name(embeddings: Embeddings) -> str:
-    """Return the name by which an index records its model; it is the same in every process."""
+    """Return the name under which an index records its model; it is the same in every process."""
     name = getattr(embeddings, "name", None)
     if isinstance(name, str) and (isinstance(embeddings, OnnxEmbeddings) or name.split(":")[0] in EMBEDDINGS):
         return name
-    kind = type(embeddings)
-    # The attributes in which LangChain's embedding classes keep the name of their model.
-    kept = (getattr(embeddings, key, None) for key in ("model", "model_name", "model_id", "deployment"))
-    model = next((value for value in kept if isinstance(value, str)), "")
-    package = kind.__module__.partition(".")[0]
+    class_ = type(embeddings)
+    # The attributes in which LangChain's embedding classes store the name of their model.
+    values = (getattr(embeddings, key, None) for key in ("model", "model_name", "model_id", "deployment"))
+    model = next((value for value in values if isinstance(value, str)), "")
+    package = class_.__module__.partition(".")[0]
     if package.startswith("langchain_") and package != "langchain_core" and model:
         return f"{package.removeprefix('langchain_')}:{model}"
-    name = f"{kind.__module__}.{kind.__qualname__}"
+    name = f"{class_.__module__}.{class_.__qualname__}"
     return f"{name}:{model}" if model else name
 
 
 def limit_of(embeddings: Embeddings, chunk_size: int) -> TextLimit:
-    """Return how much of a text a model reads; most models silently cut off the rest.
+    """Return how much of a text a model reads; most models silently ignore the rest.
 
-    Where a model's tokens cannot be counted here, the limit is one and a half bytes per character of
-    `chunk_size`. English has one byte per character. For a chunk size of 1,000, the limit is 500 characters
-    of Chinese, which is close to the 512 tokens that many models read.
+    If a model's tokens cannot be counted here, the limit is one and a half bytes for each character of
+    `chunk_size`. English has one byte per character. For a chunk size of 1,000, the limit is 500 Chinese
+    characters, which is close to the 512 tokens that many models read.
     """
     if isinstance(embeddings, OnnxEmbeddings):
         return TextLimit(embeddings.max_tokens - SPECIAL_TOKENS, embeddings.count_tokens)
@@ -89,16 +89,16 @@ def encode(embeddings: Embeddings, texts: Sequence[str]) -> Vectors:
         return embeddings.encode(texts)
     rows: list[list[float]] = []
     for start in range(0, len(texts), DOCUMENTS_PER_CALL):
-        # several providers refuse an empty text
+        # Several providers refuse an empty text.
         batch = [text if text.strip() else "." for text in texts[start : start + DOCUMENTS_PER_CALL]]
         with _redacted_errors(embeddings):
             rows += embeddings.embed_documents(batch)
-    return _unit(embeddings, rows, len(texts))
+    return _unit_vectors(embeddings, rows, len(texts))
 
 
-# The most recent queries, so that the steps of one question share one call. The model is kept with the
-# vector, so that its id cannot be reused for another object.
-_recent: LRUCache[tuple[int, str], tuple[Embeddings, Vectors]] = LRUCache(QUERIES_KEPT)
+# The most recent queries, so that the steps of one question share one call. The model is stored with the
+# vector, so that no other object can get its id.
+_query_cache: LRUCache[tuple[int, str], tuple[Embeddings, Vectors]] = LRUCache(MAX_CACHED_QUERIES)
 _lock = threading.Lock()
 
 
@@ -107,43 +107,44 @@ def embed_queries(embeddings: Embeddings, texts: Sequence[str]) -> Vectors:
     if isinstance(embeddings, OnnxEmbeddings):
         return embeddings.encode(texts)
     with _lock:
-        known = {text: kept[1] for text in texts if (kept := _recent.get((id(embeddings), text)))}
-    if missing := [text for text in dict.fromkeys(texts) if text not in known]:
-        asked = [text if text.strip() else "." for text in missing]
+        vector_of = {text: entry[1] for text in texts if (entry := _query_cache.get((id(embeddings), text)))}
+    if missing := [text for text in dict.fromkeys(texts) if text not in vector_of]:
+        queries = [text if text.strip() else "." for text in missing]
         with ThreadPoolExecutor(8, thread_name_prefix="embed") as pool:
-            each = pool.map if len(asked) > 1 else map
-            # `embed_query` rather than `embed_documents`: some models mark queries and documents differently.
+            map_ = pool.map if len(queries) > 1 else map
+            # Not `embed_documents`, since some models embed queries and documents differently.
             with _redacted_errors(embeddings):
-                rows = list(each(embeddings.embed_query, asked))
-            vectors = _unit(embeddings, rows, len(asked))
-        known.update(zip(missing, vectors, strict=True))
+                rows = list(map_(embeddings.embed_query, queries))
+            vectors = _unit_vectors(embeddings, rows, len(queries))
+        vector_of.update(zip(missing, vectors, strict=True))
         with _lock:
-            _recent.update(((id(embeddings), text), (embeddings, known[text])) for text in missing)
-    return np.stack([known[text] for text in texts])
+            _query_cache.update(((id(embeddings), text), (embeddings, vector_of[text])) for text in missing)
+    return np.stack([vector_of[text] for text in texts])
 
 
 @contextmanager
 def _redacted_errors(embeddings: Embeddings) -> Iterator[None]:
-    """Pass a provider's errors on; replace one that contains a secret by an error with the redacted text."""
+    """Let a provider's errors pass, but replace one that contains a secret by an error with redacted text."""
     remember_fields(getattr(embeddings, "__dict__", {}))
     try:
         yield
     except Exception as error:  # every provider raises its own errors
         if cause_of(error) is error:
             raise
-        said = redact(" ".join(str(error).split()))
-        raise IndexingError(f"The embedding model {embedding_name(embeddings)!r} failed: {said}") from None
+        text = redact(" ".join(str(error).split()))
+        raise IndexingError(f"The embedding model {embedding_name(embeddings)!r} failed: {text}") from None
 
 
-def _unit(embeddings: Embeddings, rows: list[list[float]], count: int) -> Vectors:
+def _unit_vectors(embeddings: Embeddings, rows: list[list[float]], count: int) -> Vectors:
+    """Check the vectors that a model returned for `count` texts, and scale them to unit length."""
     if not count:
         return np.zeros((0, 0), dtype=np.float32)
     try:
         vectors = np.asarray(rows, dtype=np.float32)
-        usable = vectors.ndim == 2 and len(vectors) == count and bool(np.isfinite(vectors).all())
+        is_usable = vectors.ndim == 2 and len(vectors) == count and bool(np.isfinite(vectors).all())
     except ValueError:  # vectors of different lengths
-        usable = False
-    if not usable:
+        is_usable = False
+    if not is_usable:
         raise IndexingError(
             f"{embedding_name(embeddings)!r} returned {len(rows)} vectors for {count} texts; expected one "
             "for each, all of one length and finite."
@@ -176,5 +177,6 @@ def _load_by_langchain(spec: str, provider: str, name: str) -> Embeddings:
             f"Install it with: pip install {package}"
         ) from error
     except (ValueError, OpenAIError) as error:
-        said = redact(str(error))
-        raise ConfigurationError(f"embeddings = {spec!r} cannot be loaded: {said}") from cause_of(error)
+        raise ConfigurationError(
+            f"embeddings = {spec!r} cannot be loaded: {redact(str(error))}"
+        ) from cause_of(error)

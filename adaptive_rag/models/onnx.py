@@ -1,4 +1,4 @@
-"""The embedded embedding model: a sentence-transformers network as ONNX, run without PyTorch."""
+"""The embedded embedding model: a sentence-transformers network in ONNX format, run without PyTorch."""
 
 from __future__ import annotations
 
@@ -30,33 +30,34 @@ MINILM_MODEL_SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab01
 MINILM_TOKENIZER_SHA256 = "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"
 
 ONNX_FILES = ("model.onnx", "onnx/model.onnx")
-# Texts are cut after this many characters per token before they are tokenised. An English token has about
-# five characters.
+# Texts are cut to this many characters per token before they are tokenized. An English token has about five.
 CHARACTERS_PER_TOKEN = 32
+# Number of texts that are tokenized and run together.
 SLICE = 256
-# Maximum number of tokens in a batch: larger batches exceed the processor's caches and gain nothing.
+# Maximum number of tokens in a batch: larger batches exceed the processor's caches and are not faster.
 BATCH_TOKENS = 128
-# The overhead of a run equals about eight tokens, so a text is not padded by more than that.
-PADDING = 8
-# Maximum number and length of texts whose vectors are cached, and the number of cached vectors.
-FEW, SHORT, RECENT = 16, 2000, 1024
+# Maximum padding of a text, in tokens: the overhead of a separate run equals about eight tokens.
+MAX_PADDING = 8
+# Texts are cached if there are at most so many, each at most so long; and the number of cached vectors.
+MAX_CACHED_TEXTS, MAX_CACHED_LENGTH, CACHE_SIZE = 16, 2000, 1024
 
 Spans = Sequence[tuple[int, int]]
 
 
 class _Tokens(NamedTuple):
-    """The token ids of a text, and for each of its vectors the slice of tokens that is averaged."""
+    """The token ids of a text, and for each of its vectors the slice of tokens to average."""
 
     ids: Sequence[int]
     parts: Sequence[slice]
 
 
 class OnnxEmbeddings(Embeddings):
-    """Embeddings by a sentence-transformers network that was exported to ONNX.
+    """Embeddings of a sentence-transformers network that was exported to ONNX.
 
     A vector is the mean over the attended tokens, scaled to unit length, as in `sentence-transformers`. With
-    `batched`, texts of similar length share a run. Without it, each text is run alone: where a network
-    quantises its activations at run time, the vector of a text in a batch depends on the other texts.
+    `batched`, texts of similar length are run together. Without it, each text is run alone, which is needed
+    for a network that quantizes its activations at run time: in a batch, a text's vector would depend on the
+    other texts.
     """
 
     def __init__(
@@ -69,59 +70,59 @@ class OnnxEmbeddings(Embeddings):
         self._max_characters = max_tokens * CHARACTERS_PER_TOKEN
         self._tokenizer = load_tokenizer(tokenizer, max_tokens)
         self._tokenizer.no_padding()
-        # Texts run in parallel, so each needs only one thread; several threads in a short run mostly wait.
+        # Texts run in parallel, with one thread each: in a short run, several threads mostly wait.
         self._session = load_session(model, threads=1)
         self._inputs = {node.name for node in self._session.get_inputs()}
         self._lock = threading.Lock()
-        self._recent: LRUCache[str, Future[Vectors]] = LRUCache(RECENT)
-        declared = self._session.get_outputs()[0].shape[-1]
-        known = isinstance(declared, int)
-        self.dimension = int(declared if known else self._run([self._tokens("dimension")])[0].shape[1])
+        self._cache: LRUCache[str, Future[Vectors]] = LRUCache(CACHE_SIZE)
+        dimension = self._session.get_outputs()[0].shape[-1]
+        if not isinstance(dimension, int):  # the file gives a name in place of the number
+            dimension = self._run([self._tokenize("dimension")])[0].shape[1]
+        self.dimension = int(dimension)
 
     def encode(self, texts: Sequence[str]) -> Vectors:
         """Embed texts into unit vectors, in the order given, shape (len(texts), dimension), float32.
 
         The vectors of a few short texts are cached, since every step of a question embeds the question.
         """
-        if len(texts) > FEW or any(len(text) > SHORT for text in texts):
+        if len(texts) > MAX_CACHED_TEXTS or any(len(text) > MAX_CACHED_LENGTH for text in texts):
             return self._encode(texts)
-        # Parallel steps ask for the same texts; the second one waits for the first.
-        awaited, ours = dict[str, Future[Vectors]](), list[str]()
+        # Parallel steps embed the same texts; the second step waits for the first.
+        futures, missing = dict[str, Future[Vectors]](), list[str]()
         with self._lock:
             for text in dict.fromkeys(texts):
-                if (vector := self._recent.get(text)) is None:
-                    vector = self._recent[text] = Future()
-                    ours.append(text)
-                awaited[text] = vector
+                if (future := self._cache.get(text)) is None:
+                    future = self._cache[text] = Future()
+                    missing.append(text)
+                futures[text] = future
         try:
-            for text, row in zip(ours, self._encode(ours), strict=True):
-                awaited[text].set_result(row)
+            for text, vector in zip(missing, self._encode(missing), strict=True):
+                futures[text].set_result(vector)
         except BaseException as error:
             with self._lock:
-                for text in ours:
-                    if not awaited[text].done():
-                        self._recent.pop(text, None)
-                        awaited[text].set_exception(error)
+                for text in missing:
+                    if not futures[text].done():
+                        self._cache.pop(text, None)
+                        futures[text].set_exception(error)
             raise
-        rows = [awaited[text].result() for text in texts]
+        rows = [futures[text].result() for text in texts]
         return np.stack(rows) if rows else np.zeros((0, self.dimension), dtype=np.float32)
 
     def encode_parts(self, texts: Sequence[str], spans: Sequence[Spans]) -> list[Vectors]:
         """Embed each text together with parts of it, given as spans of characters, in one run.
 
-        The result for a text has the vector that `encode` gives in its first row, and one vector for each
-        span below it, all of unit length: shape (1 + spans, dimension). The vector of a part is the mean of
-        the states of its tokens, which depend on the surrounding text (late chunking, Günther et al. 2024). A
-        part without tokens, or that is not completely within what the network reads of the text, is embedded
-        as a separate text.
+        The result for a text has shape (1 + spans, dimension), and all vectors have unit length. The first is
+        that of `encode`, and the others those of the parts. A part's vector is the mean of the states of its
+        tokens, which depend on the surrounding text (late chunking, Günther et al. 2024). A part is embedded
+        as a separate text if it has no tokens, or ends after what the network reads of the text.
         """
-        found, apart = self._encode_parts(texts, spans), list[tuple[int, int]]()
-        for i, vectors in enumerate(found):
-            apart += [(i, int(j)) for j in np.flatnonzero(~vectors[1:].any(axis=1))]
-        rest = self._encode([texts[i][slice(*spans[i][j])] for i, j in apart])
-        for (i, j), vector in zip(apart, rest, strict=True):
-            found[i][1 + j] = vector
-        return found
+        results, separate = self._encode_parts(texts, spans), list[tuple[int, int]]()
+        for i, vectors in enumerate(results):
+            separate += [(i, int(j)) for j in np.flatnonzero(~vectors[1:].any(axis=1))]
+        separate_vectors = self._encode([texts[i][slice(*spans[i][j])] for i, j in separate])
+        for (i, j), vector in zip(separate, separate_vectors, strict=True):
+            results[i][1 + j] = vector
+        return results
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         """Embed passages; the LangChain entry point."""
@@ -133,18 +134,18 @@ class OnnxEmbeddings(Embeddings):
 
     def count_tokens(self, text: str) -> int:
         """Return the number of tokens of a text of any length, without the two special tokens around it."""
-        found = self._tokenizer.encode(text, add_special_tokens=False)
-        return sum(len(part.ids) for part in (found, *found.overflowing))
+        encoding = self._tokenizer.encode(text, add_special_tokens=False)
+        return sum(len(part.ids) for part in (encoding, *encoding.overflowing))
 
     def is_word(self, word: str) -> bool:
-        """Tell whether a word is a single token, as everyday words are and misspellings are not."""
+        """Return whether a word is a single token, as everyday words are and misspellings are not."""
         return len(self._tokenizer.encode(word, add_special_tokens=False).ids) == 1
 
     def rarity(self, word: str) -> float:
         """Return how rare a lower-case English word is: 0 if as common as "the", 1 if not in the vocabulary.
 
-        BERT's vocabulary (Devlin et al. 2019) is sorted by frequency, and the logarithm of the rank measures
-        the rarity (Zipf's law).
+        The vocabulary of BERT (Devlin et al. 2019) is sorted by frequency, and rarity grows with the
+        logarithm of the rank (Zipf's law).
         """
         first, rank = self._tokenizer.token_to_id("the"), self._tokenizer.token_to_id(word)
         if first is None or rank is None:
@@ -155,66 +156,67 @@ class OnnxEmbeddings(Embeddings):
     def forget(self) -> None:
         """Clear the cached vectors, so that a measurement starts cold."""
         with self._lock:
-            self._recent.clear()
+            self._cache.clear()
 
     def _encode(self, texts: Sequence[str]) -> Vectors:
         rows = self._encode_parts(texts, [()] * len(texts))
         return np.concatenate(rows) if rows else np.zeros((0, self.dimension), dtype=np.float32)
 
     def _encode_parts(self, texts: Sequence[str], spans: Sequence[Spans]) -> list[Vectors]:
-        found = dict[int, Vectors]()
-        # slices limit the number of waiting tasks, and the delay of an interrupt
+        results = dict[int, Vectors]()
+        # Slices limit the number of waiting tasks, and the delay of an interrupt.
         for start in range(0, len(texts), SLICE):
-            if start:  # other questions may be waiting for texts that fit into one slice
+            # The first slice is always finished, since other questions may be waiting for its vectors.
+            if start:
                 check_deadline()
             pairs = zip(texts[start : start + SLICE], spans[start : start + SLICE], strict=True)
-            tokens = [self._tokens(*pair) for pair in pairs]
-            batches = self._batches([len(each.ids) for each in tokens])
-            work = [[tokens[i] for i in batch] for batch in batches]
-            for batch, vectors in zip(batches, self._run_all(work), strict=True):
-                found.update(zip((start + i for i in batch), vectors, strict=True))
-        return [found[i] for i in range(len(texts))]
+            tokenized = [self._tokenize(*pair) for pair in pairs]
+            batches = self._batches([len(tokens.ids) for tokens in tokenized])
+            all_vectors = self._run_all([[tokenized[i] for i in batch] for batch in batches])
+            for batch, vectors in zip(batches, all_vectors, strict=True):
+                results.update(zip((start + i for i in batch), vectors, strict=True))
+        return [results[i] for i in range(len(texts))]
 
-    def _run_all(self, work: Sequence[Sequence[_Tokens]]) -> list[list[Vectors]]:
-        if len(work) == 1 or self.workers == 1:
-            return [self._run(batch) for batch in work]
-        with ThreadPoolExecutor(min(self.workers, len(work)), thread_name_prefix="embed") as pool:
-            return list(pool.map(self._run, work))
+    def _run_all(self, batches: Sequence[Sequence[_Tokens]]) -> list[list[Vectors]]:
+        if len(batches) == 1 or self.workers == 1:
+            return [self._run(batch) for batch in batches]
+        with ThreadPoolExecutor(min(self.workers, len(batches)), thread_name_prefix="embed") as pool:
+            return list(pool.map(self._run, batches))
 
     def _batches(self, lengths: Sequence[int]) -> list[list[int]]:
-        """Group texts of similar length, longest first, into batches that keep all workers busy."""
+        """Group the indexes of texts of similar length, longest first, so that all workers are busy."""
         order = sorted(range(len(lengths)), key=lambda i: -lengths[i])
         if not self._batched:
             return [[i] for i in order]
-        room = min(BATCH_TOKENS, sum(lengths) / self.workers)
+        max_tokens = min(BATCH_TOKENS, sum(lengths) / self.workers)
         batches: list[list[int]] = []
         for i in order:
             longest = lengths[batches[-1][0]] if batches else 0
-            # A batch may exceed the room by a little over half a text: three equal texts make two runs for
-            # two workers.
-            fits = batches and longest * (len(batches[-1]) + 0.4) <= room
-            if fits and longest - lengths[i] <= PADDING:
+            # A batch may have a little over half a text too much, so that three equal texts are two batches
+            # for two workers.
+            has_room = batches and longest * (len(batches[-1]) + 0.4) <= max_tokens
+            if has_room and longest - lengths[i] <= MAX_PADDING:
                 batches[-1].append(i)
             else:
                 batches.append([i])
         return batches
 
-    def _tokens(self, text: str, spans: Spans = ()) -> _Tokens:
-        read = text.strip()[: self._max_characters]
-        found = self._tokenizer.encode(read)
-        whole, own = slice(0, len(found.ids)), found.special_tokens_mask
-        if not spans or 0 not in own:
-            return _Tokens(found.ids, [whole, *[slice(0, 0)] * len(spans)])
-        # the text's own tokens are contiguous, between the special tokens at its start and end
-        first, count = own.index(0), own.count(0)
-        before = len(text) - len(text.lstrip())
-        offsets = [(before + start, before + end) for start, end in found.offsets[first : first + count]]
-        cut = found.overflowing or len(read) < len(text.strip())
-        parts = token_slices(offsets, spans, reach=offsets[-1][1] if cut else len(text))
-        return _Tokens(found.ids, [whole, *(slice(first + a, first + b) for a, b in parts)])
+    def _tokenize(self, text: str, spans: Spans = ()) -> _Tokens:
+        stripped = text.strip()
+        encoding = self._tokenizer.encode(stripped[: self._max_characters])
+        all_tokens, special = slice(0, len(encoding.ids)), encoding.special_tokens_mask
+        if not spans or 0 not in special:
+            return _Tokens(encoding.ids, [all_tokens, *[slice(0, 0)] * len(spans)])
+        # The tokens of the text are contiguous, between the special tokens at its start and end.
+        first, count = special.index(0), special.count(0)
+        indent = len(text) - len(text.lstrip())
+        offsets = [(indent + start, indent + end) for start, end in encoding.offsets[first : first + count]]
+        is_cut = encoding.overflowing or len(stripped) > self._max_characters
+        parts = token_slices(offsets, spans, reach=offsets[-1][1] if is_cut else len(text))
+        return _Tokens(encoding.ids, [all_tokens, *(slice(first + a, first + b) for a, b in parts)])
 
     def _run(self, batch: Sequence[_Tokens]) -> list[Vectors]:
-        """Embed tokenised texts in one run, and return the vectors of each text's parts."""
+        """Embed tokenized texts in one run, and return the vectors of each text and its parts."""
         ids = np.zeros((len(batch), max(len(tokens.ids) for tokens in batch)), dtype=np.int64)
         mask = np.zeros_like(ids)
         for row, tokens in enumerate(batch):
@@ -227,8 +229,8 @@ class OnnxEmbeddings(Embeddings):
 def token_slices(offsets: Spans, spans: Spans, *, reach: int) -> list[tuple[int, int]]:
     """Return the range of tokens of each span of characters, as (first, end).
 
-    A token belongs to the span in which it begins; `offsets` holds the characters of each token. A span that
-    ends after `reach`, the end of the tokens of a truncated text, gets no tokens.
+    A token belongs to the span in which it begins; `offsets` are the spans of the tokens. A span that ends
+    after `reach`, where the network stops reading, gets no tokens.
     """
     starts = [start for start, _ in offsets]
     return [(bisect_left(starts, a), bisect_left(starts, b)) if b <= reach else (0, 0) for a, b in spans]
@@ -246,7 +248,7 @@ def pool_states(states: Vectors, parts: Sequence[slice]) -> Vectors:
 
 @cache
 def load_minilm() -> OnnxEmbeddings:
-    """Load the embedded all-MiniLM-L6-v2, and check both files against their published digests.
+    """Load the embedded all-MiniLM-L6-v2, and check its files against their published digests.
 
     Raises:
         MissingExtraError: the package with the weights is not installed.
@@ -262,7 +264,7 @@ def load_minilm() -> OnnxEmbeddings:
     model, tokenizer = Path(model_path()), Path(__file__).parent / "minilm" / "tokenizer.json"
     check_digest(model, MINILM_MODEL_SHA256)
     check_digest(tokenizer, MINILM_TOKENIZER_SHA256)
-    # Only its weights are quantised, so a text has the same vector in a batch as alone.
+    # Only its weights are quantized, so a text has the same vector in a batch as alone.
     return OnnxEmbeddings(model, tokenizer, name=MINILM, batched=True)
 
 
@@ -279,14 +281,14 @@ def load_onnx_folder(path: str | Path) -> OnnxEmbeddings:
 
 
 def find_network(folder: Path) -> Path | None:
-    """Return the network's file in a folder that also holds its tokenizer, or None."""
+    """Return the network's file in a folder that also has a tokenizer, or None."""
     files = [folder / file for file in ONNX_FILES if (folder / "tokenizer.json").is_file()]
     return next((file for file in files if file.is_file()), None)
 
 
 def load_tokenizer(path: Path, max_tokens: int) -> Tokenizer:
     """Load a tokenizer that truncates texts to `max_tokens` tokens."""
-    # The tokenizer's thread pool deadlocks after a fork, and gains nothing on short batches.
+    # The tokenizer's thread pool can deadlock after a fork, and short batches do not profit from it.
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     from tokenizers import Tokenizer
 
@@ -296,7 +298,7 @@ def load_tokenizer(path: Path, max_tokens: int) -> Tokenizer:
 
 
 def load_session(path: Path, *, threads: int = 0) -> InferenceSession:
-    """Load a network to run on `threads` threads; 0 leaves the number to onnxruntime."""
+    """Load a network that runs on `threads` threads; with 0, onnxruntime chooses the number."""
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
@@ -312,7 +314,11 @@ def count_cores() -> int:
 
 
 def check_digest(path: Path, expected: str) -> None:
-    """Check that a file is the published one."""
+    """Check that a file is the published one.
+
+    Raises:
+        ConfigurationError: it is not.
+    """
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     if digest != expected:

@@ -1,4 +1,4 @@
-"""The client for OpenAI's protocol, for any server; it ignores tool calls, which are never requested."""
+"""The client for any server with OpenAI's protocol; it ignores tool calls, which are never requested."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from langchain_openai import ChatOpenAI
 class OpenAIModel(ChatOpenAI):
     """A `ChatOpenAI` that leaves tool calls out of a stream.
 
-    We stream only free text and offer no tools with it. LangChain parses the arguments of a streamed call
-    again with every piece, which takes time quadratic in their length.
+    Only free text is streamed, and no tools are offered with it. LangChain parses the arguments of a streamed
+    tool call again with each piece, which takes quadratic time.
     """
 
     def _convert_chunk_to_generation_chunk(

@@ -6,34 +6,33 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 
-# Bytes allowed per token. Where each token is sent alone, the JSON around it takes up to about 600 bytes.
+# Bytes allowed per token. If each token is sent separately, the JSON around it has up to 600 bytes.
 BYTES_A_TOKEN = 1024
-# Bytes allowed on top, for an error page or the events before the first token.
-BYTES_BESIDE = 65_536
-# Accepted encodings: one read of 64 kB decompresses to 66 MB at most; other encodings have no such bound.
+# Further bytes allowed, for an error page or the events before the first token.
+EXTRA_BYTES = 65_536
+# Accepted encodings: 64 kB of them decompress to 66 MB at most; other encodings have no such bound.
 ENCODINGS = ("identity", "gzip", "deflate")
 
 
 class ReplyTooLong(Exception):
-    """A server sent more than a reply may have, or took too long."""
+    """A server sent more than a reply may have, or for too long."""
 
 
 def response_hook(max_tokens: int, seconds: float | None) -> Callable[[Any], None]:
-    """Return a hook for clients such as httpx that stops reading a response's body at a limit.
+    """Return a response hook for clients such as httpx that stops reading a body at a limit.
 
     Args:
-        max_tokens: limit of a reply's tokens; its body may have `BYTES_A_TOKEN` bytes for each.
-        seconds: limit for the whole body; a client's own timeout starts again with every byte.
+        max_tokens: limit of a reply's tokens; the body may have `BYTES_A_TOKEN` bytes for each.
+        seconds: limit for the complete body; a client's own timeout starts again with every byte.
     """
-    room = max_tokens * BYTES_A_TOKEN + BYTES_BESIDE
+    max_bytes = max_tokens * BYTES_A_TOKEN + EXTRA_BYTES
 
-    def bound(response: Any) -> None:
+    def limit(response: Any) -> None:
         encoding = response.headers.get("content-encoding", "identity").lower()
         if encoding not in ENCODINGS:
             raise ReplyTooLong(f"the server sent its reply in the encoding {encoding[:40]!r}, not asked for")
-        count = _counter(room, seconds)
-        # The body is always read through these methods, whole or as events: one for sync, one for async
-        # clients.
+        count = _byte_counter(max_bytes, seconds)
+        # Clients read every body through one of these methods, at once or as events.
         by_bytes, by_bytes_async = response.iter_bytes, response.aiter_bytes
 
         def iter_bytes(chunk_size: int | None = None) -> Iterator[bytes]:
@@ -48,27 +47,27 @@ def response_hook(max_tokens: int, seconds: float | None) -> Callable[[Any], Non
 
         response.iter_bytes, response.aiter_bytes = iter_bytes, aiter_bytes
 
-    return bound
+    return limit
 
 
 def async_response_hook(max_tokens: int, seconds: float | None) -> Callable[[Any], Any]:
     """Return the hook of `response_hook` for an asynchronous client."""
-    bound = response_hook(max_tokens, seconds)
+    limit = response_hook(max_tokens, seconds)
 
-    async def abound(response: Any) -> None:
-        bound(response)
+    async def async_limit(response: Any) -> None:
+        limit(response)
 
-    return abound
+    return async_limit
 
 
-def _counter(room: int, seconds: float | None) -> Callable[[bytes], None]:
+def _byte_counter(max_bytes: int, seconds: float | None) -> Callable[[bytes], None]:
     received, started = 0, time.monotonic()
 
     def count(chunk: bytes) -> None:
         nonlocal received
         received += len(chunk)
-        if received > room:
-            raise ReplyTooLong(f"the server sent more than {room:,} bytes, so it was read no further")
+        if received > max_bytes:
+            raise ReplyTooLong(f"the server sent more than {max_bytes:,} bytes, so it was read no further")
         if seconds is not None and time.monotonic() - started > seconds:
             raise ReplyTooLong(f"the server was still sending after {seconds:g} s, so it was read no further")
 

@@ -8,7 +8,7 @@ from pathlib import PurePath
 from adaptive_rag.query.whole_document import asks_for_all, document_asked_for
 from adaptive_rag.source import ChunkSource, ListsSources
 from adaptive_rag.state import Piece
-from adaptive_rag.text.phrases import joined, say
+from adaptive_rag.text.phrases import join_pieces, say
 
 # Maximum number of documents that an outline lists.
 SHOWN = 20
@@ -70,7 +70,7 @@ def reply_to_small_talk(
     for kind, (pattern, codes) in _KINDS.items():
         if pattern.fullmatch(plain) and not (situated and _FOR_USER.fullmatch(plain)):
             phrases = (outline(source) if code == "outline" else [say(code)] for code in codes)
-            return joined(phrases, " "), kind
+            return join_pieces(phrases, " "), kind
     return None
 
 
@@ -85,5 +85,5 @@ def outline(source: ChunkSource) -> list[Piece]:
     if len(lines) > SHOWN:
         lines = [*lines[:SHOWN], say("more_documents", n=len(lines) - SHOWN)]
     total = say("outline", n=len(counts), passages=sum(counts.values()))
-    rows: list[list[Piece]] = [[total], *(["- ", line] for line in lines)]
-    return joined(rows, "\n")
+    items: list[list[Piece]] = [["- ", line] for line in lines]
+    return join_pieces([[total], *items], "\n")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from adaptive_rag.server.conversations import TurnShown
 from adaptive_rag.server.pdf import render_pdf
 from adaptive_rag.server.tables import now
-from adaptive_rag.text.markdown import is_maze, sub_in_prose
+from adaptive_rag.text.markdown import is_too_complex, sub_in_prose
 from adaptive_rag.text.markers import MARKER, find_markers, number_of, write_marker
 from adaptive_rag.text.places import format_place
 from adaptive_rag.text.visible import visible
@@ -80,7 +80,7 @@ def _parser(*, tables: bool = True) -> MarkdownIt:
 
 def _parse(text: str) -> list[Token]:
     """Parse an answer. Links and images become their texts; the address of a link follows in brackets."""
-    if is_maze(text):
+    if is_too_complex(text):
         return _parser().parse("    " + text.replace("\n", "\n    "))  # as a code block
     tokens = _parser().parse(text)
     if _has_long_row(tokens):

@@ -18,14 +18,14 @@ from pydantic_settings import (
 )
 
 from adaptive_rag.context import CONFIG_FILE, ENV_PREFIX, SERVER_TABLE
-from adaptive_rag.context.groups import listed
+from adaptive_rag.context.groups import split_list
 from adaptive_rag.context.trusted import TrustedConfigFile
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.text.addresses import is_loopback
 from adaptive_rag.text.redaction import quote_user, remember_address
 
 BACKUP_KEY, SECRETS_KEY = "backup.key", "secrets.key"
-Names = Annotated[frozenset[str], NoDecode, BeforeValidator(listed)]
+Names = Annotated[frozenset[str], NoDecode, BeforeValidator(split_list)]
 
 
 def _check_networks(names: frozenset[str]) -> frozenset[str]:

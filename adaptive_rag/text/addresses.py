@@ -1,4 +1,4 @@
-"""Finds the host of an address, and whether it is this machine."""
+"""Finds the host of a web address, and whether the host is this machine."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def page_host(origin: str) -> str | None:
 
 
 def is_loopback(host: str | None) -> bool:
-    """Tell whether a host name or address means this machine."""
+    """Return whether a host name or IP address means this machine."""
     if host == "localhost":
         return True
     try:

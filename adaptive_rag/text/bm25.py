@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 
+# Saturation of repeated words, and normalization by the length of a chunk.
 K1, B = 1.2, 0.75
 
 
-def idf(chunks: int, holding: int) -> float:
-    """Return the idf of a word that `holding` of all chunks contain; rarer words weigh more."""
-    return math.log1p((chunks - holding + 0.5) / (holding + 0.5))
+def idf(chunks: int, containing: int) -> float:
+    """Return the inverse document frequency of a word that `containing` of `chunks` chunks contain."""
+    return math.log1p((chunks - containing + 0.5) / (containing + 0.5))

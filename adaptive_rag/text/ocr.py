@@ -1,4 +1,4 @@
-"""The OCR confidence of a span of text that was read from a picture."""
+"""Computes the OCR confidence of a quote that was read from a picture."""
 
 from __future__ import annotations
 
@@ -10,12 +10,15 @@ def ocr_confidence(spans: Iterable[Sequence[float]], start: int, end: int) -> fl
 
     Each span is (start, end, confidence). None if no character of the range was read from a picture.
     """
-    shares = [(min(last, end) - max(first, start), sure) for first, last, sure in spans]
-    shared = [(length, sure) for length, sure in shares if length > 0]
-    total = sum(length for length, _ in shared)
-    return round(sum(length * sure for length, sure in shared) / total, 2) if total else None
+    overlaps = [
+        (min(span_end, end) - max(span_start, start), confidence)
+        for span_start, span_end, confidence in spans
+    ]
+    overlaps = [(length, confidence) for length, confidence in overlaps if length > 0]
+    total = sum(length for length, _ in overlaps)
+    return round(sum(length * confidence for length, confidence in overlaps) / total, 2) if total else None
 
 
 def format_confidence(confidence: float) -> str:
-    """Describe the OCR confidence of a quote, capped at 99 %, since OCR is never certain."""
+    """Describe the OCR confidence of a quote, capped at 99 % because OCR is never certain."""
     return f"read from a picture, {min(confidence, 0.99) * 100:.0f} % sure"

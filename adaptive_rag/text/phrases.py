@@ -1,4 +1,4 @@
-"""What the program says itself: a code with its values, and the English words for it from en.toml."""
+"""The phrases that the program itself writes: a code with values, and English words for it from en.toml."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from adaptive_rag.text.markers import iter_markers, number_of, respell_markers, 
 from adaptive_rag.text.places import format_place
 from adaptive_rag.text.words import terms
 
+# "{n|row|rows}" is a plural, "{n}" and "{queries:;}" are values.
 _PLURAL = re.compile(r"\{(\w+)\|([^|}]*)\|([^|}]*)\}")
 _VALUE = re.compile(r"\{(\w+)(?::([^}]*))?\}")
 
@@ -25,8 +26,8 @@ def say(code: str, **values: Any) -> Phrase:
 
     A value is a text, a number, a phrase, a place as `{"source": ..., "place": ...}`, or a list of these.
     """
-    words = _PLURAL.sub(lambda found: found[2 if values[found[1]] == 1 else 3], english()[code])
-    text = _VALUE.sub(lambda found: _write(values[found[1]], found[2] or ""), words)
+    words = _PLURAL.sub(lambda match: match[2 if values[match[1]] == 1 else 3], english()[code])
+    text = _VALUE.sub(lambda match: _format_value(values[match[1]], match[2] or ""), words)
     return Phrase(code=code, values=values, text=text)
 
 
@@ -37,7 +38,7 @@ def say_heading(code: str) -> Phrase:
 
 @cache
 def english() -> Mapping[str, str]:
-    """Return the words of every code."""
+    """Return the English words for every code."""
     return dict(_flat(tomllib.loads(files(__package__).joinpath("en.toml").read_text(encoding="utf-8"))))
 
 
@@ -46,35 +47,36 @@ def _flat(table: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
         yield from _flat(value) if isinstance(value, Mapping) else [(name, value)]
 
 
-def _write(value: Any, form: str) -> str:
+def _format_value(value: Any, form: str) -> str:
+    """Return a value as text; `form` is a number's format, or what stands between the items of a list."""
     if isinstance(value, Mapping):
-        return value["text"] if "code" in value else _write_place(value)
+        return value["text"] if "code" in value else _format_place(value)
     if isinstance(value, Sequence) and not isinstance(value, str):
-        items = [_write(item, "") for item in value]
+        items = [_format_value(item, "") for item in value]
         if form:
             return f"{form} ".join(items)
         return " and ".join(filter(None, (", ".join(items[:-1]), *items[-1:])))
     return format(value, form)
 
 
-def _write_place(value: Mapping[str, Any]) -> str:
+def _format_place(value: Mapping[str, Any]) -> str:
     name = PurePath(value["source"]).name or value["source"]
     return respell_markers(", ".join(filter(None, (name, format_place(value["place"])))))
 
 
 def decide(what: str, chosen: Any, *reasons: Phrase) -> Decision:
     """Return a decision for the trace, with its reasons."""
-    return Decision(what=what, chosen=chosen, why=in_order(reasons), reasons=list(reasons))
+    return Decision(what=what, chosen=chosen, why=join_reasons(reasons), reasons=list(reasons))
 
 
-def in_order(reasons: Iterable[Phrase]) -> str:
-    """Return the words of several reasons."""
+def join_reasons(reasons: Iterable[Phrase]) -> str:
+    """Return the words of several reasons as one text."""
     return "; ".join(reason["text"] for reason in reasons)
 
 
 @dataclass(frozen=True)
-class Written:
-    """A text with phrases of ours and the marks of its citations."""
+class CitedText:
+    """A text that is made of plain text, phrases and citations."""
 
     pieces: list[Piece]
 
@@ -85,12 +87,12 @@ class Written:
 
     @property
     def citations(self) -> list[Citation]:
-        """The citations, in the order of the marks."""
+        """The citations, in the order of their markers."""
         return citations_of(self.pieces)
 
 
 def text_of(pieces: Iterable[Piece]) -> str:
-    """Return the text of the pieces of an answer."""
+    """Return the pieces of an answer as one text."""
     return "".join(map(_text, pieces))
 
 
@@ -103,37 +105,38 @@ def _text(piece: Piece) -> str:
 
 
 def citations_of(pieces: Iterable[Piece]) -> list[Citation]:
-    """Return the citations of an answer, in the order of its marks."""
+    """Return the citations of an answer, in the order of their markers."""
     return [piece for piece in pieces if not isinstance(piece, str) and "code" not in piece]
 
 
-def joined(rows: Iterable[Sequence[Piece]], between: str) -> list[Piece]:
-    """Return the pieces of several texts, with a text between them."""
+def join_pieces(texts: Iterable[Sequence[Piece]], separator: str) -> list[Piece]:
+    """Join the pieces of several texts, with a separator between the texts."""
     pieces = list[Piece]()
-    for row in rows:
-        pieces += [between, *row] if pieces else row
+    for text in texts:
+        pieces += [separator, *text] if pieces else text
     return pieces
 
 
-def marked(text: str, citations: Sequence[Citation]) -> list[Piece]:
-    """Return a text that has markers as pieces: each known marker becomes the mark of its citation.
+def link_markers(text: str, citations: Sequence[Citation]) -> list[Piece]:
+    """Split a text at its markers, and replace each marker by its citation; unknown markers stay as text.
 
-    Where several sentences of a passage are cited, a marker stands for the one that shares most words with
-    what it follows.
+    If several citations have the same marker, it stands for the one whose quote shares most words with the
+    text before it.
     """
-    pieces, last, said = list[Piece](), 0, set[str]()
+    pieces, last, preceding = list[Piece](), 0, set[str]()
     for marker in iter_markers(text):
-        own = [each for each in citations if each["marker"] == number_of(marker[0])]
-        if not own:
+        candidates = [citation for citation in citations if citation["marker"] == number_of(marker[0])]
+        if not candidates:
             continue
         before, last = text[last : marker.start()], marker.end()
-        said = set(terms(before)) or said  # both markers of "[1][2]" follow the same words
-        pieces += [before, max(own, key=lambda each: len(said & set(terms(each["quote"]))))]
+        preceding = set(terms(before)) or preceding  # both markers of "[1][2]" follow the same words
+        best = max(candidates, key=lambda citation: len(preceding & set(terms(citation["quote"]))))
+        pieces += [before, best]
     return [*pieces, text[last:]]
 
 
 def parts_of(pieces: Iterable[Piece], citations: Sequence[Citation]) -> list[AnswerPart]:
-    """Return the pieces of an answer as the output has them; adjacent texts become one part."""
+    """Return the pieces of an answer in the form of the output; adjacent texts become one part."""
     parts = list[AnswerPart]()
     for piece in pieces:
         part = AnswerPart(text=_text(piece))

@@ -11,22 +11,22 @@ from adaptive_rag.text.suffixes import suffixes_of
 if TYPE_CHECKING:
     from adaptive_rag.state import Candidate, Chunk, Citation, Place
 
-# Kinds of file that have something else than pages. A CSV or JSON file has rows but no sheet.
+# Kinds of file whose places are not pages. A CSV or JSON file has rows but no sheets.
 _SLIDES = suffixes_of("PowerPoint", "older PowerPoint", "OpenDocument presentation") | {".fodp"}
 _SHEETS = suffixes_of("Excel", "older Excel", "binary Excel", "SYLK", "OpenDocument spreadsheet")
 _TABLES = suffixes_of("CSV", "JSON lines", "JSON") | _SHEETS
 _TIMED = suffixes_of("subtitles")
 _MAILS = suffixes_of("mail", "mail of Outlook", "mailbox")
-# Files that may have attachments. In other files, such as tables, "attachment" may be the name of a field.
-_HOLDERS = _MAILS | _SLIDES | _SHEETS | suffixes_of("PDF", "Word", "OpenDocument text")
+# Files that may have attachments. In other files, such as tables, "attachment" may be the name of a column.
+_WITH_ATTACHMENTS = _MAILS | _SLIDES | _SHEETS | suffixes_of("PDF", "Word", "OpenDocument text")
 # If a span covers more cells, only the row is named.
-_MOST_CELLS = 2
-# Most other names of a document that are shown.
-_MOST_NAMES = 3
+_MAX_CELLS = 2
+# Maximum number of other names of a document that are shown.
+_MAX_NAMES = 3
 
 
 def page_at(chunk: Chunk, offset: int) -> int | None:
-    """Return the page of the character at `offset`, which counts like the chunk's span."""
+    """Return the page of the character at `offset`, counted like the chunk's span."""
     page = chunk["page"]
     for number, start in chunk["metadata"].get("page_starts", {}).items():
         if start <= offset:
@@ -35,43 +35,46 @@ def page_at(chunk: Chunk, offset: int) -> int | None:
 
 
 def section_at(chunk: Chunk, offset: int) -> str | None:
-    """Return the headings above the character at `offset`, which counts like the chunk's span."""
+    """Return the headings above the character at `offset`, counted like the chunk's span."""
     section = chunk["section"]
     for part in cast("Candidate", chunk).get("parts", ()):
         if part["start"] <= offset:
             section = part["section"]
-    for start, below in chunk["metadata"].get("section_starts", {}).items():
+    for start, headings in chunk["metadata"].get("section_starts", {}).items():
         if int(start) <= offset:
-            section = below
+            section = headings
     return section
 
 
 def outline_of(chunks: Sequence[Chunk]) -> list[tuple[int, str | None, int | None]]:
-    """Return the offsets where a section or page begins in a text, each with its section and page, in order.
+    """Return the offsets at which a section or page of a text begins, each with its section and page.
 
-    If chunks overlap, the later one decides what begins at its start.
+    If chunks overlap, the later one determines what begins at its start.
     """
-    begins: dict[int, tuple[str | None, int | None]] = {}
+    places: dict[int, tuple[str | None, int | None]] = {}
     for chunk in chunks:
-        known = chunk["metadata"]
-        inside = [*map(int, known.get("section_starts", ())), *known.get("page_starts", {}).values()]
-        for offset in [chunk["start"], *(offset for offset in inside if offset > chunk["start"])]:
-            begins[offset] = section_at(chunk, offset), page_at(chunk, offset)
+        metadata = chunk["metadata"]
+        inner_starts = [
+            *map(int, metadata.get("section_starts", ())),
+            *metadata.get("page_starts", {}).values(),
+        ]
+        for offset in [chunk["start"], *(start for start in inner_starts if start > chunk["start"])]:
+            places[offset] = section_at(chunk, offset), page_at(chunk, offset)
     outline: list[tuple[int, str | None, int | None]] = []
-    for offset, heads in sorted(begins.items()):
-        if not outline or outline[-1][1:] != heads:
-            outline.append((offset, *heads))
+    for offset, section_and_page in sorted(places.items()):
+        if not outline or outline[-1][1:] != section_and_page:
+            outline.append((offset, *section_and_page))
     return outline
 
 
 def place_at(chunk: Chunk, start: int, end: int) -> Place:
-    """Return where a span of a chunk is in its document, as far as the chunk's metadata say."""
-    known = chunk["metadata"]
+    """Return where a span of a chunk is in its document, as far as the chunk's metadata tell."""
+    metadata = chunk["metadata"]
     place: Place = {}
     kind = PurePath(chunk["source"]).suffix.lower()
-    if kind in _MAILS and isinstance(subject := known.get("subject"), str):
+    if kind in _MAILS and isinstance(subject := metadata.get("subject"), str):
         place["mail"] = subject
-    if kind in _HOLDERS and isinstance(name := known.get("attachment"), str):
+    if kind in _WITH_ATTACHMENTS and isinstance(name := metadata.get("attachment"), str):
         place["attachment"], kind = name, PurePath(name).suffix.lower()
     if (page := page_at(chunk, start)) is not None:
         if kind in _SLIDES:
@@ -80,15 +83,15 @@ def place_at(chunk: Chunk, start: int, end: int) -> Place:
             place["cell"] = page
         else:
             place["page"] = page
-    if kind in _SHEETS and isinstance(sheet := known.get("sheet"), str):
+    if kind in _SHEETS and isinstance(sheet := metadata.get("sheet"), str):
         place["sheet"] = sheet
-    if kind in _TABLES and isinstance(row := known.get("row"), int):
+    if kind in _TABLES and isinstance(row := metadata.get("row"), int):
         place["row"] = row
         if cells := _cells_at(chunk, start, end):
             place["cells"] = cells
     if section := section_at(chunk, start):
         place["time" if kind in _TIMED else "section"] = section
-    if isinstance(line := known.get("line"), int):
+    if isinstance(line := metadata.get("line"), int):
         text = chunk["text"]
         first = line + text.count("\n", 0, start - chunk["start"])
         place["lines"] = [first, first + text.count("\n", start - chunk["start"], end - chunk["start"])]
@@ -106,14 +109,15 @@ def format_place(*places: Place) -> str:
         parts += [*_named(place, "page"), *_named(place, "slide")]
     elif "row" in place or "cell" in place or "sheet" in place:
         cells = place.get("cells", [])
-        named = 0 < len(cells) <= _MOST_CELLS
-        parts += _named(place, "sheet") + ([] if named else _named(place, "row")) + _named(place, "cell")
-        parts += [f"cell{'s' * (len(cells) > 1)} {' and '.join(cells)}"] if named else []
+        names_cells = 0 < len(cells) <= _MAX_CELLS
+        parts += [*_named(place, "sheet"), *([] if names_cells else _named(place, "row"))]
+        parts += _named(place, "cell")
+        parts += [f"cell{'s' * (len(cells) > 1)} {' and '.join(cells)}"] if names_cells else []
     elif "time" in place:
         parts.append(place["time"])
     elif place.get("section") != place.get("mail"):
         parts.append(place.get("section"))
-    if lines := _written([each["lines"] for each in places if "lines" in each]):
+    if lines := _format_ranges([place["lines"] for place in places if "lines" in place]):
         parts.append(f"line{'' if lines.isdigit() else 's'} {lines}")
     return ", ".join(filter(None, parts))
 
@@ -122,12 +126,12 @@ def format_other_names(names: Sequence[str]) -> str:
     """Format the other names of a document: "also as b.txt, c.txt and 3 more"; "" if it has none."""
     if not names:
         return ""
-    more = f" and {len(names) - _MOST_NAMES:,} more" if len(names) > _MOST_NAMES else ""
-    return f"also as {', '.join(names[:_MOST_NAMES])}{more}"
+    more = f" and {len(names) - _MAX_NAMES:,} more" if len(names) > _MAX_NAMES else ""
+    return f"also as {', '.join(names[:_MAX_NAMES])}{more}"
 
 
-def by_place(citations: Iterable[Citation]) -> list[list[Citation]]:
-    """Group citations by marker and place, in this order; those of a group differ only in their lines."""
+def group_by_place(citations: Iterable[Citation]) -> list[list[Citation]]:
+    """Group citations by marker and place, in this order; in a group, only the lines differ."""
     groups: dict[tuple[Any, ...], list[Citation]] = {}
     for citation in sorted(citations, key=lambda c: (c["marker"], c["start"])):
         without_lines: Place = {**citation["place"]}
@@ -138,10 +142,10 @@ def by_place(citations: Iterable[Citation]) -> list[list[Citation]]:
 
 
 def _cells_at(chunk: Chunk, start: int, end: int) -> list[str]:
-    """Return the cells of a sheet that a span covers: a record has a line "Price: 4.20" for each cell."""
+    """Return the cells of a sheet that a span covers; a row has a line "Price: 4.20" for each cell."""
     columns, row = chunk["metadata"].get("cells"), chunk["metadata"]["row"]
-    begin = chunk["text"].rfind("\n", 0, start - chunk["start"]) + 1
-    names = [line.partition(": ")[0] for line in chunk["text"][begin : end - chunk["start"]].split("\n")]
+    line_start = chunk["text"].rfind("\n", 0, start - chunk["start"]) + 1
+    names = [line.partition(": ")[0] for line in chunk["text"][line_start : end - chunk["start"]].split("\n")]
     return [f"{columns[name]}{row}" for name in names if name in columns] if isinstance(columns, dict) else []
 
 
@@ -149,10 +153,10 @@ def _named(place: Place, name: str) -> list[str]:
     return [f"{name} {place[name]}"] if name in place else []  # type: ignore[literal-required]
 
 
-def _written(lines: list[list[int]]) -> str:
-    """Format line ranges: "4-6, 9"; overlapping and adjacent ranges are joined."""
+def _format_ranges(ranges: list[list[int]]) -> str:
+    """Format ranges of lines: "4-6, 9"; overlapping and adjacent ranges are joined."""
     joined: list[list[int]] = []
-    for first, last in sorted(lines):
+    for first, last in sorted(ranges):
         if joined and first <= joined[-1][1] + 1:
             joined[-1] = [joined[-1][0], max(last, joined[-1][1])]
         else:

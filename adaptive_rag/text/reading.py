@@ -13,7 +13,7 @@ Span = tuple[int, int]
 
 
 class Passage(NamedTuple):
-    """The input of a reader: the text of a chunk, with the title and section of its document."""
+    """The input of a reader: a chunk's text, and the title and section of its document."""
 
     text: str
     title: str = ""
@@ -21,7 +21,7 @@ class Passage(NamedTuple):
 
 
 def passage_of(candidate: Chunk) -> Passage:
-    """Return a chunk as input for a reader; the file name replaces a missing title."""
+    """Return a chunk as input for a reader; a missing title is replaced by the file name."""
     title = candidate["metadata"].get("title") or PurePath(candidate["source"]).name
     return Passage(candidate["text"], str(title), candidate["section"] or "")
 
@@ -32,23 +32,23 @@ class PassageReading(NamedTuple):
     spans: list[Span]
     """The spans of its sentences, in characters of its text."""
     scores: Scores
-    """For each sentence, the probability that it answers, among the sentences of all passages; 0-1."""
+    """For each sentence, the probability that it is the answer among the sentences of all passages, 0-1."""
     answers: float
-    """The probability that the passage answers if it were the only one; 0-1."""
+    """The probability that the passage would answer if it were the only one, 0-1."""
     relevance: float
-    """The relevance compared with the other passages; any number, only the order matters."""
+    """The relevance in comparison with the other passages: any number, of which only the order matters."""
 
 
 class Reading(NamedTuple):
-    """What a reader finds in passages, read together, for a question."""
+    """What a reader finds in several passages together for a question."""
 
     passages: list[PassageReading]
     answered: float
-    """The probability that one of them answers, 0-1; calibrated on documents not used in training."""
+    """The probability that one of them answers, 0-1; calibrated on documents outside the training data."""
 
 
 class Support(NamedTuple):
-    """Probabilities that passages support a claim, contradict it, or say nothing of it; they add up to 1."""
+    """Probabilities that passages support a claim, contradict it, or do not address it; they add up to 1."""
 
     supported: float
     contradicted: float
@@ -65,13 +65,13 @@ class Side(NamedTuple):
 
 @runtime_checkable
 class Reader(Protocol):
-    """Reads passages."""
+    """A model that reads passages."""
 
     def read(self, question: str, passages: Sequence[Passage]) -> Reading:
-        """Return which sentences answer, whether any does, and how relevant each passage is."""
+        """Return which sentences answer a question, whether any does, and how relevant each passage is."""
 
     def check(self, claims: Sequence[str], passages: Sequence[Passage]) -> list[Support]:
-        """Return for each claim whether the passages support it."""
+        """Return, for each claim, whether the passages support it."""
 
     def side(self, proposal: str, passages: Sequence[Passage]) -> list[list[tuple[Span, Side]]]:
-        """Return for each passage its sentences, each with the side it takes on a proposal."""
+        """Return, for each passage, its sentences and the side that each takes on a proposal."""

@@ -1,7 +1,7 @@
-"""Keeps keys and passwords out of all output: errors, replies, traces, logs, settings.
+"""Removes keys and passwords from all output: errors, replies, traces, logs, settings.
 
-Known secrets are the values of environment variables with certain names, and remembered values: those of
-chat models when they are opened, and those of addresses in the settings. Others are recognized by shape.
+Known secrets are the values of environment variables with certain names, and remembered values: the keys of
+chat models that were opened, and the passwords in addresses of the settings. Others are recognized by shape.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from urllib.parse import quote, unquote
 from cachetools import LRUCache
 
 REDACTED = "[redacted]"
-REMEMBERED = 512
+# Maximum number of remembered secrets.
+MAX_REMEMBERED = 512
 
 ValueT = TypeVar("ValueT")
 
@@ -30,8 +31,8 @@ _SECRET_NAME = re.compile(
 )
 # DATABASE_URL, OPENAI_BASE_URL, OPENAI_API_BASE, HTTPS_PROXY, SENTRY_DSN.
 _ADDRESS_NAME = re.compile(r"(?:url|uri|dsn|base|endpoint|proxy|host)$", re.I)
-# A shorter value, or a word, occurs in too many unrelated texts: "test", "password".
-_SHORTEST, _LONG = 8, 16
+# A value of fewer than 8 characters, or a word or number of fewer than 16, occurs in too many other texts.
+_MIN_LENGTH, _MIN_PLAIN_LENGTH = 8, 16
 _USER = re.compile(r"(?<=://)[^\s/?#'\"<>]+(?=@)")
 # An unquoted password may contain characters that would otherwise end the address: "S/E?C@RET".
 _POSTGRES_USER = re.compile(r"(?P<scheme>\bpostgres(?:ql)?(?:\+\w{1,20})?://)[^\s'\"<>]+(?=@)")
@@ -39,7 +40,7 @@ _PARAMETER = re.compile(
     r"(?P<name>[?&](?:api[-_]?key|key|access[-_]?token|token|auth|password|secret|signature|sig)=)[^&\s#'\"<>]+",
     re.I,
 )
-# Shapes of keys as the issuers' documentation shows them, with the issuers' names.
+# Shapes of keys, from the documentation of their issuers.
 _SHAPES = re.compile(
     r"(?P<scheme>\b(?:Bearer|Basic)\s+)(?=\S{0,200}\d)[\w.~+/=-]{16,}"
     r"|\b(?:sk|pk|rk)-(?=[\w-]{0,200}\d)[\w-]{16,}"  # OpenAI, Anthropic, Langfuse
@@ -50,45 +51,45 @@ _SHAPES = re.compile(
     r"|\beyJ[\w-]{8,1000}\.eyJ[\w-]{8,4000}\.[\w-]+"  # a JSON web token
 )
 _LONG_WORD = re.compile(r"[A-Za-z0-9_.~+/=-]{13}")
-_remembered: LRUCache[str, None] = LRUCache(REMEMBERED)
+_remembered: LRUCache[str, None] = LRUCache(MAX_REMEMBERED)
 _lock = Lock()
 
 
 def redact(text: str) -> str:
-    """Replace secrets in a text of ours or of a server: known ones, and anything shaped like one."""
+    """Replace the secrets in a message of ours or of a server: known ones, and anything shaped like one."""
     return _redact(text, _known_secrets())
 
 
 def redact_known(text: str) -> str:
-    """Replace only known secrets; for answers, since a document may well show text shaped like a key."""
-    known = _known_secrets()
-    return known.sub(REDACTED, text) if known else text
+    """Replace only known secrets: for answers, since a document may contain text shaped like a key."""
+    pattern = _known_secrets()
+    return pattern.sub(REDACTED, text) if pattern else text
 
 
 def redact_all(value: ValueT) -> ValueT:
-    """Return plain data with the secrets in all its texts replaced; other objects are left unchanged."""
-    known = _known_secrets()
-    return cast("ValueT", _map_texts(value, lambda text: _redact(text, known)))
+    """Apply `redact` to all texts of plain data; other objects stay as they are."""
+    pattern = _known_secrets()
+    return cast("ValueT", _map_texts(value, lambda text: _redact(text, pattern)))
 
 
 def redact_known_all(value: ValueT) -> ValueT:
     """Apply `redact_known` to all texts of plain data."""
-    if (known := _known_secrets()) is None:
+    if (pattern := _known_secrets()) is None:
         return value
-    return cast("ValueT", _map_texts(value, lambda text: known.sub(REDACTED, text)))
+    return cast("ValueT", _map_texts(value, lambda text: pattern.sub(REDACTED, text)))
 
 
 def cause_of(error: BaseException) -> BaseException | None:
-    """Return an error for use in `raise ... from`, or None if its traceback would show a secret."""
-    shown = "".join(traceback.format_exception(error))
-    return error if redact(shown) == shown else None
+    """Return an error for `raise ... from`, or None if its traceback would show a secret."""
+    text = "".join(traceback.format_exception(error))
+    return error if redact(text) == text else None
 
 
 def remember(*secrets: str) -> None:
-    """Treat these values as secrets from now on, except those that are too short or too plain."""
+    """Treat these values as secrets from now on, except those that are too short or too ordinary."""
     with _lock:
         for secret in secrets:
-            if _is_telling(secret):
+            if _is_specific(secret):
                 _remembered[secret] = None
 
 
@@ -98,17 +99,17 @@ def remember_address(address: object) -> None:
 
 
 def quote_user(address: str) -> str:
-    """Replace each @ in the user and password of an address, which end at the last @, with %40.
+    """Replace each @ in the user and password of an address with %40; they end at the last @.
 
-    A parser that splits at the first @ takes the rest of the password for the host, and shows it in errors.
+    A parser that splits at the first @ reads the rest of the password as the host, and shows it in errors.
     """
     return _USER.sub(lambda user: user[0].replace("@", "%40"), address, count=1)
 
 
 def remember_fields(fields: Mapping[str, Any]) -> None:
-    """Treat values in the fields of a model as secrets: its key, its headers, its server's password."""
+    """Remember the secrets in the fields of a model: its key, its headers, its server's password."""
     for name, value in list(fields.items()):
-        # A SecretStr. Pydantic is not imported for this, since the command line's help needs this module.
+        # A SecretStr. Pydantic is not imported for it, since the help of the command line loads this module.
         if callable(reveal := getattr(value, "get_secret_value", None)):
             remember(str(reveal()))
         elif isinstance(value, Mapping):
@@ -119,8 +120,8 @@ def remember_fields(fields: Mapping[str, Any]) -> None:
             remember_address(value)
 
 
-def _redact(text: str, known: re.Pattern[str] | None) -> str:
-    text = known.sub(REDACTED, text) if known else text
+def _redact(text: str, pattern: re.Pattern[str] | None) -> str:
+    text = pattern.sub(REDACTED, text) if pattern else text
     if "://" in text:
         text = _POSTGRES_USER.sub(rf"\g<scheme>{REDACTED}", text)
         text = _USER.sub(REDACTED, text)
@@ -132,36 +133,36 @@ def _redact(text: str, known: re.Pattern[str] | None) -> str:
 
 
 def _known_secrets() -> re.Pattern[str] | None:
-    """Return a pattern for the known secrets; the environment is read again: notebooks set keys late."""
+    """Return a pattern for the known secrets. The environment is read each time: notebooks set keys late."""
     with _lock:
         return _compiled(frozenset(_values_of_environment()), frozenset(_remembered))
 
 
 class PiecewiseRedactor:
-    """Applies `redact_known` to a text that comes in pieces, such as a model's reply."""
+    """Applies `redact_known` to a text that arrives in pieces, such as a model's reply."""
 
     def __init__(self) -> None:
-        self._held = ""
+        self._pending = ""
 
     def feed(self, piece: str) -> str:
-        """Return the text that can be shown so far; an end that may be the start of a secret is held back."""
+        """Return the text that can be shown now; an end that may be the start of a secret is held back."""
         with _lock:
             secrets = _all_secrets(frozenset(_values_of_environment()), frozenset(_remembered))
-        text = redact_known(self._held + piece)
+        text = redact_known(self._pending + piece)
         longest = len(secrets[0]) if secrets else 0
         ends = (text[-length:] for length in range(min(longest - 1, len(text)), 0, -1))
-        self._held = next((end for end in ends if any(secret.startswith(end) for secret in secrets)), "")
-        return text[: len(text) - len(self._held)]
+        self._pending = next((end for end in ends if any(secret.startswith(end) for secret in secrets)), "")
+        return text[: len(text) - len(self._pending)]
 
     def rest(self) -> str:
-        """Return what was held back, after the last piece."""
-        held, self._held = self._held, ""
-        return held
+        """Return the text that is still held back; call this after the last piece."""
+        pending, self._pending = self._pending, ""
+        return pending
 
 
 def _values_of_environment() -> Iterator[str]:
     for name in os.environ:
-        if _may_tell(name):
+        if _may_hold_secret(name):
             value = os.environ.get(name, "")
             if "://" in value or _SECRET_NAME.search(name):
                 yield value
@@ -179,26 +180,29 @@ def _all_secrets(values: frozenset[str], remembered: frozenset[str]) -> tuple[st
     secrets = {value.strip() for value in values if "://" not in value} | remembered
     secrets |= {part for value in values for part in _secrets_of_address(value)}
     # The path of a key file is not a secret.
-    secrets = {value for value in secrets if _is_telling(value) and not os.path.exists(value)}
+    secrets = {value for value in secrets if _is_specific(value) and not os.path.exists(value)}
     secrets |= {quote(value, safe="", errors="surrogateescape") for value in secrets}
     return tuple(sorted(secrets, key=len, reverse=True))
 
 
 @lru_cache(maxsize=4096)
-def _may_tell(name: str) -> bool:
-    """Tell whether a variable may hold a secret: a key, or an address with a password."""
+def _may_hold_secret(name: str) -> bool:
+    """Return whether a variable, by its name, may hold a key or an address with a password."""
     return _SECRET_NAME.search(name) is not None or _ADDRESS_NAME.search(name) is not None
 
 
-def _is_telling(value: str) -> bool:
-    return len(value) >= _LONG or (len(value) >= _SHORTEST and not value.isalpha() and not value.isdigit())
+def _is_specific(value: str) -> bool:
+    """Return whether a value is so long or unusual that it hardly occurs in a text by chance."""
+    return len(value) >= _MIN_PLAIN_LENGTH or (
+        len(value) >= _MIN_LENGTH and not value.isalpha() and not value.isdigit()
+    )
 
 
 def _secrets_of_address(address: str) -> Iterator[str]:
     """Yield the user with the password, the password, both as HTTP sends them, and secret parameters."""
     for match in _USER.finditer(address):
         password = match[0].partition(":")[2]
-        # A user without a password is just a name, and may be any word.
+        # A user without a password is just a name, which may be any word.
         yield from (match[0], password, unquote(password)) if password else ()
         yield base64.b64encode(unquote(match[0]).encode(errors="surrogateescape")).decode()
     for match in _PARAMETER.finditer(address):
@@ -206,6 +210,7 @@ def _secrets_of_address(address: str) -> Iterator[str]:
 
 
 def _map_texts(value: Any, change: Callable[[str], str]) -> Any:
+    """Apply a function to all texts of plain data."""
     if isinstance(value, str):
         return change(value)
     if type(value) is dict:

@@ -1,4 +1,4 @@
-"""File suffixes by kind of file, for kinds that hold slides, sheets, times, mails or other files."""
+"""File suffixes by kind of file, for files with slides, sheets, tables, times, mails or attachments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Estimates the tokens of a text without a model's tokenizer, and describes how much a model reads."""
+"""Estimates the number of tokens in a text without a tokenizer, and describes how much a model reads."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import sys
 from collections.abc import Callable
 from typing import NamedTuple
 
-BYTES_PER_TOKEN = 4  # mean of English text; scripts with two or three bytes a letter need more tokens
+BYTES_PER_TOKEN = 4  # the mean of English text; letters of two or three bytes need more tokens too
 
 
 def count_tokens(text: str) -> int:
-    """Return the estimated number of tokens of a text: one for every four bytes, rounded up."""
+    """Estimate the number of tokens in a text: one for every four bytes, rounded up."""
     return -(-count_bytes(text) // BYTES_PER_TOKEN)
 
 

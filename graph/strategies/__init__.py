@@ -1,4 +1,4 @@
-"""Strategies, one per file; this table names them for the graph, the shell and the evaluation."""
+"""The strategies, one per file, and their names for the graph, the shell and the evaluation."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ NAMES = (
 
 
 def __getattr__(name: str) -> dict[str, Strategy]:
-    # The records are loaded on first use, since the shell needs only their names for its help.
+    # Records are loaded on first use, since the help of the shell needs only the names.
     if name != "STRATEGIES":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = {file: import_module(f"{__name__}.{file}").STRATEGY for file in NAMES}
-    globals()["STRATEGIES"] = found
-    return found
+    strategies = {file: import_module(f"{__name__}.{file}").STRATEGY for file in NAMES}
+    globals()["STRATEGIES"] = strategies
+    return strategies

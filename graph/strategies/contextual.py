@@ -11,7 +11,7 @@ READING = ReadingBudget(tokens=1000, least=4, most=10)
 
 STRATEGY = Strategy(
     name="contextual",
-    purpose="what holds for the asker",
+    purpose="what applies to the asker",
     build=lambda: build_pipeline(contextualize.given(reading=READING), rerank.given(reading=READING)),
     style=CONTEXTUAL_STYLE,
     colour="#7d55b8",

@@ -1,4 +1,4 @@
-"""Questions that the router was unsure about: run the two likeliest strategies and fuse what they found."""
+"""Questions of which the router was unsure: run the two likeliest strategies and fuse their results."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from adaptive_rag.state import HedgeState, StrategyOutput
 
 
 def send_likeliest(state: HedgeState) -> list[Send]:
-    """Start the chosen strategy and its alternatives, each with the question's type set to its own."""
+    """Return a run of the chosen strategy and of each alternative, with their name as the question's type."""
     routes = [state["query_type"], *state["analysis"]["alternatives"]]
     return [Send(node_name(route), {**state, "query_type": route}) for route in routes]
 

@@ -7,7 +7,7 @@ from adaptive_rag.graph.strategies.strategy import Strategy, build_fan_out
 from adaptive_rag.nodes import balance, viewpoints
 from adaptive_rag.rank.window import ReadingBudget
 
-# Views on one matter are far apart in long documents, so eight full chunks are read instead of four.
+# Views on a subject are far apart in long documents, so eight full chunks are read instead of four.
 READING = ReadingBudget(tokens=2000, least=4, most=24, drops_weak=False)
 
 STRATEGY = Strategy(

@@ -23,13 +23,13 @@ class Strategy:
     """A way to find passages for one kind of question, and to answer from them."""
 
     name: str
-    # one line for the shell and the evaluation
+    # a description for the shell and the evaluation
     purpose: str
     build: Callable[[], StrategyGraph]
     style: AnswerStyle
     # hexadecimal colour for drawings of the strategy
     colour: str
-    # whether the router may choose it; otherwise only `route=` selects it
+    # whether the router may choose it; if not, only `route=` selects it
     routable: bool = True
 
 
@@ -56,7 +56,7 @@ def build_fan_out(split: Step, join: Step) -> StrategyGraph:
 
 
 def send_each_branch(state: StrategyState) -> list[Send]:
-    """Start one retrieval for the question itself, and one for every labelled query."""
+    """Return a retrieval for the question itself, and one for each labelled query."""
     branches: list[tuple[str | None, list[Query]]] = [
         (None, [query for query in state["queries"] if "label" not in query]),
         *((query["label"], [query]) for query in state["queries"] if "label" in query),

@@ -59,7 +59,7 @@ def test_relevance_grows_with_the_share_of_the_question_that_is_of_the_domain() 
         ("gear: amp\n", r"line 1: the terms of 'gear' are 'amp'; expected a list"),
         ("- amp\n", r"line 1: expected a mapping"),
         ("", r"the file is empty"),
-        ("gear: [amp\nroom: [x]", r"no valid YAML at line 2"),
+        ("gear: [amp\nroom: [x]", r"not valid YAML at line 2"),
     ],
 )
 def test_a_problem_is_reported_with_its_line(text: str, problem: str) -> None:

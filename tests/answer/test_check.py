@@ -232,7 +232,7 @@ def test_a_draft_stands_unless_it_is_a_stub_or_about_something_else(draft, stand
 
 
 NOTHING, SILENT = "no passage supports the model's answer", "the model's answer says nothing"
-UNKNOWN = "the chat model says that the passages do not hold it"
+UNKNOWN = "the chat model says that the passages do not answer it"
 HOMES = "How many homes does it protect?"
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from adaptive_rag.answer.links import GONE, keep_own_links, own_addresses
-from adaptive_rag.text.markdown import MOST_OPENINGS
+from adaptive_rag.text.markdown import MAX_OPENINGS
 from tests.answer.made import candidate
 
 OWN = own_addresses(
@@ -87,7 +87,7 @@ def test_a_text_of_brackets_ends_soon_and_harmlessly(opening):
 
 
 def test_a_text_of_very_many_brackets_keeps_its_words_and_markers():
-    text = f"Long [1]({EVIL}) " + "![" * MOST_OPENINGS + " wide [2]: //evil.example/sea"
+    text = f"Long [1]({EVIL}) " + "![" * MAX_OPENINGS + " wide [2]: //evil.example/sea"
     found, removed = keep_own_links(text, OWN)
     assert " ".join(found.split()) == f"Long [1] {GONE} wide [2] //evil.example/sea"
     assert removed == ["brackets in great number"]

@@ -13,7 +13,7 @@ from adaptive_rag.context.caller import (
     caller_settings,
     check_input,
     check_settings,
-    newest,
+    newest_turns,
     shown_to_callers,
     user_of,
 )
@@ -186,10 +186,10 @@ def test_an_input_beyond_a_bound_is_refused(given: Any, bound: str | None) -> No
 
 def test_of_a_long_thread_the_newest_turns_are_read() -> None:
     turns = [Turn(role="user", text=str(number) * 10) for number in range(9)]
-    assert newest(turns, ServingSettings(max_turns=3)) == turns[-3:]
-    assert newest(turns, ServingSettings(max_characters=25)) == turns[-2:]
-    assert newest(turns, ServingSettings(max_characters=5)) == []
-    assert newest([], ServingSettings()) == []
+    assert newest_turns(turns, ServingSettings(max_turns=3)) == turns[-3:]
+    assert newest_turns(turns, ServingSettings(max_characters=25)) == turns[-2:]
+    assert newest_turns(turns, ServingSettings(max_characters=5)) == []
+    assert newest_turns([], ServingSettings()) == []
 
 
 def test_a_served_caller_is_the_authenticated_one_and_nobody_else() -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from adaptive_rag.context import CONFIG_FILE, make_context
-from adaptive_rag.context.trusted import keep_answer, other_hosts, risky_variables, said_of
+from adaptive_rag.context.trusted import other_hosts, risky_variables, store_trust, stored_trust
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.server.settings import read_server_settings
 
@@ -67,7 +67,7 @@ def test_a_config_file_that_names_another_machine_is_refused_until_it_is_trusted
     with pytest.raises(ConfigurationError, match=r"collector\.example.*settings --trust") as refused:
         make_context()
     assert "secret" not in str(refused.value)
-    keep_answer(Path(CONFIG_FILE), trusted=True)
+    store_trust(Path(CONFIG_FILE), trusted=True)
     assert make_context().models.base_url is not None
     Path(CONFIG_FILE).write_text(REMOTE.replace("collector", "another"))
     with pytest.raises(ConfigurationError, match=r"another\.example"):
@@ -90,7 +90,7 @@ def test_the_servers_table_is_held_to_it_too() -> None:
     Path(CONFIG_FILE).write_text("[server]\noidc_issuer = 'https://idp.example'\noidc_client_id = 'a'\n")
     with pytest.raises(ConfigurationError, match=r"idp\.example"):
         read_server_settings()
-    keep_answer(Path(CONFIG_FILE), trusted=True)
+    store_trust(Path(CONFIG_FILE), trusted=True)
     assert read_server_settings().oidc_issuer == "https://idp.example"
 
 
@@ -136,11 +136,11 @@ def test_the_shell_asks_once_and_keeps_what_was_said() -> None:
     Path(CONFIG_FILE).write_text(REMOTE)
     shown = at_a_terminal("n", "route", "When?")
     assert "names other machines: collector.example" in " ".join(shown.split()) and "Error" in shown
-    assert said_of(Path(CONFIG_FILE)) is False
+    assert stored_trust(Path(CONFIG_FILE)) is False
     assert "[y/N]" not in at_a_terminal("y", "route", "When?")
     Path(".env").write_text("TOWN_API_KEY=k\n")
     Path(CONFIG_FILE).unlink()
     assert "TOWN_API_KEY" in at_a_terminal("y", "route", "When?")
-    assert said_of(Path(".env")) is True
+    assert stored_trust(Path(".env")) is True
     kept = json.loads((Path(os.environ["ADAPTIVE_RAG_HOME"]) / "trusted.json").read_text())
     assert [trusted for _, trusted in kept.values()] == [False, True]

@@ -356,7 +356,7 @@ CHANGES = [
     ),
     Change(
         "citation format",
-        texts=[(MARKERS, 'BRACKETS, OTHERS = "[]", "()"', 'BRACKETS, OTHERS = "()", "[]"')],
+        texts=[(MARKERS, 'BRACKETS, OTHER_BRACKETS = "[]", "()"', 'BRACKETS, OTHER_BRACKETS = "()", "[]"')],
         code="from adaptive_rag import AdaptiveRAG\n"
         "from adaptive_rag.index.memory import MemoryIndex\n"
         "rag = AdaptiveRAG(MemoryIndex.from_texts(['The tank of Saltmere was built in 1968.']))\n"

@@ -5,7 +5,7 @@ import pytest
 
 from adaptive_rag.answer.passages import join_neighbours
 from adaptive_rag.context import Context
-from adaptive_rag.context.groups import MECHANISMS, OF_ANSWERS
+from adaptive_rag.context.groups import ANSWER_MECHANISMS, MECHANISMS
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.evaluation.arms import ARMS, MAIN_ARMS, Bench, all_arm_names, find_arms
 from adaptive_rag.evaluation.datasets import Dataset, Question, load_dataset
@@ -21,7 +21,7 @@ OF_THEIR_OWN = (*PLAIN, "tfidf")
 
 def test_every_strategy_and_every_mechanism_has_an_arm() -> None:
     assert {f"only-{name}" for name in NAMES} | {f"without-{name}" for name in MECHANISMS} <= set(ARMS)
-    assert set(ARMS) - set(all_arm_names(answers=False)) == {f"without-{name}" for name in OF_ANSWERS}
+    assert set(ARMS) - set(all_arm_names(answers=False)) == {f"without-{name}" for name in ANSWER_MECHANISMS}
     assert set(MAIN_ARMS) <= set(ARMS)
 
 

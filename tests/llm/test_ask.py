@@ -38,7 +38,7 @@ def test_by_default_two_requests_are_made_before_the_answer():
 
 def test_a_step_that_no_setting_names_goes_its_local_way_and_by_default_two_do():
     settings = make_context(model=ScriptedChatModel(), index="nowhere")
-    local = "models.steps leaves it to the local way"
+    local = "models.steps leaves it to the local method"
     left = [step for step in STEPS if refusals([request_for(step)], settings, budget()) == [local]]
     assert left == ["enhance", "decompose"]
     settings = make_context(model=ScriptedChatModel(), index="nowhere", models={"steps": ["generate"]})

@@ -62,7 +62,7 @@ async def test_tokens_and_calls_of_repetitions_are_counted():
 
 async def test_without_a_model_nothing_is_called_and_the_reply_says_so():
     for [reply] in await both([request_for("enhance")], lambda: context(None), budget()):
-        assert reply == Reply(reason="no chat model is configured", said=say("no_model"))
+        assert reply == Reply(reason="no chat model is configured", phrase=say("no_model"))
 
 
 async def test_a_failure_is_waited_out_and_given_up_with_its_reason_if_it_comes_twice_more():
@@ -107,7 +107,7 @@ def test_a_form_counts_as_refused_only_where_the_same_request_gets_a_reply_witho
     model = Refusing()
     [reply] = ask([request_for("enhance")], context(model), budget())
     assert (reply.result is None) is refuses_all
-    assert structured.known_method(model) == method
+    assert structured.strictest_method(model) == method
 
 
 @pytest.mark.parametrize("path", [ask, lambda *args: asyncio.run(aask(*args))])

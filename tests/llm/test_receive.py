@@ -9,7 +9,7 @@ from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage, Hum
 from langchain_core.messages.ai import UsageMetadata
 
 from adaptive_rag.llm.exchange import read_reply
-from adaptive_rag.llm.receive import DEEPEST, MAX_FORM, Draft, is_shallow, receive, storable
+from adaptive_rag.llm.receive import MAX_DEPTH, MAX_FORM, Draft, is_shallow, receive, storable
 from tests.llm.made import STEPS, request_for
 
 
@@ -120,8 +120,8 @@ def test_what_cannot_be_encoded_is_taken_out_of_texts_and_forms():
 
 
 def test_deep_and_long_arguments_of_tool_calls_are_left_out():
-    assert is_shallow(nested(DEEPEST))
-    assert not is_shallow(nested(DEEPEST + 1))
+    assert is_shallow(nested(MAX_DEPTH))
+    assert not is_shallow(nested(MAX_DEPTH + 1))
     assert not is_shallow({str(n): n for n in range(MAX_FORM)})
     for arguments in ({"a": nested(300)}, {"query": "x" * (MAX_FORM + 1)}):
         message = receive(call(arguments), 100)

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from adaptive_rag.llm.ask import ask
-from adaptive_rag.llm.receive import DEEPEST
+from adaptive_rag.llm.receive import MAX_DEPTH
 from adaptive_rag.llm.replies import json_values
 from adaptive_rag.testing import ScriptedChatModel
 from tests.llm.made import budget, context, request_for
@@ -232,5 +232,5 @@ def test_brackets_without_json_hold_nothing_and_are_read_in_no_time(kind):
 
 
 def test_brackets_are_mended_as_deep_as_a_form_may_reach():
-    [value] = json_values("['a', " * DEEPEST + "]" * DEEPEST)
-    assert json.dumps(value).count("[") == DEEPEST
+    [value] = json_values("['a', " * MAX_DEPTH + "]" * MAX_DEPTH)
+    assert json.dumps(value).count("[") == MAX_DEPTH

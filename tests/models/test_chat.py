@@ -150,20 +150,20 @@ def test_langchain_openai_is_loaded_only_where_a_model_is_configured():
 
 
 def test_structured_output_takes_the_strictest_way_that_is_offered():
-    assert structured.known_method(load_chat_model("openai:any", base_url=URL)) == "json_schema"
-    assert structured.known_method(ScriptedChatModel()) == "plain"
+    assert structured.strictest_method(load_chat_model("openai:any", base_url=URL)) == "json_schema"
+    assert structured.strictest_method(ScriptedChatModel()) == "plain"
 
 
 def test_a_refused_way_is_not_tried_again(monkeypatch):
     monkeypatch.setattr(structured, "_refused", {})
     model = load_chat_model("openai:any", base_url=URL)
-    structured.forget_method(model, "json_schema")
-    assert structured.known_method(model) == "function_calling"
-    structured.forget_method(model, "function_calling")
-    assert structured.known_method(model) == "plain"
-    structured.forget_method(model, "plain")
-    assert structured.known_method(model) == "plain"
-    assert structured.known_method(load_chat_model("openai:other", base_url=URL)) == "json_schema"
+    structured.remember_refusal(model, "json_schema")
+    assert structured.strictest_method(model) == "function_calling"
+    structured.remember_refusal(model, "function_calling")
+    assert structured.strictest_method(model) == "plain"
+    structured.remember_refusal(model, "plain")
+    assert structured.strictest_method(model) == "plain"
+    assert structured.strictest_method(load_chat_model("openai:other", base_url=URL)) == "json_schema"
 
 
 class Answered(Exception):

@@ -188,7 +188,7 @@ def test_an_id_without_an_onnx_file_goes_to_sentence_transformers(tmp_path, monk
 
 def test_an_id_that_cannot_be_fetched_says_why(monkeypatch):
     monkeypatch.setitem(sys.modules, "huggingface_hub", Hub(None, ConnectionError("no route to host")))
-    with pytest.raises(ConfigurationError, match=r"no route to host.*without a network, a folder"):
+    with pytest.raises(ConfigurationError, match=r"no route to host.*without a network connection, a folder"):
         load_reranker("someone/a-model")
 
 

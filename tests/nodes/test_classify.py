@@ -184,7 +184,7 @@ def test_without_the_hedge_the_likeliest_type_is_run_alone(source):
     update, _ = ask(source, UNSURE, model=False, threshold=1.0, without={"hedge"})
     chosen, by, why = decided(update)
     assert by == "local" and chosen_strategy(update) == chosen
-    assert why.endswith(f"without the hedge {chosen} alone is run")
+    assert why.endswith(f"without the hedge, only {chosen} is run")
 
 
 def test_a_route_that_the_caller_fixed_asks_nobody(source):

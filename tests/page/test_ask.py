@@ -12,7 +12,7 @@ import httpx
 import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
-from adaptive_rag.text.phrases import marked, parts_of, say_heading
+from adaptive_rag.text.phrases import link_markers, parts_of, say_heading
 from benchmarks.chat_server import quote_passages, say_sensibly
 from tests.page.conftest import Model, Visit
 
@@ -238,7 +238,7 @@ def test_a_table_code_and_a_formula_are_drawn_and_a_mark_in_a_cell_opens_its_quo
     demo: str, visit: Visit, screenshots: Path
 ) -> None:
     found = httpx.post(f"{demo}/api/v1/collections/samples/ask", json={"question": LEVEL}, timeout=30).json()
-    parts = parts_of(marked(TABLE, found["citations"]), found["citations"])
+    parts = parts_of(link_markers(TABLE, found["citations"]), found["citations"])
     body = f"event: answer\ndata: {json.dumps(found | {'parts': parts})}\n\n"
     with visit(demo) as somebody:
         page = somebody.open()
@@ -260,7 +260,7 @@ def test_headings_of_an_answer_are_drawn_and_paragraphs_run_in_their_direction(
 ) -> None:
     found = httpx.post(f"{demo}/api/v1/collections/samples/ask", json={"question": LEVEL}, timeout=30).json()
     text = "### 1. **Costs** [1]\n\nThey rise [1].\n\nשלום."
-    parts = parts_of(marked(text, found["citations"]), found["citations"])
+    parts = parts_of(link_markers(text, found["citations"]), found["citations"])
     body = f"event: answer\ndata: {json.dumps(found | {'parts': parts})}\n\n"
     with visit(demo) as somebody:
         page = somebody.open()

@@ -95,7 +95,7 @@ def test_the_trace_tells_what_a_short_form_was_read_as(index: Index) -> None:
     assert "25 days" in output["answer"]
     [decision] = [d for d in output["trace"][0]["decisions"] if d["what"] == "spelling"]
     assert decision["why"] == (
-        "read 'whats' as 'what is': no passage holds 'whats', which is short for 'what is'"
+        "read 'whats' as 'what is': no passage contains 'whats', which is short for 'what is'"
     )
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from adaptive_rag.text.markers import (
     BRACKETS,
-    OTHERS,
+    OTHER_BRACKETS,
     find_markers,
     respell_for_model,
     respell_markers,
@@ -41,7 +41,7 @@ CODE = (
 
 def other(marker: str) -> str:
     """Return a marker in the brackets that a document's own ones get."""
-    return marker.translate(str.maketrans(BRACKETS, OTHERS))
+    return marker.translate(str.maketrans(BRACKETS, OTHER_BRACKETS))
 
 
 def test_code_holds_no_markers() -> None:
@@ -56,4 +56,7 @@ def test_a_documents_code_keeps_its_brackets() -> None:
 def test_a_model_is_shown_no_brackets_of_a_document_but_those_of_an_index() -> None:
     assert respell_for_model(CODE) == respell_markers(CODE).replace(f"see {TWO}", f"see {other(TWO)}")
     said = f"```\nAs they say {ONE}, {BRACKETS[0]}source 2{BRACKETS[1]}"
-    assert respell_for_model(said) == f"```\nAs they say {other(ONE)}, {OTHERS[0]}source 2{OTHERS[1]}"
+    assert (
+        respell_for_model(said)
+        == f"```\nAs they say {other(ONE)}, {OTHER_BRACKETS[0]}source 2{OTHER_BRACKETS[1]}"
+    )

@@ -9,7 +9,7 @@ import pytest
 import adaptive_rag
 from adaptive_rag import AdaptiveRAG
 from adaptive_rag.index.memory import MemoryIndex
-from adaptive_rag.text.phrases import decide, english, marked, parts_of, say, say_heading, text_of
+from adaptive_rag.text.phrases import decide, english, link_markers, parts_of, say, say_heading, text_of
 
 GERMAN = Path(adaptive_rag.__file__).parent / "server/page/texts/said_de.js"
 CITED = [
@@ -63,7 +63,7 @@ def test_the_texts_of_the_parts_are_the_answer() -> None:
 
 def test_a_marker_stands_for_the_quote_that_shares_most_words_with_what_it_follows() -> None:
     text = "Ferries leave at noon [1], the wall is high [1][2]. See `a[2]` and [7]."
-    pieces = marked(text, CITED)
+    pieces = link_markers(text, CITED)
     assert text_of(pieces) == text
     assert [part["citation"] for part in parts_of(pieces, CITED) if "citation" in part] == [1, 0, 2]
 

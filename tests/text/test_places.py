@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from adaptive_rag.state import Chunk, Citation, Place
-from adaptive_rag.text.places import by_place, format_place, place_at
+from adaptive_rag.text.places import format_place, group_by_place, place_at
 
 
 @pytest.mark.parametrize(
@@ -76,4 +76,4 @@ def test_citations_of_one_place_come_together_whatever_their_lines() -> None:
 
     first, second = cite(1, 50, section="Bells", lines=[7, 7]), cite(1, 20, section="Bells", lines=[3, 3])
     elsewhere, other = cite(1, 90, section="Gates", lines=[9, 9]), cite(2, 0, section="Bells")
-    assert by_place([other, elsewhere, first, second]) == [[second, first], [elsewhere], [other]]
+    assert group_by_place([other, elsewhere, first, second]) == [[second, first], [elsewhere], [other]]

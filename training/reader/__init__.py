@@ -1,1 +1,1 @@
-"""The small model that reads: the examples it is trained on, and its training."""
+"""The reader: the examples that it is trained on, and its training."""

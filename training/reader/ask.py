@@ -1,11 +1,12 @@
-"""Asks questions of the document sets, and writes down what was found for a strong reader to mark.
+"""Retrieves passages for questions about document sets, and writes forms for a strong reader to mark.
 
     python -m training.reader.ask QUESTIONS OUT --sources FOLDER [--cache FOLDER]
 
-QUESTIONS is a file of JSON lines: set, type, q, and sit where the asker says something of themselves. They
-were written by people who knew an outline of the set's documents. OUT receives a file of the same name, each
-question with the passages that the program reads first, and forms of ten questions: the passages of each with
-their sentences numbered, "2.3" for the third of the second. `found.py` tells what is marked there.
+QUESTIONS is a JSONL file: set, type, q, and sit if the asker describes their situation. The questions were
+written by people who knew an outline of the set's documents. OUT receives a file of the same name, with the
+passages that the program reads first for each question, and forms of ten questions each. In a form, the
+sentences of the passages are numbered: "2.3" is the third sentence of the second passage. `found.py` reads
+the marks.
 """
 
 from __future__ import annotations
@@ -26,8 +27,9 @@ from training.reader.examples import read_lines
 from training.reader.public import SELQA
 from training.reader.sources import Row
 
-SHOWN = 6
-A_FORM = 10
+# Maximum passages of a question in a form, and questions of a form.
+PASSAGES_SHOWN = 6
+QUESTIONS_PER_FORM = 10
 
 
 def ask(questions: Path, sources: Path, cache: Path) -> Iterator[Row]:
@@ -35,31 +37,31 @@ def ask(questions: Path, sources: Path, cache: Path) -> Iterator[Row]:
     rows = [json.loads(line) for line in questions.read_text("utf-8").splitlines()]
     examples = list(read_lines())
     indexes = {
-        name: open_documents(name, [each for each in examples if each["set"] == name], sources, cache)
+        name: open_documents(name, [row for row in examples if row["set"] == name], sources, cache)
         for name in dict.fromkeys(row["set"] for row in rows)
     }
     graph = build_graph().compile()
     for number, row in enumerate(rows):
-        asked = {"question": row["q"], "user_context": row.get("sit") or ""}
-        output = graph.invoke(asked, context=Context(index=indexes[row["set"]], route=row["type"]))
-        read = list[Row]()
-        for _, chunk in chunks_to_read(output["documents"])[:SHOWN]:
+        question = {"question": row["q"], "user_context": row.get("sit") or ""}
+        output = graph.invoke(question, context=Context(index=indexes[row["set"]], route=row["type"]))
+        passages = list[Row]()
+        for _, chunk in chunks_to_read(output["documents"])[:PASSAGES_SHOWN]:
             source = chunk["source"].partition(f"{row['set']}/documents/")[2] or chunk["source"]
             if row["set"] == SELQA:
                 source = str(Path(source).parent)
-            read.append({"source": source, **passage_of(chunk)._asdict()})
-        yield row | {"id": f"{questions.stem}-{number:04d}", "read": read}
+            passages.append({"source": source, **passage_of(chunk)._asdict()})
+        yield row | {"id": f"{questions.stem}-{number:04d}", "read": passages}
 
 
-def form(row: Row) -> str:
-    """Return what a strong reader sees of a question."""
+def format_question(row: Row) -> str:
+    """Return a question with its numbered passages and sentences, as a form shows it."""
     lines = [f"######## {row['id']} ({row['type']})", f"QUESTION: {row['q']}"]
     if row.get("sit"):
         lines.append(f"ASKER: {row['sit']}")
     for number, passage in enumerate(row["read"], 1):
         lines.append(f"-- {number} [{passage['title']} > {passage['section'].split(' > ')[-1]}]")
-        for at, (start, end) in enumerate(sentence_spans(passage["text"]), 1):
-            lines.append(f"{number}.{at} {' '.join(passage['text'][start:end].split())}")
+        for sentence, (start, end) in enumerate(sentence_spans(passage["text"]), 1):
+            lines.append(f"{number}.{sentence} {' '.join(passage['text'][start:end].split())}")
     return "\n".join(lines)
 
 
@@ -74,7 +76,7 @@ if __name__ == "__main__":
     rows = list(ask(options.questions, options.sources, options.cache))
     with (options.out / options.questions.name).open("w", encoding="utf-8") as file:
         file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-    for first in range(0, len(rows), A_FORM):
-        shown = "\n\n".join(map(form, rows[first : first + A_FORM]))
-        name = f"{options.questions.stem}-{first // A_FORM:02d}.txt"
-        (options.out / name).write_text(shown + "\n", "utf-8")
+    for first in range(0, len(rows), QUESTIONS_PER_FORM):
+        form = "\n\n".join(map(format_question, rows[first : first + QUESTIONS_PER_FORM]))
+        name = f"{options.questions.stem}-{first // QUESTIONS_PER_FORM:02d}.txt"
+        (options.out / name).write_text(form + "\n", "utf-8")

@@ -1,10 +1,11 @@
-"""Fits how the reader's logits make one probability, on what retrieval returns for the development part.
+"""Fits the weights that turn the reader's logits into one probability, on retrieved passages.
 
     python -m training.reader.calibrate OUT --sources FOLDER [--cache FOLDER] [--limit N]
 
-OUT holds `reader.onnx` and receives `calibration.json`, which `export` puts into the file. The model is a
-conditional logit: one choice among all sentences of the passages that were found and "none". Prints the loss
-of five folds by document set, of each set of weights that may be left out, and writes the weights of all.
+OUT contains `reader.onnx` and receives `calibration.json`, which `export` makes part of the file. The
+passages are those that are retrieved for the questions of the development part. The model is a conditional
+logit: one choice among "none" and all sentences of these passages. Prints the cross-validated loss, in five
+folds by document set, with all weights and without each of them, and writes all weights.
 """
 
 from __future__ import annotations
@@ -21,42 +22,43 @@ import numpy as np
 from scipy.optimize import minimize
 
 from adaptive_rag.evaluation.corpora import default_cache
-from adaptive_rag.models.reader import Calibration, OnnxReader, join, known_of
+from adaptive_rag.models.reader import Calibration, OnnxReader, join, sentence_features
 from adaptive_rag.text.reading import Passage
 from benchmarks.reader import ask_all
 from training.reader.examples import query_of
 from training.reader.found import points_of, read_found
 from training.reader.readings import passage_of
 
-# The penalty on how far a weight goes from that of the network as it is.
+# Penalty on the difference between a weight and that of an uncalibrated network.
 RIDGE = 1e-3
 START = np.array(Calibration())
 FOLDS = 5
-# The share of questions that nothing found answers, as among the questions of single passages.
+# Share of the questions about document sets that are not answered: that of the questions about one passage.
 UNANSWERED = 0.4
-# The share for which the probability is right. Set by hand, by the better calibrated of two that were tried
-# on real documents (`benchmarks.real`, the half to look at): an error of .153 with that of the development
-# part, .45, and of .102 with this. With this it also answers more of what nothing answers.
+# Share of unanswered questions for which the probability is calibrated. Set by hand: of two shares, it had
+# the smaller calibration error on real documents (`benchmarks.real`, the half to look at), .102 against .153
+# with that of the development part, .45. With it, the program also answers more questions that have no
+# answer.
 UNANSWERED_BY_PEOPLE = 0.35
 
 
 class Choices(NamedTuple):
-    """Of questions the sentences of their passages: what is known of each, and which of them answer."""
+    """The sentences of the passages of questions: their features, and which of them answer."""
 
     features: np.ndarray
     """(questions, sentences, weights)"""
-    there: np.ndarray
-    """(questions, sentences): 0 for a sentence, -inf where a question has fewer."""
+    exists: np.ndarray
+    """(questions, sentences): 0 for a sentence, -inf if the question has fewer."""
     right: np.ndarray
-    """(questions, sentences): 0 for a sentence that answers, else -inf."""
+    """(questions, sentences): 0 for a sentence that answers, -inf for all others."""
 
-    def part(self, at: np.ndarray) -> Choices:
-        """Return those of some questions."""
-        return Choices(self.features[at], self.there[at], self.right[at])
+    def select(self, questions: np.ndarray) -> Choices:
+        """Return the choices of some of the questions."""
+        return Choices(*(array[questions] for array in self))
 
 
-class Asked(NamedTuple):
-    """A question, the passages that were found, and which sentences of each answer."""
+class LabelledQuestion(NamedTuple):
+    """A question, the retrieved passages, and the indexes of the sentences of each that answer."""
 
     set: str
     question: str
@@ -64,91 +66,97 @@ class Asked(NamedTuple):
     gold: list[list[int]]
 
 
-def questions(sources: Path, cache: Path, limit: int | None) -> Iterator[Asked]:
-    """Yield the questions of the development part, those of a passage and those of a whole document set.
+def read_questions(sources: Path, cache: Path, limit: int | None) -> Iterator[LabelledQuestion]:
+    """Yield the questions of the development part, about one passage and about a document set.
 
-    Of the latter few are not answered, which would make the reader too sure: each of these comes so often
-    that they are `UNANSWERED` of all.
+    Few of the latter are not answered, which would make the reader too sure. These are repeated, so that they
+    are `UNANSWERED` of all.
     """
-    for one in ask_all("development", sources, cache, limit):
-        yield Asked(one.set, one.question, one.passages, one.gold)
+    for result in ask_all("development", sources, cache, limit):
+        yield LabelledQuestion(result.set, result.question, result.passages, result.gold)
     rows = list(read_found("development", sources))
-    missed = sum(row["told"] == "no" for row in rows)
-    times = max(1, round(UNANSWERED / (1 - UNANSWERED) * (len(rows) - missed) / max(1, missed)))
+    unanswered = sum(row["told"] == "no" for row in rows)
+    answered = len(rows) - unanswered
+    times = max(1, round(UNANSWERED / (1 - UNANSWERED) * answered / max(1, unanswered)))
     for row in rows:
-        asked = Asked(row["set"], query_of(row), [passage_of(each) for each in row["read"]], points_of(row))
-        yield from [asked] * (times if row["told"] == "no" else 1)
+        passages = [passage_of(passage) for passage in row["read"]]
+        question = LabelledQuestion(row["set"], query_of(row), passages, points_of(row))
+        yield from [question] * (times if row["told"] == "no" else 1)
 
 
-def choices_of(reader: OnnxReader, asked: Sequence[Asked]) -> Choices:
-    """Return what the network says of the passages of questions."""
-    rows = list[list[tuple[np.ndarray, bool]]]()
-    for one in asked:
-        judged = [join(parts) for parts in reader.judge("question", one.question, one.passages)]
-        rows.append(
-            [
-                (known, at in gold)
-                for rank, (each, passage, gold) in enumerate(zip(judged, one.passages, one.gold, strict=True))
-                for at, known in enumerate(known_of(one.question, passage, each, rank))
-            ]
-        )
+def choices_of(reader: OnnxReader, questions: Sequence[LabelledQuestion]) -> Choices:
+    """Run the network on the passages of questions, and return the features of their sentences."""
+    rows = [_labelled_features(reader, question) for question in questions]
     most = max(map(len, rows))
     features = np.zeros((len(rows), most, len(START)))
-    there, right = (np.full((len(rows), most), -np.inf) for _ in range(2))
-    for at, row in enumerate(rows):
-        for which, (known, answers) in enumerate(row):
-            features[at, which], there[at, which] = known, 0.0
-            right[at, which] = 0.0 if answers else -np.inf
-    return Choices(features, there, right)
+    exists, right = (np.full((len(rows), most), -np.inf) for _ in range(2))
+    for i, row in enumerate(rows):
+        for j, (sentence, answers) in enumerate(row):
+            features[i, j], exists[i, j] = sentence, 0.0
+            right[i, j] = 0.0 if answers else -np.inf
+    return Choices(features, exists, right)
+
+
+def _labelled_features(reader: OnnxReader, question: LabelledQuestion) -> list[tuple[np.ndarray, bool]]:
+    """Return, for each sentence of a question's passages, its features and whether it answers."""
+    parts_by_passage = reader.judge("question", question.question, question.passages)
+    passages = zip(parts_by_passage, question.passages, question.gold, strict=True)
+    return [
+        (features, sentence in gold)
+        for rank, (parts, passage, gold) in enumerate(passages)
+        for sentence, features in enumerate(sentence_features(question.question, passage, join(parts), rank))
+    ]
 
 
 def loss(weights: np.ndarray, choices: Choices) -> float:
-    """Return the mean negative log-likelihood of what answers, or of "none", whose logit is 0."""
+    """Return the mean negative log-likelihood of the right sentences, or of "none", whose logit is 0."""
     logits = choices.features @ weights
-    every = np.logaddexp(0.0, np.logaddexp.reduce(logits + choices.there, axis=1))
-    told = np.logaddexp.reduce(logits + choices.right, axis=1)
-    return float(np.mean(every - np.where(np.isfinite(told), told, 0.0)))
+    total = np.logaddexp(0.0, np.logaddexp.reduce(logits + choices.exists, axis=1))
+    right = np.logaddexp.reduce(logits + choices.right, axis=1)
+    return float(np.mean(total - np.where(np.isfinite(right), right, 0.0)))
 
 
 def fit(choices: Choices, used: Sequence[int]) -> np.ndarray:
-    """Return the weights; those that are not used stay as they are without calibration."""
+    """Return the fitted weights; those that are not in `used` stay as without calibration."""
 
-    def whole(values: np.ndarray) -> np.ndarray:
+    def all_weights(values: np.ndarray) -> np.ndarray:
         weights = START.copy()
         weights[list(used)] = values
         return weights
 
     def penalised(values: np.ndarray) -> float:
-        return loss(whole(values), choices) + RIDGE * float(np.sum((whole(values) - START) ** 2))
+        weights = all_weights(values)
+        return loss(weights, choices) + RIDGE * float(np.sum((weights - START) ** 2))
 
-    return whole(minimize(penalised, START[list(used)], method="L-BFGS-B").x)
+    return all_weights(minimize(penalised, START[list(used)], method="L-BFGS-B").x)
 
 
-def calibrate(reader: OnnxReader, asked: Sequence[Asked]) -> Calibration:
-    """Fit the weights and print what each is worth."""
-    choices = choices_of(reader, asked)
-    sets = sorted({one.set for one in asked})
-    fold_of = np.array([sets.index(one.set) % FOLDS for one in asked])
-    every = range(len(START))
-    sys.stdout.write(f"{len(asked)} questions; as it is: {loss(START, choices):.4f}\n")
-    # the first is the network's, the last the same for all
-    left_out = range(1, len(START) - 1)
-    names = [
-        ("all", [*every]),
-        *((f"without {Calibration._fields[i]}", [w for w in every if w != i]) for i in left_out),
-    ]
-    for name, used in [*names, ("scale and one", [0, len(START) - 1])]:
-        held_out = [
-            loss(fit(choices.part(fold_of != fold), used), choices.part(fold_of == fold))
+def calibrate(reader: OnnxReader, questions: Sequence[LabelledQuestion]) -> Calibration:
+    """Fit the weights, and print the loss with all of them and without each."""
+    choices = choices_of(reader, questions)
+    sets = sorted({question.set for question in questions})
+    fold_of = np.array([sets.index(question.set) % FOLDS for question in questions])
+    indexes = range(len(START))
+    sys.stdout.write(f"{len(questions)} questions; uncalibrated: {loss(START, choices):.4f}\n")
+    # The network's own logit comes first, and the constant last; these two are always used.
+    variants = {"all": [*indexes]}
+    for left_out in indexes[1:-1]:
+        variants[f"without {Calibration._fields[left_out]}"] = [i for i in indexes if i != left_out]
+    variants["sentence and one"] = [0, len(START) - 1]
+    for name, used in variants.items():
+        losses = [
+            loss(fit(choices.select(fold_of != fold), used), choices.select(fold_of == fold))
             for fold in range(FOLDS)
         ]
-        sys.stdout.write(f"{name}: {float(np.mean(held_out)):.4f}\n")
-    fitted = Calibration(*map(float, fit(choices, every)))
+        sys.stdout.write(f"{name}: {float(np.mean(losses)):.4f}\n")
+    fitted = Calibration(*map(float, fit(choices, indexes)))
     share = float(np.mean(~np.isfinite(choices.right).any(axis=1)))
-    return fitted._replace(one=fitted.one + _odds(1 - UNANSWERED_BY_PEOPLE) - _odds(1 - share))
+    # Correct the constant for the share of unanswered questions that is expected in use.
+    correction = _log_odds(1 - UNANSWERED_BY_PEOPLE) - _log_odds(1 - share)
+    return fitted._replace(one=fitted.one + correction)
 
 
-def _odds(share: float) -> float:
+def _log_odds(share: float) -> float:
     """Return the logarithm of the odds of a share, from 0 to 1, both excluded."""
     return math.log(share / (1 - share))
 
@@ -161,6 +169,6 @@ if __name__ == "__main__":
     parser.add_argument("--limit", type=int)
     options = parser.parse_args()
     network = OnnxReader(options.out / "reader.onnx", name="onnx")
-    fitted = calibrate(network, list(questions(options.sources, options.cache, options.limit)))
+    fitted = calibrate(network, list(read_questions(options.sources, options.cache, options.limit)))
     (options.out / "calibration.json").write_text(json.dumps(fitted._asdict(), indent=1) + "\n", "utf-8")
     sys.stdout.write(f"{fitted}\n")

@@ -1,4 +1,4 @@
-"""The reader as a network: an encoder that is trained whole, from the shipped MiniLM, with light heads."""
+"""The reader's network: an encoder, which starts as the shipped MiniLM, with small heads."""
 
 from __future__ import annotations
 
@@ -13,11 +13,14 @@ from onnx import numpy_helper
 from torch import Tensor, nn
 from torch.nn import functional
 
+# The size of all-MiniLM-L6-v2: layers, width, attention heads, inner width, vocabulary, positions.
 LAYERS, WIDTH, HEADS, INNER, WORDS, POSITIONS = 6, 384, 12, 1536, 30522, 512
 _EPSILON = 1e-12
-_AWAY = -1e4
+# Is added to the attention to padding.
+_MASKED = -1e4
+# The names of matrices in an ONNX file: in that of MiniLM, and in one that `export.py` wrote.
 _MATRIX, _QUANTIZED = re.compile(r"val_(\d+)_q"), re.compile(r"val_(\d+)_quantized")
-# The matrices of a layer, in the order in which a text goes through them.
+# The matrices of a layer, in the order in which they are applied.
 MATRICES = ("query", "key", "value", "out", "inner", "outer")
 
 
@@ -30,22 +33,22 @@ class Layer(nn.Module):
         self.inner, self.outer = nn.Linear(WIDTH, INNER), nn.Linear(INNER, WIDTH)
         self.attention_norm, self.norm = (nn.LayerNorm(WIDTH, eps=_EPSILON) for _ in range(2))
 
-    def forward(self, states: Tensor, away: Tensor) -> Tensor:
+    def forward(self, states: Tensor, mask: Tensor) -> Tensor:
         """Return the states (texts, tokens, width) of the next layer.
 
-        `away` is (texts, 1, 1, tokens): 0 for a token, far below it for what only fills a text up. Attention
-        is written out, since PyTorch's own is three times as slow to train in bfloat16 without an
-        accelerator, and for the same reason nothing is dropped out.
+        `mask` is (texts, 1, 1, tokens): 0 for a token, `_MASKED` for padding. PyTorch's own attention is not
+        used, since it trains three times as slowly in bfloat16 without an accelerator; there is no dropout
+        for the same reason.
         """
         texts, tokens, _ = states.shape
 
-        def heads(linear: nn.Module) -> Tensor:
+        def split_heads(linear: nn.Module) -> Tensor:
             projected: Tensor = linear(states)
             return projected.view(texts, tokens, HEADS, WIDTH // HEADS).transpose(1, 2)
 
-        query = heads(self.query) * (HEADS / WIDTH) ** 0.5
-        weights = (query @ heads(self.key).transpose(2, 3) + away.to(query.dtype)).softmax(-1)
-        attended = (weights.to(query.dtype) @ heads(self.value)).transpose(1, 2)
+        query = split_heads(self.query) * (HEADS / WIDTH) ** 0.5
+        weights = (query @ split_heads(self.key).transpose(2, 3) + mask.to(query.dtype)).softmax(-1)
+        attended = (weights.to(query.dtype) @ split_heads(self.value)).transpose(1, 2)
         states = self.attention_norm(states + self.out(attended.reshape(texts, tokens, WIDTH)))
         normalised: Tensor = self.norm(states + self.outer(functional.gelu(self.inner(states))))
         return normalised
@@ -61,22 +64,23 @@ class Encoder(nn.Module):
         self.layers = nn.ModuleList(Layer() for _ in range(LAYERS))
 
     def forward(self, ids: Tensor, types: Tensor, mask: Tensor) -> Tensor:
-        """Return the states (texts, tokens, width) of tokens; all three are (texts, tokens)."""
+        """Return the states (texts, tokens, width) of tokens; all three inputs are (texts, tokens)."""
         positions = torch.arange(ids.shape[1], device=ids.device)
         states = self.norm(self.words(ids) + self.positions(positions) + self.types(types))
-        away = (1.0 - mask[:, None, None, :].float()) * _AWAY
+        layer_mask = (1.0 - mask[:, None, None, :].float()) * _MASKED
         for layer in self.layers:
-            states = layer(states, away)
-        read: Tensor = states
-        return read
+            states = layer(states, layer_mask)
+        result: Tensor = states
+        return result
 
 
 class Reader(nn.Module):
-    """Judges a passage by a question, a claim or a proposal, in one pass.
+    """Judges a passage for a question, a claim or a proposal, in one pass.
 
-    `spans` is (texts, 1 + sentences, tokens): the share of each token in the mean of the query, and then of
-    each sentence. A score of a sentence is a logit beside those of all sentences of a question's passages and
-    0 for "none"; it begins as the cosine of the two means, which is what the encoder was trained for.
+    `spans` is (texts, 1 + sentences, tokens): the weights of the tokens in the mean of the query, and then of
+    each sentence. The score of a sentence is a logit in a choice among all sentences of a question's passages
+    and "none", whose logit is 0. Before training it depends on the cosine of the two means, for which MiniLM
+    was trained.
     """
 
     def __init__(self, encoder: Encoder) -> None:
@@ -90,35 +94,36 @@ class Reader(nn.Module):
     def forward(
         self, ids: Tensor, types: Tensor, mask: Tensor, spans: Tensor
     ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """Return logits: of sentences, of passages (answers, is relevant), of claims, of sentences' sides."""
+        """Return the logits of sentences, passages (answers, relevance), claims, and sentences' sides."""
         states = self.dropout(self.encoder(ids, types, mask))
         means = spans @ states
         query, sentences = means[:, :1], means[:, 1:]
-        whole = states[:, :1]
-        pairs = torch.cat([sentences, sentences * query, whole.expand_as(sentences)], -1)
-        alike = functional.cosine_similarity(sentences, query, dim=-1)
-        scores = self.sentence(pairs).squeeze(-1) + self.cosine[0] * alike + self.cosine[1]
-        one = torch.cat([whole, query], -1).squeeze(1)
-        return scores, self.passage(one), self.claim(one), self.side(pairs)
+        first = states[:, :1]
+        pairs = torch.cat([sentences, sentences * query, first.expand_as(sentences)], -1)
+        cosine = functional.cosine_similarity(sentences, query, dim=-1)
+        scores = self.sentence(pairs).squeeze(-1) + self.cosine[0] * cosine + self.cosine[1]
+        text = torch.cat([first, query], -1).squeeze(1)
+        return scores, self.passage(text), self.claim(text), self.side(pairs)
 
 
 def load_minilm(model: Path) -> Encoder:
-    """Return the encoder of the shipped MiniLM: int8 weights, each times its scale."""
-    kept = _initializers(model)
+    """Return the encoder of the shipped MiniLM, whose weights are int8 values with scales."""
+    initializers = _read_initializers(model)
 
-    def whole(name: str) -> Tensor:
-        return torch.from_numpy(kept[f"{name}_q"].astype(np.float32) * kept[f"{name}_scale"])
+    def dequantize(name: str) -> Tensor:
+        values = initializers[f"{name}_q"].astype(np.float32)
+        return torch.from_numpy(values * initializers[f"{name}_scale"])
 
-    def plain(name: str) -> Tensor:
-        return torch.from_numpy(kept[f"inner.{name}"].copy())
+    def read(name: str) -> Tensor:
+        return torch.from_numpy(initializers[f"inner.{name}"].copy())
 
     weights = {
-        "words.weight": whole("inner.embeddings.word_embeddings.weight"),
-        "positions.weight": whole("inner.embeddings.position_embeddings.weight"),
-        "types.weight": plain("embeddings.token_type_embeddings.weight"),
-        **{f"norm.{of}": plain(f"embeddings.LayerNorm.{of}") for of in ("weight", "bias")},
+        "words.weight": dequantize("inner.embeddings.word_embeddings.weight"),
+        "positions.weight": dequantize("inner.embeddings.position_embeddings.weight"),
+        "types.weight": read("embeddings.token_type_embeddings.weight"),
+        **{f"norm.{kind}": read(f"embeddings.LayerNorm.{kind}") for kind in ("weight", "bias")},
     }
-    theirs = {
+    names_in_file = {
         "query": "attention.self.query",
         "key": "attention.self.key",
         "value": "attention.self.value",
@@ -126,51 +131,54 @@ def load_minilm(model: Path) -> Encoder:
         "inner": "intermediate.dense",
         "outer": "output.dense",
     }
-    numbers = _numbers(kept, _MATRIX)
+    numbers = iter(_matrix_numbers(initializers, _MATRIX))
     for layer in range(LAYERS):
-        there = f"encoder.layer.{layer}"
-        for at, name in enumerate(MATRICES):
-            matrix = whole(f"val_{numbers[layer * len(MATRICES) + at]}")
+        prefix = f"encoder.layer.{layer}"
+        for name in MATRICES:
+            matrix = dequantize(f"val_{next(numbers)}")
             weights[f"layers.{layer}.{name}.weight"] = matrix.T.contiguous()
-            weights[f"layers.{layer}.{name}.bias"] = plain(f"{there}.{theirs[name]}.bias")
+            weights[f"layers.{layer}.{name}.bias"] = read(f"{prefix}.{names_in_file[name]}.bias")
         for name, norm in (("attention_norm", "attention.output"), ("norm", "output")):
-            for of in ("weight", "bias"):
-                weights[f"layers.{layer}.{name}.{of}"] = plain(f"{there}.{norm}.LayerNorm.{of}")
+            for kind in ("weight", "bias"):
+                weights[f"layers.{layer}.{name}.{kind}"] = read(f"{prefix}.{norm}.LayerNorm.{kind}")
     encoder = Encoder()
     encoder.load_state_dict(weights)
     return encoder
 
 
 def load_exported(model: Path) -> Reader:
-    """Return the reader of a file that `export.py` wrote: int8 weights less their zero, times a scale."""
-    kept = _initializers(model)
+    """Return the reader of a file that `export.py` wrote: int8 weights with zero points and scales."""
+    initializers = _read_initializers(model)
 
-    def whole(name: str) -> Tensor:
-        values = kept[f"{name}_quantized"].astype(np.float32) - kept[f"{name}_zero_point"].astype(np.float32)
-        return torch.from_numpy(values * kept[f"{name}_scale"])
+    def dequantize(name: str) -> Tensor:
+        values = initializers[f"{name}_quantized"].astype(np.float32)
+        zero = initializers[f"{name}_zero_point"].astype(np.float32)
+        return torch.from_numpy((values - zero) * initializers[f"{name}_scale"])
 
     reader = Reader(Encoder())
     names = [f"encoder.layers.{layer}.{name}.weight" for layer in range(LAYERS) for name in MATRICES]
-    numbers = _numbers(kept, _QUANTIZED)
+    numbers = _matrix_numbers(initializers, _QUANTIZED)
     weights = {
-        name: whole(f"val_{number}").T.contiguous()
+        name: dequantize(f"val_{number}").T.contiguous()
         for name, number in zip([*names, "sentence.weight", "side.weight"], numbers, strict=True)
     }
-    weights["cosine"] = torch.tensor([float(kept[name]) for name in ("select", "select_1")])
+    weights["cosine"] = torch.tensor([float(initializers[name]) for name in ("select", "select_1")])
     for name in reader.state_dict():
-        if name in kept:
-            weights[name] = torch.from_numpy(kept[name].copy())
+        if name in initializers:
+            weights[name] = torch.from_numpy(initializers[name].copy())
         elif name not in weights:
-            matrix = whole(name)
+            matrix = dequantize(name)
             weights[name] = matrix.T.contiguous() if name.startswith(("passage", "claim")) else matrix
     reader.load_state_dict(weights)
     return reader
 
 
-def _initializers(model: Path) -> dict[str, np.ndarray]:
-    return {each.name: numpy_helper.to_array(each) for each in onnx.load(str(model)).graph.initializer}
+def _read_initializers(model: Path) -> dict[str, np.ndarray]:
+    """Return the arrays of an ONNX file by their names."""
+    graph = onnx.load(str(model)).graph
+    return {initializer.name: numpy_helper.to_array(initializer) for initializer in graph.initializer}
 
 
-def _numbers(kept: Iterable[str], pattern: re.Pattern[str]) -> list[int]:
-    """Return the numbers by which a file names its matrices, in the order in which a text meets them."""
-    return sorted(int(found[1]) for name in kept if (found := pattern.fullmatch(name)))
+def _matrix_numbers(names: Iterable[str], pattern: re.Pattern[str]) -> list[int]:
+    """Return the numbers in the names of matrices, in the order in which the matrices are applied."""
+    return sorted(int(match[1]) for name in names if (match := pattern.fullmatch(name)))

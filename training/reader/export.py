@@ -1,10 +1,11 @@
-"""Writes a trained reader as ONNX with int8 weights, and says how near it is to the one that was trained.
+"""Writes a trained reader as ONNX with int8 weights, and prints how much its logits differ from the original.
 
     python -m training.reader.export OUT [--calibration FILE]
 
-OUT holds `reader.pt` and receives `reader.onnx`. Its matrices are multiplied in int8, each column of weights
-with a scale of its own and the activations with one for each run: so a passage is run alone. FILE, as
-`calibrate.py` writes it, is put into the file. Needs `pip install torch onnx onnxscript` beside the package.
+OUT contains `reader.pt` and receives `reader.onnx`. Its matrices are multiplied in int8. Each column of
+weights has a scale, and the activations have one for each run, which is why each passage is run alone. FILE,
+which `calibrate.py` writes, becomes part of the file. Needs `pip install torch onnx onnxscript` in addition
+to the package.
 """
 
 from __future__ import annotations
@@ -25,29 +26,29 @@ from training.reader.encoder import Encoder, Reader
 
 
 def export(out: Path, calibration: Path | None = None) -> None:
-    """Write the file and compare what both say of texts of several lengths."""
+    """Write the file, and compare both networks on texts of several lengths."""
     reader = Reader(Encoder())
     reader.load_state_dict(torch.load(out / "reader.pt"))
     reader.eval()
     texts, tokens, sentences = (torch.export.Dim(name, min=2) for name in ("texts", "tokens", "sentences"))
-    plain = {0: texts, 1: tokens}
-    whole = out / "whole.onnx"
+    shape = {0: texts, 1: tokens}
+    unquantized = out / "whole.onnx"
     torch.onnx.export(
         reader,
-        _drawn(2, 12, 3),
-        str(whole),
+        _random_inputs(2, 12, 3),
+        str(unquantized),
         input_names=list(INPUTS),
         output_names=list(OUTPUTS),
-        dynamic_shapes=(plain, plain, plain, {0: texts, 1: sentences, 2: tokens}),
+        dynamic_shapes=(shape, shape, shape, {0: texts, 1: sentences, 2: tokens}),
         external_data=False,
     )
-    model = onnx.load(str(whole))
-    # what the exporter says of the shapes of matrices that it turned round is not so
+    model = onnx.load(str(unquantized))
+    # The exporter records wrong shapes for matrices that it transposed.
     del model.graph.value_info[:]
-    onnx.save(model, str(whole))
-    # 7 bits: on processors without VNNI the sums of 8 overflow
+    onnx.save(model, str(unquantized))
+    # The range is reduced to 7 bits, since sums of 8 bits overflow on processors without VNNI.
     quantize_dynamic(
-        whole,
+        unquantized,
         out / "reader.onnx",
         per_channel=True,
         reduce_range=True,
@@ -55,7 +56,7 @@ def export(out: Path, calibration: Path | None = None) -> None:
         op_types_to_quantize=["MatMul", "Gather"],
         extra_options={"MatMulConstBOnly": True},
     )
-    whole.unlink()
+    unquantized.unlink()
     model = onnx.load(str(out / "reader.onnx"))
     if calibration:
         model.metadata_props.add(
@@ -63,29 +64,35 @@ def export(out: Path, calibration: Path | None = None) -> None:
         )
     onnx.checker.check_model(model)
     onnx.save(model, str(out / "reader.onnx"))
-    session = onnxruntime.InferenceSession(str(out / "reader.onnx"))
-    for shape in ((1, 12, 3), (1, 200, 9), (1, 320, 20)):
-        drawn = _drawn(*shape)
-        with torch.no_grad():
-            expected = reader(*drawn)
-        got = session.run(
-            list(OUTPUTS), {name: each.numpy() for name, each in zip(INPUTS, drawn, strict=True)}
-        )
-        far = {
-            name: round(float(np.abs(each.numpy() - other).max()), 3)
-            for name, each, other in zip(OUTPUTS, expected, got, strict=True)
-        }
-        sys.stdout.write(f"{shape}: largest difference of a logit {far}\n")
+    _compare(reader, out / "reader.onnx")
     sys.stdout.write(f"{(out / 'reader.onnx').stat().st_size / 1e6:.1f} MB\n")
 
 
-def _drawn(texts: int, tokens: int, sentences: int) -> tuple[torch.Tensor, ...]:
+def _compare(reader: Reader, file: Path) -> None:
+    """Print the largest differences between the logits of a reader and those of its exported file."""
+    session = onnxruntime.InferenceSession(str(file))
+    for sizes in ((1, 12, 3), (1, 200, 9), (1, 320, 20)):
+        inputs = _random_inputs(*sizes)
+        with torch.no_grad():
+            expected = reader(*inputs)
+        feed = {name: tensor.numpy() for name, tensor in zip(INPUTS, inputs, strict=True)}
+        outputs = session.run(list(OUTPUTS), feed)
+        differences = {
+            name: round(float(np.abs(tensor.numpy() - output).max()), 3)
+            for name, tensor, output in zip(OUTPUTS, expected, outputs, strict=True)
+        }
+        sys.stdout.write(f"{sizes}: largest difference of a logit {differences}\n")
+
+
+def _random_inputs(texts: int, tokens: int, sentences: int) -> tuple[torch.Tensor, ...]:
+    """Return inputs of the network with random tokens and sentences of equal length."""
     ids = torch.randint(1000, 20_000, (texts, tokens), generator=torch.Generator().manual_seed(tokens))
     spans = torch.zeros(texts, sentences, tokens)
-    for which in range(sentences):
-        start, end = (tokens * at // sentences for at in (which, which + 1))
-        spans[:, which, start:end] = 1 / (end - start)
-    return ids, (torch.arange(tokens) > tokens // 4).long().expand(texts, -1), torch.ones_like(ids), spans
+    for sentence in range(sentences):
+        start, end = (tokens * i // sentences for i in (sentence, sentence + 1))
+        spans[:, sentence, start:end] = 1 / (end - start)
+    types = (torch.arange(tokens) > tokens // 4).long().expand(texts, -1)
+    return ids, types, torch.ones_like(ids), spans
 
 
 if __name__ == "__main__":

@@ -1,22 +1,23 @@
-"""Questions asked of whole document sets: what an index returned for each, and which sentences answer.
+"""Questions about document sets: the passages that were retrieved, and the sentences that answer.
 
     python -m training.reader.found ASKED MARKS --data PATH --sources FOLDER
 
-A question of `examples.py` was written for one passage, and has one sentence that answers. These were asked
-by people who knew no more than an outline of the documents; a strong reader then marked what was found. So
-there are several points in several passages, and questions that nothing found answers though it is near.
+A question of `examples.py` was written for one passage, in which one sentence answers it. These questions
+were asked by people who knew only an outline of the documents, and a strong reader marked the passages that
+were retrieved. So an answer has several points in several passages, and some questions are not answered
+although the passages are about their subject.
 
 A line of `found.jsonl.xz` is a passage (id, set, source, section, title, text) or a question:
 
-id, set, type, q, sit    the question, and the asker's situation; "" where there is none
+id, set, type, q, sit    the question, and the asker's situation; "" if there is none
 told                     whether the passages answer: "yes", "partly", "no"
-read                     the ids of the passages, as the program read them, the best first
-best                     the sentence to put first: [passage, start, end]; null where nothing answers
-points                   the sentences of a short answer, in the order in which they would be shown
-beside                   sentences that a point needs to be understood; they do not answer alone
+read                     the ids of the passages in the order in which the program read them, the best first
+best                     the first sentence of the answer: [passage, start, end]; null if nothing answers
+points                   the sentences of a short answer, in order
+beside                   sentences that a point needs to be understood, but that do not answer alone
 
-The command replaces the file. ASKED and MARKS are folders: what was asked with the passages that were found,
-and the marks, in which "2.3" is the third sentence of the second passage.
+The command replaces the file. ASKED is a folder of questions with their passages, which `ask.py` writes, and
+MARKS a folder of marks, in which "2.3" is the third sentence of the second passage.
 """
 
 from __future__ import annotations
@@ -32,31 +33,31 @@ from pathlib import Path
 from adaptive_rag.text.sentences import sentence_spans
 from training.reader.examples import TYPES, read_split, shared_with
 from training.reader.gather import known_questions
-from training.reader.sources import MissingSourceError, Row, is_public, read_back, write_down
+from training.reader.sources import MissingSourceError, Row, is_public, replace_words, restore_words
 
 FOUND = Path(__file__).parent / "found.jsonl.xz"
 TOLD = frozenset(("yes", "partly", "no"))
 _PASSAGE = ("id", "set", "source", "section", "title", "text")
-# What a passage of `sources.py` may quote; these quote nothing.
+# The fields in which an example quotes its passage; here they are empty.
 _NO_QUOTES: Row = {"qa": [], "sides": [], "follow": None}
 
 
 def read_found(part: str, sources: Path | None = None) -> Iterator[Row]:
-    """Yield the questions of a part; `read` holds the passages, with their words.
+    """Yield the questions of a part, with the passages in `read`.
 
-    Without the folder of the public sources only those of invented documents come.
+    Without the folder of the public sources, only questions about invented documents are returned.
 
     Raises:
-        MissingSourceError: the folder lacks one of them.
+        MissingSourceError: the folder lacks a document.
     """
     passages = dict[str, Row]()
     for row in _rows(part):
         if is_public(row) and sources is None:
             continue
         if "text" in row:
-            passages[row["id"]] = read_back(row | _NO_QUOTES, sources) if is_public(row) else row
+            passages[row["id"]] = restore_words(row | _NO_QUOTES, sources) if is_public(row) else row
         else:
-            yield row | {"read": [passages[one] for one in row["read"]]}
+            yield row | {"read": [passages[id_] for id_ in row["read"]]}
 
 
 def read_asked(part: str) -> Iterator[Row]:
@@ -71,25 +72,30 @@ def _rows(part: str) -> Iterator[Row]:
 
 
 def points_of(row: Row) -> list[list[int]]:
-    """Return of each passage of a question which sentences are points of its answer."""
+    """Return, for each passage of a question, the indexes of the sentences that are points of the answer."""
     points = {tuple(point) for point in row["points"]}
     return [
-        [at for at, span in enumerate(sentence_spans(passage["text"])) if (which, *span) in points]
-        for which, passage in enumerate(row["read"])
+        [i for i, span in enumerate(sentence_spans(passage["text"])) if (number, *span) in points]
+        for number, passage in enumerate(row["read"])
     ]
 
 
 def gather_found(asked: Path, marks: Path) -> Iterator[Row]:
-    """Yield each marked question with its passages; what is wrong with a mark is raised as ValueError."""
-    marked = {mark["id"]: mark for mark in _lines(marks)}
-    for row in _lines(asked):
-        if not (mark := marked.get(row["id"])):
+    """Yield each marked question with its passages.
+
+    Raises:
+        ValueError: a question or its mark has a wrong form.
+    """
+    mark_of = {mark["id"]: mark for mark in _read_lines(marks)}
+    for row in _read_lines(asked):
+        if not (mark := mark_of.get(row["id"])):
             continue
         if row["type"] not in TYPES or mark["told"] not in TOLD:
-            raise ValueError(f"{row['id']} is of a wrong form: {mark}")
+            raise ValueError(f"{row['id']} has an unknown type, or a mark of a wrong form: {mark}")
         texts = [passage["text"] for passage in row["read"]]
-        named = _places(mark["points"], texts)
-        points = [one for one in named if texts[one[0]][one[1]] != "#"]  # a bare heading is no point
+        marked = _places(mark["points"], texts)
+        # A heading alone is not a point.
+        points = [place for place in marked if texts[place[0]][place[1]] != "#"]
         [best] = _places([mark["best"]], texts) if mark.get("best") else [None]
         yield {
             **{name: row.get(name) or "" for name in ("id", "set", "type", "q", "sit")},
@@ -97,7 +103,7 @@ def gather_found(asked: Path, marks: Path) -> Iterator[Row]:
             "read": row["read"],
             "best": best if best in points else points[0] if points else None,
             "points": points,
-            "beside": [one for one in _places(mark.get("beside") or [], texts) if one not in points],
+            "beside": [place for place in _places(mark.get("beside") or [], texts) if place not in points],
         }
 
 
@@ -110,36 +116,36 @@ def _places(names: Sequence[str], texts: Sequence[str]) -> list[list[int]]:
     return places
 
 
-def _lines(folder: Path) -> Iterator[Row]:
+def _read_lines(folder: Path) -> Iterator[Row]:
     for file in sorted(folder.glob("*.jsonl")):
         yield from (json.loads(line) for line in file.read_text("utf-8").splitlines() if line.strip())
 
 
-def written_down(questions: Iterable[Row], sources: Path) -> Iterator[Row]:
-    """Yield the lines of the file: each passage once, before the first question for which it was found."""
-    known = dict[tuple[str, str, str], str]()
+def lines_of(questions: Iterable[Row], sources: Path) -> Iterator[Row]:
+    """Yield the lines of the file: each passage once, before the first question that it was retrieved for."""
+    id_of = dict[tuple[str, str, str], str]()
     for question in questions:
-        read, whole = list[str](), True
+        ids, is_complete = list[str](), True
         for passage in question["read"]:
             key = (question["set"], passage["source"], passage["text"])
-            if key not in known:
-                kept = {"id": f"f{len(known):05d}", "set": question["set"]}
-                kept |= {name: passage[name] for name in _PASSAGE[2:]}
+            if key not in id_of:
+                row = {"id": f"f{len(id_of):05d}", "set": question["set"]}
+                row |= {name: passage[name] for name in _PASSAGE[2:]}
                 try:
-                    written = write_down(kept | _NO_QUOTES, sources) if is_public(kept) else kept
+                    line = replace_words(row | _NO_QUOTES, sources) if is_public(row) else row
                 except MissingSourceError as error:
                     sys.stderr.write(f"{question['id']}: left out: {error}\n")
-                    whole = False
+                    is_complete = False
                     continue
-                known[key] = kept["id"]
-                yield {name: written[name] for name in _PASSAGE}
-            read.append(known[key])
-        if whole:
-            yield question | {"read": read}
+                id_of[key] = row["id"]
+                yield {name: line[name] for name in _PASSAGE}
+            ids.append(id_of[key])
+        if is_complete:
+            yield question | {"read": ids}
 
 
 def main() -> None:
-    """Write the file and say what it holds."""
+    """Write the file, and print how many questions each part has."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("asked", type=Path)
     parser.add_argument("marks", type=Path)
@@ -149,16 +155,16 @@ def main() -> None:
     questions = list(gather_found(options.asked, options.marks))
     shared = set(shared_with([row["q"] for row in questions], known_questions(options.data)))
     for question in shared:
-        sys.stderr.write(f"left out, for the evaluation data hold it: {question}\n")
-    kept = [row for row in questions if row["q"] not in shared]
+        sys.stderr.write(f"left out, since it is in the evaluation data: {question}\n")
+    remaining = [row for row in questions if row["q"] not in shared]
     with lzma.open(FOUND, "wt", encoding="utf-8", preset=9) as file:
-        lines = (json.dumps(row, ensure_ascii=False) + "\n" for row in written_down(kept, options.sources))
-        file.writelines(lines)
+        rows = lines_of(remaining, options.sources)
+        file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
     for part, names in read_split().items():
-        of = [row for row in kept if row["set"] in names]
-        told, types = Counter(row["told"] for row in of), Counter(row["type"] for row in of)
-        points = sum(len(row["points"]) for row in of)
-        sys.stdout.write(f"{part}: {len(of)} questions {dict(types)}, {dict(told)}, {points} points\n")
+        in_part = [row for row in remaining if row["set"] in names]
+        told, types = Counter(row["told"] for row in in_part), Counter(row["type"] for row in in_part)
+        points = sum(len(row["points"]) for row in in_part)
+        sys.stdout.write(f"{part}: {len(in_part)} questions {dict(types)}, {dict(told)}, {points} points\n")
 
 
 if __name__ == "__main__":

@@ -1,13 +1,12 @@
-"""Adds what readers wrote of passages to the examples, and says what there is.
+"""Adds examples that strong readers wrote, and prints how many there are.
 
     python -m training.reader.gather PASSAGES LINES --data PATH --sources FOLDER
 
-FOLDER holds the public repositories (`sources.py`); what there is already is kept. PASSAGES and LINES are
-folders: JSON lists of passages with their id, set, source, section, title and text, and files of JSON
-lines, each of one passage in the form of `examples.py`; a line may bring its passage along, as those of
-invented documents do. PATH holds the public evaluation data: questions that stand there too are left out,
-and so are lines of a wrong form; each is named. The document sets that `split.json` does not know yet are
-added to it by a draw.
+PASSAGES is a folder of JSON lists of passages with id, set, source, section, title and text. LINES is a
+folder of JSONL files; each line is about one passage, in the form of `examples.py`, and may contain the
+passage, as those of invented documents do. PATH is the folder of the public evaluation data: questions that
+are there too are left out, and so are lines of a wrong form; each is printed. FOLDER has the public
+repositories (`sources.py`). Existing examples stay. New document sets are added to `split.json` by a draw.
 """
 
 from __future__ import annotations
@@ -31,16 +30,17 @@ from training.reader.examples import (
     read_split,
     shared_with,
 )
-from training.reader.sources import MissingSourceError, is_public, write_down
+from training.reader.sources import MissingSourceError, is_public, replace_words
 
 SHARES = {"train": 0.70, "development": 0.15, "test": 0.15}
 _PASSAGE = ("id", "set", "source", "section", "title", "text")
-_READ = {"qa": list, "no": list, "true": list, "false": list, "follow": type(None), "sides": list}
+# The fields of an example, with the type of an empty one.
+_FIELDS = {"qa": list, "no": list, "true": list, "false": list, "follow": type(None), "sides": list}
 
 
 def gather(passages: Path, lines: Path) -> Iterator[Row]:
-    """Yield what was read, each with its passage."""
-    known = {
+    """Yield the examples in LINES, each with its passage."""
+    passage_of = {
         row["id"]: row
         for file in sorted(passages.glob("*.json"))
         for row in json.loads(file.read_text("utf-8"))
@@ -49,9 +49,9 @@ def gather(passages: Path, lines: Path) -> Iterator[Row]:
         for line in file.read_text("utf-8").splitlines():
             row = json.loads(line) if line.strip() else {"skip": ""}
             if "skip" not in row:
-                passage = known.get(row["id"], row)
+                passage = passage_of.get(row["id"], row)
                 yield {name: passage.get(name) or "" for name in _PASSAGE} | {
-                    name: row.get(name) or kind() for name, kind in _READ.items()
+                    name: row.get(name) or kind() for name, kind in _FIELDS.items()
                 }
 
 
@@ -66,24 +66,24 @@ def known_questions(data: Path) -> list[str]:
 
 
 def add_to_split(rows: list[Row]) -> None:
-    """Draw the part of each document set that has none yet, so that each part keeps its share of passages."""
+    """Assign a part to each new document set, so that the shares of passages come close to `SHARES`."""
     parts: dict[str, list[str]] = read_split() if SPLIT.exists() else {part: [] for part in SHARES}
     part_of = {name: part for part, names in parts.items() for name in names}
     sizes = Counter(row["set"] for row in rows)
-    held = Counter({part: sum(sizes[name] for name in names) for part, names in parts.items()})
+    passages_of = Counter({part: sum(sizes[name] for name in names) for part, names in parts.items()})
     new = sorted(set(sizes) - set(part_of))
     random.Random(29).shuffle(new)
     for name in new:
-        part = min(SHARES, key=lambda part: held[part] / SHARES[part])
+        part = min(SHARES, key=lambda part: passages_of[part] / SHARES[part])
         parts[part].append(name)
-        held[part] += sizes[name]
+        passages_of[part] += sizes[name]
     SPLIT.write_text(
         json.dumps({part: sorted(names) for part, names in parts.items()}, indent=1) + "\n", "utf-8"
     )
 
 
 def main() -> None:
-    """Write the examples."""
+    """Add the new examples to the file, and print how many each part has."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("passages", type=Path)
     parser.add_argument("lines", type=Path)
@@ -93,28 +93,33 @@ def main() -> None:
     public = known_questions(options.data)
     rows = {row["id"]: row for row in read_lines()} if EXAMPLES.exists() else {}
     for row in gather(options.passages, options.lines):
-        faults = [*find_faults(row), *(["it comes twice"] if row["id"] in rows else [])]
+        faults = [*find_faults(row), *(["it occurs twice"] if row["id"] in rows else [])]
         if shared := set(shared_with(questions_of(row), public)):
-            row["qa"] = [asked for asked in row["qa"] if asked["q"] not in shared]
-            row["no"] = [asked for asked in row["no"] if asked["q"] not in shared]
+            row["qa"] = [question for question in row["qa"] if question["q"] not in shared]
+            row["no"] = [question for question in row["no"] if question["q"] not in shared]
             if row["follow"] and {row["follow"]["q"], row["follow"]["before"]} & shared:
                 row["follow"] = None
-            sys.stderr.write(f"{row['id']}: left out, for the evaluation data hold them: {sorted(shared)}\n")
+            sys.stderr.write(
+                f"{row['id']}: left out, since they are in the evaluation data: {sorted(shared)}\n"
+            )
         if faults:
             sys.stderr.write(f"{row['id']}: left out: {'; '.join(faults)}\n")
             continue
         try:
-            rows[row["id"]] = write_down(row, options.sources) if is_public(row) else row
+            rows[row["id"]] = replace_words(row, options.sources) if is_public(row) else row
         except MissingSourceError as error:
             sys.stderr.write(f"{row['id']}: left out: {error}\n")
     with lzma.open(EXAMPLES, "wt", encoding="utf-8", preset=9) as file:
         file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows.values())
     add_to_split(list(rows.values()))
     for part, names in read_split().items():
-        of = [row for row in rows.values() if row["set"] in names]
-        counts = {name: sum(len(row[name]) for row in of) for name in ("qa", "no", "true", "false", "sides")}
-        follow = sum(row["follow"] is not None for row in of)
-        sys.stdout.write(f"{part}: {len(names)} sets, {len(of)} passages, {counts}, follow-ups {follow}\n")
+        in_part = [row for row in rows.values() if row["set"] in names]
+        fields = ("qa", "no", "true", "false", "sides")
+        counts = {name: sum(len(row[name]) for row in in_part) for name in fields}
+        follow = sum(row["follow"] is not None for row in in_part)
+        sys.stdout.write(
+            f"{part}: {len(names)} sets, {len(in_part)} passages, {counts}, follow-ups {follow}\n"
+        )
 
 
 if __name__ == "__main__":

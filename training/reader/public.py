@@ -1,8 +1,8 @@
-"""Questions of a public set, in the form of the examples: SelQA (Jurczyk, Zhai and Choi 2016).
+"""Reads the questions of SelQA (Jurczyk, Zhai and Choi 2016) in the form of the examples.
 
-Its files that are small enough for a copy of the repository: 2,375 questions on sections of Wikipedia, each
-with the sentences that answer. They are read where they are, and only trained on. Its sections, put together
-as articles, are one of the document sets that `ask.py` asks questions of.
+Only the files that are small enough for a copy of the repository are read: 2,375 questions about sections of
+Wikipedia, each with the sentences that answer it. They are used for training only. The sections, joined to
+articles, are one of the document sets for which `ask.py` retrieves passages.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ def read_selqa(folder: Path) -> Iterator[Row]:
     Raises:
         MissingSourceError: the folder lacks its repository.
     """
-    asked = defaultdict[tuple[str, str, str], list[Row]](list)
+    questions_of = defaultdict[tuple[str, str, str], list[Row]](list)
     for file in _FILES:
         for row in json.loads(read_file(folder, SELQA, file)):
             section = (row["article"], row["section"], " ".join(row["candidates"]))
             quote = row["candidates"][row["answers"][0]]
-            asked[section].append({"q": row["question"], "a": quote, "s": quote})
-    for at, ((title, section, text), questions) in enumerate(asked.items()):
+            questions_of[section].append({"q": row["question"], "a": quote, "s": quote})
+    for number, ((title, section, text), questions) in enumerate(questions_of.items()):
         yield {
-            "id": f"{SELQA}-{at}", "set": SELQA, "source": "", "title": title, "section": section,
+            "id": f"{SELQA}-{number}", "set": SELQA, "source": "", "title": title, "section": section,
             "text": text, "qa": questions, "no": [], "true": [], "false": [], "follow": None, "sides": [],
         }  # fmt: skip
 
 
 def read_articles(folder: Path) -> Iterator[tuple[str, bytes]]:
-    """Yield the articles of SelQA, as far as it has them: the path, below the file an article is from; text.
+    """Yield the path and the text of each article of SelQA, with the sections that SelQA has of it.
 
     Raises:
         MissingSourceError: the folder lacks its repository.

@@ -1,4 +1,4 @@
-"""What the reader reads, in tokens, and what it should say of it, made of the examples."""
+"""Turns the examples into training items: what the reader reads, in tokens, and the expected result."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from adaptive_rag.models.reader import Form, Pair
+from adaptive_rag.models.reader import Pair, PairEncoder
 from adaptive_rag.text.reading import Passage, Support
 from training.reader.examples import SIDES, Row, query_of
 
-# A question of a passage is seen beside one of so many that are nearest to it in the same document set, and
-# so is half of the claims: what one passage tells, another does not.
+# A question about a passage is read together with one of so many passages of the same document set that are
+# nearest to the question. Half of the claims are also read with another passage, which does not address them.
 NEAREST = 8
-BESIDE_ANOTHER = 0.5
-# Set by hand. How often a question of one passage is read as an index returns passages, beside SEEN - 1 of
-# the nearest, and how often its own is not among these.
-AS_FOUND = 0.4
+WITH_ANOTHER_PASSAGE = 0.5
+# Set by hand. The share of questions about one passage that are read as an index returns passages, that is,
+# with the READ - 1 nearest ones, and the share of these from which the question's own passage is left out.
+AS_RETRIEVED = 0.4
 WITHOUT_ITS_PASSAGE = 0.5
-# Set by hand. Of a question asked of a whole document set: how many of its passages are read, how much of the
-# choice "none" keeps where only a part is answered, and how often the asker's situation is read with it.
-SEEN = 5
+# Set by hand. For a question about a document set: how many of its passages are read, the probability of
+# "none" if only a part is answered, and the share of questions that are read with the asker's situation.
+READ = 5
 PARTLY = 0.3
 WITH_SITUATION = 0.7
 SIDE_NAMES = tuple(sorted(SIDES))
@@ -32,26 +32,26 @@ VERDICTS = Support._fields
 
 @dataclass(frozen=True)
 class Question:
-    """A question with passages, of which some or none answer it."""
+    """A question with passages, some of which may answer it."""
 
     query: str
     readings: list[Pair]
     answers: list[list[int]]
-    """Of each passage the sentences that answer."""
+    """For each passage, the sentences that answer."""
     relevant: list[int]
-    """Which passages are the most relevant; none where nobody said."""
+    """The most relevant passages; empty if this is not known."""
     kind: str = ""
-    """What a near miss misses by."""
+    """The kind of a near miss."""
     shares: list[float] | None = None
-    """What share of the answer "none" and each of the answering sentences is, in order; None where any one of
-    them is enough."""
-    beside: list[list[int]] | None = None
-    """Of each passage the sentences that are neither right nor wrong."""
+    """The target probabilities of "none" and of the answering sentences, in order; None if any one of them
+    is enough."""
+    ignored: list[list[int]] | None = None
+    """For each passage, the sentences that are neither right nor wrong."""
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A sentence that a passage supports, contradicts or does not tell."""
+    """A sentence that a passage supports, contradicts or does not address."""
 
     readings: list[Pair]
     verdict: int
@@ -60,11 +60,11 @@ class Claim:
 
 @dataclass(frozen=True)
 class Sides:
-    """What sentences of a passage say of a proposal."""
+    """The sides that sentences of a passage take on a proposal."""
 
     readings: list[Pair]
     sides: dict[int, int]
-    """Of each sentence whose side is known, which it is."""
+    """The side of each sentence whose side is known."""
 
 
 Item = Question | Claim | Sides
@@ -75,49 +75,49 @@ def passage_of(row: Row) -> Passage:
     return Passage(row["text"], row["title"], row["section"])
 
 
-def holding(spans: Sequence[tuple[int, int]], text: str, quote: str) -> list[int]:
-    """Return which sentences hold a quote, or stand in it."""
-    start = text.find(quote)
-    end = start + len(quote)
+def sentences_with(spans: Sequence[tuple[int, int]], text: str, quote: str) -> list[int]:
+    """Return the indexes of the sentences that contain a quote, or are contained in it, for the most part."""
+    quote_start = text.find(quote)
+    quote_end = quote_start + len(quote)
 
-    def shared(span: tuple[int, int]) -> float:
-        common = min(end, span[1]) - max(start, span[0])
-        return common / max(1, min(end - start, span[1] - span[0]))
+    def overlap(span: tuple[int, int]) -> float:
+        common = min(quote_end, span[1]) - max(quote_start, span[0])
+        return common / max(1, min(quote_end - quote_start, span[1] - span[0]))
 
-    return [at for at, span in enumerate(spans) if shared(span) > 0.5]
+    return [i for i, span in enumerate(spans) if overlap(span) > 0.5]
 
 
 class Passages:
-    """The passages of a part, each with those of its set that are nearest to a question.
+    """The passages of a part, in which the nearest ones of the same document set can be found.
 
-    `vectors` are (passages, width) and of unit length, as those of the questions are.
+    `vectors` are of unit length, shape (passages, width), and so must those of questions be.
     """
 
     def __init__(self, rows: Sequence[Row], vectors: np.ndarray) -> None:
         self.rows, self._vectors = rows, vectors
-        self._of = defaultdict[str, list[int]](list)
-        for at, row in enumerate(rows):
-            self._of[row["set"]].append(at)
+        self._indexes_by_set = defaultdict[str, list[int]](list)
+        for index, row in enumerate(rows):
+            self._indexes_by_set[row["set"]].append(index)
 
-    def nearest(self, of: int, vector: np.ndarray, answer: str | None, most: int) -> list[int]:
-        """Return other passages of the set of passage `of`, the nearest first, that lack the answer."""
+    def nearest(self, index: int, vector: np.ndarray, answer: str | None, most: int) -> list[int]:
+        """Return other passages of a passage's set that lack an answer, those nearest to a vector first."""
         others = [
-            at
-            for at in self._of[self.rows[of]["set"]]
-            if at != of and not (answer and answer in self.rows[at]["text"])
+            other
+            for other in self._indexes_by_set[self.rows[index]["set"]]
+            if other != index and not (answer and answer in self.rows[other]["text"])
         ]
         scores = self._vectors[others] @ vector
-        return [others[at] for at in np.argsort(-scores)[:most]]
+        return [others[i] for i in np.argsort(-scores)[:most]]
 
-    def beside(self, of: int, most: int) -> list[int]:
-        """Return other passages of the set of passage `of`, those nearest to it first."""
-        return self.nearest(of, self._vectors[of], None, most)
+    def neighbours(self, index: int, most: int) -> list[int]:
+        """Return other passages of a passage's set, those nearest to the passage first."""
+        return self.nearest(index, self._vectors[index], None, most)
 
 
 def questions_asked(row: Row) -> list[str]:
-    """Return the questions of a row in the order in which `items_of` takes them, as they are read."""
+    """Return the questions of a row in the order of `items_of`, in the form in which they are read."""
     follow = [_follow_up(row["follow"])] if row["follow"] else []
-    return [*map(query_of, row["qa"]), *follow, *(missed["q"] for missed in row["no"])]
+    return [*map(query_of, row["qa"]), *follow, *(near_miss["q"] for near_miss in row["no"])]
 
 
 def _follow_up(follow: Row) -> str:
@@ -125,107 +125,123 @@ def _follow_up(follow: Row) -> str:
 
 
 def items_of(
-    form: Form, passages: Passages, at: int, vectors: np.ndarray, draw: random.Random, most: int = 1
+    encoder: PairEncoder,
+    passages: Passages,
+    index: int,
+    vectors: np.ndarray,
+    draw: random.Random,
+    most: int = 1,
 ) -> Iterator[Item]:
-    """Yield what a passage's row asks of the reader; each question with `most` other passages.
+    """Yield the items of a passage's row; each question is read with `most` other passages.
 
-    `vectors` are those of `questions_asked`. With `most` = 1, for training, the other is drawn from the
-    nearest, and stands beside half of the near misses only; a part of the answered questions is read as an
-    index returns passages, in half of these without the one that answers.
+    `vectors` are those of `questions_asked`. With `most` = 1, which is for training, the other passage is
+    drawn from the nearest ones, half of the near misses have none, and a part of the answered questions is
+    read as an index returns passages, half of these without the passage that answers.
     """
-    row = passages.rows[at]
-    text = row["text"]
+    row = passages.rows[index]
     answered = [*row["qa"], *([row["follow"]] if row["follow"] else [])]
-    for query, vector, about in zip(questions_asked(row), vectors, [*answered, *row["no"]], strict=True):
-        near = passages.nearest(at, vector, about.get("a"), NEAREST if most == 1 else most)
+    for query, vector, example in zip(questions_asked(row), vectors, [*answered, *row["no"]], strict=True):
+        is_answered = "a" in example
+        near = passages.nearest(index, vector, example.get("a"), NEAREST if most == 1 else most)
         others = draw.sample(near, min(most, len(near))) if most == 1 else near
-        if most == 1 and "a" in about and near and draw.random() < AS_FOUND:
-            others = near[: SEEN - 1]
+        if most == 1 and is_answered and near and draw.random() < AS_RETRIEVED:
+            others = near[: READ - 1]
             if draw.random() < WITHOUT_ITS_PASSAGE:
-                read = [form.pair("question", query, passage_of(passages.rows[each]))[0] for each in others]
-                yield Question(query, read, [[] for _ in read], [])
+                rows = [passages.rows[other] for other in others]
+                readings = [encoder.pair("question", query, passage_of(other))[0] for other in rows]
+                yield Question(query, readings, [[] for _ in readings], [])
                 continue
-        if most == 1 and "a" not in about and draw.random() < 0.5:
+        if most == 1 and not is_answered and draw.random() < 0.5:
             others = []
-        seen = [passages.rows[each] for each in (at, *others)]
-        read = [form.pair("question", query, passage_of(each)) for each in seen]
-        answers = holding(read[0][1], text, about["s"]) if "a" in about else []
-        if "a" in about and not answers:
-            continue  # the sentence lies beyond what is read
+        rows = [passages.rows[i] for i in (index, *others)]
+        pairs = [encoder.pair("question", query, passage_of(other)) for other in rows]
+        answers = sentences_with(pairs[0][1], row["text"], example["s"]) if is_answered else []
+        if is_answered and not answers:
+            continue  # the sentence is in the part of the passage that does not fit
         yield Question(
             query,
-            [reading for reading, _ in read],
+            [reading for reading, _ in pairs],
             [answers, *([] for _ in others)],
-            [0] if "a" in about else [],
-            about.get("kind", ""),
+            [0] if is_answered else [],
+            example.get("kind", ""),
         )
-    told = [(claim, "supported", "true") for claim in row["true"]]
+    yield from _claims_of(encoder, passages, index, draw)
+    yield from _sides_of(encoder, row)
+
+
+def _claims_of(encoder: PairEncoder, passages: Passages, index: int, draw: random.Random) -> Iterator[Claim]:
+    row = passages.rows[index]
+    claims = [(text, "supported", "true") for text in row["true"]]
     for claim in row["false"]:
         verdict = "untold" if claim["kind"] in ("added", "scope") else "contradicted"
-        told.append((claim["t"], verdict, claim["kind"]))
-    for sentence, verdict, kind in told:
-        yield Claim([form.pair("claim", sentence, passage_of(row))[0]], VERDICTS.index(verdict), kind)
-        if draw.random() < BESIDE_ANOTHER and (near := passages.beside(at, NEAREST)):
+        claims.append((claim["t"], verdict, claim["kind"]))
+    for text, verdict, kind in claims:
+        yield Claim([encoder.pair("claim", text, passage_of(row))[0]], VERDICTS.index(verdict), kind)
+        if draw.random() < WITH_ANOTHER_PASSAGE and (near := passages.neighbours(index, NEAREST)):
             another = passage_of(passages.rows[draw.choice(near)])
-            yield Claim([form.pair("claim", sentence, another)[0]], VERDICTS.index("untold"), "another")
-    yield from _sides_of(form, row)
+            yield Claim([encoder.pair("claim", text, another)[0]], VERDICTS.index("untold"), "another")
 
 
-def found_item(form: Form, row: Row, draw: random.Random, most: int = SEEN) -> Question | None:
-    """Return a question of `found.py` with so many of its passages: those that answer, then the nearest.
+def document_set_item(
+    encoder: PairEncoder, row: Row, draw: random.Random, most: int = READ
+) -> Question | None:
+    """Return a question of `found.py` with at most `most` passages: those that answer, then the nearest.
 
-    The answer is shared among its points, of which the first counts twice; another copy of a point, as
-    passages that overlap have it, is neither right nor wrong. The asker's situation is left out at times, as
-    an answer reads a question with it and without. None where all points lie beyond what is read.
+    The probability of the answer is shared among its points, of which the best counts twice. Copies of a
+    point in overlapping passages are neither right nor wrong. The asker's situation is left out of some
+    questions, as an answer reads a question both with it and without. None if all points are in parts that do
+    not fit.
     """
-    told = bool(row["sit"]) and draw.random() < WITH_SITUATION
-    query = query_of(row if told else row | {"sit": ""})
-    own = dict.fromkeys(point[0] for point in row["points"])
-    which = sorted([*own, *(at for at in range(len(row["read"])) if at not in own)][:most])
-    read = [form.pair("question", query, passage_of(row["read"][at])) for at in which]
-    points = {tuple(point): 2 if point == row["best"] else 1 for point in row["points"]}
-    said = {_words(row["read"][at]["text"][start:end]) for at, start, end in row["points"]}
+    has_situation = bool(row["sit"]) and draw.random() < WITH_SITUATION
+    query = query_of(row if has_situation else row | {"sit": ""})
+    with_points = dict.fromkeys(point[0] for point in row["points"])
+    without_points = [index for index in range(len(row["read"])) if index not in with_points]
+    indexes = sorted([*with_points, *without_points][:most])
+    pairs = [encoder.pair("question", query, passage_of(row["read"][index])) for index in indexes]
+    weight_of = {tuple(point): 2 if point == row["best"] else 1 for point in row["points"]}
+    point_texts = {_normalise(row["read"][index]["text"][start:end]) for index, start, end in row["points"]}
     needed = {tuple(place) for place in row["beside"]}
-    answers, beside, weights = list[list[int]](), list[list[int]](), [0.0]
-    for at, (_, spans) in zip(which, read, strict=True):
-        text = row["read"][at]["text"]
-        places = [(at, start, end) for start, end in spans]
-        answers.append([sentence for sentence, place in enumerate(places) if place in points])
-        beside.append(
+    answers, ignored, weights = list[list[int]](), list[list[int]](), [0.0]
+    for index, (_, spans) in zip(indexes, pairs, strict=True):
+        text = row["read"][index]["text"]
+        places = [(index, start, end) for start, end in spans]
+        answers.append([sentence for sentence, place in enumerate(places) if place in weight_of])
+        ignored.append(
             [
                 sentence
                 for sentence, place in enumerate(places)
-                if place not in points and (place in needed or _words(text[slice(*place[1:])]) in said)
+                if place not in weight_of
+                and (place in needed or _normalise(text[slice(*place[1:])]) in point_texts)
             ]
         )
-        weights += [points[place] for place in places if place in points]
+        weights += [weight_of[place] for place in places if place in weight_of]
     if row["points"] and not any(answers):
         return None
     unanswered = {"yes": 0.0, "partly": PARTLY, "no": 1.0}[row["told"]]
-    whole = sum(weights) or 1.0
-    shares = [unanswered, *((1 - unanswered) * weight / whole for weight in weights[1:])]
+    total = sum(weights) or 1.0
+    shares = [unanswered, *((1 - unanswered) * weight / total for weight in weights[1:])]
     return Question(
         query,
-        [reading for reading, _ in read],
+        [reading for reading, _ in pairs],
         answers,
-        [at for at, sentences in enumerate(answers) if sentences],
+        [i for i, sentences in enumerate(answers) if sentences],
         shares=shares,
-        beside=beside,
+        ignored=ignored,
     )
 
 
-def _words(text: str) -> str:
+def _normalise(text: str) -> str:
     return " ".join(text.casefold().split())
 
 
-def _sides_of(form: Form, row: Row) -> Iterator[Sides]:
-    for proposal in dict.fromkeys(sided["proposal"] for sided in row["sides"]):
-        reading, spans = form.pair("proposal", proposal, passage_of(row))
-        known = {
-            sentence: SIDE_NAMES.index(sided["side"])
-            for sided in row["sides"]
-            if sided["proposal"] == proposal
-            for sentence in holding(spans, row["text"], sided["s"])[:1]
+def _sides_of(encoder: PairEncoder, row: Row) -> Iterator[Sides]:
+    for proposal in dict.fromkeys(example["proposal"] for example in row["sides"]):
+        reading, spans = encoder.pair("proposal", proposal, passage_of(row))
+        sides = {
+            sentence: SIDE_NAMES.index(example["side"])
+            for example in row["sides"]
+            if example["proposal"] == proposal
+            for sentence in sentences_with(spans, row["text"], example["s"])[:1]
         }
-        if known:
-            yield Sides([reading], known)
+        if sides:
+            yield Sides([reading], sides)

@@ -1,10 +1,10 @@
-"""The public documents that passages were taken from, and how a passage is written down without its words.
+"""Fetches the public documents of the examples, and stores their passages without the documents' words.
 
     python -m training.reader.sources FOLDER
 
-fetches each repository of `sources.json` from GitHub at its commit, into FOLDER/OWNER+NAME; what is there is
-left as it is. A passage of a public document is kept as pieces: places in the document's file, and the few
-characters between them that the file has not (a line break, the name of a column before each cell).
+fetches each repository of `sources.json` from GitHub at its commit, into FOLDER/OWNER+NAME; existing folders
+are not changed. A passage of a public document is stored as pieces: spans in the document's file, and the few
+characters between them that are not in the file (a line break, the name of a column before each cell).
 """
 
 from __future__ import annotations
@@ -13,16 +13,17 @@ import argparse
 import json
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator, Mapping
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
 SOURCES = Path(__file__).parent / "sources.json"
-# A piece of fewer characters than this is not worth the two numbers that name its place.
-_LEAST_PIECE = 3
-# Of a passage of which more is not in its file, the file is another one.
-_MOST_ADDED = 0.25
+# A shorter piece is stored as text, since a span is two numbers.
+_MIN_PIECE = 3
+# If a larger share of a passage is not in the file, it is the wrong file.
+_MAX_MISSING = 0.25
+# The fields of a passage with words of the document, and the fields of an example that quote the passage.
 _WORDS = ("text", "title", "section")
 _QUOTES = ("a", "s")
 
@@ -31,9 +32,10 @@ Piece = str | list[int]
 
 
 class MissingSourceError(Exception):
-    """A public document is not there, or not the one that a passage was taken from."""
+    """A public document is missing, or is not the one from which a passage was taken."""
 
 
+@cache
 def read_sources() -> dict[str, dict[str, str]]:
     """Return the commit and the licence of each public document set."""
     sources: dict[str, dict[str, str]] = json.loads(SOURCES.read_text("utf-8"))
@@ -41,72 +43,74 @@ def read_sources() -> dict[str, dict[str, str]]:
 
 
 def is_public(row: Mapping[str, Any]) -> bool:
-    """Tell whether a passage is of a public document; the others were invented."""
-    return row["set"] in _known()
+    """Return whether a passage is from a public document; other documents were invented."""
+    return row["set"] in read_sources()
 
 
-def write_down(row: Row, folder: Path) -> Row:
-    """Return a row of a public document without the document's words.
+def replace_words(row: Row, folder: Path) -> Row:
+    """Return a row of a public document with spans in place of the document's words.
 
     Raises:
-        MissingSourceError: the document is not there, or holds less of the passage than it should.
+        MissingSourceError: the document is missing, or does not contain the passage.
     """
     path = row["source"].removeprefix(f"{row['set']}/")
     file = read_file(folder, row["set"], path)
     pieces = {name: list(_cut(row[name], file)) for name in _WORDS}
-    added = sum(len(piece) for piece in pieces["text"] if isinstance(piece, str))
-    if added > _MOST_ADDED * len(row["text"]):
-        raise MissingSourceError(f"{row['source']} does not hold the passage {row['id']}.")
-    return {**_map_quotes(row, lambda quote: _place(row["text"], quote)), **pieces, "source": path}
+    missing = sum(len(piece) for piece in pieces["text"] if isinstance(piece, str))
+    if missing > _MAX_MISSING * len(row["text"]):
+        raise MissingSourceError(f"{row['source']} does not contain the passage {row['id']}.")
+    return {**_map_quotes(row, lambda quote: _span_of(row["text"], quote)), **pieces, "source": path}
 
 
-def read_back(row: Row, folder: Path) -> Row:
-    """Return a row of a public document with the document's words.
+def restore_words(row: Row, folder: Path) -> Row:
+    """Return a row of a public document with the document's words in place of spans.
 
     Raises:
-        MissingSourceError: the document is not there.
+        MissingSourceError: the document is missing.
     """
     file = read_file(folder, row["set"], row["source"])
     words = {name: _join(row[name], file) for name in _WORDS}
-    return {**_map_quotes(row, lambda place: words["text"][slice(*place)]), **words}
+    return {**_map_quotes(row, lambda span: words["text"][slice(*span)]), **words}
 
 
-def _map_quotes(row: Row, mapped: Any) -> Row:
-    """Return a row with all that it quotes of its passage mapped."""
+def _map_quotes(row: Row, function: Callable[[Any], Any]) -> Row:
+    """Return a row with a function applied to everything that it quotes of its passage."""
 
-    def quoting(part: Row) -> Row:
-        return {name: mapped(value) if name in _QUOTES else value for name, value in part.items()}
+    def map_part(part: Row) -> Row:
+        return {name: function(value) if name in _QUOTES else value for name, value in part.items()}
 
-    follow = row["follow"] and quoting(row["follow"])
-    return (
-        row | {"follow": follow} | {name: [quoting(part) for part in row[name]] for name in ("qa", "sides")}
-    )
+    lists = {name: [map_part(part) for part in row[name]] for name in ("qa", "sides")}
+    return row | lists | {"follow": row["follow"] and map_part(row["follow"])}
 
 
-def _place(text: str, quote: str) -> list[int]:
+def _span_of(text: str, quote: str) -> list[int]:
     start = text.index(quote)
     return [start, start + len(quote)]
 
 
 def _cut(text: str, file: str) -> Iterator[Piece]:
-    """Yield the longest pieces of the text that stand in the file, and what stands between them."""
-    at, added = 0, ""
-    while at < len(text):
-        least, most = 0, len(text) - at
-        while least < most:
-            middle = (least + most + 1) // 2
-            least, most = (middle, most) if text[at : at + middle] in file else (least, middle - 1)
-        if least < _LEAST_PIECE:
-            added += text[at]
-            at += 1
+    """Yield the longest pieces of a text that are in the file, as [start, length], and the text between."""
+    position, missing = 0, ""
+    while position < len(text):
+        # Bisect for the length of the longest piece that begins here.
+        length, longest = 0, len(text) - position
+        while length < longest:
+            middle = (length + longest + 1) // 2
+            if text[position : position + middle] in file:
+                length = middle
+            else:
+                longest = middle - 1
+        if length < _MIN_PIECE:
+            missing += text[position]
+            position += 1
             continue
-        if added:
-            yield added
-            added = ""
-        yield [file.index(text[at : at + least]), least]
-        at += least
-    if added:
-        yield added
+        if missing:
+            yield missing
+            missing = ""
+        yield [file.index(text[position : position + length]), length]
+        position += length
+    if missing:
+        yield missing
 
 
 def _join(pieces: Iterable[Piece], file: str) -> str:
@@ -115,33 +119,29 @@ def _join(pieces: Iterable[Piece], file: str) -> str:
     )
 
 
-@lru_cache(maxsize=1)
-def _known() -> dict[str, dict[str, str]]:
-    return read_sources()
-
-
 @lru_cache(maxsize=64)
 def read_file(folder: Path, name: str, path: str) -> str:
-    """Return a file of a public document set, at its commit.
+    """Return a file of a public document set at its commit.
 
     Raises:
-        MissingSourceError: the folder lacks the set, or the set the file.
+        MissingSourceError: the folder lacks the set, or the set lacks the file.
     """
     repository = folder / name
     if not repository.is_dir():
         raise MissingSourceError(
-            f"{repository} is not there: `python -m training.reader.sources {folder}` fetches it."
+            f"{repository} does not exist: `python -m training.reader.sources {folder}` fetches it."
         )
-    shown = subprocess.run(
-        ["git", "-C", str(repository), "show", f"{_known()[name]['commit']}:{path}"], capture_output=True
+    result = subprocess.run(
+        ["git", "-C", str(repository), "show", f"{read_sources()[name]['commit']}:{path}"],
+        capture_output=True,
     )
-    if shown.returncode:
-        raise MissingSourceError(f"{repository} has no {path}: {shown.stderr.decode('utf-8', 'replace')}")
-    return shown.stdout.decode("utf-8", "replace")
+    if result.returncode:
+        raise MissingSourceError(f"{repository} has no {path}: {result.stderr.decode('utf-8', 'replace')}")
+    return result.stdout.decode("utf-8", "replace")
 
 
 def fetch(folder: Path) -> None:
-    """Fetch the public repositories, each at its commit alone."""
+    """Fetch the public repositories, each without its history."""
     for name, source in read_sources().items():
         repository = folder / name
         if repository.exists():

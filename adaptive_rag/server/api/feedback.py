@@ -15,7 +15,7 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from adaptive_rag.analysis.learning import (
-    LEAST_QUESTIONS,
+    MIN_QUESTIONS,
     LearningResult,
     QuestionLine,
     forget,
@@ -191,10 +191,10 @@ def teach_router(call: AdminCall) -> RouterShown:
     """
     questions = load_voted_questions(call.db)
     routes = {line.type for line in questions}
-    if len(questions) < LEAST_QUESTIONS or len(routes) < 2:
+    if len(questions) < MIN_QUESTIONS or len(routes) < 2:
         raise Problem(
             409,
-            f"Teaching takes votes on at least {LEAST_QUESTIONS} questions, of two routes or more. There are "
+            f"Teaching takes votes on at least {MIN_QUESTIONS} questions, of two routes or more. There are "
             f"{len(questions)} so far, of {len(routes)}.",
         )
     release_connection(call.db)
@@ -272,7 +272,7 @@ def _describe_router(call: Call, result: LearningResult | None) -> RouterShown:
         is_learned=is_learned,
         votes=len(questions),
         routes=len({line.type for line in questions}),
-        least=LEAST_QUESTIONS,
+        least=MIN_QUESTIONS,
         lesson=Lesson.model_validate(result) if result else None,
         learned=datetime.fromtimestamp(file.stat().st_mtime, UTC) if is_learned else None,
     )

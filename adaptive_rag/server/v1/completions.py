@@ -20,7 +20,7 @@ from openai.types.chat.chat_completion_message import Annotation, AnnotationURLC
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from adaptive_rag.context.caller import newest
+from adaptive_rag.context.caller import newest_turns
 from adaptive_rag.errors import InputError
 from adaptive_rag.ingest.web import is_address
 from adaptive_rag.models.onnx import load_minilm
@@ -102,7 +102,7 @@ def _build_question(request: ChatRequest, model: RequestedModel, services: Servi
         raise InputError(
             f"The model names the route {model.route!r}, and adaptive_rag.route another. Name one."
         )
-    history = newest(request.history, services.operator.serving)[-MOST_TURNS:]
+    history = newest_turns(request.history, services.operator.serving)[-MOST_TURNS:]
     context = options.user_context or ""
     return Question.model_validate(
         {"question": request.question, "user_context": context, "history": history, "settings": settings}
