@@ -11,7 +11,7 @@ from adaptive_rag.errors import IndexingError, MissingExtraError
 from adaptive_rag.ingest.archives import is_archive
 from adaptive_rag.ingest.conversions import how_to_convert
 from adaptive_rag.ingest.documents import TextBuilder
-from adaptive_rag.ingest.file import in_plain_words
+from adaptive_rag.ingest.file import reporting_errors
 from adaptive_rag.ingest.loaders import find_loader
 
 # Mail and archives can hold further files without any bound.
@@ -63,7 +63,7 @@ def _read(data: bytes | None, name: str, builder: TextBuilder) -> TextBuilder | 
         copy = Path(folder, f"attachment{Path(name).suffix}")
         copy.write_bytes(data)
         try:
-            with in_plain_words(copy):
+            with reporting_errors(copy):
                 loader(copy, inner)
         except (IndexingError, MissingExtraError) as error:
             missing = "was not read. " if isinstance(error, MissingExtraError) else ""

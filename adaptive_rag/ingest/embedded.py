@@ -14,7 +14,7 @@ from adaptive_rag.errors import IndexingError
 from adaptive_rag.ingest.attachments import add_attachment
 from adaptive_rag.ingest.contents import kind_by_content
 from adaptive_rag.ingest.documents import TextBuilder, printable
-from adaptive_rag.ingest.file import in_plain_words
+from adaptive_rag.ingest.file import reporting_errors
 from adaptive_rag.ingest.loaders import LOADERS, find_loader
 
 # The largest embedded file in bytes, and the most files per document; a note names those beyond the limits.
@@ -55,7 +55,7 @@ class EmbeddedFiles:
     def _write_file(self, part: str, name: str, program: str, level: int) -> None:
         own = ""
         try:
-            with in_plain_words(Path(name)):
+            with reporting_errors(Path(name)):
                 data, own = _unwrap(self._archive.read(part))
                 name = own or name
                 known = find_loader(Path(name)) is not None
@@ -83,7 +83,7 @@ def _unwrap(data: bytes) -> tuple[bytes, str]:
     if not data.startswith(olefile.MAGIC):
         return data, ""
     try:
-        with in_plain_words(Path()), olefile.OleFileIO(BytesIO(data)) as file:
+        with reporting_errors(Path()), olefile.OleFileIO(BytesIO(data)) as file:
             if file.exists(_PACKAGED):
                 return _unpack(file.openstream(_PACKAGED).read()) or (data, "")
             held = next((name for name in _WHOLE_FILES if file.exists(name)), None)

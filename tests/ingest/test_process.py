@@ -162,7 +162,7 @@ def test_a_worker_that_rested_too_long_is_not_asked_again(tmp_path: Path) -> Non
     (tmp_path / "a.txt").write_text("The tide comes in.")
     extract_text(tmp_path / "a.txt")
     rested = workers._idle[-1]
-    rested._free_since -= 50
+    rested._idle_since -= 50
     extract_text(tmp_path / "a.txt")
     assert rested not in workers._idle and rested._process.returncode is not None
 
