@@ -20,7 +20,7 @@ PARAGRAPH = "\n\n"
 SECTION_SEPARATOR = " > "
 # Metadata that chunks set themselves, in a form that the code relies on; a document's fields with these names
 # are left out.
-OF_CHUNKS = frozenset(
+CHUNK_METADATA = frozenset(
     "also_as cells columns line ocr ocr_confidence ocr_spans page_end page_starts section_starts "
     "speakers".split()
 )

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from datetime import date
 from typing import Any
 
-from adaptive_rag.ingest.documents import OF_CHUNKS, TextBuilder
+from adaptive_rag.ingest.documents import CHUNK_METADATA, TextBuilder
 from adaptive_rag.ingest.properties import LONGEST, MOST, note_properties
 
 # In characters: a longer block is not front matter.
@@ -25,7 +25,7 @@ _COMMENT = re.compile(r"[ \t]*#.*")
 # At most this many metadata fields are kept.
 _MOST_FIELDS = 30
 # Names that chunks, rows and loaders set themselves; conditions and the code rely on their meaning.
-_OWN = OF_CHUNKS | frozenset(
+_OWN = CHUNK_METADATA | frozenset(
     "source file kind page section id text start end lines row sheet question answer page_label start_index "
     "encoding language_of_code member attachment subject title author date language tags url chunk scores "
     "labels parts place time cut".split()

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from adaptive_rag.errors import ConfigurationError
-from adaptive_rag.ingest.documents import OF_CHUNKS, SourceText, TextBuilder, printable
+from adaptive_rag.ingest.documents import CHUNK_METADATA, SourceText, TextBuilder, printable
 from adaptive_rag.text.places import format_place, place_at
 from adaptive_rag.text.visible import without_surrogates
 
@@ -70,7 +70,7 @@ def _source_text(source: str, documents: list[Document]) -> SourceText:
     for document in documents:
         written = json.dumps(document.metadata, default=str, ensure_ascii=False)
         known = json.loads(without_surrogates(written))
-        metadata = {name: known[name] for name in known if name not in OF_CHUNKS | {"source"}}
+        metadata = {name: known[name] for name in known if name not in CHUNK_METADATA | {"source"}}
         digest.update(json.dumps([document.page_content, metadata], sort_keys=True).encode())
         builder.add_record(document.page_content, metadata, page=_page(metadata))
     return builder.build(source, digest.hexdigest())
