@@ -40,23 +40,25 @@ class Numbering:
     def __init__(self, root: Any | None) -> None:
         """Read the lists that `word/numbering.xml` defines; None if the document has none."""
         elements = list(root) if root is not None else []
-        abstract = {each.get(_ABSTRACT_ID): each for each in elements if each.tag == qn("w:abstractNum")}
-        named = {_value(each, "w:styleLink"): each for each in abstract.values()}
+        abstract = {
+            element.get(_ABSTRACT_ID): element for element in elements if element.tag == qn("w:abstractNum")
+        }
+        by_style = {_value(element, "w:styleLink"): element for element in abstract.values()}
         self._lists: dict[str, tuple[Any, dict[int, _Level]]] = {}
         self._counts: dict[Any, dict[int, int]] = {}
         self._starts: dict[str, dict[int, int]] = {}  # of restarting lists, until their first item
-        for each in elements:
-            key = _value(each, "w:abstractNumId")
-            if each.tag != qn("w:num") or key not in abstract:
+        for element in elements:
+            key = _value(element, "w:abstractNumId")
+            if element.tag != qn("w:num") or key not in abstract:
                 continue
             linked = _value(abstract[key], "w:numStyleLink")
-            levels = dict(_read_levels(named.get(linked, abstract[key]) if linked else abstract[key]))
+            levels = dict(_read_levels(by_style.get(linked, abstract[key]) if linked else abstract[key]))
             starts = {}
-            for override in each.findall(qn("w:lvlOverride")):
+            for override in element.findall(qn("w:lvlOverride")):
                 levels |= _read_levels(override)
                 if start := _value(override, "w:startOverride"):
                     starts[int(override.get(_LEVEL))] = int(start)
-            number = each.get(qn("w:numId"))
+            number = element.get(qn("w:numId"))
             self._lists[number] = key, levels
             self._starts[number] = starts
 
@@ -72,22 +74,25 @@ class Numbering:
         if level is None:
             return BULLET
         counts = self._counts.setdefault(key, {})
-        for at, start in self._starts.pop(number, {}).items():
-            counts[at] = start - 1
+        for start_depth, start in self._starts.pop(number, {}).items():
+            counts[start_depth] = start - 1
         counts[depth] = counts.get(depth, level.start - 1) + 1
-        for below in range(depth + 1, DEEPEST + 1):
-            restart = levels[below].restart if below in levels else None
-            if depth < (below if restart is None else restart):
-                counts.pop(below, None)
+        for deeper in range(depth + 1, DEEPEST + 1):
+            restart = levels[deeper].restart if deeper in levels else None
+            if depth < (deeper if restart is None else restart):
+                counts.pop(deeper, None)
         if level.kind == "bullet":
             return BULLET
 
-        def shown(match: re.Match[str]) -> str:
-            at = int(match[1]) - 1
-            above = levels.get(at, level)
-            return write_number(counts.get(at, above.start), "decimal" if level.legal else above.kind)
+        def format_level(match: re.Match[str]) -> str:
+            level_depth = int(match[1]) - 1
+            numbered_level = levels.get(level_depth, level)
+            return write_number(
+                counts.get(level_depth, numbered_level.start),
+                "decimal" if level.legal else numbered_level.kind,
+            )
 
-        return re.sub(r"%([1-9])", shown, level.text).strip()
+        return re.sub(r"%([1-9])", format_level, level.text).strip()
 
 
 def _read_levels(element: Any) -> Iterator[tuple[int, _Level]]:
