@@ -48,8 +48,8 @@ def to_document(chunk: Chunk) -> Document:
     """
     from langchain_core.documents import Document
 
-    places = {"source": chunk["source"], "start_index": chunk["start"], "end_index": chunk["end"]}
-    metadata = {**chunk["metadata"], **places}
+    position = {"source": chunk["source"], "start_index": chunk["start"], "end_index": chunk["end"]}
+    metadata = {**chunk["metadata"], **position}
     if place := format_place(place_at(chunk, chunk["start"], chunk["end"])):
         metadata.setdefault("place", place)
     # Many vector stores accept only flat metadata.
@@ -68,9 +68,9 @@ def _source_text(source: str, documents: list[Document]) -> SourceText:
     builder = TextBuilder()
     digest = hashlib.sha256()
     for document in documents:
-        written = json.dumps(document.metadata, default=str, ensure_ascii=False)
-        known = json.loads(without_surrogates(written))
-        metadata = {name: known[name] for name in known if name not in CHUNK_METADATA | {"source"}}
+        encoded = json.dumps(document.metadata, default=str, ensure_ascii=False)
+        decoded = json.loads(without_surrogates(encoded))
+        metadata = {name: decoded[name] for name in decoded if name not in CHUNK_METADATA | {"source"}}
         digest.update(json.dumps([document.page_content, metadata], sort_keys=True).encode())
         builder.add_record(document.page_content, metadata, page=_page(metadata))
     return builder.build(source, digest.hexdigest())
