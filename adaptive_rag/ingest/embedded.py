@@ -39,10 +39,10 @@ class EmbeddedFiles:
 
     def write(self, level: int = 1) -> None:
         """Write the files as attachments, and note which files are not read."""
-        names = set(self._archive.namelist())
+        parts = set(self._archive.namelist())
         for index, (part, program) in enumerate(self._programs.items()):
             name = printable(PurePosixPath(part).name)
-            if part not in names:
+            if part not in parts:
                 self._left_out[f"{program or name} (missing)"] += 1
             elif index >= _MOST or self._archive.getinfo(part).file_size > LARGEST:
                 self._left_out[f"{name} (too large or too many)"] += 1

@@ -12,6 +12,7 @@ import logging
 import os
 import signal
 import sys
+import time
 import traceback
 from pathlib import Path
 from typing import Any
@@ -38,24 +39,28 @@ def serve() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     logging.disable()
     write_message(replies, "ready")
-    memory_limit = 0
+    deadline, memory_limit = 0.0, 0
+
+    def exit_after(seconds: float) -> None:
+        # This watchdog works without the interpreter, which a library may hold forever.
+        faulthandler.dump_traceback_later(seconds, exit=True, file=devnull)
 
     def grant(seconds: float, memory: int) -> None:
+        nonlocal deadline
         write_message(replies, {"grant": {"seconds": seconds, "memory": memory}})
-        faulthandler.dump_traceback_later(seconds + _GRACE_SECONDS, exit=True, file=devnull)
+        deadline = max(deadline, time.monotonic() + seconds)
+        exit_after(deadline - time.monotonic() + _GRACE_SECONDS)
         _limit_memory(memory_limit + memory)
 
     receive_requests(grant)
     while True:
-        # This watchdog works without the interpreter, which a library may hold forever.
-        faulthandler.dump_traceback_later(IDLE_SECONDS, exit=True, file=devnull)
+        exit_after(IDLE_SECONDS)
         try:
             request, _ = read_message(requests)
         except EOFError:
             return
-        seconds = request["seconds"] + _GRACE_SECONDS
-        faulthandler.dump_traceback_later(seconds, exit=True, file=devnull)
-        memory_limit = request["memory"]
+        deadline, memory_limit = time.monotonic() + request["seconds"], request["memory"]
+        exit_after(request["seconds"] + _GRACE_SECONDS)
         _limit_memory(memory_limit)
         write_message(replies, *_reply(request))
 

@@ -403,6 +403,15 @@ def test_a_loader_may_ask_for_more_time(load_with, monkeypatch, asked, reason):
         assert isinstance(read, SourceText) and read.text == "tide"
 
 
+def test_a_request_for_less_time_than_is_left_does_not_shorten_it(load_with, monkeypatch):
+    monkeypatch.setattr(process, "BOUNDS", Bounds(20, 0, 300, 0))
+    lines = "import time; from adaptive_rag.ingest import allowance, worker; worker._GRACE_SECONDS = 0; "
+    path = load_with(lines + "allowance.ask_for(0.1, 0); time.sleep(0.5); builder.add('tide')")
+    read = read_source(SourceFile(path, "a.harm"))
+    workers.end_idle_workers()
+    assert isinstance(read, SourceText), read
+
+
 def test_a_loader_may_ask_for_more_memory(load_with, monkeypatch):
     monkeypatch.setattr(process, "BOUNDS", Bounds(20, 0, 200, 0))
     lines = "from adaptive_rag.ingest.allowance import ask_for; {} a = b'1' * 4 * 10**8; builder.add('tide')"
