@@ -26,8 +26,9 @@ _MOST_FILES = 10_000
 # In bytes: the most for all files together, and for one file.
 _LARGEST = 2_000_000_000
 _LARGEST_FILE = 200_000_000
-# Text compresses up to 20 times, the log of a machine 100 times. Smaller files than this are not checked.
+# Text compresses up to 20 times, the log of a machine 100 times.
 _LARGEST_RATIO = 200
+# In bytes: the ratio of a smaller file is not checked.
 _UNCHECKED_SIZE = 10_000_000
 _MOST_FOLDERS = 20
 _ENCRYPTED = 1  # the bit of an entry's flags

@@ -31,7 +31,7 @@ class Confined:
             InputError: more than `most` files were found.
         """
         if number > self.most:
-            most = f"one call may have {self.most:,} indexed (serving.max_documents)"
+            most = f"one call may index at most {self.most:,} (serving.max_documents)"
             raise InputError(f"{number:,} files were found; {most}.")
 
 
@@ -119,7 +119,7 @@ def _refuse_outside(path: str, roots: Sequence[str]) -> None:
     root = next((root for root in roots if real.is_relative_to(root)), None)
     below = () if root is None else (*real.relative_to(root).parts, *parts[len(fixed_parts) :])
     if leads_away or root is None or any(part.startswith(".") for part in below):
-        raise InputError(f"{path!r} is not in a folder that callers may have indexed (serving.roots).")
+        raise InputError(f"{path!r} is not in a folder that callers may index (serving.roots).")
 
 
 def _find(requested: Path, walk: _Walk) -> Iterator[SourceFile]:

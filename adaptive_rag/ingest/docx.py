@@ -172,7 +172,7 @@ class _Reader:
             }
 
     def write_page_edges(self, body: Any) -> None:
-        """Write the text of page headers and footers, where the document does not contain it already."""
+        """Write the text of page headers and footers, unless the document contains it already."""
         paragraphs = (part for root in self._parts.page_edges(body) for part in root.iter(_PARAGRAPH))
         add_page_edges(self._builder, map(self._read_text, paragraphs), body.itertext(qn("w:t")))
 
@@ -315,11 +315,10 @@ def _has_header(table: Any, styles: Collection[str]) -> bool:
     first, second = rows
     if first.xpath("./w:trPr/w:tblHeader[not(@w:val='0' or @w:val='false')]"):
         return True
-    style = table.xpath("string(./w:tblPr/w:tblStyle/@w:val)")
-    if style in styles and table.xpath("./w:tblPr/w:tblLook[@w:firstRow='1']"):
-        return True
-    if table.xpath("./w:tblPr/w:tblLook[@w:firstRow='1']") and _is_all_names(first):
-        return True
+    if table.xpath("./w:tblPr/w:tblLook[@w:firstRow='1']"):  # the style may format the first row
+        style = table.xpath("string(./w:tblPr/w:tblStyle/@w:val)")
+        if style in styles or _is_all_names(first):
+            return True
     return any(
         _have_all(first, elements, mark) and not _have_all(second, elements, mark)
         for elements, mark in (

@@ -93,9 +93,7 @@ def _read(file: SourceFile, loader: Loader) -> SourceText:
         text = builder.build(file.source, hash_file(path))
     if not any(map(str.isalnum, text.text)):
         if builder.hidden_words:
-            raise IndexingError(
-                f"holds no text: {builder.hidden_words:,} words are there that its styles hide"
-            )
+            raise IndexingError(f"holds no text: its styles hide {builder.hidden_words:,} words")
         raise IndexingError("holds no text")
     return text
 

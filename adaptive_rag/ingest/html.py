@@ -74,6 +74,14 @@ def write_page(data: bytes, charset: str | None, builder: TextBuilder) -> None:
     write_html(decode_page(data, charset, builder), builder)
 
 
+def read_page(data: bytes, charset: str | None, builder: TextBuilder) -> str:
+    """Return the visible text of a page inside another document, and count its hidden words in `builder`."""
+    page = TextBuilder()
+    write_page(data, charset, page)
+    builder.hidden_words += page.hidden_words
+    return page.text
+
+
 def decode_page(data: bytes, charset: str | None, builder: TextBuilder) -> str:
     """Return a page's HTML as text; without `charset` the page's own declaration counts."""
     if charset is None and (declared := _CHARSET.search(data[:4096])):
@@ -91,7 +99,7 @@ def write_html(page: str, builder: TextBuilder, *, styled: bool = True) -> None:
     page = _NO_FRAMES.sub("", page)
     reader = _Reader(builder, _MOST_STEPS // (page.count("</") + 1), PageStyles() if styled else None)
     parser = etree.HTMLParser(target=reader, huge_tree=True)
-    # An error raised in the reader ends parsing only after the current piece, hence the pieces.
+    # The parser raises an error of the reader only at the end of a piece, so the pieces are short.
     for start in range(0, len(page), _PIECE):
         parser.feed(page[start : start + _PIECE])
     if page:
@@ -124,7 +132,7 @@ class _Reader:
         self._title: list[str] | None = None
         self._level: int | None = None
         self._preformatted = False
-        self._code = False
+        self._is_code = False
         self._lists: list[int | None] = []  # of each open list: None, or the number of its last item
         self._marker = ""  # of the current list item
         self._term = ""  # the last term of a definition list
@@ -151,7 +159,7 @@ class _Reader:
         elif self._hidden_depth or self._hides(tag, attributes):
             self._hidden_depth += 1
         elif tag == "code":
-            self._code = self._preformatted
+            self._is_code = self._preformatted
         elif tag == "sup":
             if self._superscript is not None:  # 2<sup>2<sup>n</sup></sup>
                 self._end_superscript("".join(self._superscript))
@@ -164,18 +172,23 @@ class _Reader:
         elif tag == "br" or (self._in_row and _is_within_cell(tag)):
             self._add("\n")
         elif _is_block_tag(tag):
-            self.close()
-            self._level = int(tag[1]) if re.fullmatch("h[1-6]", tag) else None
-            self._preformatted = tag == "pre"
-            if tag == "table":
-                self._rows = Rows()
-            elif tag in ("ul", "ol"):
-                first = re.match(r"\s*\d{1,9}", attributes.get("start", "")) if tag == "ol" else None
-                self._lists.append(None if tag == "ul" else int(first[0]) - 1 if first else 0)
-            elif tag == "li":
-                self._begin_item()
-            elif tag == "dd":
-                self._definition_term = self._term
+            self._begin_block(tag, attributes)
+
+    def _begin_block(self, tag: str, attributes: Mapping[str, str]) -> None:
+        self.close()
+        self._level = int(tag[1]) if re.fullmatch("h[1-6]", tag) else None
+        self._preformatted = tag == "pre"
+        if tag == "table":
+            self._rows = Rows()
+        elif tag == "ul":
+            self._lists.append(None)
+        elif tag == "ol":
+            first = re.match(r"\s*\d{1,9}", attributes.get("start", ""))
+            self._lists.append(int(first[0]) - 1 if first else 0)
+        elif tag == "li":
+            self._begin_item()
+        elif tag == "dd":
+            self._definition_term = self._term
 
     def _hides(self, tag: str, attributes: Mapping[str, str]) -> bool:
         """Return whether the styles hide an element; if they do not, record how its text looks."""
@@ -210,25 +223,30 @@ class _Reader:
         elif tag == "a":
             self._is_note_link = self._is_note_link and self._superscript is not None
         elif _is_block_tag(tag) and not (self._in_row and _is_within_cell(tag)):
-            if tag == "dt":
-                self._term = " ".join("".join(self._words).split())
-                self._words.clear()
-            self.close()
-            self._level = None
-            self._preformatted = False
-            if tag in ("ul", "ol") and self._lists:
-                self._lists.pop()
-            if tag == "li":
-                self._marker = ""
+            self._end_block(tag)
+
+    def _end_block(self, tag: str) -> None:
+        if tag == "dt":
+            self._term = " ".join("".join(self._words).split())
+            self._words.clear()
+        self.close()
+        self._level = None
+        self._preformatted = False
+        if tag in ("ul", "ol") and self._lists:
+            self._lists.pop()
+        elif tag == "li":
+            self._marker = ""
 
     def data(self, text: str) -> None:
         if self._title is not None:
             self._title.append(text)
         elif self._style_sheet is not None:
             self._style_sheet.append(text)
-        elif self._hidden_depth or not (self._skipped_depth or self._looks[-1].is_seen):
-            self._builder.hidden_words += 0 if self._skipped_depth else len(text.split())
-        elif not self._skipped_depth:
+        elif self._skipped_depth:
+            return
+        elif self._hidden_depth or not self._looks[-1].is_seen:
+            self._builder.hidden_words += len(text.split())
+        else:
             if self._superscript is None and text.strip():  # not the link of a note: "10 m<sup>2</sup>"
                 self._is_note_link = False
             self._add(text if self._preformatted else re.sub(r"\s+", " ", text))
@@ -243,15 +261,15 @@ class _Reader:
         self._words.clear()
         if self._preformatted:
             text = text.strip("\n").rstrip()
-            if self._code and text:
+            if self._is_code and text:
                 text = f"```\n{text}\n```"  # as in Markdown, to mark it as code
-            self._code = False
+            self._is_code = False
         else:
             text = "\n".join(filter(None, (" ".join(line.split()) for line in text.split("\n"))))
         if not text.strip():
             return
-        if self._definition_term:
-            text = f"{self._definition_term}{' ' if self._definition_term[-1] in '.:?!' else ': '}{text}"
+        if term := self._definition_term:
+            text = f"{term}{' ' if term[-1] in '.:?!' else ': '}{text}"
             self._definition_term = ""
         self._builder.add_paragraph(text, level=self._level, marker="" if self._level else self._marker)
         self._marker = ""
@@ -261,10 +279,7 @@ class _Reader:
         label, before = text.strip(), self._words[-1][-1:] if self._words else ""
         is_note = label.isalnum() if self._is_note_link else label.isdigit() and before in tuple(".!?")
         self._is_note_link, self._superscript = False, None
-        if is_note:
-            self._add(f"[{label}]")
-        else:
-            self._add(raise_digits(text))
+        self._add(f"[{label}]" if is_note else raise_digits(text))
 
     def _add(self, text: str) -> None:
         if self._superscript is not None:

@@ -18,7 +18,7 @@ from typing import Any
 from adaptive_rag.errors import IndexingError
 from adaptive_rag.ingest.attachments import add_attachment
 from adaptive_rag.ingest.documents import TextBuilder, printable
-from adaptive_rag.ingest.html import write_page
+from adaptive_rag.ingest.html import read_page
 from adaptive_rag.ingest.text import decode
 
 # The deepest nesting of mails in mails, and of quotes in quotes.
@@ -69,9 +69,8 @@ def load_mbox(path: Path, builder: TextBuilder) -> None:
     ends = [match.start() for match in starts[1:]] + [len(data)]
     lines_read = set[str]()
     for match, end in zip(starts, ends, strict=True):
-        _add_message(
-            email.message_from_bytes(_ESCAPED_FROM.sub(rb"\1", data[match.end() : end])), builder, lines_read
-        )
+        message = email.message_from_bytes(_ESCAPED_FROM.sub(rb"\1", data[match.end() : end]))
+        _add_message(message, builder, lines_read)
 
 
 def _add_message(message: Message, builder: TextBuilder, lines_read: set[str], depth: int = 1) -> None:
@@ -82,41 +81,47 @@ def _add_message(message: Message, builder: TextBuilder, lines_read: set[str], d
     texts: list[str] = []
     attachments: list[Message] = []
     mails: list[Message] = []
-    part_builder = TextBuilder()  # its notes report a guessed encoding
+    record = TextBuilder()
     for part in _parts(message):
         if part.get_content_type() == "message/rfc822":
             mails += _attached_mails(part)
         elif part.get_filename() or part.get_content_maintype() != "text":
             attachments.append(part)
         else:
-            texts.append(_read_part(part, part_builder))
+            texts.append(_read_part(part, record))
     names = [_attachment_name(part) for part in attachments]
     metadata = _metadata(message)
     new_text, quotes = split_quotes("\n\n".join(filter(None, texts)))
-    lines = [f"{name}: {value}" for name in _HEADER_NAMES if (value := _header(message, name))]
-    if date := _date(message):
-        lines.append(f"Date: {date:%A}, {date.day} {date:%B %Y, %H:%M}")
-    if any(names):
-        lines.append(f"Attachments: {', '.join(filter(None, names))}")
-    part_builder.add("\n".join(lines) + (f"\n\n{new_text}" if new_text else ""))
-    builder.add_part(part_builder, metadata.get("subject", "Mail"), depth, metadata)
+    headers = "\n".join(_header_lines(message, names))
+    record.add(f"{headers}\n\n{new_text}" if new_text else headers)
+    builder.add_part(record, metadata.get("subject", "Mail"), depth, metadata)
     for attribution, quote in quotes:
-        if _lines(quote) <= lines_read:
-            continue
-        quote_builder = TextBuilder()
-        quote_builder.add("\n\n".join(filter(None, (attribution, quote))))
-        builder.add_part(quote_builder, "quoted", depth + 1, {**metadata, "quoted": True})
+        if not _lines(quote) <= lines_read:
+            quoted = TextBuilder()
+            quoted.add("\n\n".join(filter(None, (attribution, quote))))
+            builder.add_part(quoted, "quoted", depth + 1, {**metadata, "quoted": True})
     for part, name in zip(attachments, names, strict=True):
         if name:
             data = part.get_payload(decode=True)
             content = data if isinstance(data, bytes) else None
             add_attachment(content, name, builder, depth + 1, metadata)
+    if mails and depth == _MAX_DEPTH:
+        builder.notes.append(f"mails that lie more than {_MAX_DEPTH} deep in others were not read")
+        mails = []
     for mail in mails:
-        if depth == _MAX_DEPTH:
-            builder.notes.append(f"mails that lie more than {_MAX_DEPTH} deep in others were not read")
-            break
         _add_message(mail, builder, lines_read, depth + 1)
     lines_read |= _lines(new_text)
+
+
+def _header_lines(message: Message, attachments: list[str]) -> Iterator[str]:
+    """Yield the headers of a mail as a reader sees them, with its date and the names of its attachments."""
+    for name in _HEADER_NAMES:
+        if value := _header(message, name):
+            yield f"{name}: {value}"
+    if date := _date(message):
+        yield f"Date: {date:%A}, {date.day} {date:%B %Y, %H:%M}"
+    if any(attachments):
+        yield f"Attachments: {', '.join(filter(None, attachments))}"
 
 
 def _attached_mails(part: Message) -> list[Message]:
@@ -160,10 +165,7 @@ def _read_part(part: Message, builder: TextBuilder) -> str:
     if not isinstance(data, bytes) or not data.strip():
         return ""
     if part.get_content_type() == "text/html":
-        page = TextBuilder()
-        write_page(data, part.get_content_charset(), page)
-        builder.hidden_words += page.hidden_words
-        return page.text.strip()
+        return read_page(data, part.get_content_charset(), builder).strip()
     return decode(data, builder, part.get_content_charset()).strip()
 
 
@@ -216,7 +218,7 @@ def _metadata(message: Message) -> dict[str, Any]:
 def _header(message: Message, name: str) -> str:
     """Return a header as readable text, on one line and cut to a maximum length."""
     value = message.get(name)
-    # An encoded header is a few times as long.
+    # An encoded header is a few times as long as its text.
     return _plain(str(value)[: 8 * _LONGEST_HEADER])[:_LONGEST_HEADER] if value is not None else ""
 
 

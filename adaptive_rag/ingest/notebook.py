@@ -7,7 +7,7 @@ from typing import Any
 
 from adaptive_rag.errors import IndexingError
 from adaptive_rag.ingest.documents import TextBuilder
-from adaptive_rag.ingest.html import write_page
+from adaptive_rag.ingest.html import read_page
 from adaptive_rag.ingest.markdown import add_markdown
 from adaptive_rag.ingest.marks import fenced
 from adaptive_rag.ingest.tables import read_json
@@ -49,10 +49,8 @@ def _add_output(output: Any, builder: TextBuilder) -> None:
     """Add what a cell printed or returned, or its error; an HTML table is written as its rows."""
     page = _join_lines(_value_at(output, "data", "text/html"))
     if "<table" in page:
-        rows = TextBuilder()
-        write_page(page.encode(errors="replace"), "utf-8", rows)
-        builder.hidden_words += rows.hidden_words
-        builder.add_paragraph(rows.text[:_LONGEST_OUTPUT])
+        rows = read_page(page.encode(errors="replace"), "utf-8", builder)
+        builder.add_paragraph(rows[:_LONGEST_OUTPUT])
         return
     text = _join_lines(_value_at(output, "text")) or _join_lines(_value_at(output, "data", "text/plain"))
     if _value_at(output, "output_type") == "error":

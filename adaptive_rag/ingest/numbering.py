@@ -12,7 +12,7 @@ from docx.oxml.ns import qn
 DEEPEST = 8  # Word's levels are 0 to 8
 _ROMAN = {1000: "m", 900: "cm", 500: "d", 400: "cd", 100: "c", 90: "xc", 50: "l", 40: "xl", 10: "x", 9: "ix"}
 _ROMAN |= {5: "v", 4: "iv", 1: "i"}
-# Word, too, does not count further in Roman numerals or letters.
+# Word does not count further in Roman numerals or letters either.
 _LARGEST = 5000
 _ABSTRACT_ID, _LEVEL = qn("w:abstractNumId"), qn("w:ilvl")
 # The marker of a list item without a number.

@@ -35,7 +35,7 @@ _NUMBER_FORMATS = {"a": "lowerLetter", "A": "upperLetter", "i": "lowerRoman", "I
 _DEEPEST_LIST = 10
 # Styles inherit; this limit ends a cycle of styles.
 _LONGEST_INHERITANCE = 10
-# What is on every slide.
+# Classes of shapes that are on every slide.
 _SLIDE_EDGE_CLASSES = {"footer", "header", "date-time", "page-number"}
 # Fields whose value changes, for example with the page.
 _CHANGING_FIELDS = {"page-number", "page-count", "sheet-name", "date", "time", "file-name"}
@@ -188,7 +188,8 @@ def open_document(path: Path, kind: str, builder: TextBuilder) -> Iterator[tuple
         yield body, styles
         embedded.write()
         builder.note_left_out("comment", sum(1 for _ in body.iter("{*}annotation")))
-        if any(name.startswith("Basic/") and name.endswith(".xml") for name in _modules(archive)):
+        basic = [name for name in archive.namelist() if name.startswith("Basic/") and name.endswith(".xml")]
+        if not all(name.endswith(("-lc.xml", "-lb.xml")) for name in basic):  # these only list macros
             builder.notes.append("macros were left out")
 
 
@@ -197,11 +198,6 @@ def _is_encrypted(archive: zipfile.ZipFile) -> bool:
     if manifest not in archive.namelist():
         return False
     return read_xml(archive, manifest).find(".//{*}encryption-data") is not None
-
-
-def _modules(archive: zipfile.ZipFile) -> Iterator[str]:
-    """Yield the parts that hold macros, without the lists of macros."""
-    return (name for name in archive.namelist() if not name.endswith(("-lc.xml", "-lb.xml")))
 
 
 class _Writer:

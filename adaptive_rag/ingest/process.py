@@ -51,7 +51,7 @@ class Bounds:
     memory_per_mb_of_rows: int = 50
     memory_per_mb_of_packed_rows: int = 200
 
-    def of(self, path: Path) -> tuple[float, int]:
+    def for_file(self, path: Path) -> tuple[float, int]:
         """Return the seconds and the bytes of memory that reading a file may take."""
         import psutil
 
@@ -130,7 +130,7 @@ class WorkerProcess:
         Raises:
             IndexingError: reading the file exceeded its limits or crashed the process.
         """
-        limits = _Limits(*BOUNDS.of(file.path))
+        limits = _Limits(*BOUNDS.for_file(file.path))
         seconds, memory = limits.seconds, limits.memory
         request = {
             "file": os.path.abspath(file.path),

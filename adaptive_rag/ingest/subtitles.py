@@ -59,15 +59,23 @@ def _cues(text: str) -> Iterator[_Cue]:
     block_ends = [match.start() for match in times[1:]] + [len(text)]
     for match, block_end in zip(times, block_ends, strict=False):
         block = re.split(r"^[ \t]*$", text[match.end() : block_end], maxsplit=1, flags=re.MULTILINE)[0]
-        speaker_tag = _SPEAKER.search(block)
-        visible = html.unescape(_MARKUP.sub("", block))
-        lines = [" ".join(line.split()) for line in visible.splitlines()]
-        lines = [line for line in lines if line and line != last_line]
-        if lines:
-            last_line = lines[-1]
-            start, end = _seconds(match.groups()[:3]), _seconds(match.groups()[3:])
-            speaker = " ".join(html.unescape(speaker_tag[1]).split()) if speaker_tag else ""
-            yield _Cue(start, end, speaker, " ".join(lines))
+        start, end = _seconds(match.groups()[:3]), _seconds(match.groups()[3:])
+        for speaker, words in _split_speakers(block):
+            visible = html.unescape(_MARKUP.sub("", words))
+            lines = [" ".join(line.split()) for line in visible.splitlines()]
+            lines = [line for line in lines if line and line != last_line]
+            if lines:
+                last_line = lines[-1]
+                yield _Cue(start, end, speaker, " ".join(lines))
+
+
+def _split_speakers(block: str) -> Iterator[tuple[str, str]]:
+    """Yield each speaker in a subtitle, "" if none is named, and the part of the subtitle that is theirs."""
+    tags = list(_SPEAKER.finditer(block))
+    names = [" ".join(html.unescape(tag[1]).split()) for tag in tags] or [""]
+    starts = [0, *(tag.start() for tag in tags[1:])]
+    for name, start, end in zip(names, starts, [*starts[1:], len(block)], strict=True):
+        yield name, block[start:end]
 
 
 def _seconds(parts: Sequence[str | None]) -> int:

@@ -188,7 +188,7 @@ async def _read_body(response: httpx.Response, most_bytes: int) -> bytes:
     """Read and unpack a body, and stop when it exceeds the limit."""
     encoding = response.headers.get("content-encoding", "").strip().lower()
     if encoding not in ("", "identity", *_GZIP):
-        raise IndexingError(f"is packed as {encoding[:40]!r}, which was not asked for")
+        raise IndexingError(f"is compressed as {encoding[:40]!r}, which was not requested")
     unpacker = zlib.decompressobj(47) if encoding in _GZIP else None
     body = bytearray()
     async for part in response.aiter_raw():

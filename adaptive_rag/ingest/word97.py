@@ -69,6 +69,8 @@ class _Run(NamedTuple):
 
 
 class _Paragraph(NamedTuple):
+    """A paragraph or a cell: its span, its visible text, the mark that ends it, and its properties."""
+
     start: int
     end: int
     text: str
@@ -91,8 +93,8 @@ def load_doc(path: Path, builder: TextBuilder) -> None:
         _Document(data, table, builder).write()
 
 
-def _u16(data: bytes, at: int) -> int:
-    return int(struct.unpack_from("<H", data, at)[0])
+def _u16(data: bytes, offset: int) -> int:
+    return int(struct.unpack_from("<H", data, offset)[0])
 
 
 class _Document:
@@ -135,9 +137,8 @@ class _Document:
         self._add_paragraphs(endnotes_start + endnotes, endnotes_start + endnotes + boxes)
 
     def _read_pieces(self) -> Iterator[_Piece]:
-        offset, size = struct.unpack_from(
-            "<II", self._data, _PIECE_TABLE if self._is_word97 else _PIECE_TABLE_95
-        )
+        entry = _PIECE_TABLE if self._is_word97 else _PIECE_TABLE_95
+        offset, size = struct.unpack_from("<II", self._data, entry)
         if not self._is_word97 and not (_u16(self._data, 0x0A) & _COMPLEX and size):
             start, end = struct.unpack_from("<II", self._data, 0x18)
             yield _Piece(0, max(0, min(end, len(self._data)) - start), start, 1)
@@ -229,11 +230,9 @@ class _Document:
         """Yield the paragraphs and cells of a stretch, each with the mark that ends it."""
         end = min(end, len(self._text))
         for mark in _PARAGRAPH_MARKS.finditer(self._text, start, end):
-            mark_offset = mark.start()
-            yield _Paragraph(
-                start, mark_offset, _plain(self._text[start:mark_offset]), mark[0], self._run_at(mark_offset)
-            )
-            start = mark_offset + 1
+            text = _plain(self._text[start : mark.start()])
+            yield _Paragraph(start, mark.start(), text, mark[0], self._run_at(mark.start()))
+            start = mark.end()
         if start < end:
             yield _Paragraph(start, end, _plain(self._text[start:end]), "\r", self._run_at(end - 1))
 

@@ -27,45 +27,37 @@ _SPREADSHEET = "{urn:schemas-microsoft-com:office:spreadsheet}"
 _OPEN_DOCUMENT = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}document"
 _FEED_ENTRIES = {"rss": "item", "feed": "entry", "RDF": "item"}
 _DOCUMENT_ROOTS = set(
-    (
-        "book article chapter part section sect1 refentry reference set appendix preface glossary TEI"
-        " TEI.2 teiCorpus FictionBook topic concept task dita us-patent-grant us-patent-application"
-        " wordDocument package"
-    ).split()
+    "book article chapter part section sect1 refentry reference set appendix preface glossary TEI TEI.2 "
+    "teiCorpus FictionBook topic concept task dita us-patent-grant us-patent-application wordDocument "
+    "package".split()
 )
 _SECTIONS = set(
-    (
-        "part chapter section sect1 sect2 sect3 sect4 sect5 simplesect appendix preface sec div div1"
-        " div2 div3 div4 refsection refsect1 refsect2 topic concept task abstract ack app-group boxed-text"
-    ).split()
+    "part chapter section sect1 sect2 sect3 sect4 sect5 simplesect appendix preface sec div div1 div2 "
+    "div3 div4 refsection refsect1 refsect2 topic concept task abstract ack app-group boxed-text".split()
 )
 _TITLES = {"title", "head", "bridgehead", "article-title", "heading", "h"}
 _PARAGRAPHS = set(
-    (
-        "para simpara p ab l v subtitle programlisting screen literallayout code-block preformat"
-        " verbatim synopsis caption attrib epigraph dt dd term def"
-    ).split()
+    "para simpara p ab l v subtitle programlisting screen literallayout code-block preformat verbatim "
+    "synopsis caption attrib epigraph dt dd term def".split()
 )
 _ITEMS = {"listitem", "list-item", "item", "li"}
 _TABLES = {"table", "informaltable", "tbl"}
 _ROWS, _CELLS = {"row", "tr", "table-row"}, {"entry", "td", "th", "cell", "tc", "table-cell"}
 # Elements whose children are separate words: "Ruiz" and "Ana".
 _NAME_GROUPS = set(
-    "contrib author editor othercredit name personname string-name person-group element-citation persName aff"
-    " date pub-date pubdate address kwd-group keywordset".split()
+    "contrib author editor othercredit name personname string-name person-group element-citation "
+    "persName aff date pub-date pubdate address kwd-group keywordset".split()
 )
 _OTHER_BLOCKS = set(
-    "itemizedlist orderedlist variablelist list figure fig note footnote fn blockquote"
-    " disp-quote disp-formula".split()
+    "itemizedlist orderedlist variablelist list figure fig note footnote fn blockquote disp-quote "
+    "disp-formula".split()
 )
 _BLOCKS = _SECTIONS | _TITLES | _PARAGRAPHS | _ITEMS | _TABLES | _NAME_GROUPS | _OTHER_BLOCKS
 _SKIPPED_TAGS = set(
-    (
-        "indexterm remark binary teiHeader docProps styles fonts lists docPr binData object-id article-id"
-        " journal-meta permissions custom-meta-group counts contrib-id elocation-id fpage lpage history"
-        " alternatives script style instrText sectPr automatic-styles master-styles font-face-decls"
-        " settings meta"
-    ).split()
+    "indexterm remark binary teiHeader docProps styles fonts lists docPr binData object-id article-id "
+    "journal-meta permissions custom-meta-group counts contrib-id elocation-id fpage lpage history "
+    "alternatives script style instrText sectPr automatic-styles master-styles font-face-decls settings "
+    "meta".split()
 )
 # Parts of a Word document, saved as one XML file, that it does not show.
 _HIDDEN_TAGS = "{*}delText", "{*}comments", "{*}hdr", "{*}ftr"

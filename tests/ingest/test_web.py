@@ -283,7 +283,7 @@ def test_pages_beyond_the_bounds_are_counted(server: Server) -> None:
             "its end is missing",
         ),
         (b"no gzip", {"Content-Encoding": "gzip"}, "cannot be unpacked"),
-        (zlib.compress(b"<p>A page."), {"Content-Encoding": "br"}, "is packed as 'br'"),
+        (zlib.compress(b"<p>A page."), {"Content-Encoding": "br"}, "is compressed as 'br'"),
         (bytes(20_000_001), {}, "has more than the 20 MB"),
         (b"", {}, "is empty"),
     ],
