@@ -85,11 +85,9 @@ class Styles:
 
     def page_edges(self) -> Iterator[str]:
         """Yield the paragraphs of page headers and footers."""
-        for edge in (each for master in self._masters for each in master):
-            if (
-                local_name(edge).startswith(("header", "footer"))
-                and read_attribute(edge, "display") != "false"
-            ):
+        for edge in (child for master in self._masters for child in master):
+            is_edge = local_name(edge).startswith(("header", "footer"))
+            if is_edge and read_attribute(edge, "display") != "false":
                 yield from _edge_paragraphs(edge)
 
     def drawn_on_slides(self, name: str) -> Iterator[str]:
@@ -102,10 +100,9 @@ class Styles:
     def is_hidden(self, element: Any) -> bool:
         """Return whether a sheet or a slide is hidden."""
         style = self._named.get(("style", read_attribute(element, "style-name")))
-        settings = style if style is not None else ()
-        return any(
+        return style is not None and any(
             read_attribute(each, "display") == "false" or read_attribute(each, "visibility") == "hidden"
-            for each in settings
+            for each in style
         )
 
     def hides_letters(self, element: Any) -> bool:

@@ -59,32 +59,41 @@ class _Reader:
         numbers = self._numbers(folder, 24 if folder else 32)
         number = numbers.get(_MESSAGE_CODE_PAGE) or numbers.get(_BODY_CODE_PAGE)
         self._encoding = code_page(number) or "cp1252"
-        transport_headers = email.message_from_string(self._text(folder, _HEADERS), policy=policy.compat32)
         message = EmailMessage()
+        for name, value in self._headers(folder, numbers).items():
+            if value := " ".join(value.split()):
+                # Added directly: the value may not be valid in a mail header, and a policy would refuse it.
+                message._headers.append((name, value))  # type: ignore[attr-defined]
+        self._add_body(message, folder, numbers)
+        for storage in self._storages(folder, "__ATTACH_VERSION1.0_"):
+            self._add_attachment(message, storage, depth)
+        self._encoding = outer_encoding
+        return message
+
+    def _headers(self, folder: tuple[str, ...], numbers: dict[int, int]) -> dict[str, str]:
+        transport_headers = email.message_from_string(self._text(folder, _HEADERS), policy=policy.compat32)
         sender, address = self._text(folder, _SENDER), self._text(folder, _ADDRESS)
         if "@" in address:  # inside a company it is a directory path
             sender = f"{sender} <{address}>"
-        headers = {
+        sent = _format_time(numbers.get(_SENT) or numbers.get(_DELIVERED))
+        return {
             "Subject": self._text(folder, _SUBJECT),
             "From": str(transport_headers.get("From") or sender),
             "To": self._text(folder, _TO),
             "Cc": self._text(folder, _CC),
             **self._recipients(folder),
-            **{name: str(transport_headers.get(name) or "") for name in ("Date", "Message-ID", "References")},
+            "Date": str(transport_headers.get("Date") or sent),
+            **{name: str(transport_headers.get(name) or "") for name in ("Message-ID", "References")},
         }
-        headers["Date"] = headers["Date"] or _format_time(numbers.get(_SENT) or numbers.get(_DELIVERED))
-        for name, value in headers.items():
-            if value := " ".join(value.split()):
-                # Added directly: the value may not be valid in a mail header, and a policy would refuse it.
-                message._headers.append((name, value))  # type: ignore[attr-defined]
+
+    def _add_body(self, message: EmailMessage, folder: tuple[str, ...], numbers: dict[int, int]) -> None:
+        """Set the text of a mail: plain text, else HTML, else rich text."""
         if body := self._text(folder, _BODY):
             message.set_content(body)
         elif html := self._data(folder, f"{_HTML}0102"):
             charset = code_page(numbers.get(_BODY_CODE_PAGE))
-            parameters = {"charset": charset} if charset else None
-            message.set_content(
-                html, maintype="text", subtype="html", disposition="inline", params=parameters
-            )
+            params = {"charset": charset} if charset else None
+            message.set_content(html, maintype="text", subtype="html", disposition="inline", params=params)
         elif text := self._text(folder, _HTML):
             message.set_content(text, subtype="html")
         elif compressed := self._data(folder, f"{_RTF}0102"):
@@ -92,20 +101,17 @@ class _Reader:
                 message.set_content(_read_rtf(decompress(compressed), self.notes))
             except Exception:  # the library has no exceptions of its own
                 self.notes.append(_DAMAGED_RTF)
-        for storage in self._storages(folder, "__ATTACH_VERSION1.0_"):
-            inner_mail = (*storage, f"__SUBSTG1.0_{_DATA}000D")
-            if depth < _MAX_DEPTH and any(name[: len(inner_mail)] == inner_mail for name in self._streams):
-                message.add_attachment(self.read(inner_mail, depth + 1))
-                continue
-            name = (
-                self._text(storage, _LONG_NAME) or self._text(storage, _NAME) or "attachment without a name"
-            )
-            data = self._data(storage, f"{_DATA}0102")
-            message.add_attachment(
-                data, maintype="application", subtype="octet-stream", filename=" ".join(name.split())
-            )
-        self._encoding = outer_encoding
-        return message
+
+    def _add_attachment(self, message: EmailMessage, storage: tuple[str, ...], depth: int) -> None:
+        """Attach the mail or the file in a storage."""
+        mail = (*storage, f"__SUBSTG1.0_{_DATA}000D")
+        if depth < _MAX_DEPTH and any(name[: len(mail)] == mail for name in self._streams):
+            message.add_attachment(self.read(mail, depth + 1))
+            return
+        name = self._text(storage, _LONG_NAME) or self._text(storage, _NAME) or "attachment without a name"
+        data = self._data(storage, f"{_DATA}0102")
+        name = " ".join(name.split())
+        message.add_attachment(data, maintype="application", subtype="octet-stream", filename=name)
 
     def _storages(self, folder: tuple[str, ...], prefix: str) -> list[tuple[str, ...]]:
         """Return the storages in a storage whose names begin with `prefix`."""

@@ -33,11 +33,21 @@ _MOST_EDITS = 10_000
 
 
 class _Record(NamedTuple):
+    """The header of a record, and the span of its content."""
+
     kind: int
     instance: int
     start: int
     end: int
     is_container: bool
+
+
+class _Text(NamedTuple):
+    """A text of a slide, its kind, and its number in the list of slides if it is stored there."""
+
+    kind: int
+    text: str
+    number: int | None = None
 
 
 def load_ppt(path: Path, builder: TextBuilder) -> None:
@@ -61,9 +71,9 @@ class _Presentation:
 
     def write(self) -> None:
         """Write the visible slides; a note names the hidden ones."""
-        lists: dict[int, dict[int, list[tuple[int, str]]]] = {}
+        lists: dict[int, dict[int, list[_Text]]] = {}
         for record in self._iter_records(*self._part_span(self._document, _DOCUMENT)):
-            if record.kind == _LIST:
+            if record.kind == _LIST:  # instance 0 lists the slides, 2 their notes
                 lists[record.instance] = self._read_list(record)
         notes_of = dict[int, int]()
         for number in lists.get(2, {}):
@@ -103,10 +113,10 @@ class _Presentation:
                 return
             offset = previous
 
-    def _read_list(self, record: _Record) -> dict[int, list[tuple[int, str]]]:
+    def _read_list(self, record: _Record) -> dict[int, list[_Text]]:
         """Return the texts of placeholders, each with its kind, by the slide's number in the file."""
-        texts_of: dict[int, list[tuple[int, str]]] = {}
-        texts, kind = list[tuple[int, str]](), _OTHER_TEXT
+        texts_of: dict[int, list[_Text]] = {}
+        texts, kind = list[_Text](), _OTHER_TEXT
         for each in self._iter_records(record.start, record.end):
             if each.kind == _PERSIST:
                 number, _, _, slide_id = struct.unpack_from("<IIiI", self._data, each.start)
@@ -115,44 +125,39 @@ class _Presentation:
             elif each.kind == _TEXT_KIND:
                 (kind,) = struct.unpack_from("<I", self._data, each.start)
             elif each.kind in (_CHARS, _BYTES):
-                texts.append((kind, self._decode_text(each)))
+                texts.append(_Text(kind, self._decode_text(each)))
         return texts_of
 
-    def _write_slide(self, span: tuple[int, int], listed: list[tuple[int, str]], position: int) -> None:
+    def _write_slide(self, span: tuple[int, int], listed: list[_Text], position: int) -> None:
         """Write the texts of a slide's shapes, titles first, and then the listed texts that no shape uses."""
-        texts, used = list[tuple[int, str]](), set[int]()
-        for kind, text, reference in self._shape_texts(*span):
-            if reference is None:
-                texts.append((kind, text))
-            elif reference < len(listed) and reference not in used:
-                used.add(reference)
-                texts.append(listed[reference])
-        texts += [each for number, each in enumerate(listed) if number not in used]
-        texts.sort(key=lambda each: each[0] not in _TITLE_TEXTS)
-        title = _lines(texts[0][1]) if texts and texts[0][0] in _TITLE_TEXTS else []
+        texts, used = list[_Text](), set[int]()
+        for text in self._shape_texts(*span):
+            if text.number is None:
+                texts.append(text)
+            elif text.number < len(listed) and text.number not in used:
+                used.add(text.number)
+                texts.append(listed[text.number])
+        texts += [text for number, text in enumerate(listed) if number not in used]
+        texts.sort(key=lambda text: text.kind not in _TITLE_TEXTS)
+        title = _lines(texts[0].text) if texts and texts[0].kind in _TITLE_TEXTS else []
         self._builder.begin_slide(position, " ".join(title))
-        for kind, text in texts[1:] if title else texts:
-            for line in _lines(text):
-                self._builder.add_paragraph(line, marker="-" if kind in _BODY_TEXTS else "")
+        for text in texts[1:] if title else texts:
+            for line in _lines(text.text):
+                self._builder.add_paragraph(line, marker="-" if text.kind in _BODY_TEXTS else "")
 
-    def _write_notes(self, span: tuple[int, int], listed: list[tuple[int, str]]) -> None:
-        shape_texts = [
-            (kind, text) for kind, text, reference in self._shape_texts(*span) if reference is None
-        ]
-        lines = [
-            line for kind, text in [*shape_texts, *listed] if kind == _NOTE_TEXT for line in _lines(text)
-        ]
+    def _write_notes(self, span: tuple[int, int], listed: list[_Text]) -> None:
+        texts = [*(text for text in self._shape_texts(*span) if text.number is None), *listed]
+        lines = [line for text in texts if text.kind == _NOTE_TEXT for line in _lines(text.text)]
         for line in dict.fromkeys(lines):
             self._builder.add_paragraph(line)
 
     def _is_hidden(self, span: tuple[int, int]) -> bool:
-        settings = (record for record in self._iter_records(*span) if record.kind == _SHOW_SETTINGS)
-        return any(
-            struct.unpack_from("<H", self._data, record.start + 10)[0] & _HIDDEN_FLAG for record in settings
-        )
+        records = (record for record in self._iter_records(*span) if record.kind == _SHOW_SETTINGS)
+        flags = (struct.unpack_from("<H", self._data, record.start + 10)[0] for record in records)
+        return any(flag & _HIDDEN_FLAG for flag in flags)
 
-    def _shape_texts(self, start: int, end: int) -> Iterator[tuple[int, str, int | None]]:
-        """Yield the texts of shapes, each with its kind; a listed text is given by its number instead."""
+    def _shape_texts(self, start: int, end: int) -> Iterator[_Text]:
+        """Yield the texts of shapes; one that the list of slides stores has its number and no text."""
         for shape in self._find_records(start, end, _SHAPE):
             placeholders = self._find_records(shape.start, shape.end, _PLACEHOLDER)
             if any(self._data[each.start + 4] in _SKIPPED_PLACEHOLDERS for each in placeholders):
@@ -163,9 +168,9 @@ class _Presentation:
                     if record.kind == _TEXT_KIND:
                         (kind,) = struct.unpack_from("<I", self._data, record.start)
                     elif record.kind == _REFERENCE:
-                        yield kind, "", struct.unpack_from("<I", self._data, record.start)[0]
+                        yield _Text(kind, "", struct.unpack_from("<I", self._data, record.start)[0])
                     elif record.kind in (_CHARS, _BYTES):
-                        yield kind, self._decode_text(record), None
+                        yield _Text(kind, self._decode_text(record))
 
     def _decode_text(self, record: _Record) -> str:
         raw = self._data[record.start : record.end]

@@ -238,10 +238,13 @@ def _write_feed(root: Any, entry: str, builder: TextBuilder) -> None:
         body = next(filter(None, bodies), "")
         part = TextBuilder()
         part.add("\n\n".join(filter(None, (title, body))))
-        links = [link.get("href") or link.text for link in element.iterfind("{*}link")]
+        links = element.findall("{*}link")
+        # An Atom entry may also link to its comments or its source: <link rel="replies" href="...">.
+        links.sort(key=lambda link: link.get("rel", "alternate") != "alternate")
+        url = (links[0].get("href") or links[0].text) if links else ""
         dates = (_text_of(element, name) for name in ("pubDate", "published", "updated", "date"))
         author = element.findtext("{*}author/{*}name") or _text_of(element, "author", "creator")
-        note_properties(part, author=author, date=next(filter(None, dates), ""), url=next(iter(links), ""))
+        note_properties(part, author=author, date=next(filter(None, dates), ""), url=url)
         if part.length:
             builder.add_part(part, title or "Entry", 1, {})
 
