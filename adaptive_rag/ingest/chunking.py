@@ -78,6 +78,7 @@ def split(
 
 
 def _split(text: SourceText, sizer: _ChunkSizer, overlap: float, notes: list[str] | None) -> Iterator[Chunk]:
+    """Yield the chunks of a source, record by record, with their column names and speakers."""
     turns = find_turns(text.text) if not text.records else []
     for record in _records(text):
         for start, end, new_start in _pack(_split_units(sizer, record), sizer, overlap):
@@ -320,6 +321,7 @@ def _step_back(units: list[_Unit], new: int, cut: int, sizer: _ChunkSizer, overl
 def _build_chunk(
     text: SourceText, record: Record, span: tuple[int, int], section: str | None, computed: dict[str, Any]
 ) -> Chunk:
+    """Return the chunk of a span, with the metadata of its source, its record and its place."""
     start, end = span
     passage = text.text[start:end]
     first_page, last_page = text.page_at(start), text.page_at(end - 1)

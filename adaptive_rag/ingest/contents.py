@@ -60,6 +60,7 @@ def kind_by_content(path: Path) -> str | None:
 
 
 def _kind_of_ole(path: Path) -> str | None:
+    """Return the kind of an OLE file by its streams; None if none is known."""
     import olefile  # type: ignore[import-untyped]
     from olefile.olefile import OleFileError  # type: ignore[import-untyped]
 
@@ -73,6 +74,7 @@ def _kind_of_ole(path: Path) -> str | None:
 
 
 def _kind_of_package(path: Path) -> str | None:
+    """Return the kind of a ZIP-based document by its parts; None if none is known."""
     try:
         with zipfile.ZipFile(path) as archive:
             names = archive.namelist()

@@ -195,6 +195,7 @@ class _Reader:
                 self._parts.write(block)
 
     def _write_paragraph(self, paragraph: Any) -> None:
+        """Write a paragraph as a heading, a list item or plain text, then its notes and drawings."""
         text, style, marker, depth = self._read_paragraph(paragraph)
         if text and style.level is None and _LIST_MARKER.fullmatch(marker):
             self._builder.add_paragraph(text, marker="  " * depth + marker)

@@ -53,6 +53,7 @@ class EmbeddedFiles:
             self._builder.notes.append(f"embedded files were left out: {', '.join(names)}")
 
     def _write_file(self, part: str, name: str, program: str, level: int) -> None:
+        """Write one file as an attachment; its kind comes from its name, else from its content."""
         stored_name = ""
         try:
             with reporting_errors(Path(name)):

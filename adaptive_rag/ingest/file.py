@@ -84,6 +84,7 @@ def _read_unchanged(file: SourceFile, loader: Loader) -> SourceText:
 
 
 def _read(file: SourceFile, loader: Loader) -> SourceText:
+    """Read a file once, and refuse it if it unpacks to too much text or holds none."""
     builder = TextBuilder()
     with unpacked(file.path) as path:
         loader(path, builder)

@@ -69,6 +69,7 @@ def _read_yaml(block: str) -> Any:
 
 
 def _note_fields(fields: Mapping[str, Any], builder: TextBuilder) -> None:
+    """Note the standard properties, and the other fields as metadata, without long and nested values."""
     author = fields.get("author") or fields.get("authors") or ""
     tags = fields.get("tags") or fields.get("keywords") or ""
     note_properties(

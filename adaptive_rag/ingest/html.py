@@ -143,6 +143,7 @@ class _Reader:
         self._is_note_link = False  # whether a link within the page is open, or was inside the <sup>
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
+        """Handle a start tag."""
         self._depth += 1
         if self._depth > self._max_depth:
             raise IndexingError(
@@ -175,6 +176,7 @@ class _Reader:
             self._begin_block(tag, attributes)
 
     def _begin_block(self, tag: str, attributes: Mapping[str, str]) -> None:
+        """End the block before, and begin one: a heading, a list, an item, a definition, a table or text."""
         self.close()
         self._level = int(tag[1]) if re.fullmatch("h[1-6]", tag) else None
         self._preformatted = tag == "pre"
@@ -204,6 +206,7 @@ class _Reader:
         return look is None
 
     def end(self, tag: str) -> None:
+        """Handle an end tag."""
         self._depth -= 1
         if self._skipped_depth:
             self._skipped_depth -= 1
@@ -226,6 +229,7 @@ class _Reader:
             self._end_block(tag)
 
     def _end_block(self, tag: str) -> None:
+        """Write the block that ends, and leave its list or item."""
         if tag == "dt":
             self._term = " ".join("".join(self._words).split())
             self._words.clear()
@@ -238,6 +242,7 @@ class _Reader:
             self._marker = ""
 
     def data(self, text: str) -> None:
+        """Handle a piece of text: a title, a style sheet, hidden words or visible words."""
         if self._title is not None:
             self._title.append(text)
         elif self._style_sheet is not None:

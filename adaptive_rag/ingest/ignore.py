@@ -99,6 +99,7 @@ class Ignored:
         return [("" if path == "." else f"{path}/", spec) for path, spec in relative if spec]
 
     def _read_gitignore(self, folder: Path) -> GitIgnoreSpec | None:
+        """Return the patterns of a folder's `.gitignore`; None if it has none or may not be read."""
         path = folder / _GITIGNORE
         if not os.path.isfile(path) or not self._may_read(path):
             return None
@@ -112,6 +113,7 @@ class Ignored:
 
 
 def _read_patterns(patterns: Sequence[str]) -> GitIgnoreSpec | None:
+    """Parse patterns; None if there are none."""
     for pattern in patterns:
         if any(part.count("*") > _MOST_STARS for part in (*pattern.split("/"), "*" * pattern.count("**"))):
             raise InputError(f"The pattern {pattern!r} has too many stars: at most {_MOST_STARS} in a name.")

@@ -65,6 +65,7 @@ def to_document(chunk: Chunk) -> Document:
 
 
 def _source_text(source: str, documents: list[Document]) -> SourceText:
+    """Build one source from documents that share a name; each becomes a record."""
     builder = TextBuilder()
     digest = hashlib.sha256()
     for document in documents:

@@ -181,7 +181,9 @@ def _read_html(text: str, kept: Kept) -> str:
 
 def _decode_entity(entity: re.Match[str]) -> str:
     character = html.unescape(entity[0])
-    return " " if character.isspace() else without_signs(character) if character.isprintable() else ""
+    if character.isspace():
+        return " "
+    return without_signs(character) if character.isprintable() else ""
 
 
 def _is_tag(tag: re.Match[str]) -> bool:
@@ -205,13 +207,13 @@ def _read_tag(tag: re.Match[str]) -> str:
     if name == "img":
         return " ".join((attributes.get("alt") or "").split())
     if name not in _HTML_NAMES:
-        texts = [
-            attributes[key] for key in ("title", "label", "caption", "summary", "alt") if attributes.get(key)
-        ]
-        return " ".join(texts[0].split()) if texts else ""
+        keys = ("title", "label", "caption", "summary", "alt")
+        return " ".join(next((attributes[key] for key in keys if attributes.get(key)), "").split())
     text_before = tag.string[tag.string.rfind("\n", 0, tag.start()) + 1 : tag.start()]
     if not text_before.strip(" \t>") and not tag["end"]:
-        return f"{'#' * int(name[1])} " if re.fullmatch("h[1-6]", name) else "- " if name == "li" else ""
+        if re.fullmatch("h[1-6]", name):
+            return f"{'#' * int(name[1])} "
+        return "- " if name == "li" else ""
     return " " if _SEPARATING_TAG.fullmatch(name) else ""
 
 
@@ -232,11 +234,10 @@ def _read_table(table: str, kept: Kept) -> str:
 
 def _read_container(match: re.Match[str]) -> str:
     """Return the title of ":::note Title", unless it is the name of a file or a component."""
-    title = (
-        re.sub(r"(?:\{[^{}]*\}|[\w-]+(?=\[|\s|$|\{))[ \t]*", "", match["rest"], count=1).strip().strip('[]"')
-    )
-    title = "" if "{" in title or re.search(r"\.\w+$", title) else title
-    return match["quote"] + title + "\n" * match["options"].count("\n")
+    kind = r"(?:\{[^{}]*\}|[\w-]+(?=\[|\s|$|\{))[ \t]*"
+    title = re.sub(kind, "", match["rest"], count=1).strip().strip('[]"')
+    is_name = "{" in title or re.search(r"\.\w+$", title)
+    return match["quote"] + ("" if is_name else title) + "\n" * match["options"].count("\n")
 
 
 def _read_links(text: str, kept: Kept) -> str:

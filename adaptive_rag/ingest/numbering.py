@@ -21,6 +21,8 @@ BULLET = "-"
 
 @dataclass(frozen=True)
 class _Level:
+    """The settings of one level of a list."""
+
     kind: str
     """The number format, as the file names it: "decimal", "lowerLetter", "bullet"."""
     text: str
@@ -40,9 +42,7 @@ class Numbering:
     def __init__(self, root: Any | None) -> None:
         """Read the lists that `word/numbering.xml` defines; None if the document has none."""
         elements = list(root) if root is not None else []
-        abstract = {
-            element.get(_ABSTRACT_ID): element for element in elements if element.tag == qn("w:abstractNum")
-        }
+        abstract = {each.get(_ABSTRACT_ID): each for each in elements if each.tag == qn("w:abstractNum")}
         by_style = {_value(element, "w:styleLink"): element for element in abstract.values()}
         self._lists: dict[str, tuple[Any, dict[int, _Level]]] = {}
         self._counts: dict[Any, dict[int, int]] = {}
@@ -85,17 +85,16 @@ class Numbering:
             return BULLET
 
         def format_level(match: re.Match[str]) -> str:
-            level_depth = int(match[1]) - 1
-            numbered_level = levels.get(level_depth, level)
-            return write_number(
-                counts.get(level_depth, numbered_level.start),
-                "decimal" if level.legal else numbered_level.kind,
-            )
+            other_depth = int(match[1]) - 1
+            other = levels.get(other_depth, level)
+            kind = "decimal" if level.legal else other.kind
+            return write_number(counts.get(other_depth, other.start), kind)
 
         return re.sub(r"%([1-9])", format_level, level.text).strip()
 
 
 def _read_levels(element: Any) -> Iterator[tuple[int, _Level]]:
+    """Yield the levels that a list or an override defines, each with its number from 0."""
     for each in element.findall(qn("w:lvl")):
         restart = _value(each, "w:lvlRestart")
         yield (

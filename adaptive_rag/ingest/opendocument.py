@@ -207,6 +207,7 @@ class _Writer:
         self._headings = [0] * _DEEPEST_LIST
 
     def write(self, element: Iterable[Any]) -> None:
+        """Write the blocks of an element in order."""
         for block in element:
             match local_name(block):
                 case "h":
@@ -319,6 +320,7 @@ def _write_slides(body: Any, styles: Styles, builder: TextBuilder) -> None:
 
 
 def _write_slide(page: Any, number: int, builder: TextBuilder, styles: Styles) -> None:
+    """Write a slide: its title, its shapes, the texts of its edges, then its notes."""
     writer = _Writer(builder, styles)
     shapes = [shape for shape in page if read_attribute(shape, "class") not in _SLIDE_EDGE_CLASSES]
     titles = [shape for shape in shapes if read_attribute(shape, "class") == "title"]

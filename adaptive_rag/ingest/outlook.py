@@ -47,6 +47,8 @@ def load_msg(path: Path, builder: TextBuilder) -> None:
 
 
 class _Reader:
+    """Reads the mails in an .msg file, each from the storage that holds its properties."""
+
     def __init__(self, file: Any, streams: dict[tuple[str, ...], list[str]]) -> None:
         self._file = file
         self._streams = streams
@@ -71,6 +73,7 @@ class _Reader:
         return message
 
     def _headers(self, folder: tuple[str, ...], numbers: dict[int, int]) -> dict[str, str]:
+        """Return the headers of a mail, as it was sent or as Outlook stores them."""
         transport_headers = email.message_from_string(self._text(folder, _HEADERS), policy=policy.compat32)
         sender, address = self._text(folder, _SENDER), self._text(folder, _ADDRESS)
         if "@" in address:  # inside a company it is a directory path

@@ -86,6 +86,7 @@ class _Slide:
         self._builder = builder
 
     def write(self, slide: Any, number: int) -> None:
+        """Write the slide's title, its shapes, its footer and the text of its layout, then its notes."""
         shapes = list(_shapes(slide.find("{*}cSld/{*}spTree")))
         titles = [shape for shape in shapes if _placeholder_type(shape) in _TITLE_PLACEHOLDERS]
         title = " ".join(text for shape in titles for text, _ in read_paragraphs(shape))
@@ -120,6 +121,7 @@ class _Slide:
             yield from (text for text, _ in read_paragraphs(shape))
 
     def _write_shape(self, shape: Any) -> None:
+        """Write a table, an embedded file, a chart, a diagram or the paragraphs of a shape."""
         kind = _placeholder_type(shape)
         if kind in _SKIPPED_PLACEHOLDERS:
             return
@@ -196,6 +198,7 @@ def _placeholder_type(shape: Any) -> str:
 
 
 def _read_table(table: Any) -> list[str]:
+    """Return the rows of a table as lines; a merged cell is repeated in each place that it covers."""
     rows = Rows()
     lines = []
     for row in table.iterfind("{*}tr"):

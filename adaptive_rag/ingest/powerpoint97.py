@@ -59,6 +59,8 @@ def load_ppt(path: Path, builder: TextBuilder) -> None:
 
 
 class _Presentation:
+    """Reads the records of a presentation and writes its slides."""
+
     def __init__(self, data: bytes, user: bytes, builder: TextBuilder) -> None:
         self._data, self._builder = data, builder
         _, token, last_edit = struct.unpack_from("<III", user, 8)

@@ -210,6 +210,7 @@ class WorkerProcess:
             watcher.join()
 
     def _kill(self) -> None:
+        """End the process and its child processes at once."""
         if self._process.returncode is not None:
             return
         if os.name == "nt":
@@ -220,6 +221,7 @@ class WorkerProcess:
             os.killpg(self._process.pid, signal.SIGKILL)
 
     def _memory(self) -> int:
+        """Return the bytes of memory that the process uses."""
         import psutil
 
         try:

@@ -104,6 +104,7 @@ def extract_text(path: str | Path) -> SourceText:
 
 
 def _read(file: SourceFile, stop: threading.Event, loader: Loader | None = None) -> SourceText:
+    """Read a file in a worker, or in this process if there is no worker."""
     loader = loader or find_loader(file.path)
     if loader is None:  # `discover` lists readable files, and folders that it could not list
         if split_path(file.path):

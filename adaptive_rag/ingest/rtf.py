@@ -94,6 +94,8 @@ def write_rtf(data: bytes, builder: TextBuilder) -> None:
 
 
 class _Reader:
+    """Reads rich text token by token, and writes each paragraph and table when it ends."""
+
     def __init__(self, builder: TextBuilder) -> None:
         self.depth = 0
         self.edges: list[str] = []
@@ -115,6 +117,7 @@ class _Reader:
         self._rows: list[str] = []
 
     def read(self, data: bytes) -> None:
+        """Read all tokens."""
         position, begins_group = 0, False
         while token := _TOKEN.match(data, position):
             position = token.end()
@@ -147,6 +150,7 @@ class _Reader:
         self._end_table()
 
     def _close_group(self) -> None:
+        """End a group: restore the settings before it, and keep what it held besides body text."""
         self._flush()
         closed, self._to_skip = self._state, 0
         self.depth -= 1
@@ -200,6 +204,7 @@ class _Reader:
             self._apply_paragraph_word(word, number)
 
     def _apply_paragraph_word(self, word: str, number: int | None) -> None:
+        """Apply a control word that sets or ends a paragraph, a cell or a row."""
         state = self._state
         if word == "pard":
             state.style, state.outline, state.in_table = 0, -1, False

@@ -98,6 +98,8 @@ def _u16(data: bytes, offset: int) -> int:
 
 
 class _Document:
+    """Reads the text and the properties of a document, and writes its paragraphs."""
+
     def __init__(self, data: bytes, table: bytes, builder: TextBuilder) -> None:
         self._data, self._builder = data, builder
         self._is_word97 = _u16(data, 2) >= _WORD_97
@@ -137,6 +139,7 @@ class _Document:
         self._add_paragraphs(endnotes_start + endnotes, endnotes_start + endnotes + boxes)
 
     def _read_pieces(self) -> Iterator[_Piece]:
+        """Yield the pieces of the text in order; a simple file of Word 6 or 95 is one piece."""
         entry = _PIECE_TABLE if self._is_word97 else _PIECE_TABLE_95
         offset, size = struct.unpack_from("<II", self._data, entry)
         if not self._is_word97 and not (_u16(self._data, 0x0A) & _COMPLEX and size):

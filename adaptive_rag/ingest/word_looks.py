@@ -141,7 +141,7 @@ def _read_look(settings: Any) -> _Look:
         elif each.tag == _COLOR:
             color = value if value != "auto" else None
         elif each.tag == qn("w:highlight"):
-            behind = _WHITE if value == "white" else None if value == "none" else _UNKNOWN_COLOR
+            behind = {"white": _WHITE, "none": None}.get(value, _UNKNOWN_COLOR)
         elif each.tag == _SHADING:
             behind = behind or _shading_color(each)
         elif each.tag == qn("w:sz") and value and value.isdecimal():
@@ -162,7 +162,9 @@ def _shading_color(shading: Any) -> str | None:
     if kind not in (None, "clear"):
         return (shading.get(_COLOR) or _UNKNOWN_COLOR) if kind == "solid" else _UNKNOWN_COLOR
     fill = shading.get(_FILL, "auto")
-    return (_UNKNOWN_COLOR if shading.get(qn("w:themeFill")) else None) if fill == "auto" else str(fill)
+    if fill != "auto":
+        return str(fill)
+    return _UNKNOWN_COLOR if shading.get(qn("w:themeFill")) else None
 
 
 def _box_color(box: Any) -> str | None:

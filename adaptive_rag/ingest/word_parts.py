@@ -90,6 +90,7 @@ class WordParts:
     def _write_part(
         self, element: Any, name: str, kind: str, read: Callable[[Any], Iterator[str]], *, marker: str = ""
     ) -> None:
+        """Write the texts of a part that an element refers to, or count it as missing."""
         root = read_linked(self._archive, self._links, element, name)
         if root is None:
             self._missing[kind] += 1

@@ -132,6 +132,7 @@ def _read_words(element: Any, skipped: Collection[str] = _SKIPPED_TAGS) -> str:
 
 
 def _pieces(element: Any, skipped: Collection[str] = _SKIPPED_TAGS) -> Iterator[str]:
+    """Yield the text of an element and all elements in it, with blanks between separate words."""
     if isinstance(element, etree._Entity):
         yield html.entities.html5.get(f"{element.name};", "")
         return
@@ -209,6 +210,7 @@ class _Document:
         return any(local_name(each) in _BLOCKS for each in element.iterdescendants())
 
     def _write_table(self, table: Any) -> None:
+        """Write the title and the rows of a table."""
         rows = []
         for element in _outside_cells(table):
             name = local_name(element)
