@@ -150,11 +150,12 @@ class _Crawler:
     ) -> None:
         self._site = site
         self._progress = progress
-        self._known = {stamp.address: (source, stamp) for source, stamp in known.items()}
+        self._stamps = {stamp.address: (source, stamp) for source, stamp in known.items()}
         self._portal = portal
         self._reach = Reach(frozenset({80, 443}), site.private_networks)
         self._hosts: set[str] = set()
-        self._requested: set[str] = set()
+        self._seen: set[str] = set()  # the addresses visited, left out, or reached by a redirect
+        self._visits = 0
         self._taken_names: set[str] = set()
         self._bytes_left = site.max_megabytes * 1_000_000
         self._pages = 0
@@ -164,31 +165,32 @@ class _Crawler:
 
     def walk(self, starts: Iterable[tuple[str, int]]) -> bool:
         """Visit pages and the pages they lead to, nearest first; return whether any could be fetched."""
-        read_before = len(self._requested) - len(self._result.failed)
+        read_before = self._visits - len(self._result.failed)
         queue = deque(starts)
         while queue:
             address, depth = queue.popleft()
-            if address in self._requested:
+            if address in self._seen:
                 continue
-            if len(self._requested) >= self._site.max_pages or self._bytes_left <= 0:
+            self._seen.add(address)
+            if self._visits >= self._site.max_pages or self._bytes_left <= 0:
                 bounds = f"{self._site.max_pages:,} pages and {self._site.max_megabytes:,} MB"
                 self._left_out[f"beyond the bounds of {bounds} (web.max_pages, web.max_megabytes)"] += 1
                 continue
+            self._visits += 1
             self._report_progress(address, queue)
-            self._requested.add(address)
             try:
                 links = self._visit(address, depth)
             except IndexingError as error:
                 self._result.failed.append(Failure(_without_password(address), str(error)))
                 continue
             queue.extend((link, depth - 1) for link in links if depth > 0)
-        return len(self._requested) - len(self._result.failed) > read_before
+        return self._visits - len(self._result.failed) > read_before
 
     def _report_progress(self, address: str, queue: Iterable[tuple[str, int]]) -> None:
         if self._progress is None:
             return
-        waiting = len({other for other, _ in queue} - self._requested - {address})
-        waiting = min(waiting, self._site.max_pages - len(self._requested) - 1)
+        waiting = len({other for other, _ in queue} - self._seen)
+        waiting = min(waiting, self._site.max_pages - self._visits)
         fetched_bytes = self._site.max_megabytes * 1_000_000 - self._bytes_left
         self._progress(Fetching(self._pages, waiting, fetched_bytes, _without_password(address)))
 
@@ -216,10 +218,10 @@ class _Crawler:
             return ()
         url, reply = page
         self._hosts.add(_host(url))
-        if str(url) != address and str(url) in self._requested:
+        if str(url) != address and str(url) in self._seen:
             return ()
-        self._requested.add(str(url))
-        source, stamp = self._known.get(str(url), (None, None))
+        self._seen.add(str(url))
+        source, stamp = self._stamps.get(str(url), (None, None))
         if reply.status == HTTPStatus.NOT_MODIFIED and source is not None and stamp is not None:
             self._result.unchanged.append(source)
             self._taken_names.add(source)
@@ -256,7 +258,7 @@ class _Crawler:
 
     def _conditions(self, url: httpx.URL, depth: int) -> dict[str, str]:
         """Return the request headers that let a server answer that a page is unchanged."""
-        _, stamp = self._known.get(str(url), (None, None))
+        _, stamp = self._stamps.get(str(url), (None, None))
         if stamp is None or (depth > 0 and stamp.links is None):
             return {}
         headers = {"If-None-Match": stamp.etag, "If-Modified-Since": stamp.modified}
@@ -311,7 +313,7 @@ class _Crawler:
             raise IndexingError(text.reason)
         links = list(self._links_inside(url, text.metadata.get(LINKS, ())))[:_MOST_STORED_LINKS]
         source = self._choose_name(url, text.metadata.get("url"))
-        old_source, _ = self._known.get(str(url), (None, None))
+        old_source, _ = self._stamps.get(str(url), (None, None))
         if old_source is not None and old_source != source:
             self._result.gone[old_source] = f"it is now named {source}"
         stamp = PageStamp(

@@ -264,6 +264,23 @@ def test_a_server_that_never_comes_to_an_end_is_left(monkeypatch: pytest.MonkeyP
     assert failure.reason == "did not answer within 1 seconds. Try again later"
 
 
+def test_a_redirect_takes_no_place_of_a_page_and_a_page_left_out_is_counted_once(server: Server) -> None:
+    server.redirect("/", "/home")
+    server.put("/home", page("Home.", "/a", "/b"))
+    server.put("/a", page("The dike.", "/b"))
+    server.put("/b", page("The bell."))
+    found = crawled(server, depth=2, max_pages=2)
+    assert server.paths() == ["/", "/home", "/a"]
+    assert found.notes[0].text.startswith("pages were left out: 1 beyond")
+
+
+def test_nothing_else_is_asked_for_where_the_first_page_leads_to_none(server: Server) -> None:
+    server.redirect("/", "/gone")
+    stamp = {"start": server.url + "/", "address": server.url + "/a"}
+    found = web.crawl(Site(server.url, private_networks=True), {server.url + "/a": stamp})
+    assert server.paths() == ["/", "/gone"] and len(found.failed) == 1
+
+
 def test_pages_beyond_the_bounds_are_counted(server: Server) -> None:
     server.put("/", page("Start here today.", "/a", "/b", "/c"))
     for path in ("/a", "/b", "/c"):
