@@ -36,9 +36,9 @@ class Reach:
     private_networks: bool = False
     """Also allow this machine and private networks; never link-local addresses, where clouds keep secrets."""
 
-    def allows(self, ip: str) -> bool:
+    def holds(self, ip: str) -> bool:
         """Return whether an IP address may be connected to."""
-        address = parse_ip(ip)
+        address = read_place(ip)
         if address.is_multicast or address.is_unspecified or address.is_link_local:
             return False
         if address.is_reserved and not address.is_loopback:
@@ -47,7 +47,7 @@ class Reach:
         return self.private_networks or (address.is_global and not site_local)
 
 
-def parse_ip(ip: str) -> IPv4Address | IPv6Address:
+def read_place(ip: str) -> IPv4Address | IPv6Address:
     """Parse an IP address; an IPv6 address that represents an IPv4 one, `::ffff:127.0.0.1`, becomes that."""
     address = ip_address(ip)
     return (_represented_ipv4(address) or address) if isinstance(address, IPv6Address) else address
@@ -169,7 +169,7 @@ async def _look_up(url: httpx.URL, reach: Reach) -> list[str]:
     except (OSError, UnicodeError) as error:
         raise IndexingError(f"could not be fetched: the name {host!r} is not known") from error
     ips = list(dict.fromkeys(str(socket_address[0]) for *_, socket_address in answers))
-    allowed = [ip for ip in ips if reach.allows(ip)]
+    allowed = [ip for ip in ips if reach.holds(ip)]
     if not allowed:
         raise IndexingError(
             f"is not fetched: {host!r} leads to {ips[0]}, which is no address of the public Internet"

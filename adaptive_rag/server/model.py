@@ -15,7 +15,7 @@ from sqlalchemy.orm import Session
 
 from adaptive_rag.context import Context, ModelAccess
 from adaptive_rag.errors import ConfigurationError
-from adaptive_rag.ingest.web_fetch import Reach, parse_ip
+from adaptive_rag.ingest.web_fetch import Reach, read_place
 from adaptive_rag.server.sealing import seal, unseal
 from adaptive_rag.server.settings import ServerSettings
 from adaptive_rag.server.tables import ModelChoice
@@ -165,8 +165,8 @@ class ServerModel:
 def may_connect(scheme: str, place: str) -> bool:
     """Tell whether a model's server may be at an IP address: in plain text only within a private network."""
     # `ipaddress` takes an address with a zone for another one: "fd00:ec2::254%1" is not "fd00:ec2::254".
-    is_allowed = "%" not in place and _ANYWHERE.allows(place) and parse_ip(place) not in _METADATA
-    return is_allowed and (scheme == "https" or not _PUBLIC.allows(place))
+    is_allowed = "%" not in place and _ANYWHERE.holds(place) and read_place(place) not in _METADATA
+    return is_allowed and (scheme == "https" or not _PUBLIC.holds(place))
 
 
 def check_address(address: str, settings: ServerSettings) -> str | None:

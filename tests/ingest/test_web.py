@@ -361,12 +361,12 @@ def test_an_address_that_is_not_public_is_refused(address: str) -> None:
 
 @pytest.mark.parametrize("place", ["169.254.169.254", "fe80::1", "0.0.0.0", "224.0.0.1", "240.0.0.1"])
 def test_what_no_intranet_needs_stays_closed_with_the_allowance(place: str) -> None:
-    assert not Reach(frozenset({80}), private_networks=True).allows(place)
+    assert not Reach(frozenset({80}), private_networks=True).holds(place)
 
 
 @pytest.mark.parametrize("place", ["93.184.215.14", "2606:2800:21f::1", "64:ff9b::5db8:d70e"])
 def test_the_public_internet_is_open(place: str) -> None:
-    assert Reach(frozenset({80})).allows(place)
+    assert Reach(frozenset({80})).holds(place)
 
 
 Answers = Callable[[str], list[str]]
@@ -395,8 +395,8 @@ def test_a_redirect_to_this_machine_is_refused(
     server: Server, monkeypatch: pytest.MonkeyPatch, names: Callable[[Answers], list[str]]
 ) -> None:
     """The first server passes for a public one; what it leads to is checked as it is."""
-    really = Reach.allows
-    monkeypatch.setattr(Reach, "allows", lambda reach, place: place == "127.0.0.1" or really(reach, place))
+    really = Reach.holds
+    monkeypatch.setattr(Reach, "holds", lambda reach, place: place == "127.0.0.1" or really(reach, place))
     names(lambda name: ["127.0.0.1"] if name == "public.test" else ["127.0.0.2"])
     server.redirect("/", f"http://intern.test:{server.port}/secret")
     server.put("/secret", page("A secret."))
@@ -413,13 +413,13 @@ def test_a_name_that_changes_its_meaning_after_the_check_is_not_looked_up_again(
 ) -> None:
     """DNS rebinding: each request is connected to the address that was checked for it."""
     connected: list[str] = []
-    really = Reach.allows
+    really = Reach.holds
 
     def holds(reach: Reach, place: str) -> bool:
         connected.append(place)
         return place == "127.0.0.1" or really(reach, place)
 
-    monkeypatch.setattr(Reach, "allows", holds)
+    monkeypatch.setattr(Reach, "holds", holds)
     looked_up = names(lambda name: ["127.0.0.1"] if looked_up.count(name) % 2 else ["127.0.0.9"])
     server.put("/", page("Start here today."))
     [(text, _)] = web.crawl(Site(f"http://rebind.test:{server.port}/"), {}).pages or [(None, None)]
