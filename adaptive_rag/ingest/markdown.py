@@ -40,7 +40,7 @@ _OPTION = re.compile(r"[ \t>]*:[\w-]+:.*")
 # "!!! note", "??? tip" and "=== "Tab"" of MkDocs are followed by indented text.
 _INDENTED_BLOCK_START = re.compile(r"[ \t]*(?:!!!|\?\?\?\+?|===\+?)[ \t]+\S.*")
 # The deepest nesting of such text that is read.
-_MAX_DEPTH = 5
+_DEEPEST = 5
 
 
 def load_markdown(path: Path, builder: TextBuilder) -> None:
@@ -79,7 +79,7 @@ def add_markdown(text: str, builder: TextBuilder) -> None:
 
 def _keep_code(text: str, kept: Kept, depth: int = 0) -> str:
     """Replace code blocks by placeholders, and remove the markup of text that only looks like code."""
-    if is_deep(text) or depth > _MAX_DEPTH:
+    if is_deep(text) or depth > _DEEPEST:
         return _FENCE.sub(
             lambda block: kept.keep(block[0].rstrip("\n")) + "\n" * block[0].endswith("\n"), text
         )
