@@ -26,11 +26,12 @@ _MOST_FILES = 10_000
 # In bytes: the most for all files together, and for one file.
 _LARGEST = 2_000_000_000
 _LARGEST_FILE = 200_000_000
-# Text compresses up to 20 times, the log of a machine 100 times. Small files are not checked.
-_MOST_UNPACKED = 200
-_HARMLESS = 10_000_000
-_DEEPEST = 20
-_ENCRYPTED = 1
+# Text compresses up to 20 times, the log of a machine 100 times.
+_LARGEST_RATIO = 200
+# In bytes: the ratio of a smaller file is not checked.
+_UNCHECKED_SIZE = 10_000_000
+_MOST_FOLDERS = 20
+_ENCRYPTED = 1  # the bit of an entry's flags
 _BAD_ARCHIVE = (
     zipfile.BadZipFile,
     tarfile.TarError,
@@ -51,7 +52,7 @@ class _Member(NamedTuple):
 
 
 def is_archive(path: Path) -> bool:
-    """Tell whether a path names an archive, by its suffix."""
+    """Return whether a path names an archive, by its suffix."""
     return path.name.lower().endswith(SUFFIXES)
 
 
@@ -61,7 +62,7 @@ def owners_of(source: str, start: str | None = None) -> list[str]:
     They are its own name, the names of the archives that contain it, and `start`: for a page of a website,
     the address at which the crawl began.
     """
-    folders = [source[:at] for at, letter in enumerate(source) if letter == "/"]
+    folders = [source[:index] for index, letter in enumerate(source) if letter == "/"]
     archives = [folder for folder in folders if folder.lower().endswith(SUFFIXES)]
     return [source, *archives, *([start] if start else [])]
 
@@ -76,8 +77,8 @@ def split_path(path: Path) -> tuple[Path, str] | None:
 
 def on_disk(path: Path) -> Path:
     """Return the file on disk for a path: the archive if the path leads into one, else the path itself."""
-    inside = split_path(path)
-    return inside[0] if inside else path
+    in_archive = split_path(path)
+    return in_archive[0] if in_archive else path
 
 
 @contextmanager
@@ -87,18 +88,18 @@ def unpacked(path: Path) -> Iterator[Path]:
     Raises:
         IndexingError: the archive is damaged, asks for a password, or holds no such file.
     """
-    inside = split_path(path)
-    if inside is None:
+    in_archive = split_path(path)
+    if in_archive is None:
         yield path
         return
-    archive, name = inside
+    archive, name = in_archive
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder, PurePosixPath(name).name)
-        with _kept_open(archive) as opened, opened.open_member(name) as member, copy.open("wb") as file:
-            left = _LARGEST_FILE  # whatever size the archive declares
+        with _reused_archive(archive) as opened, opened.open_member(name) as member, copy.open("wb") as file:
+            bytes_left = _LARGEST_FILE  # whatever size the archive declares
             while part := member.read(1 << 20):
-                left -= len(part)
-                if left < 0:
+                bytes_left -= len(part)
+                if bytes_left < 0:
                     raise IndexingError(f"unpacks to more than {_LARGEST_FILE // 1_000_000} MB. Split it")
                 file.write(part)
         yield copy
@@ -107,38 +108,40 @@ def unpacked(path: Path) -> Iterator[Path]:
 def load_archive(path: Path, builder: TextBuilder) -> None:
     """Write one record per file in an archive, its name; note which files are left out and why."""
     total, left_out = 0, list[str]()
-    with _in_plain_words(), _open(path) as opened:
+    with _translated_errors(), _open(path) as opened:
         for number, member in enumerate(_members(opened), start=1):
             total += member.size
             if number > _MOST_FILES or total > _LARGEST:
-                bounds = f"{_MOST_FILES:,} files and {_LARGEST // 1_000_000:,} MB"
+                limits = f"{_MOST_FILES:,} files and {_LARGEST // 1_000_000:,} MB"
                 raise IndexingError(
-                    f"holds more than an archive may: {bounds}. Unpack it and index the folder"
+                    f"holds more than an archive may: {limits}. Unpack it and index the folder"
                 )
-            if why := _why_left_out(member):
-                left_out.append(f"{printable(member.name)[:100]} {why}")
+            if reason := _reason_to_skip(member):
+                left_out.append(f"{printable(member.name)[:100]} {reason}")
             else:
                 builder.add_record(printable(member.name), {"member": member.name})
     if not left_out and not builder.length:
         raise IndexingError("holds no file")
     if left_out:
         more = f" and {len(left_out) - 1:,} more" if len(left_out) > 1 else ""
-        said = f"holds a file that is not read: {left_out[0]}{more}"
+        note = f"holds a file that is not read: {left_out[0]}{more}"
         if not builder.length:
-            raise IndexingError(said)
-        builder.notes.append(said)
+            raise IndexingError(note)
+        builder.notes.append(note)
 
 
-def _why_left_out(member: _Member) -> str | None:
+def _reason_to_skip(member: _Member) -> str | None:
+    """Return why a file is left out, as the end of a sentence that begins with its name, or None."""
     parts = PurePosixPath(member.name.replace("\\", "/")).parts
     if ".." in parts or not parts or parts[0] == "/" or ":" in parts[0] or "\0" in member.name:
         return "leads out of the archive"
-    if len(parts) > _DEEPEST:
-        return f"lies more than {_DEEPEST} folders deep"
+    if len(parts) > _MOST_FOLDERS:
+        return f"lies more than {_MOST_FOLDERS} folders deep"
     if is_archive(Path(member.name)):
         return "is an archive in an archive"
     packed = member.size if member.packed is None else max(1, member.packed)
-    if member.size > _LARGEST_FILE or (member.size > _HARMLESS and member.size > _MOST_UNPACKED * packed):
+    is_bomb = member.size > _UNCHECKED_SIZE and member.size > _LARGEST_RATIO * packed
+    if is_bomb or member.size > _LARGEST_FILE:
         return "unpacks to more than a file may"
     return None
 
@@ -163,8 +166,8 @@ class _Archive:
 
     def __init__(self, path: Path) -> None:
         self._opened = _open(path)
-        self._upcoming = _members(self._opened)
-        self._met: dict[str, _Member] = {}
+        self._remaining = _members(self._opened)
+        self._found: dict[str, _Member] = {}
 
     def close(self) -> None:
         """Close the archive's file."""
@@ -176,11 +179,11 @@ class _Archive:
         Raises:
             IndexingError: the archive holds no such file, or asks for a password.
         """
-        while name not in self._met and (member := next(self._upcoming, None)):
-            self._met.setdefault(PurePosixPath(member.name).as_posix(), member)
-        if name not in self._met:
+        while name not in self._found and (member := next(self._remaining, None)):
+            self._found.setdefault(PurePosixPath(member.name).as_posix(), member)
+        if name not in self._found:
             raise IndexingError("is no longer in its archive")
-        entry = self._met[name].entry
+        entry = self._found[name].entry
         if isinstance(self._opened, zipfile.ZipFile) and isinstance(entry, zipfile.ZipInfo):
             if entry.flag_bits & _ENCRYPTED:
                 raise IndexingError("asks for a password. Unpack it yourself")
@@ -196,29 +199,29 @@ _last: list[tuple[tuple[str | int, ...], _Archive]] = []
 
 
 @contextmanager
-def _kept_open(path: Path) -> Iterator[_Archive]:
-    """Yield an archive, still open from the last read if possible; only one reader uses it at a time."""
+def _reused_archive(path: Path) -> Iterator[_Archive]:
+    """Yield an archive, the one left open by the last read if possible; only one reader uses it at a time."""
     status = os.stat(path)
     # The process id is in the key: after a fork, two processes would share one position in the file.
     key = (str(path), status.st_size, status.st_mtime_ns, status.st_ino, os.getpid())
-    kept: _Archive | None = None
-    whole = False
+    reused: _Archive | None = None
+    is_sound = False
     with suppress(IndexError):
-        known, last = _last.pop()
-        if known == key:
-            kept = last
+        last_key, last = _last.pop()
+        if last_key == key:
+            reused = last
         else:
             last.close()
-    with _in_plain_words():
-        archive = kept or _Archive(path)
+    with _translated_errors():
+        archive = reused or _Archive(path)
         try:
             yield archive
-            whole = True
+            is_sound = True
         except IndexingError:  # raised for one of its files; the archive itself is sound
-            whole = True
+            is_sound = True
             raise
         finally:
-            if whole and not _last:
+            if is_sound and not _last:
                 _last.append((key, archive))
             else:
                 archive.close()
@@ -229,7 +232,7 @@ def _open(path: Path) -> zipfile.ZipFile | tarfile.TarFile:
 
 
 @contextmanager
-def _in_plain_words() -> Iterator[None]:
+def _translated_errors() -> Iterator[None]:
     """Translate the errors of the archive libraries."""
     try:
         yield

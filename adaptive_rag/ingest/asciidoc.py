@@ -31,76 +31,76 @@ def load_asciidoc(path: Path, builder: TextBuilder) -> None:
     """
     builder.keeps_lines = True
     lines = decode(path.read_bytes(), builder).split("\n")
-    known: dict[str, str] = {}
+    fields: dict[str, str] = {}
     titles: list[tuple[int, int, str]] = []
-    columns = after = 0
-    while after < len(lines):
-        at, line, after = after, lines[after], after + 1
+    columns = end = 0
+    while end < len(lines):
+        start, line, end = end, lines[end], end + 1
         if (fence := _FENCE.fullmatch(line)) or line.startswith(_TABLE):
             closing = fence[1] if fence else line.rstrip()
-            while after < len(lines) and lines[after].rstrip() != closing:
-                after += 1
-            held, after = lines[at + 1 : after], min(after + 1, len(lines))
+            while end < len(lines) and lines[end].rstrip() != closing:
+                end += 1
+            content, end = lines[start + 1 : end], min(end + 1, len(lines))
             if not fence:
-                lines[at:after] = ["", *_as_rows(held, columns), ""][: after - at]
+                lines[start:end] = ["", *_read_table(content, columns), ""][: end - start]
                 columns = 0
             elif closing.startswith("/"):
-                lines[at:after] = [""] * (after - at)
+                lines[start:end] = [""] * (end - start)
         elif title := _TITLE.fullmatch(line):
-            titles.append((at, len(title[1]), title[2]))
+            titles.append((start, len(title[1]), title[2]))
         elif attribute := _ATTRIBUTE.fullmatch(line):
-            known[attribute[1]], lines[at] = attribute[2], ""
+            fields[attribute[1]], lines[start] = attribute[2], ""
         elif _HIDDEN.fullmatch(line):
-            columns, lines[at] = _count_columns(line) or columns, ""
+            columns, lines[start] = _count_columns(line) or columns, ""
         elif item := _ITEM.match(line):
-            mark = "1. " if item[1][0] == "." else "- "
-            lines[at] = "  " * (len(item[1]) - 1) + mark + line[item.end() :]
-    starts = [0, *accumulate(len(line) + 1 for line in lines)]
-    for at, level, name in titles:
-        builder.mark_heading(name, level, offset=starts[at])
+            marker = "1. " if item[1][0] == "." else "- "
+            lines[start] = "  " * (len(item[1]) - 1) + marker + line[item.end() :]
+    line_starts = [0, *accumulate(len(line) + 1 for line in lines)]
+    for line_number, level, name in titles:
+        builder.mark_heading(name, level, offset=line_starts[line_number])
     note_properties(
         builder,
         title=next((name for _, level, name in titles if level == 1), ""),
-        author=known.get("author"),
-        date=known.get("revdate"),
-        language=known.get("lang"),
-        tags=known.get("keywords", ""),
+        author=fields.get("author"),
+        date=fields.get("revdate"),
+        language=fields.get("lang"),
+        tags=fields.get("keywords", ""),
     )
     builder.add("\n".join(lines))
 
 
 def _count_columns(line: str) -> int:
     """Return the number of columns that a line such as `[cols="1,3*"]` gives the table below it, or 0."""
-    listed = _COLUMNS.search(line)
-    parts = re.split(r"[,;]", listed[1]) if listed else []
-    times = (re.match(r"[ \t]*(\d+)\*", part) for part in parts)
-    return sum(int(number[1]) if number else 1 for number in times)
+    specification = _COLUMNS.search(line)
+    parts = re.split(r"[,;]", specification[1]) if specification else []
+    repeats = (re.match(r"[ \t]*(\d+)\*", part) for part in parts)
+    return sum(int(repeat[1]) if repeat else 1 for repeat in repeats)
 
 
-def _as_rows(lines: list[str], columns: int) -> list[str]:
+def _read_table(lines: list[str], columns: int) -> list[str]:
     """Return the lines of a table, "Hinge | 4.20", each row on the line of its first cell.
 
     Where several rows begin on one line, the later ones move to the next lines, as far as there are any.
     """
     cells: list[tuple[int, str]] = []
-    for number, line in enumerate(lines):
-        begins = [*_CELL.finditer(line)]
-        if cells and (rest := line[: begins[0].start() if begins else None].strip()):
-            at, text = cells[-1]
-            cells[-1] = at, f"{text} {rest}".strip()
-        ends = [*(match.start() for match in begins[1:]), len(line)]
-        for match, end in zip(begins, ends, strict=True) if begins else ():
-            times = min(int(match[1] or 1), 100)
-            cells += [(number, line[match.end() : end].strip().replace("\\|", "/"))] * times
+    for line_number, line in enumerate(lines):
+        separators = [*_CELL.finditer(line)]
+        if cells and (rest := line[: separators[0].start() if separators else None].strip()):
+            cell_line, text = cells[-1]
+            cells[-1] = cell_line, f"{text} {rest}".strip()
+        ends = [match.start() for match in separators[1:]] + [len(line)]
+        for match, end in zip(separators, ends, strict=False):
+            repeats = min(int(match[1] or 1), 100)
+            cells += [(line_number, line[match.end() : end].strip().replace("\\|", "/"))] * repeats
         columns = columns or len(cells)
     rows = [cells[start : start + columns] for start in range(0, len(cells), columns or 1)]
-    shown, at = [""] * len(lines), -1
+    result, row_line = [""] * len(lines), -1
     for row in rows:
-        at = min(max(row[0][0], at + 1), len(lines) - 1)
+        row_line = min(max(row[0][0], row_line + 1), len(lines) - 1)
         text = write_row(text for _, text in row)
-        shown[at] = f"{shown[at]} | {text}" if shown[at] else text
+        result[row_line] = f"{result[row_line]} | {text}" if result[row_line] else text
     # A blank line below the first row makes that row the header.
-    below = rows[0][-1][0] + 1 if len(rows) > 1 else len(lines)
-    if below < len(lines) and not (lines[below].strip() or shown[below]):
-        shown[below] = write_rule(columns)
-    return shown
+    below_header = rows[0][-1][0] + 1 if len(rows) > 1 else len(lines)
+    if below_header < len(lines) and not (lines[below_header].strip() or result[below_header]):
+        result[below_header] = write_rule(columns)
+    return result

@@ -11,30 +11,30 @@ from adaptive_rag.errors import IndexingError, MissingExtraError
 from adaptive_rag.ingest.archives import is_archive
 from adaptive_rag.ingest.conversions import how_to_convert
 from adaptive_rag.ingest.documents import TextBuilder
-from adaptive_rag.ingest.file import in_plain_words
+from adaptive_rag.ingest.file import reporting_errors
 from adaptive_rag.ingest.loaders import find_loader
 
 # Mail and archives can hold further files without any bound.
-_CONTAINERS = (".eml", ".mbox", ".msg")
+_CONTAINER_SUFFIXES = (".eml", ".mbox", ".msg")
 # An attached report may itself hold a sheet.
-_DEEPEST = 2
+_MAX_DEPTH = 2
 
 
 def add_attachment(
-    data: bytes | None, name: str, builder: TextBuilder, level: int, known: Mapping[str, Any]
+    data: bytes | None, name: str, builder: TextBuilder, level: int, metadata: Mapping[str, Any]
 ) -> None:
     """Read an attachment with the loader of its kind; note it if it cannot be read.
 
     Args:
-        data: its content; None where it is not a file.
+        data: its content; None if it is not a file.
         name: its name, without folders.
         builder: the builder of the file that it is attached to.
         level: the level of its heading, which is its name.
-        known: metadata that its chunks carry in addition to their own.
+        metadata: metadata that its chunks carry in addition to their own.
     """
     inner = _read(data, name, builder)
     if inner is not None and inner.length:
-        builder.add_part(inner, name, level, {**known, "attachment": name})
+        builder.add_part(inner, name, level, {**metadata, "attachment": name})
     elif inner is not None:
         builder.notes += [f"{name}: {note}" for note in inner.notes or ("it holds no text",)]
 
@@ -47,14 +47,14 @@ def insert_part(data: bytes, name: str, builder: TextBuilder) -> None:
 
 
 def _read(data: bytes | None, name: str, builder: TextBuilder) -> TextBuilder | None:
-    """Return the text of a file inside another one; None where it is not read, which is noted."""
+    """Return the text of a file inside another one; None if it is not read, which is noted."""
     loader = find_loader(Path(name))
-    container = Path(name).suffix.lower() in _CONTAINERS or is_archive(Path(name))
-    if loader is None or container or data is None:
-        way = how_to_convert(Path(name))
-        builder.notes.append(f"the attachment {name} is of no kind that is read{f'. {way}' if way else ''}")
+    is_container = Path(name).suffix.lower() in _CONTAINER_SUFFIXES or is_archive(Path(name))
+    if loader is None or is_container or data is None:
+        hint = how_to_convert(Path(name))
+        builder.notes.append(f"the attachment {name} is of no kind that is read{f'. {hint}' if hint else ''}")
         return None
-    if builder.depth >= _DEEPEST:
+    if builder.depth >= _MAX_DEPTH:
         builder.notes.append(f"the attachment {name} was left out: it lies in a file in a file")
         return None
     inner = TextBuilder()
@@ -63,10 +63,10 @@ def _read(data: bytes | None, name: str, builder: TextBuilder) -> TextBuilder | 
         copy = Path(folder, f"attachment{Path(name).suffix}")
         copy.write_bytes(data)
         try:
-            with in_plain_words(copy):
+            with reporting_errors(copy):
                 loader(copy, inner)
         except (IndexingError, MissingExtraError) as error:
-            missing = "was not read. " if isinstance(error, MissingExtraError) else ""
-            builder.notes.append(f"the attachment {name} {missing}{error}")
+            prefix = "was not read. " if isinstance(error, MissingExtraError) else ""
+            builder.notes.append(f"the attachment {name} {prefix}{error}")
             return None
     return inner

@@ -23,7 +23,7 @@ DEFAULT_SIZE = 1000
 DEFAULT_OVERLAP = 200
 SMALLEST_SIZE = 50
 # Headings and column names take at most this share of what the embedding model reads.
-LEAD_SHARE = 1 / 3
+_PREFIX_SHARE = 1 / 3
 
 # What begins at a possible cut.
 _INSIDE, _SENTENCE, _PARAGRAPH, _HEADING = range(4)
@@ -34,12 +34,12 @@ class _Unit(NamedTuple):
 
     start: int
     end: int
-    border: int
+    boundary: int
     """What begins at its start: one of the four constants above."""
-    before: int
-    after: int
+    tokens_before: int
+    tokens_after: int
     """The number of tokens in the text up to its start, and up to its end."""
-    leads: bool
+    keeps_with_next: bool
     """Whether it belongs with what follows: a heading, "You need:", or a table's column names."""
 
 
@@ -73,40 +73,38 @@ def split(
         ConfigurationError: `size` or `overlap` is out of bounds.
     """
     check_sizes(size, overlap)
-    return _split(text, overlap / size, size, UNLIMITED if text.whole else limit, notes)
+    sizer = _ChunkSizer(text, size, UNLIMITED if text.whole else limit)
+    return _split(text, sizer, overlap / size, notes)
 
 
-def _split(
-    text: SourceText, overlap: float, size: int, limit: TextLimit, notes: list[str] | None
-) -> Iterator[Chunk]:
-    bounds = _Bounds(text, size, limit)
+def _split(text: SourceText, sizer: _ChunkSizer, overlap: float, notes: list[str] | None) -> Iterator[Chunk]:
+    """Yield the chunks of a source, record by record, with their column names and speakers."""
     turns = find_turns(text.text) if not text.records else []
     for record in _records(text):
-        for start, end, fresh in _pack(_units(bounds, record), bounds, overlap):
-            noted = {
-                "columns": list(bounds.columns_at(start)),
+        for start, end, new_start in _pack(_split_units(sizer, record), sizer, overlap):
+            computed = {
+                "columns": list(sizer.columns_at(start)),
                 "speakers": _speakers_between(turns, text, start, end),
             }
-            known = {name: values for name, values in noted.items() if values}
-            yield _chunk(text, record, start, end, text.section_at(fresh), known)
-    if bounds.cut and notes is not None:
+            metadata = {name: values for name, values in computed.items() if values}
+            yield _build_chunk(text, record, (start, end), text.section_at(new_start), metadata)
+    if sizer.oversized and notes is not None:
         many = "sentences, table rows or list items are longer than a chunk and were"
         one = "sentence, table row or list item is longer than a chunk and was"
-        notes.append(f"{bounds.cut} {one if bounds.cut == 1 else many} cut")
+        notes.append(f"{sizer.oversized} {one if sizer.oversized == 1 else many} cut")
 
 
 def _speakers_between(turns: Sequence[tuple[int, str]], text: SourceText, start: int, end: int) -> list[str]:
     """Return the speakers in a span; the first may have begun before it, unless a heading comes between."""
     first = bisect_left(turns, (start, ""))
     last = bisect_left(turns, (end, ""))
-    begun = turns[first - 1 : first] if first and (first == len(turns) or turns[first][0] > start) else []
-    headings = text.headings
-    if begun and (
-        bisect_right(headings, begun[0][0], key=lambda heading: heading.offset)
-        < bisect_right(headings, start, key=lambda heading: heading.offset)
-    ):
-        begun = []
-    return list(dict.fromkeys(name for _, name in [*begun, *turns[first:last]]))
+    speakers = [name for _, name in turns[first:last]]
+    starts_mid_turn = first > 0 and (first == len(turns) or turns[first][0] > start)
+    if starts_mid_turn:
+        turn_start, speaker = turns[first - 1]
+        if not text.section_starts(turn_start, start + 1):
+            speakers.insert(0, speaker)
+    return list(dict.fromkeys(speakers))
 
 
 def _records(text: SourceText) -> Sequence[Record]:
@@ -120,11 +118,11 @@ def check_sizes(size: int, overlap: int) -> None:
         ConfigurationError: `size` is under 50, or `overlap` is negative or more than half of `size`.
     """
     if size < SMALLEST_SIZE:
-        default = f"{SMALLEST_SIZE} or more (default {DEFAULT_SIZE})"
-        raise ConfigurationError(f"A chunk size of {size!r} characters is too small: give {default}.")
+        expected = f"{SMALLEST_SIZE} or more (default {DEFAULT_SIZE})"
+        raise ConfigurationError(f"A chunk size of {size!r} characters is too small: give {expected}.")
     if not 0 <= overlap <= size // 2:
-        wrong = f"A chunk overlap of {overlap!r} characters does not fit a chunk size of {size}"
-        raise ConfigurationError(f"{wrong}: give 0 to {size // 2}.")
+        problem = f"A chunk overlap of {overlap!r} characters does not fit a chunk size of {size}"
+        raise ConfigurationError(f"{problem}: give 0 to {size // 2}.")
 
 
 def text_to_embed(chunk: Chunk, limit: TextLimit) -> str:
@@ -133,26 +131,26 @@ def text_to_embed(chunk: Chunk, limit: TextLimit) -> str:
     The innermost heading comes first. Headings and names beyond a third of `limit` are cut off at the end.
     """
     headings = (chunk["section"] or "").split(SECTION_SEPARATOR)
-    unsaid = [heading for heading in headings if heading not in chunk["text"]]
-    above = _lead(tuple(unsaid), tuple(chunk["metadata"].get("columns", ())))
-    while limit.count(above) > limit.most * LEAD_SHARE:
-        above = above.rpartition(" ")[0]
-    return f"{above}\n{chunk['text']}" if above else chunk["text"]
+    missing = [heading for heading in headings if heading not in chunk["text"]]
+    prefix = _join_prefix(missing, chunk["metadata"].get("columns", ()))
+    while limit.count(prefix) > limit.most * _PREFIX_SHARE:
+        prefix = prefix.rpartition(" ")[0]
+    return f"{prefix}\n{chunk['text']}" if prefix else chunk["text"]
 
 
-def _lead(headings: Sequence[str], columns: Sequence[str]) -> str:
+def _join_prefix(headings: Sequence[str], columns: Sequence[str]) -> str:
     return " | ".join(filter(None, (*reversed(headings), *columns)))
 
 
 @lru_cache(1024)
-def _lead_tokens(section: str | None, columns: tuple[str, ...], limit: TextLimit) -> int:
+def _count_prefix_tokens(section: str | None, columns: tuple[str, ...], limit: TextLimit) -> int:
     """Return the largest number of tokens that the headings and column names take when a text is embedded."""
-    names = _lead((section or "").split(SECTION_SEPARATOR), columns)
-    return min(limit.count(names), int(limit.most * LEAD_SHARE))
+    prefix = _join_prefix((section or "").split(SECTION_SEPARATOR), columns)
+    return min(limit.count(prefix), int(limit.most * _PREFIX_SHARE))
 
 
 class _Table(NamedTuple):
-    """The rows of a table in a source, and its column names."""
+    """A table in a source: where its header and its rows start, where it ends, and its column names."""
 
     header: int
     start: int
@@ -160,85 +158,96 @@ class _Table(NamedTuple):
     columns: tuple[str, ...]
 
 
-class _Bounds:
+class _ChunkSizer:
     """Measures how much of a source fits in a chunk."""
 
     def __init__(self, text: SourceText, size: int, limit: TextLimit) -> None:
         self.text = text
         self.size = size
         self.headings = [heading.offset for heading in text.headings]
-        self.cut = 0
+        self.oversized = 0
         """The number of sentences, rows and items that are too long for a chunk."""
         self.tokens = lru_cache(4)(lambda start, end: limit.count(text.text[start:end]))
         self._limit = limit
         self._tables = [
-            _Table(at + table.start, at + table.rows[0].start, at + table.rows[-1].end, table.columns)
-            for at, end in ((record.start, record.end) for record in _records(text))
-            for table in find_tables(text.text[at:end])
+            _Table(
+                record.start + table.start,
+                record.start + table.rows[0].start,
+                record.start + table.rows[-1].end,
+                table.columns,
+            )
+            for record in _records(text)
+            for table in find_tables(text.text[record.start : record.end])
             if table.rows
         ]
 
     def columns_at(self, offset: int) -> tuple[str, ...]:
         """Return the column names of the table that contains an offset; () outside tables."""
-        at = bisect_right(self._tables, offset, key=lambda table: table.start) - 1
-        return self._tables[at].columns if at >= 0 and offset < self._tables[at].end else ()
+        index = bisect_right(self._tables, offset, key=lambda table: table.start) - 1
+        return self._tables[index].columns if index >= 0 and offset < self._tables[index].end else ()
 
     def in_header(self, offset: int) -> bool:
-        """Tell whether an offset lies in a table's header."""
-        at = bisect_right(self._tables, offset, key=lambda table: table.header) - 1
-        return at >= 0 and offset < self._tables[at].start
+        """Return whether an offset lies in a table's header."""
+        index = bisect_right(self._tables, offset, key=lambda table: table.header) - 1
+        return index >= 0 and offset < self._tables[index].start
 
-    def fullness(self, first: _Unit, last: _Unit, fresh: _Unit) -> float:
-        """Return the share of a chunk that some units fill; `fresh` is the first one that is new."""
-        tokens = (last.after - first.before) / self._room(first.start, fresh.start)
-        return max((last.end - first.start) / self.size, tokens)
+    def fullness(self, first: _Unit, last: _Unit, first_new: _Unit) -> float:
+        """Return the share of a chunk that some units fill; `first_new` is in no earlier chunk."""
+        tokens = last.tokens_after - first.tokens_before
+        return max(
+            (last.end - first.start) / self.size,
+            tokens / self._token_room(first.start, first_new.start),
+        )
 
     def fits(self, start: int, end: int) -> bool:
-        """Tell whether a span of text fits in a chunk."""
-        return end - start <= self.size and self.tokens(start, end) <= self._room(start, start)
+        """Return whether a span of text fits in a chunk."""
+        return end - start <= self.size and self.tokens(start, end) <= self._token_room(start, start)
 
-    def _room(self, start: int, fresh: int) -> int:
+    def _token_room(self, start: int, new_start: int) -> int:
         """Return the number of tokens that remain for a chunk's text below its headings and column names."""
-        above = _lead_tokens(self.text.section_at(fresh), self.columns_at(start), self._limit)
-        return self._limit.most - above - 1
+        section = self.text.section_at(new_start)
+        return self._limit.most - _count_prefix_tokens(section, self.columns_at(start), self._limit) - 1
 
 
-def _units(bounds: _Bounds, record: Record) -> Iterator[_Unit]:
-    text, tokens = bounds.text.text, 0
-    headings = bounds.headings
-    before = record.start
-    for sentences, is_one in iter_blocks(text[record.start : record.end], record.start):
-        whole = (sentences[0][0], sentences[-1][1])
-        fits = is_one and bounds.fits(*whole)
-        bounds.cut += is_one and not fits
-        for start, end in [whole] if fits else sentences:
+def _split_units(sizer: _ChunkSizer, record: Record) -> Iterator[_Unit]:
+    """Yield the units of a record: table rows and list items whole if they fit in a chunk, else sentences."""
+    text, tokens = sizer.text.text, 0
+    previous_end = record.start
+    for sentences, is_item in iter_blocks(text[record.start : record.end], record.start):
+        block = (sentences[0][0], sentences[-1][1])
+        stays_whole = is_item and sizer.fits(*block)
+        sizer.oversized += is_item and not stays_whole
+        for start, end in [block] if stays_whole else sentences:
             # headings that begin after the last sentence and no later than the first character of this one
-            if bisect_right(headings, start) > bisect_left(headings, before):
-                border = _HEADING
+            if bisect_right(sizer.headings, start) > bisect_left(sizer.headings, previous_end):
+                boundary = _HEADING
             else:
-                border = _PARAGRAPH if text.count("\n", before, start) > 1 else _SENTENCE
-            parts = list(_parts(bounds, start, end))
-            ends = (end for _, end in parts[:-1])
-            bounds.cut += not is_one and any("\n" not in text[at : at + 2] for at in ends)
+                boundary = _PARAGRAPH if text.count("\n", previous_end, start) > 1 else _SENTENCE
+            parts = list(_cut_to_fit(sizer, start, end))
+            # A cut at the end of a line does no harm.
+            is_cut = any("\n" not in text[cut : cut + 2] for _, cut in parts[:-1])
+            sizer.oversized += not is_item and is_cut
             for part_start, part_end in parts:
-                tokens += bounds.tokens(before, part_start)
-                after = tokens + bounds.tokens(part_start, part_end)
-                leads = border == _HEADING or text[part_end - 1] in ":：" or bounds.in_header(part_start)
-                yield _Unit(part_start, part_end, border, tokens, after, leads)
-                before, tokens, border = part_end, after, _INSIDE
+                before = tokens + sizer.tokens(previous_end, part_start)
+                tokens = before + sizer.tokens(part_start, part_end)
+                keeps_with_next = (
+                    boundary == _HEADING or text[part_end - 1] in ":：" or sizer.in_header(part_start)
+                )
+                yield _Unit(part_start, part_end, boundary, before, tokens, keeps_with_next)
+                previous_end, boundary = part_end, _INSIDE
 
 
-def _parts(bounds: _Bounds, start: int, end: int) -> Iterator[tuple[int, int]]:
+def _cut_to_fit(sizer: _ChunkSizer, start: int, end: int) -> Iterator[tuple[int, int]]:
     """Cut a sentence that fits in no chunk: after a line or a clause, else between words, else anywhere."""
-    text = bounds.text.text
-    while not bounds.fits(start, end):
-        cut = min(end, start + bounds.size)
-        while cut > start + 1 and not bounds.fits(start, cut):
+    text = sizer.text.text
+    while not sizer.fits(start, end):
+        cut = min(end, start + sizer.size)
+        while cut > start + 1 and not sizer.fits(start, cut):
             cut = start + (cut - start) * 9 // 10
         for marks in ("\n", ";:—；：", ",)，、）", " \t"):
-            at = max(text.rfind(mark, start + (cut - start) // 2, cut) for mark in marks)
-            if at > 0:
-                cut = at + 1
+            last_mark = max(text.rfind(mark, start + (cut - start) // 2, cut) for mark in marks)
+            if last_mark > 0:
+                cut = last_mark + 1
                 break
         yield start, start + len(text[start:cut].rstrip())
         start = cut
@@ -248,88 +257,88 @@ def _parts(bounds: _Bounds, start: int, end: int) -> Iterator[tuple[int, int]]:
         yield start, end
 
 
-def _pack(units: Iterator[_Unit], bounds: _Bounds, overlap: float) -> Iterator[tuple[int, int, int]]:
+def _pack(units: Iterator[_Unit], sizer: _ChunkSizer, overlap: float) -> Iterator[tuple[int, int, int]]:
     """Yield the start and end of each chunk, and the offset of its first new unit.
 
     Only the units of one chunk are held in memory. `overlap` is the share of a chunk that the next one
     repeats.
     """
     window: list[_Unit] = []
-    fresh = 0  # the window's first unit that was in no earlier chunk
+    new = 0  # the index of the first unit that was in no earlier chunk
     while True:
-        while len(window) < fresh + 2 or bounds.fullness(window[0], window[-1], window[fresh]) <= 1:
+        while len(window) < new + 2 or sizer.fullness(window[0], window[-1], window[new]) <= 1:
             unit = next(units, None)
             if unit is None:
                 break
             window.append(unit)
-        if fresh == len(window):
+        if new == len(window):
             return
-        limit = fresh + 1
-        while limit < len(window) and bounds.fullness(window[0], window[limit], window[fresh]) <= 1:
+        limit = new + 1
+        while limit < len(window) and sizer.fullness(window[0], window[limit], window[new]) <= 1:
             limit += 1
-        cut = limit if limit == len(window) else _best_cut(window, fresh, limit, bounds)
-        yield window[0].start, window[cut - 1].end, window[fresh].start
-        first = _step_back(window, fresh, cut, bounds, overlap)
-        window, fresh = window[first:], cut - first
+        cut = limit if limit == len(window) else _choose_cut(window, new, limit, sizer)
+        yield window[0].start, window[cut - 1].end, window[new].start
+        first_repeated = _step_back(window, new, cut, sizer, overlap)
+        window, new = window[first_repeated:], cut - first_repeated
 
 
-def _best_cut(units: list[_Unit], fresh: int, limit: int, bounds: _Bounds) -> int:
+def _choose_cut(units: list[_Unit], new: int, limit: int, sizer: _ChunkSizer) -> int:
     """Choose the end of a chunk among the units that fit.
 
     The best end is before a heading if the chunk is three quarters full by then, or else before a paragraph
     if it is 85% full.
     """
-    for border, full in ((_HEADING, 0.75), (_PARAGRAPH, 0.85)):
-        cuts = [cut for cut in range(limit, fresh, -1) if units[cut].border == border]
-        if cuts and bounds.fullness(units[0], units[cuts[0] - 1], units[fresh]) >= full:
-            limit = cuts[0]
+    for boundary, least_fullness in ((_HEADING, 0.75), (_PARAGRAPH, 0.85)):
+        last = next((cut for cut in range(limit, new, -1) if units[cut].boundary == boundary), None)
+        if last and sizer.fullness(units[0], units[last - 1], units[new]) >= least_fullness:
+            limit = last
             break
-    led = limit
-    while led - 1 > fresh and units[led - 1].leads:
-        led -= 1  # a heading stays with the text below it
-    # A chunk of headings alone takes all that fit but the last: one heading a chunk would repeat each 200
-    # times.
-    return max(limit - 1, fresh + 1) if units[led - 1].leads else led
+    cut = limit
+    while cut - 1 > new and units[cut - 1].keeps_with_next:
+        cut -= 1  # a heading stays with the text below it
+    if not units[cut - 1].keeps_with_next:
+        return cut
+    # A chunk of headings alone takes all that fit but the last. One heading to a chunk would repeat each
+    # heading 200 times.
+    return max(limit - 1, new + 1)
 
 
-def _step_back(units: list[_Unit], fresh: int, cut: int, bounds: _Bounds, overlap: float) -> int:
+def _step_back(units: list[_Unit], new: int, cut: int, sizer: _ChunkSizer, overlap: float) -> int:
     """Return the index of the first unit that the next chunk repeats."""
     first = cut
-    while cut < len(units) and first - 1 > fresh:
-        candidate, new = units[first - 1], units[cut]
-        repeated = bounds.fullness(candidate, units[cut - 1], new)
-        if repeated > overlap or bounds.fullness(candidate, new, new) > 1:
+    while cut < len(units) and first - 1 > new:
+        candidate, next_unit = units[first - 1], units[cut]
+        repeated = sizer.fullness(candidate, units[cut - 1], next_unit)
+        if repeated > overlap or sizer.fullness(candidate, next_unit, next_unit) > 1:
             break
         first -= 1
-    while (
-        first < cut
-        and first > fresh
-        and bounds.in_header(units[first].start)
-        and bounds.in_header(units[first - 1].start)
-    ):
-        first += 1  # half a header is of no use
+    # Half a table header is of no use.
+    while new < first < cut and all(sizer.in_header(unit.start) for unit in units[first - 1 : first + 1]):
+        first += 1
     return first
 
 
-def _chunk(
-    text: SourceText, record: Record, start: int, end: int, section: str | None, noted: dict[str, Any]
+def _build_chunk(
+    text: SourceText, record: Record, span: tuple[int, int], section: str | None, computed: dict[str, Any]
 ) -> Chunk:
+    """Return the chunk of a span, with the metadata of its source, its record and its place."""
+    start, end = span
     passage = text.text[start:end]
-    page, last = text.page_at(start), text.page_at(end - 1)
-    metadata: dict[str, Any] = {**text.metadata, **record.metadata, **noted}
+    first_page, last_page = text.page_at(start), text.page_at(end - 1)
+    metadata: dict[str, Any] = {**text.metadata, **record.metadata, **computed}
     if line := text.line_at(start):
         metadata["line"] = line
     if sections := text.section_starts(start, end):
-        metadata["section_starts"] = {str(offset): below for offset, below in sections.items()}
-    if last != page:
-        metadata["page_end"] = last
-        metadata["page_starts"] = {str(later.number): later.start for later in text.pages_after(start, end)}
-    if read := text.ocr_between(start, end):
-        metadata |= {"ocr": True, "ocr_confidence": ocr_confidence(read, start, end), "ocr_spans": read}
+        metadata["section_starts"] = {str(offset): name for offset, name in sections.items()}
+    if last_page != first_page:
+        metadata["page_end"] = last_page
+        metadata["page_starts"] = {str(page.number): page.start for page in text.pages_after(start, end)}
+    if spans := text.ocr_between(start, end):
+        metadata |= {"ocr": True, "ocr_confidence": ocr_confidence(spans, start, end), "ocr_spans": spans}
     return {
         "id": chunk_id(text.source, start, end, passage),
         "source": text.source,
-        "page": record.page or page,
+        "page": record.page or first_page,
         "section": section,
         "start": start,
         "end": end,

@@ -19,14 +19,14 @@ _ACCENTS = {
     "ˇ": "\u030c",
     "¸": "\u0327",
 }
-_DIRT = re.compile(
+_TO_CLEAN = re.compile(
     r"(?P<ligature>[\ufb00-\ufb06])"
     r"|(?P<form>[\ufb1d-\ufdff\ufe70-\ufefc]+)"
     r"|(?P<small>[\uf730-\uf739\uf761-\uf77a])"
     r"|(?P<accent>(?:[¨´ˆ˜ˇ¸]|(?<=[^\W\d_])`)[^\W\d_])"
     r"|(?P<leader>(?:\. ?){5,})"
     r"|(?P<blanks>(?! (?=\S))[\s\u200b\u2060]+)"
-    r"|(?P<nothing>[\u00ad\u200b\u2060\ufeff\x00-\x08\x0e-\x1f\x7f])"
+    r"|(?P<removed>[\u00ad\u200b\u2060\ufeff\x00-\x08\x0e-\x1f\x7f])"
 )
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 _HYPHENS = "-\u2010\u00ad"
@@ -43,10 +43,11 @@ def clean(text: str) -> str:
     blanks become one blank, the dots before a page number become "…", and soft hyphens and control characters
     are removed.
     """
-    return _DIRT.sub(_mend, text)
+    return _TO_CLEAN.sub(_clean_match, text)
 
 
-def _mend(match: re.Match[str]) -> str:
+def _clean_match(match: re.Match[str]) -> str:
+    """Return what replaces a match of `_TO_CLEAN`."""
     if match["ligature"]:
         return _LIGATURES[match[0]]
     if match["form"]:  # the initial, medial or final form of an Arabic letter
@@ -63,8 +64,7 @@ def _mend(match: re.Match[str]) -> str:
 
 
 def _letters_of(form: str) -> str:
-    letters = unicodedata.normalize("NFKC", form)
-    return letters.lstrip(" ")  # the blank that carries a mark without a letter
+    return unicodedata.normalize("NFKC", form).lstrip(" ")  # the blank that carries a mark without a letter
 
 
 class Vocabulary:
@@ -75,16 +75,18 @@ class Vocabulary:
 
     def learn(self, lines: Iterable[str]) -> None:
         """Count the words of lines, except words that are split between two lines."""
-        cut = False
+        is_split = False
         for line in lines:
             words = _WORD.findall(line.lower())
-            if cut:
+            if is_split:
                 words = words[1:]
-            cut = line.endswith(tuple(_HYPHENS))
-            self._counts.update(words[:-1] if cut else words)
+            is_split = line.endswith(tuple(_HYPHENS))
+            self._counts.update(words[:-1] if is_split else words)
 
     def joins(self, before: str, after: str) -> str | None:
-        """Return what joins two lines: "" without the hyphen, "-" with it; None where no word is split.
+        """Return what stands between the halves of a word that two lines split: "" or "-".
+
+        The result is None if no word is split.
 
         A word that continues in lower case loses its hyphen, unless the document or common usage writes it
         with one. A hyphen before a capital or a figure is kept.
@@ -98,12 +100,12 @@ class Vocabulary:
         if rest is None or not after[:1].islower():
             return "-" if after[:1].isalnum() else None
         first, second = match["word"].lower(), rest[0].lower()
-        part = first.rpartition("-")[2]
-        joined = self._counts[first + second] or self._counts[part + second]
-        hyphened = self._counts[f"{first}-{second}"]
-        if joined or hyphened:
-            return "" if joined >= hyphened else "-"
+        last_part = first.rpartition("-")[2]
+        joined_count = self._counts[first + second] or self._counts[last_part + second]
+        hyphenated_count = self._counts[f"{first}-{second}"]
+        if joined_count or hyphenated_count:
+            return "" if joined_count >= hyphenated_count else "-"
         if "-" in first or first[-1].isdigit():
             return "-"
-        prefixed = first in _PREFIXES or (min(len(first), len(second)) > 3 and self._counts[first])
-        return "-" if prefixed and self._counts[second] else ""
+        is_prefix = first in _PREFIXES or (min(len(first), len(second)) > 3 and self._counts[first])
+        return "-" if is_prefix and self._counts[second] else ""

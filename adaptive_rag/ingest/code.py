@@ -31,9 +31,9 @@ def load_code(path: Path, builder: TextBuilder) -> None:
     builder.keeps_lines = True
     text = decode(path.read_bytes(), builder)
     builder.mark_heading(path.name, 1, offset=0)
-    python = path.suffix.lower() == ".py"
-    definitions = _find_in_python(text) if python else find_by_grammar(path, text)
-    for offset, level, name in definitions if definitions is not None else _find_by_words(text):
+    is_python = path.suffix.lower() == ".py"
+    definitions = _find_in_python(text) if is_python else find_by_grammar(path, text)
+    for offset, level, name in definitions if definitions is not None else _find_by_keywords(text):
         builder.mark_heading(name, level, offset=offset)
     builder.add(text)
 
@@ -45,21 +45,21 @@ def _find_in_python(text: str) -> list[tuple[int, int, str]] | None:
             tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):  # another version's code, or not code
         return None
-    starts = [0, *(match.end() for match in re.finditer("\n", text))]
-    definitions, waiting = [], [(child, 2) for child in ast.iter_child_nodes(tree)]
-    while waiting:
-        node, level = waiting.pop()
+    line_starts = [0, *(match.end() for match in re.finditer("\n", text))]
+    definitions, pending = [], [(child, 2) for child in ast.iter_child_nodes(tree)]
+    while pending:
+        node, level = pending.pop()
         if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            first = min(part.lineno for part in (node, *node.decorator_list))
-            definitions.append((starts[first - 1], level, node.name))
+            first_line = min(part.lineno for part in (node, *node.decorator_list))
+            definitions.append((line_starts[first_line - 1], level, node.name))
             level += 1
         if isinstance(node, ast.stmt):
-            waiting += [(child, level) for child in ast.iter_child_nodes(node)]
+            pending += [(child, level) for child in ast.iter_child_nodes(node)]
     return definitions
 
 
-def _find_by_words(text: str) -> Iterator[tuple[int, int, str]]:
-    """Yield the same for definitions found by their keywords; the indent gives the level."""
+def _find_by_keywords(text: str) -> Iterator[tuple[int, int, str]]:
+    """Yield the same for definitions that begin with a keyword; the indent gives the level."""
     indents: list[int] = []
     for match in _DEFINITION.finditer(text):
         indent = len(match["indent"].expandtabs())

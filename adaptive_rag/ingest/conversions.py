@@ -30,8 +30,8 @@ _WAYS: dict[str, tuple[str, str]] = {
 def how_to_convert(path: Path) -> str:
     """Return how to convert a file that no loader reads into one that is read, or "" if no way is known."""
     way, to = _WAYS.get(path.name.lower()) or _WAYS.get(path.suffix.lower(), ("", ""))
-    shown = f".{to}" if way == _EXPORT else to
-    return way.format(to=shown, name=as_argument(path.name), stem=as_argument(path.stem))
+    target = f".{to}" if way == _EXPORT else to
+    return way.format(to=target, name=as_argument(path.name), stem=as_argument(path.stem))
 
 
 def readable_suffix(suffix: str) -> str:

@@ -31,7 +31,7 @@ class Confined:
             InputError: more than `most` files were found.
         """
         if number > self.most:
-            most = f"one call may have {self.most:,} indexed (serving.max_documents)"
+            most = f"one call may index at most {self.most:,} (serving.max_documents)"
             raise InputError(f"{number:,} files were found; {most}.")
 
 
@@ -57,18 +57,19 @@ def discover(
         ConfigurationError: a folder cannot be read.
     """
     roots: list[str] | None = None
-    confined = paths if isinstance(paths, Confined) else None
+    confined: Confined | None = None
     if isinstance(paths, Confined):
-        roots = [os.path.realpath(os.path.expanduser(root)) for root in paths.roots]
-        for asked_path in paths.paths:
-            _refuse_outside(asked_path, roots)
-        paths = paths.paths
-    asked = [paths] if isinstance(paths, str | Path) else list(paths)
-    if not asked:
+        confined = paths
+        roots = [os.path.realpath(os.path.expanduser(root)) for root in confined.roots]
+        for confined_path in confined.paths:
+            _refuse_outside(confined_path, roots)
+        paths = confined.paths
+    requested = [paths] if isinstance(paths, str | Path) else list(paths)
+    if not requested:
         raise InputError("No path was given. Give a file, a folder or a pattern: 'docs/*.pdf'.")
     walk = _Walk(os.path.realpath(index) if index else None, patterns, roots, unknown)
     files: dict[str, SourceFile] = {}
-    for path in asked:
+    for path in requested:
         if isinstance(path, SourceFile):
             files.setdefault(os.path.realpath(path.path), path)
             continue
@@ -77,12 +78,12 @@ def discover(
             real = file.real or os.path.realpath(file.path)
             if roots is None:
                 files.setdefault(real, file)
-            elif _lies_in(real, roots):
-                # The real path is read, so that a link that is changed in the meantime cannot lead elsewhere.
+            elif _is_below(real, roots):
+                # Read the real path, so that a link that is changed in the meantime cannot lead elsewhere.
                 files.setdefault(real, replace(file, path=Path(real)))
     if not files:
-        places = ", ".join(repr(str(path)) for path in asked)
-        raise InputError(f"No file to read was found in {places}. Suffixes read: {list_suffixes()}.")
+        searched = ", ".join(repr(str(path)) for path in requested)
+        raise InputError(f"No file to read was found in {searched}. Suffixes read: {list_suffixes()}.")
     if confined:
         confined.check_number(len(files))
     return list(files.values())
@@ -96,7 +97,7 @@ def name_source(path: Path) -> str:
 
 
 def holds_documents(folder: Path) -> bool:
-    """Tell whether a folder holds a readable file, at any depth.
+    """Return whether a folder holds a readable file, at any depth.
 
     Raises:
         ConfigurationError: a folder cannot be read.
@@ -104,46 +105,51 @@ def holds_documents(folder: Path) -> bool:
     return next(_Walk().files(folder, _refuse), None) is not None
 
 
-def _lies_in(real: str, roots: Sequence[str]) -> bool:
+def _is_below(real: str, roots: Sequence[str]) -> bool:
     return any(Path(real).is_relative_to(root) for root in roots)
 
 
-def _refuse_outside(asked: str, roots: Sequence[str]) -> None:
-    """Refuse a path outside the roots, with the same message whether it exists or not."""
-    parts = Path(asked).parts
+def _refuse_outside(path: str, roots: Sequence[str]) -> None:
+    """Raise InputError for a path outside the roots, with the same message whether it exists or not."""
+    parts = Path(path).parts
     # A pattern searches below the parts before its first wildcard.
-    fixed = _before_wildcard(Path(asked))
-    leads_away = asked.startswith("~") or ".." in parts or "\0" in asked
-    real = Path(os.sep) if leads_away else Path(os.path.realpath(Path(*fixed)))
+    fixed_parts = _before_wildcard(Path(path))
+    leads_away = path.startswith("~") or ".." in parts or "\0" in path
+    real = Path(os.sep) if leads_away else Path(os.path.realpath(Path(*fixed_parts)))
     root = next((root for root in roots if real.is_relative_to(root)), None)
-    below = () if root is None else (*real.relative_to(root).parts, *parts[len(fixed) :])
+    below = () if root is None else (*real.relative_to(root).parts, *parts[len(fixed_parts) :])
     if leads_away or root is None or any(part.startswith(".") for part in below):
-        raise InputError(f"{asked!r} is not in a folder that callers may have indexed (serving.roots).")
+        raise InputError(f"{path!r} is not in a folder that callers may index (serving.roots).")
 
 
-def _find(asked: Path, walk: _Walk) -> Iterator[SourceFile]:
-    paths = [asked]
-    if not os.path.exists(asked):
-        if not glob.has_magic(str(asked)):
-            raise InputError(f"{str(asked)!r} does not exist. Give a file, a folder or a pattern.")
-        ignored = walk.ignored_below(Path(*_before_wildcard(asked)))
-        matches = map(Path, sorted(glob.glob(str(asked), recursive=True)))
-        paths = [path for path in matches if not ignored.holds(path)]
-        if not paths:
-            raise InputError(f"No file matches the pattern {str(asked)!r}.")
+def _find(requested: Path, walk: _Walk) -> Iterator[SourceFile]:
+    """Yield the files that a path, a folder or a pattern stands for."""
+    paths = [requested] if os.path.exists(requested) else _match_pattern(requested, walk)
     for path in paths:
         if os.path.isdir(path):
-            closed: list[OSError] = []
-            yield from walk.files(path, closed.append)
-            yield from map(_name_file, (Path(error.filename) for error in closed))
+            unlisted: list[OSError] = []
+            yield from walk.files(path, unlisted.append)
+            yield from (_name_file(Path(error.filename)) for error in unlisted)
         elif find_loader(path):
             yield _name_file(path)
-        elif path == asked:
-            way = how_to_convert(path)
+        elif path == requested:
+            hint = how_to_convert(path)
             raise InputError(
                 f"{str(path)!r} is not of a kind that is read: its suffix is {path.suffix!r}, and these are "
-                f"read: {list_suffixes()}.{f' {way}.' if way else ''}"
+                f"read: {list_suffixes()}.{f' {hint}.' if hint else ''}"
             )
+
+
+def _match_pattern(pattern: Path, walk: _Walk) -> list[Path]:
+    """Return the paths that match a glob pattern and are not ignored, in order; there is at least one."""
+    if not glob.has_magic(str(pattern)):
+        raise InputError(f"{str(pattern)!r} does not exist. Give a file, a folder or a pattern.")
+    ignored = walk.ignored_below(Path(*_before_wildcard(pattern)))
+    matches = map(Path, sorted(glob.glob(str(pattern), recursive=True)))
+    paths = [path for path in matches if not ignored.holds(path)]
+    if not paths:
+        raise InputError(f"No file matches the pattern {str(pattern)!r}.")
+    return paths
 
 
 def _name_file(path: Path) -> SourceFile:
@@ -151,6 +157,7 @@ def _name_file(path: Path) -> SourceFile:
 
 
 def _before_wildcard(path: Path) -> list[str]:
+    """Return the parts of a path before its first wildcard."""
     return list(itertools.takewhile(lambda part: not glob.has_magic(part), path.parts))
 
 
@@ -167,37 +174,38 @@ class _Walk:
         return Ignored(folder, self.patterns, may_read=lambda path: self._is_inside(os.path.realpath(path)))
 
     def files(self, root: Path, on_error: Callable[[OSError], object]) -> Iterator[SourceFile]:
-        seen: set[str] = set()
+        """Yield the readable files below a folder; `on_error` gets the errors of folders not listed."""
+        visited: set[str] = set()
         ignored = self.ignored_below(root)
         for parent, folders, files in os.walk(root, followlinks=True, onerror=on_error):
             real = os.path.realpath(parent)
-            # a link to a parent folder, a folder already seen, or one outside the roots
-            if real in seen or real == self.index or not self._is_inside(real):
+            # a link to a parent folder, a folder already visited, or one outside the roots
+            if real in visited or real == self.index or not self._is_inside(real):
                 folders.clear()
                 continue
-            seen.add(real)
+            visited.add(real)
             folders[:] = sorted(
                 name
                 for name in folders
                 if not name.startswith(".") and not ignored.holds_folder(Path(parent, name))
             )
-            # computed once per folder
-            folder, shown = Path(parent), name_source(Path(parent))
-            above = "" if shown == "." else shown.rstrip("/") + "/"
+            folder = Path(parent)
+            folder_name = name_source(folder)
+            prefix = "" if folder_name == "." else folder_name.rstrip("/") + "/"
             for name in sorted(files):
                 path = folder / name
                 # Broken links, pipes and the like are listed too: reading them reports what they are.
                 if name.startswith(".") or ignored.holds_file(path):
                     continue
-                source = above + printable(name)
+                source = prefix + printable(name)
                 if find_loader(path):
-                    whole = os.path.realpath(path) if os.path.islink(path) else os.path.join(real, name)
-                    yield SourceFile(path, source, whole)
+                    resolved = os.path.realpath(path) if os.path.islink(path) else os.path.join(real, name)
+                    yield SourceFile(path, source, resolved)
                 elif self.unknown is not None and os.path.isfile(path):
                     self.unknown.append(source)
 
     def _is_inside(self, real: str) -> bool:
-        return self.roots is None or _lies_in(real, self.roots)
+        return self.roots is None or _is_below(real, self.roots)
 
 
 def _refuse(error: OSError) -> None:

@@ -20,7 +20,7 @@ PARAGRAPH = "\n\n"
 SECTION_SEPARATOR = " > "
 # Metadata that chunks set themselves, in a form that the code relies on; a document's fields with these names
 # are left out.
-OF_CHUNKS = frozenset(
+CHUNK_METADATA = frozenset(
     "also_as cells columns line ocr ocr_confidence ocr_spans page_end page_starts section_starts "
     "speakers".split()
 )
@@ -244,8 +244,8 @@ class TextBuilder:
         self.mark_heading(title, level)
         self._append(part, level)
         for record in part._records or [Record(0, part.length, {})]:
-            known = {**part.metadata, **record.metadata, **metadata}
-            self._records.append(Record(start + record.start, start + record.end, known, record.page))
+            merged = {**part.metadata, **record.metadata, **metadata}
+            self._records.append(Record(start + record.start, start + record.end, merged, record.page))
         if part._pages:
             before = [] if self._pages else [Page(None, 0)]
             pages = [Page(page.number, start + page.start) for page in part._pages]
@@ -264,7 +264,9 @@ class TextBuilder:
     def _append(self, part: TextBuilder, level: int) -> None:
         start = self.length
         self.add(part.text)
-        self._headings += [(start + offset, level + below, name) for offset, below, name in part._headings]
+        self._headings += [
+            (start + offset, level + sublevel, name) for offset, sublevel, name in part._headings
+        ]
         self._ocr += [OcrSpan(start + span.start, start + span.end, span.confidence) for span in part._ocr]
         self.hidden_words += part.hidden_words
 
@@ -329,12 +331,12 @@ def _with_sections(titles: list[tuple[int, int, str]]) -> tuple[Heading, ...]:
     nothing, so paths leave it out.
     """
     levels = [level for _, level, _ in titles]
-    titled = len(titles) > 1 and levels.count(levels[0]) == 1 and levels[0] == min(levels)
+    has_title = len(titles) > 1 and levels.count(levels[0]) == 1 and levels[0] == min(levels)
     headings, path = [], list[tuple[int, str]]()
     for index, (offset, level, title) in enumerate(titles):
         path = [entry for entry in path if entry[0] < level]
         path.append((level, title))
-        shown = path[1:] if titled and index else path
-        section = SECTION_SEPARATOR.join(name for _, name in shown[-_DEEPEST_SECTION:])
+        visible_path = path[1:] if has_title and index else path
+        section = SECTION_SEPARATOR.join(name for _, name in visible_path[-_DEEPEST_SECTION:])
         headings.append(Heading(offset, section))
     return tuple(headings)

@@ -27,17 +27,17 @@ from adaptive_rag.ingest.word_looks import WordLooks
 from adaptive_rag.ingest.word_parts import DRAWN, WordParts
 from adaptive_rag.ingest.word_symbols import read_symbol
 
-_P, _RUN, _TABLE, _ROW, _CELL = map(qn, ("w:p", "w:r", "w:tbl", "w:tr", "w:tc"))
+_PARAGRAPH, _RUN, _TABLE, _ROW, _CELL = map(qn, ("w:p", "w:r", "w:tbl", "w:tr", "w:tc"))
 _REFERENCES = {qn(f"w:{kind}Reference"): kind for kind in ("footnote", "endnote")}
 # The elements that stand for characters, and their text; "w:t" contains its own.
 _BLANKS = dict.fromkeys(map(qn, ("w:tab", "w:ptab", "w:br", "w:cr")), " ")
 _SYMBOL = qn("w:sym")
 _CHARACTERS = {qn("w:t"): "", qn("w:noBreakHyphen"): "-", _SYMBOL: "", **_BLANKS}
-_RAISED = f"{qn('w:rPr')}/{qn('w:vertAlign')}[@{qn('w:val')}='superscript']"
+_SUPERSCRIPT = f"{qn('w:rPr')}/{qn('w:vertAlign')}[@{qn('w:val')}='superscript']"
 _EQUATION = "{http://schemas.openxmlformats.org/officeDocument/2006/math}oMath"
-# Formatting, text that was moved elsewhere, pronunciation (ruby), and the second copy of a text box.
 _FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
-_LEFT_OUT = {*map(qn, ("w:pPr", "w:rPr", "w:moveFrom", "w:rt")), _FALLBACK}
+# Formatting, text that was moved elsewhere, pronunciation (ruby), and the second copy of a text box.
+_SKIPPED_TAGS = {*map(qn, ("w:pPr", "w:rPr", "w:moveFrom", "w:rt")), _FALLBACK}
 _HEADING = re.compile(r"heading\s*([1-9])|title$", re.IGNORECASE)
 # Styles inherit: "My chapter" from "Heading 1". This limit ends a cycle of styles.
 _LONGEST_INHERITANCE = 10
@@ -45,14 +45,14 @@ _NO_LIST = "0"
 _LIST = f"{qn('w:pPr')}/{qn('w:numPr')}"
 _NUMBER, _DEPTH, _VALUE = map(qn, ("w:numId", "w:ilvl", "w:val"))
 # The marker of a list item. A longer number, "4.2" or "Article 3", begins a paragraph of its own.
-_MARK = re.compile(r"-|\(?(?:\d{1,3}|[a-z]|[ivx]{2,5})[.)]", re.IGNORECASE)
+_LIST_MARKER = re.compile(r"-|\(?(?:\d{1,3}|[a-z]|[ivx]{2,5})[.)]", re.IGNORECASE)
 _COLUMN_NAME = re.compile(r"[^\W\d_][^\d£$€%.,;]{0,40}\d{0,2}")
 # A row of two cells is understood without column names.
-_FEW_COLUMNS = 2
+_UNNAMED_COLUMNS = 2
 _NUMBERING = "word/numbering.xml"
-_KINDS = "[Content_Types].xml"
-_DOCUMENT_KIND = rb"application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml"
-_OTHER_KINDS = re.compile(
+_CONTENT_TYPES = "[Content_Types].xml"
+_DOCUMENT_TYPE = rb"application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml"
+_OTHER_WORD_TYPES = re.compile(
     rb"application/vnd\.(?:ms-word\.(?:document|template)\.macroEnabled(?:Template)?|"
     rb"openxmlformats-officedocument\.wordprocessingml\.template)\.main\+xml"
 )
@@ -73,7 +73,7 @@ def load_docx(path: Path, builder: TextBuilder) -> None:
     """Write a Word document's text and headings into `builder`."""
     with open_archive(path, "a Word document", older=".doc") as archive:
         try:
-            document = docx.Document(_text_parts(archive))
+            document = docx.Document(_copy_text_parts(archive))
             root = read_xml(archive, _NUMBERING) if _NUMBERING in archive.namelist() else None
             numbering = Numbering(root)
             styles = {style.style_id: _read_style(style, numbering) for style in document.styles}
@@ -90,26 +90,27 @@ def load_docx(path: Path, builder: TextBuilder) -> None:
             raise ValueError(str(error)) from error
 
 
-def _text_parts(whole: zipfile.ZipFile) -> BytesIO:
+def _copy_text_parts(archive: zipfile.ZipFile) -> BytesIO:
     """Copy the document without its pictures, which python-docx would hold in memory.
 
     Only the links to the text and its styles are kept, so that a link to a missing picture does no harm.
     """
-    kept = BytesIO()
-    with zipfile.ZipFile(kept, "w") as copy:
-        for name in (part.filename for part in whole.infolist()):
+    buffer = BytesIO()
+    with zipfile.ZipFile(buffer, "w") as copy:
+        for name in archive.namelist():
             if name.endswith(".rels"):
-                links = read_xml(whole, name)
+                links = read_xml(archive, name)
                 for link in list(links):
                     if not link.get("Type", "").endswith(("/officeDocument", "/styles")):
                         links.remove(link)
                 copy.writestr(name, etree.tostring(links))
             elif name.endswith(".xml"):
-                part = read_transitional(whole, name)
-                # python-docx accepts a template or a document with macros if its content type is a
-                # document's.
-                copy.writestr(name, _OTHER_KINDS.sub(_DOCUMENT_KIND, part) if name == _KINDS else part)
-    return kept
+                part = read_transitional(archive, name)
+                # python-docx accepts a template or a document with macros if its type is that of a document.
+                if name == _CONTENT_TYPES:
+                    part = _OTHER_WORD_TYPES.sub(_DOCUMENT_TYPE, part)
+                copy.writestr(name, part)
+    return buffer
 
 
 def _read_style(style: Any, numbering: Numbering) -> _Style:
@@ -118,29 +119,31 @@ def _read_style(style: Any, numbering: Numbering) -> _Style:
     Word names its built-in styles in English, whatever the language of its interface.
     """
     level = number = None
-    settled, depth = False, 0
+    is_settled, depth = False, 0
     for _ in range(_LONGEST_INHERITANCE):
         if number is None:
-            number, own = _list_of(style.element)
-            depth = numbering.depth_of(number, style.style_id) if number and own is None else own or 0
-        if not settled:
+            number, depth_in_list = _read_list_settings(style.element)
+            depth = depth_in_list or 0
+            if number and depth_in_list is None:
+                depth = numbering.depth_of(number, style.style_id)
+        if not is_settled:
             outline = style.element.xpath("./w:pPr/w:outlineLvl/@w:val")
             if match := _HEADING.match(style.name or ""):
-                level, settled = int(match[1] or 1), True
+                level, is_settled = int(match[1] or 1), True
             elif outline:
-                level, settled = (int(outline[0]) + 1 if outline[0] in tuple("012345678") else None), True
+                level, is_settled = (int(outline[0]) + 1 if outline[0] in tuple("012345678") else None), True
         style = getattr(style, "base_style", None)
         if style is None:
             break
     return _Style(level, number, depth)
 
 
-def _list_of(element: Any) -> tuple[str | None, int | None]:
+def _read_list_settings(element: Any) -> tuple[str | None, int | None]:
     """Return the list id and the level set by a paragraph or a style; None for what it does not set."""
     settings = element.find(_LIST)
-    known = {} if settings is None else {each.tag: each.get(_VALUE) for each in settings}
-    depth = known.get(_DEPTH)
-    return known.get(_NUMBER), min(int(depth), DEEPEST) if depth else None
+    values = {} if settings is None else {each.tag: each.get(_VALUE) for each in settings}
+    depth = values.get(_DEPTH)
+    return values.get(_NUMBER), min(int(depth), DEEPEST) if depth else None
 
 
 class _Reader:
@@ -164,14 +167,14 @@ class _Reader:
             part = f"word/{kind}s.xml"
             notes = read_xml(archive, part).findall(qn(f"w:{kind}")) if part in names else ()
             self._notes[kind] = {
-                note.get(qn("w:id")): " ".join(filter(None, map(self._text, _find(note, _P))))
+                note.get(qn("w:id")): " ".join(filter(None, map(self._read_text, _find(note, _PARAGRAPH))))
                 for note in notes
             }
 
     def write_page_edges(self, body: Any) -> None:
-        """Write the text of page headers and footers, where the document does not contain it already."""
-        paragraphs = (part for root in self._parts.page_edges(body) for part in root.iter(_P))
-        add_page_edges(self._builder, map(self._text, paragraphs), body.itertext(qn("w:t")))
+        """Write the text of page headers and footers, unless the document contains it already."""
+        paragraphs = (part for root in self._parts.page_edges(body) for part in root.iter(_PARAGRAPH))
+        add_page_edges(self._builder, map(self._read_text, paragraphs), body.itertext(qn("w:t")))
 
     def finish(self) -> None:
         """Write the embedded files, and note what was left out."""
@@ -183,8 +186,8 @@ class _Reader:
         The number of a heading is part of its text. Notes, text boxes and the like follow the block that
         refers to them.
         """
-        for block in _find(element, _P, _TABLE, *DRAWN):
-            if block.tag == _P:
+        for block in _find(element, _PARAGRAPH, _TABLE, *DRAWN):
+            if block.tag == _PARAGRAPH:
                 self._write_paragraph(block)
             elif block.tag == _TABLE:
                 self._write_table(block)
@@ -192,21 +195,24 @@ class _Reader:
                 self._parts.write(block)
 
     def _write_paragraph(self, paragraph: Any) -> None:
-        text, style, marker, depth = self._read(paragraph)
-        if text and style.level is None and _MARK.fullmatch(marker):
+        """Write a paragraph as a heading, a list item or plain text, then its notes and drawings."""
+        text, style, marker, depth = self._read_paragraph(paragraph)
+        if text and style.level is None and _LIST_MARKER.fullmatch(marker):
             self._builder.add_paragraph(text, marker="  " * depth + marker)
         elif text:
-            self._builder.add_paragraph(_after(marker, text), level=style.level)
-        self._write_notes(mark for mark in _find(paragraph, *_REFERENCES, _P) if mark.tag != _P)
+            self._builder.add_paragraph(_prefix_number(marker, text), level=style.level)
+        marks = _find(paragraph, *_REFERENCES, _PARAGRAPH)
+        self._write_notes(mark for mark in marks if mark.tag != _PARAGRAPH)
         self._write_drawn(paragraph)
 
     def _write_table(self, table: Any) -> None:
         """Write a table, then the notes and drawings of its cells, and any tables nested in them."""
         add_table(self._builder, self._table_rows(table), has_header=_has_header(table, self._styled_tables))
-        parts = list(_find_cells(table, _P, *DRAWN))
-        self._write_notes(mark for part in parts if part.tag == _P for mark in part.iter(*_REFERENCES))
+        parts = list(_find_cells(table, _PARAGRAPH, *DRAWN))
+        paragraphs = (part for part in parts if part.tag == _PARAGRAPH)
+        self._write_notes(mark for paragraph in paragraphs for mark in paragraph.iter(*_REFERENCES))
         for part in parts:
-            if part.tag == _P:
+            if part.tag == _PARAGRAPH:
                 self._write_drawn(part)
             else:
                 self.write((part,))
@@ -220,22 +226,22 @@ class _Reader:
         """Write the text boxes, charts and similar objects that are anchored in a paragraph."""
         for run in paragraph:
             if run.tag == _RUN and self._looks.hides(run, paragraph):
-                boxes = (box for each in _find(run, _P) for box in each.iter(qn("w:t")))
-                self._builder.hidden_words += sum(len((text.text or "").split()) for text in boxes)
+                texts = (text for each in _find(run, _PARAGRAPH) for text in each.iter(qn("w:t")))
+                self._builder.hidden_words += sum(len((text.text or "").split()) for text in texts)
             else:
                 self.write((run,))
 
-    def _read(self, paragraph: Any) -> tuple[str, _Style, str, int]:
+    def _read_paragraph(self, paragraph: Any) -> tuple[str, _Style, str, int]:
         """Return a paragraph's text, its style, its list marker and its level in the list.
 
         A paragraph without text is counted too, as in Word.
         """
         style = self._styles.get(paragraph.style, _Style())
-        number, depth = _list_of(paragraph)
+        number, depth = _read_list_settings(paragraph)
         number, depth = number or style.number or _NO_LIST, style.depth if depth is None else depth
-        text = self._text(paragraph)
-        counted = number != _NO_LIST and (text or not self._looks.hides_mark(paragraph))
-        return text, style, self._numbering.count(number, depth) if counted else "", depth
+        text = self._read_text(paragraph)
+        is_counted = number != _NO_LIST and (text or not self._looks.hides_mark(paragraph))
+        return text, style, self._numbering.count(number, depth) if is_counted else "", depth
 
     def _table_rows(self, table: Any) -> Iterator[tuple[list[str], bool]]:
         """Yield the lines of each row; the text of a merged cell is repeated in each place that it covers."""
@@ -249,43 +255,46 @@ class _Reader:
                 grid[-1][column] = cell, columns
                 column += columns
         rows = Rows(named=True)
-        for at, cells in enumerate(grid):
-            if before := min(cells, default=0):  # the row begins further right than the table
-                rows.begin_cell({"colspan": str(before)})
+        for row_index, cells in enumerate(grid):
+            if indent := min(cells, default=0):  # the row begins further right than the table
+                rows.begin_cell({"colspan": str(indent)})
             for column, (cell, columns) in cells.items():
-                if not _goes_on(cell):
-                    later = (grid[number] for number in range(at + 1, len(grid)))
-                    below = (column in each and _goes_on(each[column][0]) for each in later)
-                    height = 1 + sum(takewhile(bool, below))
+                if not _continues_cell_above(cell):
+                    rows_below = (grid[index] for index in range(row_index + 1, len(grid)))
+                    continues = (
+                        column in cells_below and _continues_cell_above(cells_below[column][0])
+                        for cells_below in rows_below
+                    )
+                    height = 1 + sum(takewhile(bool, continues))
                     rows.begin_cell({"colspan": str(columns), "rowspan": str(height)})
                     rows.add("\n".join(self._cell_lines(cell)))
             yield rows.end_row(), rows.is_apart
 
     def _cell_lines(self, cell: Any) -> Iterator[str]:
-        for paragraph in _find_cells(cell, _P):
-            if paragraph.tag == _P:
-                text, _, marker, _ = self._read(paragraph)
-                yield _after(marker, text)
+        for paragraph in _find_cells(cell, _PARAGRAPH):
+            if paragraph.tag == _PARAGRAPH:
+                text, _, marker, _ = self._read_paragraph(paragraph)
+                yield _prefix_number(marker, text)
 
-    def _text(self, paragraph: Any) -> str:
+    def _read_text(self, paragraph: Any) -> str:
         """Return a paragraph's own text, without text boxes in it; hidden words are left out and counted."""
-        shown, hidden = list[str](), list[str]()
-        for part in _find(paragraph, *_CHARACTERS, _EQUATION, _P):
-            unseen = part.tag in _CHARACTERS and self._looks.hides(part.getparent(), paragraph)
-            (hidden if unseen else shown).append(_characters(part))
-            if not unseen:
+        visible, hidden = list[str](), list[str]()
+        for part in _find(paragraph, *_CHARACTERS, _EQUATION, _PARAGRAPH):
+            is_hidden = part.tag in _CHARACTERS and self._looks.hides(part.getparent(), paragraph)
+            (hidden if is_hidden else visible).append(_read_characters(part))
+            if not is_hidden:
                 hidden.append(" ")
         self._builder.hidden_words += len("".join(hidden).split())
-        return " ".join("".join(shown).split())
+        return " ".join("".join(visible).split())
 
 
-def _after(marker: str, text: str) -> str:
-    """Put a number before a text; a bullet is dropped."""
+def _prefix_number(marker: str, text: str) -> str:
+    """Return a text with its number before it; a bullet is dropped."""
     return text if marker in ("", BULLET) else f"{marker} {text}".strip()
 
 
 def _is_grid(table: Any) -> bool:
-    """Tell whether a table has rows and columns; otherwise it only lays out its text."""
+    """Return whether a table has rows and columns; otherwise it only lays out its text."""
     rows = list(_find(table, _ROW))
     return len(rows) > 1 and all(len(list(_find(row, _CELL))) > 1 for row in rows[:2])
 
@@ -295,26 +304,25 @@ def _find_cells(element: Iterable[Any], *tags: str) -> Iterator[Any]:
     for child in element:
         if child.tag in tags or (child.tag == _TABLE and _is_grid(child)):
             yield child
-        elif child.tag not in _LEFT_OUT:
+        elif child.tag not in _SKIPPED_TAGS:
             yield from _find_cells(child, *tags)
 
 
 def _has_header(table: Any, styles: Collection[str]) -> bool:
-    """Tell whether the first row is a header: repeated on each page, or set apart by style or look."""
+    """Return whether the first row is a header: repeated on each page, or set apart by style or look."""
     rows = list(islice(_find(table, _ROW), 2))
     if len(rows) < 2:
         return False
     first, second = rows
     if first.xpath("./w:trPr/w:tblHeader[not(@w:val='0' or @w:val='false')]"):
         return True
-    style = table.xpath("string(./w:tblPr/w:tblStyle/@w:val)")
-    if style in styles and table.xpath("./w:tblPr/w:tblLook[@w:firstRow='1']"):
-        return True
-    if table.xpath("./w:tblPr/w:tblLook[@w:firstRow='1']") and _is_all_names(first):
-        return True
+    if table.xpath("./w:tblPr/w:tblLook[@w:firstRow='1']"):  # the style may format the first row
+        style = table.xpath("string(./w:tblPr/w:tblStyle/@w:val)")
+        if style in styles or _is_all_names(first):
+            return True
     return any(
-        _is_all(first, whole, marked) and not _is_all(second, whole, marked)
-        for whole, marked in (
+        _have_all(first, elements, mark) and not _have_all(second, elements, mark)
+        for elements, mark in (
             ("w:r[w:t]", "w:rPr/w:b[not(@w:val='0')]"),
             ("w:tc", "w:tcPr/w:shd[not(@w:fill='auto')]"),
         )
@@ -322,30 +330,31 @@ def _has_header(table: Any, styles: Collection[str]) -> bool:
 
 
 def _is_all_names(row: Any) -> bool:
-    """Tell whether a row of three or more cells holds only names: "Level", "Week 12"."""
+    """Return whether a row of three or more cells holds only names: "Level", "Week 12"."""
     texts = [" ".join("".join(cell.itertext(qn("w:t"))).split()) for cell in _find(row, _CELL)]
-    named = all(map(_COLUMN_NAME.fullmatch, texts))
-    return named and len(set(texts)) == len(texts) > _FEW_COLUMNS
+    are_names = all(map(_COLUMN_NAME.fullmatch, texts))
+    return are_names and len(set(texts)) == len(texts) > _UNNAMED_COLUMNS
 
 
-def _is_all(row: Any, whole: str, marked: str) -> bool:
-    """Tell whether all elements of a kind in a row have a property."""
-    elements = row.xpath(f".//{whole}")
-    return bool(elements) and all(each.xpath(f"./{marked}") for each in elements)
+def _have_all(row: Any, element_path: str, property_path: str) -> bool:
+    """Return whether a row has elements with this path, and all of them have a property."""
+    elements = row.xpath(f".//{element_path}")
+    return bool(elements) and all(each.xpath(f"./{property_path}") for each in elements)
 
 
-def _goes_on(cell: Any) -> bool:
-    """Tell whether a cell is merged with the cell above it."""
+def _continues_cell_above(cell: Any) -> bool:
+    """Return whether a cell is merged with the cell above it."""
     return bool(cell.xpath("./w:tcPr/w:vMerge[not(@w:val) or @w:val='continue']"))
 
 
-def _characters(part: Any) -> str:
+def _read_characters(part: Any) -> str:
+    """Return the text of an element that stands for characters, an equation or a symbol."""
     if part.tag == _EQUATION:
         return f" {read_equation(part)} "
     if part.tag == _SYMBOL:
         return read_symbol(part.get(qn("w:font"), ""), part.get(qn("w:char"), "FFFD"))
-    text = "" if part.tag == _P else part.text or _CHARACTERS[part.tag]
-    return text if part.getparent().find(_RAISED) is None else raise_digits(text)
+    text = "" if part.tag == _PARAGRAPH else part.text or _CHARACTERS[part.tag]
+    return text if part.getparent().find(_SUPERSCRIPT) is None else raise_digits(text)
 
 
 def _find(element: Iterable[Any], *tags: str) -> Iterator[Any]:
@@ -353,5 +362,5 @@ def _find(element: Iterable[Any], *tags: str) -> Iterator[Any]:
     for child in element:
         if child.tag in tags:
             yield child
-        elif child.tag not in _LEFT_OUT:
+        elif child.tag not in _SKIPPED_TAGS:
             yield from _find(child, *tags)

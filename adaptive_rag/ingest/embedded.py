@@ -14,14 +14,14 @@ from adaptive_rag.errors import IndexingError
 from adaptive_rag.ingest.attachments import add_attachment
 from adaptive_rag.ingest.contents import kind_by_content
 from adaptive_rag.ingest.documents import TextBuilder, printable
-from adaptive_rag.ingest.file import in_plain_words
+from adaptive_rag.ingest.file import reporting_errors
 from adaptive_rag.ingest.loaders import LOADERS, find_loader
 
 # The largest embedded file in bytes, and the most files per document; a note names those beyond the limits.
 LARGEST, _MOST = 50_000_000, 50
-_PACKAGED = "\x01Ole10Native"
+_OLE_PACKAGE = "\x01Ole10Native"
 # Streams that hold a whole file: an Office document, or a file of another program such as a PDF reader.
-_WHOLE_FILES = ("Package", "CONTENTS", "EmbeddedOdf")
+_FILE_STREAMS = ("Package", "CONTENTS", "EmbeddedOdf")
 
 
 class EmbeddedFiles:
@@ -30,21 +30,21 @@ class EmbeddedFiles:
     def __init__(self, archive: zipfile.ZipFile, builder: TextBuilder) -> None:
         self._archive = archive
         self._builder = builder
-        self._found: dict[str, str] = {}  # by part: the name of the program that wrote it
+        self._programs: dict[str, str] = {}  # by part: the name of the program that wrote it
         self._left_out: Counter[str] = Counter()
 
     def add(self, part: str, program: str = "") -> None:
         """Note a file that the document shows here, and the program that wrote it."""
-        self._found.setdefault(part, program)
+        self._programs.setdefault(part, program)
 
     def write(self, level: int = 1) -> None:
         """Write the files as attachments, and note which files are not read."""
-        known = set(self._archive.namelist())
-        for at, (part, program) in enumerate(self._found.items()):
+        parts = set(self._archive.namelist())
+        for index, (part, program) in enumerate(self._programs.items()):
             name = printable(PurePosixPath(part).name)
-            if part not in known:
+            if part not in parts:
                 self._left_out[f"{program or name} (missing)"] += 1
-            elif at >= _MOST or self._archive.getinfo(part).file_size > LARGEST:
+            elif index >= _MOST or self._archive.getinfo(part).file_size > LARGEST:
                 self._left_out[f"{name} (too large or too many)"] += 1
             else:
                 self._write_file(part, name, program, level)
@@ -53,25 +53,26 @@ class EmbeddedFiles:
             self._builder.notes.append(f"embedded files were left out: {', '.join(names)}")
 
     def _write_file(self, part: str, name: str, program: str, level: int) -> None:
-        own = ""
+        """Write one file as an attachment; its kind comes from its name, else from its content."""
+        stored_name = ""
         try:
-            with in_plain_words(Path(name)):
-                data, own = _unwrap(self._archive.read(part))
-                name = own or name
-                known = find_loader(Path(name)) is not None
-                kind = None if known else _kind(data)
+            with reporting_errors(Path(name)):
+                data, stored_name = _unwrap(self._archive.read(part))
+                name = stored_name or name
+                has_loader = find_loader(Path(name)) is not None
+                kind = None if has_loader else _detect_kind(data)
         except IndexingError as error:
             self._left_out[f"{name} ({error})"] += 1
             return
-        if not known:
-            if kind is None:
-                self._left_out[own or program or name] += 1
-                return
+        if kind is not None:
             name = f"{PurePosixPath(name).stem}{LOADERS[kind].suffixes[0]}"
+        elif not has_loader:
+            self._left_out[stored_name or program or name] += 1
+            return
         add_attachment(data, name, self._builder, level, {})
 
 
-def _kind(data: bytes) -> str | None:
+def _detect_kind(data: bytes) -> str | None:
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder, "file")
         copy.write_bytes(data)
@@ -83,12 +84,12 @@ def _unwrap(data: bytes) -> tuple[bytes, str]:
     if not data.startswith(olefile.MAGIC):
         return data, ""
     try:
-        with in_plain_words(Path()), olefile.OleFileIO(BytesIO(data)) as file:
-            if file.exists(_PACKAGED):
-                return _unpack(file.openstream(_PACKAGED).read()) or (data, "")
-            held = next((name for name in _WHOLE_FILES if file.exists(name)), None)
-            return (file.openstream(held).read(), "") if held else (data, "")
-    except IndexingError:  # reported under the name it has in the document
+        with reporting_errors(Path()), olefile.OleFileIO(BytesIO(data)) as file:
+            if file.exists(_OLE_PACKAGE):
+                return _unpack(file.openstream(_OLE_PACKAGE).read()) or (data, "")
+            stream = next((name for name in _FILE_STREAMS if file.exists(name)), None)
+            return (file.openstream(stream).read(), "") if stream else (data, "")
+    except IndexingError:  # it is reported under the name that it has in the document
         return data, ""
 
 
@@ -102,8 +103,8 @@ def _unpack(packed: bytes) -> tuple[bytes, str] | None:
         return None
     label, _, rest = packed[6:].partition(b"\0")
     _, _, rest = rest.partition(b"\0")
-    copied = int.from_bytes(rest[4:8], "little")
-    rest = rest[8 + copied :]
+    path_length = int.from_bytes(rest[4:8], "little")
+    rest = rest[8 + path_length :]
     size = int.from_bytes(rest[:4], "little")
     if not 0 < size <= len(rest) - 4:
         return None

@@ -17,11 +17,11 @@ from adaptive_rag.ingest.package import open_archive, read_xml
 from adaptive_rag.ingest.properties import note_properties
 
 _CONTAINER, _ENCRYPTION = "META-INF/container.xml", "META-INF/encryption.xml"
-_PAGES = ("application/xhtml+xml", "text/html")
+_PAGE_TYPES = ("application/xhtml+xml", "text/html")
 _HEADING = re.compile(rb"<(?:\w+:)?h[1-6][\s>]", re.IGNORECASE)
 _ENCODING = re.compile(rb"""<\?xml[^>]{0,100}encoding\s*=\s*["']([\w.-]+)""")
 # Metadata keys of the chunks, and the field of the book that each comes from.
-_KNOWN = {"title": "title", "author": "creator", "language": "language", "date": "date"}
+_BOOK_FIELDS = {"title": "title", "author": "creator", "language": "language", "date": "date"}
 
 
 def load_epub(path: Path, builder: TextBuilder) -> None:
@@ -32,17 +32,18 @@ def load_epub(path: Path, builder: TextBuilder) -> None:
     with open_archive(path, "an EPUB book") as archive:
         book = read_xml(archive, _CONTAINER).find(".//{*}rootfile").get("full-path")
         package = read_xml(archive, book)
-        known = {name: package.findtext(f"{{*}}metadata/{{*}}{of}") for name, of in _KNOWN.items()}
-        note_properties(
-            builder, **known, tags=[tag.text for tag in package.iterfind("{*}metadata/{*}subject")]
-        )
+        properties = {
+            name: package.findtext(f"{{*}}metadata/{{*}}{field}") for name, field in _BOOK_FIELDS.items()
+        }
+        tags = [subject.text for subject in package.iterfind("{*}metadata/{*}subject")]
+        note_properties(builder, **properties, tags=tags)
         items = {item.get("id"): item for item in package.iterfind("{*}manifest/{*}item")}
         chapters = list(_chapters(package, items, posixpath.dirname(book)))
         names = archive.namelist()
-        if _ENCRYPTION in names and _encrypted(archive).intersection(chapters):
+        if _ENCRYPTION in names and _find_encrypted(archive).intersection(chapters):
             raise IndexingError("is protected against copying: its chapters are encrypted")
         missing = [chapter for chapter in chapters if chapter not in names]
-        labels = _labels(archive, items.values(), posixpath.dirname(book))
+        labels = _read_labels(archive, items.values(), posixpath.dirname(book))
         for chapter in chapters:
             if chapter not in missing:
                 _write_chapter(archive.read(chapter), labels.get(chapter, ""), builder)
@@ -62,34 +63,34 @@ def _chapters(package: Any, items: dict[str, Any], folder: str) -> Iterator[str]
     """Yield the pages of a book in reading order, without its table of contents."""
     for reference in package.iterfind("{*}spine/{*}itemref"):
         item = items.get(reference.get("idref"), {})
-        if item.get("media-type") in _PAGES and "nav" not in item.get("properties", "").split():
-            yield _place(folder, item.get("href"))
+        if item.get("media-type") in _PAGE_TYPES and "nav" not in item.get("properties", "").split():
+            yield _resolve(folder, item.get("href"))
 
 
-def _labels(archive: zipfile.ZipFile, items: Any, folder: str) -> dict[str, str]:
+def _read_labels(archive: zipfile.ZipFile, items: Any, folder: str) -> dict[str, str]:
     """Return the name of each page in the table of contents; the first one counts."""
     labels: dict[str, str] = {}
     for item in items:
-        place = _place(folder, item.get("href", ""))
-        contents = item.get("media-type") == "application/x-dtbncx+xml"
-        if place not in archive.namelist() or not (contents or "nav" in item.get("properties", "").split()):
+        part = _resolve(folder, item.get("href", ""))
+        is_ncx = item.get("media-type") == "application/x-dtbncx+xml"
+        if part not in archive.namelist() or not (is_ncx or "nav" in item.get("properties", "").split()):
             continue
-        for entry in read_xml(archive, place, recover=True).iter("{*}a", "{*}navPoint"):
-            link = entry.find("{*}content") if contents else entry
-            label = entry.find("{*}navLabel") if contents else entry
+        for entry in read_xml(archive, part, recover=True).iter("{*}a", "{*}navPoint"):
+            link = entry.find("{*}content") if is_ncx else entry
+            label = entry.find("{*}navLabel") if is_ncx else entry
             if link is not None and label is not None:
-                target = _place(posixpath.dirname(place), link.get("src" if contents else "href", ""))
+                target = _resolve(posixpath.dirname(part), link.get("src" if is_ncx else "href", ""))
                 labels.setdefault(target, " ".join("".join(label.itertext()).split()))
     return labels
 
 
-def _encrypted(archive: zipfile.ZipFile) -> set[str]:
+def _find_encrypted(archive: zipfile.ZipFile) -> set[str]:
     """Return the encrypted parts; in a book without copy protection, these can be its fonts."""
     return {
         unquote(each.get("URI", "")) for each in read_xml(archive, _ENCRYPTION).iter("{*}CipherReference")
     }
 
 
-def _place(folder: str, target: str) -> str:
+def _resolve(folder: str, target: str) -> str:
     """Return the archive path that a link in a part of `folder` leads to."""
     return posixpath.normpath(posixpath.join(folder, unquote(target.partition("#")[0])))

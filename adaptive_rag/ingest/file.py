@@ -16,11 +16,10 @@ from adaptive_rag.ingest.loaders import Loader
 
 TOO_LARGE = "needs more memory than a file may take. Split it into smaller files"
 _ATTEMPTS = 2
-# Text compresses up to 5 times in a Word document or a PDF. A file that unpacks to more than this many
-# characters plus this many times its size is not a document: "a" ten million times over makes a file of 10
-# kB.
-_LONGEST_UNPACKED = 10_000_000
-_MOST_UNPACKED = 10
+# Text compresses up to 5 times in a Word document or a PDF. A file whose text exceeds this many characters
+# plus this many times its size is not a document: "a" ten million times over makes a file of 10 kB.
+_UNPACKED_CHARACTERS = 10_000_000
+_UNPACKED_RATIO = 10
 
 
 def read_file(file: SourceFile, loader: Loader) -> SourceText:
@@ -30,20 +29,20 @@ def read_file(file: SourceFile, loader: Loader) -> SourceText:
         IndexingError: it cannot be read, for whatever reason; the reason continues from the file's name.
         MissingExtraError: its loader needs a package that is not installed.
     """
-    with in_plain_words(file.path):
-        return _read_settled(file, loader)
+    with reporting_errors(file.path):
+        return _read_unchanged(file, loader)
 
 
 @contextmanager
-def in_plain_words(path: Path) -> Iterator[None]:
+def reporting_errors(path: Path) -> Iterator[None]:
     """Turn any error of a loader into an IndexingError whose reason continues from the file's name."""
     try:
         yield
     except (IndexingError, MissingExtraError):
         raise
     except FileNotFoundError as error:
-        dangling = os.path.islink(path)
-        reason = "is a link to a file that does not exist" if dangling else "vanished while it was read"
+        is_link = os.path.islink(path)
+        reason = "is a link to a file that does not exist" if is_link else "vanished while it was read"
         raise IndexingError(reason) from error
     except OSError as error:
         raise IndexingError(f"cannot be read: {error.strerror or error}") from error
@@ -64,11 +63,11 @@ def hash_file(path: Path) -> str:
     Raises:
         IndexingError: the file is in an archive that cannot be read.
     """
-    with unpacked(path) as own, own.open("rb") as file:
+    with unpacked(path) as readable, readable.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _read_settled(file: SourceFile, loader: Loader) -> SourceText:
+def _read_unchanged(file: SourceFile, loader: Loader) -> SourceText:
     """Read a file and check that it did not change meanwhile, so that its hash belongs to its text."""
     for _ in range(_ATTEMPTS):
         before = _state(file.path)
@@ -85,23 +84,23 @@ def _read_settled(file: SourceFile, loader: Loader) -> SourceText:
 
 
 def _read(file: SourceFile, loader: Loader) -> SourceText:
+    """Read a file once, and refuse it if it unpacks to too much text or holds none."""
     builder = TextBuilder()
     with unpacked(file.path) as path:
         loader(path, builder)
-        if builder.length > _LONGEST_UNPACKED + _MOST_UNPACKED * os.path.getsize(path):
+        if builder.length > _UNPACKED_CHARACTERS + _UNPACKED_RATIO * os.path.getsize(path):
             millions = f"{builder.length // 1_000_000:,} million characters"
             raise IndexingError(f"unpacks to {millions}, which no document of its size holds. Save it anew")
         text = builder.build(file.source, hash_file(path))
     if not any(map(str.isalnum, text.text)):
-        hidden = (
-            f"{builder.hidden_words:,} words are there that its styles hide" if builder.hidden_words else ""
-        )
-        raise IndexingError(": ".join(filter(None, ("holds no text", hidden))))
+        if builder.hidden_words:
+            raise IndexingError(f"holds no text: its styles hide {builder.hidden_words:,} words")
+        raise IndexingError("holds no text")
     return text
 
 
 def _state(path: Path) -> tuple[int, int, int]:
-    """Return what shows that a file has changed: its size, time and inode.
+    """Return a file's size, modification time and inode, which show whether it has changed.
 
     Raises:
         IndexingError: it is empty, or not an ordinary file; reading a pipe might wait forever.

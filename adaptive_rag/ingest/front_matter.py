@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from datetime import date
 from typing import Any
 
-from adaptive_rag.ingest.documents import OF_CHUNKS, TextBuilder
+from adaptive_rag.ingest.documents import CHUNK_METADATA, TextBuilder
 from adaptive_rag.ingest.properties import LONGEST, MOST, note_properties
 
 # In characters: a longer block is not front matter.
@@ -24,13 +24,13 @@ _NAME = re.compile(r"[^\W\d][\w-]{0,39}")
 _COMMENT = re.compile(r"[ \t]*#.*")
 # At most this many metadata fields are kept.
 _MOST_FIELDS = 30
-# Names that chunks, rows and loaders set themselves; conditions and the code rely on their meaning.
-_OWN = OF_CHUNKS | frozenset(
+# Names that chunks, rows and loaders set themselves; filters and the code rely on their meaning.
+_RESERVED_NAMES = CHUNK_METADATA | frozenset(
     "source file kind page section id text start end lines row sheet question answer page_label start_index "
     "encoding language_of_code member attachment subject title author date language tags url chunk scores "
     "labels parts place time cut".split()
 )
-_KNOWN = {"author", "authors", "date", "lang", "language", "tags", "keywords", "title"}
+_STANDARD_FIELDS = {"author", "authors", "date", "lang", "language", "tags", "keywords", "title"}
 
 
 def take_front_matter(text: str, builder: TextBuilder) -> int:
@@ -44,13 +44,13 @@ def take_front_matter(text: str, builder: TextBuilder) -> int:
     if lines and not _FIELD.match(lines[0]):
         return 0
     try:
-        known = tomllib.loads(block) if opening["mark"] == "+++" else _read_yaml(block)
+        fields = tomllib.loads(block) if opening["mark"] == "+++" else _read_yaml(block)
     except (ValueError, RecursionError) as error:
         kind = "TOML" if opening["mark"] == "+++" else "YAML"
         builder.notes.append(f"its front matter is not {kind} ({str(error).splitlines()[0]})")
         return closing.end()
-    if isinstance(known, dict):
-        _note_fields({str(name): value for name, value in known.items()}, builder)
+    if isinstance(fields, dict):
+        _note_fields({str(name).lower(): value for name, value in fields.items()}, builder)
     return closing.end()
 
 
@@ -68,24 +68,26 @@ def _read_yaml(block: str) -> Any:
         raise ValueError(str(error)) from error
 
 
-def _note_fields(known: Mapping[str, Any], builder: TextBuilder) -> None:
-    fields = {name.lower(): value for name, value in known.items()}
+def _note_fields(fields: Mapping[str, Any], builder: TextBuilder) -> None:
+    """Note the standard properties, and the other fields as metadata, without long and nested values."""
     author = fields.get("author") or fields.get("authors") or ""
     tags = fields.get("tags") or fields.get("keywords") or ""
     note_properties(
         builder,
         title=_plain(fields.get("title")),
-        author=[_plain(one) for one in author] if isinstance(author, list) else _plain(author),
+        author=[_plain(name) for name in author] if isinstance(author, list) else _plain(author),
         date=_plain(fields.get("date")),
         language=_plain(fields.get("lang") or fields.get("language")),
         tags=[_plain(tag) for tag in tags] if isinstance(tags, list) else _plain(tags),
     )
     for name, value in fields.items():
         name = name.replace(" ", "_")
-        if len(builder.metadata) >= _MOST_FIELDS or name in _OWN | _KNOWN or not _NAME.fullmatch(name):
+        if len(builder.metadata) >= _MOST_FIELDS:
+            return
+        if name in _RESERVED_NAMES | _STANDARD_FIELDS or not _NAME.fullmatch(name):
             continue
-        values = [_plain(one) for one in (value if isinstance(value, list) else [value])]
-        if values and len(values) <= MOST and all(0 < len(one) <= LONGEST for one in values):
+        values = [_plain(item) for item in (value if isinstance(value, list) else [value])]
+        if values and len(values) <= MOST and all(0 < len(text) <= LONGEST for text in values):
             builder.metadata.setdefault(name, values if isinstance(value, list) else _typed(values[0]))
 
 

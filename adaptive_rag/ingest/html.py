@@ -20,17 +20,17 @@ from adaptive_rag.ingest.templates import without_tags
 from adaptive_rag.ingest.text import decode
 from adaptive_rag.text.visible import without_surrogates
 
-_is_hidden = re.compile(
+_is_skipped_tag = re.compile(
     "title|script|style|noscript|template|svg|canvas|nav|iframe|object|select|button"
 ).fullmatch
-_is_block = re.compile(
+_is_block_tag = re.compile(
     "address|article|aside|blockquote|body|caption|dd|details|div|dl|dt|fieldset|figcaption|figure|footer|form|"
     "h[1-6]|header|hr|html|li|main|ol|p|pre|section|summary|table|tbody|tfoot|thead|tr|ul"
 ).fullmatch
 # Elements that separate paragraphs within a table cell; any other block element ends the table row.
-_is_part_of_cell = re.compile("p|div|ul|ol|li|dl|dt|dd|br").fullmatch
+_is_within_cell = re.compile("p|div|ul|ol|li|dl|dt|dd|br").fullmatch
 _CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([\w-]+)", re.IGNORECASE)
-# The parser treats its content as plain text: "<p>This page has frames.</p>".
+# The parser would take the content of this element for plain text: "<p>This page has frames.</p>".
 _NO_FRAMES = re.compile(r"</?noframes\b[^>]{0,200}>", re.IGNORECASE)
 # The parser looks for the start of each stray end tag among all open elements. 1e9 steps take 3 seconds.
 _MOST_STEPS = 1_000_000_000
@@ -74,6 +74,14 @@ def write_page(data: bytes, charset: str | None, builder: TextBuilder) -> None:
     write_html(decode_page(data, charset, builder), builder)
 
 
+def read_page(data: bytes, charset: str | None, builder: TextBuilder) -> str:
+    """Return the visible text of a page inside another document, and count its hidden words in `builder`."""
+    page = TextBuilder()
+    write_page(data, charset, page)
+    builder.hidden_words += page.hidden_words
+    return page.text
+
+
 def decode_page(data: bytes, charset: str | None, builder: TextBuilder) -> str:
     """Return a page's HTML as text; without `charset` the page's own declaration counts."""
     if charset is None and (declared := _CHARSET.search(data[:4096])):
@@ -91,7 +99,7 @@ def write_html(page: str, builder: TextBuilder, *, styled: bool = True) -> None:
     page = _NO_FRAMES.sub("", page)
     reader = _Reader(builder, _MOST_STEPS // (page.count("</") + 1), PageStyles() if styled else None)
     parser = etree.HTMLParser(target=reader, huge_tree=True)
-    # An error raised in the reader ends parsing only after the current piece, hence the pieces.
+    # The parser raises an error of the reader only at the end of a piece, so the pieces are short.
     for start in range(0, len(page), _PIECE):
         parser.feed(page[start : start + _PIECE])
     if page:
@@ -111,125 +119,141 @@ def _note_head(tag: str, attributes: Mapping[str, str], builder: TextBuilder) ->
 class _Reader:
     """Collects blocks of text; the parser reports an end tag for every start tag, even a missing one."""
 
-    def __init__(self, builder: TextBuilder, deepest: int, styles: PageStyles | None) -> None:
+    def __init__(self, builder: TextBuilder, max_depth: int, styles: PageStyles | None) -> None:
         self._builder = builder
-        self._deepest = deepest
+        self._max_depth = max_depth
         self._depth = 0
-        self._hidden = 0  # nesting depth inside elements whose text is not read
-        self._unseen = 0  # nesting depth inside elements that a style hides
+        self._skipped_depth = 0  # the depth inside elements whose text is not read
+        self._hidden_depth = 0  # the depth inside elements that a style hides
         self._styles = styles
         self._looks = [Look()]  # of the open elements
-        self._sheet: list[str] | None = None
+        self._style_sheet: list[str] | None = None
         self._words: list[str] = []
         self._title: list[str] | None = None
         self._level: int | None = None
         self._preformatted = False
-        self._code = False
+        self._is_code = False
         self._lists: list[int | None] = []  # of each open list: None, or the number of its last item
         self._marker = ""  # of the current list item
         self._term = ""  # the last term of a definition list
-        self._lead = ""  # the term to write before the next definition
+        self._definition_term = ""  # the term to write before the next block
         self._rows = Rows()
         self._in_row = False
-        self._raised: list[str] | None = None  # the text inside an open <sup>
-        self._refers = False  # whether a link within the page is open, or was inside the <sup>
+        self._superscript: list[str] | None = None  # the text inside an open <sup>
+        self._is_note_link = False  # whether a link within the page is open, or was inside the <sup>
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
+        """Handle a start tag."""
         self._depth += 1
-        if self._depth > self._deepest:
+        if self._depth > self._max_depth:
             raise IndexingError(
-                f"cannot be read: more than {self._deepest:,} of its tags are left open. Save it anew"
+                f"cannot be read: more than {self._max_depth:,} of its tags are left open. Save it anew"
             )
         if tag in ("html", "meta", "link"):
             _note_head(tag, attributes, self._builder)
-        if self._hidden or _is_hidden(tag):
-            if tag == "title" and not self._hidden:
+        if self._skipped_depth or _is_skipped_tag(tag):
+            if tag == "title" and not self._skipped_depth:
                 self._title = []
-            self._sheet = [] if tag == "style" and not self._hidden else self._sheet
-            self._hidden += 1
-        elif self._unseen or self._is_unseen(tag, attributes):
-            self._unseen += 1
+            if tag == "style" and not self._skipped_depth:
+                self._style_sheet = []
+            self._skipped_depth += 1
+        elif self._hidden_depth or self._hides(tag, attributes):
+            self._hidden_depth += 1
         elif tag == "code":
-            self._code = self._preformatted
+            self._is_code = self._preformatted
         elif tag == "sup":
-            if self._raised is not None:  # 2<sup>2<sup>n</sup></sup>
-                self._end_raised("".join(self._raised))
-            self._raised = []
+            if self._superscript is not None:  # 2<sup>2<sup>n</sup></sup>
+                self._end_superscript("".join(self._superscript))
+            self._superscript = []
         elif tag == "a":
-            self._refers = "#" in attributes.get("href", "")
+            self._is_note_link = "#" in attributes.get("href", "")
         elif tag in ("td", "th"):
             self._in_row = True
             self._rows.begin_cell(attributes)
-        elif tag == "br" or (self._in_row and _is_part_of_cell(tag)):
+        elif tag == "br" or (self._in_row and _is_within_cell(tag)):
             self._add("\n")
-        elif _is_block(tag):
-            self.close()
-            self._level = int(tag[1]) if re.fullmatch("h[1-6]", tag) else None
-            self._preformatted = tag == "pre"
-            if tag == "table":
-                self._rows = Rows()
-            elif tag in ("ul", "ol"):
-                first = re.match(r"\s*\d{1,9}", attributes.get("start", "")) if tag == "ol" else None
-                self._lists.append(None if tag == "ul" else int(first[0]) - 1 if first else 0)
-            elif tag == "li":
-                self._begin_item()
-            elif tag == "dd":
-                self._lead = self._term
+        elif _is_block_tag(tag):
+            self._begin_block(tag, attributes)
 
-    def _is_unseen(self, tag: str, attributes: Mapping[str, str]) -> bool:
-        """Tell whether an element takes no space on the page; if it does, record how its text looks."""
+    def _begin_block(self, tag: str, attributes: Mapping[str, str]) -> None:
+        """End the block before, and begin one: a heading, a list, an item, a definition, a table or text."""
+        self.close()
+        self._level = int(tag[1]) if re.fullmatch("h[1-6]", tag) else None
+        self._preformatted = tag == "pre"
+        if tag == "table":
+            self._rows = Rows()
+        elif tag == "ul":
+            self._lists.append(None)
+        elif tag == "ol":
+            first = re.match(r"\s*\d{1,9}", attributes.get("start", ""))
+            self._lists.append(int(first[0]) - 1 if first else 0)
+        elif tag == "li":
+            self._begin_item()
+        elif tag == "dd":
+            self._definition_term = self._term
+
+    def _hides(self, tag: str, attributes: Mapping[str, str]) -> bool:
+        """Return whether the styles hide an element; if they do not, record how its text looks."""
         if self._styles is None:
             self._looks.append(self._looks[-1])
             return False
         if tag == "link" and "stylesheet" in attributes.get("rel", "").lower():
             self._styles.miss_sheet()
-        around = self._styles.outermost() if tag == "body" else self._looks[-1]
-        look = self._styles.look(tag, attributes, around)
+        outer_look = self._styles.outermost() if tag == "body" else self._looks[-1]
+        look = self._styles.look(tag, attributes, outer_look)
         if look is not None:
             self._looks.append(look)
         return look is None
 
     def end(self, tag: str) -> None:
+        """Handle an end tag."""
         self._depth -= 1
-        if self._hidden:
-            self._hidden -= 1
+        if self._skipped_depth:
+            self._skipped_depth -= 1
             if self._title is not None:
                 note_properties(self._builder, title="".join(self._title))
                 self._title = None
-            if self._sheet is not None and self._styles:
-                self._styles.add_sheet("".join(self._sheet))
-                self._sheet = None
+            if self._style_sheet is not None and self._styles:
+                self._styles.add_sheet("".join(self._style_sheet))
+                self._style_sheet = None
             return
-        if self._unseen:
-            self._unseen -= 1
+        if self._hidden_depth:
+            self._hidden_depth -= 1
             return
         self._looks.pop()
-        if tag == "sup" and self._raised is not None:
-            self._end_raised("".join(self._raised))
+        if tag == "sup" and self._superscript is not None:
+            self._end_superscript("".join(self._superscript))
         elif tag == "a":
-            self._refers = self._refers and self._raised is not None
-        elif _is_block(tag) and not (self._in_row and _is_part_of_cell(tag)):
-            if tag == "dt":
-                self._term = " ".join("".join(self._words).split())
-                self._words.clear()
-            self.close()
-            self._level = None
-            self._preformatted = False
-            if tag in ("ul", "ol") and self._lists:
-                self._lists.pop()
-            if tag == "li":
-                self._marker = ""
+            self._is_note_link = self._is_note_link and self._superscript is not None
+        elif _is_block_tag(tag) and not (self._in_row and _is_within_cell(tag)):
+            self._end_block(tag)
+
+    def _end_block(self, tag: str) -> None:
+        """Write the block that ends, and leave its list or item."""
+        if tag == "dt":
+            self._term = " ".join("".join(self._words).split())
+            self._words.clear()
+        self.close()
+        self._level = None
+        self._preformatted = False
+        if tag in ("ul", "ol") and self._lists:
+            self._lists.pop()
+        elif tag == "li":
+            self._marker = ""
 
     def data(self, text: str) -> None:
+        """Handle a piece of text: a title, a style sheet, hidden words or visible words."""
         if self._title is not None:
             self._title.append(text)
-        elif self._sheet is not None:
-            self._sheet.append(text)
-        elif self._unseen or not (self._hidden or self._looks[-1].is_seen):
-            self._builder.hidden_words += 0 if self._hidden else len(text.split())
-        elif not self._hidden:
-            if self._raised is None and text.strip():  # the link is not of a note: "10 m<sup>2</sup>"
-                self._refers = False
+        elif self._style_sheet is not None:
+            self._style_sheet.append(text)
+        elif self._skipped_depth:
+            return
+        elif self._hidden_depth or not self._looks[-1].is_seen:
+            self._builder.hidden_words += len(text.split())
+        else:
+            if self._superscript is None and text.strip():  # not the link of a note: "10 m<sup>2</sup>"
+                self._is_note_link = False
             self._add(text if self._preformatted else re.sub(r"\s+", " ", text))
 
     def close(self) -> None:
@@ -242,32 +266,29 @@ class _Reader:
         self._words.clear()
         if self._preformatted:
             text = text.strip("\n").rstrip()
-            if self._code and text:
+            if self._is_code and text:
                 text = f"```\n{text}\n```"  # as in Markdown, to mark it as code
-            self._code = False
+            self._is_code = False
         else:
             text = "\n".join(filter(None, (" ".join(line.split()) for line in text.split("\n"))))
         if not text.strip():
             return
-        if self._lead:
-            text = f"{self._lead}{' ' if self._lead[-1] in '.:?!' else ': '}{text}"
-            self._lead = ""
+        if term := self._definition_term:
+            text = f"{term}{' ' if term[-1] in '.:?!' else ': '}{text}"
+            self._definition_term = ""
         self._builder.add_paragraph(text, level=self._level, marker="" if self._level else self._marker)
         self._marker = ""
 
-    def _end_raised(self, text: str) -> None:
-        """Write raised text: a note's number as "[1]", which does not end a sentence; else an exponent."""
-        number, before = text.strip(), self._words[-1][-1:] if self._words else ""
-        refers = number.isalnum() if self._refers else number.isdigit() and before in tuple(".!?")
-        self._refers, self._raised = False, None
-        if refers:
-            self._add(f"[{number}]")
-        else:
-            self._add(raise_digits(text))
+    def _end_superscript(self, text: str) -> None:
+        """Write superscript text: the label of a note as "[1]", which ends no sentence; else an exponent."""
+        label, before = text.strip(), self._words[-1][-1:] if self._words else ""
+        is_note = label.isalnum() if self._is_note_link else label.isdigit() and before in tuple(".!?")
+        self._is_note_link, self._superscript = False, None
+        self._add(f"[{label}]" if is_note else raise_digits(text))
 
     def _add(self, text: str) -> None:
-        if self._raised is not None:
-            self._raised.append(text)
+        if self._superscript is not None:
+            self._superscript.append(text)
         elif self._in_row:
             self._rows.add(text)
         else:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
 
 # Files that programs create: installed packages, caches, lock files. Hidden files are left out as well.
-_OF_PROGRAMS = (
+_BUILT_IN_PATTERNS = (
     "node_modules/",
     "bower_components/",
     "__pycache__/",
@@ -27,7 +27,7 @@ _OF_PROGRAMS = (
     "*.min.js",
     "~$*",  # a file that Word keeps beside an open document
 )
-_OF_VIRTUAL_ENVIRONMENT = "pyvenv.cfg"
+_VIRTUAL_ENVIRONMENT_FILE = "pyvenv.cfg"
 _GITIGNORE = ".gitignore"
 _LONGEST_GITIGNORE = 100_000
 # With more stars, matching a long name can take minutes.
@@ -50,7 +50,7 @@ EVERY_FILE = Patterns()
 class Ignored:
     """Decides which paths below a folder are left out.
 
-    `Patterns.exclude` has the last word, then the `.gitignore` nearest to the file, then the built-in list.
+    `Patterns.exclude` takes precedence, then the `.gitignore` nearest to the file, then the built-in list.
 
     Raises:
         InputError: a pattern is not valid.
@@ -61,43 +61,45 @@ class Ignored:
         self._may_read = may_read
         self._include = _read_patterns(patterns.include)
         self._exclude = _read_patterns(patterns.exclude)
-        self._own = _read_patterns(_OF_PROGRAMS)
-        self._of_folder = cache(self._read_gitignore)
-        self._in_folder = cache(self._find_specs)
+        self._built_in = _read_patterns(_BUILT_IN_PATTERNS)
+        self._gitignore_of = cache(self._read_gitignore)
+        self._specs_in = cache(self._find_specs)
 
     def holds_folder(self, folder: Path) -> bool:
-        """Tell whether a folder is left out, with everything in it."""
-        return self._names(folder, "/", default=os.path.isfile(folder / _OF_VIRTUAL_ENVIRONMENT))
+        """Return whether a folder is left out, with everything in it."""
+        return self._is_ignored(folder, "/", default=os.path.isfile(folder / _VIRTUAL_ENVIRONMENT_FILE))
 
     def holds_file(self, path: Path) -> bool:
-        """Tell whether a file is left out, given that its folders are not."""
+        """Return whether a file is left out, given that its folders are not."""
         if self._include and not self._include.match_file(path.relative_to(self._root).as_posix()):
             return True
-        return self._names(path, "", default=False)
+        return self._is_ignored(path, "", default=False)
 
     def holds(self, path: Path) -> bool:
-        """Tell whether a path is left out, by itself or with a folder above it."""
-        above = [self._root / folder for folder in path.relative_to(self._root).parents if folder.name]
-        own = self.holds_folder if os.path.isdir(path) else self.holds_file
-        return any(map(self.holds_folder, reversed(above))) or own(path)
+        """Return whether a path is left out, by itself or with a folder above it."""
+        folders = [self._root / folder for folder in path.relative_to(self._root).parents if folder.name]
+        if any(map(self.holds_folder, reversed(folders))):
+            return True
+        return self.holds_folder(path) if os.path.isdir(path) else self.holds_file(path)
 
-    def _names(self, path: Path, end: str, *, default: bool) -> bool:
-        for inner, spec in self._in_folder(path.parent):
-            if (said := spec.check_file(f"{inner}{path.name}{end}").include) is not None:
-                return said
+    def _is_ignored(self, path: Path, suffix: str, *, default: bool) -> bool:
+        for inner, spec in self._specs_in(path.parent):
+            if (is_ignored := spec.check_file(f"{inner}{path.name}{suffix}").include) is not None:
+                return is_ignored
         return default
 
     def _find_specs(self, parent: Path) -> list[tuple[str, GitIgnoreSpec]]:
-        """Return the patterns that apply in a folder, each with the path that leads there from its own."""
-        above = [folder for folder in (parent, *parent.parents) if folder.is_relative_to(self._root)]
-        if not above:  # the root itself is never left out
+        """Return the patterns that apply in a folder, each with the path from its own folder to this one."""
+        folders = [folder for folder in (parent, *parent.parents) if folder.is_relative_to(self._root)]
+        if not folders:  # the root itself is never left out
             return []
-        nearest = [(folder, self._of_folder(folder)) for folder in above]
-        specs = [(self._root, self._exclude), *nearest, (self._root, self._own)]
-        ways = [(parent.relative_to(folder).as_posix(), spec) for folder, spec in specs]
-        return [("" if way == "." else f"{way}/", spec) for way, spec in ways if spec]
+        gitignores = [(folder, self._gitignore_of(folder)) for folder in folders]
+        specs = [(self._root, self._exclude), *gitignores, (self._root, self._built_in)]
+        relative = [(parent.relative_to(folder).as_posix(), spec) for folder, spec in specs]
+        return [("" if path == "." else f"{path}/", spec) for path, spec in relative if spec]
 
     def _read_gitignore(self, folder: Path) -> GitIgnoreSpec | None:
+        """Return the patterns of a folder's `.gitignore`; None if it has none or may not be read."""
         path = folder / _GITIGNORE
         if not os.path.isfile(path) or not self._may_read(path):
             return None
@@ -111,6 +113,7 @@ class Ignored:
 
 
 def _read_patterns(patterns: Sequence[str]) -> GitIgnoreSpec | None:
+    """Parse patterns; None if there are none."""
     for pattern in patterns:
         if any(part.count("*") > _MOST_STARS for part in (*pattern.split("/"), "*" * pattern.count("**"))):
             raise InputError(f"The pattern {pattern!r} has too many stars: at most {_MOST_STARS} in a name.")

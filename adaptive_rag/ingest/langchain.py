@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from adaptive_rag.errors import ConfigurationError
-from adaptive_rag.ingest.documents import OF_CHUNKS, SourceText, TextBuilder, printable
+from adaptive_rag.ingest.documents import CHUNK_METADATA, SourceText, TextBuilder, printable
 from adaptive_rag.text.places import format_place, place_at
 from adaptive_rag.text.visible import without_surrogates
 
@@ -48,8 +48,8 @@ def to_document(chunk: Chunk) -> Document:
     """
     from langchain_core.documents import Document
 
-    places = {"source": chunk["source"], "start_index": chunk["start"], "end_index": chunk["end"]}
-    metadata = {**chunk["metadata"], **places}
+    position = {"source": chunk["source"], "start_index": chunk["start"], "end_index": chunk["end"]}
+    metadata = {**chunk["metadata"], **position}
     if place := format_place(place_at(chunk, chunk["start"], chunk["end"])):
         metadata.setdefault("place", place)
     # Many vector stores accept only flat metadata.
@@ -65,12 +65,13 @@ def to_document(chunk: Chunk) -> Document:
 
 
 def _source_text(source: str, documents: list[Document]) -> SourceText:
+    """Build one source from documents that share a name; each becomes a record."""
     builder = TextBuilder()
     digest = hashlib.sha256()
     for document in documents:
-        written = json.dumps(document.metadata, default=str, ensure_ascii=False)
-        known = json.loads(without_surrogates(written))
-        metadata = {name: known[name] for name in known if name not in OF_CHUNKS | {"source"}}
+        encoded = json.dumps(document.metadata, default=str, ensure_ascii=False)
+        decoded = json.loads(without_surrogates(encoded))
+        metadata = {name: decoded[name] for name in decoded if name not in CHUNK_METADATA | {"source"}}
         digest.update(json.dumps([document.page_content, metadata], sort_keys=True).encode())
         builder.add_record(document.page_content, metadata, page=_page(metadata))
     return builder.build(source, digest.hexdigest())

@@ -71,11 +71,7 @@ LOADERS: dict[str, Loader] = {
     "saved web page": Loader((".mhtml", ".mht"), "adaptive_rag.ingest.html:load_mhtml"),
     "Word": Loader(SUFFIXES["Word"], "adaptive_rag.ingest.docx:load_docx", by_content=True),
     "older Word": Loader((".doc", ".dot"), "adaptive_rag.ingest.word97:load_doc", by_content=True),
-    "PowerPoint": Loader(
-        SUFFIXES["PowerPoint"],
-        "adaptive_rag.ingest.powerpoint:load_pptx",
-        by_content=True,
-    ),
+    "PowerPoint": Loader(SUFFIXES["PowerPoint"], "adaptive_rag.ingest.powerpoint:load_pptx", by_content=True),
     "older PowerPoint": Loader(
         SUFFIXES["older PowerPoint"], "adaptive_rag.ingest.powerpoint97:load_ppt", by_content=True
     ),

@@ -18,24 +18,24 @@ from typing import Any
 from adaptive_rag.errors import IndexingError
 from adaptive_rag.ingest.attachments import add_attachment
 from adaptive_rag.ingest.documents import TextBuilder, printable
-from adaptive_rag.ingest.html import write_page
+from adaptive_rag.ingest.html import read_page
 from adaptive_rag.ingest.text import decode
 
 # The deepest nesting of mails in mails, and of quotes in quotes.
-_DEEPEST = 10
+_MAX_DEPTH = 10
 _LONGEST_HEADER = 300
-_SHOWN = ("Subject", "From", "To", "Cc")
+_HEADER_NAMES = ("Subject", "From", "To", "Cc")
 # How mbox separates messages: "From ana@example.org Tue Mar 12 10:42:00 2024", after a blank line.
-_BEGIN = re.compile(rb"(?:\A|(?<=\n\n)|(?<=\n\r\n))From [^\n]{3,200}\d{4}[^\n]{0,40}\n")
-_ESCAPED = re.compile(rb"^>(>*From )", re.MULTILINE)
+_MESSAGE_START = re.compile(rb"(?:\A|(?<=\n\n)|(?<=\n\r\n))From [^\n]{3,200}\d{4}[^\n]{0,40}\n")
+_ESCAPED_FROM = re.compile(rb"^>(>*From )", re.MULTILINE)
 # "On Tue, 12 Mar 2024, Ana wrote:", which may continue on a second line.
 _ATTRIBUTION = re.compile(
     r"^(?:On|Am|Le|El|Il|Op|Em) [^\n]{5,200}(?:\n[^\n]{1,100})?"
     r"\b(?:wrote|writes|schrieb|écrit|escribió|scritto|schreef|escreveu)\b[^\n]{0,80}:[ \t]*$",
     re.MULTILINE,
 )
-# What Outlook and other programs put above a quoted or forwarded message.
-_OLDER = re.compile(
+# The lines that Outlook and other programs put above a quoted or forwarded message.
+_QUOTE_HEADER = re.compile(
     r"^[ \t]*-{2,} ?(?:original message|forwarded message|ursprüngliche nachricht|weitergeleitete nachricht|"
     r"message d'origine|mensaje original)[^\n]{0,40}$|"
     r"^\*?(?:From|Von|De|Da|Van):\*?[^\n]+\n(?:\*?[A-Z][\w ]{1,20}:\*?[^\n]+\n){2}",
@@ -61,73 +61,80 @@ def add_mail(message: Message, builder: TextBuilder) -> None:
 def load_mbox(path: Path, builder: TextBuilder) -> None:
     """Write the mails of a mailbox into `builder`, in the mailbox's order."""
     data = path.read_bytes()
-    starts = list(_BEGIN.finditer(data))
+    starts = list(_MESSAGE_START.finditer(data))
     if not starts:
         raise IndexingError(
             "is no mailbox: no line in it begins a message, as 'From ana@example.org Tue ...'"
         )
     ends = [match.start() for match in starts[1:]] + [len(data)]
-    said = set[str]()
+    lines_read = set[str]()
     for match, end in zip(starts, ends, strict=True):
-        _add_message(email.message_from_bytes(_ESCAPED.sub(rb"\1", data[match.end() : end])), builder, said)
+        message = email.message_from_bytes(_ESCAPED_FROM.sub(rb"\1", data[match.end() : end]))
+        _add_message(message, builder, lines_read)
 
 
-def _add_message(message: Message, builder: TextBuilder, said: set[str], depth: int = 1) -> None:
+def _add_message(message: Message, builder: TextBuilder, lines_read: set[str], depth: int = 1) -> None:
     """Add a message's headers and new text as one record, and its other contents as further records.
 
-    A quote is left out if all its lines are in `said`, the lines of the messages read before.
+    A quote is left out if all its lines are in `lines_read`, the lines of the messages read before.
     """
     texts: list[str] = []
-    attached: list[Message] = []
-    inner: list[Message] = []
-    read = TextBuilder()  # its notes report a guessed encoding
+    attachments: list[Message] = []
+    mails: list[Message] = []
+    record = TextBuilder()
     for part in _parts(message):
         if part.get_content_type() == "message/rfc822":
-            inner += _mails_in(part)
+            mails += _attached_mails(part)
         elif part.get_filename() or part.get_content_maintype() != "text":
-            attached.append(part)
+            attachments.append(part)
         else:
-            texts.append(_text_of(part, read))
-    names = [_name_of(part) for part in attached]
-    known = _metadata(message)
-    new, quotes = split_quotes("\n\n".join(filter(None, texts)))
-    lines = [f"{name}: {value}" for name in _SHOWN if (value := _header(message, name))]
-    if date := _date(message):
-        lines.append(f"Date: {date:%A}, {date.day} {date:%B %Y, %H:%M}")
-    if any(names):
-        lines.append(f"Attachments: {', '.join(filter(None, names))}")
-    read.add("\n".join(lines) + (f"\n\n{new}" if new else ""))
-    builder.add_part(read, known.get("subject", "Mail"), depth, known)
-    for head, quote in quotes:
-        if _lines(quote) <= said:
-            continue
-        older = TextBuilder()
-        older.add("\n\n".join(filter(None, (head, quote))))
-        builder.add_part(older, "quoted", depth + 1, {**known, "quoted": True})
-    for part, name in zip(attached, names, strict=True):
+            texts.append(_read_part(part, record))
+    names = [_attachment_name(part) for part in attachments]
+    metadata = _metadata(message)
+    new_text, quotes = split_quotes("\n\n".join(filter(None, texts)))
+    headers = "\n".join(_header_lines(message, names))
+    record.add(f"{headers}\n\n{new_text}" if new_text else headers)
+    builder.add_part(record, metadata.get("subject", "Mail"), depth, metadata)
+    for attribution, quote in quotes:
+        if not _lines(quote) <= lines_read:
+            quoted = TextBuilder()
+            quoted.add("\n\n".join(filter(None, (attribution, quote))))
+            builder.add_part(quoted, "quoted", depth + 1, {**metadata, "quoted": True})
+    for part, name in zip(attachments, names, strict=True):
         if name:
             data = part.get_payload(decode=True)
-            held = data if isinstance(data, bytes) else None
-            add_attachment(held, name, builder, depth + 1, known)
-    for each in inner:
-        if depth == _DEEPEST:
-            builder.notes.append(f"mails that lie more than {_DEEPEST} deep in others were not read")
-            break
-        _add_message(each, builder, said, depth + 1)
-    said |= _lines(new)
+            content = data if isinstance(data, bytes) else None
+            add_attachment(content, name, builder, depth + 1, metadata)
+    if mails and depth == _MAX_DEPTH:
+        builder.notes.append(f"mails that lie more than {_MAX_DEPTH} deep in others were not read")
+        mails = []
+    for mail in mails:
+        _add_message(mail, builder, lines_read, depth + 1)
+    lines_read |= _lines(new_text)
 
 
-def _mails_in(part: Message) -> list[Message]:
+def _header_lines(message: Message, attachments: list[str]) -> Iterator[str]:
+    """Yield the headers of a mail as a reader sees them, with its date and the names of its attachments."""
+    for name in _HEADER_NAMES:
+        if value := _header(message, name):
+            yield f"{name}: {value}"
+    if date := _date(message):
+        yield f"Date: {date:%A}, {date.day} {date:%B %Y, %H:%M}"
+    if any(attachments):
+        yield f"Attachments: {', '.join(filter(None, attachments))}"
+
+
+def _attached_mails(part: Message) -> list[Message]:
     """Return the mails in a message/rfc822 part; some are base64-encoded, against the standard."""
     mails = [each for each in part.get_payload() if isinstance(each, Message)]
     encoding = str(part.get("Content-Transfer-Encoding", "")).strip().lower()
     if encoding not in ("base64", "quoted-printable"):
         return mails
     # The parser took the encoded text for the body of a mail without headers.
-    packed = "".join(str(each.get_payload()) for each in mails if not each.keys())
-    unpack = binascii.a2b_base64 if encoding == "base64" else quopri.decodestring
+    encoded = "".join(str(each.get_payload()) for each in mails if not each.keys())
+    decode_bytes = binascii.a2b_base64 if encoding == "base64" else quopri.decodestring
     try:
-        return [email.message_from_bytes(unpack(packed.encode()))] if packed else mails
+        return [email.message_from_bytes(decode_bytes(encoded.encode()))] if encoded else mails
     except binascii.Error:
         return mails
 
@@ -137,13 +144,13 @@ def _parts(message: Message, depth: int = 0) -> Iterator[Message]:
     if not message.is_multipart() or message.get_content_type() == "message/rfc822":
         yield message
         return
-    if depth > 10 * _DEEPEST:
+    if depth > 10 * _MAX_DEPTH:
         raise RecursionError
-    below = [list(_parts(part, depth + 1)) for part in message.get_payload() if isinstance(part, Message)]
+    children = [list(_parts(part, depth + 1)) for part in message.get_payload() if isinstance(part, Message)]
     if message.get_content_type() == "multipart/alternative":
-        plain = (parts for parts in below if any(_is_plain(part) for part in parts))
-        below = [next(plain, below[-1])] if below else []
-    for parts in below:
+        with_plain_text = (parts for parts in children if any(_is_plain(part) for part in parts))
+        children = [next(with_plain_text, children[-1])] if children else []
+    for parts in children:
         yield from parts
 
 
@@ -152,19 +159,18 @@ def _is_plain(part: Message) -> bool:
     return part.get_content_type() == "text/plain" and isinstance(payload, bytes) and bool(payload.strip())
 
 
-def _text_of(part: Message, builder: TextBuilder) -> str:
+def _read_part(part: Message, builder: TextBuilder) -> str:
+    """Return the text of a text part; notes on its encoding and hidden words go to `builder`."""
     data = part.get_payload(decode=True)
     if not isinstance(data, bytes) or not data.strip():
         return ""
     if part.get_content_type() == "text/html":
-        page = TextBuilder()
-        write_page(data, part.get_content_charset(), page)
-        builder.hidden_words += page.hidden_words
-        return page.text.strip()
+        return read_page(data, part.get_content_charset(), builder).strip()
     return decode(data, builder, part.get_content_charset()).strip()
 
 
 def _lines(text: str) -> set[str]:
+    """Return the different lines of a text, without blank ones."""
     return {" ".join(line.split()) for line in text.splitlines() if line.strip()}
 
 
@@ -173,46 +179,46 @@ def split_quotes(text: str, depth: int = 0) -> tuple[str, list[tuple[str, str]]]
 
     Quotes between the lines of a reply stay in it, each line after its ">", since the reply refers to them.
     """
-    heads = [match for pattern in (_ATTRIBUTION, _OLDER) if (match := pattern.search(text))]
+    headers = [match for pattern in (_ATTRIBUTION, _QUOTE_HEADER) if (match := pattern.search(text))]
     trailing = re.search(r"(?:^>[^\n]*(?:\n[ \t]*)*)+\Z", text, re.MULTILINE)
-    starts = [match.start() for match in heads if _goes_to_the_end(text[match.end() :])]
+    starts = [match.start() for match in headers if _reaches_end(text[match.end() :])]
     start = min(starts + ([trailing.start()] if trailing else []), default=None)
-    if start is None or depth == _DEEPEST:
+    if start is None or depth == _MAX_DEPTH:
         return text.strip(), []
-    older = re.sub(r"^> ?", "", text[start:], flags=re.MULTILINE)
-    head = _ATTRIBUTION.match(older) or _OLDER.match(older)
-    at = head.end() if head else 0
-    quoted, deeper = split_quotes(older[at:], depth + 1)
-    own = (older[:at].strip(), quoted)
-    return text[:start].strip(), [*([own] if any(own) else []), *deeper]
+    quoted_text = re.sub(r"^> ?", "", text[start:], flags=re.MULTILINE)
+    header = _ATTRIBUTION.match(quoted_text) or _QUOTE_HEADER.match(quoted_text)
+    header_end = header.end() if header else 0
+    older_text, older_quotes = split_quotes(quoted_text[header_end:], depth + 1)
+    quote = (quoted_text[:header_end].strip(), older_text)
+    return text[:start].strip(), [*([quote] if any(quote) else []), *older_quotes]
 
 
-def _goes_to_the_end(text: str) -> bool:
-    """Tell whether the text after an attribution is entirely marked as quoted, or not at all."""
+def _reaches_end(text: str) -> bool:
+    """Return whether the text after an attribution is entirely marked as quoted, or not at all."""
     marked = [line.startswith(">") for line in text.splitlines() if line.strip()]
     return all(marked) or not any(marked)
 
 
 def _metadata(message: Message) -> dict[str, Any]:
     """Return the headers that people filter by, and the id of the message that began the thread."""
-    known = {name.lower(): value for name in _SHOWN if (value := _header(message, name))}
+    metadata = {name.lower(): value for name in _HEADER_NAMES if (value := _header(message, name))}
     for name in ("Message-ID", "In-Reply-To"):
         if value := _header(message, name):
-            known[name.lower().replace("-", "_")] = value
+            metadata[name.lower().replace("-", "_")] = value
     ids = re.findall(r"<[^<>\s]+>", _header(message, "References")) or [
-        known.get("in_reply_to") or known.get("message_id") or ""
+        metadata.get("in_reply_to") or metadata.get("message_id") or ""
     ]
     if ids[0]:
-        known["thread"] = ids[0]
+        metadata["thread"] = ids[0]
     if date := _date(message):
-        known["date"] = date.isoformat()
-    return known
+        metadata["date"] = date.isoformat()
+    return metadata
 
 
 def _header(message: Message, name: str) -> str:
     """Return a header as readable text, on one line and cut to a maximum length."""
     value = message.get(name)
-    # An encoded header is a few times as long.
+    # An encoded header is a few times as long as its text.
     return _plain(str(value)[: 8 * _LONGEST_HEADER])[:_LONGEST_HEADER] if value is not None else ""
 
 
@@ -229,7 +235,7 @@ def _date(message: Message) -> datetime | None:
     return None
 
 
-def _name_of(part: Message) -> str:
+def _attachment_name(part: Message) -> str:
     """Return an attachment's name without any folders in it; "" if it has no name."""
     name = part.get_filename() or ""
     return printable(PurePosixPath(_plain(name).replace("\\", "/")).name)

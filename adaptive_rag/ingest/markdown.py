@@ -18,11 +18,13 @@ from adaptive_rag.text.markdown import is_deeply_nested
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
 
-_ATX = re.compile(r"^ {0,3}(#{1,6})[ \t]+([^ \t\n].*)$", re.MULTILINE)
-_SETEXT = re.compile(r"^(?! {0,3}(?:[-=#>|*+]|\d+[.)] ))(\S[^\n]*)\n {0,3}(=+|-{3,})[ \t]*$", re.MULTILINE)
+_ATX_HEADING = re.compile(r"^ {0,3}(#{1,6})[ \t]+([^ \t\n].*)$", re.MULTILINE)
+_SETEXT_HEADING = re.compile(
+    r"^(?! {0,3}(?:[-=#>|*+]|\d+[.)] ))(\S[^\n]*)\n {0,3}(=+|-{3,})[ \t]*$", re.MULTILINE
+)
 _EMPHASIS = re.compile(r"[*`]+|(?<!\w)_+|_+(?!\w)")
-# Closing signs: "Storms ##".
-_CLOSING = re.compile(r"(?<=[ \t])#+\s*$")
+# The signs after a heading: "Storms ##".
+_CLOSING_SIGNS = re.compile(r"(?<=[ \t])#+\s*$")
 # "{3,}+" is possessive, so that a long line of backticks is not tried again from each backtick.
 _FENCE = re.compile(
     r"^ {0,3}(`{3,}+|~{3,}+)[^\n]*\n.*?(?:^ {0,3}\1[`~]*[ \t]*$|\Z)", re.MULTILINE | re.DOTALL
@@ -32,11 +34,11 @@ _LONGEST_HEADING = 1000
 # A MyST directive, "```{note} Title", holds text, except for the kinds listed here.
 _DIRECTIVE = re.compile(
     r"\s*\{(?!code|source|literal|math|mermaid|raw|parsed|doctest|eval|auto)"
-    r"(?P<unseen>toc|only|index|include|contents|bibliography|image|figure)?[\w:+-]*\}(?P<title>.*)"
+    r"(?P<hidden>toc|only|index|include|contents|bibliography|image|figure)?[\w:+-]*\}(?P<title>.*)"
 )
 _OPTION = re.compile(r"[ \t>]*:[\w-]+:.*")
 # "!!! note", "??? tip" and "=== "Tab"" of MkDocs are followed by indented text.
-_ABOVE_TEXT = re.compile(r"[ \t]*(?:!!!|\?\?\?\+?|===\+?)[ \t]+\S.*")
+_INDENTED_BLOCK_START = re.compile(r"[ \t]*(?:!!!|\?\?\?\+?|===\+?)[ \t]+\S.*")
 # The deepest nesting of such text that is read.
 _DEEPEST = 5
 
@@ -57,18 +59,21 @@ def add_markdown(text: str, builder: TextBuilder) -> None:
     """
     kept = Kept()
     text = without_signs(text)
-    seen = kept.restore(read_marks(_keep_code(text, kept), kept))
-    tidied = tidy(text, seen)
-    headings = [(match.start(), match[2], len(match[1])) for match in _ATX.finditer(seen)]
+    visible = kept.restore(read_marks(_keep_code(text, kept), kept))
+    tidied = tidy(text, visible)
+    headings = [(match.start(), match[2], len(match[1])) for match in _ATX_HEADING.finditer(visible)]
     headings += [
-        (match.start(), match[1], 1 if match[2][0] == "=" else 2) for match in _SETEXT.finditer(seen)
+        (match.start(), match[1], 1 if match[2][0] == "=" else 2)
+        for match in _SETEXT_HEADING.finditer(visible)
     ]
-    starts, line, last = [at for at, _ in numbered_lines(tidied)], 0, 0
+    line_starts = [start for start, _ in numbered_lines(tidied)]
+    line = last_offset = 0
     for offset, title, level in sorted(headings):
-        line, last = line + seen.count("\n", last, offset), offset
-        if not kept.holds(offset) and line < len(starts):
-            title = _EMPHASIS.sub("", _CLOSING.sub("", title[:_LONGEST_HEADING]))
-            builder.mark_heading(title, level, offset=builder.length + starts[line])
+        line += visible.count("\n", last_offset, offset)
+        last_offset = offset
+        if not kept.holds(offset) and line < len(line_starts):
+            title = _EMPHASIS.sub("", _CLOSING_SIGNS.sub("", title[:_LONGEST_HEADING]))
+            builder.mark_heading(title, level, offset=builder.length + line_starts[line])
     builder.add(tidied)
 
 
@@ -79,32 +84,32 @@ def _keep_code(text: str, kept: Kept, depth: int = 0) -> str:
             lambda block: kept.keep(block[0].rstrip("\n")) + "\n" * block[0].endswith("\n"), text
         )
     lines = text.split("\n")
-    parts, done = list[str](), 0
+    result, next_line = list[str](), 0
     for token in _parser().parse(text):
-        if token.type not in ("fence", "code_block") or token.map is None or token.map[0] < done:
+        if token.type not in ("fence", "code_block") or token.map is None or token.map[0] < next_line:
             continue
         first, last = token.map[0], min(token.map[1], len(lines))
-        above = next((line for line in reversed(lines[done:first]) if line.strip()), "")
+        above = next((line for line in reversed(lines[next_line:first]) if line.strip()), "")
         directive = _DIRECTIVE.fullmatch(token.info) if token.type == "fence" else None
-        parts += lines[done:first]
+        result += lines[next_line:first]
         block = lines[first:last]
-        if token.type == "code_block" and _ABOVE_TEXT.fullmatch(above):
-            parts.append(_keep_code(textwrap.dedent("\n".join(block)), kept, depth + 1))
+        if token.type == "code_block" and _INDENTED_BLOCK_START.fullmatch(above):
+            result.append(_keep_code(textwrap.dedent("\n".join(block)), kept, depth + 1))
         elif directive:
-            parts += _read_directive(directive, block, kept, depth)
+            result += _read_directive(directive, block, kept, depth)
         else:
-            parts.append(kept.keep("\n".join(block)))
-        done = last
-    return "\n".join([*parts, *lines[done:]])
+            result.append(kept.keep("\n".join(block)))
+        next_line = last
+    return "\n".join([*result, *lines[next_line:]])
 
 
 def _read_directive(directive: re.Match[str], block: list[str], kept: Kept, depth: int) -> list[str]:
     """Return the lines inside a MyST directive, with its title in place of its opening line."""
-    if directive["unseen"] or len(block) == 1:
+    if directive["hidden"] or len(block) == 1:
         return [""] * len(block)
-    inside = ["" if _OPTION.fullmatch(line) else line for line in block[1:]]
-    inside[-1] = inside[-1] if inside[-1].strip("`~: \t>") else ""
-    return [directive["title"].strip(), _keep_code("\n".join(inside), kept, depth + 1)]
+    content = ["" if _OPTION.fullmatch(line) else line for line in block[1:]]
+    content[-1] = content[-1] if content[-1].strip("`~: \t>") else ""
+    return [directive["title"].strip(), _keep_code("\n".join(content), kept, depth + 1)]
 
 
 @cache

@@ -17,7 +17,7 @@ from adaptive_rag.ingest.properties import note_properties
 from adaptive_rag.ingest.text import decode
 from adaptive_rag.text.tables import write_rule
 
-_PARTS = ("part", "chapter", "section", "subsection", "subsubsection", "paragraph", "subparagraph")
+_LATEX_HEADINGS = ("part", "chapter", "section", "subsection", "subsubsection", "paragraph", "subparagraph")
 _ACCENTS = {
     "`": "\u0300",
     "'": "\u0301",
@@ -28,7 +28,7 @@ _ACCENTS = {
     "v": "\u030c",
 }
 # The deepest nesting of commands that is read.
-_DEEPEST = 8
+_MAX_DEPTH = 8
 
 
 class _Markup(NamedTuple):
@@ -47,7 +47,7 @@ class _Markup(NamedTuple):
     title: str = r"(?!)"
 
 
-def _accented(match: re.Match[str]) -> str:
+def _compose_accent(match: re.Match[str]) -> str:
     return unicodedata.normalize("NFC", match[2] + _ACCENTS[match[1]])
 
 
@@ -58,8 +58,8 @@ _LINKS: tuple[Step, ...] = (
     (r"'{2,5}|\*\*|</?[a-zA-Z][^<>\n]{0,500}>", ""),
 )
 _LATEX = _Markup(
-    rf"[ \t]*\\(?P<sign>{'|'.join(_PARTS)})\*?(?:\[[^\]\n]*\])?\{{(?P<title>.*)\}}.*",
-    lambda sign: _PARTS.index(sign) + 1,
+    rf"[ \t]*\\(?P<sign>{'|'.join(_LATEX_HEADINGS)})\*?(?:\[[^\]\n]*\])?\{{(?P<title>.*)\}}.*",
+    lambda sign: _LATEX_HEADINGS.index(sign) + 1,
     (
         (r"\\item\b[ \t]*\[([^\]\n]*)\][ \t]*", r"- \1 "),
         (r"\\item\b[ \t]*", "- "),
@@ -69,7 +69,7 @@ _LATEX = _Markup(
     ),
     nested=(
         (r"(?<!\\)%.*", ""),
-        (r"\\([`'^\"~]|[cv](?=[ {]))[ \t]*\{?\\?([A-Za-z])\}?", _accented),
+        (r"\\([`'^\"~]|[cv](?=[ {]))[ \t]*\{?\\?([A-Za-z])\}?", _compose_accent),
         (r"\\(?:label|[vh]space|includegraphics|bibliography(?:style)?|index|input|include|usepackage|setlength|"
          r"documentclass)\b\*?(?:\[[^\]\n]*\])?(?:\{[^{}]*\})+|\\href\{[^{}]*\}|"
          r"\\multi(?:row|column)\{[^{}]*\}\{[^{}]*\}", blank),
@@ -93,9 +93,9 @@ _ORG = _Markup(
     ),
     title=r"(?i)^#\+TITLE:[ \t]*(.+)",
 )
-_EQUALS = r"(?P<sign>={1,6})[ \t]*(?P<title>[^=\s].*?)[ \t]*={1,6}[ \t]*"
+_EQUALS_HEADING = r"(?P<sign>={1,6})[ \t]*(?P<title>[^=\s].*?)[ \t]*={1,6}[ \t]*"
 _MEDIAWIKI = _Markup(
-    _EQUALS,
+    _EQUALS_HEADING,
     len,
     (
         (r"^(?:\{\|.*|\|[}-].*)$", ""),
@@ -105,7 +105,7 @@ _MEDIAWIKI = _Markup(
     ((r"<!--(?:(?!<!--)[^\0])*?-->|<ref\b[^<>]*/>|<ref\b[^<>]*>[^<>]{0,3000}</ref>", blank), *_LINKS),
 )
 _DOKUWIKI = _Markup(
-    _EQUALS,
+    _EQUALS_HEADING,
     lambda sign: 7 - len(sign),
     ((r"^[|^][ \t]*|[ \t]*[|^][ \t]*$", ""), (r"[ \t]*[|^]+[ \t]*", " | ")),
     _LINKS,
@@ -137,16 +137,18 @@ def load_markup(path: Path, builder: TextBuilder) -> None:
     if title := re.search(markup.title, text, re.MULTILINE):
         note_properties(builder, title=title[1])
     kept = Kept()
-    seen = re.sub(r"\A.*?\\begin\{document\}|\\end\{document\}.*\Z", blank, text, flags=re.DOTALL)
-    seen = re.sub(markup.kept, lambda match: kept.keep(match["sign"] or match[0]), seen, flags=re.DOTALL)
+    visible = re.sub(r"\A.*?\\begin\{document\}|\\end\{document\}.*\Z", blank, text, flags=re.DOTALL)
+    visible = re.sub(
+        markup.kept, lambda match: kept.keep(match["sign"] or match[0]), visible, flags=re.DOTALL
+    )
     heading = re.compile(f"(?:{markup.heading})$", re.MULTILINE)
-    signs = [heading.match(seen, at) for at, _ in numbered_lines(seen)]
-    seen = heading.sub(lambda match: match["title"], seen)
-    seen = follow(markup.steps, follow(markup.nested, seen, _DEEPEST))
-    seen = tidy(text, kept.restore(seen))
-    lines = list(numbered_lines(seen))
-    if len(lines) == len(signs):
-        for sign, (at, line) in zip(signs, lines, strict=True):
-            if sign:
-                builder.mark_heading(line, min(markup.level(sign["sign"]), 9), offset=at)
-    builder.add(seen)
+    headings = [heading.match(visible, offset) for offset, _ in numbered_lines(visible)]
+    visible = heading.sub(lambda match: match["title"], visible)
+    visible = follow(markup.steps, follow(markup.nested, visible, _MAX_DEPTH))
+    visible = tidy(text, kept.restore(visible))
+    lines = list(numbered_lines(visible))
+    if len(lines) == len(headings):
+        for match, (offset, line) in zip(headings, lines, strict=True):
+            if match:
+                builder.mark_heading(line, min(markup.level(match["sign"]), 9), offset=offset)
+    builder.add(visible)

@@ -7,7 +7,7 @@ from typing import Any
 
 from adaptive_rag.errors import IndexingError
 from adaptive_rag.ingest.documents import TextBuilder
-from adaptive_rag.ingest.html import write_page
+from adaptive_rag.ingest.html import read_page
 from adaptive_rag.ingest.markdown import add_markdown
 from adaptive_rag.ingest.markup_steps import fenced
 from adaptive_rag.ingest.tables import read_json
@@ -29,15 +29,15 @@ def load_notebook(path: Path, builder: TextBuilder) -> None:
     cells = notebook.get("cells") if isinstance(notebook, dict) else None
     if not isinstance(cells, list):
         raise IndexingError("is no notebook: it has no list of cells. Open it in Jupyter and save it again")
-    language = _inside(notebook, "metadata", "kernelspec", "language")
+    language = _value_at(notebook, "metadata", "kernelspec", "language")
     if isinstance(language, str):
         builder.metadata["language_of_code"] = language
     for number, cell in enumerate(cells, start=1):
         builder.mark_page(number)
-        source = _joined(_inside(cell, "source")).strip("\n")
-        if _inside(cell, "cell_type") == "code":
+        source = _join_lines(_value_at(cell, "source")).strip("\n")
+        if _value_at(cell, "cell_type") == "code":
             _add_block(source, builder)
-            outputs = _inside(cell, "outputs")
+            outputs = _value_at(cell, "outputs")
             for output in outputs if isinstance(outputs, list) else []:
                 _add_output(output, builder)
         elif source.strip():
@@ -47,16 +47,14 @@ def load_notebook(path: Path, builder: TextBuilder) -> None:
 
 def _add_output(output: Any, builder: TextBuilder) -> None:
     """Add what a cell printed or returned, or its error; an HTML table is written as its rows."""
-    page = _joined(_inside(output, "data", "text/html"))
+    page = _join_lines(_value_at(output, "data", "text/html"))
     if "<table" in page:
-        rows = TextBuilder()
-        write_page(page.encode(errors="replace"), "utf-8", rows)
-        builder.hidden_words += rows.hidden_words
-        builder.add_paragraph(rows.text[:_LONGEST_OUTPUT])
+        rows = read_page(page.encode(errors="replace"), "utf-8", builder)
+        builder.add_paragraph(rows[:_LONGEST_OUTPUT])
         return
-    text = _joined(_inside(output, "text")) or _joined(_inside(output, "data", "text/plain"))
-    if _inside(output, "output_type") == "error":
-        text = f"{_inside(output, 'ename')}: {_inside(output, 'evalue')}"
+    text = _join_lines(_value_at(output, "text")) or _join_lines(_value_at(output, "data", "text/plain"))
+    if _value_at(output, "output_type") == "error":
+        text = f"{_value_at(output, 'ename')}: {_value_at(output, 'evalue')}"
     _add_block(text.strip("\n")[:_LONGEST_OUTPUT], builder)
 
 
@@ -65,13 +63,13 @@ def _add_block(text: str, builder: TextBuilder) -> None:
         builder.add_paragraph(fenced(text))
 
 
-def _joined(value: Any) -> str:
+def _join_lines(value: Any) -> str:
     """Return a text that a notebook may store as a list of lines."""
     lines = value if isinstance(value, list) else [value]
     return "".join(line for line in lines if isinstance(line, str))
 
 
-def _inside(value: Any, *names: str) -> Any:
+def _value_at(value: Any, *names: str) -> Any:
     """Return the value at a path of names, or None if a name is missing."""
     for name in names:
         value = value.get(name) if isinstance(value, dict) else None

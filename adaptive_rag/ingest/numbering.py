@@ -12,7 +12,7 @@ from docx.oxml.ns import qn
 DEEPEST = 8  # Word's levels are 0 to 8
 _ROMAN = {1000: "m", 900: "cm", 500: "d", 400: "cd", 100: "c", 90: "xc", 50: "l", 40: "xl", 10: "x", 9: "ix"}
 _ROMAN |= {5: "v", 4: "iv", 1: "i"}
-# Word, too, does not count further in Roman numerals or letters.
+# Word does not count further in Roman numerals or letters either.
 _LARGEST = 5000
 _ABSTRACT_ID, _LEVEL = qn("w:abstractNumId"), qn("w:ilvl")
 # The marker of a list item without a number.
@@ -21,6 +21,8 @@ BULLET = "-"
 
 @dataclass(frozen=True)
 class _Level:
+    """The settings of one level of a list."""
+
     kind: str
     """The number format, as the file names it: "decimal", "lowerLetter", "bullet"."""
     text: str
@@ -41,22 +43,22 @@ class Numbering:
         """Read the lists that `word/numbering.xml` defines; None if the document has none."""
         elements = list(root) if root is not None else []
         abstract = {each.get(_ABSTRACT_ID): each for each in elements if each.tag == qn("w:abstractNum")}
-        named = {_value(each, "w:styleLink"): each for each in abstract.values()}
+        by_style = {_value(element, "w:styleLink"): element for element in abstract.values()}
         self._lists: dict[str, tuple[Any, dict[int, _Level]]] = {}
         self._counts: dict[Any, dict[int, int]] = {}
         self._starts: dict[str, dict[int, int]] = {}  # of restarting lists, until their first item
-        for each in elements:
-            key = _value(each, "w:abstractNumId")
-            if each.tag != qn("w:num") or key not in abstract:
+        for element in elements:
+            key = _value(element, "w:abstractNumId")
+            if element.tag != qn("w:num") or key not in abstract:
                 continue
             linked = _value(abstract[key], "w:numStyleLink")
-            levels = dict(_read_levels(named.get(linked, abstract[key]) if linked else abstract[key]))
+            levels = dict(_read_levels(by_style.get(linked, abstract[key]) if linked else abstract[key]))
             starts = {}
-            for override in each.findall(qn("w:lvlOverride")):
+            for override in element.findall(qn("w:lvlOverride")):
                 levels |= _read_levels(override)
                 if start := _value(override, "w:startOverride"):
                     starts[int(override.get(_LEVEL))] = int(start)
-            number = each.get(qn("w:numId"))
+            number = element.get(qn("w:numId"))
             self._lists[number] = key, levels
             self._starts[number] = starts
 
@@ -72,25 +74,27 @@ class Numbering:
         if level is None:
             return BULLET
         counts = self._counts.setdefault(key, {})
-        for at, start in self._starts.pop(number, {}).items():
-            counts[at] = start - 1
+        for start_depth, start in self._starts.pop(number, {}).items():
+            counts[start_depth] = start - 1
         counts[depth] = counts.get(depth, level.start - 1) + 1
-        for below in range(depth + 1, DEEPEST + 1):
-            restart = levels[below].restart if below in levels else None
-            if depth < (below if restart is None else restart):
-                counts.pop(below, None)
+        for deeper in range(depth + 1, DEEPEST + 1):
+            restart = levels[deeper].restart if deeper in levels else None
+            if depth < (deeper if restart is None else restart):
+                counts.pop(deeper, None)
         if level.kind == "bullet":
             return BULLET
 
-        def shown(match: re.Match[str]) -> str:
-            at = int(match[1]) - 1
-            above = levels.get(at, level)
-            return write_number(counts.get(at, above.start), "decimal" if level.legal else above.kind)
+        def format_level(match: re.Match[str]) -> str:
+            other_depth = int(match[1]) - 1
+            other = levels.get(other_depth, level)
+            kind = "decimal" if level.legal else other.kind
+            return write_number(counts.get(other_depth, other.start), kind)
 
-        return re.sub(r"%([1-9])", shown, level.text).strip()
+        return re.sub(r"%([1-9])", format_level, level.text).strip()
 
 
 def _read_levels(element: Any) -> Iterator[tuple[int, _Level]]:
+    """Yield the levels that a list or an override defines, each with its number from 0."""
     for each in element.findall(qn("w:lvl")):
         restart = _value(each, "w:lvlRestart")
         yield (

@@ -26,7 +26,7 @@ def open_ole(
     Args:
         path: the path of the document.
         builder: the document's builder.
-        streams: the streams without which it is no such document.
+        streams: the streams that every such document has.
         kind: what it should be, beginning with the program's name: "Word document".
         newer: the suffix of the program's newer format.
 
@@ -39,12 +39,14 @@ def open_ole(
             if not all(map(file.exists, streams)):
                 raise IndexError("there is no document in it")
             yield file
-            known = file.get_metadata()
+            metadata = file.get_metadata()
     except (OleFileError, struct.error, IndexError) as error:
-        what = f"is not a {kind} or is damaged"
-        raise IndexingError(f"{what}. Open it in {program} or LibreOffice and save it as {newer}") from error
-    title, author = (_decode(value, known.codepage) for value in (known.title, known.author))
-    note_properties(builder, title=title, author=author, date=known.create_time)
+        problem = f"is not a {kind} or is damaged"
+        raise IndexingError(
+            f"{problem}. Open it in {program} or LibreOffice and save it as {newer}"
+        ) from error
+    title, author = (_decode(value, metadata.codepage) for value in (metadata.title, metadata.author))
+    note_properties(builder, title=title, author=author, date=metadata.create_time)
 
 
 def _decode(value: bytes | str | None, page: int | None) -> str:

@@ -20,25 +20,25 @@ from adaptive_rag.ingest.superscripts import raise_digits
 from adaptive_rag.ingest.table_cells import Rows, add_table
 
 # Comments, pronunciation, deleted text, tables of contents and indexes, forms and declarations.
-_LEFT_OUT = {
+_SKIPPED_TAGS = {
     "annotation", "ruby-text", "tracked-changes", "table-of-content", "alphabetical-index",
     "illustration-index",
     "table-index", "object-index", "user-index", "bibliography", "forms", "sequence-decls", "variable-decls",
 }  # fmt: skip
-_BLANKS = {"s", "tab", "line-break"}
-_SHAPES = {
+_BLANK_TAGS = {"s", "tab", "line-break"}
+_SHAPE_TAGS = {
     "frame", "custom-shape", "g", "rect", "ellipse", "circle", "line", "polyline", "polygon", "path",
     "regular-polygon", "connector", "caption", "measure",
 }  # fmt: skip
-# The number formats of lists, and Word's names for them.
-_NUMBERS = {"1": "decimal", "a": "lowerLetter", "A": "upperLetter", "i": "lowerRoman", "I": "upperRoman"}
+# The number formats of lists that are not decimal, and Word's names for them.
+_NUMBER_FORMATS = {"a": "lowerLetter", "A": "upperLetter", "i": "lowerRoman", "I": "upperRoman"}
 _DEEPEST_LIST = 10
 # Styles inherit; this limit ends a cycle of styles.
 _LONGEST_INHERITANCE = 10
-# What is on every slide.
-_FURNITURE = {"footer", "header", "date-time", "page-number"}
+# Classes of shapes that are on every slide.
+_SLIDE_EDGE_CLASSES = {"footer", "header", "date-time", "page-number"}
 # Fields whose value changes, for example with the page.
-_FIELDS = {"page-number", "page-count", "sheet-name", "date", "time", "file-name"}
+_CHANGING_FIELDS = {"page-number", "page-count", "sheet-name", "date", "time", "file-name"}
 
 
 def load_odt(path: Path, builder: TextBuilder) -> None:
@@ -61,7 +61,7 @@ def write_flat(root: Any, builder: TextBuilder) -> None:
     """Write a text or a presentation stored as one XML file; other kinds of document are not written."""
     styles = Styles(root)
     for body in root.iterfind("{*}body/{*}*"):
-        _prepare(body, styles, builder)
+        _apply_styles(body, styles, builder)
         if local_name(body) == "text":
             _Writer(builder, styles).write(body)
         elif local_name(body) == "presentation":
@@ -85,38 +85,35 @@ class Styles:
 
     def page_edges(self) -> Iterator[str]:
         """Yield the paragraphs of page headers and footers."""
-        for edge in (each for master in self._masters for each in master):
-            if (
-                local_name(edge).startswith(("header", "footer"))
-                and read_attribute(edge, "display") != "false"
-            ):
-                yield from _texts_of(edge)
+        for edge in (child for master in self._masters for child in master):
+            is_edge = local_name(edge).startswith(("header", "footer"))
+            if is_edge and read_attribute(edge, "display") != "false":
+                yield from _edge_paragraphs(edge)
 
     def drawn_on_slides(self, name: str) -> Iterator[str]:
         """Yield the texts that the master page of this name puts on its slides, without placeholders."""
-        for shape in (each for master in self._masters for each in master if local_name(each) in _SHAPES):
-            known = read_attribute(shape, "class") in ("", "footer", "header")
-            if known and read_attribute(shape.getparent(), "name") == name:
-                yield from _texts_of(shape)
+        masters = (master for master in self._masters if read_attribute(master, "name") == name)
+        for shape in (child for master in masters for child in master if local_name(child) in _SHAPE_TAGS):
+            if read_attribute(shape, "class") in ("", "footer", "header"):
+                yield from _edge_paragraphs(shape)
 
     def is_hidden(self, element: Any) -> bool:
-        """Tell whether a sheet or a slide is hidden."""
+        """Return whether a sheet or a slide is hidden."""
         style = self._named.get(("style", read_attribute(element, "style-name")))
-        settings = style if style is not None else ()
-        return any(
+        return style is not None and any(
             read_attribute(each, "display") == "false" or read_attribute(each, "visibility") == "hidden"
-            for each in settings
+            for each in style
         )
 
     def hides_letters(self, element: Any) -> bool:
-        """Tell whether the style of a span or a paragraph hides its text."""
-        return self._of_letters(element, "display") == "none"
+        """Return whether the style of a span or a paragraph hides its text."""
+        return self._text_property(element, "display") == "none"
 
     def raises_letters(self, element: Any) -> bool:
-        """Tell whether the style of a span makes it a superscript: "super 58%" or "33% 58%"."""
-        return self._of_letters(element, "text-position").startswith(("super", *"123456789"))
+        """Return whether the style of a span makes it a superscript: "super 58%" or "33% 58%"."""
+        return self._text_property(element, "text-position").startswith(("super", *"123456789"))
 
-    def _of_letters(self, element: Any, setting: str) -> str:
+    def _text_property(self, element: Any, setting: str) -> str:
         """Return what the style of a span or a paragraph sets for its letters, directly or by inheritance."""
         name = read_attribute(element, "style-name")
         for _ in range(_LONGEST_INHERITANCE):
@@ -130,7 +127,7 @@ class Styles:
         return ""
 
     def is_title(self, paragraph: Any) -> bool:
-        """Tell whether a paragraph is the document's title."""
+        """Return whether a paragraph is the document's title."""
         name = read_attribute(paragraph, "style-name")
         style = self._named.get(("style", name))
         return "Title" in (name, read_attribute(style, "parent-style-name") if style is not None else "")
@@ -143,22 +140,22 @@ class Styles:
             counts: the numbers of the items that contain it, from the outermost, and then its own.
         """
         levels = self._levels_of(name)
-        own = levels.get(str(len(counts)))
-        if own is None or not read_attribute(own, "num-format"):
+        settings = levels.get(str(len(counts)))
+        if settings is None or not read_attribute(settings, "num-format"):
             return ""
-        shown = min(int(read_attribute(own, "display-levels") or 1), len(counts))
+        displayed_levels = min(int(read_attribute(settings, "display-levels") or 1), len(counts))
         numbers = []
-        for level in range(len(counts) - shown + 1, len(counts) + 1):
+        for level in range(len(counts) - displayed_levels + 1, len(counts) + 1):
             kind = read_attribute(levels[str(level)], "num-format") if str(level) in levels else ""
             if kind:
-                numbers.append(write_number(counts[level - 1], _NUMBERS.get(kind, "decimal")))
-        before, after = (read_attribute(own, f"num-{place}") for place in ("prefix", "suffix"))
-        return f"{before}{'.'.join(numbers)}{after}".strip()
+                numbers.append(write_number(counts[level - 1], _NUMBER_FORMATS.get(kind, "decimal")))
+        prefix, suffix = read_attribute(settings, "num-prefix"), read_attribute(settings, "num-suffix")
+        return f"{prefix}{'.'.join(numbers)}{suffix}".strip()
 
     def start_of(self, name: str, level: int) -> int:
         """Return the number of the first item on a level of a list."""
-        own = self._levels_of(name).get(str(level))
-        return int(read_attribute(own, "start-value") or 1) if own is not None else 1
+        settings = self._levels_of(name).get(str(level))
+        return int(read_attribute(settings, "start-value") or 1) if settings is not None else 1
 
     def _levels_of(self, name: str) -> dict[str, Any]:
         style = self._named.get(("list-style", name)) if name else self._outline
@@ -179,30 +176,25 @@ def open_document(path: Path, kind: str, builder: TextBuilder) -> Iterator[tuple
         body = content.find(f"{{*}}body/{{*}}{kind}")
         if body is None:
             raise ValueError(f"no {kind}")
-        common = [read_xml(archive, "styles.xml")] if "styles.xml" in archive.namelist() else []
+        common_styles = [read_xml(archive, "styles.xml")] if "styles.xml" in archive.namelist() else []
         note_core(archive, builder)
         embedded = EmbeddedFiles(archive, builder)
-        _put_in_objects(body, archive, embedded, builder)
-        styles = Styles(*common, content)
-        _prepare(body, styles, builder)
+        _insert_objects(body, archive, embedded, builder)
+        styles = Styles(*common_styles, content)
+        _apply_styles(body, styles, builder)
         yield body, styles
         embedded.write()
         builder.note_left_out("comment", sum(1 for _ in body.iter("{*}annotation")))
-        if any(name.startswith("Basic/") and name.endswith(".xml") for name in _modules(archive)):
+        basic = [name for name in archive.namelist() if name.startswith("Basic/") and name.endswith(".xml")]
+        if not all(name.endswith(("-lc.xml", "-lb.xml")) for name in basic):  # these only list macros
             builder.notes.append("macros were left out")
 
 
 def _is_encrypted(archive: zipfile.ZipFile) -> bool:
     manifest = "META-INF/manifest.xml"
-    encryption = (
-        read_xml(archive, manifest).find(".//{*}encryption-data") if manifest in archive.namelist() else None
-    )
-    return encryption is not None
-
-
-def _modules(archive: zipfile.ZipFile) -> Iterator[str]:
-    """Yield the parts that hold macros, without the lists of macros."""
-    return (name for name in archive.namelist() if not name.endswith(("-lc.xml", "-lb.xml")))
+    if manifest not in archive.namelist():
+        return False
+    return read_xml(archive, manifest).find(".//{*}encryption-data") is not None
 
 
 class _Writer:
@@ -215,6 +207,7 @@ class _Writer:
         self._headings = [0] * _DEEPEST_LIST
 
     def write(self, element: Iterable[Any]) -> None:
+        """Write the blocks of an element in order."""
         for block in element:
             match local_name(block):
                 case "h":
@@ -228,16 +221,16 @@ class _Writer:
                 case "math":
                     if text := " ".join(read_mathml(block).split()):
                         self._builder.add_paragraph(text)
-                case name if name not in _LEFT_OUT:
+                case name if name not in _SKIPPED_TAGS:
                     self.write(block)
 
     def _write_table(self, table: Any) -> None:
-        """Write the rows of a table, then its notes and whatever else is anchored in its cells."""
+        """Write the rows of a table, then the notes and shapes that are anchored in its cells."""
         rows = Rows(named=True)
-        apart: list[Any] = []
-        lines = [(_read_row(row, rows, apart), rows.is_apart) for row in table_rows(table)]
+        anchored: list[Any] = []
+        lines = [(_read_row(row, rows, anchored), rows.is_apart) for row in table_rows(table)]
         add_table(self._builder, lines, has_header=table.find("{*}table-header-rows") is not None)
-        for each in apart:
+        for each in anchored:
             self.write(each)
 
     def _write_heading(self, heading: Any) -> None:
@@ -251,17 +244,17 @@ class _Writer:
         self._write_paragraph(heading, level=level, marker=number)
 
     def _write_paragraph(self, element: Any, *, level: int | None = None, marker: str = "") -> bool:
-        """Write a paragraph, then its notes and whatever else is anchored in it; return whether it has text.
+        """Write a paragraph, then its notes and anchored shapes; return whether it has text.
 
         The number of a heading becomes part of its text.
         """
-        apart: list[Any] = []
-        text = read_text(element, apart)
+        anchored: list[Any] = []
+        text = read_text(element, anchored)
         if text and level and marker:
             self._builder.add_paragraph(f"{marker} {text}", level=level)
         elif text:
             self._builder.add_paragraph(text, level=level, marker=marker)
-        for each in apart:
+        for each in anchored:
             self.write(each)
         return bool(text)
 
@@ -269,24 +262,25 @@ class _Writer:
         """Write a list; `above` has the numbers of the items that contain it."""
         style = read_attribute(element, "style-name") or style
         level = len(above) + 1
-        goes_on = read_attribute(element, "continue-numbering") == "true" or read_attribute(
-            element, "continue-list"
-        )
         start = self._styles.start_of(style, level) - 1
-        number = self._numbers.get((style, level), start) if goes_on else start
+        is_continued = read_attribute(element, "continue-numbering") == "true"
+        if is_continued or read_attribute(element, "continue-list"):
+            number = self._numbers.get((style, level), start)
+        else:
+            number = start
         for item in element:
-            marked = local_name(item) != "list-item"
-            if not marked and (own := read_attribute(item, "start-value")):
-                number = int(own) - 1
+            has_marker = local_name(item) != "list-item"
+            if not has_marker and (start_value := read_attribute(item, "start-value")):
+                number = int(start_value) - 1
             for block in item:
                 if local_name(block) == "list":
-                    self._write_list(block, style, (*above, number if marked else number + 1))
-                elif local_name(block) == "p" and not marked:
-                    shown = self._styles.number_of(style, (*above, number + 1))
-                    shown = f"{shown}." if shown.isalnum() else shown or "-"  # marks the line as a list item
-                    marker = "  " * (level - 1) + shown
-                    marked = self._write_paragraph(block, marker=marker)
-                    number += marked
+                    self._write_list(block, style, (*above, number if has_marker else number + 1))
+                elif local_name(block) == "p" and not has_marker:
+                    marker = self._styles.number_of(style, (*above, number + 1))
+                    # A number alone does not look like a list item.
+                    marker = f"{marker}." if marker.isalnum() else marker or "-"
+                    has_marker = self._write_paragraph(block, marker="  " * (level - 1) + marker)
+                    number += has_marker
                 elif local_name(block) == "h":
                     self._write_heading(block)
                 elif local_name(block) == "p":
@@ -299,20 +293,20 @@ class _Writer:
 def read_shapes(element: Any, styles: Styles) -> Iterator[str]:
     """Yield the text of each box, chart and drawing that is anchored in an element."""
     for child in element:
-        if local_name(child) in _SHAPES:
+        if local_name(child) in _SHAPE_TAGS:
             inner = TextBuilder()
             _Writer(inner, styles).write((child,))
             if inner.length:
                 yield inner.text
-        elif local_name(child) not in _LEFT_OUT:
+        elif local_name(child) not in _SKIPPED_TAGS:
             yield from read_shapes(child, styles)
 
 
-def _texts_of(element: Any) -> Iterator[str]:
+def _edge_paragraphs(element: Any) -> Iterator[str]:
     """Yield the paragraphs of an element that is on each page, without page numbers, dates and the like."""
     for paragraph in element.iter("{*}p", "{*}h"):
-        own = (part for part in paragraph.xpath(".//text()") if local_name(part.getparent()) not in _FIELDS)
-        yield "".join(own)
+        texts = paragraph.xpath(".//text()")
+        yield "".join(text for text in texts if local_name(text.getparent()) not in _CHANGING_FIELDS)
 
 
 def _write_slides(body: Any, styles: Styles, builder: TextBuilder) -> None:
@@ -326,19 +320,20 @@ def _write_slides(body: Any, styles: Styles, builder: TextBuilder) -> None:
 
 
 def _write_slide(page: Any, number: int, builder: TextBuilder, styles: Styles) -> None:
+    """Write a slide: its title, its shapes, the texts of its edges, then its notes."""
     writer = _Writer(builder, styles)
-    shapes = [shape for shape in page if read_attribute(shape, "class") not in _FURNITURE]
+    shapes = [shape for shape in page if read_attribute(shape, "class") not in _SLIDE_EDGE_CLASSES]
     titles = [shape for shape in shapes if read_attribute(shape, "class") == "title"]
-    parts = (read_text(part, []) for shape in titles for part in shape.iter("{*}p"))
-    builder.begin_slide(number, " ".join(filter(None, parts)))
+    title_texts = (read_text(part, []) for shape in titles for part in shape.iter("{*}p"))
+    builder.begin_slide(number, " ".join(filter(None, title_texts)))
     for shape in shapes:
         if shape not in titles and local_name(shape) != "notes":
             writer.write(shape)
     edges = [shape for shape in page if read_attribute(shape, "class") in ("footer", "header")]
     edges += page.getparent().iterfind("{*}footer-decl")
-    shown = [text for edge in edges for text in (*_texts_of(edge), edge.text or "")]
-    shown += styles.drawn_on_slides(read_attribute(page, "master-page-name"))
-    for text in tell_apart(shown, builder.text):
+    edge_texts = [text for edge in edges for text in (*_edge_paragraphs(edge), edge.text or "")]
+    edge_texts += styles.drawn_on_slides(read_attribute(page, "master-page-name"))
+    for text in tell_apart(edge_texts, builder.text):
         builder.add_paragraph(text)
     bodies = [
         shape for shape in page.iterfind("{*}notes/{*}frame") if read_attribute(shape, "class") == "notes"
@@ -349,23 +344,23 @@ def _write_slide(page: Any, number: int, builder: TextBuilder, styles: Styles) -
             writer.write(shape)
 
 
-def read_text(element: Any, apart: list[Any]) -> str:
-    """Return a paragraph's own text; its notes and anchored shapes are added to `apart`."""
+def read_text(element: Any, anchored: list[Any]) -> str:
+    """Return a paragraph's own text; its notes and anchored shapes are added to `anchored`."""
     parts: list[str] = []
 
     def gather(part: Any) -> None:
         parts.append(part.text or "")
         for child in part:
             name = local_name(child)
-            if name in _BLANKS:
+            if name in _BLANK_TAGS:
                 parts.append(" ")
             elif name == "note":
-                apart.extend(child.iterfind("{*}note-body"))
+                anchored.extend(child.iterfind("{*}note-body"))
             elif name == "frame" and (equation := child.find("{*}object/{*}math")) is not None:
                 parts.append(f" {read_mathml(equation)} ")
-            elif name in _SHAPES:
-                apart.append(child)
-            elif name and name not in _LEFT_OUT:
+            elif name in _SHAPE_TAGS:
+                anchored.append(child)
+            elif name and name not in _SKIPPED_TAGS:
                 gather(child)
             parts.append(child.tail or "")
 
@@ -383,58 +378,58 @@ def table_rows(table: Any) -> Iterator[Any]:
             yield from table_rows(element)
 
 
-def _read_row(row: Any, rows: Rows, apart: list[Any]) -> list[str]:
-    """Return a row of a text table as lines; notes and shapes in its cells are added to `apart`."""
+def _read_row(row: Any, rows: Rows, anchored: list[Any]) -> list[str]:
+    """Return a row of a text table as lines; notes and shapes in its cells are added to `anchored`."""
     for cell in row.iterfind("{*}table-cell"):
         spans = {
             "colspan": read_attribute(cell, "number-columns-spanned"),
             "rowspan": read_attribute(cell, "number-rows-spanned"),
         }
-        text = "\n".join(read_text(part, apart) for part in _cell_paragraphs(cell, apart))
+        text = "\n".join(read_text(part, anchored) for part in _cell_paragraphs(cell, anchored))
         for _ in range(min(count_of(cell, "number-columns-repeated"), LAST_COLUMN)):
             rows.begin_cell(spans)
             rows.add(text)
     return rows.end_row()
 
 
-def _cell_paragraphs(element: Any, apart: list[Any]) -> Iterator[Any]:
-    """Yield the paragraphs of a cell, including those of nested lists and tables; shapes go to `apart`."""
+def _cell_paragraphs(element: Any, anchored: list[Any]) -> Iterator[Any]:
+    """Yield the paragraphs of a cell, including those of nested lists and tables; shapes go to `anchored`."""
     for child in element:
         name = local_name(child)
         if name in ("p", "h"):
             yield child
-        elif name in _SHAPES:
-            apart.append(child)
-        elif name not in _LEFT_OUT:
-            yield from _cell_paragraphs(child, apart)
+        elif name in _SHAPE_TAGS:
+            anchored.append(child)
+        elif name not in _SKIPPED_TAGS:
+            yield from _cell_paragraphs(child, anchored)
 
 
-def _prepare(body: Any, styles: Styles, builder: TextBuilder) -> None:
-    """Raise the digits of superscripts, and remove and count the words that a document hides."""
+def _apply_styles(body: Any, styles: Styles, builder: TextBuilder) -> None:
+    """Write the digits of superscripts as raised ones, and remove and count the words that are hidden."""
     for span in body.iter("{*}span"):
         if styles.raises_letters(span):
             span.text = raise_digits(span.text or "")
-    gone = set[Any]()
+    removed = set[Any]()
     for element in list(body.iter("{*}section", "{*}p", "{*}h", "{*}span", "{*}a", "{*}hidden-text")):
-        if element in gone:
+        if element in removed:
             continue
         if local_name(element) in ("section", "hidden-text"):
             values = (read_attribute(element, name) for name in ("display", "is-hidden"))
-            hidden = not {"none", "true"}.isdisjoint(values)
+            is_hidden = not {"none", "true"}.isdisjoint(values)
         else:
             marks = element.iterfind("{*}hidden-paragraph")
-            hidden = styles.hides_letters(element) or any(
+            is_hidden = styles.hides_letters(element) or any(
                 read_attribute(mark, "is-hidden") == "true" for mark in marks
             )
-        if hidden:
+        if is_hidden:
             builder.hidden_words += len(" ".join(element.itertext()).split())
-            gone.update(element.iter())
+            removed.update(element.iter())
             for child in list(element):
                 element.remove(child)
             element.text = ""
 
 
-def _put_in_objects(
+def _insert_objects(
     body: Any, archive: zipfile.ZipFile, embedded: EmbeddedFiles, builder: TextBuilder
 ) -> None:
     """Put the content of embedded objects in their place: charts, equations, sheets, texts.
@@ -445,17 +440,17 @@ def _put_in_objects(
     names = set(archive.namelist())
     left_out = 0
     for element in list(body.iter("{*}object", "{*}object-ole")):
-        place = read_attribute(element, "href").removeprefix("./")
-        content = f"{place}/content.xml"
+        path = read_attribute(element, "href").removeprefix("./")
+        content = f"{path}/content.xml"
         if content in names and len(element) == 0:
             root = read_xml(archive, content)
             names.discard(content)  # each object is shown once
-            held = root if local_name(root) == "math" else root.find("{*}body")
+            object_root = root if local_name(root) == "math" else root.find("{*}body")
             left_out += sum(1 for _ in root.iter("{*}object"))
-            if held is not None:
-                element.append(held)
-        elif place in names:
-            embedded.add(place)
+            if object_root is not None:
+                element.append(object_root)
+        elif path in names:
+            embedded.add(path)
     if left_out:
         builder.notes.append(f"{left_out} object{'s' if left_out > 1 else ''} within others were left out")
 

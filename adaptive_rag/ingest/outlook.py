@@ -24,14 +24,14 @@ from adaptive_rag.ingest.text import code_page
 _SUBJECT, _SENDER, _ADDRESS, _TO, _CC = "0037", "0C1A", "0C1F", "0E04", "0E03"
 _BODY, _HTML, _RTF, _HEADERS = "1000", "1013", "1009", "007D"
 _DATA, _LONG_NAME, _NAME = "3701", "3707", "3704"
-_SHOWN_NAME, _ANY_ADDRESS, _MAIL_ADDRESS = "3001", "3003", "39FE"
+_DISPLAY_NAME, _ANY_ADDRESS, _MAIL_ADDRESS = "3001", "3003", "39FE"
 # Numeric properties, which are stored together in one stream.
 _PROPERTIES = "__PROPERTIES_VERSION1.0"
-_MESSAGE_PAGE, _BODY_PAGE, _RECIPIENT, _SENT, _DELIVERED = 0x3FFD, 0x3FDE, 0x0C15, 0x0039, 0x0E06
-_KINDS = {1: "To", 2: "Cc"}
-_DEEPEST = 10
+_MESSAGE_CODE_PAGE, _BODY_CODE_PAGE, _RECIPIENT, _SENT, _DELIVERED = 0x3FFD, 0x3FDE, 0x0C15, 0x0039, 0x0E06
+_RECIPIENT_KINDS = {1: "To", 2: "Cc"}
+_MAX_DEPTH = 10
 _MOST_RECIPIENTS = 1000
-_NO_RTF = "the text of a mail is compressed RTF that is damaged: save it as .eml or .html"
+_DAMAGED_RTF = "the text of a mail is compressed RTF that is damaged: save it as .eml or .html"
 
 
 def load_msg(path: Path, builder: TextBuilder) -> None:
@@ -47,81 +47,92 @@ def load_msg(path: Path, builder: TextBuilder) -> None:
 
 
 class _Reader:
+    """Reads the mails in an .msg file, each from the storage that holds its properties."""
+
     def __init__(self, file: Any, streams: dict[tuple[str, ...], list[str]]) -> None:
         self._file = file
         self._streams = streams
-        self._page = "cp1252"
+        self._encoding = "cp1252"
         self.notes: list[str] = []
 
     def read(self, folder: tuple[str, ...], depth: int = 1) -> EmailMessage:
         """Return the mail in a storage."""
-        outer_page = self._page
+        outer_encoding = self._encoding
         numbers = self._numbers(folder, 24 if folder else 32)
-        self._page = code_page(numbers.get(_MESSAGE_PAGE) or numbers.get(_BODY_PAGE)) or "cp1252"
-        known = email.message_from_string(self._text(folder, _HEADERS), policy=policy.compat32)
+        number = numbers.get(_MESSAGE_CODE_PAGE) or numbers.get(_BODY_CODE_PAGE)
+        self._encoding = code_page(number) or "cp1252"
         message = EmailMessage()
-        sender, address = self._text(folder, _SENDER), self._text(folder, _ADDRESS)
-        if "@" in address:  # inside a company it is a directory path
-            sender = f"{sender} <{address}>"
-        headers = {
-            "Subject": self._text(folder, _SUBJECT),
-            "From": str(known.get("From") or sender),
-            "To": self._text(folder, _TO),
-            "Cc": self._text(folder, _CC),
-            **self._recipients(folder),
-            **{name: str(known.get(name) or "") for name in ("Date", "Message-ID", "References")},
-        }
-        headers["Date"] = headers["Date"] or _format_time(numbers.get(_SENT) or numbers.get(_DELIVERED))
-        for name, value in headers.items():
+        for name, value in self._headers(folder, numbers).items():
             if value := " ".join(value.split()):
                 # Added directly: the value may not be valid in a mail header, and a policy would refuse it.
                 message._headers.append((name, value))  # type: ignore[attr-defined]
+        self._add_body(message, folder, numbers)
+        for storage in self._storages(folder, "__ATTACH_VERSION1.0_"):
+            self._add_attachment(message, storage, depth)
+        self._encoding = outer_encoding
+        return message
+
+    def _headers(self, folder: tuple[str, ...], numbers: dict[int, int]) -> dict[str, str]:
+        """Return the headers of a mail, as it was sent or as Outlook stores them."""
+        transport_headers = email.message_from_string(self._text(folder, _HEADERS), policy=policy.compat32)
+        sender, address = self._text(folder, _SENDER), self._text(folder, _ADDRESS)
+        if "@" in address:  # inside a company it is a directory path
+            sender = f"{sender} <{address}>"
+        sent = _format_time(numbers.get(_SENT) or numbers.get(_DELIVERED))
+        return {
+            "Subject": self._text(folder, _SUBJECT),
+            "From": str(transport_headers.get("From") or sender),
+            "To": self._text(folder, _TO),
+            "Cc": self._text(folder, _CC),
+            **self._recipients(folder),
+            "Date": str(transport_headers.get("Date") or sent),
+            **{name: str(transport_headers.get(name) or "") for name in ("Message-ID", "References")},
+        }
+
+    def _add_body(self, message: EmailMessage, folder: tuple[str, ...], numbers: dict[int, int]) -> None:
+        """Set the text of a mail: plain text, else HTML, else rich text."""
         if body := self._text(folder, _BODY):
             message.set_content(body)
         elif html := self._data(folder, f"{_HTML}0102"):
-            charset = code_page(numbers.get(_BODY_PAGE))
-            page = {"charset": charset} if charset else None
-            message.set_content(html, maintype="text", subtype="html", disposition="inline", params=page)
+            charset = code_page(numbers.get(_BODY_CODE_PAGE))
+            params = {"charset": charset} if charset else None
+            message.set_content(html, maintype="text", subtype="html", disposition="inline", params=params)
         elif text := self._text(folder, _HTML):
             message.set_content(text, subtype="html")
-        elif packed := self._data(folder, f"{_RTF}0102"):
+        elif compressed := self._data(folder, f"{_RTF}0102"):
             try:
-                message.set_content(_read_rtf(decompress(packed), self.notes))
+                message.set_content(_read_rtf(decompress(compressed), self.notes))
             except Exception:  # the library has no exceptions of its own
-                self.notes.append(_NO_RTF)
-        for storage in self._attachments(folder):
-            inner = (*storage, f"__SUBSTG1.0_{_DATA}000D")
-            if depth < _DEEPEST and any(name[: len(inner)] == inner for name in self._streams):
-                message.add_attachment(self.read(inner, depth + 1))
-                continue
-            name = (
-                self._text(storage, _LONG_NAME) or self._text(storage, _NAME) or "attachment without a name"
-            )
-            data = self._data(storage, f"{_DATA}0102")
-            message.add_attachment(
-                data, maintype="application", subtype="octet-stream", filename=" ".join(name.split())
-            )
-        self._page = outer_page
-        return message
+                self.notes.append(_DAMAGED_RTF)
 
-    def _attachments(self, folder: tuple[str, ...]) -> list[tuple[str, ...]]:
-        return self._storages(folder, "__ATTACH_VERSION1.0_")
+    def _add_attachment(self, message: EmailMessage, storage: tuple[str, ...], depth: int) -> None:
+        """Attach the mail or the file in a storage."""
+        mail = (*storage, f"__SUBSTG1.0_{_DATA}000D")
+        if depth < _MAX_DEPTH and any(name[: len(mail)] == mail for name in self._streams):
+            message.add_attachment(self.read(mail, depth + 1))
+            return
+        name = self._text(storage, _LONG_NAME) or self._text(storage, _NAME) or "attachment without a name"
+        data = self._data(storage, f"{_DATA}0102")
+        name = " ".join(name.split())
+        message.add_attachment(data, maintype="application", subtype="octet-stream", filename=name)
 
-    def _storages(self, folder: tuple[str, ...], begin: str) -> list[tuple[str, ...]]:
+    def _storages(self, folder: tuple[str, ...], prefix: str) -> list[tuple[str, ...]]:
+        """Return the storages in a storage whose names begin with `prefix`."""
         storages = {name[: len(folder) + 1] for name in self._streams if name[: len(folder)] == folder}
-        return sorted(name for name in storages if name[-1].startswith(begin))
+        return sorted(name for name in storages if name[-1].startswith(prefix))
 
     def _text(self, folder: tuple[str, ...], number: str) -> str:
+        """Return a text property, stored in Unicode or in the mail's code page; "" if there is none."""
         if data := self._data(folder, f"{number}001F"):
             return data.decode("utf-16-le", errors="replace").rstrip("\0")
-        return self._data(folder, f"{number}001E").decode(self._page, errors="replace").rstrip("\0")
+        return self._data(folder, f"{number}001E").decode(self._encoding, errors="replace").rstrip("\0")
 
-    def _numbers(self, folder: tuple[str, ...], head: int) -> dict[int, int]:
+    def _numbers(self, folder: tuple[str, ...], header_size: int) -> dict[int, int]:
         """Return the properties of a storage that are numbers or times."""
         stream = self._streams.get((*folder, _PROPERTIES))
         data = bytes(self._file.openstream(stream).read()) if stream else b""
-        held = data[head : head + (len(data) - head) // 16 * 16]
-        entries = struct.iter_unpack("<HHIQ", held)
+        count = (len(data) - header_size) // 16
+        entries = struct.iter_unpack("<HHIQ", data[header_size : header_size + count * 16])
         return {
             number: value if kind == 0x40 else value & 0xFFFFFFFF
             for kind, number, _, value in entries
@@ -132,13 +143,13 @@ class _Reader:
         """Return the recipients of a mail, with their addresses, by "To" and "Cc"."""
         recipients: dict[str, list[str]] = {}
         for storage in self._storages(folder, "__RECIP_VERSION1.0_")[:_MOST_RECIPIENTS]:
-            kind = _KINDS.get(self._numbers(storage, 8).get(_RECIPIENT, 1))
-            name = self._text(storage, _SHOWN_NAME)
+            kind = _RECIPIENT_KINDS.get(self._numbers(storage, 8).get(_RECIPIENT, 1))
+            name = self._text(storage, _DISPLAY_NAME)
             addresses = (self._text(storage, number) for number in (_MAIL_ADDRESS, _ANY_ADDRESS))
             address = next((each for each in addresses if "@" in each), "")
             if kind and (name or address):
-                apart = f"{name} <{address}>" if address and address != name else name
-                recipients.setdefault(kind, []).append(apart if name else address)
+                both = name and address and address != name
+                recipients.setdefault(kind, []).append(f"{name} <{address}>" if both else name or address)
         return {kind: ", ".join(names) for kind, names in recipients.items()}
 
     def _data(self, folder: tuple[str, ...], name: str) -> bytes:
@@ -147,10 +158,10 @@ class _Reader:
 
 
 def _read_rtf(data: bytes, notes: list[str]) -> str:
-    part = TextBuilder()
-    write_rtf(data, part)
-    notes += part.notes
-    return part.text
+    builder = TextBuilder()
+    write_rtf(data, builder)
+    notes += builder.notes
+    return builder.text
 
 
 def _format_time(value: int | None) -> str:

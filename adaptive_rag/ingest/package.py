@@ -19,7 +19,7 @@ from adaptive_rag.ingest.properties import note_properties
 
 # In bytes: the most that a document's text may unpack to; anything larger is an attack or not a document.
 _LARGEST = 200_000_000
-_TEXTS = (".xml", ".rels", ".opf", ".ncx", ".xhtml", ".html", ".htm")
+_TEXT_SUFFIXES = (".xml", ".rels", ".opf", ".ncx", ".xhtml", ".html", ".htm")
 _ENCRYPTED = 1  # flag of a part in the archive
 # The namespaces of the strict and the transitional form (ECMA-376, part 1, annex A, and part 4).
 _STRICT, _OPENXML = b"http://purl.oclc.org/ooxml/", b"http://schemas.openxmlformats.org/"
@@ -33,7 +33,7 @@ _TRANSITIONAL = {
     **{b"drawingml/" + kind: b"drawingml/2006/" + kind for kind in (b"chart", b"diagram", b"picture")},
 }
 # Any of these may be raised for an element or a part that does not follow the format.
-_DAMAGES = (
+_DAMAGE_ERRORS = (
     zipfile.BadZipFile,
     zlib.error,
     EOFError,
@@ -68,7 +68,7 @@ def open_archive(path: Path, kind: str, *, older: str = "") -> Iterator[zipfile.
     """
     try:
         with zipfile.ZipFile(path) as archive:
-            texts = [part for part in archive.infolist() if part.filename.endswith(_TEXTS)]
+            texts = [part for part in archive.infolist() if part.filename.endswith(_TEXT_SUFFIXES)]
             if any(part.flag_bits & _ENCRYPTED for part in texts):
                 raise IndexingError(f"asks for a password. Save it as {path.suffix.lower()} without one")
             if sum(part.file_size for part in texts) > _LARGEST:
@@ -76,7 +76,7 @@ def open_archive(path: Path, kind: str, *, older: str = "") -> Iterator[zipfile.
             yield archive
     except IndexingError:
         raise  # it is also a RuntimeError
-    except (OSError, *_DAMAGES) as error:
+    except (OSError, *_DAMAGE_ERRORS) as error:
         if isinstance(error, OSError) and error.errno != errno.EINVAL:  # EINVAL: an offset before the start
             raise
         reason = f"is not {kind} or is damaged. Save it again in the program that made it"
@@ -115,16 +115,16 @@ def note_core(archive: zipfile.ZipFile, builder: TextBuilder) -> None:
     part = next((name for name in ("docProps/core.xml", "meta.xml") if name in archive.namelist()), None)
     if part is None:
         return
-    known: dict[str, list[str]] = {}
+    values: dict[str, list[str]] = {}
     for child in read_xml(archive, part).iter("{*}*"):
-        known.setdefault(etree.QName(child).localname, []).append(child.text or "")
+        values.setdefault(etree.QName(child).localname, []).append(child.text or "")
     note_properties(
         builder,
-        title=known.get("title", [""])[0],
-        author=(known.get("initial-creator") or known.get("creator") or [""])[0],
-        date=(known.get("created") or known.get("creation-date") or [""])[0],
-        language=known.get("language", [""])[0],
-        tags=known.get("keyword") or known.get("keywords", [""])[0],
+        title=values.get("title", [""])[0],
+        author=(values.get("initial-creator") or values.get("creator") or [""])[0],
+        date=(values.get("created") or values.get("creation-date") or [""])[0],
+        language=values.get("language", [""])[0],
+        tags=values.get("keyword") or values.get("keywords", [""])[0],
     )
 
 
@@ -164,10 +164,9 @@ def find_part(links: dict[str, Link], kind: str) -> str | None:
 
 
 def linked_id(element: Any, name: str = "id") -> Any:
-    """Return the link id in an element's "r:id" attribute, whatever its namespace's name is, or ""."""
-    return {etree.QName(key).localname: value for key, value in element.items() if key[0] == "{"}.get(
-        name, ""
-    )
+    """Return the link id in an element's "r:id" attribute, in any namespace, or ""."""
+    ids = {etree.QName(key).localname: value for key, value in element.items() if key[0] == "{"}
+    return ids.get(name, "")
 
 
 def read_linked(

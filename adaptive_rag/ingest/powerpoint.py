@@ -29,13 +29,13 @@ from adaptive_rag.ingest.package import (
 from adaptive_rag.ingest.page_headers import tell_apart
 from adaptive_rag.ingest.table_cells import Rows
 
-_TITLES = ("title", "ctrTitle")
+_TITLE_PLACEHOLDERS = ("title", "ctrTitle")
 # Placeholders that are on every slide, or in small print below it.
-_FURNITURE = ("dt", "ftr", "hdr", "sldNum", "sldImg")
+_SKIPPED_PLACEHOLDERS = ("dt", "ftr", "hdr", "sldNum", "sldImg")
 # Placeholders whose paragraphs are list items unless they are formatted otherwise.
-_LISTS = ("body", "obj")
+_LIST_PLACEHOLDERS = ("body", "obj")
 # The kinds of numbers that are not decimal, and Word's names for them.
-_NUMBERS = {
+_NUMBER_FORMATS = {
     "alphaLc": "lowerLetter",
     "alphaUc": "upperLetter",
     "romanLc": "lowerRoman",
@@ -49,7 +49,7 @@ def load_pptx(path: Path, builder: TextBuilder) -> None:
     Hidden slides are left out, and a note says so.
     """
     hidden = []
-    unread: Counter[str] = Counter()
+    left_out: Counter[str] = Counter()
     with open_archive(path, "a PowerPoint presentation", older=".ppt") as archive:
         embedded = EmbeddedFiles(archive, builder)
         note_core(archive, builder)
@@ -60,14 +60,14 @@ def load_pptx(path: Path, builder: TextBuilder) -> None:
             if slide.get("show") in ("0", "false"):
                 hidden.append(str(number))
             else:
-                shown = _Slide(archive, part, builder, embedded)
-                shown.write(slide, number)
-                unread["comment"] += shown.count_comments()
-                unread["chart"] += shown.missing
+                reader = _Slide(archive, part, builder, embedded)
+                reader.write(slide, number)
+                left_out["comment"] += reader.count_comments()
+                left_out["chart"] += reader.missing
         embedded.write()
         if find_part(links, "vbaProject"):
             builder.notes.append("macros were left out")
-    for kind, count in unread.items():
+    for kind, count in left_out.items():
         builder.note_left_out(kind, count)
     builder.note_hidden("slides", hidden)
 
@@ -86,8 +86,9 @@ class _Slide:
         self._builder = builder
 
     def write(self, slide: Any, number: int) -> None:
+        """Write the slide's title, its shapes, its footer and the text of its layout, then its notes."""
         shapes = list(_shapes(slide.find("{*}cSld/{*}spTree")))
-        titles = [shape for shape in shapes if _placeholder(shape) in _TITLES]
+        titles = [shape for shape in shapes if _placeholder_type(shape) in _TITLE_PLACEHOLDERS]
         title = " ".join(text for shape in titles for text, _ in read_paragraphs(shape))
         self._builder.begin_slide(number, title)
         for shape in shapes:
@@ -107,69 +108,74 @@ class _Slide:
 
     def _read_edges(self, shapes: list[Any], slide: Any) -> Iterator[str]:
         """Yield the text of the slide's footer, and the fixed text on its layout and its master."""
-        edges = [shape for shape in shapes if _placeholder(shape) in ("ftr", "hdr")]
+        edges = [shape for shape in shapes if _placeholder_type(shape) in ("ftr", "hdr")]
         root, links = slide, self._links
         for kind in ("slideLayout", "slideMaster"):
             part = find_part(links, kind)
             if part not in self._archive.namelist() or root.get("showMasterSp") in ("0", "false"):
                 break
             root, links = read_xml(self._archive, part), read_links(self._archive, part)
-            free = _shapes(root.find("{*}cSld/{*}spTree"))
-            edges += [shape for shape in free if not _placeholder(shape)]
+            fixed_shapes = _shapes(root.find("{*}cSld/{*}spTree"))
+            edges += [shape for shape in fixed_shapes if not _placeholder_type(shape)]
         for shape in edges:
             yield from (text for text, _ in read_paragraphs(shape))
 
     def _write_shape(self, shape: Any) -> None:
-        kind = _placeholder(shape)
-        if kind in _FURNITURE:
+        """Write a table, an embedded file, a chart, a diagram or the paragraphs of a shape."""
+        kind = _placeholder_type(shape)
+        if kind in _SKIPPED_PLACEHOLDERS:
             return
         if (table := shape.find(".//{*}tbl")) is not None:
             if rows := _read_table(table):
                 self._builder.add_paragraph("\n".join(rows))
-        elif (held := shape.find(".//{*}oleObj")) is not None:
-            if link := self._links.get(linked_id(held)):
-                self._embedded.add(link.target, held.get("progId", ""))
+        elif (embedded := shape.find(".//{*}oleObj")) is not None:
+            if link := self._links.get(linked_id(embedded)):
+                self._embedded.add(link.target, embedded.get("progId", ""))
         else:
-            drawn, texts = read_drawn(self._archive, self._links, shape)
-            if drawn == "text":
-                self._write_paragraphs(shape, listed=kind in _LISTS)
+            content, texts = read_drawn(self._archive, self._links, shape)
+            if content == "text":
+                self._write_paragraphs(shape, is_list=kind in _LIST_PLACEHOLDERS)
                 return
-            self.missing += drawn == "chart" and not texts
+            self.missing += content == "chart" and not texts
             for text in texts:
-                self._builder.add_paragraph(text, marker="-" if drawn == "diagram" else "")
+                self._builder.add_paragraph(text, marker="-" if content == "diagram" else "")
 
-    def _write_paragraphs(self, shape: Any, *, listed: bool) -> None:
+    def _write_paragraphs(self, shape: Any, *, is_list: bool) -> None:
+        """Write the paragraphs of a shape; in a list, those without a bullet of their own are items too."""
         paragraphs = list(read_paragraphs(shape))
         numbers: dict[int, tuple[int, tuple[str, str]]] = {}  # by level: the last item's number and its kind
         for text, settings in paragraphs:
             level = int(settings.get("lvl", 0)) if settings is not None else 0
-            signs = {local_name(each): each for each in settings} if settings is not None else {}
-            numbers = {deep: last for deep, last in numbers.items() if deep <= level}
+            bullets = {local_name(each): each for each in settings} if settings is not None else {}
+            numbers = {depth: last for depth, last in numbers.items() if depth <= level}
             marker = ""
-            last, kind = numbers.pop(level, (0, None))
-            if (sign := signs.get("buAutoNum")) is not None:
-                own = sign.get("type", ""), sign.get("startAt", "1")
-                numbers[level] = last + 1 if kind == own else int(own[1]), own
-                marker = _write_number(numbers[level][0], own[0])
-            elif "buNone" not in signs and (
-                signs.keys() & {"buChar", "buBlip"} or (listed and len(paragraphs) > 1)
-            ):
-                marker = "-"
+            last_number, last_kind = numbers.pop(level, (0, None))
+            if (numbering := bullets.get("buAutoNum")) is not None:
+                kind = numbering.get("type", ""), numbering.get("startAt", "1")
+                number = last_number + 1 if kind == last_kind else int(kind[1])
+                numbers[level] = number, kind
+                marker = _write_number(number, kind[0])
+            elif "buNone" not in bullets:
+                has_bullet = not bullets.keys().isdisjoint({"buChar", "buBlip"})
+                if has_bullet or (is_list and len(paragraphs) > 1):
+                    marker = "-"
             self._builder.add_paragraph(text, marker="  " * level + marker if marker else "")
 
     def _write_notes(self, notes: Any) -> None:
         bodies = [
-            shape for shape in _shapes(notes.find("{*}cSld/{*}spTree")) if _placeholder(shape) == "body"
+            shape for shape in _shapes(notes.find("{*}cSld/{*}spTree")) if _placeholder_type(shape) == "body"
         ]
         if any(True for shape in bodies for _ in read_paragraphs(shape)):
             self._builder.add_paragraph("Notes", level=2)
             for shape in bodies:
-                self._write_paragraphs(shape, listed=False)
+                self._write_paragraphs(shape, is_list=False)
 
 
 def _write_number(number: int, kind: str) -> str:
     """Write the number of a list item: "a)" if the kind is "alphaLcParenR"."""
-    text = write_number(number, next((name for sign, name in _NUMBERS.items() if kind.startswith(sign)), ""))
+    text = write_number(
+        number, next((name for sign, name in _NUMBER_FORMATS.items() if kind.startswith(sign)), "")
+    )
     if kind.endswith("ParenBoth"):
         return f"({text})"
     return f"{text})" if kind.endswith("ParenR") else f"{text}."
@@ -185,19 +191,20 @@ def _shapes(tree: Any) -> Iterator[Any]:
                 yield shape
 
 
-def _placeholder(shape: Any) -> str:
+def _placeholder_type(shape: Any) -> str:
     """Return a shape's placeholder type, such as "title"; "" if it is not a placeholder."""
     placeholder = shape.find("{*}nvSpPr/{*}nvPr/{*}ph")
     return placeholder.get("type", "obj") if placeholder is not None else ""
 
 
 def _read_table(table: Any) -> list[str]:
+    """Return the rows of a table as lines; a merged cell is repeated in each place that it covers."""
     rows = Rows()
-    written = []
+    lines = []
     for row in table.iterfind("{*}tr"):
         for cell in row.iterfind("{*}tc"):
             if not {cell.get("hMerge"), cell.get("vMerge")} & {"1", "true"}:
                 rows.begin_cell({"colspan": cell.get("gridSpan", ""), "rowspan": cell.get("rowSpan", "")})
                 rows.add("\n".join(text for text, _ in read_paragraphs(cell)))
-        written += rows.end_row()
-    return written
+        lines += rows.end_row()
+    return lines

@@ -1,7 +1,7 @@
 """The loader of older PowerPoint presentations, .ppt ([MS-PPT]): slides in order, with titles and notes.
 
-The file is a tree of records. The texts of a slide's placeholders may be stored apart, in the list of slides,
-and referred to by number; all other texts are in the slide's own shapes.
+The file is a tree of records. The texts of a slide's placeholders may be stored in the list of slides, where
+the slide's shapes refer to them by number; all other texts are in the shapes themselves.
 """
 
 from __future__ import annotations
@@ -17,27 +17,37 @@ from adaptive_rag.ingest.ole import open_ole
 
 # Kinds of records.
 _DOCUMENT, _SLIDE, _NOTES, _NOTES_ATOM, _LIST, _PERSIST = 0x03E8, 0x03EE, 0x03F0, 0x03F1, 0x0FF0, 0x03F3
-_SHOW, _EDIT, _DIRECTORY = 0x03F9, 0x0FF5, 0x1772
-_KIND, _CHARS, _BYTES, _REFERENCE, _PLACEHOLDER = 0x0F9F, 0x0FA0, 0x0FA8, 0x0F9E, 0x0BC3
+_SHOW_SETTINGS, _EDIT, _DIRECTORY = 0x03F9, 0x0FF5, 0x1772
+_TEXT_KIND, _CHARS, _BYTES, _REFERENCE, _PLACEHOLDER = 0x0F9F, 0x0FA0, 0x0FA8, 0x0F9E, 0x0BC3
 _SHAPE, _TEXTBOX = 0xF004, 0xF00D
-_HEAD, _CONTAINER = 8, 0xF
+_HEADER_SIZE, _CONTAINER = 8, 0xF
 # Kinds of texts.
-_NOTE, _OTHER = 2, 4
-_TITLES, _BODIES = (0, 6), (1, 5, 7, 8)
+_NOTE_TEXT, _OTHER_TEXT = 2, 4
+_TITLE_TEXTS, _BODY_TEXTS = (0, 6), (1, 5, 7, 8)
 # Placeholders that are on every slide: date, number, footer, header.
-_FURNITURE = (7, 8, 9, 10)
-_HIDDEN = 0x04
+_SKIPPED_PLACEHOLDERS = (7, 8, 9, 10)
+_HIDDEN_FLAG = 0x04
 _ENCRYPTED = 0xF3D1C4DF
-_DEEPEST = 30
+_MAX_DEPTH = 30
 _MOST_EDITS = 10_000
 
 
 class _Record(NamedTuple):
+    """The header of a record, and the span of its content."""
+
     kind: int
     instance: int
     start: int
     end: int
-    container: bool
+    is_container: bool
+
+
+class _Text(NamedTuple):
+    """A text of a slide, its kind, and its number in the list of slides if it is stored there."""
+
+    kind: int
+    text: str
+    number: int | None = None
 
 
 def load_ppt(path: Path, builder: TextBuilder) -> None:
@@ -49,147 +59,151 @@ def load_ppt(path: Path, builder: TextBuilder) -> None:
 
 
 class _Presentation:
+    """Reads the records of a presentation and writes its slides."""
+
     def __init__(self, data: bytes, user: bytes, builder: TextBuilder) -> None:
         self._data, self._builder = data, builder
         _, token, last_edit = struct.unpack_from("<III", user, 8)
-        self._places = dict[int, int]()
+        self._offsets = dict[int, int]()
         self._ids = dict[int, int]()
-        self._root = 0
+        self._document = 0
         if token == _ENCRYPTED:
             raise IndexingError("asks for a password. Save it as .pptx without one")
         self._read_edits(last_edit)
 
     def write(self) -> None:
         """Write the visible slides; a note names the hidden ones."""
-        lists: dict[int, dict[int, list[tuple[int, str]]]] = {}
-        for record in self._records(*self._span_of(self._root, _DOCUMENT)):
-            if record.kind == _LIST:
+        lists: dict[int, dict[int, list[_Text]]] = {}
+        for record in self._iter_records(*self._part_span(self._document, _DOCUMENT)):
+            if record.kind == _LIST:  # instance 0 lists the slides, 2 their notes
                 lists[record.instance] = self._read_list(record)
-        by_slide = dict[int, int]()
+        notes_of = dict[int, int]()
         for number in lists.get(2, {}):
-            for record in self._records(*self._span_of(number, _NOTES)):
+            for record in self._iter_records(*self._part_span(number, _NOTES)):
                 if record.kind == _NOTES_ATOM:
-                    by_slide[struct.unpack_from("<I", self._data, record.start)[0]] = number
+                    notes_of[struct.unpack_from("<I", self._data, record.start)[0]] = number
         hidden = []
         for position, (number, texts) in enumerate(lists.get(0, {}).items(), start=1):
-            span = self._span_of(number, _SLIDE)
+            span = self._part_span(number, _SLIDE)
             if self._is_hidden(span):
                 hidden.append(str(position))
                 continue
             self._write_slide(span, texts, position)
-            note = by_slide.get(self._ids[number])
+            note = notes_of.get(self._ids[number])
             if note is not None:
-                self._write_notes(self._span_of(note, _NOTES), lists[2][note])
+                self._write_notes(self._part_span(note, _NOTES), lists[2][note])
         self._builder.note_hidden("slides", hidden)
 
-    def _read_edits(self, at: int) -> None:
+    def _read_edits(self, offset: int) -> None:
         """Find the offsets of the parts, from the last edit back to the first; the latest offset counts."""
         for _ in range(_MOST_EDITS):
-            record = self._record(at)
-            if record.kind != _EDIT:
+            edit = self._read_record(offset)
+            if edit.kind != _EDIT:
                 raise IndexError("an edit was expected")
-            before, directory, root = struct.unpack_from("<III", self._data, record.start + 8)
-            self._root = self._root or root
-            held = self._record(directory)
-            place = held.start
-            while held.kind == _DIRECTORY and place + 4 <= held.end:
-                (run,) = struct.unpack_from("<I", self._data, place)
+            previous, directory_offset, document = struct.unpack_from("<III", self._data, edit.start + 8)
+            self._document = self._document or document
+            directory = self._read_record(directory_offset)
+            entry = directory.start
+            while directory.kind == _DIRECTORY and entry + 4 <= directory.end:
+                (run,) = struct.unpack_from("<I", self._data, entry)
                 first, count = run & 0xFFFFF, run >> 20
-                offsets = struct.unpack_from(f"<{count}I", self._data, place + 4)
-                for number, offset in enumerate(offsets, start=first):
-                    self._places.setdefault(number, offset)
-                place += 4 + 4 * count
-            if not before or before >= at:
+                part_offsets = struct.unpack_from(f"<{count}I", self._data, entry + 4)
+                for number, part_offset in enumerate(part_offsets, start=first):
+                    self._offsets.setdefault(number, part_offset)
+                entry += 4 + 4 * count
+            if not previous or previous >= offset:
                 return
-            at = before
+            offset = previous
 
-    def _read_list(self, record: _Record) -> dict[int, list[tuple[int, str]]]:
+    def _read_list(self, record: _Record) -> dict[int, list[_Text]]:
         """Return the texts of placeholders, each with its kind, by the slide's number in the file."""
-        listed: dict[int, list[tuple[int, str]]] = {}
-        texts, kind = list[tuple[int, str]](), _OTHER
-        for each in self._records(record.start, record.end):
+        texts_of: dict[int, list[_Text]] = {}
+        texts, kind = list[_Text](), _OTHER_TEXT
+        for each in self._iter_records(record.start, record.end):
             if each.kind == _PERSIST:
-                number, _, _, identity = struct.unpack_from("<IIiI", self._data, each.start)
-                texts = listed.setdefault(number, [])
-                self._ids[number] = identity
-            elif each.kind == _KIND:
+                number, _, _, slide_id = struct.unpack_from("<IIiI", self._data, each.start)
+                texts = texts_of.setdefault(number, [])
+                self._ids[number] = slide_id
+            elif each.kind == _TEXT_KIND:
                 (kind,) = struct.unpack_from("<I", self._data, each.start)
             elif each.kind in (_CHARS, _BYTES):
-                texts.append((kind, self._text(each)))
-        return listed
+                texts.append(_Text(kind, self._decode_text(each)))
+        return texts_of
 
-    def _write_slide(self, span: tuple[int, int], listed: list[tuple[int, str]], position: int) -> None:
-        texts, referred = list[tuple[int, str]](), set[int]()
-        for kind, text, reference in self._texts(*span):
-            if reference is None:
-                texts.append((kind, text))
-            elif reference < len(listed) and reference not in referred:
-                referred.add(reference)
-                texts.append(listed[reference])
-        texts += [each for number, each in enumerate(listed) if number not in referred]
-        texts.sort(key=lambda each: each[0] not in _TITLES)
-        title = _lines(texts[0][1]) if texts and texts[0][0] in _TITLES else []
+    def _write_slide(self, span: tuple[int, int], listed: list[_Text], position: int) -> None:
+        """Write the texts of a slide's shapes, titles first, and then the listed texts that no shape uses."""
+        texts, used = list[_Text](), set[int]()
+        for text in self._shape_texts(*span):
+            if text.number is None:
+                texts.append(text)
+            elif text.number < len(listed) and text.number not in used:
+                used.add(text.number)
+                texts.append(listed[text.number])
+        texts += [text for number, text in enumerate(listed) if number not in used]
+        texts.sort(key=lambda text: text.kind not in _TITLE_TEXTS)
+        title = _lines(texts[0].text) if texts and texts[0].kind in _TITLE_TEXTS else []
         self._builder.begin_slide(position, " ".join(title))
-        for kind, text in texts[1:] if title else texts:
-            for line in _lines(text):
-                self._builder.add_paragraph(line, marker="-" if kind in _BODIES else "")
+        for text in texts[1:] if title else texts:
+            for line in _lines(text.text):
+                self._builder.add_paragraph(line, marker="-" if text.kind in _BODY_TEXTS else "")
 
-    def _write_notes(self, span: tuple[int, int], listed: list[tuple[int, str]]) -> None:
-        own = [(kind, text) for kind, text, reference in self._texts(*span) if reference is None]
-        lines = [line for kind, text in [*own, *listed] if kind == _NOTE for line in _lines(text)]
+    def _write_notes(self, span: tuple[int, int], listed: list[_Text]) -> None:
+        texts = [*(text for text in self._shape_texts(*span) if text.number is None), *listed]
+        lines = [line for text in texts if text.kind == _NOTE_TEXT for line in _lines(text.text)]
         for line in dict.fromkeys(lines):
             self._builder.add_paragraph(line)
 
     def _is_hidden(self, span: tuple[int, int]) -> bool:
-        show = (record for record in self._records(*span) if record.kind == _SHOW)
-        return any(struct.unpack_from("<H", self._data, record.start + 10)[0] & _HIDDEN for record in show)
+        records = (record for record in self._iter_records(*span) if record.kind == _SHOW_SETTINGS)
+        flags = (struct.unpack_from("<H", self._data, record.start + 10)[0] for record in records)
+        return any(flag & _HIDDEN_FLAG for flag in flags)
 
-    def _texts(self, start: int, end: int) -> Iterator[tuple[int, str, int | None]]:
-        """Yield the texts of shapes, each with its kind; a listed text is given by its number instead."""
-        for shape in self._below(start, end, _SHAPE):
-            placeholders = self._below(shape.start, shape.end, _PLACEHOLDER)
-            if any(self._data[each.start + 4] in _FURNITURE for each in placeholders):
+    def _shape_texts(self, start: int, end: int) -> Iterator[_Text]:
+        """Yield the texts of shapes; one that the list of slides stores has its number and no text."""
+        for shape in self._find_records(start, end, _SHAPE):
+            placeholders = self._find_records(shape.start, shape.end, _PLACEHOLDER)
+            if any(self._data[each.start + 4] in _SKIPPED_PLACEHOLDERS for each in placeholders):
                 continue
-            for box in self._below(shape.start, shape.end, _TEXTBOX):
-                kind = _OTHER
-                for record in self._records(box.start, box.end):
-                    if record.kind == _KIND:
+            for box in self._find_records(shape.start, shape.end, _TEXTBOX):
+                kind = _OTHER_TEXT
+                for record in self._iter_records(box.start, box.end):
+                    if record.kind == _TEXT_KIND:
                         (kind,) = struct.unpack_from("<I", self._data, record.start)
                     elif record.kind == _REFERENCE:
-                        yield kind, "", struct.unpack_from("<I", self._data, record.start)[0]
+                        yield _Text(kind, "", struct.unpack_from("<I", self._data, record.start)[0])
                     elif record.kind in (_CHARS, _BYTES):
-                        yield kind, self._text(record), None
+                        yield _Text(kind, self._decode_text(record))
 
-    def _text(self, record: _Record) -> str:
+    def _decode_text(self, record: _Record) -> str:
         raw = self._data[record.start : record.end]
         return raw.decode("utf-16-le" if record.kind == _CHARS else "latin-1", "replace")
 
-    def _span_of(self, number: int, kind: int) -> tuple[int, int]:
+    def _part_span(self, number: int, kind: int) -> tuple[int, int]:
         """Return the span of a part's records; (0, 0) if the part is of another kind."""
-        record = self._record(self._places[number]) if number in self._places else None
+        record = self._read_record(self._offsets[number]) if number in self._offsets else None
         return (record.start, record.end) if record and record.kind == kind else (0, 0)
 
-    def _below(self, start: int, end: int, kind: int, depth: int = 0) -> Iterator[_Record]:
+    def _find_records(self, start: int, end: int, kind: int, depth: int = 0) -> Iterator[_Record]:
         """Yield the records of a kind, at any depth, in order."""
-        if depth > _DEEPEST:
+        if depth > _MAX_DEPTH:
             raise IndexError("its records are nested too deep")
-        for record in self._records(start, end):
+        for record in self._iter_records(start, end):
             if record.kind == kind:
                 yield record
-            elif record.container:
-                yield from self._below(record.start, record.end, kind, depth + 1)
+            elif record.is_container:
+                yield from self._find_records(record.start, record.end, kind, depth + 1)
 
-    def _records(self, start: int, end: int) -> Iterator[_Record]:
-        while start + _HEAD <= end:
-            record = self._record(start, end)
+    def _iter_records(self, start: int, end: int) -> Iterator[_Record]:
+        while start + _HEADER_SIZE <= end:
+            record = self._read_record(start, end)
             yield record
             start = record.end
 
-    def _record(self, at: int, limit: int | None = None) -> _Record:
+    def _read_record(self, offset: int, limit: int | None = None) -> _Record:
         """Return the record at an offset; it ends no later than the record that contains it."""
-        version, kind, length = struct.unpack_from("<HHI", self._data, at)
-        end = min(at + _HEAD + length, len(self._data) if limit is None else limit)
-        return _Record(kind, version >> 4, at + _HEAD, end, version & 0xF == _CONTAINER)
+        version, kind, length = struct.unpack_from("<HHI", self._data, offset)
+        end = min(offset + _HEADER_SIZE + length, len(self._data) if limit is None else limit)
+        return _Record(kind, version >> 4, offset + _HEADER_SIZE, end, version & 0xF == _CONTAINER)
 
 
 def _lines(text: str) -> list[str]:

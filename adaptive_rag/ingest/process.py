@@ -22,15 +22,16 @@ from adaptive_rag.ingest.wire import read_message, write_message
 from adaptive_rag.ingest.worker import IDLE_SECONDS
 
 _MB = 1_000_000
-_OF_ROWS = {".csv", ".tsv", ".json", ".jsonl"}
-_OF_PACKED_ROWS = {".xlsx", ".xlsm", ".xltx", ".xltm", ".xlsb", ".xls", ".xlt", ".ods", ".ots"}
-_MOST_OF_MACHINE = 0.75
-_WATCH_SECONDS = 0.05
+_ROW_FORMATS = {".csv", ".tsv", ".json", ".jsonl"}
+_PACKED_ROW_FORMATS = {".xlsx", ".xlsm", ".xltx", ".xltm", ".xlsb", ".xls", ".xlt", ".ods", ".ots"}
+# The largest share of the machine's memory that a worker may use.
+_LARGEST_MEMORY_SHARE = 0.75
+_WATCH_INTERVAL_SECONDS = 0.05
 _START_SECONDS = 60.0
 _ENDING_SECONDS = 2.0
 # A worker that uses this much memory is replaced, so that the next file can use all that it may take.
-_KEPT_MEMORY = 300 * _MB
-_CODE = "import sys; sys.path[:] = sys.argv[1:]; from adaptive_rag.ingest.worker import serve; serve()"
+_REUSE_MEMORY = 300 * _MB
+_WORKER_CODE = "import sys; sys.path[:] = sys.argv[1:]; from adaptive_rag.ingest.worker import serve; serve()"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,18 +51,19 @@ class Bounds:
     memory_per_mb_of_rows: int = 50
     memory_per_mb_of_packed_rows: int = 200
 
-    def of(self, path: Path) -> tuple[float, int]:
+    def for_file(self, path: Path) -> tuple[float, int]:
         """Return the seconds and the bytes of memory that reading a file may take."""
         import psutil
 
         size = _data_size(on_disk(path)) / _MB
         suffix, per_mb = path.suffix.lower(), self.memory_per_mb
-        if suffix in _OF_ROWS:
+        if suffix in _ROW_FORMATS:
             per_mb = self.memory_per_mb_of_rows
-        elif suffix in _OF_PACKED_ROWS:
+        elif suffix in _PACKED_ROW_FORMATS:
             per_mb = self.memory_per_mb_of_packed_rows
-        memory = min((self.memory_mb + per_mb * size) * _MB, psutil.virtual_memory().total * _MOST_OF_MACHINE)
-        return self.seconds + self.seconds_per_mb * size, int(memory)
+        memory = (self.memory_mb + per_mb * size) * _MB
+        available = psutil.virtual_memory().total * _LARGEST_MEMORY_SHARE
+        return self.seconds + self.seconds_per_mb * size, int(min(memory, available))
 
 
 BOUNDS = Bounds()
@@ -73,17 +75,17 @@ class _Limits:
 
     seconds: float
     memory: int
-    last: float = field(init=False)
-    """The deadline, on the clock of `time.monotonic`."""
+    deadline: float = field(init=False)
+    """On the clock of `time.monotonic`."""
 
     def __post_init__(self) -> None:
-        self.last = time.monotonic() + self.seconds
+        self.deadline = time.monotonic() + self.seconds
 
     def grant(self, seconds: float) -> None:
         """Move the deadline to this many seconds from now, unless it is later already."""
-        last = time.monotonic() + seconds
-        self.seconds += max(0.0, last - self.last)
-        self.last = max(last, self.last)
+        deadline = time.monotonic() + seconds
+        self.seconds += max(0.0, deadline - self.deadline)
+        self.deadline = max(deadline, self.deadline)
 
 
 class WorkerProcess:
@@ -95,29 +97,29 @@ class WorkerProcess:
 
     def __init__(self) -> None:
         windows = {"creationflags": getattr(subprocess, "CREATE_NO_WINDOW", 0)}
-        # So that Ctrl-C and the end of a terminal reach only its owner, which ends this process.
-        apart: dict[str, Any] = windows if os.name == "nt" else {"start_new_session": True}
+        # Ctrl-C and the end of a terminal must reach only the owner, which ends this process.
+        detached: dict[str, Any] = windows if os.name == "nt" else {"start_new_session": True}
         self._process = subprocess.Popen(
-            [sys.executable, "-P", "-c", _CODE, *_absolute_path()],
+            [sys.executable, "-P", "-c", _WORKER_CODE, *_module_path()],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             cwd=os.path.abspath(os.sep),
-            **apart,
+            **detached,
         )
         self._stdin = cast(BinaryIO, self._process.stdin)
         self._stdout = cast(BinaryIO, self._process.stdout)
         self._stderr = cast(BinaryIO, self._process.stderr)
-        self._free_since = time.monotonic()
-        # The most extra memory granted to a loader; its models stay in the process, and so does the grant.
+        self._idle_since = time.monotonic()
+        # The largest extra memory granted to a loader; its models stay in the process, and so does the grant.
         self._granted = 0
         try:
             with self._watch(_Limits(_START_SECONDS, sys.maxsize), threading.Event()):
                 read_message(self._stdout)
         except EOFError as error:
-            said = self._stderr.read().decode(errors="replace").strip().splitlines()
+            messages = self._stderr.read().decode(errors="replace").strip().splitlines()
             self.end()
-            raise OSError(said[-1] if said else f"it ended with {self._ending()}") from error
+            raise OSError(messages[-1] if messages else f"it ended with {self._exit_reason()}") from error
         except BaseException:
             self.end()
             raise
@@ -128,13 +130,13 @@ class WorkerProcess:
         Raises:
             IndexingError: reading the file exceeded its limits or crashed the process.
         """
-        limits = _Limits(*BOUNDS.of(file.path))
+        limits = _Limits(*BOUNDS.for_file(file.path))
         seconds, memory = limits.seconds, limits.memory
         request = {
             "file": os.path.abspath(file.path),
             "source": file.source,
             "loader": asdict(loader),
-            "path": _absolute_path(),
+            "path": _module_path(),
         }
         limits.memory = memory + self._granted
         with self._watch(limits, stop) as reasons:
@@ -151,19 +153,22 @@ class WorkerProcess:
                 with suppress(subprocess.TimeoutExpired):  # its output closes before it ends
                     self._process.wait(_ENDING_SECONDS)
                 self.end()
-                crash = f"made the process that read it crash ({self._ending()}). Save it anew or convert it"
+                crash = (
+                    f"made the process that read it crash ({self._exit_reason()}). Save it anew or convert it"
+                )
                 raise IndexingError(reasons[0] if reasons else crash) from error
         if reasons:  # killed just as it replied
             self.end()
-        self._free_since = time.monotonic()
+        self._idle_since = time.monotonic()
         return reply
 
     @property
-    def fit(self) -> bool:
-        """Tell whether the process can take another file."""
-        rested = time.monotonic() - self._free_since
-        fits = self._memory() < _KEPT_MEMORY + self._granted
-        return rested < IDLE_SECONDS / 2 and self._process.poll() is None and fits
+    def is_reusable(self) -> bool:
+        """Return whether the process can take another file."""
+        # A worker ends by itself after IDLE_SECONDS; it might do so just when the next file arrives.
+        is_fresh = time.monotonic() - self._idle_since < IDLE_SECONDS / 2
+        is_small = self._memory() < _REUSE_MEMORY + self._granted
+        return is_fresh and self._process.poll() is None and is_small
 
     def end(self) -> None:
         """End the process, whatever it is doing."""
@@ -179,14 +184,14 @@ class WorkerProcess:
 
     @contextmanager
     def _watch(self, limits: _Limits, stop: threading.Event) -> Iterator[list[str]]:
-        """Kill the process if it exceeds its limits or `stop` is set; the list then holds the reason."""
+        """Kill the process if it exceeds its limits or `stop` is set; the list yielded gets the reason."""
         done, reasons = threading.Event(), list[str]()
 
         def watch() -> None:
-            while not done.wait(_WATCH_SECONDS):
-                if time.monotonic() > limits.last:
-                    took = f"{limits.seconds:.0f} s"
-                    reasons.append(f"takes more than {took} to read. Save it anew, or split it")
+            while not done.wait(_WATCH_INTERVAL_SECONDS):
+                if time.monotonic() > limits.deadline:
+                    seconds = f"{limits.seconds:.0f} s"
+                    reasons.append(f"takes more than {seconds} to read. Save it anew, or split it")
                 elif self._memory() > limits.memory:
                     size = f"{limits.memory // _MB:,} MB"
                     reasons.append(f"takes more than {size} of memory to read. Save it anew, or split it")
@@ -196,45 +201,47 @@ class WorkerProcess:
                     self._kill()
                     return
 
-        watching = threading.Thread(target=watch, name="watch-worker", daemon=True)
-        watching.start()
+        watcher = threading.Thread(target=watch, name="watch-worker", daemon=True)
+        watcher.start()
         try:
             yield reasons
         finally:
             done.set()
-            watching.join()
+            watcher.join()
 
     def _kill(self) -> None:
+        """End the process and its child processes at once."""
         if self._process.returncode is not None:
             return
         if os.name == "nt":
             self._process.kill()
             return
-        # The whole session, since child processes hold its pipes open. macOS refuses one that has ended.
+        # Kill the whole session, since child processes hold the pipes open. macOS refuses an ended session.
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)
 
     def _memory(self) -> int:
+        """Return the bytes of memory that the process uses."""
         import psutil
 
         try:
             process = psutil.Process(self._process.pid)
             # In a virtual environment on Windows, the interpreter is a child of the process that was started.
-            all_of_it = [process, *(process.children(recursive=True) if os.name == "nt" else ())]
-            return sum(int(part.memory_info().rss) for part in all_of_it)
+            processes = [process, *(process.children(recursive=True) if os.name == "nt" else ())]
+            return sum(int(each.memory_info().rss) for each in processes)
         except psutil.Error:  # it has just ended
             return 0
 
-    def _ending(self) -> str:
+    def _exit_reason(self) -> str:
         code = self._process.returncode
         with suppress(ValueError):
             return signal.Signals(-code).name
         return f"exit code {code}"
 
 
-def _absolute_path() -> list[str]:
+def _module_path() -> list[str]:
     """Return this process's module search path, which may have changed since a worker was started."""
-    return [os.path.abspath(place) for place in sys.path if isinstance(place, str)]
+    return [os.path.abspath(folder) for folder in sys.path if isinstance(folder, str)]
 
 
 def _data_size(path: Path) -> int:

@@ -1,4 +1,4 @@
-"""Document properties: title, author, date, language, tags; conditions can refer to them."""
+"""Document properties: title, author, date, language, tags; metadata filters can refer to them."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from adaptive_rag.ingest.documents import TextBuilder
 
 # In characters: a longer value is left out.
 LONGEST = 300
+# The most authors or tags of a document.
 MOST = 50
 # "D:20240301120000+01'00'", the date format of PDF.
 _PDF_DATE = re.compile(r"D:(\d{4})(\d{2})?(\d{2})?")
@@ -40,22 +41,20 @@ def note_properties(
         tags: a list, or text with commas or semicolons.
         url: the document's address on the web.
     """
-    several = re.split(r"[,;]", tags) if isinstance(tags, str) else tags
-    authors = author if isinstance(author, list) else [author]
-    texts = {"title": title, "language": language, "url": url, "date": read_date(date)}
-    for name, value in texts.items():
-        if kept := _kept([value]):
-            builder.metadata.setdefault(name, kept[0])
-    for name, values in {"author": authors, "tags": several}.items():
-        if kept := _kept(values):
-            alone = name == "author" and len(kept) == 1
-            builder.metadata.setdefault(name, kept[0] if alone else kept)
+    properties = {"title": title, "language": language, "url": url, "date": read_date(date)}
+    for name, value in properties.items():
+        if texts := _to_texts([value]):
+            builder.metadata.setdefault(name, texts[0])
+    if authors := _to_texts(author if isinstance(author, list) else [author]):
+        builder.metadata.setdefault("author", authors if len(authors) > 1 else authors[0])
+    if tag_texts := _to_texts(re.split(r"[,;]", tags) if isinstance(tags, str) else tags):
+        builder.metadata.setdefault("tags", tag_texts)
 
 
-def _kept(values: Iterable[Any]) -> list[str]:
+def _to_texts(values: Iterable[Any]) -> list[str]:
     """Return the values as text, each once, without empty and overlong ones."""
-    shown = (" ".join(str(value or "").split()) for value in values)
-    return list(dict.fromkeys(text for text in shown if 0 < len(text) <= LONGEST))[:MOST]
+    texts = (" ".join(str(value or "").split()) for value in values)
+    return list(dict.fromkeys(text for text in texts if 0 < len(text) <= LONGEST))[:MOST]
 
 
 def read_date(value: Any) -> str:

@@ -24,7 +24,7 @@ from adaptive_rag.ingest.workers import give_back, take_worker
 
 logger = logging.getLogger(__name__)
 
-# The most reasons that are named if nothing in an archive is read.
+# At most this many reasons are given if nothing in an archive is read.
 _MOST_REASONS = 5
 
 _ERRORS: dict[str, type[IndexingError | MissingExtraError]] = {
@@ -48,36 +48,36 @@ def read_source(
 
 
 def list_archive(file: SourceFile, patterns: Patterns) -> tuple[list[SourceFile], Failure | None]:
-    """List the files in an archive that can be read and are wanted, and what to report about the others.
+    """List the files in an archive that can be read and are not ignored, and what to report about the others.
 
     The archive is read by a worker, like any file.
     """
-    listed = read_source(file)
-    if not isinstance(listed, SourceText):
-        return [], listed
+    listing = read_source(file)
+    if isinstance(listing, Failure):
+        return [], listing
     ignored = Ignored(file.path, patterns, may_read=lambda _: False)
     members: dict[str, SourceFile] = {}
     reasons = Counter[str]()
-    for record in listed.records:
+    for record in listing.records:
         path = file.path / str(record.metadata["member"])
-        inner = path.relative_to(file.path)
-        if any(part.startswith(".") or part == "__MACOSX" for part in inner.parts):
+        inner_path = path.relative_to(file.path)
+        if any(part.startswith(".") or part == "__MACOSX" for part in inner_path.parts):
             reasons["hidden"] += 1
         elif not find_loader(path):
             reasons[f"of no kind that is read ({printable(path.suffix[:20]) or 'no suffix'})"] += 1
         elif ignored.holds(path):
             reasons["left out by a pattern"] += 1
         else:
-            source = f"{file.source}/{printable(inner.as_posix())}"
+            source = f"{file.source}/{printable(inner_path.as_posix())}"
             members.setdefault(source, SourceFile(path, source))
-    said = list(listed.notes[:1])
+    problems = list(listing.notes[:1])
     if not members:
-        kinds = [f"{count} {reason}" for reason, count in reasons.most_common(_MOST_REASONS)]
-        more = len(reasons) - len(kinds)
-        said.insert(
-            0, f"holds no file to read: {', '.join(kinds)}{f', and {more} more kinds' if more else ''}"
+        counts = [f"{count} {reason}" for reason, count in reasons.most_common(_MOST_REASONS)]
+        more = len(reasons) - len(counts)
+        problems.insert(
+            0, f"holds no file to read: {', '.join(counts)}{f', and {more} more kinds' if more else ''}"
         )
-    return list(members.values()), Failure(file.source, "; it ".join(said)) if said else None
+    return list(members.values()), Failure(file.source, "; it ".join(problems)) if problems else None
 
 
 def extract_text(path: str | Path) -> SourceText:
@@ -90,10 +90,10 @@ def extract_text(path: str | Path) -> SourceText:
         ConfigurationError: it does not exist or its suffix is not supported.
         MissingExtraError: its loader needs a package that is not installed.
     """
-    whole = Path(os.path.expanduser(path))
-    if split_path(whole):
-        file = SourceFile(whole, name_source(whole))
-    elif os.path.isfile(whole):
+    expanded = Path(os.path.expanduser(path))
+    if split_path(expanded):
+        file = SourceFile(expanded, name_source(expanded))
+    elif os.path.isfile(expanded):
         [file] = discover(path)
     else:
         raise ConfigurationError(f"{str(path)!r} does not exist or is not a file.")
@@ -104,11 +104,12 @@ def extract_text(path: str | Path) -> SourceText:
 
 
 def _read(file: SourceFile, stop: threading.Event, loader: Loader | None = None) -> SourceText:
+    """Read a file in a worker, or in this process if there is no worker."""
     loader = loader or find_loader(file.path)
     if loader is None:  # `discover` lists readable files, and folders that it could not list
         if split_path(file.path):
             raise IndexingError("is not of a kind that is read")
-        raise IndexingError(_why_closed(file.path))
+        raise IndexingError(_explain_closed(file.path))
     # A loader that is defined in a notebook or a script exists only in this process.
     worker = None if loader.function.startswith("__main__:") else take_worker()
     if worker is None:
@@ -125,7 +126,8 @@ def _read(file: SourceFile, stop: threading.Event, loader: Loader | None = None)
     return unpack(header, body)
 
 
-def _why_closed(folder: Path) -> str:
+def _explain_closed(folder: Path) -> str:
+    """Return why a folder could not be listed, as the end of a sentence that begins with its name."""
     try:
         os.scandir(folder).close()
     except PermissionError:

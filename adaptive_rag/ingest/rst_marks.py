@@ -17,7 +17,7 @@ _MARK = re.compile(
     re.DOTALL,
 )
 _LINK = re.compile(r"(?P<title>.*?)\s*<(?P<address>[^<>]*)>", re.DOTALL)
-_ABSOLUTE = re.compile(r"https?://\S+", re.IGNORECASE)
+_WEB_ADDRESS = re.compile(r"https?://\S+", re.IGNORECASE)
 _SUBSTITUTION = re.compile(r"(?<![\w|])\|(?P<name>[^\s|](?:[^|\n]{0,60}[^\s|])?)\|(?:__?)?(?![\w|])")
 _NOTE = re.compile(r" ?(?<!\w)\[(?:#?[\w.-]{0,60}|\*)\]_(?!\w)")
 _NAME = re.compile(
@@ -42,22 +42,23 @@ def fold_name(name: str) -> str:
 def read_inline(text: str, kept: Kept, names: Names) -> str:
     """Return the visible text, with the same number of lines."""
 
-    def name(match: re.Match[str]) -> str:
+    def replace_name(match: re.Match[str]) -> str:
         address = names.targets.get(fold_name(match["name"]))
         if address is None and match["mark"] != "__":
             return match[0]
-        return _linked(match["name"], address or "", kept)
+        return _format_link(match["name"], address or "", kept)
 
     text = _MARK.sub(lambda match: kept.put(match[0], _read_mark(match, kept, names)), text)
     text = _NOTE.sub("", text)
     text = _SUBSTITUTION.sub(
         lambda match: names.substitutions.get(fold_name(match["name"]), match["name"]), text
     )
-    text = _NAME.sub(name, text) if names.targets else text
+    text = _NAME.sub(replace_name, text) if names.targets else text
     return _ESCAPE.sub(lambda match: match[1].replace(" ", ""), text)
 
 
 def _read_mark(match: re.Match[str], kept: Kept, names: Names) -> str:
+    """Return what a reader sees of a match of `_MARK`."""
     if literal := match["literal"]:
         words = " ".join(literal.split())
         return kept.keep(f"`` {words} ``" if "`" in words else f"`{words}`")
@@ -71,15 +72,17 @@ def _read_mark(match: re.Match[str], kept: Kept, names: Names) -> str:
         return kept.keep(f"`{text}`")
     link = _LINK.fullmatch(text)
     if not link:
-        return _linked(text, names.targets.get(fold_name(text), ""), kept)
+        return _format_link(text, names.targets.get(fold_name(text), ""), kept)
     address = link["address"].strip()
-    return _linked(link["title"] or address, names.targets.get(fold_name(address.rstrip("_")), address), kept)
+    return _format_link(
+        link["title"] or address, names.targets.get(fold_name(address.rstrip("_")), address), kept
+    )
 
 
-def _linked(text: str, address: str, kept: Kept) -> str:
+def _format_link(text: str, address: str, kept: Kept) -> str:
     """Return the words of a link, with its address if that is on the web."""
-    seen = text == address or not _ABSOLUTE.fullmatch(address)
-    return kept.keep(text if seen else f"[{text}]({address})")
+    shows_text_only = text == address or not _WEB_ADDRESS.fullmatch(address)
+    return kept.keep(text if shows_text_only else f"[{text}]({address})")
 
 
 def _plain(text: str) -> str:

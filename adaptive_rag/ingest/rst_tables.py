@@ -16,90 +16,96 @@ _Rows = list[tuple[int, list[str]]]  # for each row: the line where it begins, a
 
 def read_tables(lines: list[str]) -> list[str]:
     """Replace the grid tables and simple tables in a text by their rows."""
-    shown: list[str] = []
-    at = 0
-    while at < len(lines):
-        end = at + 1
-        if _GRID.fullmatch(lines[at]):
+    result: list[str] = []
+    index = 0
+    while index < len(lines):
+        end = index + 1
+        if _GRID.fullmatch(lines[index]):
             while end < len(lines) and lines[end].lstrip()[:1] in ("+", "|"):
                 end += 1
-            shown += _read_grid(lines[at:end])
-        elif _SIMPLE.fullmatch(lines[at]) and (border := _end_of_simple(lines, at)) > at + 2:
+            result += _read_grid(lines[index:end])
+        elif _SIMPLE.fullmatch(lines[index]) and (border := _find_simple_end(lines, index)) > index + 2:
             end = border
-            shown += _read_simple(lines[at:end])
+            result += _read_simple(lines[index:end])
         else:
-            shown.append(lines[at])
-        at = end
-    return shown
+            result.append(lines[index])
+        index = end
+    return result
 
 
 def read_list_table(lines: Sequence[str], headers: int) -> list[str]:
     """Return the rows of a list table, "* - Hinge" with "- 4.20" below."""
     rows: _Rows = []
-    for at, line in enumerate(lines):
+    for line_number, line in enumerate(lines):
         item = _ITEM.fullmatch(line)
         if item and item["row"]:
-            rows.append((at, [item["text"].strip()]))
+            rows.append((line_number, [item["text"].strip()]))
         elif rows and item:
             rows[-1][1].append(item["text"].strip())
         elif rows and line.strip():
             rows[-1][1][-1] = f"{rows[-1][1][-1]} {line.strip()}".strip()
-    return _as_lines(rows, len(lines), headers)
+    return _write_rows(rows, len(lines), headers)
 
 
 def _read_grid(lines: list[str]) -> list[str]:
     """Read a table with lines around its cells; a cell may cover several lines or several columns."""
     rows: _Rows = []
     headers, is_open = 0, False
-    for at, line in enumerate(lines):
+    for line_number, line in enumerate(lines):
         if line.lstrip().startswith("+"):
             headers = len(rows) if "=" in line and not headers else headers
             is_open = False
             continue
         cells = [cell.strip() for cell in re.split(r"(?<!\\)[|+](?![|+-])", line.strip().strip("|"))]
         is_open = is_open and len(cells) == len(rows[-1][1])
-        _add_cells(rows, at, cells, to_last=is_open)
+        _add_cells(rows, line_number, cells, to_last=is_open)
         is_open = True
-    return _as_lines(rows, len(lines), headers)
+    return _write_rows(rows, len(lines), headers)
 
 
-def _end_of_simple(lines: list[str], at: int) -> int:
+def _find_simple_end(lines: list[str], start: int) -> int:
     """Return the index after the last border of a simple table, which is above a blank line or the end."""
-    for end in range(at + 1, len(lines)):
-        below = lines[end + 1].strip() if end + 1 < len(lines) else ""
-        if _SIMPLE.fullmatch(lines[end]) and not below:
+    for end in range(start + 1, len(lines)):
+        next_line = lines[end + 1].strip() if end + 1 < len(lines) else ""
+        if _SIMPLE.fullmatch(lines[end]) and not next_line:
             return end + 1
-        if not lines[end].strip() and not below:
+        if not lines[end].strip() and not next_line:
             break
-    return at + 1
+    return start + 1
 
 
 def _read_simple(lines: list[str]) -> list[str]:
     """Read a table between borders of "="; a row whose first cell is blank continues the row above."""
-    columns = [match.start() for match in re.finditer("=+", lines[0])]
+    column_starts = [match.start() for match in re.finditer("=+", lines[0])]
     rows: _Rows = []
     headers = 0
-    for at, line in enumerate(lines):
+    for line_number, line in enumerate(lines):
         if _BORDER.fullmatch(line) or not line.strip():
             headers = len(rows) if "=" in line and not headers else headers
             continue
-        cells = [line[start:end].strip() for start, end in zip(columns, [*columns[1:], None], strict=True)]
-        _add_cells(rows, at, cells, to_last=bool(rows) and not cells[0])
-    return _as_lines(rows, len(lines), headers)
+        cells = [
+            line[start:end].strip()
+            for start, end in zip(column_starts, [*column_starts[1:], None], strict=True)
+        ]
+        _add_cells(rows, line_number, cells, to_last=bool(rows) and not cells[0])
+    return _write_rows(rows, len(lines), headers)
 
 
-def _add_cells(rows: _Rows, at: int, cells: list[str], *, to_last: bool) -> None:
+def _add_cells(rows: _Rows, line_number: int, cells: list[str], *, to_last: bool) -> None:
+    """Add a row of cells, or append the text of each cell to the last row."""
     if to_last:
-        line, above = rows.pop()
-        at, cells = line, [f"{one} {more}".strip() for one, more in zip(above, cells, strict=True)]
-    rows.append((at, cells))
+        line_number, last_cells = rows.pop()
+        cells = [f"{text} {more}".strip() for text, more in zip(last_cells, cells, strict=True)]
+    rows.append((line_number, cells))
 
 
-def _as_lines(rows: _Rows, count: int, headers: int) -> list[str]:
+def _write_rows(rows: _Rows, count: int, headers: int) -> list[str]:
     """Write each row on the line where it begins, and a rule below the header if that line is free."""
-    shown = [""] * count
-    for at, cells in rows:
-        shown[at] = write_row(cells) if len(cells) > 1 else "".join(cells)
-    if 0 < headers < len(rows) and not shown[rows[headers - 1][0] + 1]:
-        shown[rows[headers - 1][0] + 1] = write_rule(len(rows[0][1]))
-    return shown
+    lines = [""] * count
+    for line_number, cells in rows:
+        lines[line_number] = write_row(cells) if len(cells) > 1 else "".join(cells)
+    if 0 < headers < len(rows):
+        rule_line = rows[headers - 1][0] + 1
+        if not lines[rule_line]:
+            lines[rule_line] = write_rule(len(rows[0][1]))
+    return lines

@@ -23,21 +23,21 @@ _TOKEN = re.compile(
 )
 _HEADING = re.compile(r"heading\s*([1-9])|title$", re.IGNORECASE)
 # Groups that hold no text of the document.
-_LEFT_OUT = frozenset(
+_SKIPPED_GROUPS = frozenset(
     "colortbl filetbl pict nonshppict shprslt info listtable listoverridetable revtbl rsidtbl generator "
     "themedata colorschememapping datastore latentstyles fldinst bkmkstart bkmkend xe tc private annotation "
     "atnid atnauthor mmathPr xmlnstbl".split()
 )
-# Groups that hold something else than body text. The visible text of a "holder" is in a group inside it.
+# Groups whose text is not body text. The visible text of a "holder" is in a group inside it.
 _PARTS = {
     **dict.fromkeys(("listtext", "pntext"), "listtext"),
     **dict.fromkeys((f"{edge}{side}" for edge in ("header", "footer") for side in ("", *"lrf")), "edge"),
     **dict.fromkeys(("object", "shpinst"), "holder"),
     "footnote": "footnote",
 }
-_SHOWN_IN_HOLDER = {"result": "", "shptxt": "box"}
+_HOLDER_PARTS = {"result": "", "shptxt": "box"}
 # Groups that are read although "*" says that a reader may ignore them.
-_KNOWN = ("shpinst", "shptxt", "footnote", "listtext", "pntext")
+_READ_DESPITE_STAR = ("shpinst", "shptxt", "footnote", "listtext", "pntext")
 _CHARACTERS = {
     "tab": " ", "line": " ", "nestcell": " ", "nestrow": " ", "emdash": "—", "endash": "–", "lquote": "‘",
     "rquote": "’", "ldblquote": "“", "rdblquote": "”", "bullet": "•", "~": " ", "_": "-", "{": "{", "}": "}",
@@ -47,7 +47,7 @@ _CHARSETS = {
     77: "mac_roman", 128: "cp932", 129: "cp949", 134: "gbk", 136: "big5", 161: "cp1253", 162: "cp1254",
     163: "cp1258", 177: "cp1255", 178: "cp1256", 186: "cp1257", 204: "cp1251", 222: "cp874", 238: "cp1250",
 }  # fmt: skip
-_PAGES = {"mac": "mac_roman", "pc": "cp437", "pca": "cp850"}
+_DEFAULT_ENCODINGS = {"mac": "mac_roman", "pc": "cp437", "pca": "cp850"}
 
 
 @dataclass(slots=True)
@@ -94,6 +94,8 @@ def write_rtf(data: bytes, builder: TextBuilder) -> None:
 
 
 class _Reader:
+    """Reads rich text token by token, and writes each paragraph and table when it ends."""
+
     def __init__(self, builder: TextBuilder) -> None:
         self.depth = 0
         self.edges: list[str] = []
@@ -104,20 +106,21 @@ class _Reader:
         self._encoding = "cp1252"
         self._fonts: dict[int, str] = {}
         self._levels: dict[int, int] = {}  # heading levels by style number
-        self._font = 0  # the font whose encoding follows
+        self._font = 0  # the font whose encoding is defined next
         self._bytes = bytearray()  # not yet decoded
-        self._default = 0  # the default font
-        self._unknown = False  # whether "*" is the first word of the group
-        self._skip = 0  # substitute characters still to be skipped
+        self._default_font = 0
+        self._after_star = False  # whether the last word was "*" at the start of a group
+        self._to_skip = 0  # the number of substitute characters still to be skipped
         self._words: dict[str, list[str]] = {"": []}  # of the current paragraph, by part
         self._boxes: list[str] = []  # the paragraphs of text boxes
         self._cells: list[str] = []
         self._rows: list[str] = []
 
     def read(self, data: bytes) -> None:
-        at, opened = 0, False
-        while token := _TOKEN.match(data, at):
-            at = token.end()
+        """Read all tokens."""
+        position, begins_group = 0, False
+        while token := _TOKEN.match(data, position):
+            position = token.end()
             if token["byte"]:
                 self._add_bytes(bytes.fromhex(token["byte"].decode()))
             elif token["text"]:
@@ -134,21 +137,22 @@ class _Reader:
                 word = (token["word"] or token["symbol"]).decode("latin-1")
                 number = int(token["number"]) if token["number"] else None
                 if word == "bin":
-                    at += max(number or 0, 0)
+                    position += max(number or 0, 0)
                 elif word == "*":  # "*" has a meaning only at the start of a group
-                    self._unknown, opened = opened, False
+                    self._after_star, begins_group = begins_group, False
                     continue
                 else:
-                    self._obey(word, number)
-            self._unknown = False
-            opened = token["brace"] == b"{" or (opened and not token[0].strip())
+                    self._apply_word(word, number)
+            self._after_star = False
+            begins_group = token["brace"] == b"{" or (begins_group and not token[0].strip())
         self._flush()
         self._end_paragraph()
         self._end_table()
 
     def _close_group(self) -> None:
+        """End a group: restore the settings before it, and keep what it held besides body text."""
         self._flush()
-        closed, self._skip = self._state, 0
+        closed, self._to_skip = self._state, 0
         self.depth -= 1
         if self._stack:
             self._state = self._stack.pop()
@@ -161,45 +165,46 @@ class _Reader:
             if heading or 0 <= closed.outline < 9:
                 self._levels[closed.style] = int(heading[1] or 1) if heading else closed.outline + 1
 
-    def _obey(self, word: str, number: int | None) -> None:
+    def _apply_word(self, word: str, number: int | None) -> None:
         """Apply a control word; an unknown one has an effect only after "*": its group is skipped."""
         state = self._state
         if word in _CHARACTERS:
             self._add(_CHARACTERS[word])
-        elif word in _LEFT_OUT or (self._unknown and word not in _KNOWN):
+        elif word in _SKIPPED_GROUPS or (self._after_star and word not in _READ_DESPITE_STAR):
             state.part = "skipped"
         elif word in ("fonttbl", "stylesheet"):
             state.part = word
         elif word in _PARTS:
             state.part = state.part or _PARTS[word]
-        elif word in _SHOWN_IN_HOLDER:
-            state.part = _SHOWN_IN_HOLDER[word] if state.part == "holder" else state.part
+        elif word in _HOLDER_PARTS:
+            state.part = _HOLDER_PARTS[word] if state.part == "holder" else state.part
         elif word == "u" and number is not None:
             self._add(chr(number & 0xFFFF))
-            self._skip = state.fallback
+            self._to_skip = state.fallback
         elif word == "uc":
             state.fallback = max(number or 0, 0)
         elif word in ("v", "deleted"):
             state.hidden = number != 0
         elif word == "ansicpg" and number:
-            self._encoding = _encoding_of(number)
-        elif word in _PAGES:
-            self._encoding = _PAGES[word]
+            self._encoding = _code_page_encoding(number)
+        elif word in _DEFAULT_ENCODINGS:
+            self._encoding = _DEFAULT_ENCODINGS[word]
         elif word == "plain":
-            state.hidden, state.encoding = False, self._fonts.get(self._default, "")
+            state.hidden, state.encoding = False, self._fonts.get(self._default_font, "")
         elif word == "deff":
-            self._default = number or 0
+            self._default_font = number or 0
         elif word == "cpg" and state.part == "fonttbl" and number:
-            self._fonts[self._font] = _encoding_of(number)
+            self._fonts[self._font] = _code_page_encoding(number)
         elif word == "f" and number is not None:
             self._font = number
             state.encoding = self._fonts.get(number, "")
         elif word == "fcharset" and state.part == "fonttbl":
             self._fonts[self._font] = _CHARSETS.get(number or 0, "")
         elif state.part != "skipped":
-            self._obey_paragraph(word, number)
+            self._apply_paragraph_word(word, number)
 
-    def _obey_paragraph(self, word: str, number: int | None) -> None:
+    def _apply_paragraph_word(self, word: str, number: int | None) -> None:
+        """Apply a control word that sets or ends a paragraph, a cell or a row."""
         state = self._state
         if word == "pard":
             state.style, state.outline, state.in_table = 0, -1, False
@@ -214,7 +219,7 @@ class _Reader:
                 self._boxes.append(self._take("box"))
             self._add(" ")
         elif word in ("cell", "row"):
-            self._end_cell(row=word == "row")
+            self._end_cell(ends_row=word == "row")
         elif word in ("par", "page", "sect"):
             if state.part == "edge":
                 self.edges.append(self._take("edge"))
@@ -224,9 +229,9 @@ class _Reader:
                 self._end_paragraph()
 
     def _add_bytes(self, data: bytes) -> None:
-        skipped = min(self._skip, len(data))
-        self._skip -= skipped
-        self._bytes += data[skipped:]
+        skip_count = min(self._to_skip, len(data))
+        self._to_skip -= skip_count
+        self._bytes += data[skip_count:]
 
     def _flush(self) -> None:
         """Decode the collected bytes together, since a character may take several bytes."""
@@ -239,24 +244,24 @@ class _Reader:
             self._words.setdefault(self._state.part, []).append(text)
 
     def _take(self, part: str) -> str:
+        """Return the text collected for a part, and clear it."""
+        text = "".join(self._words.pop(part, []))
         # The two surrogates of a character may have been added one after the other.
-        text = (
-            "".join(self._words.pop(part, [])).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-        )
+        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
         return " ".join(text.split())
 
-    def _end_cell(self, *, row: bool) -> None:
+    def _end_cell(self, *, ends_row: bool) -> None:
         text = " ".join(filter(None, (*map(self._take, ("listtext", "", "footnote")), *self._boxes)))
         self._boxes.clear()
-        if text or not row:
+        if text or not ends_row:
             self._cells.append(text)
-        if row:
+        if ends_row:
             self._rows.append(write_row(self._cells, shorten=True))
             self._cells.clear()
 
     def _end_table(self) -> None:
         if self._cells:  # the last row has no end mark
-            self._end_cell(row=True)
+            self._end_cell(ends_row=True)
         if rows := [row for row in self._rows if row]:
             self._builder.add_paragraph("\n".join(rows))
         self._rows.clear()
@@ -264,12 +269,12 @@ class _Reader:
     def _end_paragraph(self) -> None:
         """Write a paragraph, with its marker if it is a list item, and then its notes and text boxes."""
         marker, text, note = map(self._take, ("listtext", "", "footnote"))
-        apart, self._boxes = [each for each in (note, *self._boxes) if each], []
-        if text or apart:
+        attached, self._boxes = [each for each in (note, *self._boxes) if each], []
+        if text or attached:
             self._end_table()
         if text:
             self._write_paragraph(text, marker)
-        for each in apart:
+        for each in attached:
             self._builder.add_paragraph(each)
 
     def _write_paragraph(self, text: str, marker: str) -> None:
@@ -282,7 +287,7 @@ class _Reader:
         self._builder.add_paragraph(text, level=level, marker=marker)
 
 
-def _encoding_of(page: int) -> str:
+def _code_page_encoding(page: int) -> str:
     """Return the encoding of a code page, or that of Western Windows if it is unknown or UTF-16."""
     encoding = code_page(page)
     return "cp1252" if encoding is None or encoding.startswith("utf-16") else encoding

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,7 +18,7 @@ _SPEAKER = re.compile(r"<v(?:\.[\w.]{0,50})?[ \t]+([^<>\n]{1,100})>")
 _MARKUP = re.compile(r"</?[a-zA-Z\d][^<>\n]{0,100}>|</>|\{\\[^{}\n]{0,100}\}")
 # A paragraph ends at a pause of this many seconds, or with a sentence after this many characters.
 _PAUSE = 3
-_LONG = 400
+_LONG_PARAGRAPH = 400
 
 
 class _Cue(NamedTuple):
@@ -33,18 +33,19 @@ def load_subtitles(path: Path, builder: TextBuilder) -> None:
 
     If speakers are named, a paragraph begins with the time and the name, as in a chat log.
     """
-    text, speaker, before = "", "", -1
+    text, speaker, last_end = "", "", -1
     for cue in _cues(decode(path.read_bytes(), builder)):
-        pause = cue.start - before > _PAUSE or (len(text) > _LONG and text.endswith((".", "!", "?", "…")))
-        if not text or pause or cue.speaker != speaker:
-            begin = f"{cue.start // 3600}:{cue.start // 60 % 60:02}:{cue.start % 60:02}"
+        is_full = len(text) > _LONG_PARAGRAPH and text.endswith((".", "!", "?", "…"))
+        ends_paragraph = is_full or cue.start - last_end > _PAUSE
+        if not text or ends_paragraph or cue.speaker != speaker:
+            time = f"{cue.start // 3600}:{cue.start // 60 % 60:02}:{cue.start % 60:02}"
             builder.add(text)
             builder.begin_paragraph()
-            builder.mark_heading(begin, 1)
-            text = f"[{begin}] {cue.speaker}: " if cue.speaker else ""
+            builder.mark_heading(time, 1)
+            text = f"[{time}] {cue.speaker}: " if cue.speaker else ""
         text += f"{' ' if text and not text.endswith(' ') else ''}{cue.text}"
-        speaker, before = cue.speaker, cue.end
-    if before < 0:
+        speaker, last_end = cue.speaker, cue.end
+    if last_end < 0:
         raise IndexingError(
             "holds no subtitles: nothing is said below a line as 00:00:01,000 --> 00:00:04,000"
         )
@@ -54,15 +55,30 @@ def load_subtitles(path: Path, builder: TextBuilder) -> None:
 def _cues(text: str) -> Iterator[_Cue]:
     """Yield the subtitles with their times; a line that repeats the line shown last is left out."""
     times = list(_TIMES.finditer(text))
-    shown = ""
-    for match, following in zip(times, [*(each.start() for each in times[1:]), len(text)], strict=False):
-        block = re.split(r"^[ \t]*$", text[match.end() : following], maxsplit=1, flags=re.MULTILINE)[0]
-        named = _SPEAKER.search(block)
-        plain = html.unescape(_MARKUP.sub("", block))
-        lines = [line for each in plain.splitlines() if (line := " ".join(each.split())) and line != shown]
-        if lines:
-            shown = lines[-1]
-            hours, minutes, seconds, *end = (int(part or 0) for part in match.groups())
-            ended = end[0] * 3600 + end[1] * 60 + end[2]
-            speaker = " ".join(html.unescape(named[1]).split()) if named else ""
-            yield _Cue(hours * 3600 + minutes * 60 + seconds, ended, speaker, " ".join(lines))
+    last_line = ""
+    block_ends = [match.start() for match in times[1:]] + [len(text)]
+    for match, block_end in zip(times, block_ends, strict=False):
+        block = re.split(r"^[ \t]*$", text[match.end() : block_end], maxsplit=1, flags=re.MULTILINE)[0]
+        start, end = _seconds(match.groups()[:3]), _seconds(match.groups()[3:])
+        for speaker, words in _split_speakers(block):
+            visible = html.unescape(_MARKUP.sub("", words))
+            lines = [" ".join(line.split()) for line in visible.splitlines()]
+            lines = [line for line in lines if line and line != last_line]
+            if lines:
+                last_line = lines[-1]
+                yield _Cue(start, end, speaker, " ".join(lines))
+
+
+def _split_speakers(block: str) -> Iterator[tuple[str, str]]:
+    """Yield each speaker in a subtitle, "" if none is named, and the part of the subtitle that is theirs."""
+    tags = list(_SPEAKER.finditer(block))
+    names = [" ".join(html.unescape(tag[1]).split()) for tag in tags] or [""]
+    starts = [0, *(tag.start() for tag in tags[1:])]
+    for name, start, end in zip(names, starts, [*starts[1:], len(block)], strict=True):
+        yield name, block[start:end]
+
+
+def _seconds(parts: Sequence[str | None]) -> int:
+    """Return a time given as hours, minutes and seconds in seconds."""
+    hours, minutes, seconds = (int(part or 0) for part in parts)
+    return hours * 3600 + minutes * 60 + seconds

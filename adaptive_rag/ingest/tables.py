@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from adaptive_rag.errors import IndexingError
-from adaptive_rag.ingest.documents import OF_CHUNKS, TextBuilder
+from adaptive_rag.ingest.documents import CHUNK_METADATA, TextBuilder
 from adaptive_rag.ingest.text import decode
 from adaptive_rag.text.visible import without_surrogates
 
@@ -252,7 +252,7 @@ def add_row(
         other_text = _format_fields(fields, [name for name in fields if name not in used])
         text = f"{text}\n{other_text}" if other_text else text
     if text:
-        free = fields.keys() - used - OF_CHUNKS
+        free = fields.keys() - used - CHUNK_METADATA
         rest = {name: value for name, value in fields.items() if name in free and value is not None}
         position = {**(place or {}), **({} if row is None else {"row": row})}
         section = " > ".join(filter(None, (*path, title))) or position.get("sheet")

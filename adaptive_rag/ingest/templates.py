@@ -20,34 +20,38 @@ TAG = (
     rf"|(?P<tag>{_TAG})"
 )
 """Part of a regular expression for a tag or a block of code; in it `.` matches line ends."""
-_WORDED = re.compile(
+_TEXT_ATTRIBUTE = re.compile(
     r"\b(?:alt|caption|description|label|message|summary|text|title)\s*=\s*(?:\"([^\"]*)\"|'([^']*)')"
 )
 _QUOTED = re.compile(r"\"([^\"]*\s[^\"]*)\"")
-_CODE_OF_PAGE = r"<(?P<html>pre|code|samp|kbd|script|style|textarea)\b(?:(?!<(?P=html)\b).)*?</(?P=html)\s*>"
-_IN_PAGE = re.compile(rf"{_CODE_OF_PAGE}|{TAG}", re.IGNORECASE | re.DOTALL)
+_HTML_CODE = r"<(?P<html>pre|code|samp|kbd|script|style|textarea)\b(?:(?!<(?P=html)\b).)*?</(?P=html)\s*>"
+_CODE_OR_TAG = re.compile(rf"{_HTML_CODE}|{TAG}", re.IGNORECASE | re.DOTALL)
 _ANY_TAG = re.compile(_TAG, re.DOTALL)
 
 
 def read_tag(match: re.Match[str], kept: Kept) -> str:
     """Return the visible text for a match of `TAG`; the tags in a raw block are kept, since they are text."""
     if match["tag"]:
-        shortcode = match["tag"].startswith(("{{<", "{{%", "{%"))
-        shown = [one or other for one, other in _WORDED.findall(match["tag"]) if shortcode]
-        shown += _QUOTED.findall(match["tag"]) if match["tag"].startswith(("{{<", "{{%")) else []
-        return kept.put(match[0], " ".join(shown[0].split()) if shown else "")
-    inside = match["inside"]
+        tag, texts = match["tag"], list[str]()
+        if tag.startswith(("{{<", "{{%", "{%")):
+            texts += [double or single for double, single in _TEXT_ATTRIBUTE.findall(tag)]
+        if tag.startswith(("{{<", "{{%")):
+            texts += _QUOTED.findall(tag)
+        return kept.put(match[0], " ".join(texts[0].split()) if texts else "")
+    content = match["inside"]
     match match["block"].lower():
         case "comment":
             return kept.drop(match[0])
         case "raw" | "verbatim":
-            return kept.put(match[0], _ANY_TAG.sub(lambda tag: kept.keep(tag[0]), inside))
-    alone = inside.strip("\n") and inside.startswith("\n") and inside.endswith("\n")
-    return kept.put(match[0], kept.keep(f"```{inside}```" if alone else inside))
+            return kept.put(match[0], _ANY_TAG.sub(lambda tag: kept.keep(tag[0]), content))
+    is_block = content.strip("\n") and content.startswith("\n") and content.endswith("\n")
+    return kept.put(match[0], kept.keep(f"```{content}```" if is_block else content))
 
 
 def without_tags(page: str) -> str:
     """Return an HTML page without template tags, except for those in code."""
     kept = Kept()
-    read = _IN_PAGE.sub(lambda match: kept.keep(match[0]) if match["html"] else read_tag(match, kept), page)
-    return kept.restore(read)
+    visible = _CODE_OR_TAG.sub(
+        lambda match: kept.keep(match[0]) if match["html"] else read_tag(match, kept), page
+    )
+    return kept.restore(visible)

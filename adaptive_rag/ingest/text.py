@@ -19,10 +19,9 @@ _BYTE_ORDER_MARKS = (
 )
 # Python's codecs for domain names take forever for a page.
 SLOW_CHARSETS = ("punycode", "idna")
-# A page that names its encoding in ASCII is not in UTF-16 or UTF-32.
-_NO_CHARSETS = (*SLOW_CHARSETS, "utf-16", "utf-32")
-_WIDE = ["utf_16_le", "utf_16_be"]
-
+# A page that declares its encoding in ASCII letters is not in UTF-16 or UTF-32.
+_IGNORED_CHARSETS = (*SLOW_CHARSETS, "utf-16", "utf-32")
+_UTF_16 = ["utf_16_le", "utf_16_be"]
 
 # Encodings of Windows code pages by number; any other is called "cp" and its number.
 _CODE_PAGES = {
@@ -53,11 +52,11 @@ def decode(data: bytes, builder: TextBuilder, declared: str | None = None) -> st
     encoding = next((name for mark, name in _BYTE_ORDER_MARKS if data.startswith(mark)), None)
     if encoding is None and declared:
         with suppress(LookupError, ValueError):
-            known = codecs.lookup(declared).name
-            if not known.startswith(_NO_CHARSETS):
-                text = data.decode("cp1252" if known == "iso8859-1" else known)
-                if known not in ("utf-8", "ascii"):
-                    builder.metadata["encoding"] = known
+            codec = codecs.lookup(declared).name
+            if not codec.startswith(_IGNORED_CHARSETS):
+                text = data.decode("cp1252" if codec == "iso8859-1" else codec)
+                if codec not in ("utf-8", "ascii"):
+                    builder.metadata["encoding"] = codec
                 return _with_line_feeds(text)
     encoding = encoding or _guess(data)
     try:
@@ -96,18 +95,19 @@ def _guess(data: bytes) -> str:
     bytes show that it is UTF-16. Everything else is Windows-1252, because charset-normalizer takes a French
     text for Estonian, and a lone "°" for Chinese.
     """
-    wide = b"\x00" in data
-    if not wide:
+    has_zeros = b"\x00" in data
+    if not has_zeros:
         with suppress(UnicodeDecodeError):
             data.decode("utf-8")
             return "utf-8"
     from charset_normalizer import from_bytes
 
-    matches = from_bytes(data, cp_isolation=_WIDE) if wide else from_bytes(data, cp_exclusion=_WIDE)
+    matches = from_bytes(data, cp_isolation=_UTF_16) if has_zeros else from_bytes(data, cp_exclusion=_UTF_16)
     if (best := matches.best()) and (letters := [char for char in str(best) if char.isalpha()]):
-        middle = median_low(letters)
-        # In UTF-16 the bytes of a program would be Chinese.
-        if middle < "\u0800" if wide else middle > "\u024f":
+        median_letter = median_low(letters)
+        # A program's bytes read as UTF-16 would be Chinese.
+        is_certain = median_letter < "\u0800" if has_zeros else median_letter > "\u024f"
+        if is_certain:
             return best.encoding.replace("_", "-")
     with suppress(UnicodeDecodeError):  # five bytes are undefined in Windows-1252
         data.decode("cp1252")

@@ -1,7 +1,7 @@
 """Web pages as sources: a crawl from an address along the links of its site, within bounds.
 
-Pages are requested one after the other. A page that was fetched before is requested with what its server said
-about it then (`ETag`, `Last-Modified`), so that an unchanged page costs one short answer.
+Pages are requested one after the other. A page that was fetched before is requested with the `ETag` and the
+`Last-Modified` date that its server gave then, so that an unchanged page costs one short answer.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ from adaptive_rag.ingest.documents import Failure, Note, SourceFile, SourceText
 from adaptive_rag.ingest.loaders import Loader
 from adaptive_rag.ingest.read import read_source
 from adaptive_rag.ingest.web_fetch import AGENT, Fetched, Reach, fetch, port_of, read_address
-from adaptive_rag.ingest.web_kinds import LINKS, in_utf8, suffix_of
+from adaptive_rag.ingest.web_kinds import LINKS, suffix_of, to_utf8
 
 if TYPE_CHECKING:
     import httpx
     from anyio.from_thread import BlockingPortal
     from protego import Protego
 
-_WEB_PAGE = Loader((".html",), "adaptive_rag.ingest.web_page:load_web_page")
+_PAGE_LOADER = Loader((".html",), "adaptive_rag.ingest.web_page:load_web_page")
 _REDIRECTS = (301, 302, 303, 307, 308)
 _GONE = (404, 410)
 _MOST_REDIRECTS = 5
 _LARGEST_PAGE = 20_000_000  # in bytes
 _LARGEST_ROBOTS = 1_000_000
-_MOST_LINKS_KEPT = 500
+_MOST_STORED_LINKS = 500
 # In seconds: a site may ask for a pause between two pages; a longer one is cut to this.
 _LONGEST_PAUSE = 10.0
 
@@ -104,7 +104,7 @@ class Fetching:
 
 
 def is_address(text: object) -> TypeGuard[str]:
-    """Tell whether a text is a web address and not a path."""
+    """Return whether a text is a web address and not a path."""
     return isinstance(text, str) and re.match(r"https?://", text, re.IGNORECASE) is not None
 
 
@@ -150,56 +150,57 @@ class _Crawler:
     ) -> None:
         self._site = site
         self._progress = progress
-        self._known = {stamp.address: (source, stamp) for source, stamp in known.items()}
+        self._stamps = {stamp.address: (source, stamp) for source, stamp in known.items()}
         self._portal = portal
         self._reach = Reach(frozenset({80, 443}), site.private_networks)
         self._hosts: set[str] = set()
-        self._asked: set[str] = set()
-        self._named: set[str] = set()
+        self._seen: set[str] = set()  # the addresses visited, left out, or reached by a redirect
+        self._visits = 0
+        self._taken_names: set[str] = set()
         self._bytes_left = site.max_megabytes * 1_000_000
         self._pages = 0
         self._robots: dict[str, Protego | IndexingError | None] = {}
         self._left_out: Counter[str] = Counter()
-        self._found = Crawl()
+        self._result = Crawl()
 
     def walk(self, starts: Iterable[tuple[str, int]]) -> bool:
         """Visit pages and the pages they lead to, nearest first; return whether any could be fetched."""
-        asked_before = len(self._asked) - len(self._found.failed)
-        waiting = deque(starts)
-        while waiting:
-            address, depth = waiting.popleft()
-            if address in self._asked:
+        read_before = self._visits - len(self._result.failed)
+        queue = deque(starts)
+        while queue:
+            address, depth = queue.popleft()
+            if address in self._seen:
                 continue
-            if len(self._asked) >= self._site.max_pages or self._bytes_left <= 0:
+            self._seen.add(address)
+            if self._visits >= self._site.max_pages or self._bytes_left <= 0:
                 bounds = f"{self._site.max_pages:,} pages and {self._site.max_megabytes:,} MB"
                 self._left_out[f"beyond the bounds of {bounds} (web.max_pages, web.max_megabytes)"] += 1
                 continue
-            self._tell(address, waiting)
-            self._asked.add(address)
+            self._visits += 1
+            self._report_progress(address, queue)
             try:
                 links = self._visit(address, depth)
             except IndexingError as error:
-                self._found.failed.append(Failure(_without_password(address), str(error)))
+                self._result.failed.append(Failure(_without_password(address), str(error)))
                 continue
-            waiting.extend((link, depth - 1) for link in links if depth > 0)
-        return len(self._asked) - len(self._found.failed) > asked_before
+            queue.extend((link, depth - 1) for link in links if depth > 0)
+        return self._visits - len(self._result.failed) > read_before
 
-    def _tell(self, address: str, waiting: Iterable[tuple[str, int]]) -> None:
+    def _report_progress(self, address: str, queue: Iterable[tuple[str, int]]) -> None:
         if self._progress is None:
             return
-        coming = len({other for other, _ in waiting} - self._asked - {address})
-        coming = min(coming, self._site.max_pages - len(self._asked) - 1)
-        fetched = self._site.max_megabytes * 1_000_000 - self._bytes_left
-        shown = _without_password(address)
-        self._progress(Fetching(self._pages, coming, fetched, shown))
+        waiting = len({other for other, _ in queue} - self._seen)
+        waiting = min(waiting, self._site.max_pages - self._visits)
+        fetched_bytes = self._site.max_megabytes * 1_000_000 - self._bytes_left
+        self._progress(Fetching(self._pages, waiting, fetched_bytes, _without_password(address)))
 
     def end(self) -> Crawl:
         """Return the result, with a note about the pages that were left out."""
         if self._left_out:
-            reasons = ", ".join(f"{count:,} {why}" for why, count in self._left_out.items())
+            reasons = ", ".join(f"{count:,} {reason}" for reason, count in self._left_out.items())
             name = _without_password(self._site.address)
-            self._found.notes.append(Note(name, f"pages were left out: {reasons}"))
-        return self._found
+            self._result.notes.append(Note(name, f"pages were left out: {reasons}"))
+        return self._result
 
     def _visit(self, address: str, depth: int) -> Iterable[str]:
         """Read one page into the result, and return its links.
@@ -207,61 +208,61 @@ class _Crawler:
         Raises:
             IndexingError: it cannot be read.
         """
-        first = not self._hosts
+        is_first = not self._hosts
         url = read_address(address)
-        if first:
+        if is_first:
             self._reach = replace(self._reach, ports=self._reach.ports | {port_of(url)})
             self._hosts.add(_host(url))
-        reached = self._follow(url, depth, first=first)
-        if reached is None:
+        page = self._follow(url, depth, is_first=is_first)
+        if page is None:
             return ()
-        url, reply = reached
+        url, reply = page
         self._hosts.add(_host(url))
-        if str(url) != address and str(url) in self._asked:
+        if str(url) != address and str(url) in self._seen:
             return ()
-        self._asked.add(str(url))
-        source, stamp = self._known.get(str(url), (None, None))
+        self._seen.add(str(url))
+        source, stamp = self._stamps.get(str(url), (None, None))
         if reply.status == HTTPStatus.NOT_MODIFIED and source is not None and stamp is not None:
-            self._found.unchanged.append(source)
-            self._named.add(source)
+            self._result.unchanged.append(source)
+            self._taken_names.add(source)
             return stamp.links or ()
         if reply.status != HTTPStatus.OK:
-            answered = f"the server answers {_status(reply.status)}"
+            answer = f"the server answers {_status(reply.status)}"
             if source is None or reply.status not in _GONE:
-                raise IndexingError(f"cannot be read: {answered}")
-            self._found.gone[source] = answered
+                raise IndexingError(f"cannot be read: {answer}")
+            self._result.gone[source] = answer
             return ()
         self._pages += 1
         self._bytes_left -= len(reply.body)
         return self._read(url, reply, depth)
 
-    def _follow(self, url: httpx.URL, depth: int, *, first: bool) -> tuple[httpx.URL, Fetched] | None:
+    def _follow(self, url: httpx.URL, depth: int, *, is_first: bool) -> tuple[httpx.URL, Fetched] | None:
         """Fetch a page and follow its redirects; return None if they lead to a page that must not be read."""
         for _ in range(_MOST_REDIRECTS + 1):
-            if not first and _host(url) not in self._hosts:
+            if not is_first and _host(url) not in self._hosts:
                 self._left_out["that lead to another site"] += 1
                 return None
             robots = self._robots_of(url)
             if robots is not None and not robots.can_fetch(str(url), AGENT):
-                if first:
+                if is_first:
                     raise IndexingError("is not fetched: the robots.txt of its site asks programs not to")
                 self._left_out["that robots.txt asks programs not to read"] += 1
                 return None
-            if robots is not None and not first and (pause := robots.crawl_delay(AGENT)):
+            if robots is not None and not is_first and (pause := robots.crawl_delay(AGENT)):
                 time.sleep(min(pause, _LONGEST_PAUSE))
             reply = self._fetch(url, self._conditions(url, depth), min(_LARGEST_PAGE, self._bytes_left))
             if reply.status not in _REDIRECTS or "location" not in reply.headers:
                 return url, reply
-            url = _joined(url, reply.headers["location"])
+            url = _join(url, reply.headers["location"])
         raise IndexingError(f"leads on to other addresses more than {_MOST_REDIRECTS} times")
 
     def _conditions(self, url: httpx.URL, depth: int) -> dict[str, str]:
-        """Return the headers that let a server answer that a page is unchanged."""
-        _, stamp = self._known.get(str(url), (None, None))
+        """Return the request headers that let a server answer that a page is unchanged."""
+        _, stamp = self._stamps.get(str(url), (None, None))
         if stamp is None or (depth > 0 and stamp.links is None):
             return {}
-        said = {"If-None-Match": stamp.etag, "If-Modified-Since": stamp.modified}
-        return {name: value for name, value in said.items() if value}
+        headers = {"If-None-Match": stamp.etag, "If-Modified-Since": stamp.modified}
+        return {name: value for name, value in headers.items() if value}
 
     def _robots_of(self, url: httpx.URL) -> Protego | None:
         """Return the robots.txt rules of a page's site; None if it has none.
@@ -269,15 +270,15 @@ class _Crawler:
         Raises:
             IndexingError: the rules cannot be read, which counts as a refusal.
         """
-        place = url.copy_with(raw_path=b"/robots.txt")
-        if str(place) not in self._robots:
+        robots_url = url.copy_with(raw_path=b"/robots.txt")
+        if str(robots_url) not in self._robots:
             try:
-                self._robots[str(place)] = self._read_robots(place)
+                self._robots[str(robots_url)] = self._read_robots(robots_url)
             except IndexingError as error:
-                self._robots[str(place)] = error
-        if isinstance(rules := self._robots[str(place)], IndexingError):
-            raise IndexingError(str(rules))
-        return rules
+                self._robots[str(robots_url)] = error
+        if isinstance(robots := self._robots[str(robots_url)], IndexingError):
+            raise IndexingError(str(robots))
+        return robots
 
     def _read_robots(self, url: httpx.URL) -> Protego | None:
         """Fetch a robots.txt as RFC 9309 says: if there is none, every page may be read."""
@@ -287,7 +288,7 @@ class _Crawler:
             reply = self._fetch(url, {}, _LARGEST_ROBOTS)
             if reply.status not in _REDIRECTS or "location" not in reply.headers:
                 break
-            url = _joined(url, reply.headers["location"])
+            url = _join(url, reply.headers["location"])
         if reply.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
             raise IndexingError(f"is not fetched: its site's robots.txt answers {_status(reply.status)}")
         text = reply.body.decode("utf-8-sig", "replace")
@@ -297,7 +298,7 @@ class _Crawler:
         return self._portal.call(partial(fetch, url, self._reach, headers, most_bytes=most_bytes))
 
     def _read(self, url: httpx.URL, reply: Fetched, depth: int) -> Iterable[str]:
-        """Read a page's text with the loader of its kind, and return its links."""
+        """Read a page's text with the loader of its kind into the result, and return its links."""
         kind, _, parameters = reply.headers.get("content-type", "").partition(";")
         suffix = suffix_of(kind.strip().lower(), url)
         if suffix is None:
@@ -306,15 +307,15 @@ class _Crawler:
             raise IndexingError("is empty: it has 0 bytes")
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, f"page{suffix}")
-            path.write_bytes(in_utf8(reply.body, parameters) if kind.startswith("text/") else reply.body)
-            text = read_source(SourceFile(path, str(url)), loader=_WEB_PAGE if suffix == ".html" else None)
+            path.write_bytes(to_utf8(reply.body, parameters) if kind.startswith("text/") else reply.body)
+            text = read_source(SourceFile(path, str(url)), loader=_PAGE_LOADER if suffix == ".html" else None)
         if isinstance(text, Failure):
             raise IndexingError(text.reason)
-        links = list(self._inside(url, text.metadata.get(LINKS, ())))[:_MOST_LINKS_KEPT]
-        source = self._name(url, text.metadata.get("url"))
-        known, _ = self._known.get(str(url), (None, None))
-        if known is not None and known != source:
-            self._found.gone[known] = f"it is now named {source}"
+        links = list(self._links_inside(url, text.metadata.get(LINKS, ())))[:_MOST_STORED_LINKS]
+        source = self._choose_name(url, text.metadata.get("url"))
+        old_source, _ = self._stamps.get(str(url), (None, None))
+        if old_source is not None and old_source != source:
+            self._result.gone[old_source] = f"it is now named {source}"
         stamp = PageStamp(
             start=self._site.address,
             address=str(url),
@@ -322,39 +323,39 @@ class _Crawler:
             modified=reply.headers.get("last-modified"),
             links=links if depth > 0 else None,
         )
-        self._found.pages.append((_as_source(text, source), stamp))
+        self._result.pages.append((_as_source(text, source), stamp))
         return links
 
-    def _name(self, url: httpx.URL, canonical: Any) -> str:
+    def _choose_name(self, url: httpx.URL, canonical: Any) -> str:
         """Return the address that names a page: its canonical address, unless another page has the same one.
 
         Some sites give the address of their first page on every page.
         """
-        named = str(url)
+        name = str(url)
         if isinstance(canonical, str):
             try:
-                meant = _joined(url, canonical)
+                target = _join(url, canonical)
             except IndexingError:
-                meant = url
-            if _host(meant) in self._hosts and str(meant) not in self._named:
-                named = str(meant)
-        self._named.add(named)
-        return named
+                target = url
+            if _host(target) in self._hosts and str(target) not in self._taken_names:
+                name = str(target)
+        self._taken_names.add(name)
+        return name
 
-    def _inside(self, url: httpx.URL, links: Iterable[str]) -> Iterator[str]:
+    def _links_inside(self, url: httpx.URL, links: Iterable[str]) -> Iterator[str]:
         """Yield the links to pages on the same site that can be read."""
         for link in links:
             try:
-                target = _joined(url, link)
+                target = _join(url, link)
             except IndexingError:  # "mailto:", "javascript:"
                 continue
-            guessed = mimetypes.guess_type(target.path)[0]  # None for "/about" and "/index.php"
-            if _host(target) in self._hosts and (guessed is None or suffix_of(guessed, target)):
+            kind = mimetypes.guess_type(target.path)[0]  # None for "/about" and "/index.php"
+            if _host(target) in self._hosts and (kind is None or suffix_of(kind, target)):
                 yield str(target)
 
 
 def _as_source(text: SourceText, source: str) -> SourceText:
-    """Name a text by its address; its hash is computed from the text that was read.
+    """Return a text named by its address, with a hash of the text in place of the hash of the page's bytes.
 
     The bytes of a page that contains the time or a token change with each visit.
     """
@@ -364,22 +365,23 @@ def _as_source(text: SourceText, source: str) -> SourceText:
     return replace(named, content_hash=hashlib.sha256(content).hexdigest())
 
 
-def _joined(url: httpx.URL, link: str) -> httpx.URL:
+def _join(url: httpx.URL, link: str) -> httpx.URL:
     try:
         return read_address(urljoin(str(url), link.strip()))
     except ValueError as error:  # "http://["
-        raise IndexingError("leads to what is no address") from error
+        raise IndexingError("leads to something that is no address") from error
 
 
 def _host(url: httpx.URL) -> str:
-    """Return the part of an address that a site's pages share: www.example.org counts as example.org."""
+    """Return the host and port that a site's pages share: www.example.org counts as example.org."""
     port = "" if port_of(url) in (80, 443) else f":{port_of(url)}"
     return url.host.removeprefix("www.") + port
 
 
 def _status(code: int) -> str:
-    known = code in HTTPStatus.__members__.values()
-    return f"{code} {HTTPStatus(code).phrase}" if known else str(code)
+    """Return a status as text: "404 Not Found"."""
+    is_known = code in HTTPStatus.__members__.values()
+    return f"{code} {HTTPStatus(code).phrase}" if is_known else str(code)
 
 
 def _without_password(address: str) -> str:

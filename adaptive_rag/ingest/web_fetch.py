@@ -1,4 +1,4 @@
-"""A single web request: the address is checked, and only the checked address is connected to, within bounds.
+"""A single web request: the IP address is checked, and only a checked one is connected to, within bounds.
 
 The host name is looked up once. The connection goes to the IP address that was checked, even if the name
 stands for another one a moment later; the request and the certificate use the name.
@@ -23,8 +23,8 @@ AGENT = "adaptive-rag"
 SECONDS = 30.0  # from looking up the name to the last byte
 _CONNECT_SECONDS = 10.0
 LONGEST_ADDRESS = 2000
-_PACKED = ("gzip", "x-gzip")
-# IPv6 networks represent the IPv4 Internet under this prefix (RFC 6052).
+_GZIP = ("gzip", "x-gzip")
+# IPv6 networks represent IPv4 addresses under this prefix (RFC 6052).
 _NAT64 = IPv6Network("64:ff9b::/96")
 
 
@@ -36,20 +36,21 @@ class Reach:
     private_networks: bool = False
     """Also allow this machine and private networks; never link-local addresses, where clouds keep secrets."""
 
-    def holds(self, place: str) -> bool:
-        """Tell whether an IP address may be connected to."""
-        address = read_place(place)
-        never = address.is_multicast or address.is_unspecified or address.is_link_local
-        if never or (address.is_reserved and not address.is_loopback):
+    def holds(self, ip: str) -> bool:
+        """Return whether an IP address may be connected to."""
+        address = read_place(ip)
+        if address.is_multicast or address.is_unspecified or address.is_link_local:
+            return False
+        if address.is_reserved and not address.is_loopback:
             return False
         site_local = isinstance(address, IPv6Address) and address.is_site_local
         return self.private_networks or (address.is_global and not site_local)
 
 
-def read_place(place: str) -> IPv4Address | IPv6Address:
-    """Read an IP address; an IPv6 address that represents an IPv4 address (`::ffff:127.0.0.1`) as that."""
-    address = ip_address(place)
-    return (_carried(address) or address) if isinstance(address, IPv6Address) else address
+def read_place(ip: str) -> IPv4Address | IPv6Address:
+    """Parse an IP address; an IPv6 address that represents an IPv4 one, `::ffff:127.0.0.1`, becomes that."""
+    address = ip_address(ip)
+    return (_represented_ipv4(address) or address) if isinstance(address, IPv6Address) else address
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,7 @@ class Fetched:
 
 
 def read_address(text: str) -> httpx.URL:
-    """Read a web address; its fragment is dropped.
+    """Parse a web address; its fragment is dropped.
 
     Raises:
         IndexingError: it is not an http or https address, or it contains a name and a password; the reason
@@ -73,10 +74,10 @@ def read_address(text: str) -> httpx.URL:
     try:
         url = httpx.URL(text).copy_with(fragment=None)
         url = url.copy_with(raw_path=url.raw_path)  # "https://example.org" is "https://example.org/"
-        known = url.scheme in ("http", "https") and bool(url.host) and len(text) <= LONGEST_ADDRESS
+        is_valid = url.scheme in ("http", "https") and bool(url.host) and len(text) <= LONGEST_ADDRESS
     except (httpx.InvalidURL, ValueError, UnicodeError):
-        known = False
-    if not known:
+        is_valid = False
+    if not is_valid:
         raise IndexingError("is no address that can be read: expected http://HOST/ or https://HOST/")
     if url.userinfo:
         raise IndexingError("holds a name and a password, which addresses are not read with. Leave them out")
@@ -112,14 +113,14 @@ async def _fetch(url: httpx.URL, reach: Reach, headers: Mapping[str, str], most_
 
     if port_of(url) not in reach.ports:
         ports = ", ".join(map(str, sorted(reach.ports)))
-        raise IndexingError(f"leads to port {port_of(url)}, which is not asked; only {ports}")
-    places = await _look_up(url, reach)
+        raise IndexingError(f"leads to port {port_of(url)}, which is not requested; only {ports}")
+    ips = await _look_up(url, reach)
     # No client is used, so no cookies are kept. No connections are kept open, so none that was made for one
     # host is used for another at the same IP address.
     transport = httpx.AsyncHTTPTransport(
         verify=_certificates(), trust_env=False, limits=httpx.Limits(max_keepalive_connections=0)
     )
-    asked = {
+    request_headers = {
         "Host": url.netloc.decode("ascii"),
         "User-Agent": AGENT,
         "Accept-Encoding": "gzip",
@@ -131,19 +132,21 @@ async def _fetch(url: httpx.URL, reach: Reach, headers: Mapping[str, str], most_
         "timeout": {"connect": _CONNECT_SECONDS, "read": SECONDS, "write": SECONDS, "pool": SECONDS},
     }
     async with transport:
-        for place in places:
-            request = httpx.Request("GET", url.copy_with(host=place), headers=asked, extensions=extensions)
+        for ip in ips:
+            request = httpx.Request(
+                "GET", url.copy_with(host=ip), headers=request_headers, extensions=extensions
+            )
             try:
                 response = await transport.handle_async_request(request)
             except (httpx.ConnectError, httpx.ConnectTimeout):
-                if place == places[-1]:
+                if ip == ips[-1]:
                     raise
                 continue
             try:
-                return Fetched(response.status_code, response.headers, await _body(response, most_bytes))
+                return Fetched(response.status_code, response.headers, await _read_body(response, most_bytes))
             finally:
                 await response.aclose()
-    raise AssertionError("a name without an address is refused before")
+    raise AssertionError("_look_up refuses a name without an address")
 
 
 def _certificates() -> ssl.SSLContext:
@@ -165,28 +168,28 @@ async def _look_up(url: httpx.URL, reach: Reach) -> list[str]:
         answers = await anyio.getaddrinfo(host, port_of(url), type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
         raise IndexingError(f"could not be fetched: the name {host!r} is not known") from error
-    places = list(dict.fromkeys(str(where[0]) for *_, where in answers))
-    allowed = [place for place in places if reach.holds(place)]
+    ips = list(dict.fromkeys(str(socket_address[0]) for *_, socket_address in answers))
+    allowed = [ip for ip in ips if reach.holds(ip)]
     if not allowed:
         raise IndexingError(
-            f"is not fetched: {host!r} leads to {places[0]}, which is no address of the public Internet"
+            f"is not fetched: {host!r} leads to {ips[0]}, which is no address of the public Internet"
         )
     return allowed
 
 
-def _carried(address: IPv6Address) -> IPv4Address | None:
+def _represented_ipv4(address: IPv6Address) -> IPv4Address | None:
     """Return the IPv4 address that an IPv6 address represents, or None."""
     if address in _NAT64:
         return IPv4Address(int(address) & 0xFFFFFFFF)
     return address.ipv4_mapped or address.sixtofour
 
 
-async def _body(response: httpx.Response, most_bytes: int) -> bytes:
+async def _read_body(response: httpx.Response, most_bytes: int) -> bytes:
     """Read and unpack a body, and stop when it exceeds the limit."""
-    packed = response.headers.get("content-encoding", "").strip().lower()
-    if packed not in ("", "identity", *_PACKED):
-        raise IndexingError(f"is packed as {packed[:40]!r}, which was not asked for")
-    unpacker = zlib.decompressobj(47) if packed in _PACKED else None
+    encoding = response.headers.get("content-encoding", "").strip().lower()
+    if encoding not in ("", "identity", *_GZIP):
+        raise IndexingError(f"is compressed as {encoding[:40]!r}, which was not requested")
+    unpacker = zlib.decompressobj(47) if encoding in _GZIP else None
     body = bytearray()
     async for part in response.aiter_raw():
         try:

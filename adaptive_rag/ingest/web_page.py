@@ -18,20 +18,21 @@ from adaptive_rag.ingest.html import decode_page, write_html
 from adaptive_rag.ingest.web_kinds import LINKS
 
 _MOST_LINKS = 2_000
-_FURNITURE = ("nav", "aside", "dialog")
-_ROLES = re.compile(
+_SITE_TAGS = ("nav", "aside", "dialog")
+_is_site_role = re.compile(
     "navigation|banner|contentinfo|complementary|search|dialog|alertdialog|menu|menubar"
 ).fullmatch
 # Words in a class or an id that name the kind of a part, such as "cookie-banner" and "site_footer".
-_NAMED = re.compile(
+_SITE_NAMES = re.compile(
     r"(?:^|[\s_-])(?:cookies?|consent|sidebar|breadcrumbs?|newsletter|subscribe|share|sharing|social|related"
     r"|advert\w*|ads?|promo\w*|popup|modal|menu|nav|navbar|navigation|header|footer|masthead|toolbar)(?:$|[\s_-])",
     re.IGNORECASE,
 )
-# A part that only its name gives away is left out if it is small: the "menu" of a restaurant's page stays.
-_MOST_OF_PAGE = 0.25
+# A part that is recognised by its name alone is left out only if it has less than this share of the text: the
+# "menu" of a restaurant's page stays.
+_LARGEST_NAMED_SHARE = 0.25
 # A single <main> or <article> is kept as the whole page if it has at least this share of the text.
-_LEAST_OF_PAGE = 0.5
+_SMALLEST_MAIN_SHARE = 0.5
 
 
 def load_web_page(path: Path, builder: TextBuilder) -> None:
@@ -53,12 +54,10 @@ def load_web_page(path: Path, builder: TextBuilder) -> None:
 
 def _links(root: etree._Element) -> Iterator[str]:
     """Yield the addresses that a page links to, each once, except those marked not to be followed."""
-    base = next((each.get("href", "") for each in root.iter("base")), "")
-    robots = (
-        each.get("content", "") for each in root.iter("meta") if each.get("name", "").lower() == "robots"
-    )
-    if any("nofollow" in content.lower() for content in robots):
-        return
+    base = next((element.get("href", "") for element in root.iter("base")), "")
+    for meta in root.iter("meta"):
+        if meta.get("name", "").lower() == "robots" and "nofollow" in meta.get("content", "").lower():
+            return
     seen = set[str]()
     for link in root.iter("a", "area"):
         address = link.get("href", "").strip().partition("#")[0]
@@ -74,35 +73,41 @@ def _links(root: etree._Element) -> Iterator[str]:
 
 def _keep_main_part(body: etree._Element) -> None:
     """Remove from a page what is on each page of its site: menus, banners, footers."""
-    whole = _length(body)
+    page_length = _text_length(body)
     for part in list(body.iter(etree.Element)):
         if part is body or part.getparent() is None:
             continue
         tag, name = str(part.tag), f"{part.get('class', '')} {part.get('id', '')}"
-        of_site = tag in ("header", "footer") and not any(True for _ in part.iterancestors("article", "main"))
-        known = tag in _FURNITURE or of_site or _ROLES(part.get("role", "").lower())
-        unseen = part.get("hidden") is not None or part.get("aria-hidden", "").lower() == "true"
-        named = tag in ("div", "section", "ul", "ol", "p", "table") and _NAMED.search(name)
-        if known or unseen or (named and _length(part) < _MOST_OF_PAGE * whole):
-            _drop(part)
-    main = [part for part in body.iter(etree.Element) if part.tag == "main" or part.get("role") == "main"]
-    main = main or list(body.iter("article"))
-    if len(main) == 1 and _length(main[0]) >= _LEAST_OF_PAGE * _length(body):
+        is_site_edge = (
+            tag in ("header", "footer") and next(part.iterancestors("article", "main"), None) is None
+        )
+        is_site_part = tag in _SITE_TAGS or is_site_edge or _is_site_role(part.get("role", "").lower())
+        is_hidden = part.get("hidden") is not None or part.get("aria-hidden", "").lower() == "true"
+        has_site_name = tag in ("div", "section", "ul", "ol", "p", "table") and _SITE_NAMES.search(name)
+        if (
+            is_site_part
+            or is_hidden
+            or (has_site_name and _text_length(part) < _LARGEST_NAMED_SHARE * page_length)
+        ):
+            _remove(part)
+    mains = [part for part in body.iter(etree.Element) if part.tag == "main" or part.get("role") == "main"]
+    mains = mains or list(body.iter("article"))
+    if len(mains) == 1 and _text_length(mains[0]) >= _SMALLEST_MAIN_SHARE * _text_length(body):
         body.text = None
-        body[:] = main
-        main[0].tail = None
+        body[:] = mains
+        mains[0].tail = None
 
 
-def _drop(part: etree._Element) -> None:
+def _remove(part: etree._Element) -> None:
     """Remove an element, but keep the text that follows it."""
-    parent, before = part.getparent(), part.getprevious()
+    parent, previous = part.getparent(), part.getprevious()
     assert parent is not None
-    if part.tail and before is not None:
-        before.tail = (before.tail or "") + part.tail
+    if part.tail and previous is not None:
+        previous.tail = (previous.tail or "") + part.tail
     elif part.tail:
         parent.text = (parent.text or "") + part.tail
     parent.remove(part)
 
 
-def _length(part: etree._Element) -> int:
+def _text_length(part: etree._Element) -> int:
     return sum(len(text.strip()) for text in part.itertext(etree.Element))

@@ -13,9 +13,9 @@ from typing import Any, BinaryIO
 from adaptive_rag.ingest.documents import Heading, OcrSpan, Page, Record, SourceText
 
 _LENGTHS = struct.Struct(">QQ")
-# The fields of a source's text that are sent besides its characters, and the classes of their items.
-_SENT = [field.name for field in fields(SourceText) if field.name not in ("text", "whole")]
-_PARTS: dict[str, Any] = {"pages": Page, "headings": Heading, "records": Record, "ocr": OcrSpan}
+# The fields of a source's text that are sent in the header, and the classes of their items.
+_HEADER_FIELDS = [field.name for field in fields(SourceText) if field.name not in ("text", "whole")]
+_ITEM_CLASSES: dict[str, Any] = {"pages": Page, "headings": Heading, "records": Record, "ocr": OcrSpan}
 
 
 def write_message(stream: BinaryIO, header: Any, body: bytes = b"") -> None:
@@ -43,22 +43,19 @@ def read_message(stream: BinaryIO) -> tuple[Any, bytes]:
 
 def pack(text: SourceText) -> tuple[dict[str, Any], bytes]:
     """Return a source's text as a header and a body."""
-    header = {name: getattr(text, name) for name in _SENT}
-    for name, kind in _PARTS.items():
-        header[name] = [[getattr(part, each.name) for each in fields(kind)] for part in header[name]]
+    header = {name: getattr(text, name) for name in _HEADER_FIELDS}
+    for name, item_class in _ITEM_CLASSES.items():
+        names = [field.name for field in fields(item_class)]
+        header[name] = [[getattr(item, each) for each in names] for item in header[name]]
     return header, text.text.encode(errors="surrogatepass")
 
 
 def unpack(header: dict[str, Any], body: bytes) -> SourceText:
     """Return the text that was given to `pack`."""
-    parts = {name: tuple(kind(*part) for part in header[name]) for name, kind in _PARTS.items()}
-    known: dict[str, Any] = {
-        **header,
-        **parts,
-        "notes": tuple(header["notes"]),
-        "lines": tuple(header["lines"]),
-    }
-    return SourceText(text=body.decode(errors="surrogatepass"), **known)
+    values: dict[str, Any] = {**header, "notes": tuple(header["notes"]), "lines": tuple(header["lines"])}
+    for name, item_class in _ITEM_CLASSES.items():
+        values[name] = tuple(item_class(*item) for item in header[name])
+    return SourceText(text=body.decode(errors="surrogatepass"), **values)
 
 
 def _read(stream: BinaryIO, size: int) -> bytes:

@@ -1,4 +1,4 @@
-"""Text of a Word document that a reader does not see, because of its runs and styles."""
+"""Hidden text of a Word document: what its runs and styles make invisible to a reader."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _CELL, _TABLE, _BOX = map(qn, ("w:tc", "w:tbl", "w:txbxContent"))
 _RUN_STYLE, _PARAGRAPH_STYLE, _TABLE_STYLE = map(qn, ("w:rStyle", "w:pStyle", "w:tblStyle"))
 _OFF = ("0", "false", "off")
 # A colour that is not known, or a pattern of two colours.
-_ANY = "any"
+_UNKNOWN_COLOR = "any"
 _WHITE = "FFFFFF"
 # Colours that differ no more than this, of 255, in red, green and blue look the same.
-_NEAR = 15
+_SIMILAR_COLORS = 15
 # In half points: smaller text is too small to see.
-_LEAST_SIZE = 2
+_SMALLEST_SIZE = 2
 # Styles inherit; this limit ends a cycle of styles.
 _LONGEST_INHERITANCE = 10
 
@@ -33,9 +33,9 @@ class _Look(NamedTuple):
     size: int | None = None
 
     def over(self, other: _Look) -> _Look:
-        """Combine two looks; this one takes precedence."""
-        said = {name: value for name, value in self._asdict().items() if value is not None}
-        return other._replace(**said)
+        """Return this look, completed by another where it sets nothing."""
+        settings = {name: value for name, value in self._asdict().items() if value is not None}
+        return other._replace(**settings)
 
 
 class WordLooks:
@@ -53,26 +53,28 @@ class WordLooks:
         )
         self._looks: dict[str, _Look] = {}
         page = document.find(qn("w:background"))
-        self._page = _WHITE if page is None else page.get(_COLOR) or _ANY
+        self._page = _WHITE if page is None else page.get(_COLOR) or _UNKNOWN_COLOR
 
     def hides(self, run: Any, paragraph: Any) -> bool:
-        """Tell whether a run of a paragraph, or the paragraph's mark (given as its `w:pPr`), is hidden."""
+        """Return whether a run of a paragraph, or the paragraph's mark (given as its `w:pPr`), is hidden."""
         settings = run.find(_RUN_SETTINGS)
-        own, letters = _Look(), _Look()
+        direct, run_style = _Look(), _Look()
         if settings is not None:
-            own = _read(settings)
-            letters = self._look(_named(settings, _RUN_STYLE))
-        around = self._look(self._style_of(paragraph))
+            direct = _read_look(settings)
+            run_style = self._look(_style_name(settings, _RUN_STYLE))
+        paragraph_style = self._look(self._style_of(paragraph))
         # "Hidden" in the style of a run and in that of its paragraph cancel each other.
-        by_styles = bool(letters.hidden) != bool(around.hidden)
-        hidden = by_styles if own.hidden is None else own.hidden
-        look = own.over(letters).over(around)
-        if hidden or (look.size is not None and look.size < _LEAST_SIZE):
+        hidden_by_styles = bool(run_style.hidden) != bool(paragraph_style.hidden)
+        hidden = hidden_by_styles if direct.hidden is None else direct.hidden
+        look = direct.over(run_style).over(paragraph_style)
+        if hidden or (look.size is not None and look.size < _SMALLEST_SIZE):
             return True
-        return look.color is not None and _are_near(look.color, look.behind or self._behind(paragraph))
+        if look.color is None:
+            return False
+        return _are_similar(look.color, look.behind or self._color_behind(paragraph))
 
     def hides_mark(self, paragraph: Any) -> bool:
-        """Tell whether a paragraph's mark is hidden or deleted, so that Word does not count it in a list."""
+        """Return whether a paragraph's mark is hidden or deleted; Word does not count it in a list then."""
         settings = paragraph.find(_PARAGRAPH_SETTINGS)
         if settings is None:
             return False
@@ -80,16 +82,16 @@ class WordLooks:
 
     def tables_with_header(self) -> set[str]:
         """Return the names of the table styles that set the first row apart."""
-        apart = f"{qn('w:tblStylePr')}[@{qn('w:type')}='firstRow']"
+        first_row = f"{qn('w:tblStylePr')}[@{qn('w:type')}='firstRow']"
         return {
             name
             for name in self._styles
-            if any(style.find(apart) is not None for style in self._inherited(name))
+            if any(style.find(first_row) is not None for style in self._inherited(name))
         }
 
     def _style_of(self, paragraph: Any) -> str:
         settings = paragraph.find(_PARAGRAPH_SETTINGS)
-        return (_named(settings, _PARAGRAPH_STYLE) if settings is not None else "") or self._normal
+        return (_style_name(settings, _PARAGRAPH_STYLE) if settings is not None else "") or self._normal
 
     def _look(self, name: str) -> _Look:
         """Return the look of letters in a style, its own or inherited."""
@@ -98,7 +100,7 @@ class WordLooks:
             for style in self._inherited(name):
                 settings = style.find(_RUN_SETTINGS)
                 if settings is not None:
-                    self._looks[name] = self._looks[name].over(_read(settings))
+                    self._looks[name] = self._looks[name].over(_read_look(settings))
         return self._looks[name]
 
     def _inherited(self, name: str) -> Iterator[Any]:
@@ -106,29 +108,31 @@ class WordLooks:
             if name not in self._styles:
                 return
             yield self._styles[name]
-            name = _named(self._styles[name], qn("w:basedOn"))
+            name = _style_name(self._styles[name], qn("w:basedOn"))
 
-    def _behind(self, paragraph: Any) -> str:
+    def _color_behind(self, paragraph: Any) -> str:
         """Return the colour behind a paragraph: its own, or that of its cell, table, text box or page."""
         styles = self._inherited(self._style_of(paragraph))
         for settings in (each.find(_PARAGRAPH_SETTINGS) for each in (paragraph, *styles)):
-            if settings is not None and (color := _shade(settings.find(_SHADING))):
+            if settings is not None and (color := _shading_color(settings.find(_SHADING))):
                 return color
-        for around in paragraph.iterancestors(_CELL, _TABLE, _BOX):
-            if around.tag == _BOX:
-                return _behind_box(around) or self._page
-            settings = around.find(qn("w:tcPr" if around.tag == _CELL else "w:tblPr"))
+        for ancestor in paragraph.iterancestors(_CELL, _TABLE, _BOX):
+            if ancestor.tag == _BOX:
+                return _box_color(ancestor) or self._page
+            settings = ancestor.find(qn("w:tcPr" if ancestor.tag == _CELL else "w:tblPr"))
             if settings is None:
                 continue
-            if color := _shade(settings.find(_SHADING)):
+            if color := _shading_color(settings.find(_SHADING)):
                 return color
-            for style in self._inherited(_named(settings, _TABLE_STYLE)):
-                if any(map(_shade, style.iter(_SHADING))):  # which cells it applies to is not determined
-                    return _ANY
+            for style in self._inherited(_style_name(settings, _TABLE_STYLE)):
+                # Which cells a table style's shading applies to is not determined.
+                if any(map(_shading_color, style.iter(_SHADING))):
+                    return _UNKNOWN_COLOR
         return self._page
 
 
-def _read(settings: Any) -> _Look:
+def _read_look(settings: Any) -> _Look:
+    """Return the look that the settings of a run or a style (`w:rPr`) give its letters."""
     hidden, color, behind, size = None, None, None, None
     for each in settings:
         value = each.get(_VAL)
@@ -137,47 +141,52 @@ def _read(settings: Any) -> _Look:
         elif each.tag == _COLOR:
             color = value if value != "auto" else None
         elif each.tag == qn("w:highlight"):
-            behind = _WHITE if value == "white" else None if value == "none" else _ANY
+            behind = {"white": _WHITE, "none": None}.get(value, _UNKNOWN_COLOR)
         elif each.tag == _SHADING:
-            behind = behind or _shade(each)
+            behind = behind or _shading_color(each)
         elif each.tag == qn("w:sz") and value and value.isdecimal():
             size = int(value)
     return _Look(hidden, color, behind, size)
 
 
-def _named(element: Any, kind: str) -> str:
+def _style_name(element: Any, kind: str) -> str:
     """Return the name of the style that an element refers to; "" if there is none."""
     style = element.find(kind)
     return (style.get(_VAL) or "") if style is not None else ""
 
 
-def _shade(shading: Any) -> str | None:
+def _shading_color(shading: Any) -> str | None:
     """Return the colour of a shading; None if there is none."""
     if shading is None or (kind := shading.get(_VAL)) == "nil":
         return None
     if kind not in (None, "clear"):
-        return (shading.get(_COLOR) or _ANY) if kind == "solid" else _ANY
+        return (shading.get(_COLOR) or _UNKNOWN_COLOR) if kind == "solid" else _UNKNOWN_COLOR
     fill = shading.get(_FILL, "auto")
-    return (_ANY if shading.get(qn("w:themeFill")) else None) if fill == "auto" else str(fill)
+    if fill != "auto":
+        return str(fill)
+    return _UNKNOWN_COLOR if shading.get(qn("w:themeFill")) else None
 
 
-def _behind_box(box: Any) -> str | None:
+def _box_color(box: Any) -> str | None:
     """Return the fill colour of a text box, DrawingML or VML; None if the page shows through."""
     for shape in box.iterancestors("{*}wsp", "{*}shape", "{*}rect", "{*}roundrect", "{*}oval"):
         if not shape.tag.endswith("}wsp"):
             fill = shape.get("fillcolor", "#ffffff").lstrip("#").upper()
             return None if shape.get("filled") in ("f", "false") else fill
-        drawn = shape.find("{*}spPr")
-        if drawn is not None and drawn.find("{*}noFill") is not None:
+        properties = shape.find("{*}spPr")
+        if properties is not None and properties.find("{*}noFill") is not None:
             return None
-        color = drawn.find("{*}solidFill/{*}srgbClr") if drawn is not None else None
-        return color.get("val", _ANY) if color is not None else _ANY
-    return _ANY
+        color = properties.find("{*}solidFill/{*}srgbClr") if properties is not None else None
+        return color.get("val", _UNKNOWN_COLOR) if color is not None else _UNKNOWN_COLOR
+    return _UNKNOWN_COLOR
 
 
-def _are_near(color: str, behind: str) -> bool:
+def _are_similar(color: str, behind: str) -> bool:
+    """Return whether two colours, such as "FFFFFF", look the same."""
     try:
-        one, other = (bytes.fromhex(each) for each in (color, behind))
+        first, second = bytes.fromhex(color), bytes.fromhex(behind)
     except ValueError:  # a named or unknown colour
         return False
-    return len(one) == len(other) == 3 and all(abs(a - b) <= _NEAR for a, b in zip(one, other, strict=True))
+    if not len(first) == len(second) == 3:
+        return False
+    return all(abs(a - b) <= _SIMILAR_COLORS for a, b in zip(first, second, strict=True))

@@ -1,4 +1,4 @@
-"""What a Word document shows besides its text, most of it stored in other parts: charts, embedded files."""
+"""Charts, diagrams and embedded files of a Word document, most of them stored in parts of their own."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from adaptive_rag.ingest.package import find_part, linked_id, read_linked, read_
 _DRAWING = "{http://schemas.openxmlformats.org/drawingml/2006/"
 _CHARTS = (f"{_DRAWING}chart}}chart", "{http://schemas.microsoft.com/office/drawing/2014/chartex}chart")
 _DIAGRAM = f"{_DRAWING}diagram}}relIds"
-_LOCKED = f"{_DRAWING}lockedCanvas}}lockedCanvas"
+_LOCKED_CANVAS = f"{_DRAWING}lockedCanvas}}lockedCanvas"
 _OBJECT = "{urn:schemas-microsoft-com:office:office}OLEObject"
 _WORD_ART = "{urn:schemas-microsoft-com:vml}textpath"
 _CHUNK = qn("w:altChunk")
-DRAWN = (*_CHARTS, _DIAGRAM, _LOCKED, _OBJECT, _WORD_ART, _CHUNK)
-# Suffixes by content type for inserted documents whose name does not tell their kind.
+DRAWN = (*_CHARTS, _DIAGRAM, _LOCKED_CANVAS, _OBJECT, _WORD_ART, _CHUNK)
+# Suffixes by content type, for inserted documents whose name does not show their kind.
 _CHUNK_SUFFIXES = {
     "text/html": ".html",
     "application/xhtml+xml": ".html",
@@ -37,7 +37,7 @@ _READ_CHUNKS = (".html", ".htm", ".mht", ".mhtml", ".txt", ".rtf", ".docx", ".do
 
 
 class WordParts:
-    """Writes what a document shows besides its paragraphs and tables, in its place."""
+    """Writes the content of a document that is not in paragraphs and tables, each part in its place."""
 
     def __init__(self, archive: zipfile.ZipFile, main: str, builder: TextBuilder) -> None:
         self.builder = builder
@@ -58,7 +58,7 @@ class WordParts:
         elif element.tag == _OBJECT:
             if (part := self._target(element, "id")) and element.get("Type") != "Link":
                 self._embedded.add(part, element.get("ProgID", ""))
-        elif element.tag == _LOCKED:
+        elif element.tag == _LOCKED_CANVAS:
             for text, _ in read_paragraphs(element):
                 self.builder.add_paragraph(text)
         elif text := " ".join(element.get("string", "").split()):
@@ -66,8 +66,8 @@ class WordParts:
 
     def page_edges(self, body: Any) -> Iterator[Any]:
         """Yield the page headers and footers that sections refer to."""
-        named = body.iter(qn("w:headerReference"), qn("w:footerReference"))
-        for part in dict.fromkeys(self._target(each, "id") for each in named):
+        references = body.iter(qn("w:headerReference"), qn("w:footerReference"))
+        for part in dict.fromkeys(self._target(reference, "id") for reference in references):
             if part in self._names:
                 yield read_xml(self._archive, part)
 
@@ -90,6 +90,7 @@ class WordParts:
     def _write_part(
         self, element: Any, name: str, kind: str, read: Callable[[Any], Iterator[str]], *, marker: str = ""
     ) -> None:
+        """Write the texts of a part that an element refers to, or count it as missing."""
         root = read_linked(self._archive, self._links, element, name)
         if root is None:
             self._missing[kind] += 1
@@ -109,8 +110,11 @@ class WordParts:
         insert_part(self._archive.read(part), f"{stem}{suffix}", self.builder)
 
     def _content_type(self, part: str) -> str:
-        kinds = read_xml(self._archive, "[Content_Types].xml")
-        own = (each.get("ContentType", "") for each in kinds if each.get("PartName") == f"/{part}")
+        """Return the content type of a part, else the default of its suffix, else ""."""
+        types = read_xml(self._archive, "[Content_Types].xml")
         suffix = posixpath.splitext(part)[1][1:].lower()
-        usual = (each.get("ContentType", "") for each in kinds if each.get("Extension", "").lower() == suffix)
-        return str(next(own, "") or next(usual, ""))
+        by_name = (each.get("ContentType", "") for each in types if each.get("PartName") == f"/{part}")
+        by_suffix = (
+            each.get("ContentType", "") for each in types if each.get("Extension", "").lower() == suffix
+        )
+        return str(next(by_name, "") or next(by_suffix, ""))

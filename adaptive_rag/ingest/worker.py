@@ -12,12 +12,13 @@ import logging
 import os
 import signal
 import sys
+import time
 import traceback
 from pathlib import Path
 from typing import Any
 
 from adaptive_rag.errors import IndexingError, MissingExtraError
-from adaptive_rag.ingest.allowance import granted_by
+from adaptive_rag.ingest.allowance import receive_requests
 from adaptive_rag.ingest.documents import SourceFile
 from adaptive_rag.ingest.file import TOO_LARGE, read_file
 from adaptive_rag.ingest.loaders import Loader
@@ -30,37 +31,42 @@ _GRACE_SECONDS = 3.0
 def serve() -> None:
     """Read files until the owner of this process closes its standard input."""
     requests, replies = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
-    silence = os.open(os.devnull, os.O_RDWR)
+    devnull = os.open(os.devnull, os.O_RDWR)
     # Output that a library prints must not get between the messages.
     for descriptor in (0, 1, 2):
-        os.dup2(silence, descriptor)
-    # Ctrl-C is meant for the owner, which also ends this process.
+        os.dup2(devnull, descriptor)
+    # Ctrl-C is for the owner, which then ends this process.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     logging.disable()
     write_message(replies, "ready")
-    in_all = 0
+    deadline, memory_limit = 0.0, 0
+
+    def exit_after(seconds: float) -> None:
+        # This watchdog works without the interpreter, which a library may hold forever.
+        faulthandler.dump_traceback_later(seconds, exit=True, file=devnull)
 
     def grant(seconds: float, memory: int) -> None:
+        nonlocal deadline
         write_message(replies, {"grant": {"seconds": seconds, "memory": memory}})
-        faulthandler.dump_traceback_later(seconds + _GRACE_SECONDS, exit=True, file=silence)
-        _limit_memory(in_all + memory)
+        deadline = max(deadline, time.monotonic() + seconds)
+        exit_after(deadline - time.monotonic() + _GRACE_SECONDS)
+        _limit_memory(memory_limit + memory)
 
-    granted_by(grant)
+    receive_requests(grant)
     while True:
-        # This watchdog works without the interpreter, which a library may hold forever.
-        faulthandler.dump_traceback_later(IDLE_SECONDS, exit=True, file=silence)
+        exit_after(IDLE_SECONDS)
         try:
             request, _ = read_message(requests)
         except EOFError:
             return
-        seconds = request["seconds"] + _GRACE_SECONDS
-        faulthandler.dump_traceback_later(seconds, exit=True, file=silence)
-        in_all = request["memory"]
-        _limit_memory(in_all)
+        deadline, memory_limit = time.monotonic() + request["seconds"], request["memory"]
+        exit_after(request["seconds"] + _GRACE_SECONDS)
+        _limit_memory(memory_limit)
         write_message(replies, *_reply(request))
 
 
 def _reply(request: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
+    """Read the requested file, and return its packed text or the error as a message."""
     sys.path[:] = request["path"]
     file = SourceFile(Path(request["file"]), request["source"])
     loader = Loader(**{**request["loader"], "suffixes": tuple(request["loader"]["suffixes"])})
@@ -78,8 +84,8 @@ def _limit_memory(size: int) -> None:
         import resource
 
         _, hard = resource.getrlimit(resource.RLIMIT_DATA)
-        wanted = size + size // 4
+        limit = size + size // 4
         # A limit that the system or a cluster has set cannot be raised.
-        soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        soft = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
         resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

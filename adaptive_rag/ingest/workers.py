@@ -19,8 +19,8 @@ MOST_IDLE = 2
 
 _lock = threading.Lock()
 _idle: list[WorkerProcess] = []
-# In seconds: a start that the system refused is tried again after this time.
-TRIED_AGAIN_AFTER = 60.0
+# A start that the system refused is tried again after this time.
+RETRY_SECONDS = 60.0
 _refused_until = 0.0
 
 
@@ -34,17 +34,17 @@ def take_worker() -> WorkerProcess | None:
             worker = _idle.pop() if _idle else None
         if worker is None:
             break
-        if worker.fit:
+        if worker.is_reusable:
             return worker
         worker.end()
-    reason, again = _no_interpreter(), math.inf
+    reason, retry_after = _explain_no_interpreter(), math.inf
     if not reason:
         try:
             return WorkerProcess()
         except OSError as error:
-            reason, again = f"no process can be started for them ({error})", TRIED_AGAIN_AFTER
+            reason, retry_after = f"no process can be started for them ({error})", RETRY_SECONDS
     with _lock:
-        _refused_until = time.monotonic() + again
+        _refused_until = time.monotonic() + retry_after
     warnings.warn(
         f"Files are read without bounds of time and memory, and a bad one may end this program: {reason}.",
         AdaptiveRAGWarning,
@@ -54,8 +54,8 @@ def take_worker() -> WorkerProcess | None:
 
 
 def give_back(worker: WorkerProcess) -> None:
-    """Keep a worker for the next file, if it is fit and fewer than MOST_IDLE are idle; else end it."""
-    if worker.fit:
+    """Keep a worker for the next file, if it is reusable and fewer than MOST_IDLE are idle; else end it."""
+    if worker.is_reusable:
         with _lock:
             if len(_idle) < MOST_IDLE:
                 _idle.append(worker)
@@ -63,8 +63,11 @@ def give_back(worker: WorkerProcess) -> None:
     worker.end()
 
 
-def _no_interpreter() -> str:
-    """Say why this program cannot start Python; a frozen or embedding program would start itself again."""
+def _explain_no_interpreter() -> str:
+    """Return why this program cannot start Python, or "" if it can.
+
+    A frozen program, or one that embeds Python, would start itself again.
+    """
     if getattr(sys, "frozen", False):
         return "a frozen program has no Python to start"
     name = Path(sys.executable or "").name
@@ -89,6 +92,7 @@ def _forget_workers() -> None:
     _idle.clear()
 
 
-_of_parent: list[WorkerProcess] = []  # kept, since a deleted handle polls its process
+# Kept, since a deleted handle would poll its process.
+_of_parent: list[WorkerProcess] = []
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forget_workers)

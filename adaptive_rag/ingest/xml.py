@@ -25,86 +25,79 @@ from adaptive_rag.text.tables import write_row
 
 _SPREADSHEET = "{urn:schemas-microsoft-com:office:spreadsheet}"
 _OPEN_DOCUMENT = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}document"
-_FEEDS = {"rss": "item", "feed": "entry", "RDF": "item"}
-_DOCUMENTS = set(
-    (
-        "book article chapter part section sect1 refentry reference set appendix preface glossary TEI"
-        " TEI.2 teiCorpus FictionBook topic concept task dita us-patent-grant us-patent-application"
-        " wordDocument package"
-    ).split()
+_FEED_ENTRIES = {"rss": "item", "feed": "entry", "RDF": "item"}
+_DOCUMENT_ROOTS = set(
+    "book article chapter part section sect1 refentry reference set appendix preface glossary TEI TEI.2 "
+    "teiCorpus FictionBook topic concept task dita us-patent-grant us-patent-application wordDocument "
+    "package".split()
 )
 _SECTIONS = set(
-    (
-        "part chapter section sect1 sect2 sect3 sect4 sect5 simplesect appendix preface sec div div1"
-        " div2 div3 div4 refsection refsect1 refsect2 topic concept task abstract ack app-group boxed-text"
-    ).split()
+    "part chapter section sect1 sect2 sect3 sect4 sect5 simplesect appendix preface sec div div1 div2 "
+    "div3 div4 refsection refsect1 refsect2 topic concept task abstract ack app-group boxed-text".split()
 )
 _TITLES = {"title", "head", "bridgehead", "article-title", "heading", "h"}
 _PARAGRAPHS = set(
-    (
-        "para simpara p ab l v subtitle programlisting screen literallayout code-block preformat"
-        " verbatim synopsis caption attrib epigraph dt dd term def"
-    ).split()
+    "para simpara p ab l v subtitle programlisting screen literallayout code-block preformat verbatim "
+    "synopsis caption attrib epigraph dt dd term def".split()
 )
 _ITEMS = {"listitem", "list-item", "item", "li"}
 _TABLES = {"table", "informaltable", "tbl"}
 _ROWS, _CELLS = {"row", "tr", "table-row"}, {"entry", "td", "th", "cell", "tc", "table-cell"}
 # Elements whose children are separate words: "Ruiz" and "Ana".
-_UNITS = set(
-    "contrib author editor othercredit name personname string-name person-group element-citation persName aff"
-    " date pub-date pubdate address kwd-group keywordset".split()
+_NAME_GROUPS = set(
+    "contrib author editor othercredit name personname string-name person-group element-citation "
+    "persName aff date pub-date pubdate address kwd-group keywordset".split()
 )
-_LISTS = set("itemizedlist orderedlist variablelist list figure fig note footnote fn blockquote".split())
-_BLOCKS = (
-    _SECTIONS | _TITLES | _PARAGRAPHS | _ITEMS | _TABLES | _LISTS | _UNITS | {"disp-quote", "disp-formula"}
+_OTHER_BLOCKS = set(
+    "itemizedlist orderedlist variablelist list figure fig note footnote fn blockquote disp-quote "
+    "disp-formula".split()
 )
-_LEFT_OUT = set(
-    (
-        "indexterm remark binary teiHeader docProps styles fonts lists docPr binData object-id article-id"
-        " journal-meta permissions custom-meta-group counts contrib-id elocation-id fpage lpage history"
-        " alternatives script style instrText sectPr automatic-styles master-styles font-face-decls"
-        " settings meta"
-    ).split()
+_BLOCKS = _SECTIONS | _TITLES | _PARAGRAPHS | _ITEMS | _TABLES | _NAME_GROUPS | _OTHER_BLOCKS
+_SKIPPED_TAGS = set(
+    "indexterm remark binary teiHeader docProps styles fonts lists docPr binData object-id article-id "
+    "journal-meta permissions custom-meta-group counts contrib-id elocation-id fpage lpage history "
+    "alternatives script style instrText sectPr automatic-styles master-styles font-face-decls settings "
+    "meta".split()
 )
-# What a Word document saved as one XML file does not show.
-_UNSEEN = "{*}delText", "{*}comments", "{*}hdr", "{*}ftr"
-_APART = _BLOCKS | _CELLS | _ROWS
+# Parts of a Word document, saved as one XML file, that it does not show.
+_HIDDEN_TAGS = "{*}delText", "{*}comments", "{*}hdr", "{*}ftr"
+_SEPARATE_TAGS = _BLOCKS | _CELLS | _ROWS
 _SENTENCES = _PARAGRAPHS | _ITEMS
-_FEW_WORDS = 5
-_HEAD = re.compile(rb"\A\s*(?:<\?xml[^>]{0,200}\?>)?\s*(?:<!DOCTYPE[^>\[]{0,500}>)?")
-_NAMELESS = {"", "id", "xml:id", "schemaLocation", "noNamespaceSchemaLocation"}
+_PARAGRAPH_WORDS = 5
+_PROLOG = re.compile(rb"\A\s*(?:<\?xml[^>]{0,200}\?>)?\s*(?:<!DOCTYPE[^>\[]{0,500}>)?")
+_SKIPPED_ATTRIBUTES = {"", "id", "xml:id", "schemaLocation", "noNamespaceSchemaLocation"}
 
 
 def load_xml(path: Path, builder: TextBuilder) -> None:
     """Write the text of an XML file that a reader needs into `builder`; tags never become text."""
     data, parser = path.read_bytes(), _make_parser()
     root = etree.fromstring(data, parser)
-    apart = any(error.type == etree.ErrorTypes.ERR_DOCUMENT_END for error in parser.error_log)
-    if root is not None and apart:
+    has_several_roots = any(error.type == etree.ErrorTypes.ERR_DOCUMENT_END for error in parser.error_log)
+    if root is not None and has_several_roots:
         # Several top-level elements: the file is a fragment of a document.
         parser = _make_parser(root.getroottree().docinfo.encoding)
-        root = etree.fromstring(b"<book>" + _HEAD.sub(b"", data) + b"</book>", parser)
+        root = etree.fromstring(b"<book>" + _PROLOG.sub(b"", data) + b"</book>", parser)
     if root is None:
         raise IndexingError("is not XML or is damaged. Export it again from the program that made it")
     if parser.error_log:
-        first = parser.error_log[0]
-        builder.notes.append(f"is not well-formed (line {first.line}): what could be read was read")
+        first_error = parser.error_log[0]
+        builder.notes.append(f"is not well-formed (line {first_error.line}): what could be read was read")
     name = local_name(root)
     if name == "html":
         load_html(path, builder)
     elif root.tag == f"{_SPREADSHEET}Workbook":
         add_sheets(builder, [_read_sheet(sheet) for sheet in root.iterfind(f"{_SPREADSHEET}Worksheet")])
-    elif name in _FEEDS and next(root.iter(f"{{*}}{_FEEDS[name]}"), None) is not None:
-        _write_feed(root, _FEEDS[name], builder)
+    elif name in _FEED_ENTRIES and next(root.iter(f"{{*}}{_FEED_ENTRIES[name]}"), None) is not None:
+        _write_feed(root, _FEED_ENTRIES[name], builder)
     elif name == "opml":
         note_properties(builder, title=root.findtext("head/title"))
         _write_outline(root, builder, 0)
     elif root.tag == _OPEN_DOCUMENT and root.find("{*}body/{*}spreadsheet") is None:
         _note_document(root, builder)
         write_flat(root, builder)
-    elif name in _DOCUMENTS or _holds_paragraphs(root):
+    elif name in _DOCUMENT_ROOTS or _has_paragraphs(root):
         if name in ("package", "wordDocument"):
-            etree.strip_elements(root, *_UNSEEN, with_tail=False)
+            etree.strip_elements(root, *_HIDDEN_TAGS, with_tail=False)
         _note_document(root, builder)
         _Document(builder).write(root, 0)
     if not builder.length:
@@ -123,41 +116,43 @@ def _make_parser(encoding: str | None = None) -> etree.XMLParser:
     )
 
 
-def _holds_paragraphs(root: Any) -> bool:
-    """Tell whether there is text to read: a body, a paragraph of several words, or a table of cells."""
+def _has_paragraphs(root: Any) -> bool:
+    """Return whether there is text to read: a body, a paragraph of several words, or a table of cells."""
     if root.find("{*}body") is not None:
         return True
     paragraphs = root.iter("{*}p", "{*}para")
-    told = any(len("".join(each.itertext()).split()) > _FEW_WORDS for each in paragraphs)
-    return told or any(local_name(each.getparent()) == "row" for each in root.iterdescendants("{*}entry"))
+    if any(len("".join(each.itertext()).split()) > _PARAGRAPH_WORDS for each in paragraphs):
+        return True
+    return any(local_name(each.getparent()) == "row" for each in root.iterdescendants("{*}entry"))
 
 
-def _words(element: Any, left_out: Collection[str] = _LEFT_OUT) -> str:
+def _read_words(element: Any, skipped: Collection[str] = _SKIPPED_TAGS) -> str:
     """Return the words of an element and all elements in it; an entity becomes its character."""
-    return " ".join("".join(_pieces(element, left_out)).split())
+    return " ".join("".join(_pieces(element, skipped)).split())
 
 
-def _pieces(element: Any, left_out: Collection[str] = _LEFT_OUT) -> Iterator[str]:
+def _pieces(element: Any, skipped: Collection[str] = _SKIPPED_TAGS) -> Iterator[str]:
+    """Yield the text of an element and all elements in it, with blanks between separate words."""
     if isinstance(element, etree._Entity):
         yield html.entities.html5.get(f"{element.name};", "")
         return
-    if not isinstance(element.tag, str) or local_name(element) in left_out:
+    if not isinstance(element.tag, str) or local_name(element) in skipped:
         return
     yield element.text or ""
     if local_name(element) in ("tab", "br", "lb", "cr"):
         yield " "
     for child in element:
         # "E = mc" and "2" in two cells or lines are separate words.
-        apart = local_name(element) in _UNITS or local_name(child) in _APART
-        pieces = _pieces(child, left_out)
-        yield from (" ", *pieces, " ") if apart else pieces
+        is_separate = local_name(element) in _NAME_GROUPS or local_name(child) in _SEPARATE_TAGS
+        pieces = _pieces(child, skipped)
+        yield from (" ", *pieces, " ") if is_separate else pieces
         yield child.tail or ""
 
 
 def _note_document(root: Any, builder: TextBuilder) -> None:
     title = next(root.iter("{*}article-title", "{*}book-title", "{*}title", "{*}invention-title"), None)
     language = root.get("{http://www.w3.org/XML/1998/namespace}lang") or root.get("lang")
-    note_properties(builder, title=_words(title) if title is not None else "", language=language)
+    note_properties(builder, title=_read_words(title) if title is not None else "", language=language)
 
 
 class _Document:
@@ -171,37 +166,38 @@ class _Document:
         name = local_name(element)
         depth += name in _SECTIONS
         words = [element.text or ""]
-        # Whether the children are not parts of a sentence.
-        is_holder = name not in _SENTENCES and not any((child.tail or "").strip() for child in element)
+        # The children of such an element are not parts of a sentence.
+        has_tail_text = any((child.tail or "").strip() for child in element)
+        has_only_elements = name not in _SENTENCES and not has_tail_text
         for child in element:
-            inner = local_name(child)
-            if inner in _LEFT_OUT:
+            child_name = local_name(child)
+            if child_name in _SKIPPED_TAGS:
                 pass
-            elif not inner:
+            elif not child_name:
                 words += _pieces(child)
-            elif inner in _TITLES:
-                marker = self._end(words, marker)
-                if text := _words(child):
+            elif child_name in _TITLES:
+                marker = self._end_paragraph(words, marker)
+                if text := _read_words(child):
                     self._builder.add_paragraph(text, level=min(depth + 1, 9))
-            elif inner in _UNITS:
-                marker = self._end(words, marker)
-                marker = self._end([*_pieces(child)], marker)
-            elif inner in _TABLES:
-                marker = self._end(words, marker)
+            elif child_name in _NAME_GROUPS:
+                marker = self._end_paragraph(words, marker)
+                marker = self._end_paragraph([*_pieces(child)], marker)
+            elif child_name in _TABLES:
+                marker = self._end_paragraph(words, marker)
                 self._write_table(child)
             elif (
-                inner in _BLOCKS
+                child_name in _BLOCKS
                 or self._holds_blocks(child)
-                or (is_holder and not any(map(str.strip, words)))
+                or (has_only_elements and not any(map(str.strip, words)))
             ):
-                marker = self._end(words, marker)
-                self.write(child, depth, "-" if inner in _ITEMS else marker)
+                marker = self._end_paragraph(words, marker)
+                self.write(child, depth, "-" if child_name in _ITEMS else marker)
             else:
                 words.append("".join(_pieces(child)))
             words.append(child.tail or "")
-        self._end(words, marker)
+        self._end_paragraph(words, marker)
 
-    def _end(self, words: list[str], marker: str) -> str:
+    def _end_paragraph(self, words: list[str], marker: str) -> str:
         """Write the words so far as a paragraph; only the first paragraph of a list item has its marker."""
         text = " ".join("".join(words).split())
         words.clear()
@@ -214,12 +210,13 @@ class _Document:
         return any(local_name(each) in _BLOCKS for each in element.iterdescendants())
 
     def _write_table(self, table: Any) -> None:
+        """Write the title and the rows of a table."""
         rows = []
         for element in _outside_cells(table):
             name = local_name(element)
             if name in _ROWS:
-                rows.append(write_row(_words(cell) for cell in element if local_name(cell) in _CELLS))
-            elif name in _TITLES | {"caption"} and (text := _words(element)):
+                rows.append(write_row(_read_words(cell) for cell in element if local_name(cell) in _CELLS))
+            elif name in _TITLES | {"caption"} and (text := _read_words(element)):
                 self._builder.add_paragraph(text)
         if any(rows):
             self._builder.add_paragraph("\n".join(filter(None, rows)))
@@ -235,18 +232,21 @@ def _outside_cells(element: Any) -> Iterator[Any]:
 
 def _write_feed(root: Any, entry: str, builder: TextBuilder) -> None:
     """Write a record for each entry of a feed: its title, its text without tags, its date and address."""
-    head = next(root.iter("{*}channel"), root)
-    note_properties(builder, title=_text_of(head, "title"), language=_text_of(head, "language"))
+    channel = next(root.iter("{*}channel"), root)
+    note_properties(builder, title=_text_of(channel, "title"), language=_text_of(channel, "language"))
     for element in root.iter(f"{{*}}{entry}"):
-        title = _shown(element, "title")
-        bodies = (_shown(element, name) for name in ("encoded", "content", "description", "summary"))
+        title = _visible_text(element, "title")
+        bodies = (_visible_text(element, name) for name in ("encoded", "content", "description", "summary"))
         body = next(filter(None, bodies), "")
         part = TextBuilder()
         part.add("\n\n".join(filter(None, (title, body))))
-        links = [link.get("href") or link.text for link in element.iterfind("{*}link")]
+        links = element.findall("{*}link")
+        # An Atom entry may also link to its comments or its source: <link rel="replies" href="...">.
+        links.sort(key=lambda link: link.get("rel", "alternate") != "alternate")
+        url = (links[0].get("href") or links[0].text) if links else ""
         dates = (_text_of(element, name) for name in ("pubDate", "published", "updated", "date"))
         author = element.findtext("{*}author/{*}name") or _text_of(element, "author", "creator")
-        note_properties(part, author=author, date=next(filter(None, dates), ""), url=next(iter(links), ""))
+        note_properties(part, author=author, date=next(filter(None, dates), ""), url=url)
         if part.length:
             builder.add_part(part, title or "Entry", 1, {})
 
@@ -256,7 +256,7 @@ def _text_of(element: Any, *names: str) -> str:
     return "".join(_pieces(each)) if (each := next(elements, None)) is not None else ""
 
 
-def _shown(element: Any, name: str) -> str:
+def _visible_text(element: Any, name: str) -> str:
     """Return the visible text of a part of an entry, which is HTML if its kind says so."""
     part = element.find(f"{{*}}{name}")
     text = _text_of(element, name)
@@ -275,51 +275,52 @@ def _plain_html(text: str) -> str:
 
 def _write_outline(element: Any, builder: TextBuilder, depth: int) -> None:
     for each in element.iterfind("body/outline" if depth == 0 else "outline"):
-        said = " ".join(filter(None, (each.get("text") or each.get("title"), each.get("_note"))))
-        if said := _plain_html(said):
-            builder.add_paragraph(
-                said, level=1 if depth == 0 and len(each) else None, marker="-" if depth else ""
-            )
+        words = filter(None, (each.get("text") or each.get("title"), each.get("_note")))
+        if text := _plain_html(" ".join(words)):
+            level = 1 if depth == 0 and len(each) else None
+            builder.add_paragraph(text, level=level, marker="-" if depth else "")
         _write_outline(each, builder, depth + 1)
 
 
 def _write_data(root: Any, builder: TextBuilder) -> None:
     """Write the lines "name: value" of an element's own values, then those of the elements inside it."""
-    waiting = [root]
-    while waiting:
-        element = waiting.pop()
+    pending = [root]
+    while pending:
+        element = pending.pop()
         if not isinstance(element.tag, str):
             continue
         attributes = ((name.rpartition("}")[2], value) for name, value in element.items())
-        lines = [f"{name}: {value}" for name, value in attributes if name not in _NAMELESS and value.strip()]
-        inner = []
-        mixed = bool((element.text or "").strip()) or any((child.tail or "").strip() for child in element)
-        if mixed:
-            lines.append(f"{local_name(element)}: {_words(element, ())}")
-        for child in () if mixed else element:
+        named = ((name, value) for name, value in attributes if name not in _SKIPPED_ATTRIBUTES)
+        lines = [f"{name}: {value}" for name, value in named if value.strip()]
+        nested = []
+        has_text = bool((element.text or "").strip()) or any((child.tail or "").strip() for child in element)
+        if has_text:
+            lines.append(f"{local_name(element)}: {_read_words(element, ())}")
+        for child in () if has_text else element:
             if len(child) == 0 and not child.attrib and isinstance(child.tag, str):
-                lines += [f"{local_name(child)}: {text}"] if (text := _words(child, ())) else []
+                lines += [f"{local_name(child)}: {text}"] if (text := _read_words(child, ())) else []
             else:
-                inner.append(child)
+                nested.append(child)
         if lines:
             builder.add_paragraph("\n".join(lines))
-        waiting += reversed(inner)
+        pending += reversed(nested)
 
 
 def _read_sheet(sheet: Any) -> Sheet:
     """Return a sheet of a workbook saved as XML by Excel 2003; an index attribute skips empty places."""
-    grid, number = Grid(), 0
+    grid, row_number = Grid(), 0
     for row in sheet.iterfind(f"{_SPREADSHEET}Table/{_SPREADSHEET}Row"):
-        number = int(row.get(f"{_SPREADSHEET}Index") or number + 1)
-        place = wide = 0
+        row_number = int(row.get(f"{_SPREADSHEET}Index") or row_number + 1)
+        column = extra_columns = 0
         for cell in row.iterfind(f"{_SPREADSHEET}Cell"):
-            before, place = place, int(cell.get(f"{_SPREADSHEET}Index") or place + wide + 1)
-            if not before < place <= LAST_COLUMN:
+            previous, column = column, int(cell.get(f"{_SPREADSHEET}Index") or column + extra_columns + 1)
+            if not previous < column <= LAST_COLUMN:
                 raise IndexingError("is damaged: its cells are out of order. Save it as .xlsx")
             data = cell.find("{*}Data")
-            if data is not None and (text := _words(data)):
-                grid.add(number, place, text)
-            wide, high = (int(cell.get(f"{_SPREADSHEET}Merge{way}") or 0) for way in ("Across", "Down"))
-            if wide or high:
-                grid.merged.append(((place, number), (place + wide, number + high)))
+            if data is not None and (text := _read_words(data)):
+                grid.add(row_number, column, text)
+            extra_columns = int(cell.get(f"{_SPREADSHEET}MergeAcross") or 0)
+            extra_rows = int(cell.get(f"{_SPREADSHEET}MergeDown") or 0)
+            if extra_columns or extra_rows:
+                grid.merged.append(((column, row_number), (column + extra_columns, row_number + extra_rows)))
     return grid.to_sheet(sheet.get(f"{_SPREADSHEET}Name") or "Sheet", [])

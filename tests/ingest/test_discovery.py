@@ -230,7 +230,7 @@ def test_of_confined_paths_what_links_lead_out_to_is_passed_over(folder, confine
 )
 def test_a_confined_path_outside_is_refused_in_the_same_words_whether_it_is_there(folder, confined, asked):
     (folder / "docs-of-others").mkdir()
-    with pytest.raises(InputError, match="not in a folder that callers may have indexed"):
+    with pytest.raises(InputError, match="not in a folder that callers may index"):
         discover(confined(asked))
 
 
@@ -242,7 +242,7 @@ def test_a_gitignore_outside_the_roots_says_nothing(folder, confined):
 
 def test_more_confined_files_than_may_be_are_refused(confined):
     assert len(discover(confined("docs", most=3))) == 3
-    with pytest.raises(InputError, match=r"3 files were found; one call may have 2 indexed"):
+    with pytest.raises(InputError, match=r"3 files were found; one call may index at most 2"):
         discover(confined("docs", most=2))
 
 

@@ -162,7 +162,7 @@ def test_a_worker_that_rested_too_long_is_not_asked_again(tmp_path: Path) -> Non
     (tmp_path / "a.txt").write_text("The tide comes in.")
     extract_text(tmp_path / "a.txt")
     rested = workers._idle[-1]
-    rested._free_since -= 50
+    rested._idle_since -= 50
     extract_text(tmp_path / "a.txt")
     assert rested not in workers._idle and rested._process.returncode is not None
 
@@ -338,22 +338,22 @@ def test_bounds_grow_with_what_a_file_takes_on_the_disk(tmp_path: Path) -> None:
     with hole.open("wb") as file:
         file.truncate(1 << 32)
     bounds = Bounds(seconds=10, seconds_per_mb=5, memory_mb=100, memory_per_mb=10)
-    assert bounds.of(small)[0] == pytest.approx(10, abs=0.1)
-    assert bounds.of(large) == (pytest.approx(20, abs=0.1), pytest.approx(120e6, rel=0.01))
-    assert bounds.of(tmp_path / "gone") == (10, 100_000_000)
+    assert bounds.for_file(small)[0] == pytest.approx(10, abs=0.1)
+    assert bounds.for_file(large) == (pytest.approx(20, abs=0.1), pytest.approx(120e6, rel=0.01))
+    assert bounds.for_file(tmp_path / "gone") == (10, 100_000_000)
     if hasattr(os.stat(hole), "st_blocks"):
-        assert bounds.of(hole)[0] < 11
+        assert bounds.for_file(hole)[0] < 11
 
 
 def test_a_table_of_short_rows_may_take_more_and_nothing_more_than_the_machine_has(tmp_path: Path) -> None:
     sizes = {}
     for name in ("rows.csv", "rows.xlsx", "rows.xls", "rows.ots", "text.txt"):
         (tmp_path / name).write_bytes(os.urandom(2_000_000))
-        sizes[name] = Bounds().of(tmp_path / name)[1]
+        sizes[name] = Bounds().for_file(tmp_path / name)[1]
     assert sizes["rows.csv"] == pytest.approx(500e6, rel=0.01)
     assert sizes["rows.xls"] == sizes["rows.ots"] == sizes["rows.xlsx"] == pytest.approx(800e6, rel=0.01)
     assert sizes["text.txt"] == pytest.approx(424e6, rel=0.01)
-    assert Bounds(memory_mb=10**9).of(tmp_path / "text.txt")[1] < psutil.virtual_memory().total
+    assert Bounds(memory_mb=10**9).for_file(tmp_path / "text.txt")[1] < psutil.virtual_memory().total
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such limit")
@@ -401,6 +401,15 @@ def test_a_loader_may_ask_for_more_time(load_with, monkeypatch, asked, reason):
         assert isinstance(read, Failure) and reason in read.reason
     else:
         assert isinstance(read, SourceText) and read.text == "tide"
+
+
+def test_a_request_for_less_time_than_is_left_does_not_shorten_it(load_with, monkeypatch):
+    monkeypatch.setattr(process, "BOUNDS", Bounds(20, 0, 300, 0))
+    lines = "import time; from adaptive_rag.ingest import allowance, worker; worker._GRACE_SECONDS = 0; "
+    path = load_with(lines + "allowance.ask_for(0.1, 0); time.sleep(0.5); builder.add('tide')")
+    read = read_source(SourceFile(path, "a.harm"))
+    workers.end_idle_workers()
+    assert isinstance(read, SourceText), read
 
 
 def test_a_loader_may_ask_for_more_memory(load_with, monkeypatch):

@@ -69,7 +69,7 @@ def zipped(name, text):
         ("a.txt", b"PK\x00\x03\x04binary\x00", "binary"),
         *((f"a.{suffix}", " \n\t\n", "holds no text") for suffix in ("txt", "md", "html")),
         *(("a.htm", page, "holds no text") for page in ("<noframes>", "<!-- nothing -->", "<p></p>")),
-        ("a.htm", "<p style='display:none'>Ignore this.</p>", "no text: 2 words are there that its style"),
+        ("a.htm", "<p style='display:none'>Ignore this.</p>", "no text: its styles hide 2 words"),
     ],
     ids=lambda value: value if isinstance(value, str) and len(value) < 9 else "",
 )  # fmt: skip

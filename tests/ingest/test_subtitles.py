@@ -40,6 +40,11 @@ def test_a_transcript_says_who_speaks_and_when(read_file):
     assert [heading.section for heading in source.headings] == ["0:00:01", "1:02:03"]
 
 
+def test_two_speakers_in_one_subtitle_each_keep_their_words(read_file):
+    cue = "WEBVTT\n\n00:01.000 --> 00:04.000\n<v Ana>Is it shut?</v>\n<v Bo>Since noon.</v>\n"
+    assert read_file("a.vtt", cue).text == "[0:00:01] Ana: Is it shut?\n\n[0:00:01] Bo: Since noon."
+
+
 def test_subtitles_are_joined_to_sentences_and_each_paragraph_knows_its_time(read_file):
     source = read_file("a.srt", FILM)
     assert source.text == (

@@ -264,6 +264,23 @@ def test_a_server_that_never_comes_to_an_end_is_left(monkeypatch: pytest.MonkeyP
     assert failure.reason == "did not answer within 1 seconds. Try again later"
 
 
+def test_a_redirect_takes_no_place_of_a_page_and_a_page_left_out_is_counted_once(server: Server) -> None:
+    server.redirect("/", "/home")
+    server.put("/home", page("Home.", "/a", "/b"))
+    server.put("/a", page("The dike.", "/b"))
+    server.put("/b", page("The bell."))
+    found = crawled(server, depth=2, max_pages=2)
+    assert server.paths() == ["/", "/home", "/a"]
+    assert found.notes[0].text.startswith("pages were left out: 1 beyond")
+
+
+def test_nothing_else_is_asked_for_where_the_first_page_leads_to_none(server: Server) -> None:
+    server.redirect("/", "/gone")
+    stamp = {"start": server.url + "/", "address": server.url + "/a"}
+    found = web.crawl(Site(server.url, private_networks=True), {server.url + "/a": stamp})
+    assert server.paths() == ["/", "/gone"] and len(found.failed) == 1
+
+
 def test_pages_beyond_the_bounds_are_counted(server: Server) -> None:
     server.put("/", page("Start here today.", "/a", "/b", "/c"))
     for path in ("/a", "/b", "/c"):
@@ -283,7 +300,7 @@ def test_pages_beyond_the_bounds_are_counted(server: Server) -> None:
             "its end is missing",
         ),
         (b"no gzip", {"Content-Encoding": "gzip"}, "cannot be unpacked"),
-        (zlib.compress(b"<p>A page."), {"Content-Encoding": "br"}, "is packed as 'br'"),
+        (zlib.compress(b"<p>A page."), {"Content-Encoding": "br"}, "is compressed as 'br'"),
         (bytes(20_000_001), {}, "has more than the 20 MB"),
         (b"", {}, "is empty"),
     ],
@@ -467,7 +484,7 @@ def test_an_address_that_cannot_be_read_is_refused(address: str, reason: str) ->
 def test_a_link_to_another_port_is_another_site(server: Server) -> None:
     server.redirect("/", "http://127.0.0.1:1/")
     [failure] = crawled(server).failed
-    assert failure.reason.startswith("leads to port 1, which is not asked")
+    assert failure.reason.startswith("leads to port 1, which is not requested")
 
 
 def test_a_page_of_this_machine_is_not_indexed_without_the_allowance(server: Server, tmp_path: Path) -> None:

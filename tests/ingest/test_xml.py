@@ -51,6 +51,16 @@ def test_a_feed_is_read_by_its_entries(read):
     assert source.records[0].metadata == {"date": "2024-03-12", "url": "http://x/1"}
 
 
+def test_the_address_of_an_entry_is_its_page_and_not_another_link(read):
+    source = read(
+        '<feed xmlns="http://www.w3.org/2005/Atom"><entry><title>Dike mended</title>'
+        '<link rel="replies" href="http://x/1/comments"/><link rel="alternate" href="http://x/1"/></entry>'
+        '<entry><title>Bell rung</title><link rel="self" href="http://x/2"/></entry></feed>',
+        "a.atom",
+    )
+    assert [record.metadata["url"] for record in source.records] == ["http://x/1", "http://x/2"]
+
+
 def test_data_are_read_as_names_and_values_without_tags(read):
     source = read(
         '<stock><item no="7"><name>Hook</name><price>4.20</price></item><note>All <b>sold</b>.</note></stock>'

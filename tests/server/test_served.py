@@ -399,7 +399,7 @@ def test_nothing_outside_the_operators_folders_is_indexed(place: Place, name: st
     path = place.fill(PATHS[name])
     answer = place["ada"].post("/runs/wait", json={"assistant_id": "indexing", "input": {"paths": [path]}})
     # One line for all: it does not tell what there is.
-    assert "is not in a folder that callers may have indexed" in answer.text, answer.text
+    assert "is not in a folder that callers may index" in answer.text, answer.text
     assert place.leaked(answer.text, path) == []
 
 
