@@ -20,7 +20,7 @@ from rich.table import Table
 from rich.text import Text
 from typer import Exit, echo
 
-from adaptive_rag.optional import keep_failures
+from adaptive_rag.optional import record_failures
 from adaptive_rag.samples import samples_path
 from adaptive_rag.text.markdown import links_as_words, without_emphasis
 from adaptive_rag.text.places import format_place
@@ -279,7 +279,7 @@ class _LogLines(logging.Handler):
 @contextmanager
 def _log_on_stderr(verbose: int) -> Iterator[None]:
     """Show the log of the steps while a command runs: nothing, one line per step, or the scores too."""
-    keep_failures()
+    record_failures()
     if not verbose:
         yield
         return

@@ -82,7 +82,7 @@ def read_chunks(uri: str | Path, name: str) -> tuple[str, list[Chunk]]:
         held = PostgresIndex(location).only([source]).chunks()
     else:
         reader = TableReader(location.uri, manifest)
-        held = reader.chunks(reader.rows([frozenset([source])]))
+        held = reader.chunks(reader.select_rows([frozenset([source])]))
     chunks = sorted(held, key=lambda chunk: chunk["start"])
     for chunk in chunks:
         if chunk["source"] != source:  # the chunks are stored under another document of the same content

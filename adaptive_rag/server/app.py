@@ -15,7 +15,7 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from adaptive_rag.context import Context, make_context
 from adaptive_rag.errors import ConfigurationError
-from adaptive_rag.optional import keep_failures
+from adaptive_rag.optional import record_failures
 from adaptive_rag.server import browser, operation
 from adaptive_rag.server.access import has_users
 from adaptive_rag.server.answering import MOST_BYTES, Answering
@@ -142,7 +142,7 @@ async def _running(
             provider=provider,
             model=chosen,
         )
-        keep_failures()
+        record_failures()
         await run_in_threadpool(clear_leftovers, settings.data, engine)
         await stack.enter_async_context(watching_workers(settings, workshop_of(settings, operator)))
         for other in others:

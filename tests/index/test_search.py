@@ -128,7 +128,7 @@ def test_a_chunk_is_forgotten_under_both_names(kb: Path, monkeypatch: pytest.Mon
     ids = [chunk["id"] for chunk in index.chunks()][:5]
     for id_ in ids:
         assert index.get([id_])[0]["id"] == id_
-    kept = index.reader()._kept
+    kept = index.reader()._chunks
     assert sorted(kept.row_of.values()) == sorted(kept) and len(kept) == 2
 
 
