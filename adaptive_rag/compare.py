@@ -106,8 +106,8 @@ def words_of(sentence: str) -> str:
 
 def second_likeliest(analysis: QueryAnalysis) -> str:
     """Return the most likely type other than the one that was chosen."""
-    others = {name: value for name, value in analysis["probabilities"].items() if name != analysis["type"]}
-    return max(others, key=lambda name: others[name])
+    other_types = {name: value for name, value in analysis["probabilities"].items() if name != analysis["type"]}
+    return max(other_types, key=lambda name: other_types[name])
 
 
 def _overlap(items_of: Mapping[str, Iterable[str]]) -> Overlap:

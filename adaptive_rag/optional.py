@@ -70,8 +70,8 @@ def attempt(part: Part, work: Callable[[], T], fallback: T) -> T:
         if left_out is None:
             raise
         _log.warning("%s failed and was left out", part, exc_info=True, extra={"part": part})
-        why = redact(f"it failed: {type(error).__name__}: {error}")
-        decision: Decision = {"what": LEFT_OUT, "chosen": part, "why": why}
+        reason = redact(f"it failed: {type(error).__name__}: {error}")
+        decision: Decision = {"what": LEFT_OUT, "chosen": part, "why": reason}
         if decision not in left_out:  # a part that runs for each passage may fail each time
             left_out.append(decision)
         return fallback

@@ -359,10 +359,10 @@ class AdaptiveRAG(Runnable[Question, OutputState]):
 def _merge_configurable(config: RunnableConfig | None) -> dict[str, Any]:
     """Return the `configurable` of a call, with the settings of the chain that the call is part of."""
     inherited = (var_child_runnable_config.get() or {}).get("configurable", {})
-    given = (config or {}).get("configurable")
-    if given is None:
+    own = (config or {}).get("configurable")
+    if own is None:
         return inherited
-    return {**{name: value for name, value in inherited.items() if is_setting(name)}, **given}
+    return {**{name: value for name, value in inherited.items() if is_setting(name)}, **own}
 
 
 def _refuse_stream_mode(progress: bool | None, options: Mapping[str, Any]) -> None:

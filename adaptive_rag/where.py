@@ -188,9 +188,9 @@ class Where:
                 raise InputError(
                     f"The field {field} holds yes or no: compare it with = or !=, not with {sign}."
                 )
-            plain: Any = "=" if sign == "!=" else sign
+            positive_sign: Any = "=" if sign == "!=" else sign
             comparisons = [
-                translate(Predicate(field, kind, plain, _value(field, kind, value))) for value in values
+                translate(Predicate(field, kind, positive_sign, _value(field, kind, value))) for value in values
             ]
             either_value = any_of(comparisons) if len(comparisons) > 1 else comparisons[0]
             return negate(either_value) if sign == "!=" else either_value
@@ -274,17 +274,17 @@ def _known_field(name: str, kinds: Mapping[str, Kind]) -> tuple[str, Kind]:
     raise InputError(f"No passage has the field {name!r}.{hint} The fields are: {', '.join(kinds)}.")
 
 
-def _value(field: str, kind: Kind, written: str) -> Any:
+def _value(field: str, kind: Kind, text: str) -> Any:
     """Convert what is written in a condition to a value of the field's kind."""
     if kind == "text":
-        return written.casefold()
-    if kind == "date" and _is_date(written):
-        return written
-    if kind == "number" and re.fullmatch(r"-?\d+(\.\d+)?", written):
-        return float(written)
-    if kind == "yes or no" and written.casefold() in _YES_NO:
-        return _YES_NO[written.casefold()]
-    raise InputError(f"The field {field} {_EXPECTED[kind]}. This is none: {written!r}.")
+        return text.casefold()
+    if kind == "date" and _is_date(text):
+        return text
+    if kind == "number" and re.fullmatch(r"-?\d+(\.\d+)?", text):
+        return float(text)
+    if kind == "yes or no" and text.casefold() in _YES_NO:
+        return _YES_NO[text.casefold()]
+    raise InputError(f"The field {field} {_EXPECTED[kind]}. This is none: {text!r}.")
 
 
 def _is_date(text: str) -> bool:

@@ -105,7 +105,7 @@ class Index(OpenedIndex):
 
         Raises:
             IndexDamagedError: files of the index are missing or were changed.
-            IndexMismatchError: there is no index, or it is not one of ours, or another model was passed.
+            IndexMismatchError: there is no index of this program, or another model was passed.
             ConfigurationError: the model cannot be loaded by name and was not passed.
         """
         location = open_files(uri, "Index.open")
@@ -229,8 +229,8 @@ class Index(OpenedIndex):
     def common_values(self, limit: int) -> dict[str, tuple[Kind, dict[Any, int]]]:
         """Return the kind of each field that a condition can use, and its most frequent values, counted.
 
-        Only the selected chunks count. Without some documents, no names of documents are returned, since
-        the name of an excluded one could be among them.
+        Only the selected chunks count. A view that excludes documents returns no values of `source` and
+        `file`, since they could name an excluded document.
         """
         reader = self.reader()
         (all_rows, fields), selection = reader.rows_and_fields, self.select_rows(reader)
@@ -366,7 +366,7 @@ def source_of(context: Context, state: Mapping[str, Any] = MappingProxyType({}))
     A question keeps reading the version that its state names, even if another one is written meanwhile.
 
     Raises:
-        IndexMismatchError: the folder is not an index of ours, or was made with another embedding model.
+        IndexMismatchError: the folder is not an index, or was made with another embedding model.
         InputError: `where` names a field that no chunk has, or compares it with a value of another kind.
         ConfigurationError: `where` is given, but the source cannot be filtered.
     """

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from adaptive_rag.errors import IndexDamagedError
 from adaptive_rag.index import neighbours
-from adaptive_rag.index.faults import reading
+from adaptive_rag.index.faults import explain_read_errors
 from adaptive_rag.index.fields import Fields
 from adaptive_rag.index.manifest import Manifest, repair_hint
 from adaptive_rag.index.memory_table import IN_MEMORY_UP_TO, Cosines, MemoryTable, WordScores
@@ -120,7 +120,9 @@ class TableReader:
         folder = str(self.copy.folder) if self.copy and self.copy.folder.exists() else self._uri
         if (opened := self._tables.get(folder)) is not None:
             return opened
-        with reading(self._uri, f"its table {self.manifest.table!r}, version {self.manifest.version},"):
+        with explain_read_errors(
+            self._uri, f"its table {self.manifest.table!r}, version {self.manifest.version},"
+        ):
             table = connect(folder).open_table(self.manifest.table)
             table.checkout(self.manifest.version)
             count = table.count_rows()
@@ -189,7 +191,7 @@ class TableReader:
         unread = {stored.row: stored for stored in stored_chunks if stored.sentences is None}
         if unread and self.manifest.settings.sentence_vectors:
             columns = self._take(list(unread), SENTENCE_COLUMNS)
-            with reading(self._uri, "its sentences"):
+            with explain_read_errors(self._uri, "its sentences"):
                 spans, vectors = (columns[name].to_pylist() for name in SENTENCE_COLUMNS)
                 unpacked = unpack_sentences(spans, vectors, SENTENCE_DIMENSION)
             for row, sentences in zip(columns["_rowid"].to_pylist(), unpacked, strict=True):
@@ -208,7 +210,7 @@ class TableReader:
         """Yield all chunks, or those of the selected rows; they are read in batches."""
         if selection is not None:
             for start in range(0, len(selection), ROWS_PER_READ):
-                with reading(self._uri, "its table"):
+                with explain_read_errors(self._uri, "its table"):
                     rows = self._take(selection[start : start + ROWS_PER_READ].tolist(), CHUNK_COLUMNS)
                     chunks = [self._chunk(row) for row in rows.select(CHUNK_COLUMNS).to_pylist()]
                 yield from chunks
@@ -216,7 +218,7 @@ class TableReader:
         query = self.table.search().select(CHUNK_COLUMNS).limit(self.manifest.chunks or 1)
         batches = query.to_batches(ROWS_PER_READ)
         while True:
-            with reading(self._uri, "its table"):
+            with explain_read_errors(self._uri, "its table"):
                 batch = next(batches, None)
                 chunks = [] if batch is None else [self._chunk(row) for row in batch.to_pylist()]
             if batch is None:
@@ -241,7 +243,7 @@ class TableReader:
             return self._match_selected(query, limit, selection)
         match: Any = MatchQuery
         self._await_indexes()
-        with reading(self._uri, "its word index"):
+        with explain_read_errors(self._uri, "its word index"):
             search = self.table.search(match(" ".join(words), TEXT), query_type="fts")
             if selection is not None:
                 column = ID if isinstance(selection[0], str) else "_rowid"
@@ -285,7 +287,7 @@ class TableReader:
 
         fuzzy: Any = MatchQuery
         query = fuzzy(word, TEXT, fuzziness=letters, prefix_length=1, max_expansions=WORDS_COMPARED)
-        with reading(self._uri, "its word index"):
+        with explain_read_errors(self._uri, "its word index"):
             search, depth = self.table.search(query, query_type="fts"), ROWS_SPELT
             if selection is not None and len(selection) <= NAMED_ROWS:
                 search = search.where(_sql_in("_rowid", selection.tolist()), prefilter=True)
@@ -378,7 +380,7 @@ class TableReader:
     def rows_and_fields(self) -> tuple[Ids, Fields]:
         """The row ids, ascending, and the fields of each row."""
         table = MemoryTable.from_arrow(self._read(["source", "page", "section", "metadata"]))
-        with reading(self._uri, "its metadata"):
+        with explain_read_errors(self._uri, "its metadata"):
             sources, pages, sections, metadata = (
                 table.columns[name].to_pylist() for name in ("source", "page", "section", "metadata")
             )
@@ -469,7 +471,7 @@ class TableReader:
         chunks = self.manifest.chunks
         selected_count = chunks if selection is None else len(selection)
         if selected_count > neighbours.EXACT_UP_TO:
-            with reading(self._uri, "its vector index"):
+            with explain_read_errors(self._uri, "its vector index"):
                 return [self._nearest_by_index(vector, limit, selection) for vector in vectors]
         if selection is None:
             rows, matrix = self._rows_and_vectors
@@ -510,7 +512,7 @@ class TableReader:
         """Return the vectors of rows of a large table; recent results are cached."""
 
         def read() -> Vectors:
-            with reading(self._uri, "its table"):
+            with explain_read_errors(self._uri, "its table"):
                 table = self.table.take_row_ids(rows.tolist()).select([VECTOR]).with_row_id().to_arrow()
             return self._matrix(MemoryTable.from_arrow(table).columns)
 
@@ -565,7 +567,7 @@ class TableReader:
     def _cache_rows(self, table: pa.Table) -> list[StoredChunk]:
         """Unpack rows of the table, and cache them."""
         stored_chunks = []
-        with reading(self._uri, "its table"):
+        with explain_read_errors(self._uri, "its table"):
             rows = table.drop_columns([VECTOR]).to_pylist()
             for row, vector in zip(rows, self._matrix(table), strict=True):
                 views = unpack_views(row[VIEWS])
@@ -579,13 +581,13 @@ class TableReader:
     def _take(self, rows: list[int], columns: list[str]) -> pa.Table:
         """Return some columns of some rows, with the row ids, in any order."""
         if not self._in_memory:
-            with reading(self._uri, "its table"):
+            with explain_read_errors(self._uri, "its table"):
                 return self.table.take_row_ids(rows).select(columns).with_row_id().to_arrow()
         return (self._sentence_columns if columns == SENTENCE_COLUMNS else self._chunk_columns).take(rows)
 
     def _read(self, columns: list[str], where: str | None = None) -> pa.Table:
         """Return some columns of all rows, or of those that meet a condition, with the row ids."""
-        with reading(self._uri, "its table"):
+        with explain_read_errors(self._uri, "its table"):
             query = self.table.search().where(where) if where else self.table.search()
             return query.select(columns).with_row_id(True).limit(max(1, self.manifest.chunks)).to_arrow()
 

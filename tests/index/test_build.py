@@ -211,7 +211,7 @@ def test_nothing_readable_is_an_error_and_leaves_no_folder(
 
 def test_a_folder_that_is_not_ours_is_refused_and_untouched(tmp_path: Path) -> None:
     foreign = write_files(tmp_path / "photos", {"holiday.txt": "a letter"})
-    with pytest.raises(IndexMismatchError, match="not an index of ours"):
+    with pytest.raises(IndexMismatchError, match="not an index of this program"):
         build(write_files(tmp_path / "docs", TIDES), foreign)
     assert [path.name for path in foreign.iterdir()] == ["holiday.txt"]
 

@@ -142,5 +142,5 @@ def test_a_setting_narrows_what_a_question_searches(kb: Path) -> None:
 
 def test_a_store_of_langchain_is_not_narrowed_in_silence() -> None:
     store = InMemoryVectorStore.from_texts(["This is a text."], DeterministicFakeEmbedding(size=4))
-    with pytest.raises(ConfigurationError, match="has filters of its own"):
+    with pytest.raises(ConfigurationError, match="has its own filters"):
         source_of(make_context(retriever=store, where="page = 1"))

@@ -50,12 +50,12 @@ def shard_uris(location: Location) -> list[str]:
     return [f"{location.uri}/shard-{number}" for number in range(count)]
 
 
-def refuse_shards(location: Location, what: str, instead: str = "") -> None:
+def refuse_shards(location: Location, operation: str, alternative: str = "") -> None:
     """Raise an error for an index of shards; `what` names the operation, `instead` an alternative."""
     if uris := shard_uris(location):
         raise ConfigurationError(
-            f"{what} is for one shard at a time: {location.uri} is an index of {len(uris)} shards. "
-            + (instead or f"Name each of them, such as {uris[0]}.")
+            f"{operation} is for one shard at a time: {location.uri} is an index of {len(uris)} shards. "
+            + (alternative or f"Name each of them, such as {uris[0]}.")
         )
 
 

@@ -210,12 +210,12 @@ class Shard:
 
     def has(self, index: Index, ids: Sequence[str]) -> list[str]:
         """Return those of the ids that belong to chunks of this shard."""
-        known = []
+        present = []
         for id_ in ids:
             with suppress(KeyError):
                 index.get([id_])
-                known.append(id_)
-        return known
+                present.append(id_)
+        return present
 
     def chunks(self, index: Index) -> list[Chunk]:
         """Return all chunks."""

@@ -269,10 +269,10 @@ class ShardedIndex(OpenedIndex):
         return self._known_kinds.get(self._pinned, self._find_kinds) if self._pinned else self._find_kinds()
 
     def _find_kinds(self) -> tuple[tuple[str, Kind], ...]:
-        whole = copy.copy(self)
-        whole._restrictions = ()
+        unrestricted = copy.copy(self)
+        unrestricted._restrictions = ()
         kinds: dict[str, Kind] = {}
-        for shard_kinds in whole._call_all("kinds"):
+        for shard_kinds in unrestricted._call_all("kinds"):
             for name, kind in shard_kinds.items():
                 kinds[name] = kind if kinds.get(name, kind) == kind else "text"
         return tuple({name: kinds.get(name, "text") for name in (*OWN_FIELDS, *kinds)}.items())

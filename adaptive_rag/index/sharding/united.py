@@ -102,5 +102,5 @@ class _Member(NamedTuple):
         renamed, metadata = chunk.copy(), chunk["metadata"]
         renamed["id"], renamed["source"] = self.prefix + chunk["id"], self.prefix + chunk["source"]
         if other_names := metadata.get("also_as"):
-            renamed["metadata"] = {**metadata, "also_as": [self.prefix + other for other in other_names]}
+            renamed["metadata"] = {**metadata, "also_as": [self.prefix + name for name in other_names]}
         return renamed
