@@ -106,7 +106,9 @@ def words_of(sentence: str) -> str:
 
 def second_likeliest(analysis: QueryAnalysis) -> str:
     """Return the most likely type other than the one that was chosen."""
-    other_types = {name: value for name, value in analysis["probabilities"].items() if name != analysis["type"]}
+    other_types = {
+        name: value for name, value in analysis["probabilities"].items() if name != analysis["type"]
+    }
     return max(other_types, key=lambda name: other_types[name])
 
 

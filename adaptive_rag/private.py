@@ -34,7 +34,7 @@ def make_folder(folder: Path) -> None:
     if not folder.exists():
         raise FileNotFoundError(2, "the folder was removed while it was created", str(folder))
     if not folder.is_dir():
-        raise FileExistsError(17, "a file stands in the place of the folder", str(folder))
+        raise FileExistsError(17, "there is a file with the name of the folder", str(folder))
 
 
 def make_file(file: Path) -> None:

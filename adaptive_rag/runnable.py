@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import time
 import warnings
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence, Set
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Self, TypeAlias, cast
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessageChunk, BaseMessage, convert_to_messages
+from langchain_core.messages import BaseMessage, convert_to_messages
 from langchain_core.prompt_values import PromptValue
 from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.config import var_child_runnable_config
@@ -20,7 +20,6 @@ from langchain_core.tools import BaseTool
 from langgraph.cache.base import BaseCache
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.store.base import BaseStore
-from langgraph.types import Overwrite
 from pydantic import BaseModel
 
 from adaptive_rag.compare import (
@@ -45,7 +44,8 @@ from adaptive_rag.models.onnx import load_minilm
 from adaptive_rag.query.history import read_question
 from adaptive_rag.source import ChunkSource
 from adaptive_rag.state import InputState, OutputState
-from adaptive_rag.text.redaction import PiecewiseRedactor, redact, redact_known_all
+from adaptive_rag.streaming import StreamReader
+from adaptive_rag.text.redaction import redact, redact_known_all
 from adaptive_rag.tool import make_tool
 
 Question: TypeAlias = str | InputState | dict[str, Any] | BaseMessage | Sequence[BaseMessage] | PromptValue
@@ -193,10 +193,10 @@ class AdaptiveRAG(Runnable[Question, OutputState]):
         if not (drafts or steps or "stream_mode" in kwargs):
             yield AddableDict(self.invoke(input, config, **kwargs))
             return
-        call, progress = self._stream_call(input, config, kwargs, drafts, steps)
+        call, reader = self._stream_call(input, config, kwargs, drafts, steps)
         for part in self.graph.stream(**call):
-            yield from progress.feed(*part) if progress else (part,)
-        yield from progress.end() if progress else ()
+            yield from reader.feed(*part) if reader else (part,)
+        yield from reader.end() if reader else ()
 
     async def astream(
         self,
@@ -212,11 +212,11 @@ class AdaptiveRAG(Runnable[Question, OutputState]):
         if not (drafts or steps or "stream_mode" in kwargs):
             yield AddableDict(await self.ainvoke(input, config, **kwargs))
             return
-        call, progress = self._stream_call(input, config, kwargs, drafts, steps)
+        call, reader = self._stream_call(input, config, kwargs, drafts, steps)
         async for part in self.graph.astream(**call):
-            for chunk in progress.feed(*part) if progress else (part,):
+            for chunk in reader.feed(*part) if reader else (part,):
                 yield chunk
-        for chunk in progress.end() if progress else ():
+        for chunk in reader.end() if reader else ():
             yield chunk
 
     def as_tool(
@@ -326,7 +326,7 @@ class AdaptiveRAG(Runnable[Question, OutputState]):
         options: dict[str, Any],
         drafts: bool | None,
         steps: bool | None,
-    ) -> tuple[dict[str, Any], _Progress | None]:
+    ) -> tuple[dict[str, Any], StreamReader | None]:
         """Return the arguments of the call, and the reader of its stream; None if `stream_mode` is passed."""
         call = self._call(input, config, options)
         if "stream_mode" in call:
@@ -334,7 +334,7 @@ class AdaptiveRAG(Runnable[Question, OutputState]):
         modes = ["values", *(["messages"] if drafts else []), *(["tasks"] if steps else [])]
         # The stream reports subgraphs as tasks too, but they are not steps.
         subgraphs = {path.rpartition("|")[2] for path, _ in self.graph.get_subgraphs(recurse=True)}
-        return {**call, "stream_mode": modes, "subgraphs": True}, _Progress(
+        return {**call, "stream_mode": modes, "subgraphs": True}, StreamReader(
             self.graph.output_channels, subgraphs
         )
 
@@ -371,63 +371,6 @@ def _refuse_stream_mode(progress: bool | None, options: Mapping[str, Any]) -> No
             "Got stream_mode together with drafts=True or steps=True. Use one of them: stream_mode passes "
             "on the graph's own stream."
         )
-
-
-class _Progress:
-    """Turns the graph's stream into steps, pieces of a model's draft, and the output."""
-
-    def __init__(self, output_keys: Sequence[str], subgraphs: Set[str]) -> None:
-        self._output_keys = output_keys
-        self._subgraphs = subgraphs
-        self._attempt: object = None
-        self._redactor = PiecewiseRedactor()
-        self.output = AddableDict()
-
-    def feed(self, path: tuple[str, ...], mode: str, part: Any) -> Iterator[AddableDict]:
-        if mode == "messages":
-            yield from self._read_message(*part)
-        elif mode == "tasks" and part["name"] not in self._subgraphs:
-            yield from self._read_task(path, part)
-        elif mode == "values" and not path:
-            self.output = AddableDict({key: part[key] for key in self._output_keys if key in part})
-
-    def end(self) -> Iterator[AddableDict]:
-        yield from self._flush_draft()
-        yield self.output
-
-    def _read_message(self, message: BaseMessage, metadata: Mapping[str, Any]) -> Iterator[AddableDict]:
-        if not isinstance(message, AIMessageChunk) or metadata.get("langgraph_node") != "generate":
-            return
-        if message.text:
-            if self._attempt not in (None, metadata.get("attempt")):
-                yield from self._flush_draft()
-                yield AddableDict(draft="")
-            self._attempt = metadata.get("attempt")
-            if piece := self._redactor.feed(message.text):
-                yield AddableDict(draft=piece)
-
-    def _flush_draft(self) -> Iterator[AddableDict]:
-        if piece := self._redactor.rest():
-            yield AddableDict(draft=piece)
-
-    def _read_task(self, path: tuple[str, ...], task: Mapping[str, Any]) -> Iterator[AddableDict]:
-        # The path of a strategy is "factual:<id>"; inside the hedge it is "hedge:<id>", "as_factual:<id>".
-        strategy = path[-1].partition(":")[0].removeprefix("as_") if path else None
-        step = {"id": task["id"], "name": task["name"], "strategy": strategy}
-        if "result" not in task:
-            yield AddableDict(step={**step, "state": "started"})
-            return
-        if task["error"]:
-            return
-        result = task["result"]
-        # The branches of a fan-out return their records with their hits.
-        trace = result.get("trace") or [hit["record"] for hit in result["hits"]]
-        yield AddableDict(step={**step, "state": "finished", "record": trace[-1]})
-        if task["name"] == "classify":
-            yield AddableDict(route=result["analysis"])
-        elif path and (documents := result.get("documents")):
-            # The hedge overwrites the passages that its two strategies added.
-            yield AddableDict(passages=documents.value if isinstance(documents, Overwrite) else documents)
 
 
 def _names_documents(location: object) -> bool:

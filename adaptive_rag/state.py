@@ -203,7 +203,7 @@ class StandIn(TypedDict):
 
     skill: str
     reason: str
-    # the same as phrases, where no model was asked
+    # the same as phrases, if no model was asked
     reasons: NotRequired[list[Phrase]]
 
 

@@ -40,7 +40,7 @@ DEFAULT_REPLIES: dict[str, Reply] = {
 
 
 class ScriptedChatModel(BaseChatModel):
-    """A chat model that answers each step from a script, and remembers what it was asked.
+    """A chat model that answers each step from a script, and remembers its requests.
 
     The script maps a step's name to its reply, or to a list of replies: each is used once, and the last one
     from then on. It may also be a function of the step's name and the messages. Steps without a reply in
@@ -61,7 +61,7 @@ class ScriptedChatModel(BaseChatModel):
 
     @property
     def skills(self) -> list[str]:
-        """The steps that asked so far, in order."""
+        """The steps of the calls so far, in order."""
         return [step for step, _ in self._asked]
 
     @property

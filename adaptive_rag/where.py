@@ -190,7 +190,8 @@ class Where:
                 )
             positive_sign: Any = "=" if sign == "!=" else sign
             comparisons = [
-                translate(Predicate(field, kind, positive_sign, _value(field, kind, value))) for value in values
+                translate(Predicate(field, kind, positive_sign, _value(field, kind, value)))
+                for value in values
             ]
             either_value = any_of(comparisons) if len(comparisons) > 1 else comparisons[0]
             return negate(either_value) if sign == "!=" else either_value

@@ -308,10 +308,10 @@ def kill_writers(folder: Path, kills: int, seed: int) -> tuple[int, int, list[st
 
 def write_on(docs: Path, kb: Path) -> None:
     """Index one revision after another, in batches that are published one by one, until killed."""
-    from adaptive_rag.index import making
+    from adaptive_rag.index import row_maker
     from adaptive_rag.index import run as building
 
-    making.CHUNKS_PER_STEP, building.ROWS_PER_WRITE, building.SECONDS_PER_PUBLISH = 8, 16, 0.0
+    row_maker.CHUNKS_PER_STEP, building.ROWS_PER_WRITE, building.SECONDS_PER_PUBLISH = 8, 16, 0.0
     # what is imported late is imported now
     answers(kb)
     print("ready", flush=True)

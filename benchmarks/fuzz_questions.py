@@ -72,7 +72,9 @@ class Asker:
         exchange.BACKOFF = 0.001
         self.folders, self.seed = folders, seed
         self.indexes = [Index.open(place) for place in places]
-        self.materials = [Material([*index.chunks()], index.reader().rows_and_fields[1]) for index in self.indexes]
+        self.materials = [
+            Material([*index.chunks()], index.reader().rows_and_fields[1]) for index in self.indexes
+        ]
         self.texts = [_texts(index) for index in self.indexes]
         self.rags = [AdaptiveRAG(index) for index in self.indexes]
 

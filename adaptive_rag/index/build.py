@@ -16,7 +16,6 @@ from langchain_core.embeddings import Embeddings
 
 from adaptive_rag.errors import ConfigurationError, IndexMismatchError
 from adaptive_rag.index.cluster import Cluster, open_cluster, run_each
-from adaptive_rag.index.faults import explain_write_errors
 from adaptive_rag.index.files import refuse_damage
 from adaptive_rag.index.location import Location, open_location
 from adaptive_rag.index.lock import refuse_foreign_folder, remove_failed_start, write_lock
@@ -31,11 +30,13 @@ from adaptive_rag.index.manifest import (
     rebuild_hint,
     to_stored_form,
 )
-from adaptive_rag.index.plan import Progress, is_single, plan_run
+from adaptive_rag.index.plan import is_single, plan_run
 from adaptive_rag.index.postgres.database import Database
+from adaptive_rag.index.progress import Progress
 from adaptive_rag.index.report import IndexReport, join_reports, nothing_read
 from adaptive_rag.index.run import IndexingRun
 from adaptive_rag.index.sharding.layout import MOST_SHARDS, SHARDS, Share, shard_uris
+from adaptive_rag.index.store_errors import explain_write_errors
 from adaptive_rag.models.embeddings import embedding_name, encode, load_embeddings
 from adaptive_rag.models.onnx import MINILM, OnnxEmbeddings
 from adaptive_rag.private import make_folder

@@ -10,7 +10,6 @@ from typing import NamedTuple
 from adaptive_rag.errors import IndexDamagedError
 from adaptive_rag.index import neighbours
 from adaptive_rag.index.cache import FILE, cache_damage
-from adaptive_rag.index.faults import explain_read_errors, first_line
 from adaptive_rag.index.files import Fragment, changed_files, read_version
 from adaptive_rag.index.location import Location, open_files
 from adaptive_rag.index.manifest import (
@@ -27,6 +26,7 @@ from adaptive_rag.index.manifest import (
 from adaptive_rag.index.neighbours import VECTOR
 from adaptive_rag.index.reader import TableReader
 from adaptive_rag.index.rows import count_rows
+from adaptive_rag.index.store_errors import explain_read_errors, first_line
 from adaptive_rag.index.table import ID, TEXT
 
 ROWS, STORE, SOURCES = "rows", "table", "sources"
@@ -68,7 +68,7 @@ def check_index(uri: str | Path, *, deep: bool = False) -> IndexCheck:
     store. With `deep`, it also verifies the checksum of every file and reads all rows and the cache.
 
     Raises:
-        IndexMismatchError: there is no index, or it is not one of ours.
+        IndexMismatchError: there is no index of this program.
     """
     location = open_files(uri, "index --check")
     manifest, damages = manifest_or_copy(location)

@@ -18,11 +18,12 @@ from typing import TYPE_CHECKING, Any
 from langchain_core.embeddings import Embeddings
 
 from adaptive_rag.errors import ConfigurationError, IndexingError, import_extra
-from adaptive_rag.index.ahead import reading_ahead
 from adaptive_rag.index.cache import EmbeddingCache
-from adaptive_rag.index.making import Contents, Result, copy_record, make_rows
 from adaptive_rag.index.manifest import Settings, SourceRecord
-from adaptive_rag.index.plan import Meter, Work, content_key
+from adaptive_rag.index.plan import Work, content_key
+from adaptive_rag.index.progress import Meter
+from adaptive_rag.index.read_ahead import reading_ahead
+from adaptive_rag.index.row_maker import Contents, Result, copy_record, make_rows
 from adaptive_rag.index.table import DOC, to_arrow
 from adaptive_rag.index.vectorize import Vectorizer
 from adaptive_rag.models.embeddings import load_embeddings

@@ -30,7 +30,7 @@ from adaptive_rag.index.files import refuse_damage
 from adaptive_rag.index.location import Files, open_files, open_location
 from adaptive_rag.index.manifest import MANIFEST, Manifest, SourceRecord, complete_manifest
 from adaptive_rag.index.neighbours import Ids
-from adaptive_rag.index.opened import OpenedIndex, Restriction
+from adaptive_rag.index.open_index import OpenedIndex, Restriction
 from adaptive_rag.index.postgres.database import Database
 from adaptive_rag.index.postgres.source import PostgresIndex
 from adaptive_rag.index.reader import TableReader

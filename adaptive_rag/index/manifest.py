@@ -315,7 +315,7 @@ def complete_manifest(location: Location) -> Manifest:
     Raises:
         IndexDamagedError: its manifest is missing or was changed.
         IndexUnfinishedError: its first run did not finish.
-        IndexMismatchError: there is no index, or it is not one of ours.
+        IndexMismatchError: there is no index of this program.
     """
     manifest = read_manifest(location)
     command = f"adaptive-rag index PATH --index {quoted(location.uri)}"

@@ -1,12 +1,11 @@
-"""Plans an indexing run: which sources are new, changed or removed. Also measures its progress."""
+"""Plans an indexing run: which sources are new, changed or removed."""
 
 from __future__ import annotations
 
 import os
 import threading
 import time
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from adaptive_rag.errors import ConfigurationError, IndexingError
 from adaptive_rag.index.manifest import Manifest, SourceRecord, chunk_key
+from adaptive_rag.index.progress import Progress
 from adaptive_rag.index.sharding.layout import Share
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ def plan_run(
     from adaptive_rag.ingest import Confined, Site, SourceFile, SourceText, from_langchain
     from adaptive_rag.ingest.web import is_address
 
-    is_included: SourceFilter = documents.holds if isinstance(documents, Share) else _include_all
+    is_included: SourceFilter = documents.contains if isinstance(documents, Share) else _include_all
     documents = documents.documents if isinstance(documents, Share) else documents
     if isinstance(documents, Confined):
         return _plan_files(documents, manifest, folder, patterns, is_included, prune=prune)
@@ -392,52 +392,3 @@ def _stamp(real_path: str, checked_at: int) -> Stamp | None:
             return None
     settled = checked_at - status.st_mtime_ns > SETTLED_NS
     return Stamp(real_path, status.st_size, status.st_mtime_ns if settled else None)
-
-
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """The progress of a run. The total is estimated from the sizes of the sources until all are read."""
-
-    done: int
-    total: int
-    rate: float
-    """Chunks per second."""
-    seconds_left: float | None
-    source: str
-    fetching: Fetching | None = None
-    """The progress of fetching web pages, before any chunk is made."""
-    nodes: Mapping[str, int] = field(default_factory=dict)
-    """Chunks made by each node, for a run by Ray."""
-
-
-class Meter:
-    """Estimates the total number of chunks from the share of the sources' bytes already split."""
-
-    def __init__(self, size: int, progress: Callable[[Progress], None] | None) -> None:
-        self.chunks = 0
-        self.nodes: Counter[str] = Counter()
-        """Chunks made by each node, for a run by Ray."""
-        self._size = max(1, size)
-        self._before = 0
-        self._share = 0.0
-        self._progress = progress
-        self._started = time.perf_counter()
-
-    def count_chunk(self, part: float) -> None:
-        """Count a chunk, and record that `part` bytes of the current source are split."""
-        self.chunks += 1
-        self._share = (self._before + part) / self._size
-
-    def finish_source(self, size: int) -> None:
-        """Record the end of a source."""
-        self._before += size
-        self._share = self._before / self._size
-
-    def report(self, done: int, source: str) -> None:
-        """Report progress after a step."""
-        if self._progress is None:
-            return
-        total = max(done, round(self.chunks / self._share)) if self._share else done
-        rate = done / max(time.perf_counter() - self._started, 1e-9)
-        seconds_left = (total - done) / rate if rate else None
-        self._progress(Progress(done, total, rate, seconds_left, source, nodes=dict(self.nodes)))

@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 
 from adaptive_rag.errors import IndexDamagedError
 from adaptive_rag.index import neighbours
-from adaptive_rag.index.faults import explain_read_errors
 from adaptive_rag.index.fields import Fields
 from adaptive_rag.index.manifest import Manifest, repair_hint
 from adaptive_rag.index.memory_table import IN_MEMORY_UP_TO, Cosines, MemoryTable, WordScores
 from adaptive_rag.index.neighbours import VECTOR, Ids
-from adaptive_rag.index.opened import Restriction
+from adaptive_rag.index.open_index import Restriction
 from adaptive_rag.index.shared_cache import SharedCache
+from adaptive_rag.index.store_errors import explain_read_errors
 from adaptive_rag.index.table import (
     CHUNK_COLUMNS,
     ID,

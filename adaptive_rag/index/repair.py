@@ -14,7 +14,6 @@ from adaptive_rag.errors import IndexDamagedError
 from adaptive_rag.index.build import LOCK_WAIT_SECONDS
 from adaptive_rag.index.cache import FILE, EmbeddingCache
 from adaptive_rag.index.check import Damage, examine, fragments_of, manifest_or_copy
-from adaptive_rag.index.faults import explain_read_errors, explain_write_errors
 from adaptive_rag.index.files import Fragment, changed_files, seal_files
 from adaptive_rag.index.location import Files, open_files
 from adaptive_rag.index.lock import write_lock
@@ -27,10 +26,12 @@ from adaptive_rag.index.manifest import (
     last_manifest,
     next_table,
 )
-from adaptive_rag.index.plan import Plan, Progress, plan_reread
+from adaptive_rag.index.plan import Plan, plan_reread
+from adaptive_rag.index.progress import Progress
 from adaptive_rag.index.report import IndexReport
 from adaptive_rag.index.rows import Census, count_rows, proven_rows, read_rows
 from adaptive_rag.index.run import IndexingRun
+from adaptive_rag.index.store_errors import explain_read_errors, explain_write_errors
 from adaptive_rag.index.table import DOC, TableWriter, connect, read_chunk, schema
 from adaptive_rag.index.vectorize import Vectorizer, load_model_of
 from adaptive_rag.state import Chunk
@@ -78,7 +79,7 @@ def repair_index(
 
     Raises:
         IndexDamagedError: neither the manifest nor its copy can be read.
-        IndexMismatchError: there is no index, or it is not one of ours.
+        IndexMismatchError: there is no index of this program.
         IndexingError: the location cannot be written, or another process holds the lock.
         ConfigurationError: texts have to be embedded, and the model cannot be loaded by name and was not
             passed.

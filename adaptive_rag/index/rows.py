@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from adaptive_rag.errors import IndexDamagedError
-from adaptive_rag.index.faults import explain_read_errors, first_line
 from adaptive_rag.index.files import Fragment
 from adaptive_rag.index.manifest import Settings
 from adaptive_rag.index.neighbours import VECTOR
+from adaptive_rag.index.store_errors import explain_read_errors, first_line
 from adaptive_rag.index.table import (
     CHUNK_COLUMNS,
     DOC,

@@ -12,13 +12,10 @@ from typing import TYPE_CHECKING
 
 from langchain_core.embeddings import Embeddings
 
-from adaptive_rag.index.ahead import reading_ahead
 from adaptive_rag.index.cache import EmbeddingCache
 from adaptive_rag.index.cluster import Cluster
-from adaptive_rag.index.faults import explain_write_errors
 from adaptive_rag.index.files import changed_files, damage_error, seal_files
 from adaptive_rag.index.location import Location
-from adaptive_rag.index.making import CHUNKS_PER_STEP, Contents, Result, make_rows
 from adaptive_rag.index.manifest import (
     Manifest,
     Seal,
@@ -26,10 +23,14 @@ from adaptive_rag.index.manifest import (
     concurrent_write_error,
     count_chunks,
 )
-from adaptive_rag.index.plan import Meter, Plan, Progress, Work, content_key
+from adaptive_rag.index.plan import Plan, Work, content_key
 from adaptive_rag.index.postgres.database import Database
 from adaptive_rag.index.postgres.writer import DatabaseWriter
+from adaptive_rag.index.progress import Meter, Progress
+from adaptive_rag.index.read_ahead import reading_ahead
 from adaptive_rag.index.report import IndexReport, nothing_read
+from adaptive_rag.index.row_maker import CHUNKS_PER_STEP, Contents, Result, make_rows
+from adaptive_rag.index.store_errors import explain_write_errors
 from adaptive_rag.index.table import DOC, TableRow, TableWriter
 from adaptive_rag.index.vectorize import Vectorizer
 from adaptive_rag.models.embeddings import load_embeddings

@@ -69,7 +69,7 @@ def read_chunks(uri: str | Path, name: str) -> tuple[str, list[Chunk]]:
 
     Raises:
         InputError: no document has this name, or several do.
-        IndexMismatchError: there is no index, or it is not one of ours.
+        IndexMismatchError: there is no index of this program.
     """
     location = open_location(uri)
     if uris := shard_uris(location):
@@ -118,7 +118,7 @@ def remove_sources(
     Raises:
         InputError: a name matches no document, or several; nothing is removed.
         IndexDamagedError: files of the index are missing or were changed.
-        IndexMismatchError: there is no index, or it is not one of ours.
+        IndexMismatchError: there is no index of this program.
         IndexingError: the location cannot be written, or another process holds the lock.
     """
     location, started = open_location(uri), time.perf_counter()

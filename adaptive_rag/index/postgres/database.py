@@ -207,11 +207,11 @@ class Database:
             self.writing.commit()
 
     def names(self, folder: str = "") -> list[str]:
-        """Return an empty list: a database has no files beside the index."""
+        """Return an empty list, since a database has no other files than those of the index."""
         return []
 
     def sizes(self, names: Iterable[str]) -> dict[str, int]:
-        """Return an empty mapping: the server looks after its own files."""
+        """Return an empty mapping, since the server manages its own files."""
         return {}
 
     def pieces(self, name: str) -> Iterator[Buffer]:

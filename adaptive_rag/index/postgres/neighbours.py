@@ -23,7 +23,7 @@ PGVECTOR = (0, 8)
 # The number of rows that the index search tracks (hnsw.ef_search), and the least number of rows whose exact
 # vectors are then compared. Recall is at least .99.
 FOLLOWED, COMPARED = 200, 200
-# Most memory of the server for building the index, and the memory of one row beside its vector.
+# The most memory of the server for building the index, and the memory of one row in addition to its vector.
 MEMORY_KB, ROW_BYTES = 1_000_000, 1000
 
 

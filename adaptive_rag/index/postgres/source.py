@@ -16,7 +16,7 @@ from langchain_core.embeddings import Embeddings
 from adaptive_rag.errors import IndexMismatchError
 from adaptive_rag.index.fields import Fields
 from adaptive_rag.index.manifest import MANIFEST, SourceRecord, complete_manifest
-from adaptive_rag.index.opened import OpenedIndex
+from adaptive_rag.index.open_index import OpenedIndex
 from adaptive_rag.index.postgres.conditions import Conditions
 from adaptive_rag.index.postgres.database import Database, SnapshotGoneError
 from adaptive_rag.index.postgres.neighbours import nearest_exactly, nearest_roughly
@@ -39,22 +39,22 @@ CHUNKS_KEPT, ROWS_PER_READ = 4096, 1000
 CHUNK = "langchain_id, source, page, section, start_index, end_index, content, langchain_metadata"
 # Word weights are those of all chunks, even if a search is restricted to some.
 SEARCH = f"""
-WITH asked AS (
+WITH query AS (
     SELECT unnest(%(lexemes)s::text[]) AS lexeme, unnest(%(weights)s::float8[]) AS weight
 ), bm25 AS (
     SELECT number,
         sum(weight * times * {K1 + 1} / (times + {K1} * ({1 - B} + {B} * words / %(mean)s))) AS score
-    FROM asked JOIN {{words}} USING (lexeme) GROUP BY number
-), named AS (
-    SELECT number, score FROM bm25 {{among}} ORDER BY score DESC, number LIMIT %(limit)s
-), picked AS (
+    FROM query JOIN {{words}} USING (lexeme) GROUP BY number
+), by_words AS (
+    SELECT number, score FROM bm25 {{join}} ORDER BY score DESC, number LIMIT %(limit)s
+), hits AS (
     SELECT number, max(score) AS score FROM (
-        SELECT unnest(%(near)s::integer[]) AS number, 0 AS score
-        UNION ALL SELECT number, score FROM bm25 WHERE number = ANY(%(near)s::integer[])
-        UNION ALL SELECT number, score FROM named
-    ) AS found GROUP BY number
+        SELECT unnest(%(nearest)s::integer[]) AS number, 0 AS score
+        UNION ALL SELECT number, score FROM bm25 WHERE number = ANY(%(nearest)s::integer[])
+        UNION ALL SELECT number, score FROM by_words
+    ) AS scored GROUP BY number
 )
-SELECT {{chunk}}, embedding, views, score::float8 FROM picked JOIN {{table}} USING (number)
+SELECT {{chunk}}, embedding, views, score::float8 FROM hits JOIN {{table}} USING (number)
 """
 
 
@@ -102,13 +102,13 @@ class PostgresIndex(OpenedIndex):
             condition, values, is_large = self._build_filter(cursor, state)
             join = f"JOIN {state.table} USING (number) WHERE {condition}" if self._restrictions else ""
             find_nearest = nearest_roughly if is_large and state.manifest.recall else nearest_exactly
-            sql = SEARCH.format(table=state.table, words=state.words, chunk=CHUNK, among=join)
+            sql = SEARCH.format(table=state.table, words=state.words, chunk=CHUNK, join=join)
             shared_values = {**values, "mean": state.mean_words(cursor), "limit": max(1, limit)}
             results = []
             for lexemes, vector in zip(to_lexemes(cursor, queries), vectors, strict=True):
                 nearest = find_nearest(cursor, state.table, vector, max(1, limit), condition, values)
                 query_values = {
-                    "near": nearest,
+                    "nearest": nearest,
                     "lexemes": lexemes,
                     "weights": state.weights(cursor, lexemes),
                 }
@@ -330,7 +330,7 @@ def to_lexemes(cursor: Cursor[Any], queries: Sequence[str]) -> list[list[str]]:
     texts = [query.replace("\0", " ").encode(errors="replace").decode() for query in queries]
     cursor.execute(
         f"SELECT array(SELECT lexeme FROM unnest(to_tsvector('{LANGUAGE}', query)) ORDER BY positions[1]) "
-        "FROM unnest(%s::text[]) WITH ORDINALITY AS asked (query, number) ORDER BY number",
+        "FROM unnest(%s::text[]) WITH ORDINALITY AS queries (query, number) ORDER BY number",
         [texts],
     )
     return [row[0][:WORDS_PER_QUERY] for row in cursor]

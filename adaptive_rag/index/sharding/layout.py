@@ -25,8 +25,8 @@ class Share:
     shard: int
     shards: int
 
-    def holds(self, source: str) -> bool:
-        """Tell whether a document belongs to the shard."""
+    def contains(self, source: str) -> bool:
+        """Return whether a document belongs to the shard."""
         return shard_of(source, self.shards) == self.shard
 
 
@@ -45,7 +45,7 @@ def shard_uris(location: Location) -> list[str]:
     except (ValueError, KeyError, TypeError) as error:
         raise IndexMismatchError(
             f"The index {location.uri} is damaged: its {SHARDS} cannot be read ({error}). Expected one line "
-            'such as {"shards": 4}, with the number of the folders shard-0, shard-1, ... beside it.'
+            'such as {"shards": 4}, with the number of the folders shard-0, shard-1, ... next to it.'
         ) from error
     return [f"{location.uri}/shard-{number}" for number in range(count)]
 

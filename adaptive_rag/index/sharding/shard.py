@@ -167,7 +167,7 @@ class Shard:
         return index.version
 
     def counts(self, index: Index, words: Sequence[str]) -> Counts:
-        """Count words in all chunks, whatever is selected."""
+        """Return the counts of words in all chunks, even if only some are selected."""
         return self._count_words(index.reader(), words)
 
     def search(

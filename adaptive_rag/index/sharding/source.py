@@ -21,7 +21,7 @@ from adaptive_rag.index.fields import OWN_FIELDS, Fields
 from adaptive_rag.index.index import SHARD_STORES
 from adaptive_rag.index.location import open_files
 from adaptive_rag.index.manifest import SourceRecord, complete_manifest, quoted
-from adaptive_rag.index.opened import OpenedIndex
+from adaptive_rag.index.open_index import OpenedIndex
 from adaptive_rag.index.reader import split_words
 from adaptive_rag.index.sharding.layout import join_facts, shard_of, shard_uris
 from adaptive_rag.index.sharding.shard import Condition, Counts, Restrictions, Shard, sum_counts

@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from adaptive_rag.index.manifest import Settings, SourceRecord
-from adaptive_rag.index.plan import Meter, Work, content_key
+from adaptive_rag.index.plan import Work, content_key
+from adaptive_rag.index.progress import Meter
 from adaptive_rag.index.table import TableRow
 from adaptive_rag.index.vectorize import Vectorizer
 from adaptive_rag.state import Chunk
