@@ -125,7 +125,7 @@ def small_bounds(*, in_memory: bool) -> Iterator[None]:
     """Let a small index have a vector index; and, not in memory, be read from the disk as a large one is."""
     with ExitStack() as stack:
         stack.enter_context(mock.patch("adaptive_rag.index.neighbours.EXACT_UP_TO", 100))
-        for module in () if in_memory else ("reader", "files"):
+        for module in () if in_memory else ("row_reader", "files"):
             stack.enter_context(mock.patch(f"adaptive_rag.index.{module}.IN_MEMORY_UP_TO", 0))
         yield
 

@@ -133,7 +133,7 @@ def _check_rows(location: Location, reader: TableReader, changed: Collection[str
     check.incomplete = [
         source
         for source, record in manifest.sources.items()
-        if not census.is_whole(record.doc, record.chunks)
+        if not census.is_complete(record.doc, record.chunks)
     ]
 
 

@@ -99,10 +99,10 @@ def run_each(address: str, function: Callable[..., Any], calls: Mapping[str, Seq
             while running:
                 _wait_for_nodes(ray)
                 done, _ = ray.wait(list(running), timeout=POLL_SECONDS)
-                for finished in done:
-                    name = running.pop(finished)
+                for reference in done:
+                    name = running.pop(reference)
                     try:
-                        yield ray.get(finished)
+                        yield ray.get(reference)
                     except ray.exceptions.RayTaskError as error:
                         raise error.cause from None
                     except ray.exceptions.RayError as error:
@@ -111,8 +111,8 @@ def run_each(address: str, function: Callable[..., Any], calls: Mapping[str, Seq
                             "kept. Run the same command again to continue from there."
                         ) from error
         finally:
-            for finished in running:
-                ray.cancel(finished, force=True)
+            for reference in running:
+                ray.cancel(reference, force=True)
 
 
 def connect_cluster(address: str, purpose: str) -> tuple[Any, bool]:
@@ -186,10 +186,10 @@ class Cluster:
                     sent = [_absolute(item) for item in batch]
                     running[task.remote(sent, settings, self._embeddings, candidates)] = batch
                 done, _ = self._ray.wait(list(running), timeout=POLL_SECONDS)
-                for finished in done:
-                    batch = running.pop(finished)
+                for reference in done:
+                    batch = running.pop(reference)
                     try:
-                        yield from self._settle(batch, self._ray.get(finished), contents, meter)
+                        yield from self._settle(batch, self._ray.get(reference), contents, meter)
                     except errors.RayTaskError as error:
                         raise error.cause from None
                     except lost_errors:
@@ -199,8 +199,8 @@ class Cluster:
                         yield Failure(batch[0].source, _explain_lost_worker())
                         meter.finish_source(batch[0].size)
         finally:
-            for finished in running:
-                self._ray.cancel(finished, force=True)
+            for reference in running:
+                self._ray.cancel(reference, force=True)
 
     def _settle(
         self, batch: Sequence[Work], result: Batch, contents: Contents, meter: Meter

@@ -206,7 +206,7 @@ class _DamagedTable:
 
     def is_intact(self, record: SourceRecord) -> bool:
         """Return whether all chunks of a source are present in intact files."""
-        return self._census.is_whole(record.doc, record.chunks)
+        return self._census.is_complete(record.doc, record.chunks)
 
     def rows(self, docs: Sequence[str]) -> Iterator[pa.Table]:
         """Yield the rows of intact sources, which are given by their keys."""

@@ -48,7 +48,7 @@ class Census:
     faults: Counter[str] = field(default_factory=Counter)
     """The number of faulty rows, by fault."""
 
-    def is_whole(self, doc: str, chunks: int) -> bool:
+    def is_complete(self, doc: str, chunks: int) -> bool:
         """Return whether all chunks of a source are present exactly once."""
         return len(self.intact.get(doc, ())) == chunks and not self.repeated[doc]
 

@@ -207,7 +207,7 @@ def test_ctrl_c_while_indexing_keeps_what_was_complete_and_says_so(tmp_path: Pat
     stdout, stderr = process.communicate(timeout=60)
     assert process.returncode == 130, stderr
     assert stdout == ""
-    assert "Interrupted." in stderr and "run the same command again" in stderr
+    assert "Interrupted." in stderr and "Run the same command again" in stderr
     assert "Traceback" not in stderr
     try:
         assert 0 < len(Index.open(tmp_path / ".adaptive-rag").sources()) < 1200

@@ -136,7 +136,9 @@ def test_after_a_kill_readers_see_one_whole_state_and_the_next_run_completes_it(
         assert texts_in(kb) in [sorted(state.values()) for state in whole]
         assert sorted(chunk["text"] for chunk in reader.chunks()) == texts_in(kb)
     if bucket.read(HOLDER) not in (None, lease.FREE):
-        with pytest.raises(IndexingError, match=r"being written by process .*; the lock of a killed process expires"):
+        with pytest.raises(
+            IndexingError, match=r"being written by process .*; the lock of a killed process expires"
+        ):
             build(docs, kb, wait_seconds=0)
 
     monkeypatch.setattr(lease, "LEASE_SECONDS", 1.0)

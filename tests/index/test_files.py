@@ -26,7 +26,7 @@ def kb(tmp_path: Path) -> Path:
 @pytest.fixture
 def large(monkeypatch: pytest.MonkeyPatch) -> None:
     """Treat every index as one that is too large to be read into memory."""
-    for module in ("reader", "files"):
+    for module in ("row_reader", "files"):
         monkeypatch.setattr(f"adaptive_rag.index.{module}.IN_MEMORY_UP_TO", 0)
 
 

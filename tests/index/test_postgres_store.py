@@ -794,7 +794,7 @@ def test_a_database_an_index_or_a_table_that_is_missing_is_named(server: Any, da
         open_index(database)
     with pytest.raises(IndexMismatchError, match="There is no index"):
         describe(database)
-    with pytest.raises(IndexUnreachableError, match="no schema to make tables in"):
+    with pytest.raises(IndexUnreachableError, match="no schema for new tables"):
         build(notes()[:3], f"{database}&options=-csearch_path%3Dnowhere", wait_seconds=0)
     build(notes()[:3], database)
     reader = open_index(database)

@@ -344,7 +344,7 @@ def test_lengths_and_times_are_those_of_the_word_index() -> None:
 
 
 @pytest.mark.parametrize(
-    "bound", ["adaptive_rag.index.reader.IN_MEMORY_UP_TO", "adaptive_rag.index.sharding.shard.HITS_KEPT"]
+    "bound", ["adaptive_rag.index.row_reader.IN_MEMORY_UP_TO", "adaptive_rag.index.sharding.shard.HITS_KEPT"]
 )
 def test_a_large_shard_is_searched_alike_and_what_is_kept_of_hits_is_bounded(
     kbs: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch, bound: str
