@@ -34,7 +34,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Overlap:
-    """What several columns share; what only some of several columns hold stands in neither field."""
+    """The items that all columns share, and those of one column alone; items of some columns are left out."""
 
     in_all: list[str]
     # column -> the items that no other column has
@@ -57,10 +57,10 @@ class Comparison:
 
 
 def name_columns(routes: Sequence[str], recipes: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Return the settings of each column by name; with fewer than two, put the router's own choice first."""
-    named: dict[str, dict[str, Any]] = {name: {"route": name} for name in routes}
-    named |= {name: {"recipe": name} for name in recipes}
-    return named if len(named) > 1 else {BY_ITSELF: {}, **named}
+    """Return the settings of each column by its name; if fewer than two, the router's choice comes first."""
+    settings_of: dict[str, dict[str, Any]] = {name: {"route": name} for name in routes}
+    settings_of |= {name: {"recipe": name} for name in recipes}
+    return settings_of if len(settings_of) > 1 else {BY_ITSELF: {}, **settings_of}
 
 
 def make_column(name: str, settings: Mapping[str, Any], output: OutputState, ms: float) -> Column:
@@ -77,18 +77,18 @@ def make_column(name: str, settings: Mapping[str, Any], output: OutputState, ms:
 
 
 def compare_columns(question: str, user_context: str, columns: Sequence[Column]) -> Comparison:
-    """Return the columns with what all of them share and what only one of them has."""
+    """Return a comparison of the columns: what all of them share, and what only one of them has."""
     chunks = {column.name: as_ranked(column.output["documents"]) for column in columns}
     return Comparison(
         question=question,
         user_context=user_context,
         columns=list(columns),
-        passages=_overlap({name: [chunk["id"] for chunk in found] for name, found in chunks.items()}),
+        passages=_overlap({name: [chunk["id"] for chunk in ranked] for name, ranked in chunks.items()}),
         sentences=_overlap({c.name: map(words_of, split_answer(c.output["answer"])) for c in columns}),
         places={
             chunk["id"]: {key: chunk[key] for key in ("source", "page", "start", "end")}
-            for found in chunks.values()
-            for chunk in found
+            for ranked in chunks.values()
+            for chunk in ranked
         },
     )
 
@@ -106,14 +106,16 @@ def words_of(sentence: str) -> str:
 
 def second_likeliest(analysis: QueryAnalysis) -> str:
     """Return the most likely type other than the one that was chosen."""
-    others = {name: value for name, value in analysis["probabilities"].items() if name != analysis["type"]}
-    return max(others, key=lambda name: others[name])
+    other_types = {
+        name: value for name, value in analysis["probabilities"].items() if name != analysis["type"]
+    }
+    return max(other_types, key=lambda name: other_types[name])
 
 
-def _overlap(held: Mapping[str, Iterable[str]]) -> Overlap:
-    held = {name: list(dict.fromkeys(items)) for name, items in held.items()}
-    holders = Counter(item for items in held.values() for item in items)
+def _overlap(items_of: Mapping[str, Iterable[str]]) -> Overlap:
+    items_of = {name: list(dict.fromkeys(items)) for name, items in items_of.items()}
+    counts = Counter(item for items in items_of.values() for item in items)
     return Overlap(
-        in_all=[item for item in next(iter(held.values())) if holders[item] == len(held)],
-        only={name: [item for item in items if holders[item] == 1] for name, items in held.items()},
+        in_all=[item for item in next(iter(items_of.values())) if counts[item] == len(items_of)],
+        only={name: [item for item in items if counts[item] == 1] for name, items in items_of.items()},
     )

@@ -1,4 +1,4 @@
-"""Stores what is remembered between questions: named conversations and user profiles."""
+"""Stores named conversations and user profiles in an SQLite file."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 FILE = "conversations.sqlite"
 MAX_NAME = 200
 NAMESPACE = ("adaptive_rag", "profiles")
-# A profile goes into every contextual question's prompt and query.
+# In characters. The profile becomes part of the prompt and the query of every contextual question.
 MAX_PROFILE = 2_000
 
 
 @dataclass(frozen=True)
 class Thread:
-    """A conversation's name, and when it was last continued (ISO 8601)."""
+    """The name of a conversation, and the time of its last turn (ISO 8601)."""
 
     name: str
     updated: str
@@ -36,7 +36,7 @@ class Thread:
 def strict_serializer() -> JsonPlusSerializer:
     """Return LangGraph's serializer, restricted to plain values, messages and documents.
 
-    By default it calls any function that a checkpoint names, such as ("os", "system").
+    Without the restriction, it calls any function that a checkpoint names, such as ("os", "system").
     """
     from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
@@ -65,7 +65,7 @@ def open_sqlite(file: Path) -> Iterator[tuple[SqliteSaver, SqliteStore]]:
 
 
 class Threads:
-    """The conversations and profiles of one SQLite file, open while the `with` block lasts."""
+    """The conversations and profiles of one SQLite file, which is open inside a `with` block."""
 
     def __init__(self, saver: SqliteSaver, store: SqliteStore) -> None:
         self.saver = saver
@@ -86,17 +86,20 @@ class Threads:
                 yield cls(saver, store)
         except (OSError, sqlite3.DatabaseError) as error:
             raise ConfigurationError(
-                f"The conversations in {str(file)!r} cannot be opened: {error}. Name another file with "
+                f"The conversations in {str(file)!r} cannot be opened: {error}. Pass another file with "
                 "--file, or move this one away."
             ) from error
 
     def names(self) -> list[Thread]:
-        """List the conversations, most recently continued first."""
-        last: dict[str, str] = {}
+        """Return the conversations, most recently continued first."""
+        updated: dict[str, str] = {}
         for checkpoint in self.saver.list(None):
             name = checkpoint.config["configurable"]["thread_id"]
-            last[name] = max(last.get(name, ""), checkpoint.checkpoint["ts"])
-        return [Thread(name, last[name]) for name in sorted(last, key=lambda name: last[name], reverse=True)]
+            updated[name] = max(updated.get(name, ""), checkpoint.checkpoint["ts"])
+        return [
+            Thread(name, updated[name])
+            for name in sorted(updated, key=lambda name: updated[name], reverse=True)
+        ]
 
     def forget(self, name: str) -> None:
         """Delete a conversation."""
@@ -125,10 +128,10 @@ def write_profile(store: BaseStore, user_id: str, text: str) -> None:
     """Replace a user's profile."""
     text = text.strip()
     if not user_id:
-        raise ConfigurationError("A profile needs a user_id to be kept under.")
+        raise ConfigurationError("A profile needs a user_id; got an empty one.")
     if len(text) > MAX_PROFILE:
         raise ConfigurationError(
-            f"The profile of {user_id!r} has {len(text):,} characters; at most {MAX_PROFILE:,} are kept. "
+            f"The profile of {user_id!r} has {len(text):,} characters; expected at most {MAX_PROFILE:,}. "
             "Shorten it to what answers should take into account."
         )
     store.put(NAMESPACE, user_id, {"text": text}, index=False)
@@ -136,6 +139,6 @@ def write_profile(store: BaseStore, user_id: str, text: str) -> None:
 
 def forget_profile(store: BaseStore, user_id: str) -> bool:
     """Delete a user's profile; return False if there was none."""
-    known = store.get(NAMESPACE, user_id) is not None
+    existed = store.get(NAMESPACE, user_id) is not None
     store.delete(NAMESPACE, user_id)
-    return known
+    return existed

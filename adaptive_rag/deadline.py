@@ -1,4 +1,4 @@
-"""Time limits of questions: each step, and each long loop within one, checks here whether it may go on."""
+"""Time limits for answering a question; steps and long loops check here whether they may continue."""
 
 from __future__ import annotations
 
@@ -15,43 +15,43 @@ T = TypeVar("T")
 
 
 class Deadline:
-    """The time limit of some work, which also ends when the enclosing work ends."""
+    """The time limit of some work, which also ends with the outer deadline around it."""
 
-    def __init__(self, seconds: float, told: str, whole: Deadline | None = None) -> None:
+    def __init__(self, seconds: float, message: str, outer: Deadline | None = None) -> None:
         self._ends_at = time.monotonic() + seconds
-        self._told = told
-        self._whole = whole
-        self._is_left = False
+        self._message = message
+        self._outer = outer
+        self._is_abandoned = False
 
-    def leave(self) -> None:
-        """End the work at its next check, in whichever thread it runs: nobody waits for it any more."""
-        self._is_left = True
+    def abandon(self) -> None:
+        """Stop the work at its next check, in any thread, because nobody waits for it any more."""
+        self._is_abandoned = True
 
     def check(self) -> None:
         """Raise if the time is over or nobody waits for the result."""
-        if self._is_left:
-            raise DeadlineError("Nobody waits for this answer any more, so the work on it was ended.")
+        if self._is_abandoned:
+            raise DeadlineError("Nobody waits for this answer any more, so the work on it was stopped.")
         if time.monotonic() >= self._ends_at:
-            raise DeadlineError(self._told)
-        if self._whole is not None:
-            self._whole.check()
+            raise DeadlineError(self._message)
+        if self._outer is not None:
+            self._outer.check()
 
 
 _current: ContextVar[Deadline | None] = ContextVar("deadline", default=None)
 
 
 @contextmanager
-def deadline(seconds: float = math.inf, told: str = "This took too long.") -> Iterator[Deadline]:
-    """Limit the work in this block to `seconds`; when the block is left, work that still runs ends too.
+def deadline(seconds: float = math.inf, message: str = "This took too long.") -> Iterator[Deadline]:
+    """Limit the work in this block to `seconds`; work that still runs when the block ends is stopped too.
 
-    Threads that are given a copy of the context, as by `asyncio.to_thread`, check the same deadline.
+    Threads that get a copy of the context, as from `asyncio.to_thread`, check the same deadline.
     """
-    found = Deadline(seconds, told, _current.get())
-    token = _current.set(found)
+    limit = Deadline(seconds, message, _current.get())
+    token = _current.set(limit)
     try:
-        yield found
+        yield limit
     finally:
-        found.leave()
+        limit.abandon()
         _current.reset(token)
 
 
@@ -61,12 +61,12 @@ def check_deadline() -> None:
     Raises:
         DeadlineError: the question took too long, or nobody waits for its answer.
     """
-    if (found := _current.get()) is not None:
-        found.check()
+    if (current := _current.get()) is not None:
+        current.check()
 
 
 def in_time(items: Iterable[T]) -> Iterator[T]:
-    """Yield items while there is time for the next one."""
+    """Yield items, checking the deadline before each."""
     for item in items:
         check_deadline()
         yield item

@@ -84,7 +84,7 @@ def install_line(extra: str) -> str:
     return f"pip install 'adaptive-rag[{extra}]'"
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
+def did_you_mean(name: str, names: Iterable[str]) -> str:
     """Return a question with the closest known name, after a leading blank; "" if none is close."""
-    near = difflib.get_close_matches(name, list(known), n=1)
-    return f" Did you mean {near[0]!r}?" if near else ""
+    matches = difflib.get_close_matches(name, list(names), n=1)
+    return f" Did you mean {matches[0]!r}?" if matches else ""

@@ -49,37 +49,37 @@ Part = Literal[
 # Name of the trace decision that records a failed part.
 LEFT_OUT = "left out"
 # Size in bytes of the list of failures beyond which its older half is dropped.
-LONGEST_LIST = 200_000
+MAX_LIST_BYTES = 200_000
 
 _log = logging.getLogger("adaptive_rag.left_out")
 _left_out: ContextVar[list[Decision] | None] = ContextVar("left_out", default=None)
 
 
-def attempt(part: Part, work: Callable[[], T], otherwise: T) -> T:
-    """Return the result of a part, or `otherwise` if it fails within `leaving_out`.
+def attempt(part: Part, work: Callable[[], T], fallback: T) -> T:
+    """Return the result of a part, or `fallback` if it fails inside a `leaving_out` block.
 
-    Outside of it or in strict mode, and if a setting, a missing package or a deadline is at fault, the
-    error is raised.
+    The error is raised outside of such a block, in strict mode, and if the cause is a setting, a missing
+    package or a deadline.
     """
     try:
         return work()
     except (ConfigurationError, DeadlineError, MissingExtraError):
         raise
-    except Exception as error:  # any error: the answer can be given without this part
+    except Exception as error:  # any error, since the answer can be given without this part
         left_out = _left_out.get()
         if left_out is None:
             raise
         _log.warning("%s failed and was left out", part, exc_info=True, extra={"part": part})
-        why = redact(f"it failed: {type(error).__name__}: {error}")
-        decision: Decision = {"what": LEFT_OUT, "chosen": part, "why": why}
-        if decision not in left_out:  # a part that runs for each passage may fail for each
+        reason = redact(f"it failed: {type(error).__name__}: {error}")
+        decision: Decision = {"what": LEFT_OUT, "chosen": part, "why": reason}
+        if decision not in left_out:  # a part that runs for each passage may fail each time
             left_out.append(decision)
-        return otherwise
+        return fallback
 
 
 @contextmanager
 def leaving_out(*, strict: bool = False) -> Iterator[list[Decision]]:
-    """Let parts fail without failing the answer, and collect a decision for each; `strict` forbids it."""
+    """Let parts fail without failing the answer, and collect a decision for each; not if `strict`."""
     left_out: list[Decision] = []
     token = _left_out.set(None if strict else left_out)
     try:
@@ -89,35 +89,35 @@ def leaving_out(*, strict: bool = False) -> Iterator[list[Decision]]:
 
 
 class FailureList(logging.Handler):
-    """Records when and where parts failed, for `doctor`; no messages, since they may quote a document."""
+    """Records when and where parts failed, for `doctor`; without the messages, which may quote a document."""
 
     def __init__(self, file: Path | None = None) -> None:
         super().__init__(logging.WARNING)
         self.file = file or failure_file()
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Add a line for a failed part; if the list cannot be written, carry on."""
+        """Add a line for a failed part; do nothing if the file cannot be written."""
         error = record.exc_info[1] if record.exc_info else None
         if error is None:
             return
-        trace = error.__traceback__
-        while trace is not None and trace.tb_next is not None:
-            trace = trace.tb_next
-        code = trace.tb_frame.f_code if trace else None
+        traceback = error.__traceback__
+        while traceback is not None and traceback.tb_next is not None:
+            traceback = traceback.tb_next
+        code = traceback.tb_frame.f_code if traceback else None
         place = f"{Path(code.co_filename).name}:{code.co_name}" if code else ""
         when = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="seconds")
         line = {"when": when, "part": vars(record).get("part"), "error": type(error).__name__, "place": place}
         with suppress(OSError):
             make_folder(self.file.parent)
             make_file(self.file)
-            if self.file.stat().st_size > LONGEST_LIST:
+            if self.file.stat().st_size > MAX_LIST_BYTES:
                 lines = self.file.read_text(encoding="utf-8").splitlines(keepends=True)
                 replace_text(self.file, "".join(lines[len(lines) // 2 :]))
             with self.file.open("a", encoding="utf-8") as out:
                 out.write(json.dumps(line) + "\n")
 
 
-def keep_failures() -> None:
+def record_failures() -> None:
     """Record the parts that fail in this process, for `doctor` to read."""
     if not any(isinstance(handler, FailureList) for handler in _log.handlers):
         _log.addHandler(FailureList())
@@ -128,8 +128,8 @@ def failure_file() -> Path:
     return home() / "left-out.jsonl"
 
 
-class KeptFailure(NamedTuple):
-    """A failed part: how often it failed at this place, and when last."""
+class FailureCount(NamedTuple):
+    """A failed part, how often it failed at one place in the code, and when last."""
 
     part: str
     error: str
@@ -138,15 +138,15 @@ class KeptFailure(NamedTuple):
     last: str
 
 
-def read_failures(file: Path | None = None) -> list[KeptFailure]:
+def read_failures(file: Path | None = None) -> list[FailureCount]:
     """Return the recorded failures, most frequent first; damaged lines are skipped."""
     counts: Counter[tuple[str, str, str]] = Counter()
-    last: dict[tuple[str, str, str], str] = {}
+    last_time: dict[tuple[str, str, str], str] = {}
     with suppress(OSError):
         for line in (file or failure_file()).read_text(encoding="utf-8", errors="replace").splitlines():
             with suppress(ValueError, KeyError, TypeError):
-                found = json.loads(line)
-                key = str(found["part"]), str(found["error"]), str(found["place"])
+                record = json.loads(line)
+                key = str(record["part"]), str(record["error"]), str(record["place"])
                 counts[key] += 1
-                last[key] = str(found["when"])
-    return [KeptFailure(*key, times, last[key]) for key, times in counts.most_common()]
+                last_time[key] = str(record["when"])
+    return [FailureCount(*key, times, last_time[key]) for key, times in counts.most_common()]

@@ -1,4 +1,4 @@
-"""Files and folders with people's content, created for their owner alone; existing ones keep their mode.
+"""Creates private files and folders, which only their owner can read; existing ones keep their mode.
 
 On Windows, where modes mean little, they inherit the rights of the folder that they are created in.
 """
@@ -12,10 +12,10 @@ FOLDER_MODE, FILE_MODE = 0o700, 0o600
 
 
 def home() -> Path:
-    """Return the folder for data that belongs to the user rather than to an index."""
-    own = os.environ.get("ADAPTIVE_RAG_HOME")
-    if own:
-        return Path(own).expanduser()
+    """Return the folder for the user's own data: `ADAPTIVE_RAG_HOME`, or the system's default."""
+    configured = os.environ.get("ADAPTIVE_RAG_HOME")
+    if configured:
+        return Path(configured).expanduser()
     from platformdirs import user_data_path
 
     return user_data_path("adaptive-rag", appauthor=False)
@@ -28,31 +28,31 @@ def make_folder(folder: Path) -> None:
         FileNotFoundError: the folder was removed meanwhile.
         OSError: a folder cannot be created, or a file is in its place.
     """
-    missing = [place for place in (folder, *folder.parents) if not place.exists()]
-    for place in reversed(missing):
-        place.mkdir(mode=FOLDER_MODE, exist_ok=True)
+    missing = [path for path in (folder, *folder.parents) if not path.exists()]
+    for path in reversed(missing):
+        path.mkdir(mode=FOLDER_MODE, exist_ok=True)
     if not folder.exists():
-        raise FileNotFoundError(2, "the folder was removed as it was made", str(folder))
+        raise FileNotFoundError(2, "the folder was removed while it was created", str(folder))
     if not folder.is_dir():
-        raise FileExistsError(17, "a file stands in the place of the folder", str(folder))
+        raise FileExistsError(17, "there is a file with the name of the folder", str(folder))
 
 
 def make_file(file: Path) -> None:
     """Create an empty file if there is none, for example before SQLite opens it."""
-    # SQLite's name for a database without a file.
+    # ":memory:" is SQLite's name for a database without a file.
     if str(file) != ":memory:":
         os.close(os.open(file, os.O_WRONLY | os.O_CREAT, FILE_MODE))
 
 
 def replace_text(file: Path, text: str) -> None:
-    """Replace a file atomically, so that an interruption leaves either the old or the new one."""
+    """Replace a file atomically: after an interruption, either the old or the new content is there."""
     partial = file.with_name(file.name + ".partial")
     partial.unlink(missing_ok=True)
     make_file(partial)
     if file.exists():
         partial.chmod(file.stat().st_mode & 0o777)
-    with partial.open("w", encoding="utf-8") as written:
-        written.write(text)
-        written.flush()
-        os.fsync(written.fileno())
+    with partial.open("w", encoding="utf-8") as output:
+        output.write(text)
+        output.flush()
+        os.fsync(output.fileno())
     os.replace(partial, file)

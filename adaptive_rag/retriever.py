@@ -30,9 +30,11 @@ class AdaptiveRetriever(BaseRetriever):
     user_context: str = ""
 
     def __init__(self, **settings: Any) -> None:
-        # Checked here and not by a validator, which would wrap the error in pydantic's own.
-        own = {name: value for name, value in settings.items() if name not in type(self).model_fields}
-        check_names(make_context(own))
+        # A validator would wrap the error in pydantic's own, so the settings are checked here.
+        context_settings = {
+            name: value for name, value in settings.items() if name not in type(self).model_fields
+        }
+        check_names(make_context(context_settings))
         super().__init__(**settings)
 
     @cached_property
@@ -42,17 +44,17 @@ class AdaptiveRetriever(BaseRetriever):
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun, **settings: Any
     ) -> list[Document]:
-        found = self._graph.invoke(**self._call(query, run_manager, settings))
-        return [to_document(candidate) for candidate in found["documents"]]
+        output = self._graph.invoke(**self._graph_arguments(query, run_manager, settings))
+        return [to_document(candidate) for candidate in output["documents"]]
 
     async def _aget_relevant_documents(
         self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, **settings: Any
     ) -> list[Document]:
-        found = await self._graph.ainvoke(**self._call(query, run_manager, settings))
-        return [to_document(candidate) for candidate in found["documents"]]
+        output = await self._graph.ainvoke(**self._graph_arguments(query, run_manager, settings))
+        return [to_document(candidate) for candidate in output["documents"]]
 
-    def _call(self, query: str, run_manager: Any, settings: dict[str, Any]) -> dict[str, Any]:
-        """Return the arguments with which the graph is called for one query."""
+    def _graph_arguments(self, query: str, run_manager: Any, settings: dict[str, Any]) -> dict[str, Any]:
+        """Return the arguments of the graph for one query."""
         user_context = settings.pop("user_context", self.user_context)
         context = make_context(self.model_extra or {}, settings)
         check_names(context)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import time
 import warnings
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence, Set
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Self, TypeAlias, cast
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessageChunk, BaseMessage, convert_to_messages
+from langchain_core.messages import BaseMessage, convert_to_messages
 from langchain_core.prompt_values import PromptValue
 from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.config import var_child_runnable_config
@@ -20,7 +20,6 @@ from langchain_core.tools import BaseTool
 from langgraph.cache.base import BaseCache
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.store.base import BaseStore
-from langgraph.types import Overwrite
 from pydantic import BaseModel
 
 from adaptive_rag.compare import (
@@ -45,7 +44,8 @@ from adaptive_rag.models.onnx import load_minilm
 from adaptive_rag.query.history import read_question
 from adaptive_rag.source import ChunkSource
 from adaptive_rag.state import InputState, OutputState
-from adaptive_rag.text.redaction import PiecewiseRedactor, redact, redact_known_all
+from adaptive_rag.streaming import StreamReader
+from adaptive_rag.text.redaction import redact, redact_known_all
 from adaptive_rag.tool import make_tool
 
 Question: TypeAlias = str | InputState | dict[str, Any] | BaseMessage | Sequence[BaseMessage] | PromptValue
@@ -62,11 +62,11 @@ class AdaptiveRAG(Runnable[Question, OutputState]):
     under `config["configurable"]`.
 
     Args:
-        place: an index (a folder, a URI, an open one), or documents: a file, a pattern such as "docs/*.pdf",
-            a folder that holds documents and is not an index, or a list. New documents are indexed, and
-            only the given ones are searched, as with `from_documents`.
+        location: an index (a folder, a URI or an open index), or documents: a file, a pattern such as
+            "docs/*.pdf", a folder of documents that is not an index, or a list. New documents are indexed,
+            and only the given ones are searched, as with `from_documents`.
         index: the index to search, and where documents are indexed. By default `.adaptive-rag`. A path
-            given here is never taken for a document.
+            passed here is never treated as a document.
 
     Raises:
         ConfigurationError: a setting is unknown or out of bounds, or a document does not exist.
@@ -75,7 +75,7 @@ class AdaptiveRAG(Runnable[Question, OutputState]):
 
     def __init__(
         self,
-        place: str | Path | ChunkSource | Sequence[Any] | None = None,
+        location: str | Path | ChunkSource | Sequence[Any] | None = None,
         /,
         *,
         index: str | Path | ChunkSource | None = None,
@@ -89,12 +89,12 @@ class AdaptiveRAG(Runnable[Question, OutputState]):
             settings["index"] = str(index) if isinstance(index, Path) else index
         if model is not None:
             settings["model"] = model
-        if _names_documents(place):
-            settings = _index(cast("str | Path | Sequence[Any]", place), settings)
-        elif place is not None:
+        if _names_documents(location):
+            settings = _index_documents(cast("str | Path | Sequence[Any]", location), settings)
+        elif location is not None:
             if index is not None:
-                raise ConfigurationError(f"Got two indexes, {str(place)!r} and {str(index)!r}; name one.")
-            settings["index"] = str(place) if isinstance(place, Path) else place
+                raise ConfigurationError(f"Got two indexes, {str(location)!r} and {str(index)!r}; pass one.")
+            settings["index"] = str(location) if isinstance(location, Path) else location
         self._settings = by_group(settings)
         self._parts = {"checkpointer": checkpointer, "store": store, "cache": cache}
         self.name = "AdaptiveRAG"
@@ -119,7 +119,7 @@ class AdaptiveRAG(Runnable[Question, OutputState]):
 
     @property
     def InputType(self) -> Any:
-        """A question or a dict; messages are read as well, but no form can be drawn for them."""
+        """A question or a dict. Messages are accepted too, but no form can be drawn for them."""
         return str | InputState
 
     def get_output_schema(self, config: RunnableConfig | None = None) -> type[BaseModel]:
@@ -140,22 +140,22 @@ class AdaptiveRAG(Runnable[Question, OutputState]):
         """
         if index is not None:
             settings["index"] = str(index)
-        return cls(**_index(documents, settings))
+        return cls(**_index_documents(documents, settings))
 
     def query(
         self, question: str, user_context: str | None = None, config: RunnableConfig | None = None
     ) -> tuple[str, list[str]]:
-        """Return the answer to a question, and the texts of the passages that it was made from.
+        """Return the answer to a question, and the texts of the passages behind it.
 
-        Everything else that `invoke` returns is left out. `config` is LangChain's, as for `invoke`.
+        `config` is LangChain's, as for `invoke`, which returns more than the answer and its passages.
         """
-        return _as_pair(self.invoke(_asked(question, user_context), config))
+        return _to_pair(self.invoke(_make_input(question, user_context), config))
 
     async def aquery(
         self, question: str, user_context: str | None = None, config: RunnableConfig | None = None
     ) -> tuple[str, list[str]]:
-        """Return what `query` does, asynchronously."""
-        return _as_pair(await self.ainvoke(_asked(question, user_context), config))
+        """Do what `query` does, asynchronously."""
+        return _to_pair(await self.ainvoke(_make_input(question, user_context), config))
 
     def invoke(self, input: Question, config: RunnableConfig | None = None, **kwargs: Any) -> OutputState:
         """Answer one question."""
@@ -178,25 +178,25 @@ class AdaptiveRAG(Runnable[Question, OutputState]):
     ) -> Iterator[Any]:
         """Yield the output in one chunk, once the answer has been checked.
 
-        With `drafts=True` the pieces of a model's draft come first, as `{"draft": ...}`. An empty piece
+        With `drafts=True`, the pieces of a model's draft come first, as `{"draft": ...}`. An empty piece
         means that the model starts again: discard the draft so far. The answer replaces the draft, and
         may differ from it.
 
-        With `steps=True` the start and the end of every step come first, as `{"step": ...}` with `id`,
-        `name`, `strategy` (None outside of one), `state` ("started", "finished") and, once it has ended,
-        its `record` of the trace. So do the classification, as `{"route": analysis}`, and the passages
-        that a strategy has selected, as `{"passages": documents}`; a later list replaces an earlier one.
+        With `steps=True`, the start and the end of every step come first, as `{"step": ...}` with `id`,
+        `name`, `strategy` (None outside of one), `state` ("started", "finished") and, once it has finished,
+        its trace `record`. The classification comes as `{"route": analysis}`, and the passages that a
+        strategy has selected come as `{"passages": documents}`; a later list replaces an earlier one.
 
         With `stream_mode=` the graph's own stream is passed on.
         """
-        _refuse_both(drafts or steps, kwargs)
+        _refuse_stream_mode(drafts or steps, kwargs)
         if not (drafts or steps or "stream_mode" in kwargs):
             yield AddableDict(self.invoke(input, config, **kwargs))
             return
-        call, progress = self._stream_call(input, config, kwargs, drafts, steps)
+        call, reader = self._stream_call(input, config, kwargs, drafts, steps)
         for part in self.graph.stream(**call):
-            yield from progress.feed(*part) if progress else (part,)
-        yield from progress.end() if progress else ()
+            yield from reader.feed(*part) if reader else (part,)
+        yield from reader.end() if reader else ()
 
     async def astream(
         self,
@@ -207,16 +207,16 @@ class AdaptiveRAG(Runnable[Question, OutputState]):
         steps: bool | None = False,
         **kwargs: Any,
     ) -> AsyncIterator[Any]:
-        """Yield as `stream` does, asynchronously."""
-        _refuse_both(drafts or steps, kwargs)
+        """Do what `stream` does, asynchronously."""
+        _refuse_stream_mode(drafts or steps, kwargs)
         if not (drafts or steps or "stream_mode" in kwargs):
             yield AddableDict(await self.ainvoke(input, config, **kwargs))
             return
-        call, progress = self._stream_call(input, config, kwargs, drafts, steps)
+        call, reader = self._stream_call(input, config, kwargs, drafts, steps)
         async for part in self.graph.astream(**call):
-            for chunk in progress.feed(*part) if progress else (part,):
+            for chunk in reader.feed(*part) if reader else (part,):
                 yield chunk
-        for chunk in progress.end() if progress else ():
+        for chunk in reader.end() if reader else ():
             yield chunk
 
     def as_tool(
@@ -248,13 +248,14 @@ class AdaptiveRAG(Runnable[Question, OutputState]):
         type; if only one is named, with that one. No conversation is read or continued.
 
         Raises:
-            ConfigurationError: a route or a recipe is unknown; nothing has been asked yet.
+            ConfigurationError: a route or a recipe is unknown. No question has been asked yet.
         """
-        named, rag = self._ways(question, name_columns(routes, recipes), self.context)
-        columns = [rag._column(name, question, user_context, named[name]) for name in named]
+        settings_of = name_columns(routes, recipes)
+        rag = self._prepare_comparison(question, settings_of, self.context)
+        columns = [rag._column(name, question, user_context, settings_of[name]) for name in settings_of]
         if len(columns) == 1:
-            second = second_likeliest(columns[0].output["analysis"])
-            columns.append(rag._column(second, question, user_context, {"route": second}))
+            second_type = second_likeliest(columns[0].output["analysis"])
+            columns.append(rag._column(second_type, question, user_context, {"route": second_type}))
         return compare_columns(question, user_context, columns)
 
     async def acompare(
@@ -266,53 +267,57 @@ class AdaptiveRAG(Runnable[Question, OutputState]):
         context: Context | None = None,
     ) -> Comparison:
         """Compare routes as `compare` does, asynchronously; `context` holds the other settings."""
-        base = context or self.context
-        named, rag = await asyncio.to_thread(self._ways, question, name_columns(routes, ()), base)
-        columns = [await rag._acolumn(name, question, user_context, named[name], base) for name in named]
+        base_context, settings_of = context or self.context, name_columns(routes, ())
+        rag = await asyncio.to_thread(self._prepare_comparison, question, settings_of, base_context)
+        columns = [
+            await rag._acolumn(name, question, user_context, settings, base_context)
+            for name, settings in settings_of.items()
+        ]
         if len(columns) == 1:
-            second = second_likeliest(columns[0].output["analysis"])
-            columns.append(await rag._acolumn(second, question, user_context, {"route": second}, base))
+            second_type = second_likeliest(columns[0].output["analysis"])
+            columns.append(
+                await rag._acolumn(second_type, question, user_context, {"route": second_type}, base_context)
+            )
         return compare_columns(question, user_context, columns)
 
-    def _ways(
-        self, question: str, named: dict[str, dict[str, Any]], context: Context
-    ) -> tuple[dict[str, dict[str, Any]], Self]:
-        """Check the settings of each column; return them with an instance that keeps no conversation."""
-        for settings in named.values():
+    def _prepare_comparison(
+        self, question: str, settings_of: Mapping[str, dict[str, Any]], context: Context
+    ) -> Self:
+        """Check the settings of each column, and return an instance that keeps no conversation."""
+        for settings in settings_of.values():
             self._context_for(None, {"context": settings})
-        # The first search of an index warms its caches, so it is made before any column is timed.
+        # The first search warms the caches of the index, so it runs before any column is timed.
         source_of(context).search([read_question({"question": question})[0]], limit=1)
-        return named, self if self._parts["checkpointer"] is None else self._without_threads()
+        if self._parts["checkpointer"] is None:
+            return self
+        return type(self)(**{**self._settings, **self._parts, "checkpointer": None})
 
     def _column(self, name: str, question: str, user_context: str, settings: dict[str, Any]) -> Column:
-        # A column must not profit from the embeddings of the one before it.
+        # Without this, a column would reuse the cached embeddings of the one before it.
         load_minilm().forget()
         started = time.perf_counter()
-        output = self.invoke(_asked(question, user_context), context=settings)
+        output = self.invoke(_make_input(question, user_context), context=settings)
         return make_column(name, settings, output, (time.perf_counter() - started) * 1000)
 
     async def _acolumn(
-        self, name: str, question: str, user_context: str, settings: dict[str, Any], base: Context
+        self, name: str, question: str, user_context: str, settings: dict[str, Any], base_context: Context
     ) -> Column:
         started = time.perf_counter()
-        context = base.model_copy(update=settings)
-        output = await self.ainvoke(_asked(question, user_context), context=context)
+        context = base_context.model_copy(update=settings)
+        output = await self.ainvoke(_make_input(question, user_context), context=context)
         return make_column(name, settings, output, (time.perf_counter() - started) * 1000)
-
-    def _without_threads(self) -> Self:
-        return type(self)(**{**self._settings, **self._parts, "checkpointer": None})
 
     def _call(
         self, input: Question, config: RunnableConfig | None, options: dict[str, Any]
     ) -> dict[str, Any]:
         """Return the arguments with which the graph is called."""
         context = self._context_for(config, options)
-        configurable = _configurable(config)
-        # LangGraph writes `configurable` into each checkpoint, so known secrets are redacted.
-        shown = {name: redact_known_all(value) for name, value in configurable.items() if is_setting(name)}
-        if shown:
-            config = {**(config or {}), "configurable": {**configurable, **shown}}
-        return {"input": _as_state(input), "config": config, "context": context, **options}
+        configurable = _merge_configurable(config)
+        # LangGraph writes `configurable` into every checkpoint, so known secrets are redacted.
+        redacted = {name: redact_known_all(value) for name, value in configurable.items() if is_setting(name)}
+        if redacted:
+            config = {**(config or {}), "configurable": {**configurable, **redacted}}
+        return {"input": _to_state(input), "config": config, "context": context, **options}
 
     def _stream_call(
         self,
@@ -321,146 +326,92 @@ class AdaptiveRAG(Runnable[Question, OutputState]):
         options: dict[str, Any],
         drafts: bool | None,
         steps: bool | None,
-    ) -> tuple[dict[str, Any], _Progress | None]:
-        """Return the arguments, and the reader of the stream; None if the stream is passed on unchanged."""
+    ) -> tuple[dict[str, Any], StreamReader | None]:
+        """Return the arguments of the call, and the reader of its stream; None if `stream_mode` is passed."""
         call = self._call(input, config, options)
         if "stream_mode" in call:
             return call, None
         modes = ["values", *(["messages"] if drafts else []), *(["tasks"] if steps else [])]
-        # Subgraphs are nodes of this graph too, but they are not steps.
-        branches = {path.rpartition("|")[2] for path, _ in self.graph.get_subgraphs(recurse=True)}
-        return {**call, "stream_mode": modes, "subgraphs": True}, _Progress(
-            self.graph.output_channels, branches
+        # The stream reports subgraphs as tasks too, but they are not steps.
+        subgraphs = {path.rpartition("|")[2] for path, _ in self.graph.get_subgraphs(recurse=True)}
+        return {**call, "stream_mode": modes, "subgraphs": True}, StreamReader(
+            self.graph.output_channels, subgraphs
         )
 
     def _context_for(self, config: RunnableConfig | None, kwargs: dict[str, Any]) -> Context:
-        given = kwargs.pop("context", None)
-        if isinstance(given, Context):
-            return given
-        if given is not None and not isinstance(given, Mapping):
+        """Return the settings of one call: its `context`, over `configurable`, over the constructor's."""
+        passed = kwargs.pop("context", None)
+        if isinstance(passed, Context):
+            return passed
+        if passed is not None and not isinstance(passed, Mapping):
             raise ConfigurationError(
-                f"context = {given!r} is not usable: expected a dict of settings or a Context."
+                f"context = {passed!r} is not usable: expected a dict of settings or a Context."
             )
-        # Other parts of a chain keep their own keys there, so unknown keys are not refused.
-        own = {name: value for name, value in _configurable(config).items() if is_setting(name)}
-        if not (own or given):
+        # Other parts of a chain keep their own keys in `configurable`, so unknown keys are ignored.
+        configured = {name: value for name, value in _merge_configurable(config).items() if is_setting(name)}
+        if not (configured or passed):
             return self.context
-        context = make_context(self._settings, own, given or {})
+        context = make_context(self._settings, configured, passed or {})
         check_names(context)
         return context
 
 
-def _configurable(config: RunnableConfig | None) -> dict[str, Any]:
-    """Return `configurable` as LangGraph takes it, with the settings of the chain that the call is inside."""
-    around = (var_child_runnable_config.get() or {}).get("configurable", {})
-    given = (config or {}).get("configurable")
-    if given is None:
-        return around
-    return {**{name: value for name, value in around.items() if is_setting(name)}, **given}
+def _merge_configurable(config: RunnableConfig | None) -> dict[str, Any]:
+    """Return the `configurable` of a call, with the settings of the chain that the call is part of."""
+    inherited = (var_child_runnable_config.get() or {}).get("configurable", {})
+    own = (config or {}).get("configurable")
+    if own is None:
+        return inherited
+    return {**{name: value for name, value in inherited.items() if is_setting(name)}, **own}
 
 
-def _refuse_both(progress: bool | None, options: Mapping[str, Any]) -> None:
+def _refuse_stream_mode(progress: bool | None, options: Mapping[str, Any]) -> None:
     if progress and "stream_mode" in options:
         raise ConfigurationError(
-            "Got stream_mode beside drafts=True or steps=True; name one: a stream_mode passes all on."
+            "Got stream_mode together with drafts=True or steps=True. Use one of them: stream_mode passes "
+            "on the graph's own stream."
         )
 
 
-class _Progress:
-    """Turns the graph's stream into its steps, the pieces of a model's draft, and the output."""
-
-    def __init__(self, keys: Sequence[str], branches: Set[str]) -> None:
-        self._keys = keys
-        self._branches = branches
-        self._attempt: object = None
-        self._redactor = PiecewiseRedactor()
-        self.output = AddableDict()
-
-    def feed(self, path: tuple[str, ...], mode: str, part: Any) -> Iterator[AddableDict]:
-        if mode == "messages":
-            yield from self._draft(*part)
-        elif mode == "tasks" and part["name"] not in self._branches:
-            yield from self._step(path, part)
-        elif mode == "values" and not path:
-            self.output = AddableDict({key: part[key] for key in self._keys if key in part})
-
-    def end(self) -> Iterator[AddableDict]:
-        yield from self._held_back()
-        yield self.output
-
-    def _draft(self, message: BaseMessage, metadata: Mapping[str, Any]) -> Iterator[AddableDict]:
-        if not isinstance(message, AIMessageChunk) or metadata.get("langgraph_node") != "generate":
-            return
-        if message.text:
-            if self._attempt not in (None, metadata.get("attempt")):
-                yield from self._held_back()
-                yield AddableDict(draft="")
-            self._attempt = metadata.get("attempt")
-            if piece := self._redactor.feed(message.text):
-                yield AddableDict(draft=piece)
-
-    def _held_back(self) -> Iterator[AddableDict]:
-        if piece := self._redactor.rest():
-            yield AddableDict(draft=piece)
-
-    def _step(self, path: tuple[str, ...], task: Mapping[str, Any]) -> Iterator[AddableDict]:
-        # "hedge:<id>", then "as_factual:<id>"
-        strategy = path[-1].partition(":")[0].removeprefix("as_") if path else None
-        step = {"id": task["id"], "name": task["name"], "strategy": strategy}
-        if "result" not in task:
-            yield AddableDict(step={**step, "state": "started"})
-            return
-        if task["error"]:
-            return
-        result = task["result"]
-        # The branches of a fan-out return their records with their hits.
-        trace = result.get("trace") or [hit["record"] for hit in result["hits"]]
-        yield AddableDict(step={**step, "state": "finished", "record": trace[-1]})
-        if task["name"] == "classify":
-            yield AddableDict(route=result["analysis"])
-        elif path and (documents := result.get("documents")):
-            # The hedge's fused passages replace what both strategies added.
-            yield AddableDict(passages=documents.value if isinstance(documents, Overwrite) else documents)
-
-
-def _names_documents(place: object) -> bool:
-    """Tell whether `place` names documents; a URI, an index or a folder without documents does not."""
-    if not isinstance(place, str | Path):
-        return isinstance(place, list | tuple)
-    if "://" in str(place):
+def _names_documents(location: object) -> bool:
+    """Return whether a location names documents; a URI, an index or a folder without documents does not."""
+    if not isinstance(location, str | Path):
+        return isinstance(location, list | tuple)
+    if "://" in str(location):
         return False
-    path = Path(place).expanduser()
+    path = Path(location).expanduser()
     if not path.is_dir():
-        # A missing file counts as a document, so that the error names it: "handbok.pdf" is no likely index.
+        # A missing file counts as a document, so that the error names it: "handbok.pdf" is a typo, no index.
         return path.exists() or find_loader(path) is not None
     is_index = any((path / name).exists() for name in (MANIFEST, SHARDS))
     return not is_index and holds_documents(path)
 
 
-def _index(documents: str | Path | Sequence[Any], settings: dict[str, Any]) -> dict[str, Any]:
-    """Index the documents that are new; return settings that search only the given documents."""
-    of_index = {name: settings[name] for name in INDEX_SETTINGS if name in settings}
-    settings = {name: value for name, value in settings.items() if name not in of_index}
+def _index_documents(documents: str | Path | Sequence[Any], settings: dict[str, Any]) -> dict[str, Any]:
+    """Index new documents, and return settings that search only the given ones."""
+    index_settings = {name: settings[name] for name in INDEX_SETTINGS if name in settings}
+    settings = {name: value for name, value in settings.items() if name not in index_settings}
     context = make_context(settings)
     if not isinstance(context.index, str):
         raise ConfigurationError(f"index = {context.index!r} is not usable here: expected a folder or URI.")
     check_names(context)
-    report = Index.build(documents, context.index, embeddings=context.embeddings, **of_index)
+    report = Index.build(documents, context.index, embeddings=context.embeddings, **index_settings)
     if report.failed and report.sources:
         lines = "\n".join(f"{failure}." for failure in report.failed)
-        warnings.warn(f"What could not be read is not searched:\n{lines}", AdaptiveRAGWarning, stacklevel=3)
+        message = f"These documents could not be read, and are not searched:\n{lines}"
+        warnings.warn(message, AdaptiveRAGWarning, stacklevel=3)
     return {**settings, "index": narrow_to(report, context.index, context.embeddings)}
 
 
-def _asked(question: str, user_context: str | None) -> InputState:
+def _make_input(question: str, user_context: str | None) -> InputState:
     return {"question": question, "user_context": user_context or ""}
 
 
-def _as_pair(output: OutputState) -> tuple[str, list[str]]:
+def _to_pair(output: OutputState) -> tuple[str, list[str]]:
     return output["answer"], [document["text"] for document in output["documents"]]
 
 
-def _as_state(question: Question) -> InputState:
+def _to_state(question: Question) -> InputState:
     if isinstance(question, str):
         return {"question": question}
     if isinstance(question, dict):
@@ -479,5 +430,5 @@ def _as_state(question: Question) -> InputState:
         try:
             return {"messages": convert_to_messages(question)}  # type: ignore[typeddict-item]
         except (ValueError, NotImplementedError) as error:
-            raise ConfigurationError(f"The input is a list, and not of messages: {error}") from error
+            raise ConfigurationError(f"The input is a list, but not one of messages: {error}") from error
     raise ConfigurationError(f"Got {question!r}; expected a question, a dict with one, or messages.")

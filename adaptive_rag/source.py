@@ -13,7 +13,8 @@ from adaptive_rag.state import Candidate, Chunk
 from adaptive_rag.where import Where
 
 Vectors = NDArray[np.float32]
-# How an index gets sentence vectors: each sentence embedded by itself, pooled from its chunk's run, or none.
+# How an index gets sentence vectors: each sentence is embedded by itself, or pooled from one pass over its
+# chunk, or there are none.
 SentenceVectors = Literal["apart", "pooled", "none"]
 
 
@@ -39,7 +40,7 @@ class SearchesChunks(Protocol):
 
 @runtime_checkable
 class ChunkSource(SearchesChunks, Protocol):
-    """A searchable collection of chunks. This is all that a store must do."""
+    """A searchable collection of chunks. A store needs only these methods."""
 
     def vectors(self, ids: Sequence[str]) -> Vectors:
         """Return the vectors of chunks, shape (len(ids), dimension), unit length."""
@@ -55,11 +56,11 @@ class ChunkSource(SearchesChunks, Protocol):
 
 @runtime_checkable
 class StoresSentences(Protocol):
-    """A source that says whether its sentence vectors are stored; other sources are assumed to store them."""
+    """A source that knows whether it stores sentence vectors; sources without this method are assumed to."""
 
     @property
     def stores_sentences(self) -> bool:
-        """Tell whether `sentences` only reads; otherwise it embeds, which takes some milliseconds a chunk."""
+        """Return whether `sentences` only reads; otherwise it embeds, some milliseconds for each chunk."""
         ...
 
 
@@ -78,7 +79,7 @@ class KeepsVersions(Protocol):
 
     @property
     def version(self) -> str:
-        """The name of the current version; what was found in another version may not be found now."""
+        """The name of the current version; chunks of another version may no longer exist."""
         ...
 
     def at(self, version: str) -> ChunkSource:
@@ -131,7 +132,7 @@ class SpellsWords(Protocol):
     """A source that knows the words of its chunks."""
 
     def spelt_like(self, word: str) -> Sequence[str]:
-        """Return words of the chunks spelt nearly like `word`, in lower case; none if a chunk contains it."""
+        """Return words of the chunks spelt almost like `word`, in lower case; none if a chunk contains it."""
         ...
 
 
@@ -140,7 +141,7 @@ class HoldsWords(Protocol):
     """A source that can tell whether a word occurs in its chunks."""
 
     def holds(self, word: str) -> bool:
-        """Tell whether a chunk contains exactly this word, ignoring case."""
+        """Return whether a chunk contains exactly this word, ignoring case."""
         ...
 
 
@@ -149,7 +150,7 @@ class ListsSources(Protocol):
     """A source that can list its documents."""
 
     def sources(self) -> Mapping[str, int]:
-        """Return the documents by name, and how many chunks each has."""
+        """Return the number of chunks of each document, by its name."""
         ...
 
 

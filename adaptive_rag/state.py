@@ -56,7 +56,7 @@ class Query(TypedDict):
     label: NotRequired[str]
     # the viewpoint's side on what the question proposes: for, against, other
     side: NotRequired[str]
-    # whether it is one of several questions in one: candidates are scored for each separately
+    # whether it is one of several questions in one text: candidates are scored for each separately
     part: NotRequired[bool]
     # weights of its vector scores and word scores in the sum; 1 if not given
     dense: NotRequired[float]
@@ -88,7 +88,7 @@ class Chunk(TypedDict):
 
 
 class Part(TypedDict):
-    """A chunk in a passage that was joined of several, as it was before."""
+    """A chunk before it was joined with others into one passage."""
 
     id: str
     # its rank among the chunks, from 1
@@ -101,7 +101,7 @@ class Part(TypedDict):
 
 
 class Candidate(Chunk):
-    """A chunk with every score it got, and the labels of the queries that found it."""
+    """A chunk with all its scores, and the labels of the queries that found it."""
 
     scores: dict[str, float]
     labels: list[str]
@@ -118,7 +118,7 @@ def to_candidate(chunk: Chunk, scores: dict[str, float]) -> Candidate:
 
 
 class Place(TypedDict, total=False):
-    """Where a person finds a span in its document: as much of this as its kind of file has."""
+    """Where a person finds a span in its document; only the fields that its kind of file has."""
 
     # of a mail: its subject, and the name of the attachment that contains the span
     mail: str
@@ -142,7 +142,7 @@ class Place(TypedDict, total=False):
 
 @final
 class Citation(TypedDict):
-    """A passage as the answer names it; `quote` stands in the source at `start:end`."""
+    """A passage as the answer cites it; `quote` is the source's text from `start` to `end`."""
 
     marker: int
     source: str
@@ -159,10 +159,10 @@ class Citation(TypedDict):
 
 @final
 class Phrase(TypedDict):
-    """Something that the program says itself; text/en.toml has the words of each code."""
+    """A sentence of the program itself; text/en.toml has the words of each code."""
 
     code: str
-    # texts, numbers, phrases, places, and lists of these, by their names in the words
+    # texts, numbers, phrases, places, and lists of these, by their placeholders in the words
     values: dict[str, Any]
     # the English words
     text: str
@@ -174,7 +174,7 @@ class AnswerPart(TypedDict):
     """A piece of an answer; the answer is the texts of its parts."""
 
     text: str
-    # of words that are ours, not those of a document or a model: what they say
+    # of the program's own words, not those of a document or a model: the phrase
     code: NotRequired[str]
     values: NotRequired[dict[str, Any]]
     # whether these words are a heading, between "**" and "**"
@@ -183,7 +183,7 @@ class AnswerPart(TypedDict):
     citation: NotRequired[int]
 
 
-# A piece of an answer that is being written: a text, a phrase of ours, or the marker of a citation.
+# A piece of an answer that is being written: a text, a phrase of the program, or the marker of a citation.
 Piece: TypeAlias = str | Phrase | Citation
 
 
@@ -199,11 +199,11 @@ class Decision(TypedDict):
 
 
 class StandIn(TypedDict):
-    """A step that went its local way, and why."""
+    """A step that did its work without the chat model, and why."""
 
     skill: str
     reason: str
-    # the same as phrases, where no model was asked
+    # the same as phrases, if no model was asked
     reasons: NotRequired[list[Phrase]]
 
 
@@ -226,7 +226,7 @@ class TraceRecord(TypedDict, total=False):
     stand_ins: list[StandIn]
 
 
-class Asked(TypedDict, total=False):
+class QuestionFields(TypedDict, total=False):
     """A question with its context."""
 
     question: Annotated[str, Field(description="What is asked.")]
@@ -236,7 +236,7 @@ class Asked(TypedDict, total=False):
     history: Annotated[list[Turn], Field(description="Earlier turns of the conversation.")]
 
 
-class InputState(Asked, total=False):
+class InputState(QuestionFields, total=False):
     """What a caller passes: a question, or a conversation that ends with one."""
 
     messages: Annotated[
@@ -246,8 +246,8 @@ class InputState(Asked, total=False):
     ]
 
 
-class Found(TypedDict, total=False):
-    """The fields that the steps before the answer write."""
+class ProgressFields(TypedDict, total=False):
+    """The fields that are written by the steps before the answer."""
 
     # written by classify, read by the router and by every strategy
     query_type: str
@@ -272,8 +272,8 @@ class Found(TypedDict, total=False):
     trace: list[TraceRecord]
 
 
-class State(InputState, Found, total=False):
-    """The whole state of one question on its way."""
+class State(InputState, ProgressFields, total=False):
+    """The whole state of one question."""
 
     # written by classify, part of the keys of the node cache: the settings and the state of the index
     fingerprint: str
@@ -306,7 +306,7 @@ class OutputState(RetrievalState):
     """What a caller gets."""
 
     answer: str
-    # the answer in parts, with the codes of our own words and the citations of the markers
+    # the answer in parts, with the codes of the program's own words and the citations of the markers
     parts: list[AnswerPart]
     citations: list[Citation]
     # the share of the answer's claims that the documents support, 0-1; 1 for quotes
@@ -339,8 +339,8 @@ class Branch(TypedDict):
     started_at: float | None
 
 
-class StrategyState(Asked, Found, total=False):
-    """A strategy's own view of the state, without the messages, whose reducer must not run twice."""
+class StrategyState(QuestionFields, ProgressFields, total=False):
+    """The state inside a strategy; without the messages, whose reducer would run twice."""
 
     # private to the subgraph: candidates that a model scored while the query was still being prepared
     early_scored: list[Candidate]
@@ -357,20 +357,20 @@ class StrategyOutput(TypedDict, total=False):
 
 
 def join_traces(left: list[TraceRecord], right: list[TraceRecord]) -> list[TraceRecord]:
-    """Append to `left` the records of `right` that come after their common beginning."""
-    same = next((i for i, (a, b) in enumerate(zip(left, right, strict=False)) if a != b), len(left))
-    return [*left, *right[same:]]
+    """Return `left`, and then the records of `right` that follow their common beginning."""
+    common = next((i for i, (a, b) in enumerate(zip(left, right, strict=False)) if a != b), len(left))
+    return [*left, *right[common:]]
 
 
-def keep_given(left: str, right: str) -> str:
-    """Return the context that was inferred; at most one of two strategies infers one."""
+def take_inferred(left: str, right: str) -> str:
+    """Return the inferred context of two strategies, of which at most one infers one."""
     return right or left
 
 
 class HedgeState(StrategyState, total=False):
     """The state of two strategies that run side by side."""
 
-    implied_context: Annotated[str, keep_given]
+    implied_context: Annotated[str, take_inferred]
     documents: Annotated[list[Candidate], operator.add]
     trace: Annotated[list[TraceRecord], join_traces]
 

@@ -23,12 +23,12 @@ from adaptive_rag.llm.request import asking_step
 from adaptive_rag.state import State, StrategyState
 from adaptive_rag.text.markers import write_marker
 
-# A reply of a scripted model: a text, an object that is written as JSON, or an error that it raises.
+# A reply of a scripted model: a text, an object that is sent as JSON, or an error that is raised.
 Reply: TypeAlias = str | Mapping[str, Any] | Sequence[Any] | BaseException | None
 Script: TypeAlias = Mapping[str, Any] | Callable[[str, list[BaseMessage]], Reply]
 
-# One usable reply for every step. Lists are cut or extended to the number that the prompt asks for.
-SENSIBLE: dict[str, Reply] = {
+# A usable reply for each step. Lists are cut or extended to the number of items that the prompt asks for.
+DEFAULT_REPLIES: dict[str, Reply] = {
     "classify": {"type": "factual", "reason": "asks for one piece of information"},
     "decompose": {"sub_questions": ["What is it?", "How does it work?", "What does it lead to?"]},
     "viewpoints": {
@@ -40,11 +40,11 @@ SENSIBLE: dict[str, Reply] = {
 
 
 class ScriptedChatModel(BaseChatModel):
-    """A chat model that answers each step from a script, and remembers what it was asked.
+    """A chat model that answers each step from a script, and remembers its requests.
 
-    The script maps a step's name to its reply, or to a list of replies of which each is used once and
-    the last one ever after; or it is a function of the step's name and the messages. What is not in the
-    script is answered sensibly. An exception as a reply is raised.
+    The script maps a step's name to its reply, or to a list of replies: each is used once, and the last one
+    from then on. It may also be a function of the step's name and the messages. Steps without a reply in
+    the script get a default one. An exception as a reply is raised.
     """
 
     script: Any = Field(default_factory=dict)
@@ -61,7 +61,7 @@ class ScriptedChatModel(BaseChatModel):
 
     @property
     def skills(self) -> list[str]:
-        """The steps that asked so far, in order."""
+        """The steps of the calls so far, in order."""
         return [step for step, _ in self._asked]
 
     @property
@@ -72,21 +72,23 @@ class ScriptedChatModel(BaseChatModel):
         step = asking_step.get()
         with self._lock:
             self._asked.append((step, messages))
-            before = self.skills.count(step) - 1
-        reply = self.script(step, messages) if callable(self.script) else self._scripted(step, before)
+            earlier_calls = self.skills.count(step) - 1
+        reply = self.script(step, messages) if callable(self.script) else self._scripted(step, earlier_calls)
         if reply is None and (callable(self.script) or step not in self.script):
-            reply = _sensible(step, messages)
+            reply = _default_reply(step, messages)
         if isinstance(reply, BaseException):
             raise reply
         text = reply if isinstance(reply, str) else json.dumps(reply)
-        read, written = sum(len(m.text.split()) for m in messages), len(text.split())
-        usage = UsageMetadata(input_tokens=read, output_tokens=written, total_tokens=read + written)
+        input_words, output_words = sum(len(m.text.split()) for m in messages), len(text.split())
+        usage = UsageMetadata(
+            input_tokens=input_words, output_tokens=output_words, total_tokens=input_words + output_words
+        )
         return AIMessage(text, usage_metadata=usage, response_metadata={"finish_reason": "stop"})
 
-    def _scripted(self, step: str, before: int) -> Reply:
+    def _scripted(self, step: str, earlier_calls: int) -> Reply:
         reply: Any = self.script.get(step)
         if isinstance(reply, list) and reply and not all(isinstance(item, int | float) for item in reply):
-            reply = reply[min(before, len(reply) - 1)]
+            reply = reply[min(earlier_calls, len(reply) - 1)]
         return cast(Reply, reply)
 
     def _generate(
@@ -125,28 +127,28 @@ class ScriptedChatModel(BaseChatModel):
 
 
 class _NodeState(State, StrategyState):
-    """The state for any node: that of the whole graph, with the fields that only a strategy has."""
+    """The state for any node: that of the whole graph and that of a strategy."""
 
 
 def run_node(
     node: Runnable[Any, Any], state: Mapping[str, Any], context: Context | None = None, **options: Any
 ) -> dict[str, Any]:
-    """Run one node as the graph would and return the keys that it changed.
+    """Run one node as the graph would, and return the keys that it changed.
 
     `state` is what earlier nodes wrote; `options` are passed to the graph's `compile`, such as `store=`.
     """
-    return _update(_one_node(node, options).stream(state, context=context, stream_mode="updates"))
+    return _update(_build_graph(node, options).stream(state, context=context, stream_mode="updates"))
 
 
 async def arun_node(
     node: Runnable[Any, Any], state: Mapping[str, Any], context: Context | None = None, **options: Any
 ) -> dict[str, Any]:
-    """Run one node on the asynchronous path and return the keys that it changed."""
-    stream = _one_node(node, options).astream(state, context=context, stream_mode="updates")
+    """Run one node asynchronously, and return the keys that it changed."""
+    stream = _build_graph(node, options).astream(state, context=context, stream_mode="updates")
     return _update([part async for part in stream])
 
 
-def _one_node(node: Runnable[Any, Any], options: dict[str, Any]) -> Any:
+def _build_graph(node: Runnable[Any, Any], options: dict[str, Any]) -> Any:
     graph: StateGraph[Any, Any, Any, Any] = StateGraph(_NodeState, context_schema=Context)
     graph.add_node("node", node)
     graph.add_edge(START, "node")
@@ -154,38 +156,40 @@ def _one_node(node: Runnable[Any, Any], options: dict[str, Any]) -> Any:
     return graph.compile(**options)
 
 
-def _update(parts: Any) -> dict[str, Any]:
-    return {key: value for part in parts for update in part.values() for key, value in (update or {}).items()}
+def _update(chunks: Any) -> dict[str, Any]:
+    return {
+        key: value for chunk in chunks for update in chunk.values() for key, value in (update or {}).items()
+    }
 
 
-def _sensible(step: str, messages: list[BaseMessage]) -> Reply:
-    asked = "\n".join(message.text for message in messages)
-    question = re.search(r"^Question: (.+)$", asked, re.M)
-    words = question[1] if question else "the question"
+def _default_reply(step: str, messages: list[BaseMessage]) -> Reply:
+    prompt = "\n".join(message.text for message in messages)
+    question = re.search(r"^Question: (.+)$", prompt, re.M)
+    question_text = question[1] if question else "the question"
     if step == "enhance":
-        return {"query": words}
+        return {"query": question_text}
     if step == "infer":
         return {"context": "someone who wants to know"}
     if step == "contextualize":
-        return {"context": "someone who wants to know", "query": words}
+        return {"context": "someone who wants to know", "query": question_text}
     if step == "score":
-        n = re.search(r"exactly (\d+) whole", asked)
-        return {"scores": [max(0, 9 - i) for i in range(int(n[1]) if n else 1)]}
+        number = re.search(r"exactly (\d+) whole", prompt)
+        return {"scores": [max(0, 9 - i) for i in range(int(number[1]) if number else 1)]}
     if step == "select":
-        k = re.search(r"Choose (\d+) of the (\d+)", asked)
-        return {"passages": list(range(1, (min(int(k[1]), int(k[2])) if k else 1) + 1))}
-    reply = SENSIBLE.get(step, "I don't know.")
-    if isinstance(reply, dict) and (n := re.search(r"exactly (\d+)", asked)):
-        count = int(n[1])
-        more = {"sides": ["other"] * count}
-        further = [f"what is said of its part {i}" for i in range(4, count + 1)]
-        return {name: [*value, *more.get(name, further)][:count] for name, value in reply.items()}
+        numbers = re.search(r"Choose (\d+) of the (\d+)", prompt)
+        return {"passages": list(range(1, (min(int(numbers[1]), int(numbers[2])) if numbers else 1) + 1))}
+    reply = DEFAULT_REPLIES.get(step, "I don't know.")
+    if isinstance(reply, dict) and (number := re.search(r"exactly (\d+)", prompt)):
+        count = int(number[1])
+        padding = {"sides": ["other"] * count}
+        extra_questions = [f"what is said of its part {i}" for i in range(4, count + 1)]
+        return {name: [*value, *padding.get(name, extra_questions)][:count] for name, value in reply.items()}
     return reply
 
 
 def _chunks(message: AIMessage) -> list[ChatGenerationChunk]:
     words = re.findall(r"\s*\S+\s*$|\s*\S+", message.text) or [""]
     chunks = [ChatGenerationChunk(message=AIMessageChunk(content=word)) for word in words]
-    known = {"usage_metadata": message.usage_metadata, "response_metadata": message.response_metadata}
-    last = AIMessageChunk(content="", chunk_position="last", **known)
+    metadata = {"usage_metadata": message.usage_metadata, "response_metadata": message.response_metadata}
+    last = AIMessageChunk(content="", chunk_position="last", **metadata)
     return [*chunks, ChatGenerationChunk(message=last)]

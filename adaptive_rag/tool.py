@@ -16,16 +16,14 @@ from adaptive_rag.text.ocr import format_confidence
 from adaptive_rag.text.places import format_other_names, format_place, group_by_place
 
 NAME = "search_documents"
-DESCRIPTION = "Answer a question from the documents, with citations. It says so where they do not hold it."
+DESCRIPTION = "Answer a question from the documents, with citations, or say that they do not answer it."
 
 
 class ToolInput(BaseModel):
     """What an agent passes."""
 
-    question: str = Field(description="What is asked, as a question that stands alone.")
-    user_context: str = Field(
-        "", description="Who asks, or in what situation; empty where it does not matter."
-    )
+    question: str = Field(description="The question, understandable without the conversation.")
+    user_context: str = Field("", description="Who asks, or in what situation; empty if it does not matter.")
 
 
 def make_tool(
@@ -35,22 +33,22 @@ def make_tool(
     description: str | None,
     arg_types: dict[str, type] | None,
 ) -> BaseTool:
-    """Build a tool that answers as `rag` does; input errors and deadlines are reported to the agent."""
+    """Return a tool that answers as `rag` does; input errors and deadlines are reported to the agent."""
     if arg_types is not None:
-        fields: dict[str, Any] = {argument: (kind, ...) for argument, kind in arg_types.items()}
+        fields: dict[str, Any] = {argument: (type_, ...) for argument, type_ in arg_types.items()}
         args_schema = create_model(name or NAME, **fields)
 
-    # The tool passes its own run in `config`, so that a trace shows the graph's runs below it.
-    def answer(config: RunnableConfig, **asked: Any) -> tuple[str, list[Citation]]:
+    # LangChain passes the tool's own run in `config`, so a trace shows the graph's runs below it.
+    def answer(config: RunnableConfig, **inputs: Any) -> tuple[str, list[Citation]]:
         try:
-            output = rag.invoke(asked, config)
+            output = rag.invoke(inputs, config)
         except (DeadlineError, InputError) as error:
             raise ToolException(str(error)) from error
         return format_answer(output["answer"], output["citations"]), output["citations"]
 
-    async def aanswer(config: RunnableConfig, **asked: Any) -> tuple[str, list[Citation]]:
+    async def aanswer(config: RunnableConfig, **inputs: Any) -> tuple[str, list[Citation]]:
         try:
-            output = await rag.ainvoke(asked, config)
+            output = await rag.ainvoke(inputs, config)
         except (DeadlineError, InputError) as error:
             raise ToolException(str(error)) from error
         return format_answer(output["answer"], output["citations"]), output["citations"]
@@ -67,15 +65,15 @@ def make_tool(
 
 
 def format_answer(answer: str, citations: Sequence[Citation]) -> str:
-    """Return an answer followed by its sources: the document, place and OCR confidence of each marker."""
+    """Return an answer and its sources as text: the document, place and OCR confidence of each marker."""
     if not citations:
         return answer
     lines = [answer, "", "Sources:"]
-    for cited in group_by_place(citations):
-        place = format_place(*(citation["place"] for citation in cited))
-        sure = min((c["ocr_confidence"] for c in cited if "ocr_confidence" in c), default=None)
-        read = "" if sure is None else f" ({format_confidence(sure)})"
-        others = format_other_names(cited[0].get("also_as", ()))
-        named = ", ".join(filter(None, (cited[0]["source"], place, others)))
-        lines.append(f"{write_marker(cited[0]['marker'])} {respell_markers(named)}{read}")
+    for same_place in group_by_place(citations):
+        place = format_place(*(citation["place"] for citation in same_place))
+        confidence = min((c["ocr_confidence"] for c in same_place if "ocr_confidence" in c), default=None)
+        ocr_note = "" if confidence is None else f" ({format_confidence(confidence)})"
+        other_names = format_other_names(same_place[0].get("also_as", ()))
+        source_line = ", ".join(filter(None, (same_place[0]["source"], place, other_names)))
+        lines.append(f"{write_marker(same_place[0]['marker'])} {respell_markers(source_line)}{ocr_note}")
     return "\n".join(lines)

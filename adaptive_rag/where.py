@@ -25,9 +25,10 @@ Kind = Literal["number", "date", "yes or no", "text"]
 Sign = Literal["=", "<", "<=", ">", ">=", "like", "is known"]
 T = TypeVar("T")
 
+# Limits of a condition: characters, and parentheses and `not` together.
 LONGEST = 2000
 DEEPEST = 50
-# What to write where a condition cannot be read, by what the grammar expects there.
+# What to write instead, by the token that the grammar expects where a condition cannot be parsed.
 HINTS = {
     "TEXT": "Write a value there, as in: kind = pdf",
     "COMPARISON": "Write after a field how it is compared, and with what, as in: page < 10",
@@ -110,68 +111,75 @@ class Predicate:
     """A value of the field's kind, with texts in lower case; the pattern for `like`; None for `is known`."""
 
     def mask(self, values: list[Any]) -> Mask:
-        """Return a mask of the passages for which it holds, given the field's value of each."""
-        return _where(values, self._holds())
+        """Return a mask of the passages for which it is true, given the field's value of each."""
+        return _make_mask(values, self._make_test())
 
-    def _holds(self) -> Callable[[Any], Any]:
-        wanted, compare = self.value, _COMPARISONS.get(self.sign)
+    def _make_test(self) -> Callable[[Any], Any]:
+        operand, compare = self.value, _COMPARISONS.get(self.sign)
         if self.sign == "is known":
             return lambda value: True
         if self.sign == "like":
-            pattern = re.compile(fnmatch.translate(wanted))
+            pattern = re.compile(fnmatch.translate(operand))
             return lambda value: pattern.match(str(value).casefold())
         assert compare is not None
         if self.kind == "date":
-            # "> 2024" means after that year; and a document of that year is not before one of its days
-            day = wanted if self.sign != "=" else None
-            return lambda value: compare(value[: len(wanted)], day[: len(value)] if day else wanted)
+            # Both are cut to the shorter one: "> 2024" means after that year, and a document dated 2024 is
+            # not before 2024-03-01.
+            day = operand if self.sign != "=" else None
+            return lambda value: compare(value[: len(operand)], day[: len(value)] if day else operand)
         if self.kind == "text":
-            return lambda value: compare(str(value).casefold(), wanted)
-        return lambda value: compare(value, wanted)
+            return lambda value: compare(str(value).casefold(), operand)
+        return lambda value: compare(value, operand)
 
 
 @dataclass(frozen=True)
 class Where:
-    """A parsed condition that can be applied to passages."""
+    """A parsed condition, which selects passages."""
 
     text: str
     _tree: Any
 
     def keep(self, columns: Columns) -> Mask:
         """Return a mask of the passages that fulfil the condition."""
-        return self.build(columns.kinds(), lambda one: one.mask(columns.values(one.field)), _all, _any, _not)
+
+        def mask(predicate: Predicate) -> Mask:
+            return predicate.mask(columns.values(predicate.field))
+
+        return self.build(columns.kinds(), mask, _all, _any, operator.invert)
 
     def build(
         self,
         kinds: Mapping[str, Kind],
-        compared: Callable[[Predicate], T],
-        both: Callable[[list[T]], T],
-        either: Callable[[list[T]], T],
-        negated: Callable[[T], T],
+        translate: Callable[[Predicate], T],
+        all_of: Callable[[list[T]], T],
+        any_of: Callable[[list[T]], T],
+        negate: Callable[[T], T],
     ) -> T:
-        """Build the condition from what each predicate is turned into, such as parts of a query.
+        """Translate the condition, for example to SQL.
+
+        `translate` turns one comparison into a part, and `all_of`, `any_of` and `negate` combine parts.
 
         Raises:
             InputError: a field is unknown, or is compared with a value of another kind.
         """
 
-        def of(tree: Any) -> T:
-            match tree.data:
+        def build_node(node: Any) -> T:
+            match node.data:
                 case "either":
-                    return either([of(child) for child in tree.children])
+                    return any_of([build_node(child) for child in node.children])
                 case "both":
-                    return both([of(child) for child in tree.children])
+                    return all_of([build_node(child) for child in node.children])
                 case "negation":
-                    return negated(of(tree.children[0]))
-            field, kind = _known_field(_text_of(tree.children[0]), kinds)
-            given = [_text_of(child) for child in tree.children[1:]]
-            match tree.data:
+                    return negate(build_node(node.children[0]))
+            field, kind = _known_field(_text_of(node.children[0]), kinds)
+            values = [_text_of(child) for child in node.children[1:]]
+            match node.data:
                 case "known":
-                    return compared(Predicate(field, kind, "is known"))
+                    return translate(Predicate(field, kind, "is known"))
                 case "like":
-                    return compared(Predicate(field, kind, "like", given[0].casefold()))
+                    return translate(Predicate(field, kind, "like", values[0].casefold()))
                 case "comparison":
-                    sign, *given = given
+                    sign, *values = values
                 case "one_of":
                     sign = "="
                 case _:
@@ -180,12 +188,15 @@ class Where:
                 raise InputError(
                     f"The field {field} holds yes or no: compare it with = or !=, not with {sign}."
                 )
-            plain: Any = "=" if sign == "!=" else sign
-            each = [compared(Predicate(field, kind, plain, _value(field, kind, value))) for value in given]
-            found = either(each) if len(each) > 1 else each[0]
-            return negated(found) if sign == "!=" else found
+            positive_sign: Any = "=" if sign == "!=" else sign
+            comparisons = [
+                translate(Predicate(field, kind, positive_sign, _value(field, kind, value)))
+                for value in values
+            ]
+            either_value = any_of(comparisons) if len(comparisons) > 1 else comparisons[0]
+            return negate(either_value) if sign == "!=" else either_value
 
-        return of(self._tree)
+        return build_node(self._tree)
 
 
 @lru_cache(maxsize=256)
@@ -204,36 +215,36 @@ def read_where(text: str) -> Where:
     try:
         tree = _parser().parse(text)
     except UnexpectedInput as error:
-        ended = getattr(getattr(error, "token", None), "type", "") == "$END"
-        at = len(text) if ended else max(0, error.pos_in_stream or 0)
-        where = f"at {text[at : at + 20]!r}" if at < len(text) else "at its end"
-        wanted = getattr(error, "accepts", None) or getattr(error, "allowed", None) or ()
-        hint = next(hint for name, hint in HINTS.items() if name in (*wanted, "$END"))
-        raise InputError(f"{text!r} cannot be read {where}. {hint}") from error
+        is_at_end = getattr(getattr(error, "token", None), "type", "") == "$END"
+        position = len(text) if is_at_end else max(0, error.pos_in_stream or 0)
+        place = f"at {text[position : position + 20]!r}" if position < len(text) else "at its end"
+        expected = getattr(error, "accepts", None) or getattr(error, "allowed", None) or ()
+        hint = next(hint for name, hint in HINTS.items() if name in (*expected, "$END"))
+        raise InputError(f"{text!r} cannot be read {place}. {hint}") from error
     return Where(text, tree)
 
 
 def join_conditions(*conditions: str) -> str:
-    """Return the condition that all of these hold; blank ones are left out, "" if none is left.
+    """Return the condition that all of these hold, without blank ones; "" if none is left.
 
     Raises:
         InputError: one cannot be read, or all together are too long or too deep.
     """
-    given = [each.strip() for each in conditions if each.strip()]
-    for each in given:
-        read_where(each)  # alone, so that its parentheses are its own
-    joined = " and ".join(f"({each})" for each in given) if len(given) > 1 else "".join(given)
+    parts = [part.strip() for part in conditions if part.strip()]
+    for part in parts:
+        read_where(part)  # by itself, since "a = 1) or (b = 2" would be valid between parentheses
+    joined = " and ".join(f"({part})" for part in parts) if len(parts) > 1 else "".join(parts)
     return read_where(joined).text if joined else ""
 
 
 def kind_of(values: list[Any]) -> Kind:
     """Return the kind of a field's values; text if they differ."""
-    each = [value for value in _flat(values) if value is not None]
-    if each and all(isinstance(value, bool) for value in each):
+    known = [value for value in _flat(values) if value is not None]
+    if known and all(isinstance(value, bool) for value in known):
         return "yes or no"
-    if each and all(isinstance(value, int | float) and not isinstance(value, bool) for value in each):
+    if known and all(isinstance(value, int | float) and not isinstance(value, bool) for value in known):
         return "number"
-    if each and all(isinstance(value, str) and _DATE.match(value) and _is_date(value) for value in each):
+    if known and all(isinstance(value, str) and _DATE.match(value) and _is_date(value) for value in known):
         return "date"
     return "text"
 
@@ -257,49 +268,49 @@ def _text_of(child: Any) -> str:
 
 
 def _known_field(name: str, kinds: Mapping[str, Kind]) -> tuple[str, Kind]:
-    found = next((field for field in kinds if field.casefold() == name.casefold()), None)
-    if found is not None:
-        return found, kinds[found]
+    field_name = next((field for field in kinds if field.casefold() == name.casefold()), None)
+    if field_name is not None:
+        return field_name, kinds[field_name]
     hint = did_you_mean(name, kinds)
     raise InputError(f"No passage has the field {name!r}.{hint} The fields are: {', '.join(kinds)}.")
 
 
-def _value(field: str, kind: Kind, given: str) -> Any:
+def _value(field: str, kind: Kind, text: str) -> Any:
     """Convert what is written in a condition to a value of the field's kind."""
     if kind == "text":
-        return given.casefold()
-    if kind == "date" and _is_date(given):
-        return given
-    if kind == "number" and re.fullmatch(r"-?\d+(\.\d+)?", given):
-        return float(given)
-    if kind == "yes or no" and given.casefold() in _YES_NO:
-        return _YES_NO[given.casefold()]
-    raise InputError(f"The field {field} {_EXPECTED[kind]}. This is none: {given!r}.")
+        return text.casefold()
+    if kind == "date" and _is_date(text):
+        return text
+    if kind == "number" and re.fullmatch(r"-?\d+(\.\d+)?", text):
+        return float(text)
+    if kind == "yes or no" and text.casefold() in _YES_NO:
+        return _YES_NO[text.casefold()]
+    raise InputError(f"The field {field} {_EXPECTED[kind]}. This is none: {text!r}.")
 
 
 def _is_date(text: str) -> bool:
-    """Tell whether a text is a day, a month or a year as ISO 8601 writes it, with or without a time."""
-    found = _DATE.match(text)
-    if found is None or (found.end() < len(text) and text[found.end()] not in "T "):
+    """Return whether a text is a day, a month or a year in ISO 8601, with or without a time."""
+    match = _DATE.match(text)
+    if match is None or (match.end() < len(text) and text[match.end()] not in "T "):
         return False
-    year, _, rest = found[0].partition("-")
+    year, _, rest = match[0].partition("-")
     month, _, day = rest.partition("-")
     return int(year) > 0 and (not month or 1 <= int(month) <= 12) and (not day or 1 <= int(day) <= 31)
 
 
-def _where(values: list[Any], holds: Callable[[Any], Any]) -> Mask:
-    known: dict[tuple[type, Any], bool] = {}
+def _make_mask(values: list[Any], holds: Callable[[Any], Any]) -> Mask:
+    cached: dict[tuple[type, Any], bool] = {}
 
-    def of(value: Any) -> bool:
+    def holds_for(value: Any) -> bool:
         if value is None:
             return False
         key = type(value), value  # True is not 1
-        if key not in known:
-            known[key] = bool(holds(value))
-        return known[key]
+        if key not in cached:
+            cached[key] = bool(holds(value))
+        return cached[key]
 
     return np.fromiter(
-        (any(map(of, value)) if isinstance(value, list) else of(value) for value in values),
+        (any(map(holds_for, value)) if isinstance(value, list) else holds_for(value) for value in values),
         dtype=np.bool_,
         count=len(values),
     )
@@ -311,10 +322,6 @@ def _any(masks: list[Mask]) -> Mask:
 
 def _all(masks: list[Mask]) -> Mask:
     return np.asarray(np.stack(masks).all(axis=0))
-
-
-def _not(mask: Mask) -> Mask:
-    return ~mask
 
 
 def _flat(values: list[Any]) -> list[Any]:

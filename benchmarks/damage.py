@@ -123,7 +123,7 @@ def small_limits(*, in_memory: bool) -> Iterator[None]:
     """Let a small index have a vector index and, unless `in_memory`, be read from disk as a large one is."""
     with ExitStack() as stack:
         stack.enter_context(mock.patch("adaptive_rag.index.neighbours.EXACT_UP_TO", 100))
-        for module in () if in_memory else ("reader", "files"):
+        for module in () if in_memory else ("row_reader", "files"):
             stack.enter_context(mock.patch(f"adaptive_rag.index.{module}.IN_MEMORY_UP_TO", 0))
         yield
 
@@ -307,10 +307,10 @@ def kill_writers(folder: Path, kills: int, seed: int) -> tuple[int, int, list[st
 
 def write_until_killed(docs: Path, kb: Path) -> None:
     """Index one revision after another, in small batches that are published one by one, until killed."""
-    from adaptive_rag.index import making
+    from adaptive_rag.index import row_maker
     from adaptive_rag.index import run as building
 
-    making.CHUNKS_PER_STEP, building.ROWS_PER_WRITE, building.SECONDS_PER_PUBLISH = 8, 16, 0.0
+    row_maker.CHUNKS_PER_STEP, building.ROWS_PER_WRITE, building.SECONDS_PER_PUBLISH = 8, 16, 0.0
     # Trigger the late imports before the clock starts.
     ask(kb)
     print("ready", flush=True)

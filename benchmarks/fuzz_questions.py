@@ -72,7 +72,9 @@ class Asker:
         exchange.BACKOFF = 0.001
         self.folders, self.seed = folders, seed
         self.indexes = [Index.open(path) for path in index_paths]
-        self.materials = [Material([*index.chunks()], index.reader().fields[1]) for index in self.indexes]
+        self.materials = [
+            Material([*index.chunks()], index.reader().rows_and_fields[1]) for index in self.indexes
+        ]
         self.chunks = [_chunks_by_source(index) for index in self.indexes]
         self.rags = [AdaptiveRAG(index) for index in self.indexes]
 

@@ -33,7 +33,7 @@ from adaptive_rag.context import Context
 from adaptive_rag.index import Index
 from adaptive_rag.index.files import seal_files
 from adaptive_rag.index.location import open_location
-from adaptive_rag.index.manifest import Manifest, Settings, SourceRecord, complete_manifest, key_of
+from adaptive_rag.index.manifest import Manifest, Settings, SourceRecord, chunk_key, complete_manifest
 from adaptive_rag.index.run import ROWS_PER_WRITE
 from adaptive_rag.index.table import SENTENCE_DIMENSION, TableRow, TableWriter, pack_sentences
 from adaptive_rag.models.embeddings import embedding_name
@@ -168,7 +168,7 @@ def make_index(folder: Path, size: int) -> dict[str, float]:
         manifest,
         version=writer.version,
         chunks=size,
-        sources={name: SourceRecord("0" * 64, key_of(name, "made"), n) for name, n in counts.items()},
+        sources={name: SourceRecord("0" * 64, chunk_key(name, "made"), n) for name, n in counts.items()},
         recall=recall,
         committed=time.time(),
         files=seal_files(location, "chunks-1", writer.version, {}),
@@ -194,7 +194,7 @@ def _make_row(number: int, text: str, vector: Array, noise: Array) -> TableRow:
             "text": text,
             "metadata": {},
         },
-        key_of(source, "made"),
+        chunk_key(source, "made"),
         vector,
         None,
         *packed,

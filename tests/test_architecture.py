@@ -46,6 +46,7 @@ ROOMS = (
     "testing",
     "compare",
     "tool",
+    "streaming",
     "runnable",
     "retriever",
     "evaluation",

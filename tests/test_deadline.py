@@ -38,7 +38,7 @@ def test_a_part_ends_with_the_whole_and_not_the_whole_with_a_part() -> None:
         with deadline(0), pytest.raises(DeadlineError):
             check_deadline()
         check_deadline()
-        whole.leave()
+        whole.abandon()
         with deadline(60), pytest.raises(DeadlineError, match="Nobody waits"):
             check_deadline()
 
@@ -49,7 +49,7 @@ def test_a_loop_ends_before_its_next_item() -> None:
         for number in in_time(range(10)):
             done.append(number)
             if number == 2:
-                found.leave()
+                found.abandon()
     assert done == [0, 1, 2]
 
 

@@ -173,7 +173,7 @@ def test_the_list_of_failures_holds_places_and_no_messages_and_stays_short(
             attempt("spelling", fails, None)
             attempt("units", fails, None)
             attempt("units", fails, None)
-            monkeypatch.setattr("adaptive_rag.optional.LONGEST_LIST", file.stat().st_size - 1)
+            monkeypatch.setattr("adaptive_rag.optional.MAX_LIST_BYTES", file.stat().st_size - 1)
             attempt("units", fails, None)
     finally:
         log.removeHandler(handler)

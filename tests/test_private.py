@@ -48,7 +48,7 @@ def test_a_folder_that_is_removed_as_it_is_made_is_missing_and_no_file(tmp_path,
         place.rmdir()
 
     monkeypatch.setattr(Path, "mkdir", mkdir)
-    with pytest.raises(FileNotFoundError, match="removed as it was made"):
+    with pytest.raises(FileNotFoundError, match="removed while it was created"):
         make_folder(tmp_path / "folder")
 
 

@@ -104,7 +104,7 @@ def test_a_question_is_read_in_every_form(rag: AdaptiveRAG, question: Any) -> No
         (7, "Got 7"),
         (b"bytes", "Got b'bytes'"),
         (None, "Got None"),
-        ([1, 2], "not of messages"),
+        ([1, 2], "not one of messages"),
         ("why? " * 20_000, "100,000|99,999"),
         ({"question": LONG, "history": [{"role": "robot", "text": "x"}]}, "robot"),
     ],
@@ -196,9 +196,9 @@ async def test_the_end_of_a_draft_is_shown_though_a_key_may_begin_so(
 
 
 async def test_drafts_and_a_stream_of_the_graph_are_not_asked_for_at_once(rag: AdaptiveRAG) -> None:
-    with pytest.raises(ConfigurationError, match="name one"):
+    with pytest.raises(ConfigurationError, match="Use one of them"):
         list(rag.stream(LONG, drafts=True, stream_mode="updates"))
-    with pytest.raises(ConfigurationError, match="name one"):
+    with pytest.raises(ConfigurationError, match="Use one of them"):
         [chunk async for chunk in rag.astream(LONG, drafts=True, stream_mode="updates")]
 
 

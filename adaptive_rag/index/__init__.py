@@ -3,7 +3,7 @@
 from adaptive_rag.index.check import IndexCheck
 from adaptive_rag.index.index import Index, describe_fields
 from adaptive_rag.index.manifest import describe
-from adaptive_rag.index.plan import Progress
+from adaptive_rag.index.progress import Progress
 from adaptive_rag.index.repair import RepairReport
 from adaptive_rag.index.report import IndexReport
 from adaptive_rag.index.sharding.source import ShardedIndex

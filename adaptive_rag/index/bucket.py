@@ -1,4 +1,4 @@
-"""A bucket as the location of an index: objects, and writes that fail if another process wrote meanwhile."""
+"""A bucket as the location of an index; writes can fail if another process has written meanwhile."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 PIECE = 2**20
 SCHEMES = ("s3", "gs", "az")
-# Requests that fail are retried; a store that is down is reported after some seconds.
+# Failed requests are retried, and a store that is down is reported after some seconds.
 RETRIES, RETRY_SECONDS = 5, 20
-# Parts of error messages of stores and networks, with their meaning and what to do.
+# Parts of the error messages of stores and networks, with their meaning and the remedy.
 REFUSALS = {
     # the address where a cloud machine offers the credentials of its role
     "169.254.169.254": "no credentials were found. Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY; those of "
@@ -27,19 +27,19 @@ REFUSALS = {
     "InvalidToken": "the AWS_SESSION_TOKEN is not valid. Get new credentials",
     "InvalidAccessKeyId": "the store does not know this AWS_ACCESS_KEY_ID",
     "SignatureDoesNotMatch": "the AWS_SECRET_ACCESS_KEY does not belong to the AWS_ACCESS_KEY_ID",
-    "NoSuchBucket": "there is no such bucket. Make it first, or correct its name",
-    "ContainerNotFound": "there is no such container. Make it first, or correct its name",
+    "NoSuchBucket": "there is no such bucket. Create it first, or correct its name",
+    "ContainerNotFound": "there is no such container. Create it first, or correct its name",
     **dict.fromkeys(
         ("AuthenticationFailed", "AuthorizationFailure"),
-        "the store refuses these credentials. Look at AZURE_STORAGE_ACCOUNT_KEY and what it may do",
+        "the store refuses these credentials. Check AZURE_STORAGE_ACCOUNT_KEY and its permissions",
     ),
-    "PermanentRedirect": "the bucket lies in another region. Set AWS_REGION to its region",
+    "PermanentRedirect": "the bucket is in another region. Set AWS_REGION to its region",
     "NotImplemented": "the store cannot write under a condition (If-Match), which an index needs",
     "AccessDenied": "these credentials do not allow it. Searching needs the rights to list and read, "
     "indexing also those to write and delete",
-    "403 Forbidden": "the store refuses these credentials. Look at AWS_ACCESS_KEY_ID and what it may do",
-    "error sending request": "nothing answers there. Look at the network and at AWS_ENDPOINT_URL",
-    "HTTP error": "the connection broke off. Look at the network and at AWS_ENDPOINT_URL",
+    "403 Forbidden": "the store refuses these credentials. Check AWS_ACCESS_KEY_ID and its permissions",
+    "error sending request": "nothing answers there. Check the network and AWS_ENDPOINT_URL",
+    "HTTP error": "the connection broke off. Check the network and AWS_ENDPOINT_URL",
 }
 
 # The state of an object, for the next conditional write; None if there is no object.
@@ -47,7 +47,7 @@ Tag: TypeAlias = "UpdateVersion | None"
 
 
 class ChangedError(Exception):
-    """Another process has written an object since it was read; its version stays."""
+    """Another process has written an object since it was read; nothing was overwritten."""
 
 
 class Bucket:
@@ -58,22 +58,23 @@ class Bucket:
 
     path = None
     taken_over = False
-    """Whether another process has taken over the lease because this one did not renew it."""
+    """Whether another process has taken over the write lock, because this one did not renew its lease."""
 
     def __init__(self, uri: str) -> None:
-        """Set the location; no request is sent yet."""
+        """Check the URI; no request is sent yet."""
         scheme = uri.partition("://")[0]
         if scheme not in SCHEMES:
             raise ConfigurationError(
-                f"index = {uri!r} is in no place that can hold an index: expected a folder, or a bucket "
-                "such as s3://bucket/kb, gs://bucket/kb or az://container/kb."
+                f"index = {uri!r} cannot hold an index: expected a folder, or a bucket such as "
+                "s3://bucket/kb, gs://bucket/kb or az://container/kb."
             )
-        # The package first: when two threads import a submodule at once, one may see the package half loaded.
+        # The package is imported first. If two threads imported the submodule at once, one could see the
+        # package half loaded.
         import_extra("obstore", extra="s3", purpose="An index in a bucket")
         stores = import_extra("obstore.store", extra="s3", purpose="An index in a bucket")
         self.uri = uri.rstrip("/")
         retry = {"max_retries": RETRIES, "retry_timeout": timedelta(seconds=RETRY_SECONDS)}
-        with self._asking():
+        with self._translating_errors():
             self._store = stores.from_url(self.uri, retry_config=retry, client_options={"allow_http": True})
 
     def read(self, name: str) -> bytes | None:
@@ -82,18 +83,18 @@ class Bucket:
 
     def read_tagged(self, name: str) -> tuple[bytes | None, Tag]:
         """Return the content of an object and the tag for overwriting it; both None if there is none."""
-        with self._asking():
+        with self._translating_errors():
             try:
-                found = self._store.get(name)
-                return bytes(found.bytes()), _tag(found.meta)
+                response = self._store.get(name)
+                return bytes(response.bytes()), _tag(response.meta)
             except FileNotFoundError as error:
-                if refusal(error):  # the bucket is missing, not the object
-                    raise unreachable(self.uri, error) from error
+                if explain_refusal(error):  # the bucket is missing, not the object
+                    raise unreachable_error(self.uri, error) from error
                 return None, None
 
     def write(self, name: str, content: bytes) -> None:
-        """Write an object, whatever was there."""
-        with self._asking():
+        """Write an object, and replace what was there."""
+        with self._translating_errors():
             self._store.put(name, content, use_multipart=False)
 
     def swap(self, name: str, content: bytes, tag: Tag) -> Tag:
@@ -105,19 +106,19 @@ class Bucket:
         from obstore.exceptions import AlreadyExistsError, BaseError, PreconditionError
 
         try:
-            with self._asking():
+            with self._translating_errors():
                 return _tag(self._store.put(name, content, mode="create" if tag is None else tag))
         except (AlreadyExistsError, PreconditionError, IndexUnreachableError, FileNotFoundError) as error:
-            # If a response was lost, the request is sent again and finds the object that it wrote itself.
-            found, present = self.read_tagged(name)
-            if found == content:
-                return present
+            # after a lost response, the request is sent again, and finds the object that it wrote itself
+            stored, stored_tag = self.read_tagged(name)
+            if stored == content:
+                return stored_tag
             if isinstance(error, (BaseError, FileNotFoundError)):
                 raise ChangedError(name) from error
             raise
 
     def stamp(self, name: str) -> Hashable:
-        """Return tag, version and time of an object, which change with it; None if there is none."""
+        """Return the tag, version and time of an object, which change with it; None if there is none."""
         from obstore.exceptions import BaseError
 
         try:
@@ -125,41 +126,41 @@ class Bucket:
         except FileNotFoundError:
             return None
         except BaseError:
-            # A HEAD request is refused without a reason; a GET request gives it.
+            # a refused HEAD request has no reason; the GET request of `read` raises an error with it
             self.read(name)
             raise
         return meta["e_tag"], meta["version"], meta["last_modified"]
 
     def names(self, folder: str = "") -> list[str]:
         """Return the names under the prefix, or under a prefix below it."""
-        with self._asking():
-            found = self._store.list_with_delimiter(f"{folder}/" if folder else None)
-        paths = [*found["common_prefixes"], *(each["path"] for each in found["objects"])]
+        with self._translating_errors():
+            listing = self._store.list_with_delimiter(f"{folder}/" if folder else None)
+        paths = [*listing["common_prefixes"], *(entry["path"] for entry in listing["objects"])]
         return sorted(path.rpartition("/")[2] for path in paths)
 
     def sizes(self, names: Iterable[str]) -> dict[str, int]:
         """Return the sizes in bytes of the objects that exist."""
-        asked = set(names)
-        found: dict[str, int] = {}
-        with self._asking():
-            # listing a thousand objects costs as much as asking for one
-            for batch in self._store.list() if asked else ():
-                found.update((each["path"], each["size"]) for each in batch if each["path"] in asked)
-        return found
+        wanted = set(names)
+        sizes: dict[str, int] = {}
+        with self._translating_errors():
+            # a request that lists a thousand objects takes as long as one for a single object
+            for batch in self._store.list() if wanted else ():
+                sizes.update((entry["path"], entry["size"]) for entry in batch if entry["path"] in wanted)
+        return sizes
 
     def pieces(self, name: str) -> Iterator[Buffer]:
         """Yield the content of an object in pieces."""
-        with self._asking():
+        with self._translating_errors():
             yield from self._store.get(name).stream(min_chunk_size=PIECE)
 
     def remove(self, name: str) -> None:
         """Remove an object, if it exists."""
-        with self._asking(), suppress(FileNotFoundError):
+        with self._translating_errors(), suppress(FileNotFoundError):
             self._store.delete(name)
 
     @contextmanager
-    def _asking(self) -> Iterator[None]:
-        """Translate the store's errors, except those that a caller handles."""
+    def _translating_errors(self) -> Iterator[None]:
+        """Turn errors of the store into IndexUnreachableError, except those that a caller handles."""
         from obstore.exceptions import AlreadyExistsError, BaseError, PreconditionError
 
         try:
@@ -167,22 +168,22 @@ class Bucket:
         except (AlreadyExistsError, PreconditionError):
             raise
         except BaseError as error:
-            raise unreachable(self.uri, error) from error
+            raise unreachable_error(self.uri, error) from error
 
 
 def _tag(meta: Mapping[str, Any]) -> Tag:
-    # S3 and Azure use the first, Google the second
+    # S3 and Azure use the e_tag, Google uses the version
     tag: UpdateVersion = {"e_tag": meta["e_tag"]}
     return {**tag, "version": meta["version"]} if meta["version"] else tag
 
 
-def refusal(error: BaseException) -> str:
-    """Return what a store's error means and what to do about it; empty if unknown."""
-    said = str(error)
-    return next((plain for sign, plain in REFUSALS.items() if sign in said), "")
+def explain_refusal(error: BaseException) -> str:
+    """Return the meaning of a store's error and the remedy; empty if unknown."""
+    message = str(error)
+    return next((explanation for part, explanation in REFUSALS.items() if part in message), "")
 
 
-def unreachable(uri: str, error: BaseException) -> IndexUnreachableError:
+def unreachable_error(uri: str, error: BaseException) -> IndexUnreachableError:
     """Return an error that says why a bucket cannot be reached."""
-    what = refusal(error) or str(error).splitlines()[0]
-    return IndexUnreachableError(f"The index {uri} cannot be reached: {what}.")
+    reason = explain_refusal(error) or str(error).splitlines()[0]
+    return IndexUnreachableError(f"The index {uri} cannot be reached: {reason}.")

@@ -1,4 +1,4 @@
-"""Builds or updates an index from documents: takes the lock, plans and makes a run, or one per shard."""
+"""Builds or updates an index from documents: takes the lock, plans a run and executes it, shard by shard."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from langchain_core.embeddings import Embeddings
 
 from adaptive_rag.errors import ConfigurationError, IndexMismatchError
 from adaptive_rag.index.cluster import Cluster, open_cluster, run_each
-from adaptive_rag.index.faults import storing
 from adaptive_rag.index.files import refuse_damage
 from adaptive_rag.index.location import Location, open_location
 from adaptive_rag.index.lock import refuse_foreign_folder, remove_failed_start, write_lock
@@ -29,13 +28,15 @@ from adaptive_rag.index.manifest import (
     next_table,
     read_manifest,
     rebuild_hint,
-    stored_way,
+    to_stored_form,
 )
-from adaptive_rag.index.plan import Progress, plan_run
+from adaptive_rag.index.plan import is_single, plan_run
 from adaptive_rag.index.postgres.database import Database
+from adaptive_rag.index.progress import Progress
 from adaptive_rag.index.report import IndexReport, join_reports, nothing_read
 from adaptive_rag.index.run import IndexingRun
 from adaptive_rag.index.sharding.layout import MOST_SHARDS, SHARDS, Share, shard_uris
+from adaptive_rag.index.store_errors import explain_write_errors
 from adaptive_rag.models.embeddings import embedding_name, encode, load_embeddings
 from adaptive_rag.models.onnx import MINILM, OnnxEmbeddings
 from adaptive_rag.private import make_folder
@@ -59,8 +60,8 @@ class BuildOptions:
     chunk_size: int = DEFAULT_CHUNK_SIZE
     chunk_overlap: int = DEFAULT_CHUNK_OVERLAP
     sentence_vectors: bool | SentenceVectors = True
-    """True or "apart" embeds each sentence by itself; "pooled" takes all from one pass over their chunk, in
-    about half the time; False or "none" stores none."""
+    """True or "apart" embeds each sentence by itself; "pooled" makes the vectors of all sentences in one pass
+    over their chunk, in about half the time; False or "none" stores none."""
     progress: Callable[[Progress], None] | None = None
     include: Sequence[str] = ()
     """If given, only these files of the folders are read. Files that `exclude`, a `.gitignore` or the
@@ -69,14 +70,14 @@ class BuildOptions:
     prune: bool = True
     """Whether documents that vanished from the given folders are removed from the index."""
     rebuild: bool = False
-    """Build the index again, with other settings if need be; the old one serves until the new is complete.
-    Shards are replaced one by one: with other settings, build another index beside them."""
+    """Build the index again, with other settings if needed; the old one serves until the new one is complete.
+    Shards are replaced one by one, so a new index is needed for other settings."""
     ray: str | None = None
     """Address of a Ray cluster whose workers read and embed: "HOST:PORT", "auto" for one on this machine, or
     "local" to start one on this machine for this run."""
     shards: int | None = None
-    """Build a new index of this many shards, each an index with its share of the documents. With Ray, one
-    worker builds all of a shard, with its word index and vector index."""
+    """Build a new index of this many shards, each an index of its share of the documents. With Ray, one
+    worker builds a whole shard, with its word index and vector index."""
     wait_seconds: float = LOCK_WAIT_SECONDS
     on_wait: Callable[[str], None] | None = None
 
@@ -84,10 +85,10 @@ class BuildOptions:
 def build_index(documents: Documents, uri: str | Path, **options: Any) -> IndexReport:
     """Bring an index up to date with files, folders, web addresses, source texts or LangChain documents.
 
-    The options are the fields of `BuildOptions`. A `Site` says how many links are followed from an address;
-    a plain address means that page only.
+    The options are the fields of `BuildOptions`. A `Site` sets how many links are followed from a web
+    address; a plain address means that page only.
 
-    Unchanged documents are skipped, changed ones are replaced, and vanished ones are removed. Files with
+    Unchanged documents are skipped, changed ones are replaced, and missing ones are removed. Files with
     the same content are stored once, under all their names, and a file that was moved or renamed keeps its
     chunks. An interrupted run leaves the last complete state; the next run continues from there.
 
@@ -100,10 +101,10 @@ def build_index(documents: Documents, uri: str | Path, **options: Any) -> IndexR
         ConfigurationError: a path, a pattern or a setting is wrong, or no cluster is at the address `ray`.
         MissingExtraError: `ray` is given, and Ray is not installed.
     """
-    return _build(documents, uri, BuildOptions(**options))
+    return _build_index(documents, uri, BuildOptions(**options))
 
 
-def _build(documents: Documents | Share, uri: str | Path, options: BuildOptions) -> IndexReport:
+def _build_index(documents: Documents | Share, uri: str | Path, options: BuildOptions) -> IndexReport:
     from adaptive_rag.ingest.chunking import check_sizes
 
     check_sizes(options.chunk_size, options.chunk_overlap)
@@ -111,42 +112,42 @@ def _build(documents: Documents | Share, uri: str | Path, options: BuildOptions)
     if not isinstance(documents, Share) and (options.shards is not None or shard_uris(location)):
         return build_shards(documents, location, options)
     refuse_foreign_folder(location)
-    read = last_manifest if options.rebuild else read_manifest
-    stamp, manifest = location.stamp(MANIFEST), read(location)
-    model, name, dimension = _model_of(manifest, options.embeddings)
-    way = stored_way(options.sentence_vectors)
-    settings = Settings(name, dimension, options.chunk_size, options.chunk_overlap, way)
-    if way == "pooled" and name != MINILM:
+    read_state = last_manifest if options.rebuild else read_manifest
+    stamp, manifest = location.stamp(MANIFEST), read_state(location)
+    model, model_name, dimension = _identify_model(manifest, options.embeddings)
+    sentence_form = to_stored_form(options.sentence_vectors)
+    settings = Settings(model_name, dimension, options.chunk_size, options.chunk_overlap, sentence_form)
+    if sentence_form == "pooled" and model_name != MINILM:
         raise ConfigurationError(
-            f"sentence_vectors = 'pooled' goes with embeddings = {MINILM!r} alone, the model that compares "
-            f"questions with sentences; asked for was {name!r}. Leave embeddings out, or use "
-            "sentence_vectors = 'apart', which goes with any model."
+            f"sentence_vectors = 'pooled' works only with embeddings = {MINILM!r}, the model that compares "
+            f"questions with sentences; got {model_name!r}. Leave embeddings out, or use "
+            "sentence_vectors = 'apart', which works with any model."
         )
     if location.path is not None:
-        with storing(location.uri):
+        with explain_write_errors(location.uri):
             make_folder(location.path)
-    locked = False
+    is_locked = False
     try:
         with write_lock(location, wait_seconds=options.wait_seconds, on_wait=options.on_wait):
-            locked = True
-            if stamp is None or stamp != location.stamp(MANIFEST):  # another process has written meanwhile
-                manifest = read(location)
-            before = _state_before(location, manifest, settings, rebuild=options.rebuild)
-            return _bring_up_to_date(documents, location, before, model, options)
+            is_locked = True
+            if stamp is None or stamp != location.stamp(MANIFEST):  # another process may have written it
+                manifest = read_state(location)
+            before = _starting_state(location, manifest, settings, rebuild=options.rebuild)
+            return _update_index(documents, location, before, model, options)
     except BaseException:
-        if locked:  # otherwise the files belong to the first run of the process that holds the lock
+        if is_locked:  # otherwise the files belong to the process that holds the lock
             remove_failed_start(location)
         raise
 
 
-def _bring_up_to_date(
+def _update_index(
     documents: Documents | Share,
     location: Location,
     before: Manifest,
     model: str | Embeddings,
     options: BuildOptions,
 ) -> IndexReport:
-    """Plan and make a run; the caller holds the write lock."""
+    """Plan a run and execute it; the caller holds the write lock."""
     from adaptive_rag.ingest import Note, Patterns
 
     started = time.perf_counter()
@@ -158,19 +159,19 @@ def _bring_up_to_date(
     report = IndexReport(unchanged=plan.unchanged, failed=plan.failed, unknown=sorted(set(plan.unknown)))
     run = IndexingRun(location, model, before, report, options.progress, publish_at_end=options.rebuild)
     run.remove_replaced()
-    # a shard may have no document, or none that can be read
+    # a shard may have no readable document, so its run must not fail because of that
     is_shard = isinstance(documents, Share)
     rescue: Rescue | None = (lambda _: {}) if is_shard else None
     if plan.work or plan.removed or options.rebuild or (is_shard and before.version is None):
-        # Ray is started only if there is something to read; its workers load a model by name
-        sent = model.name if isinstance(model, OnnxEmbeddings) else options.embeddings or model
-        by_ray = options.ray and plan.work
-        with open_cluster(str(options.ray), plan.work) if by_ray else nullcontext() as ray:
-            run.apply(plan, rescue, Cluster(ray, sent) if ray else None)
+        # Ray is started only if there is something to read; its workers load the model by its name
+        worker_model = model.name if isinstance(model, OnnxEmbeddings) else options.embeddings or model
+        uses_ray = options.ray and plan.work
+        with open_cluster(str(options.ray), plan.work) if uses_ray else nullcontext() as ray:
+            run.apply(plan, rescue, Cluster(ray, worker_model) if ray else None)
     elif plan.failed and not before.sources:
         raise nothing_read(plan.failed)
     elif plan.restamped or (before.version and not has_current_copy(location, run.manifest)):
-        with storing(location.uri):
+        with explain_write_errors(location.uri):
             replace(run.manifest, sources={**before.sources, **plan.restamped}).publish(location)
     report.seconds = time.perf_counter() - started
     report.total_chunks = run.manifest.chunks
@@ -182,59 +183,64 @@ def _bring_up_to_date(
 
 
 def build_shards(documents: Documents, location: Location, options: BuildOptions) -> IndexReport:
-    """Bring each shard up to date with its share of the documents; with Ray, each in its own process.
+    """Bring each shard up to date with its share of the documents; with Ray, each in a worker of its own.
 
     An interrupted run leaves the last complete state of each shard.
     """
-    uris = _lay_out(location, options.shards)
-    if isinstance(documents, Iterable) and not isinstance(documents, str):
-        documents = list[Any](documents)
-    parts = {uri: Share(documents, number, len(uris)) for number, uri in enumerate(uris)}
+    uris = _write_layout(location, options.shards)
+    if isinstance(documents, Iterable) and not is_single(documents):
+        documents = list[Any](documents)  # each shard reads them
+    shares = {uri: Share(documents, number, len(uris)) for number, uri in enumerate(uris)}
     started, reports = time.perf_counter(), list[IndexReport]()
-    own = replace(options, ray=None, shards=None, progress=None)
+    shard_options = replace(options, ray=None, shards=None, progress=None)
     if options.ray:
-        own, here = replace(own, on_wait=None), os.getcwd()
-        calls = {uri: (part, uri, here, own) for uri, part in parts.items()}
-        made = run_each(options.ray, build_part, calls)
+        shard_options, folder = replace(shard_options, on_wait=None), os.getcwd()
+        calls = {uri: (share, uri, folder, shard_options) for uri, share in shares.items()}
+        finished = run_each(options.ray, build_in_worker, calls)
     else:
-        made = (_build(part, uri, own) for uri, part in parts.items())
-    for report in made:
+        finished = (_build_index(share, uri, shard_options) for uri, share in shares.items())
+    for report in finished:
         reports.append(report)
         if options.progress is not None:
-            done, seconds = sum(each.chunks for each in reports), time.perf_counter() - started
-            left, rate = len(uris) / len(reports), done / max(seconds, 1e-9)
-            last = uris[len(reports) - 1]
-            options.progress(Progress(done, round(done * left), rate, seconds * (left - 1), last))
+            options.progress(_shard_progress(reports, uris, time.perf_counter() - started))
     joined = join_reports(reports, time.perf_counter() - started)
     if joined.failed and not joined.total_chunks:
         raise nothing_read(joined.failed)
     return joined
 
 
-def build_part(part: Share, uri: str, folder: str, options: BuildOptions) -> IndexReport:
-    """Build one shard in a worker; file names are relative to `folder`, the caller's working directory."""
+def _shard_progress(reports: Sequence[IndexReport], uris: Sequence[str], seconds: float) -> Progress:
+    """Return the progress after some shards, whose mean size is the estimate for those that remain."""
+    done = sum(report.chunks for report in reports)
+    factor = len(uris) / len(reports)
+    rate = done / max(seconds, 1e-9)
+    return Progress(done, round(done * factor), rate, seconds * (factor - 1), uris[len(reports) - 1])
+
+
+def build_in_worker(share: Share, uri: str, folder: str, options: BuildOptions) -> IndexReport:
+    """Build one shard in a worker; relative paths start at `folder`, the caller's working directory."""
     with contextlib.chdir(folder):
-        return _build(part, uri, options)
+        return _build_index(share, uri, options)
 
 
-def _lay_out(location: Location, shards: int | None) -> list[str]:
-    """Return the URIs of the shards; for a new index, first write how many there are."""
+def _write_layout(location: Location, shards: int | None) -> list[str]:
+    """Return the URIs of the shards; for a new index, write their number first."""
     if isinstance(location, Database):
         raise ConfigurationError(
-            f"{location.uri} is a database: shards are folders, or prefixes of a bucket."
+            f"{location.uri} is a database, which cannot have shards: expected a folder or a bucket."
         )
     if uris := shard_uris(location):
         if shards not in (None, len(uris)):
             raise ConfigurationError(
                 f"shards = {shards}, but the index {location.uri} has {len(uris)}. Leave it out, or make "
-                "another index beside this one."
+                "another index."
             )
         return uris
     if shards is None or not 1 <= shards <= MOST_SHARDS:
         raise ConfigurationError(f"shards = {shards!r} is not usable: expected 1 to {MOST_SHARDS}.")
     if location.stamp(MANIFEST) is not None:
         raise ConfigurationError(
-            f"The index {location.uri} has no shards. Make one that has beside it, under another name."
+            f"The index {location.uri} has no shards. Make an index of shards under another name."
         )
     refuse_foreign_folder(location)
     if location.path is not None:
@@ -243,10 +249,10 @@ def _lay_out(location: Location, shards: int | None) -> list[str]:
     return shard_uris(location)
 
 
-def _model_of(
+def _identify_model(
     manifest: Manifest | None, embeddings: str | Embeddings | None
 ) -> tuple[str | Embeddings, str, int]:
-    """Return the embedding model, its name and its dimension; it is not loaded if the manifest has these."""
+    """Return the embedding model, its name and its dimension; load it only if the manifest lacks these."""
     embeddings = MINILM if embeddings is None else embeddings
     if manifest and embeddings == manifest.settings.embeddings:
         return embeddings, manifest.settings.embeddings, manifest.settings.dimension
@@ -256,16 +262,16 @@ def _model_of(
     return model, embedding_name(model), int(encode(model, ["dimension"]).shape[1])
 
 
-def _state_before(
-    location: Location, manifest: Manifest | None, wanted: Settings, *, rebuild: bool
+def _starting_state(
+    location: Location, manifest: Manifest | None, settings: Settings, *, rebuild: bool
 ) -> Manifest:
-    """Return the state to start from: that of the index, or an empty one."""
+    """Return the state to start from: that of the index, or an empty one for a new index or a rebuild."""
     if manifest is None or rebuild:
         table, generation = next_table(location, manifest), manifest.generation if manifest else 0
-        return Manifest(wanted, table=table, generation=generation)
-    if manifest.settings != wanted:
+        return Manifest(settings, table=table, generation=generation)
+    if manifest.settings != settings:
         raise IndexMismatchError(
-            f"The index {location.uri} was made with {manifest.settings}; asked for was {wanted}. "
-            f"Ask with the settings it was made with, or make it anew: {rebuild_hint(location.uri)}"
+            f"The index {location.uri} was made with {manifest.settings}; got {settings}. "
+            f"Use the settings that it was made with, or rebuild it: {rebuild_hint(location.uri)}"
         )
     return manifest

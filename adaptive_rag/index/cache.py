@@ -1,4 +1,4 @@
-"""A cache of vectors by content: a text that was embedded for this index is not embedded again."""
+"""A cache of vectors by content, so that no text is embedded twice for an index."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _KEYS_PER_QUERY = 500
 
 
 class EmbeddingCache:
-    """A table (model, SHA-256 of the text) -> vector, checksum. It may be lost at any time without harm.
+    """A table that maps (model, SHA-256 of the text) to a vector and its checksum; it may be lost any time.
 
     Damaged entries are ignored. If the cache cannot be written, indexing goes on without it. If the file
     is corrupt, it is removed and a new one is created.
@@ -30,26 +30,28 @@ class EmbeddingCache:
 
     def __init__(self, folder: Path | None) -> None:
         self._database: sqlite3.Connection | None = None
-        self._renewable = True
+        self._can_recreate = True
         self._folder = folder
         self._open()
 
     def get(self, model: str, texts: Sequence[str]) -> list[Vectors | None]:
         """Return the vector of each text, or None if it is not cached."""
         keys = [_key(model, text) for text in texts]
-        found: dict[bytes, bytes] = {}
+        vector_of: dict[bytes, bytes] = {}
         for start in range(0, len(keys), _KEYS_PER_QUERY):
             batch = keys[start : start + _KEYS_PER_QUERY]
-            marks = ",".join("?" * len(batch))
-            rows = self._run(f"SELECT key, vector, checksum FROM entries WHERE key IN ({marks})", batch)
-            found.update((row[0], row[1]) for row in rows if _is_whole(*row))
-        return [np.frombuffer(found[key], dtype=np.float32) if key in found else None for key in keys]
+            placeholders = ",".join("?" * len(batch))
+            rows = self._run(
+                f"SELECT key, vector, checksum FROM entries WHERE key IN ({placeholders})", batch
+            )
+            vector_of.update((row[0], row[1]) for row in rows if _is_intact(*row))
+        return [np.frombuffer(vector_of[key], dtype=np.float32) if key in vector_of else None for key in keys]
 
     def put(self, model: str, texts: Sequence[str], vectors: Vectors) -> None:
         """Store the vectors of texts."""
-        self.lend([_key(model, text) for text in texts], vectors)
+        self.put_keys([_key(model, text) for text in texts], vectors)
 
-    def lend(self, keys: Sequence[bytes], vectors: Vectors) -> None:
+    def put_keys(self, keys: Sequence[bytes], vectors: Vectors) -> None:
         """Store vectors under keys taken from another cache."""
         pairs = [(key, row.tobytes()) for key, row in zip(keys, vectors, strict=True)]
         rows = [(key, vector, _checksum(key, vector)) for key, vector in pairs]
@@ -64,15 +66,15 @@ class EmbeddingCache:
         """Remove the oldest entries beyond `ENTRIES_KEPT`."""
         self._run("DELETE FROM entries WHERE rowid <= (SELECT max(rowid) FROM entries) - ?", [ENTRIES_KEPT])
 
-    def mend(self) -> None:
+    def repair(self) -> None:
         """Remove damaged entries, or the whole file if it is corrupt."""
         if self._database is None or self._folder is None:
             return
-        self._database.create_function("is_whole", 3, _is_whole, deterministic=True)
-        self._run("DELETE FROM entries WHERE NOT is_whole(key, vector, checksum)")
+        self._database.create_function("is_intact", 3, _is_intact, deterministic=True)
+        self._run("DELETE FROM entries WHERE NOT is_intact(key, vector, checksum)")
         if cache_damage(self._folder):
             self.close()
-            self._begin_anew()
+            self._recreate()
 
     def close(self) -> None:
         """Close the file; from now on the cache is empty."""
@@ -86,18 +88,18 @@ class EmbeddingCache:
         with suppress(sqlite3.Error, OSError):
             make_file(self._folder / FILE)
             self._database = sqlite3.connect(self._folder / FILE, timeout=5)
-            # in a damaged entry, a value may have become text that is not UTF-8
+            # a value of a damaged entry may have become text that is not UTF-8
             self._database.text_factory = bytes
-        # a power cut can only lose cached data
+        # a power cut would only lose cached data
         self._run("PRAGMA synchronous = OFF")
         columns = "key BLOB PRIMARY KEY, vector BLOB NOT NULL, checksum BLOB NOT NULL"
         self._run(f"CREATE TABLE IF NOT EXISTS entries ({columns})")
 
-    def _begin_anew(self) -> None:
-        """Remove a corrupt file and create a new one; this happens only once."""
-        if self._folder is None or not self._renewable:
+    def _recreate(self) -> None:
+        """Remove a corrupt file and create a new one, but only once."""
+        if self._folder is None or not self._can_recreate:
             return
-        self._renewable = False
+        self._can_recreate = False
         with suppress(OSError):
             for name in (f"{FILE}-journal", FILE):
                 (self._folder / name).unlink(missing_ok=True)
@@ -113,7 +115,7 @@ class EmbeddingCache:
         except sqlite3.Error as error:
             self.close()
             if _is_damage(error):
-                self._begin_anew()
+                self._recreate()
             return []
 
 
@@ -124,13 +126,13 @@ def cache_damage(folder: Path) -> str:
         return ""
     try:
         with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True, timeout=5)) as database:
-            [verdict] = database.execute("PRAGMA integrity_check(1)").fetchone()
-            if verdict != "ok":
-                return " ".join(str(verdict).split())
+            [result] = database.execute("PRAGMA integrity_check(1)").fetchone()
+            if result != "ok":
+                return " ".join(str(result).split())
             rows = database.execute("SELECT key, vector, checksum FROM entries")
-            changed = sum(not _is_whole(*row) for row in rows)
+            changed = sum(not _is_intact(*row) for row in rows)
     except sqlite3.Error as error:
-        # SQLite recovers a file that a killed run was writing when it is next opened for writing
+        # the file of a killed run is no damage: SQLite recovers it when it is opened for writing
         return str(error) if _is_damage(error) else ""
     return f"{changed} vectors have changed since they were written" if changed else ""
 
@@ -143,14 +145,14 @@ def _checksum(key: bytes, vector: bytes) -> bytes:
     return xxh3_64_digest(key + vector)
 
 
-def _is_whole(key: Any, vector: Any, checksum: Any) -> bool:
-    """Tell whether an entry is intact; a damaged one may have values of any type."""
+def _is_intact(key: Any, vector: Any, checksum: Any) -> bool:
+    """Return whether an entry is intact; a damaged one may have values of any type."""
     return isinstance(key, bytes) and isinstance(vector, bytes) and checksum == _checksum(key, vector)
 
 
 def _is_damage(error: sqlite3.Error) -> bool:
-    """Tell whether an error means a corrupt file, rather than a locked, full or read-only one."""
-    # SQLITE_ERROR: the name of a table or column has changed. The last byte of an extended error code of
-    # SQLite is the primary code.
-    broken = (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
-    return getattr(error, "sqlite_errorcode", sqlite3.SQLITE_OK) & 0xFF in broken
+    """Return whether an error means a corrupt file, rather than a locked, full or read-only one."""
+    # SQLITE_ERROR means that the name of a table or column has changed. The last byte of an extended error
+    # code of SQLite is the primary code.
+    damage_codes = (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+    return getattr(error, "sqlite_errorcode", sqlite3.SQLITE_OK) & 0xFF in damage_codes

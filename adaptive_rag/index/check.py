@@ -1,4 +1,4 @@
-"""Check that an index is as it was written: manifest, files, rows, word index and vector index."""
+"""Checks that an index is as it was written: manifest, files, rows, word index and vector index."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from typing import NamedTuple
 from adaptive_rag.errors import IndexDamagedError
 from adaptive_rag.index import neighbours
 from adaptive_rag.index.cache import FILE, cache_damage
-from adaptive_rag.index.faults import first_line, reading
 from adaptive_rag.index.files import Fragment, changed_files, read_version
 from adaptive_rag.index.location import Location, open_files
 from adaptive_rag.index.manifest import (
@@ -27,6 +26,7 @@ from adaptive_rag.index.manifest import (
 from adaptive_rag.index.neighbours import VECTOR
 from adaptive_rag.index.reader import TableReader
 from adaptive_rag.index.rows import count_rows
+from adaptive_rag.index.store_errors import explain_read_errors, first_line
 from adaptive_rag.index.table import ID, TEXT
 
 ROWS, STORE, SOURCES = "rows", "table", "sources"
@@ -57,7 +57,7 @@ class IndexCheck:
 
     @property
     def healthy(self) -> bool:
-        """Tell whether nothing is damaged."""
+        """Return whether nothing is damaged."""
         return not self.damages
 
 
@@ -68,17 +68,17 @@ def check_index(uri: str | Path, *, deep: bool = False) -> IndexCheck:
     store. With `deep`, it also verifies the checksum of every file and reads all rows and the cache.
 
     Raises:
-        IndexMismatchError: there is no index, or it is not one of ours.
+        IndexMismatchError: there is no index of this program.
     """
     location = open_files(uri, "index --check")
     manifest, damages = manifest_or_copy(location)
     if manifest is None:
         return IndexCheck(location.uri, deep, damages=damages, mend=rebuild_hint(location.uri))
-    found = examine(location, manifest, deep=deep)
-    found.damages[:0] = damages
-    if found.damages:
-        found.mend = repair_hint(location.uri)
-    return found
+    check = examine(location, manifest, deep=deep)
+    check.damages[:0] = damages
+    if check.damages:
+        check.mend = repair_hint(location.uri)
+    return check
 
 
 def manifest_or_copy(location: Location) -> tuple[Manifest | None, list[Damage]]:
@@ -92,7 +92,7 @@ def manifest_or_copy(location: Location) -> tuple[Manifest | None, list[Damage]]
 def examine(location: Location, manifest: Manifest, *, deep: bool) -> IndexCheck:
     """Compare an index with a manifest."""
     files = manifest.files
-    found = IndexCheck(
+    check = IndexCheck(
         location.uri,
         deep,
         chunks=manifest.chunks,
@@ -101,37 +101,39 @@ def examine(location: Location, manifest: Manifest, *, deep: bool) -> IndexCheck
         bytes=sum(seal.size for seal in files.values()),
     )
     changed = changed_files(location, files, contents=deep)
-    found.damages = [Damage(file, what) for file, what in changed.items()]
+    check.damages = [Damage(file, problem) for file, problem in changed.items()]
     if not has_current_copy(location, manifest):
-        what = "is missing, older than the manifest, or has changed since it was written"
-        found.damages.append(Damage(COPY, what))
+        problem = "is missing, older than the manifest, or has changed since it was written"
+        check.damages.append(Damage(COPY, problem))
     try:
         reader = TableReader(location.uri, manifest)
-        found.damages += _check_counts(reader)
+        check.damages += _check_counts(reader)
         if deep:
-            # LanceDB would panic on files that are known to be damaged
-            found.damages += () if changed else _ask_indexes(reader)
-            _check_rows(location, reader, changed, found)
+            # LanceDB would panic on damaged files
+            check.damages += () if changed else _query_indexes(reader)
+            _check_rows(location, reader, changed, check)
     except IndexDamagedError as error:
-        found.damages.append(Damage(STORE, first_line(error)))
-        found.incomplete = sorted(manifest.sources) if deep else []
-    if found.incomplete:
-        found.damages.append(Damage(SOURCES, f"{len(found.incomplete)} of {found.sources} are not whole"))
+        check.damages.append(Damage(STORE, first_line(error)))
+        check.incomplete = sorted(manifest.sources) if deep else []
+    if check.incomplete:
+        check.damages.append(Damage(SOURCES, f"{len(check.incomplete)} of {check.sources} are incomplete"))
     if deep and location.path is not None and (problem := cache_damage(location.path)):
-        found.damages.append(Damage(FILE, problem))
-    return found
+        check.damages.append(Damage(FILE, problem))
+    return check
 
 
-def _check_rows(location: Location, reader: TableReader, changed: Collection[str], found: IndexCheck) -> None:
+def _check_rows(location: Location, reader: TableReader, changed: Collection[str], check: IndexCheck) -> None:
     """Check the rows in the files that are intact."""
     manifest = reader.manifest
-    intact = [each for each in fragments_of(location, manifest) if not set(changed) & set(each.files)]
+    intact = [
+        fragment for fragment in fragments_of(location, manifest) if not set(changed) & set(fragment.files)
+    ]
     census = count_rows(reader.table, intact, manifest.settings)
-    found.damages += [Damage(ROWS, f"{what} ({count} times)") for what, count in census.faults.items()]
-    found.incomplete = [
+    check.damages += [Damage(ROWS, f"{fault} ({count} times)") for fault, count in census.faults.items()]
+    check.incomplete = [
         source
         for source, record in manifest.sources.items()
-        if not census.is_whole(record.doc, record.chunks)
+        if not census.is_complete(record.doc, record.chunks)
     ]
 
 
@@ -147,20 +149,20 @@ def fragments_of(location: Location, manifest: Manifest) -> list[Fragment]:
 def _check_counts(reader: TableReader) -> Iterator[Damage]:
     """Yield what is wrong with the counts of the manifest and with the indexes of the table."""
     manifest = reader.manifest
-    counted = count_chunks(manifest.sources)
-    if counted != manifest.chunks:
-        yield Damage(SOURCES, f"have {counted} chunks together, and the manifest says {manifest.chunks}")
+    count = count_chunks(manifest.sources)
+    if count != manifest.chunks:
+        yield Damage(SOURCES, f"have {count} chunks in total, but the manifest has {manifest.chunks}")
     expected = {TEXT: "word index", ID: "index of ids"} if manifest.chunks else {}
-    # a first run builds the vector index at its end; the states that it published before have none
+    # a first run builds the vector index at its end; the states that it publishes before have none
     if manifest.chunks > neighbours.EXACT_UP_TO and manifest.recall is not None:
         expected[VECTOR] = "vector index"
-    with reading(reader.table.name, "its list of indexes"):
+    with explain_read_errors(reader.table.name, "its list of indexes"):
         present = {column for index in reader.table.list_indices() for column in index.columns}
     yield from (Damage(name, "is missing") for column, name in expected.items() if column not in present)
 
 
-def _ask_indexes(reader: TableReader) -> Iterator[Damage]:
-    """Query each index once, with the words, the id and the vector of one chunk."""
+def _query_indexes(reader: TableReader) -> Iterator[Damage]:
+    """Yield the damage found by one query of each index, with the words, id and vector of one chunk."""
     if not reader.manifest.chunks:
         return
     try:

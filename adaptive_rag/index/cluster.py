@@ -1,4 +1,4 @@
-"""A Ray cluster whose workers read, split and embed; the calling run plans, locks and writes."""
+"""Reads, splits and embeds on the workers of a Ray cluster; the calling run plans, locks and writes."""
 
 from __future__ import annotations
 
@@ -18,11 +18,12 @@ from typing import TYPE_CHECKING, Any
 from langchain_core.embeddings import Embeddings
 
 from adaptive_rag.errors import ConfigurationError, IndexingError, import_extra
-from adaptive_rag.index.ahead import reading_ahead
 from adaptive_rag.index.cache import EmbeddingCache
-from adaptive_rag.index.making import Contents, Made, copy_record, make_rows
 from adaptive_rag.index.manifest import Settings, SourceRecord
-from adaptive_rag.index.plan import Meter, Work, content_key
+from adaptive_rag.index.plan import Work, content_key
+from adaptive_rag.index.progress import Meter
+from adaptive_rag.index.read_ahead import reading_ahead
+from adaptive_rag.index.row_maker import Contents, Result, copy_record, make_rows
 from adaptive_rag.index.table import DOC, to_arrow
 from adaptive_rag.index.vectorize import Vectorizer
 from adaptive_rag.models.embeddings import load_embeddings
@@ -34,15 +35,15 @@ if TYPE_CHECKING:
     from adaptive_rag.ingest import Failure
 
 PACKAGE = "adaptive-rag"
-# A task takes one core of its node, and this memory for the models, the file that is read and its rows.
+# A task takes one core of its node, and this many bytes for the models, the file that is read and its rows.
 TASK_MEMORY = 1_000_000_000
-# When a worker is lost, its task is lost too. So a task is some seconds of work, or one file; in a small run
-# tasks are smaller, so that every worker gets some.
+# A lost worker loses its task, so a task is some seconds of work or one file. In a small run, tasks are
+# smaller, so that every worker gets some.
 MOST_BYTES, FEWEST_BYTES, SOURCES_PER_TASK, TASKS_EACH = 256_000, 8_000, 64, 8
 TASKS_AHEAD = 2  # for each task that can run at once
 RETRIES = 3
 CONNECT_SECONDS, CHECK_SECONDS, POLL_SECONDS = 5.0, 120.0, 1.0
-# Longest time that a cluster may have no usable node.
+# The longest time that a cluster may be without a usable node.
 WITHOUT_NODES_SECONDS = 60.0
 FILES_CHECKED = 3
 LOCAL, ANY = "local", "auto"
@@ -50,7 +51,7 @@ LOCAL, ANY = "local", "auto"
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """The results of a worker for some sources, in their order, and the node that it ran on."""
+    """The results of a worker for some sources, in the order of the sources, and the worker's node."""
 
     node: str
     parts: list[Failure | SourceRecord]
@@ -61,10 +62,10 @@ class Batch:
 
 @contextmanager
 def open_cluster(address: str, work: Sequence[Work]) -> Iterator[Any]:
-    """Connect to the cluster at an address, or start one on this machine, and yield the module of Ray.
+    """Connect to the cluster at an address, or start one on this machine, and yield the Ray module.
 
-    It is disconnected at the end. If the program was connected to a cluster before, that one is used and
-    stays connected.
+    At the end, the cluster is disconnected. If the program was connected to a cluster before, that one is
+    used and stays connected.
 
     Raises:
         MissingExtraError: Ray is not installed.
@@ -82,9 +83,9 @@ def open_cluster(address: str, work: Sequence[Work]) -> Iterator[Any]:
 
 
 def run_each(address: str, function: Callable[..., Any], calls: Mapping[str, Sequence[Any]]) -> Iterator[Any]:
-    """Run a function on workers, once for each set of arguments, and yield the results as they come.
+    """Run a function on workers, once for each list of arguments, and yield the results as they come.
 
-    If a worker is lost, its call is given to another one.
+    If a worker is lost, another one gets its call.
 
     Raises:
         IndexingError: the worker of one call was lost on every retry.
@@ -98,31 +99,31 @@ def run_each(address: str, function: Callable[..., Any], calls: Mapping[str, Seq
             while running:
                 _wait_for_nodes(ray)
                 done, _ = ray.wait(list(running), timeout=POLL_SECONDS)
-                for each in done:
-                    name = running.pop(each)
+                for reference in done:
+                    name = running.pop(reference)
                     try:
-                        yield ray.get(each)
+                        yield ray.get(reference)
                     except ray.exceptions.RayTaskError as error:
                         raise error.cause from None
                     except ray.exceptions.RayError as error:
                         raise IndexingError(
-                            f"The worker that built {name} was lost {RETRIES + 1} times. What was published "
-                            "is kept; run the same command again: it goes on from there."
+                            f"The worker that built {name} was lost {RETRIES + 1} times. Published work is "
+                            "kept. Run the same command again to continue from there."
                         ) from error
         finally:
-            for each in running:
-                ray.cancel(each, force=True)
+            for reference in running:
+                ray.cancel(reference, force=True)
 
 
 def connect_cluster(address: str, purpose: str) -> tuple[Any, bool]:
     """Return the connected Ray module, and whether this call made the connection."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     if address == LOCAL:
-        # Keeps its servers on the loopback interface, on Linux too: a cluster runs the code of anyone who can
-        # reach it.
+        # This keeps Ray's servers on the loopback interface, on Linux too. A cluster runs the code of anyone
+        # who can reach it.
         os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
     else:
-        # Ray would try for a quarter of an hour to reach an address without a cluster; one try takes 40 s.
+        # Otherwise Ray tries for a quarter of an hour to reach an address without a cluster; one try is 40 s.
         os.environ.setdefault("RAY_NUM_REDIS_GET_RETRIES", "1")
     ray: Any = import_extra("ray", extra="ray", purpose=purpose)
     is_ours = not ray.is_initialized()
@@ -132,9 +133,9 @@ def connect_cluster(address: str, purpose: str) -> tuple[Any, bool]:
 
 
 class Cluster:
-    """Hands sources to the workers of a cluster, and yields the rows that they make.
+    """Sends sources to the workers of a cluster, and yields the rows that they make.
 
-    `seconds` is the time that the workers spent inside the models, `embedded` the number of texts.
+    `seconds` is the time that the workers spent inside the models, `embedded` is the number of texts.
     """
 
     def __init__(self, ray: Any, embeddings: str | Embeddings) -> None:
@@ -154,16 +155,16 @@ class Cluster:
 
     def make_tables(
         self, work: Sequence[Work], settings: Settings, contents: Contents, meter: Meter
-    ) -> Generator[Made | pa.Table, None, None]:
+    ) -> Generator[Result | pa.Table, None, None]:
         """Read and embed sources on the workers, and yield their records before their rows.
 
-        Ray gives the task of a lost worker or node to another one. If that fails too, the sources of the
+        Ray repeats the task of a lost worker or node on another one. If that fails too, the sources of the
         task are tried one by one, so that only the bad source fails.
         """
         from adaptive_rag.ingest import Failure
 
         errors = self._ray.exceptions
-        lost = (
+        lost_errors = (
             errors.WorkerCrashedError,
             errors.OutOfMemoryError,
             errors.NodeDiedError,
@@ -171,74 +172,72 @@ class Cluster:
             errors.ObjectLostError,
         )
         task = self._ray.remote(num_cpus=1, memory=TASK_MEMORY, max_retries=RETRIES)(embed_sources)
-        known = defaultdict[int | None, Contents](dict)
+        contents_of_size = defaultdict[int | None, Contents](dict)
         for content, (source, record) in contents.items():
-            known[record.size][content] = source, record
+            contents_of_size[record.size][content] = source, record
         waiting, running = deque(make_batches(work, _wait_for_nodes(self._ray))), dict[Any, list[Work]]()
         try:
             while waiting or running:
-                room = TASKS_AHEAD * _wait_for_nodes(self._ray) - len(running)
-                for batch in [waiting.popleft() for _ in range(min(room, len(waiting)))]:
-                    present = {key: first for item in batch for key, first in known[item.size].items()}
+                free_slots = TASKS_AHEAD * _wait_for_nodes(self._ray) - len(running)
+                for batch in [waiting.popleft() for _ in range(min(free_slots, len(waiting)))]:
+                    candidates = {
+                        key: first for item in batch for key, first in contents_of_size[item.size].items()
+                    }
                     sent = [_absolute(item) for item in batch]
-                    running[task.remote(sent, settings, self._embeddings, present)] = batch
+                    running[task.remote(sent, settings, self._embeddings, candidates)] = batch
                 done, _ = self._ray.wait(list(running), timeout=POLL_SECONDS)
-                for each in done:
-                    batch = running.pop(each)
+                for reference in done:
+                    batch = running.pop(reference)
                     try:
-                        yield from self._settle(batch, self._ray.get(each), contents, meter)
+                        yield from self._settle(batch, self._ray.get(reference), contents, meter)
                     except errors.RayTaskError as error:
                         raise error.cause from None
-                    except lost:
+                    except lost_errors:
                         if len(batch) > 1:
                             waiting += [[item] for item in batch]
                             continue
-                        times = f"{RETRIES + 1} time{'s' * (RETRIES > 0)}"
-                        reason = (
-                            f"ended the worker that indexed it, {times}. Index it without --ray to see why"
-                        )
-                        yield Failure(batch[0].source, reason)
-                        meter.ended(batch[0].size)
+                        yield Failure(batch[0].source, _explain_lost_worker())
+                        meter.finish_source(batch[0].size)
         finally:
-            for each in running:
-                self._ray.cancel(each, force=True)
+            for reference in running:
+                self._ray.cancel(reference, force=True)
 
     def _settle(
-        self, batch: Sequence[Work], made: Batch, contents: Contents, meter: Meter
-    ) -> Iterator[Made | pa.Table]:
+        self, batch: Sequence[Work], result: Batch, contents: Contents, meter: Meter
+    ) -> Iterator[Result | pa.Table]:
         from pyarrow import array, compute, string
 
         from adaptive_rag.ingest import Failure
 
-        repeated, rows = list[str](), made.rows
-        for item, part in zip(batch, made.parts, strict=True):
-            meter.ended(item.size)
+        repeated_docs, rows = list[str](), result.rows
+        for item, part in zip(batch, result.parts, strict=True):
+            meter.finish_source(item.size)
             if isinstance(part, Failure):
                 yield part
                 continue
             content = content_key(part.path, part.hash)
             if content is not None and part.copy_of is None:
-                source, first = contents.setdefault(content, (item.source, part))
-                if source != item.source:  # another worker made it in the meantime
-                    repeated.append(part.doc)
-                    part = copy_record(part, source, first)
+                owner, first_record = contents.setdefault(content, (item.source, part))
+                if owner != item.source:  # another worker has embedded the same content meanwhile
+                    repeated_docs.append(part.doc)
+                    part = copy_record(part, owner, first_record)
             yield item, part
-        if rows is not None and repeated:
-            rows = rows.filter(compute.invert(compute.is_in(rows[DOC], array(repeated, string()))))
-        self.seconds += made.seconds
-        self.embedded += made.embedded
+        if rows is not None and repeated_docs:
+            rows = rows.filter(compute.invert(compute.is_in(rows[DOC], array(repeated_docs, string()))))
+        self.seconds += result.seconds
+        self.embedded += result.embedded
         if rows is not None and len(rows):
             meter.chunks += len(rows)
-            meter.nodes[self._name(made.node)] += len(rows)
+            meter.nodes[self._name(result.node)] += len(rows)
             yield rows
 
     def _name(self, node: str) -> str:
         """Return the name of a node, followed by the start of its id if other nodes have the same name."""
         if node not in self._names:
-            found = {each["NodeID"]: each["NodeName"] for each in self._ray.nodes()}
-            count = Counter(found.values())
+            name_of = {entry["NodeID"]: entry["NodeName"] for entry in self._ray.nodes()}
+            count = Counter(name_of.values())
             self._names |= {
-                id_: name if count[name] == 1 else f"{name}/{id_[:6]}" for id_, name in found.items()
+                id_: name if count[name] == 1 else f"{name}/{id_[:6]}" for id_, name in name_of.items()
             }
         return self._names[node]
 
@@ -256,18 +255,18 @@ def embed_sources(
     vectorizer = Vectorizer(model, settings, EmbeddingCache(None))
     parts, tables = list[Any](), []
     with reading_ahead(work) as texts:
-        for made in make_rows(texts, settings, vectorizer, dict(contents), Meter(1, None)):
-            if isinstance(made, list):
-                tables.append(to_arrow(made, settings.dimension))
+        for result in make_rows(texts, settings, vectorizer, dict(contents), Meter(1, None)):
+            if isinstance(result, list):
+                tables.append(to_arrow(result, settings.dimension))
             else:
-                parts.append(made[1] if isinstance(made, tuple) else made)
+                parts.append(result[1] if isinstance(result, tuple) else result)
     rows = pa.concat_tables(tables).combine_chunks() if tables else None
     node = ray.get_runtime_context().get_node_id()
     return Batch(node, parts, rows, vectorizer.seconds, vectorizer.embedded)
 
 
 def make_batches(work: Sequence[Work], slots: int) -> list[list[Work]]:
-    """Group sources into batches for this many workers, largest first; equal contents share a batch."""
+    """Group sources into batches for `slots` workers, largest first; equal contents share a batch."""
     from adaptive_rag.ingest import hash_file
 
     sizes = Counter(item.size for item in work)
@@ -275,18 +274,18 @@ def make_batches(work: Sequence[Work], slots: int) -> list[list[Work]]:
     for item in work:
         key: Any = item.source
         if item.file and item.stamp and sizes[item.size] > 1:
-            with suppress(OSError, IndexingError):  # the worker will report the error
+            with suppress(OSError, IndexingError):  # the worker reports the error
                 key = content_key(item.stamp.path, hash_file(item.file.path))
         groups.setdefault(key, []).append(item)
-    share = sum(item.size for item in work) // (TASKS_EACH * slots)
-    most = min(max(share, FEWEST_BYTES), MOST_BYTES)
-    batches, size, count = list[list[Work]](), 0, 0
+    target = sum(item.size for item in work) // (TASKS_EACH * slots)
+    max_bytes = min(max(target, FEWEST_BYTES), MOST_BYTES)
+    batches, batch_bytes, batch_sources = list[list[Work]](), 0, 0
     for group in groups.values():
-        if not batches or size + group[0].size > most or count == SOURCES_PER_TASK:
+        if not batches or batch_bytes + group[0].size > max_bytes or batch_sources == SOURCES_PER_TASK:
             batches.append([])
-            size = count = 0
+            batch_bytes = batch_sources = 0
         batches[-1] += group
-        size, count = size + group[0].size, count + 1
+        batch_bytes, batch_sources = batch_bytes + group[0].size, batch_sources + 1
     return sorted(batches, key=lambda batch: -sum(item.size for item in batch))
 
 
@@ -300,7 +299,7 @@ def _load_model(spec: str) -> Embeddings:
 
 
 def _absolute(item: Work) -> Work:
-    """Make the path of a source's file absolute, for workers in another folder."""
+    """Return the source with an absolute path, for workers in another folder."""
     if item.file is None:
         return item
     return replace(item, file=replace(item.file, path=Path(os.path.abspath(item.file.path))))
@@ -308,9 +307,9 @@ def _absolute(item: Work) -> Work:
 
 def _connect(ray: Any, address: str) -> None:
     """Connect to a cluster, or start one."""
-    quiet = {"log_to_driver": False, "logging_level": logging.ERROR}
+    options = {"log_to_driver": False, "logging_level": logging.ERROR}
     if address == LOCAL:
-        ray.init(LOCAL, include_dashboard=False, **quiet)
+        ray.init(LOCAL, include_dashboard=False, **options)
         return
     if address != ANY:
         host, _, port = address.rpartition(":")
@@ -327,11 +326,11 @@ def _connect(ray: Any, address: str) -> None:
                 "`ray start --head` prints it."
             ) from error
     try:
-        ray.init(address, **quiet)
+        ray.init(address, **options)
     except (ray.exceptions.RayError, OSError, RuntimeError, ValueError) as error:
-        said = " ".join(str(error).split())
+        message = " ".join(str(error).split())
         raise ConfigurationError(
-            f"The Ray cluster {address!r} cannot be used: {said.rstrip('.')}. This program must run on "
+            f"The Ray cluster {address!r} cannot be used: {message.rstrip('.')}. This program must run on "
             "one of its nodes, with the same versions of Ray and Python."
         ) from error
 
@@ -339,7 +338,7 @@ def _connect(ray: Any, address: str) -> None:
 def check_nodes(ray: Any, work: Sequence[Work]) -> None:
     """Raise an error if a node lacks the package or the documents, or if no node has room for a task."""
 
-    # A function defined here is sent as a whole, so that a node without this package can run it.
+    # A nested function is sent to the nodes as code, so that a node without this package can run it.
     def look(package: str, files: list[tuple[str, int]]) -> tuple[str | None, list[str]]:
         import os
         from importlib import metadata
@@ -356,57 +355,65 @@ def check_nodes(ray: Any, work: Sequence[Work]) -> None:
     from adaptive_rag.ingest.archives import on_disk
 
     errors = ray.exceptions
-    nodes = [node for node in ray.nodes() if node["Alive"] and _slots([node])]
+    nodes = [node for node in ray.nodes() if node["Alive"] and _count_slots([node])]
     if not nodes:
         raise ConfigurationError(
             f"No node of the Ray cluster has a core and {TASK_MEMORY / 1e9:g} GB of memory, which a task "
             "takes. Start nodes with more: ray start --address HOST:PORT --memory BYTES"
         )
-    own, files = metadata.version("adaptive-rag"), list[tuple[str, int]]()
+    own_version, files = metadata.version("adaptive-rag"), list[tuple[str, int]]()
     for item in work:
         if item.file is not None and item.stamp is not None and len(files) < FILES_CHECKED:
             files.append((os.path.abspath(on_disk(item.file.path)), item.stamp.size))
     on_node = ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy
     look_from = ray.remote(num_cpus=0)(look)
-    asked = [
+    tasks = [
         (node["NodeName"], look_from.options(scheduling_strategy=on_node(node["NodeID"], soft=False)))
         for node in nodes
     ]
-    for name, answer in [(name, task.remote(PACKAGE, files)) for name, task in asked]:
+    for name, answer in [(name, task.remote(PACKAGE, files)) for name, task in tasks]:
         try:
             version, missing = ray.get(answer, timeout=CHECK_SECONDS)
         except (errors.TaskUnschedulableError, errors.NodeDiedError, errors.LocalRayletDiedError):
-            continue  # the node has left meanwhile
+            continue  # the node has left the cluster meanwhile
         except errors.RayError as error:
-            said = str(error).partition("\n")[0]
-            raise IndexingError(f"The node {name} of the Ray cluster does not answer: {said}") from error
-        if version != own:
-            has = f"has version {version} of" if version else "does not have"
+            message = str(error).partition("\n")[0]
+            raise IndexingError(f"The node {name} of the Ray cluster does not answer: {message}") from error
+        if version != own_version:
+            actual = f"has version {version} of" if version else "does not have"
             raise ConfigurationError(
-                f"The node {name} of the Ray cluster {has} the package adaptive-rag; this program is "
-                f"version {own}. Install it there: pip install 'adaptive-rag[ray]=={own}'"
+                f"The node {name} of the Ray cluster {actual} the package adaptive-rag; this program is "
+                f"version {own_version}. Install it there: pip install 'adaptive-rag[ray]=={own_version}'"
             )
         if missing:
             raise IndexingError(
                 f"The node {name} of the Ray cluster cannot read {missing[0]}, or has another file there. "
-                "Keep the documents on a disk that all nodes share, under the same path, or leave --ray out."
+                "Put the documents on a disk that all nodes share, under the same path, or leave --ray out."
             )
+
+
+def _explain_lost_worker() -> str:
+    times = f"{RETRIES + 1} time{'s' * (RETRIES > 0)}"
+    return f"ended the worker that indexed it, {times}. Index it without --ray to see why"
 
 
 def _wait_for_nodes(ray: Any) -> int:
     """Wait until the cluster has a usable node, and return how many tasks it can run at a time."""
-    began = time.monotonic()
-    while not (slots := _slots(ray.nodes())):
-        if time.monotonic() - began > WITHOUT_NODES_SECONDS:
+    started = time.monotonic()
+    while not (slots := _count_slots(ray.nodes())):
+        if time.monotonic() - started > WITHOUT_NODES_SECONDS:
             raise IndexingError(
-                f"The Ray cluster has had no node that can work for {WITHOUT_NODES_SECONDS:.0f} s. What was "
-                "published is kept. Start nodes, and run the same command: it goes on from there."
+                f"The Ray cluster has had no usable node for {WITHOUT_NODES_SECONDS:.0f} s. Published work "
+                "is kept. Start nodes, and run the same command again to continue from there."
             )
         time.sleep(POLL_SECONDS)
     return slots
 
 
-def _slots(nodes: Sequence[Mapping[str, Any]]) -> int:
+def _count_slots(nodes: Sequence[Mapping[str, Any]]) -> int:
     """Return how many tasks fit on the cores and the memory of the nodes."""
-    found = [node["Resources"] for node in nodes if node["Alive"]]
-    return sum(int(min(each.get("CPU", 0), each.get("memory", 0) // TASK_MEMORY)) for each in found)
+    resources = [node["Resources"] for node in nodes if node["Alive"]]
+    return sum(
+        int(min(node_resources.get("CPU", 0), node_resources.get("memory", 0) // TASK_MEMORY))
+        for node_resources in resources
+    )

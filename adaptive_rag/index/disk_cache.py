@@ -1,8 +1,8 @@
 """A disk cache of limited size for the files of indexes in buckets.
 
 Each version of an index is a folder. Lance never changes a file that it wrote, and the manifest lists the
-files of a version with their sizes and checksums: a folder that has them all is that version, whatever is
-written to the bucket later. Files that several versions share are hard links. A folder gets its final name
+files of a version with their sizes and checksums. So a folder that has all of them is that version, even if
+the bucket is written later. Files that several versions share are hard links. A folder gets its final name
 when it is complete. A reader holds a lock that ends with its process; a locked folder is never removed.
 """
 
@@ -45,7 +45,7 @@ class NoCopyError(Exception):
 
 @dataclass(frozen=True, eq=False)
 class Copy:
-    """A complete version of an index on this machine; it is kept as long as this object exists."""
+    """A complete version of an index on this machine, which is kept while this object exists."""
 
     folder: Path
     _lock: IO[bytes]
@@ -60,7 +60,7 @@ class CopyReader(Protocol):
 
 @dataclass(frozen=True)
 class DiskCache:
-    """A folder of copies, which several processes may share, and the most bytes that they may take."""
+    """A folder of copies, which several processes may share, and its maximum size in bytes."""
 
     folder: Path
     most_bytes: int
@@ -75,7 +75,7 @@ class DiskCache:
             if any((folder / name).stat().st_size != seal.size for name, seal in _files(manifest)):
                 raise FileNotFoundError
             os.utime(lock.fileno())
-        except FileNotFoundError:  # a part of it was removed: it will be copied again
+        except FileNotFoundError:  # a file is missing, so the version will be copied again
             shutil.rmtree(folder, ignore_errors=True)
         except OSError as error:
             _log.warning("The copies in %s cannot be read: %s", self.folder, error.strerror)
@@ -85,63 +85,65 @@ class DiskCache:
 
     def begin(self, bucket: Bucket, reader: CopyReader) -> None:
         """Copy the version of a reader in the background, and then switch the reader to the copy."""
-        _background().submit(self._fill, bucket, reader.manifest, weakref.ref(reader))
+        _copy_pool().submit(self._fill, bucket, reader.manifest, weakref.ref(reader))
 
-    def _fill(self, bucket: Bucket, manifest: Manifest, wanted: weakref.ref[CopyReader]) -> None:
-        """Copy a version while it is being read; on failure, log a warning and remove the partial copy."""
+    def _fill(self, bucket: Bucket, manifest: Manifest, reader_ref: weakref.ref[CopyReader]) -> None:
+        """Copy a version while its reader exists; on failure, log a warning and remove the partial copy."""
         partial = self._folder_of(bucket, manifest).with_suffix(PARTIAL)
         try:
             make_folder(partial.parent)
-            with self._alone(wanted):
+            with self._copy_lock(reader_ref):
                 if self.find(bucket, manifest) is None:
                     self._make_room(bucket, manifest, partial)
                     with ThreadPoolExecutor(FILES_AT_ONCE, thread_name_prefix="copy") as pool:
-                        list(pool.map(lambda item: _copy(bucket, partial, item, wanted), _files(manifest)))
+                        list(
+                            pool.map(lambda item: _copy(bucket, partial, item, reader_ref), _files(manifest))
+                        )
                     partial.rename(partial.with_suffix(""))
-                if (reader := wanted()) is not None:
+                if (reader := reader_ref()) is not None:
                     reader.copy = self.find(bucket, manifest)
         except (NoCopyError, OSError, AdaptiveRAGError) as error:
-            if _goes_on(wanted):
+            if _is_wanted(reader_ref):
                 shutil.rmtree(partial, ignore_errors=True)
-                why = (error.strerror if isinstance(error, OSError) else None) or error
-                _log.warning("The index %s is read from the bucket at every search: %s", bucket.uri, why)
+                reason = (error.strerror if isinstance(error, OSError) else None) or error
+                _log.warning("The index %s is read from the bucket at every search: %s", bucket.uri, reason)
 
     def _make_room(self, bucket: Bucket, manifest: Manifest, partial: Path) -> None:
-        """Link files that other copies of the index have, and remove the least recently used copies."""
-        whole = sum(seal.size for _, seal in _files(manifest))
-        if whole > self.most_bytes:
+        """Link the files that other copies of the index have, and remove the least recently used copies."""
+        total_bytes = sum(seal.size for _, seal in _files(manifest))
+        if total_bytes > self.most_bytes:
             raise NoCopyError(
-                f"its copy takes {whole / GB:.2f} GB, more than the {self.most_bytes / GB:.2f} GB of "
+                f"its copy takes {total_bytes / GB:.2f} GB, more than the {self.most_bytes / GB:.2f} GB of "
                 "bucket.cache_gb"
             )
-        siblings = [each for each in partial.parent.iterdir() if each.is_dir() and each != partial]
-        missing = 0
+        siblings = [path for path in partial.parent.iterdir() if path.is_dir() and path != partial]
+        missing_bytes = 0
         for name, seal in _files(manifest):
             (partial / name).parent.mkdir(parents=True, exist_ok=True)
-            if not (partial / name).exists() and not _linked(partial, name, seal.size, siblings):
-                missing += seal.size
-        for old in self.folder.glob(f"*/*{PARTIAL}"):
-            if old != partial:  # left by a process that was killed
-                shutil.rmtree(old, ignore_errors=True)
-        every = sorted(self.folder.glob(f"*/*{LOCK}"), key=lambda file: file.stat().st_mtime)
-        while (taken := _bytes_in(self.folder)) + missing > self.most_bytes:
-            if not every:
+            if not (partial / name).exists() and not _link_from_sibling(partial, name, seal.size, siblings):
+                missing_bytes += seal.size
+        for leftover in self.folder.glob(f"*/*{PARTIAL}"):
+            if leftover != partial:  # left by a process that was killed
+                shutil.rmtree(leftover, ignore_errors=True)
+        lock_files = sorted(self.folder.glob(f"*/*{LOCK}"), key=lambda file: file.stat().st_mtime)
+        while (used_bytes := _bytes_in(self.folder)) + missing_bytes > self.most_bytes:
+            if not lock_files:
                 raise NoCopyError(
-                    f"its copy takes {missing / GB:.2f} GB more, and of {self.most_bytes / GB:.2f} GB "
-                    f"(bucket.cache_gb) other copies in use take {taken / GB:.2f} GB"
+                    f"its copy takes another {missing_bytes / GB:.2f} GB, and other copies in use take "
+                    f"{used_bytes / GB:.2f} of the {self.most_bytes / GB:.2f} GB of bucket.cache_gb"
                 )
-            if lock := _lock(every.pop(0).with_suffix(""), exclusive=True):
+            if lock := _lock(lock_files.pop(0).with_suffix(""), exclusive=True):
                 folder = Path(lock.name).with_suffix("")
                 shutil.rmtree(folder, ignore_errors=True)
                 Path(lock.name).unlink()
                 lock.close()
 
     @contextmanager
-    def _alone(self, wanted: weakref.ref[CopyReader]) -> Iterator[None]:
-        """Let one process copy at a time; the others then find its copy."""
+    def _copy_lock(self, reader_ref: weakref.ref[CopyReader]) -> Iterator[None]:
+        """Let only one process copy at a time; the others then find its copy."""
         while (lock := _lock((self.folder / FILLING).with_suffix(""), exclusive=True)) is None:
-            if not _goes_on(wanted):
-                raise NoCopyError("nobody reads it any more")
+            if not _is_wanted(reader_ref):
+                raise NoCopyError("its reader is gone")
             time.sleep(POLL_SECONDS)
         with lock:
             yield
@@ -159,25 +161,25 @@ def open_disk_cache(cache: str | None, cache_gb: float) -> DiskCache | None:
         return None
     if not SHARES_LOCKS:
         raise ConfigurationError(
-            "bucket.cache_gb cannot be used on Windows: copies need a lock that several processes can share. "
-            "Leave it at 0; the bucket is then read at every search."
+            "bucket.cache_gb cannot be used on Windows, because copies need a lock that several processes "
+            "can share. Leave it at 0; the bucket is then read at every search."
         )
     from platformdirs import user_cache_path
 
-    place = (
+    folder = (
         Path(cache).expanduser() if cache else user_cache_path("adaptive-rag", appauthor=False) / "buckets"
     )
-    return DiskCache(place.absolute(), int(cache_gb * GB))
+    return DiskCache(folder.absolute(), int(cache_gb * GB))
 
 
 @functools.cache
-def _background() -> ThreadPoolExecutor:
+def _copy_pool() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(1, thread_name_prefix="copies")
 
 
-def _goes_on(wanted: weakref.ref[CopyReader]) -> bool:
-    """Tell whether the reader still exists and the program is still running."""
-    return wanted() is not None and threading.main_thread().is_alive()
+def _is_wanted(reader_ref: weakref.ref[CopyReader]) -> bool:
+    """Return whether the reader still exists and the program is still running."""
+    return reader_ref() is not None and threading.main_thread().is_alive()
 
 
 def _files(manifest: Manifest) -> list[tuple[str, Seal]]:
@@ -185,25 +187,28 @@ def _files(manifest: Manifest) -> list[tuple[str, Seal]]:
 
 
 def _lock(folder: Path, *, exclusive: bool) -> IO[bytes] | None:
-    """Lock a folder by the file beside it until the file is closed; None if others hold the lock."""
+    """Lock a folder by a file next to it, until the returned file is closed; None if others hold the lock."""
     import fcntl
 
-    place = folder.with_suffix(LOCK)
+    lock_file = folder.with_suffix(LOCK)
     while True:
-        file = place.open("ab")
+        file = lock_file.open("ab")
         try:
             fcntl.flock(file, fcntl.LOCK_NB | (fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH))
         except BlockingIOError:
             file.close()
             return None
         with suppress(FileNotFoundError):  # another process may have removed this file to make room
-            if os.path.samestat(place.stat(), os.fstat(file.fileno())):
+            if os.path.samestat(lock_file.stat(), os.fstat(file.fileno())):
                 return file
         file.close()
 
 
-def _linked(partial: Path, name: str, size: int, siblings: list[Path]) -> bool:
-    """Link a file that another version has too; only version manifests may differ under the same name."""
+def _link_from_sibling(partial: Path, name: str, size: int, siblings: list[Path]) -> bool:
+    """Link a file that another version has too, and return whether there is one.
+
+    Lance's own version files are not linked, since they may differ under the same name.
+    """
     for sibling in siblings if "/_versions/" not in name else ():
         try:
             if (sibling / name).stat().st_size == size:
@@ -214,21 +219,21 @@ def _linked(partial: Path, name: str, size: int, siblings: list[Path]) -> bool:
     return False
 
 
-def _copy(bucket: Bucket, partial: Path, item: tuple[str, Seal], wanted: weakref.ref[CopyReader]) -> None:
-    """Copy one file, unless it exists."""
+def _copy(bucket: Bucket, partial: Path, item: tuple[str, Seal], reader_ref: weakref.ref[CopyReader]) -> None:
+    """Copy one file, unless it exists already."""
     name, seal = item
     file = partial / name
     if file.exists():
         return
     unfinished, checksum = file.with_name(f"{file.name}.part"), xxh3_64()
-    with unfinished.open("wb") as written:
+    with unfinished.open("wb") as output:
         for piece in bucket.pieces(name):
-            if not _goes_on(wanted):
-                raise NoCopyError("nobody reads it any more")
+            if not _is_wanted(reader_ref):
+                raise NoCopyError("its reader is gone")
             checksum.update(piece)
-            written.write(piece)
-        written.flush()
-        os.fsync(written.fileno())
+            output.write(piece)
+        output.flush()
+        os.fsync(output.fileno())
     if (unfinished.stat().st_size, checksum.hexdigest()) != (seal.size, seal.checksum):
         raise NoCopyError(f"{name} is not as it was written")
     unfinished.rename(file)
@@ -237,10 +242,10 @@ def _copy(bucket: Bucket, partial: Path, item: tuple[str, Seal], wanted: weakref
 def _bytes_in(folder: Path) -> int:
     """Return the total size of the files below a folder; a file with several hard links counts once."""
     sizes: dict[int, int] = {}
-    for place, _, names in os.walk(folder):
+    for folder_path, _, names in os.walk(folder):
         for name in names:
             try:
-                stat = os.stat(os.path.join(place, name))
+                stat = os.stat(os.path.join(folder_path, name))
             except FileNotFoundError:  # another process has just removed it
                 continue
             sizes[stat.st_ino] = stat.st_size

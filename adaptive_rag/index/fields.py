@@ -1,4 +1,4 @@
-"""The fields of chunks: the values that conditions are checked against and that `info` lists."""
+"""The fields of chunks, which conditions can use and which `info` lists."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 import re
 import textwrap
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import PurePath
 from types import MappingProxyType
@@ -18,13 +18,13 @@ import numpy as np
 from adaptive_rag.state import Chunk
 from adaptive_rag.where import Kind, Mask, kind_of
 
-# Fields that every chunk has; they come before those of its document's metadata.
+# Fields that every chunk has; they are listed before the metadata of its document.
 OWN_FIELDS = ("source", "file", "kind", "page", "section")
-# Metadata for the program's own use, which describe the text rather than the document.
+# Metadata for internal use, which describe the text of a chunk rather than its document.
 _NOT_FIELDS = frozenset(
     {"cells", "columns", "line", "ocr_spans", "page_end", "page_starts", "section_starts"}
 )
-# How many values of a text field are shown, and the most characters of each.
+# The number of values of a text field that are shown, and the most characters of each.
 EXAMPLES, SHOWN = 3, 40
 
 
@@ -41,20 +41,22 @@ class Fields:
     ) -> None:
         """Build the columns from the values of each chunk; `copies` maps a source to its other names."""
         self.sources = list(sources)
-        files = {source: _file(source) for source in set(sources)}
-        names: dict[str, Any] = {source: [source, *copies[source]] for source in copies}
-        bases: dict[str, Any] = {of: [_file(name).name for name in held] for of, held in names.items()}
+        paths = {source: _file(source) for source in set(sources)}
+        # a source with copies has a list of names and a list of file names
+        all_names: dict[str, Any] = {source: [source, *copies[source]] for source in copies}
+        file_names = {source: [_file(name).name for name in names] for source, names in all_names.items()}
         self._columns: dict[str, list[Any]] = {
-            "source": [names.get(source, source) for source in sources],
-            "file": [bases.get(source, files[source].name) for source in sources],
-            "kind": [files[source].suffix[1:].lower() or None for source in sources],
+            "source": [all_names.get(source, source) for source in sources],
+            "file": [file_names.get(source, paths[source].name) for source in sources],
+            "kind": [paths[source].suffix[1:].lower() or None for source in sources],
             "page": list(pages),
             "section": list(sections),
         }
-        names = dict.fromkeys(name for known in {id(m): m for m in metadata}.values() for name in known)
-        for name in names:
+        # many chunks share one metadata object, so each object is read once
+        distinct = {id(values): values for values in metadata}.values()
+        for name in dict.fromkeys(name for values in distinct for name in values):
             if name not in _NOT_FIELDS and name not in self._columns:
-                self._columns[name] = [_plain(known.get(name)) for known in metadata]
+                self._columns[name] = [_to_comparable(values.get(name)) for values in metadata]
 
     @classmethod
     def of_rows(
@@ -62,36 +64,36 @@ class Fields:
         sources: list[str],
         pages: list[Any],
         sections: list[Any],
-        stored: list[Any],
+        stored_metadata: list[Any],
         copies: Mapping[str, Sequence[str]],
     ) -> Fields:
         """Return the fields of rows whose metadata are stored as JSON; equal texts are parsed once."""
-        known: dict[str | None, dict[str, Any]] = {None: {}}
-        for text in stored:
-            if text not in known:
-                known[text] = json.loads(text)
-        return cls(sources, pages, sections, [known[text] for text in stored], copies)
+        parsed: dict[str | None, dict[str, Any]] = {None: {}}
+        for text in stored_metadata:
+            if text not in parsed:
+                parsed[text] = json.loads(text)
+        return cls(sources, pages, sections, [parsed[text] for text in stored_metadata], copies)
 
     @classmethod
     def of_chunks(cls, chunks: Iterable[Chunk]) -> Fields:
         """Return the fields of chunks."""
-        held = list(chunks)
+        chunk_list = list(chunks)
         return cls(
-            [chunk["source"] for chunk in held],
-            [chunk["page"] for chunk in held],
-            [chunk["section"] for chunk in held],
-            [chunk["metadata"] for chunk in held],
+            [chunk["source"] for chunk in chunk_list],
+            [chunk["page"] for chunk in chunk_list],
+            [chunk["section"] for chunk in chunk_list],
+            [chunk["metadata"] for chunk in chunk_list],
         )
 
     @classmethod
     def joined(cls, parts: Sequence[Fields]) -> Fields:
         """Join the fields of several collections of chunks."""
-        made = cls([], [], [], [])
-        made.sources = [source for part in parts for source in part.sources]
+        joined = cls([], [], [], [])
+        joined.sources = [source for part in parts for source in part.sources]
         for name in dict.fromkeys(name for part in parts for name in part._columns):
             columns = (part._columns.get(name, [None] * len(part)) for part in parts)
-            made._columns[name] = [value for column in columns for value in column]
-        return made
+            joined._columns[name] = [value for column in columns for value in column]
+        return joined
 
     def __len__(self) -> int:
         return len(self.sources)
@@ -104,21 +106,19 @@ class Fields:
         """Return the value of a field for each chunk; None if it has none."""
         return self._columns[field]
 
-    def common(self, most: int, kept: Mask | None = None) -> dict[str, tuple[Kind, dict[Any, int]]]:
-        """Return the kind of each field and its most frequent values, with how many chunks have each.
+    def common(self, limit: int, mask: Mask | None = None) -> dict[str, tuple[Kind, dict[Any, int]]]:
+        """Return the kind of each field and its most frequent values, with the number of chunks of each.
 
-        `kept` masks the chunks that count.
+        `mask` selects the chunks that count.
         """
-        chosen = range(len(self)) if kept is None else np.flatnonzero(kept).tolist()
-        counted = {}
+        positions = range(len(self)) if mask is None else np.flatnonzero(mask).tolist()
+        common_values = {}
         for name, kind in self._kinds.items():
             column = self._columns[name]
-            held = (column[at] for at in chosen)
-            values = (part for v in held for part in (v if isinstance(v, list) else [v]))
-            counts = Counter(value for value in values if value is not None)
+            counts = Counter(_flatten(column[position] for position in positions))
             if counts:
-                counted[name] = kind, dict(counts.most_common(most))
-        return counted
+                common_values[name] = kind, dict(counts.most_common(limit))
+        return common_values
 
     def describe(self) -> dict[str, str]:
         """Return each field with its kind and its range or some of its values, for a person to read."""
@@ -134,16 +134,24 @@ class Fields:
         }
 
     def _span(self, name: str, kind: Kind) -> str:
-        parts = (part for v in self._columns[name] for part in (v if isinstance(v, list) else [v]))
-        values = list(dict.fromkeys(part for part in parts if part is not None))
+        values = list(dict.fromkeys(_flatten(self._columns[name])))
         if not values:
             return ""
         if kind in ("number", "date"):
             return f"{min(values)} to {max(values)}"
         if kind == "yes or no":
             return "yes, no"
-        shown = ", ".join(textwrap.shorten(str(value), SHOWN, placeholder="…") for value in values[:EXAMPLES])
-        return shown if len(values) <= EXAMPLES else f"{shown} and {len(values) - EXAMPLES} more"
+        examples = ", ".join(
+            textwrap.shorten(str(value), SHOWN, placeholder="…") for value in values[:EXAMPLES]
+        )
+        return examples if len(values) <= EXAMPLES else f"{examples} and {len(values) - EXAMPLES} more"
+
+
+def _flatten(values: Iterable[Any]) -> Iterator[Any]:
+    """Yield the single values of a column, without None."""
+    for value in values:
+        parts = value if isinstance(value, list) else [value]
+        yield from (part for part in parts if part is not None)
 
 
 def _file(source: str) -> PurePath:
@@ -154,7 +162,7 @@ def _file(source: str) -> PurePath:
     return path if path.suffix else PurePath(f"{path.name or 'index'}.html")
 
 
-def _plain(value: Any) -> Any:
+def _to_comparable(value: Any) -> Any:
     """Return a value if it can be compared (text, number, boolean, or a list of these), else None."""
     if isinstance(value, list | tuple):
         return [part for part in value if isinstance(part, str | int | float)] or None

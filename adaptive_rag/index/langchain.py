@@ -1,4 +1,4 @@
-"""Searches an app's own retriever or vector store, and scores the documents that it returns."""
+"""Searches with an app's own retriever or vector store, and scores the documents that it returns."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ CHUNKS_KEPT = 4096
 
 
 @dataclass(slots=True)
-class _Found:
+class _FoundChunk:
     """A chunk that a search returned; its vectors are computed on first use."""
 
     chunk: Chunk
@@ -55,25 +55,25 @@ class RetrieverSource:
         self._retriever = retriever
         self._embeddings = load_embeddings(embeddings)
         self._lock = threading.Lock()
-        self._found: LRUCache[str, _Found] = LRUCache(CHUNKS_KEPT)
+        self._found_chunks: LRUCache[str, _FoundChunk] = LRUCache(CHUNKS_KEPT)
 
     def search(self, queries: Sequence[str], *, limit: int) -> list[list[Candidate]]:
         """Return the retriever's results for each query, scored by vector and by words."""
         if not queries:
             return []
         with ThreadPoolExecutor(min(8, len(queries)), thread_name_prefix="search") as pool:
-            found = list(pool.map(lambda query: self._retrieve(query, limit), queries))
+            documents = list(pool.map(lambda query: self._retrieve(query, limit), queries))
         vectors = embed_queries(self._embeddings, queries)
-        return [self._score(*each) for each in zip(queries, vectors, found, strict=True)]
+        return [self._score(*item) for item in zip(queries, vectors, documents, strict=True)]
 
     @property
     def version(self) -> str:
-        """A new name each time: a store does not say whether it has changed, so nothing of it is cached."""
+        """A new name each time, so nothing is cached: a store does not tell whether it has changed."""
         return secrets.token_hex(8)
 
     def vectors(self, ids: Sequence[str]) -> Vectors:
         """Return the vectors of chunks that a search returned."""
-        return np.stack(self._known(ids, "vector", self._encode))
+        return np.stack(self._get_computed(ids, "vector", self._encode))
 
     def similarities(self, texts: Sequence[str], ids: Sequence[str]) -> Vectors:
         """Return the cosine of each text with each chunk that a search returned."""
@@ -86,7 +86,7 @@ class RetrieverSource:
 
     def sentences(self, ids: Sequence[str]) -> list[Sentences]:
         """Return the sentences of chunks that a search returned; they are embedded on first use."""
-        return self._known(ids, "sentences", embed_sentences)
+        return self._get_computed(ids, "sentences", embed_sentences)
 
     def _encode(self, chunks: Sequence[Chunk]) -> Vectors:
         return encode(self._embeddings, [chunk["text"] for chunk in chunks])
@@ -100,11 +100,14 @@ class RetrieverSource:
         chunks = list({chunk["id"]: chunk for chunk in map(to_chunk, documents)}.values())
         with self._lock:
             for chunk in chunks:
-                known = self._found.get(chunk["id"])
-                if known and (known.chunk["text"], known.chunk["start"]) == (chunk["text"], chunk["start"]):
-                    known.chunk = chunk
-                else:  # new, or replaced under its id
-                    self._found[chunk["id"]] = _Found(chunk)
+                cached = self._found_chunks.get(chunk["id"])
+                if cached and (cached.chunk["text"], cached.chunk["start"]) == (
+                    chunk["text"],
+                    chunk["start"],
+                ):
+                    cached.chunk = chunk
+                else:  # the chunk is new, or was replaced under its id
+                    self._found_chunks[chunk["id"]] = _FoundChunk(chunk)
         dense = self.vectors([chunk["id"] for chunk in chunks]) @ vector if chunks else np.zeros(0)
         sparse = score_words(query, [chunk["text"] for chunk in chunks])
         return [
@@ -112,14 +115,18 @@ class RetrieverSource:
             for chunk, by_vector, by_words in zip(chunks, dense, sparse, strict=True)
         ]
 
-    def _known(self, ids: Sequence[str], what: str, make: Callable[[list[Chunk]], Any]) -> list[Any]:
-        """Return one attribute of each chunk, and compute it on first use."""
+    def _get_computed(
+        self, ids: Sequence[str], attribute: str, compute: Callable[[list[Chunk]], Any]
+    ) -> list[Any]:
+        """Return one attribute of each chunk; it is computed on first use."""
         with self._lock:
-            found = [self._found[id_] for id_ in ids]
-        if bare := list({each.chunk["id"]: each for each in found if getattr(each, what) is None}.values()):
-            for each, made in zip(bare, make([each.chunk for each in bare]), strict=True):
-                setattr(each, what, made)
-        return [getattr(each, what) for each in found]
+            found_chunks = [self._found_chunks[id_] for id_ in ids]
+        missing = {found.chunk["id"]: found for found in found_chunks if getattr(found, attribute) is None}
+        if missing:
+            values = compute([found.chunk for found in missing.values()])
+            for found, value in zip(missing.values(), values, strict=True):
+                setattr(found, attribute, value)
+        return [getattr(found, attribute) for found in found_chunks]
 
 
 def to_chunk(document: Document) -> Chunk:
@@ -151,14 +158,14 @@ def to_chunk(document: Document) -> Chunk:
 
 
 def score_words(query: str, texts: Sequence[str]) -> list[float]:
-    """Return the BM25 of each text; 0.0 if it contains no word of the query."""
+    """Return the BM25 of each text for a query; 0.0 if a text contains no word of it."""
     from rank_bm25 import BM25Plus
 
     words = set(_split(query))
     documents = [_split(text) for text in texts]
     if not words or not any(documents):
         return [0.0] * len(texts)
-    # BM25Plus: its word weights stay positive when half of a small set contains a word
+    # BM25Plus, because its word weights stay positive even if half of a small set contains a word
     scores = BM25Plus(documents).get_scores(sorted(words))
     return [
         float(score) if words.intersection(document) else 0.0

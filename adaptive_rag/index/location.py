@@ -35,7 +35,7 @@ class Folder:
 
     def write(self, name: str, content: bytes) -> None:
         """Replace a file atomically: a reader sees either the old content or the new."""
-        # written beside the old file, synced to the disk, and then moved over the old file
+        # the content is written to a temporary file, synced to the disk, and moved over the old file
         handle, temporary = tempfile.mkstemp(dir=self.path, prefix=f".{name}.")
         try:
             with os.fdopen(handle, "wb") as file:
@@ -46,7 +46,7 @@ class Folder:
         except BaseException:
             Path(temporary).unlink(missing_ok=True)
             raise
-        # the rename itself must survive a power cut; Windows has no such call
+        # the folder is synced too, so that the rename survives a power cut; Windows has no such call
         with suppress(OSError):
             descriptor = os.open(self.path, os.O_RDONLY)
             try:
@@ -75,11 +75,11 @@ class Folder:
 
     def sizes(self, names: Iterable[str]) -> dict[str, int]:
         """Return the sizes in bytes of the files that exist."""
-        found = {}
+        sizes = {}
         for name in names:
             with suppress(FileNotFoundError, NotADirectoryError):
-                found[name] = os.stat(self.path / name).st_size
-        return found
+                sizes[name] = os.stat(self.path / name).st_size
+        return sizes
 
     def pieces(self, name: str) -> Iterator[Buffer]:
         """Yield the content of a file in pieces; each piece is only valid until the next one is read."""
@@ -106,17 +106,15 @@ def open_location(uri: str | Path) -> Location:
     """
     text = str(uri).strip()
     if not text:
-        raise ConfigurationError(
-            "index = '' names no folder: expected a path or a URI such as s3://bucket/kb."
-        )
-    # not parsed: a password may contain characters that an address may not
+        raise ConfigurationError("index = '' is empty: expected a path or a URI such as s3://bucket/kb.")
+    # not parsed as a URL, because a password may contain characters that a URL may not
     scheme = text.partition("://")[0].lower() if "://" in text else ""
     if scheme in SCHEMES:
         return Database(text)
     if "://" in text and scheme != "file":
         return Bucket(text)
     path = Path(unquote(urlparse(text).path)) if scheme == "file" else Path(text).expanduser()
-    # unlike the methods of Path, these return False where access is denied
+    # unlike the methods of Path, these return False if access is denied
     if os.path.exists(path) and not os.path.isdir(path):
         raise ConfigurationError(
             f"index = {text!r} is a file; expected the folder of an index, or a new one."
@@ -125,12 +123,12 @@ def open_location(uri: str | Path) -> Location:
     return Folder(path.resolve() if ".." in path.parts else path.absolute())
 
 
-def open_files(uri: str | Path, what: str) -> Files:
+def open_files(uri: str | Path, operation: str) -> Files:
     """Return the location of an index that consists of files; `what` names the operation in the error."""
     location = open_location(uri)
     if isinstance(location, Database):
         raise ConfigurationError(
-            f"{what} is for an index in a folder or a bucket. {location.uri} is a database, which looks "
-            "after its files by itself. Where tables are gone, make the index anew with --rebuild."
+            f"{operation} is for an index in a folder or a bucket, and {location.uri} is a database, which "
+            "manages its own files. If tables are missing, rebuild the index with --rebuild."
         )
     return location

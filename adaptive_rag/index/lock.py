@@ -1,4 +1,4 @@
-"""The write lock: one process at a time writes to a location, which must be an index or empty."""
+"""The write lock: only one process at a time writes to a location, which must be an index or empty."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from adaptive_rag.errors import IndexingError, IndexMismatchError
 from adaptive_rag.index.bucket import Bucket
 from adaptive_rag.index.lease import hold_lease, name_holder, this_process
 from adaptive_rag.index.location import Location
-from adaptive_rag.index.manifest import HOLDER, LOCK, MANIFEST, OWN_FILES, is_ours
+from adaptive_rag.index.manifest import HOLDER, LOCK, MANIFEST, OWN_FILES, is_index
 from adaptive_rag.index.postgres.database import Database
 
 POLL_SECONDS = 0.2
@@ -22,8 +22,8 @@ def write_lock(
 ) -> Iterator[None]:
     """Hold the write lock of an index.
 
-    If the process dies, the lock is released, in a bucket after some seconds. While another process holds
-    the lock, `on_wait` is called once with its name.
+    If the process dies, the lock is released, in a bucket after some seconds. If another process holds the
+    lock, `on_wait` is called once with a message that names it.
 
     Raises:
         IndexingError: another process still holds the lock after `wait_seconds`, or the folder is read-only.
@@ -34,7 +34,7 @@ def write_lock(
             yield
         return
     if isinstance(location, Database):
-        with location.hold(wait_seconds=wait_seconds, on_wait=on_wait):
+        with location.hold_lock(wait_seconds=wait_seconds, on_wait=on_wait):
             yield
         return
     folder = location.path
@@ -43,7 +43,7 @@ def write_lock(
     lock, first = FileLock(folder / LOCK), min(POLL_SECONDS, wait_seconds)
     try:
         try:
-            # a process that has just taken the lock may not have written its name yet
+            # wait a moment before naming the holder, which may not have written its name yet
             lock.acquire(timeout=first)
         except Timeout:
             if on_wait and wait_seconds:
@@ -59,7 +59,7 @@ def write_lock(
         lock.release()
         reason = error.strerror or error
         raise IndexingError(
-            f"The index {folder} cannot be written: {reason}. What it holds is untouched."
+            f"The index {folder} cannot be written: {reason}. Its content is untouched."
         ) from error
     try:
         yield
@@ -72,10 +72,10 @@ def refuse_foreign_folder(location: Location) -> None:
     """Raise an error if a folder holds files that are not an index."""
     names = location.names()
     foreign = not all(name.startswith(OWN_FILES) for name in names)
-    if foreign and MANIFEST not in names and not is_ours(location):
+    if foreign and MANIFEST not in names and not is_index(location):
         raise IndexMismatchError(
-            f"{location.uri} is not an index of ours: it holds files, but no {MANIFEST}. "
-            "Name a new or empty folder with --index."
+            f"{location.uri} is not an index of this program: it has files, but no {MANIFEST}. "
+            "Pass a new or empty folder with --index."
         )
 
 

@@ -37,12 +37,12 @@ COPY = "manifest.copy.json"
 FORMAT = 1
 LOCK = ".lock"
 HOLDER = "lock.json"
-# Files that may be in a folder before its first manifest is written.
+# The beginnings of the names of files that may be in a folder before its first manifest is written.
 OWN_FILES = (LOCK, HOLDER, FILE, f".{HOLDER}", f".{MANIFEST}", f".{COPY}")
 TABLE = re.compile(r"chunks-(\d+)\.lance")
 MADE_BY = "adaptive-rag"
-OURS = f'"made_by": "{MADE_BY}"'.encode()
-# The text before the checksum; the checksum covers all bytes before this text, and a closing brace.
+MADE_BY_MARK = f'"made_by": "{MADE_BY}"'.encode()
+# The text before the checksum. The checksum is that of all bytes before this text and a closing brace.
 CHECKSUM = b', "checksum": "'
 
 
@@ -55,18 +55,18 @@ class Seal(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The settings that all chunks of an index were made with; indexes that differ here cannot be mixed."""
+    """The settings that all chunks of an index were made with; others cannot be added to it."""
 
     embeddings: str
     dimension: int
     chunk_size: int
     chunk_overlap: int
     sentence_vectors: bool | Literal["pooled"]
-    """Whether each sentence has a vector; "pooled" if it is not embedded by itself."""
+    """Whether each sentence has a vector; "pooled" if sentences are not embedded by themselves."""
 
     def __str__(self) -> str:
-        ways: dict[bool | str, str] = {True: "with", "pooled": "with pooled", False: "without"}
-        sentences = ways[self.sentence_vectors]
+        wording: dict[bool | str, str] = {True: "with", "pooled": "with pooled", False: "without"}
+        sentences = wording[self.sentence_vectors]
         return (
             f"{self.embeddings} ({self.dimension} dimensions), chunks of {self.chunk_size} characters "
             f"with {self.chunk_overlap} overlap, {sentences} sentence vectors"
@@ -75,7 +75,7 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class SourceRecord:
-    """One indexed source: its state when it was read, and the key of its chunks."""
+    """One indexed source: its state at the time of reading, and the key of its chunks."""
 
     hash: str
     doc: str
@@ -84,15 +84,15 @@ class SourceRecord:
     path: str | None = None
     size: int | None = None
     mtime_ns: int | None = None
-    """None if the file was written so shortly before it was read that its time proves nothing."""
+    """None if the file was written so shortly before reading that its time proves nothing."""
     notes: tuple[str, ...] = ()
     """Notes for the user, such as pages without text."""
     copy_of: str | None = None
-    """The source with the same content that holds the chunks; `doc` and `chunks` are then taken from it."""
+    """Another source with the same content, under which the chunks are stored; `doc` and `chunks` are its."""
     indexed: float | None = None
-    """The time it was read, in seconds since 1970."""
+    """The time of reading, in seconds since 1970."""
     web: dict[str, Any] | None = None
-    """For a web page, the fields of its `ingest.web.PageStamp`, which are used to request it again."""
+    """For a web page, the fields of its `ingest.web.PageStamp`, which are needed to request it again."""
 
     @property
     def start(self) -> str | None:
@@ -102,16 +102,16 @@ class SourceRecord:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """The complete state of an index. A new manifest replaces the old one in a single step."""
+    """The complete state of an index; a new manifest replaces the old one in a single step."""
 
     settings: Settings
     table: str
     version: int | None = None
-    """The table version that holds exactly these sources; None before the first commit."""
+    """The table version with exactly these sources; None before the first commit."""
     chunks: int = 0
     sources: dict[str, SourceRecord] = field(default_factory=dict)
     recall: dict[str, float] | None = None
-    """The recall of the approximate vector index, and the number of chunks it was measured on."""
+    """The recall of the approximate vector index, and the number of chunks when it was measured."""
     generation: int = 0
     committed: float = 0.0
     """The time the version was written, in seconds since 1970."""
@@ -125,50 +125,50 @@ class Manifest:
             OSError: it cannot be written; the old one stays.
             IndexingError: in a bucket, another process has written a manifest meanwhile, which stays.
         """
-        written = replace(self, generation=self.generation + 1)
-        content = {"format": FORMAT, "made_by": MADE_BY, **_fields(written)}
-        body = json.dumps(content, default=_fields).encode()
-        sealed = body[:-1] + CHECKSUM + xxh3_64_hexdigest(body).encode() + b'"}'
+        published = replace(self, generation=self.generation + 1)
+        content = {"format": FORMAT, "made_by": MADE_BY, **_to_dict(published)}
+        body = json.dumps(content, default=_to_dict).encode()
+        signed = body[:-1] + CHECKSUM + xxh3_64_hexdigest(body).encode() + b'"}'
         if isinstance(location, Bucket):
-            self._take_place(location, sealed)
+            self._swap_manifest(location, signed)
         else:
-            location.write(MANIFEST, sealed)
-        location.write(COPY, sealed)
-        return written
+            location.write(MANIFEST, signed)
+        location.write(COPY, signed)
+        return published
 
-    def _take_place(self, bucket: Bucket, sealed: bytes) -> None:
-        """Overwrite the manifest that this one was made from, and no other."""
-        found, tag = bucket.read_tagged(MANIFEST)
+    def _swap_manifest(self, bucket: Bucket, signed: bytes) -> None:
+        """Overwrite the manifest that this one was made from, but no later one."""
+        stored, tag = bucket.read_tagged(MANIFEST)
         # a manifest that cannot be read is replaced by this one
         with suppress(ValueError, KeyError, TypeError, AttributeError, IndexMismatchError):
-            if found is not None and _parse(found, bucket.uri).generation != self.generation:
-                raise written_by_another(bucket.uri)
+            if stored is not None and _parse(stored, bucket.uri).generation != self.generation:
+                raise concurrent_write_error(bucket.uri)
         try:
-            bucket.swap(MANIFEST, sealed, tag)
+            bucket.swap(MANIFEST, signed, tag)
         except ChangedError as error:
-            raise written_by_another(bucket.uri) from error
+            raise concurrent_write_error(bucket.uri) from error
 
     def copies(self) -> dict[str, list[str]]:
-        """Return the names of the copies of each source that has some."""
-        found: dict[str, list[str]] = {}
+        """Return the names of the copies of each source with copies."""
+        copies_of: dict[str, list[str]] = {}
         for source, record in sorted(self.sources.items()):
             if record.copy_of is not None:
-                found.setdefault(record.copy_of, []).append(source)
-        return found
+                copies_of.setdefault(record.copy_of, []).append(source)
+        return copies_of
 
     def describe(self, location: Location) -> dict[str, Any]:
         """Return what the index contains and how it was made."""
         files = location.path.rglob("*") if location.path else None
-        # a database gets its vector index earlier, or may not support one
+        # a database gets its vector index at a smaller size, or may not support one
         in_database = isinstance(location, Database)
-        exact = self.recall is None if in_database else self.chunks <= neighbours.EXACT_UP_TO
+        is_exact = self.recall is None if in_database else self.chunks <= neighbours.EXACT_UP_TO
         return {
             "index": location.uri,
             **asdict(self.settings),
             "sources": len(self.sources),
             "chunks": self.chunks,
             "bytes": None if files is None else sum(file.stat().st_size for file in files if file.is_file()),
-            "vector_search": "exact" if exact else "approximate",
+            "vector_search": "exact" if is_exact else "approximate",
             "recall": self.recall,
             "updated": self.committed,
             "notes": [
@@ -179,26 +179,26 @@ class Manifest:
         }
 
 
-def _fields(record: Manifest | Settings | SourceRecord) -> dict[str, Any]:
-    # `asdict` also copies all nested values, which takes longer than writing them
+def _to_dict(record: Manifest | Settings | SourceRecord) -> dict[str, Any]:
+    # `asdict` would also copy all nested values, which takes longer than writing them
     return {name: getattr(record, name) for name in record.__slots__}
 
 
-def stored_way(asked: bool | SentenceVectors) -> bool | Literal["pooled"]:
+def to_stored_form(option: bool | SentenceVectors) -> bool | Literal["pooled"]:
     """Return the stored form of the `sentence_vectors` option: "apart" is True, "none" is False."""
-    ways: dict[str, bool | Literal["pooled"]] = {"apart": True, "pooled": "pooled", "none": False}
-    if isinstance(asked, bool):
-        return asked
-    if asked not in ways:
-        expected = ", ".join(map(repr, ways))
-        raise ConfigurationError(f"sentence_vectors = {asked!r} is not known: expected {expected}.")
-    return ways[asked]
+    stored_forms: dict[str, bool | Literal["pooled"]] = {"apart": True, "pooled": "pooled", "none": False}
+    if isinstance(option, bool):
+        return option
+    if option not in stored_forms:
+        expected = ", ".join(map(repr, stored_forms))
+        raise ConfigurationError(f"sentence_vectors = {option!r} is unknown: expected one of {expected}.")
+    return stored_forms[option]
 
 
-def key_of(source: str, content_hash: str) -> str:
+def chunk_key(source: str, content_hash: str) -> str:
     """Return the key of a source's chunks."""
-    named = f"{source}\0{content_hash}".encode(errors="surrogatepass")
-    return hashlib.sha256(named).hexdigest()[:16]
+    text = f"{source}\0{content_hash}".encode(errors="surrogatepass")
+    return hashlib.sha256(text).hexdigest()[:16]
 
 
 def count_chunks(sources: Mapping[str, SourceRecord]) -> int:
@@ -210,8 +210,8 @@ def read_manifest(location: Location) -> Manifest | None:
     """Return the manifest of an index, or None if there is none.
 
     Raises:
-        IndexDamagedError: the folder is an index of ours, but its manifest is missing or was changed.
-        IndexMismatchError: the file is not a manifest of ours, or has a format that this version cannot read.
+        IndexDamagedError: the location has an index, but its manifest is missing or was changed.
+        IndexMismatchError: the file is no manifest, or has a format that this version cannot read.
     """
     cause: Exception | None = None
     try:
@@ -223,54 +223,56 @@ def read_manifest(location: Location) -> Manifest | None:
         problem, cause = f"its {MANIFEST} cannot be read ({error.strerror or error})", error
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         problem, cause = f"its {MANIFEST} cannot be read ({error})", error
-    if is_ours(location):
+    if is_index(location):
         if cause is None and location.read(MANIFEST) is not None:
             return read_manifest(location)  # another process has just created the index
-        # without a manifest, it is unknown what there is to repair
-        mend = repair_hint if copy_of_manifest(location) else rebuild_hint
+        # a repair needs the manifest or its copy
+        hint = repair_hint if read_copy(location) else rebuild_hint
         raise IndexDamagedError(
-            f"The index {location.uri} is damaged: {problem}. Mend it with: {mend(location.uri)}"
+            f"The index {location.uri} is damaged: {problem}. Repair it with: {hint(location.uri)}"
         ) from cause
     if cause is None:
         return None
     raise IndexMismatchError(
-        f"{location.uri} is not an index of ours: {problem}. "
-        "Name another folder with --index, or move this one away."
+        f"{location.uri} is not an index of this program: {problem}. "
+        "Pass another folder with --index, or move this one away."
     ) from cause
 
 
 def last_manifest(location: Location) -> Manifest | None:
-    """Return the manifest of an index, or its copy if it is damaged; None if neither can be read."""
+    """Return the manifest of an index, or the copy of a damaged one; None if neither can be read."""
     try:
         return read_manifest(location)
     except IndexMismatchError:
-        if not is_ours(location):
+        if not is_index(location):
             raise
-        return copy_of_manifest(location)
+        return read_copy(location)
 
 
-def is_ours(location: Location) -> bool:
-    """Tell whether a location is certainly an index of ours, even if its manifest is missing or damaged."""
+def is_index(location: Location) -> bool:
+    """Return whether a location certainly has an index, even if its manifest is missing or damaged."""
     with suppress(OSError):
-        if OURS in (location.read(MANIFEST) or b""):
+        if MADE_BY_MARK in (location.read(MANIFEST) or b""):
             return True
-    if copy_of_manifest(location):
+    if read_copy(location):
         return True
     names = location.names()
     tables = {name for name in names if TABLE.fullmatch(name)}
-    beside = [name for name in names if name not in tables]
-    return bool(tables and beside) and all(name.startswith((*OWN_FILES, MANIFEST, COPY)) for name in beside)
+    other_names = [name for name in names if name not in tables]
+    return bool(tables and other_names) and all(
+        name.startswith((*OWN_FILES, MANIFEST, COPY)) for name in other_names
+    )
 
 
 def next_table(location: Location, manifest: Manifest | None) -> str:
     """Return a new table name for the index."""
     if manifest is not None:
         return f"chunks-{int(manifest.table.rpartition('-')[2]) + 1}"
-    numbers = [int(found[1]) for name in location.names() if (found := TABLE.fullmatch(name))]
+    numbers = [int(match[1]) for name in location.names() if (match := TABLE.fullmatch(name))]
     return f"chunks-{max(numbers, default=0) + 1}"
 
 
-def copy_of_manifest(location: Location) -> Manifest | None:
+def read_copy(location: Location) -> Manifest | None:
     """Return the copy of the manifest; None if it cannot be read or names no version."""
     try:
         copy = _parse(location.read(COPY) or b"", location.uri)
@@ -280,31 +282,31 @@ def copy_of_manifest(location: Location) -> Manifest | None:
 
 
 def has_current_copy(location: Location, manifest: Manifest) -> bool:
-    """Tell whether the copy of a manifest can be read and is not older, as a killed writer may leave it."""
-    copy = copy_of_manifest(location)
+    """Return whether the manifest's copy can be read and is not older, as after a killed run."""
+    copy = read_copy(location)
     return copy is not None and copy.generation >= manifest.generation
 
 
 def _parse(content: bytes, uri: str) -> Manifest:
     """Parse the content of a manifest file, and verify its checksum."""
-    if OURS not in content:
+    if MADE_BY_MARK not in content:
         raise ValueError(f"it does not say that {MADE_BY} made it")
     body, _, checksum = content.rpartition(CHECKSUM)
     if checksum != xxh3_64_hexdigest(body + b"}").encode() + b'"}':
-        raise ValueError("it was changed since it was written")
-    raw = json.loads(body + b"}")
-    del raw["made_by"]
-    if (found := raw.pop("format")) != FORMAT:
+        raise ValueError("it has changed since it was written")
+    fields = json.loads(body + b"}")
+    del fields["made_by"]
+    if (format_number := fields.pop("format")) != FORMAT:
         raise IndexMismatchError(
-            f"The index {uri} has format {found!r}; this version reads format {FORMAT}. "
-            f"Use the version that made it, or make it anew: {rebuild_hint(uri)}"
+            f"The index {uri} has format {format_number!r}; this version reads format {FORMAT}. "
+            f"Use the version that made it, or rebuild it: {rebuild_hint(uri)}"
         )
-    settings = Settings(**raw.pop("settings"))
-    sources = raw.pop("sources")
+    settings = Settings(**fields.pop("settings"))
+    sources = fields.pop("sources")
     for name, record in sources.items():
         sources[name] = SourceRecord(**{**record, "notes": tuple(record["notes"])})
-    files = {name: Seal(*seal) for name, seal in raw.pop("files").items()}
-    return Manifest(settings=settings, sources=sources, files=files, **raw)
+    files = {name: Seal(*seal) for name, seal in fields.pop("files").items()}
+    return Manifest(settings=settings, sources=sources, files=files, **fields)
 
 
 def complete_manifest(location: Location) -> Manifest:
@@ -313,7 +315,7 @@ def complete_manifest(location: Location) -> Manifest:
     Raises:
         IndexDamagedError: its manifest is missing or was changed.
         IndexUnfinishedError: its first run did not finish.
-        IndexMismatchError: there is no index, or it is not one of ours.
+        IndexMismatchError: there is no index of this program.
     """
     manifest = read_manifest(location)
     command = f"adaptive-rag index PATH --index {quoted(location.uri)}"
@@ -322,12 +324,12 @@ def complete_manifest(location: Location) -> Manifest:
         if all(name.startswith(OWN_FILES) for name in location.names()):
             raise IndexMismatchError(f"There is no index at {location.uri}. Make one with: {command}")
         raise IndexMismatchError(
-            f"{location.uri} is not an index of ours: it has no {MANIFEST}. Name the folder of an index, or "
-            "make a new one with: adaptive-rag index PATH --index FOLDER"
+            f"{location.uri} is not an index of this program: it has no {MANIFEST}. Pass the folder of an "
+            "index, or make a new one with: adaptive-rag index PATH --index FOLDER"
         )
     if manifest.version is None:
         raise IndexUnfinishedError(
-            f"The index {location.uri} holds nothing yet: its first run did not finish. Run: {command}"
+            f"The index {location.uri} is still empty: its first run did not finish. Run: {command}"
         )
     return manifest
 
@@ -340,11 +342,11 @@ def describe(uri: str | Path) -> dict[str, Any]:
     return complete_manifest(location).describe(location)
 
 
-def written_by_another(uri: str) -> IndexingError:
-    """Return the error for a run that ends early because another process has written the index."""
+def concurrent_write_error(uri: str) -> IndexingError:
+    """Return the error of a run that ends early because another process has written the index."""
     return IndexingError(
-        f"Another process has written the index {uri} during this run, and what it wrote stands. Run the "
-        "same command again: it goes on from there."
+        f"Another process has written the index {uri} during this run. Its work is kept. Run the same "
+        "command again to continue from there."
     )
 
 

@@ -1,9 +1,10 @@
-"""An index in memory that is searched exactly: for tests, notebooks and a few hundred passages."""
+"""An index in memory that is searched exactly, for tests, notebooks and up to a few hundred passages."""
 
 from __future__ import annotations
 
 import copy
 import difflib
+import itertools
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Self, cast
@@ -29,7 +30,7 @@ class MemoryIndex:
         self._row = {chunk["id"]: row for row, chunk in enumerate(self._chunks)}
         self._vectors = load_minilm().encode([chunk["text"] for chunk in self._chunks])
         self._sentences: dict[str, Sentences] = {}
-        self._found = np.ones(len(self._chunks), dtype=np.bool_)  # which chunks a search may find
+        self._is_selected = np.ones(len(self._chunks), dtype=np.bool_)  # which chunks a search may find
         self._bm25 = BM25Okapi([_words(chunk["text"]) or [""] for chunk in self._chunks]) if chunks else None
 
     @classmethod
@@ -45,13 +46,13 @@ class MemoryIndex:
         return cls(chunks)
 
     def where(self, condition: Where) -> Self:
-        """Return a source with the chunks that meet a condition; word weights stay those of all chunks."""
-        narrower = copy.copy(self)
-        narrower._found = self._found & condition.keep(Fields.of_chunks(self._chunks))
-        return narrower
+        """Return a view of the chunks that meet a condition; word weights remain those of all chunks."""
+        view = copy.copy(self)
+        view._is_selected = self._is_selected & condition.keep(Fields.of_chunks(self._chunks))
+        return view
 
     def search(self, queries: Sequence[str], *, limit: int) -> list[list[Candidate]]:
-        """Return the union of the best `limit` chunks by vector and by words, for each query."""
+        """Return, for each query, the union of its best `limit` chunks by vector and by words."""
         vectors = load_minilm().encode(queries)
         return [self._search(*pair, limit) for pair in zip(queries, vectors, strict=True)]
 
@@ -66,23 +67,23 @@ class MemoryIndex:
     def sentences(self, ids: Sequence[str]) -> list[Sentences]:
         """Return the sentences of each chunk; they are embedded on first use."""
         missing = [id_ for id_ in dict.fromkeys(ids) if id_ not in self._sentences]
-        found = embed_sentences([self._chunks[self._row[id_]] for id_ in missing])
-        self._sentences.update(zip(missing, found, strict=True))
+        embedded = embed_sentences([self._chunks[self._row[id_]] for id_ in missing])
+        self._sentences.update(zip(missing, embedded, strict=True))
         return [self._sentences[id_] for id_ in ids]
 
     def chunks(self) -> Iterator[Chunk]:
         """Iterate over all chunks."""
-        return (chunk for chunk, found in zip(self._chunks, self._found, strict=True) if found)
+        return itertools.compress(self._chunks, self._is_selected)
 
     def spelt_like(self, word: str) -> list[str]:
         """Return words of the chunks that are spelt almost like this one; none if a chunk contains it."""
-        known = {other for chunk in self.chunks() for other in words(chunk["text"])}
-        if stem(word) in map(stem, known):
+        all_words = {other for chunk in self.chunks() for other in words(chunk["text"])}
+        if stem(word) in map(stem, all_words):
             return []
-        return difflib.get_close_matches(word, sorted(known), n=8)
+        return difflib.get_close_matches(word, sorted(all_words), n=8)
 
     def holds(self, word: str) -> bool:
-        """Tell whether a chunk contains a word as it is, ignoring case."""
+        """Return whether a chunk contains exactly this word, ignoring case."""
         return any(word in words(chunk["text"]) for chunk in self.chunks())
 
     def sources(self) -> dict[str, int]:
@@ -90,16 +91,17 @@ class MemoryIndex:
         return dict(Counter(chunk["source"] for chunk in self.chunks()))
 
     def __len__(self) -> int:
-        return int(self._found.sum())
+        return int(self._is_selected.sum())
 
     def _search(self, query: str, vector: Vectors, limit: int) -> list[Candidate]:
         if self._bm25 is None:
             return []
         dense, sparse = self._vectors @ vector, self._bm25.get_scores(_words(query))
-        near, named = (
-            [row for row in np.argsort(-scores) if self._found[row]][:limit] for scores in (dense, sparse)
+        by_vector, by_words = (
+            [row for row in np.argsort(-scores) if self._is_selected[row]][:limit]
+            for scores in (dense, sparse)
         )
-        rows = dict.fromkeys([*near, *(row for row in named if sparse[row] > 0)])
+        rows = dict.fromkeys([*by_vector, *(row for row in by_words if sparse[row] > 0)])
         return [
             to_candidate(self._chunks[row], {"dense": float(dense[row]), "sparse": float(sparse[row])})
             for row in rows

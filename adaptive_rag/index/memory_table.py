@@ -1,4 +1,4 @@
-"""A small table held in memory: it is searched exactly, and its rows are read without LanceDB."""
+"""A small table in memory, which is searched exactly, and whose rows are read without LanceDB."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 # A table of up to this many chunks is read into memory; a chunk takes about 5 kB, half of it for sentences.
 IN_MEMORY_UP_TO = 20_000
 QUERIES_KEPT = 128
-# Rows compared at once: BLAS splits a larger product over several threads, which mostly wait for each other.
+# Rows compared at once. BLAS splits a larger product over several threads, which mostly wait for each other.
 ROWS_AT_ONCE = 128
 
 Words = tuple[str, ...]
@@ -34,7 +34,7 @@ class MemoryTable:
     columns: pa.Table
 
     @classmethod
-    def of(cls, table: pa.Table) -> MemoryTable:
+    def from_arrow(cls, table: pa.Table) -> MemoryTable:
         """Build from an Arrow table that has row ids."""
         rows = table["_rowid"].to_numpy().astype(np.int64)
         order = np.argsort(rows)
@@ -46,34 +46,34 @@ class MemoryTable:
 
 
 class Cosines:
-    """Cosines of all rows with recent query vectors; several steps search for the same ones."""
+    """Cosines of all rows with recent query vectors, cached since several steps search for the same ones."""
 
     def __init__(self, matrix: Vectors) -> None:
         self._matrix = matrix
         self._lock = threading.Lock()
         self._recent: LRUCache[bytes, Vectors] = LRUCache(QUERIES_KEPT)
 
-    def of(self, vectors: Vectors) -> list[Vectors]:
+    def get(self, vectors: Vectors) -> list[Vectors]:
         """Return the cosines of all rows with each vector."""
         keys = [vector.tobytes() for vector in vectors]
-        # One thread at a time: the branches of a question wait for the pass that compares all their vectors.
+        # One thread at a time: the other branches of a question wait for the pass that has their vectors too.
         with self._lock:
-            known = {key: cosines for key in keys if (cosines := self._recent.get(key)) is not None}
-            new = {key: row for row, key in enumerate(keys) if key not in known}
-            if new:
-                known.update(zip(new, self._compare(vectors[list(new.values())]), strict=True))
-                self._recent.update((key, known[key]) for key in new)
-        return [known[key] for key in keys]
+            cached = {key: cosines for key in keys if (cosines := self._recent.get(key)) is not None}
+            missing = {key: row for row, key in enumerate(keys) if key not in cached}
+            if missing:
+                cached.update(zip(missing, self._compare(vectors[list(missing.values())]), strict=True))
+                self._recent.update((key, cached[key]) for key in missing)
+        return [cached[key] for key in keys]
 
     def _compare(self, vectors: Vectors) -> Vectors:
         if len(vectors) == 1:
             return np.asarray(np.einsum("ij,kj->ki", self._matrix, vectors), dtype=np.float32)
-        found = np.empty((len(vectors), len(self._matrix)), dtype=np.float32)
+        cosines = np.empty((len(vectors), len(self._matrix)), dtype=np.float32)
         columns = np.ascontiguousarray(vectors.T)
         for start in range(0, len(self._matrix), ROWS_AT_ONCE):
             rows = slice(start, start + ROWS_AT_ONCE)
-            found[:, rows] = (self._matrix[rows] @ columns).T
-        return found
+            cosines[:, rows] = (self._matrix[rows] @ columns).T
+        return cosines
 
 
 class WordScores:
@@ -90,32 +90,32 @@ class WordScores:
         self._lock = threading.Lock()  # held while `_recent` is read or written
         self._looking_up = threading.Lock()
 
-    def of(self, words: Words) -> Vectors:
+    def get(self, words: Words) -> Vectors:
         """Return the BM25 of each row, in the order of the rows, 0.0 where no word matches."""
-        # A cached result is returned at once: a question need not wait for the words of its branches.
-        if (known := self._known(words)) is not None:
-            return known
-        # One query at a time: the branches of a question wait for the words that they share.
+        # A cached result is returned without waiting for lookups of other threads.
+        if (cached := self._find_cached(words)) is not None:
+            return cached
+        # One lookup at a time: the branches of a question share words, and find them in the cache afterwards.
         with self._looking_up:
             for count in range(len(words), 0, -1):
-                if (known := self._known(words[:count])) is not None:
+                if (cached := self._find_cached(words[:count])) is not None:
                     added = words[count:]
-                    return self._keep(words, known + self._look_up(added)) if added else known
+                    return self._cache(words, cached + self._look_up(added)) if added else cached
             return self._look_up(words)
 
     def _look_up(self, words: Words) -> Vectors:
-        if (known := self._known(words)) is not None:
-            return known
+        if (cached := self._find_cached(words)) is not None:
+            return cached
         scores = np.zeros(len(self._rows), dtype=np.float32)
-        found, bm25 = self._match(words)
-        scores[np.searchsorted(self._rows, found)] = bm25
-        return self._keep(words, scores)
+        rows, bm25 = self._match(words)
+        scores[np.searchsorted(self._rows, rows)] = bm25
+        return self._cache(words, scores)
 
-    def _known(self, words: Words) -> Vectors | None:
+    def _find_cached(self, words: Words) -> Vectors | None:
         with self._lock:
             return self._recent.get(words)
 
-    def _keep(self, words: Words, scores: Vectors) -> Vectors:
+    def _cache(self, words: Words, scores: Vectors) -> Vectors:
         with self._lock:
             self._recent[words] = scores
         return scores

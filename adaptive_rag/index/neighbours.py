@@ -1,4 +1,4 @@
-"""The approximate vector index of a large table: configuration, search and recall."""
+"""Configures and searches the approximate vector index of a large table, and measures its recall."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ VECTOR = "vector"
 EXACT_UP_TO = 50_000
 # The index is retrained once the table has grown by this factor.
 RETRAIN_AT = 2.0
-# Bits per dimension of a code. The fifty best by 3-bit codes miss one in a hundred of the true ten best;
-# with 1-bit codes, even the hundred best miss one in ten.
+# Bits per dimension of a code. The best fifty by 3-bit codes miss one in a hundred of the true best ten;
+# with 1-bit codes, even the best hundred miss one in ten.
 BITS = 3
-# COMPARED: vectors compared by their code. PROBES: the least number of cells searched for them; vectors of
-# real text are less clustered than synthetic ones and need more cells. REFINED: how many of the best are
-# reordered by their exact vectors, which costs more than the comparison.
+# COMPARED: how many vectors are compared by their codes. PROBES: the least number of cells searched for them;
+# vectors of real text are less clustered than synthetic ones and need more cells. REFINED: how many of the
+# best are reordered by their exact vectors, which takes longer than the comparison of codes.
 COMPARED = 200_000
 PROBES = 150
 REFINED = 50
-# LanceDB builds more cells than this step by step, which fails if too few vectors differ. It builds up to
-# this many at once, and some of them may be empty.
+# LanceDB builds up to this many cells in one step, and some of them may be empty. It builds more cells in
+# several steps, which fails if too few vectors differ.
 CELLS_AT_ONCE = 256
 RECALL_QUERIES = 64
 # Two computations of the same product of unit vectors in single precision may differ by this much.
@@ -49,7 +49,7 @@ def index_config(chunks: int, dimension: int, most_cells: int | None = None) -> 
     from lancedb.index import IvfRq, IvfSq
 
     size = math.ceil(chunks / min(_cells(chunks), most_cells or chunks))
-    # set by size: if the number of cells were given instead, LanceDB would join cells as rows come in
+    # the size of a cell is set, because with a fixed number of cells LanceDB joins cells as rows come in
     cells: dict[str, Any] = {"distance_type": "dot", "target_partition_size": size}
     kind: Any = IvfRq
     return kind(num_bits=BITS, **cells) if dimension % 8 == 0 else IvfSq(**cells)
@@ -63,10 +63,10 @@ def nearest(table: Table, vector: Vectors, limit: int, chunks: int) -> Ids:
     """Return the row ids that the approximate index finds nearest to a vector, best first."""
     search: Any = table.search(vector, vector_column_name=VECTOR)
     cells = _cells(chunks)
-    # for all chunks, all cells are searched: after many removals there are more of them than `_cells` says
+    # a search for all chunks searches all cells, of which there are more than `_cells` after many removals
     probes = chunks if limit >= chunks else min(cells, max(PROBES, math.ceil(COMPARED * cells / chunks)))
     search = search.distance_type("dot").nprobes(probes)
-    # for larger limits the caller reads the exact vectors anyway
+    # with a larger limit, the caller reads the exact vectors anyway
     if limit < REFINED:
         search = search.refine_factor(math.ceil(REFINED / limit))
     hits = search.select(["_distance"]).with_row_id(True).limit(limit).to_arrow()
@@ -74,23 +74,23 @@ def nearest(table: Table, vector: Vectors, limit: int, chunks: int) -> Ids:
     return ids
 
 
-def near_to(drawn: Vectors) -> Vectors:
-    """Return unit vectors near the drawn ones: a question too is near its passage, not equal to it."""
-    moved = drawn + np.random.default_rng(0).normal(scale=0.3 / drawn.shape[1] ** 0.5, size=drawn.shape)
+def near_to(vectors: Vectors) -> Vectors:
+    """Return unit vectors near the drawn ones, as a question is near its passage but not equal to it."""
+    moved = vectors + np.random.default_rng(0).normal(scale=0.3 / vectors.shape[1] ** 0.5, size=vectors.shape)
     return np.asarray(moved / np.linalg.norm(moved, axis=1, keepdims=True), dtype=np.float32)
 
 
 def measure_recall(table: Table, chunks: int) -> dict[str, float]:
-    """Measure the recall of the approximate index against the exact product.
+    """Measure the recall of the approximate index against an exact search.
 
-    The queries are vectors near some drawn from the table. The table is read once, in batches. Equal
-    vectors are interchangeable.
+    The queries are near vectors drawn from the table. The table is read once, in batches. Equal vectors are
+    interchangeable.
     """
     generator = np.random.default_rng(0)
     offsets = np.sort(generator.choice(chunks, size=min(RECALL_QUERIES, chunks), replace=False))
-    taken = table.take_offsets(offsets.tolist()).select([VECTOR]).to_arrow()
-    queries = near_to(taken[VECTOR].combine_chunks().flatten().to_numpy().reshape(len(offsets), -1))
-    found = [nearest(table, query, RECALL_AT, chunks) for query in queries]
+    drawn = table.take_offsets(offsets.tolist()).select([VECTOR]).to_arrow()
+    queries = near_to(drawn[VECTOR].combine_chunks().flatten().to_numpy().reshape(len(offsets), -1))
+    neighbours_of = [nearest(table, query, RECALL_AT, chunks) for query in queries]
     found_scores: list[list[float]] = [[] for _ in queries]
     best_scores: list[Vectors] = []
     stored = table.search().select([VECTOR]).with_row_id(True).limit(chunks)
@@ -100,12 +100,12 @@ def measure_recall(table: Table, chunks: int) -> dict[str, float]:
         rows = batch["_rowid"].to_numpy().astype(np.int64)
         scores = queries @ batch[VECTOR].flatten().to_numpy().reshape(len(rows), -1).T
         best_scores.append(-np.partition(-scores, min(RECALL_AT, len(rows)) - 1, axis=1)[:, :RECALL_AT])
-        for of_query, ids, known in zip(scores, found, found_scores, strict=True):
-            known += of_query[np.isin(rows, ids)].tolist()
+        for query_scores, ids, scores_found in zip(scores, neighbours_of, found_scores, strict=True):
+            scores_found += query_scores[np.isin(rows, ids)].tolist()
     exact = -np.sort(-np.concatenate(best_scores, axis=1), axis=1)[:, :RECALL_AT]
     shares = [
-        np.count_nonzero(np.array(known) >= truth[-1] - ROUNDING) / len(truth)
-        for known, truth in zip(found_scores, exact, strict=True)
+        np.count_nonzero(np.array(scores_found) >= best[-1] - ROUNDING) / len(best)
+        for scores_found, best in zip(found_scores, exact, strict=True)
     ]
     recall = round(float(np.mean(shares)), 4)
     return {"recall_at_10": recall, "queries": len(queries), "chunks": chunks}

@@ -1,19 +1,19 @@
-"""Plans an indexing run: which sources are new, changed or gone. Also measures its progress."""
+"""Plans an indexing run: which sources are new, changed or removed."""
 
 from __future__ import annotations
 
 import os
 import threading
 import time
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from adaptive_rag.errors import ConfigurationError, IndexingError
-from adaptive_rag.index.manifest import Manifest, SourceRecord, key_of
+from adaptive_rag.index.manifest import Manifest, SourceRecord, chunk_key
+from adaptive_rag.index.progress import Progress
 from adaptive_rag.index.sharding.layout import Share
 
 if TYPE_CHECKING:
@@ -22,17 +22,17 @@ if TYPE_CHECKING:
     from adaptive_rag.ingest import Confined, Failure, Note, Patterns, Site, SourceFile, SourceText
     from adaptive_rag.ingest.web import Fetching
 
-    One = str | Path | SourceFile | Site | SourceText | Document
-    Documents = Confined | One | Iterable[One]
-Holds = Callable[[str], bool]
+    AnyDocument = str | Path | SourceFile | Site | SourceText | Document
+    Documents = Confined | AnyDocument | Iterable[AnyDocument]
+SourceFilter = Callable[[str], bool]
 
-# File systems store times with a resolution of 2 seconds at worst. A file that was written less than that
-# before the check may change again and keep its time.
+# The worst resolution of file times is 2 seconds. A file that was written less than that before the check may
+# change again and keep its time.
 SETTLED_NS = 2_000_000_000
 
 
 class Stamp(NamedTuple):
-    """Path, size and time of a file: a cheap test of whether it has changed."""
+    """Path, size and time of a file, for a cheap test of whether it has changed."""
 
     path: str
     size: int
@@ -52,7 +52,7 @@ class Work:
     web: dict[str, Any] | None = None
 
     def read(self, stop: threading.Event) -> SourceText | Failure:
-        """Return the source's text, or why it cannot be read; setting `stop` cancels the reading."""
+        """Return the source's text, or the failure to read it; setting `stop` cancels the reading."""
         if self.text is not None:
             return self.text
         from adaptive_rag.ingest import read_source
@@ -63,7 +63,7 @@ class Work:
     def record(self, text: SourceText) -> SourceRecord:
         """Return the record of the source for the manifest, before its chunks are counted."""
         stamp = self.stamp._asdict() if self.stamp else {}
-        key, now = key_of(text.source, text.content_hash), time.time()
+        key, now = chunk_key(text.source, text.content_hash), time.time()
         return SourceRecord(text.content_hash, key, 0, notes=text.notes, web=self.web, indexed=now, **stamp)
 
 
@@ -73,10 +73,10 @@ class Plan:
 
     work: list[Work] = field(default_factory=list)
     removed: list[str] = field(default_factory=list)
-    heirs: dict[str, tuple[str, SourceRecord]] = field(default_factory=dict)
-    """For each source that goes or changes, another source with its old content, and its new record."""
+    successors: dict[str, tuple[str, SourceRecord]] = field(default_factory=dict)
+    """For a removed or changed source, another source with its old content, and the record of that one."""
     moved: int = 0
-    """How many of the removed sources were only moved or renamed."""
+    """How many removed sources were only moved or renamed."""
     unchanged: int = 0
     seen: set[str] = field(default_factory=set)
     """All sources that were found in this run, new or not."""
@@ -85,7 +85,7 @@ class Plan:
     failed: list[Failure] = field(default_factory=list)
     """Archives that could not be read completely, and web pages that could not be fetched."""
     notes: list[Note] = field(default_factory=list)
-    """Notes for the user on archives with odd names and on web pages that are gone or were left out."""
+    """Notes for the user on archives with odd file names, and on web pages that are gone or were left out."""
     unknown: list[str] = field(default_factory=list)
     """Files in the folders that no loader can read."""
 
@@ -118,23 +118,23 @@ def plan_run(
     from adaptive_rag.ingest import Confined, Site, SourceFile, SourceText, from_langchain
     from adaptive_rag.ingest.web import is_address
 
-    holds: Holds = documents.holds if isinstance(documents, Share) else _any
+    is_included: SourceFilter = documents.contains if isinstance(documents, Share) else _include_all
     documents = documents.documents if isinstance(documents, Share) else documents
     if isinstance(documents, Confined):
-        return _plan_files(documents, manifest, folder, patterns, holds, prune=prune)
-    kinds = str | Path | SourceFile | Site | SourceText
-    alone = isinstance(documents, kinds) or hasattr(documents, "page_content")
-    items: list[Any] = [documents] if alone else list(cast(Iterable[Any], documents))
+        return _plan_files(documents, manifest, folder, patterns, is_included, prune=prune)
+    items: list[Any] = [documents] if is_single(documents) else list(cast(Iterable[Any], documents))
     items = [Site(item) if is_address(item) else item for item in items]
     sites = [item for item in items if isinstance(item, Site)]
     paths = [item for item in items if isinstance(item, str | Path | SourceFile)]
     if len(paths) + len(sites) == len(items):
-        files = paths or not sites
-        plan = _plan_files(paths, manifest, folder, patterns, holds, prune=prune) if files else Plan()
-        if sites and holds is not _any:
+        if sites and is_included is not _include_all:
             raise ConfigurationError(
-                f"Pages of the web do not go into an index of shards: leave {sites[0].address} out."
+                f"An index of shards cannot contain web pages: leave {sites[0].address} out."
             )
+        only_sites = sites and not paths
+        plan = (
+            Plan() if only_sites else _plan_files(paths, manifest, folder, patterns, is_included, prune=prune)
+        )
         for site in sites:
             _add_site(site, plan, manifest, progress, prune=prune)
         return plan
@@ -142,20 +142,28 @@ def plan_run(
         raise ConfigurationError(
             "Paths and documents cannot be mixed in one run: index them one after the other."
         )
-    texts = all(isinstance(item, SourceText) for item in items)
-    return _plan_texts(items if texts else from_langchain(items), manifest, holds)
+    are_texts = all(isinstance(item, SourceText) for item in items)
+    return _plan_texts(items if are_texts else from_langchain(items), manifest, is_included)
 
 
-def _any(source: str) -> bool:
+def is_single(documents: Documents) -> bool:
+    """Return whether `documents` is one document rather than several; some kinds can be iterated too."""
+    from adaptive_rag.ingest import Site, SourceFile, SourceText
+
+    types = str | Path | SourceFile | Site | SourceText
+    return isinstance(documents, types) or hasattr(documents, "page_content")
+
+
+def _include_all(source: str) -> bool:
     return True
 
 
-def _plan_texts(texts: Iterable[SourceText], manifest: Manifest, holds: Holds) -> Plan:
+def _plan_texts(texts: Iterable[SourceText], manifest: Manifest, is_included: SourceFilter) -> Plan:
     plan = Plan()
-    for text in filter(lambda text: holds(text.source), texts):
+    for text in filter(lambda text: is_included(text.source), texts):
         if text.source in plan.seen:
             raise ConfigurationError(
-                f"Two documents are named {text.source!r}: a source is indexed as a whole."
+                f"Two documents have the name {text.source!r}; pass each source as one document."
             )
         plan.add_text(text, manifest.sources.get(text.source))
     return plan
@@ -168,25 +176,28 @@ def _add_site(
     from adaptive_rag.ingest import Note
     from adaptive_rag.ingest.web import crawl
 
-    known = {source: record.web for source, record in manifest.sources.items() if record.web}
+    known_stamps = {source: record.web for source, record in manifest.sources.items() if record.web}
 
-    def tell(fetching: Fetching) -> None:
+    def show_progress(fetching: Fetching) -> None:
         if progress is not None:
             progress(Progress(0, 0, 0.0, None, fetching.address, fetching))
 
-    found = crawl(site, known, tell)
-    plan.failed += found.failed
-    plan.notes += found.notes
-    plan.unchanged += len(set(found.unchanged) - plan.seen)
-    plan.seen.update(found.unchanged)
-    for text, stamp in found.pages:
+    crawled = crawl(site, known_stamps, show_progress)
+    plan.failed += crawled.failed
+    plan.notes += crawled.notes
+    plan.unchanged += len(set(crawled.unchanged) - plan.seen)
+    plan.seen.update(crawled.unchanged)
+    for text, stamp in crawled.pages:
         if text.source not in plan.seen:
             plan.add_text(text, manifest.sources.get(text.source), asdict(stamp))
-    for source, why in found.gone.items():
-        if source not in plan.seen:
-            done = "It was removed from the index" if prune else "What was read of it is kept"
-            plan.notes.append(Note(source, f"gone: {why}. {done}."))
-            plan.removed += [source] if prune else []
+    consequence = "It was removed from the index" if prune else "Its last version is kept"
+    for source, reason in crawled.gone.items():
+        note = Note(source, f"gone: {reason}. {consequence}.")
+        if source in plan.seen or note in plan.notes:  # another site has found it, or has missed it too
+            continue
+        plan.notes.append(note)
+        if prune and source not in plan.removed:
+            plan.removed.append(source)
 
 
 def _plan_files(
@@ -194,7 +205,7 @@ def _plan_files(
     manifest: Manifest,
     folder: Path | None,
     patterns: Patterns,
-    holds: Holds,
+    is_included: SourceFilter,
     *,
     prune: bool,
 ) -> Plan:
@@ -202,43 +213,43 @@ def _plan_files(
     from adaptive_rag.ingest.loaders import find_loader
 
     plan = Plan()
-    files, closed = _open_archives(
+    files, unlisted = _expand_archives(
         discover(paths, index=folder, patterns=patterns, unknown=plan.unknown), patterns, plan
     )
     if isinstance(paths, Confined):
         paths.check_number(len(files))
     by_path = {record.path: source for source, record in manifest.sources.items() if record.path}
-    looked_at = time.time_ns()
+    checked_at = time.time_ns()
     for file in files:
-        if not holds(file.source):
+        if not is_included(file.source):
             continue
-        real = file.real or os.path.realpath(file.path)
-        # a file keeps the name under which it was first indexed, whatever folder the next run starts in
-        source = by_path.get(real, file.source)
+        real_path = file.real or os.path.realpath(file.path)
+        # a file keeps the name under which it was first indexed, even if a later run starts in another folder
+        source = by_path.get(real_path, file.source)
         plan.seen.add(source)
-        record, stamp = manifest.sources.get(source), _stamp(real, looked_at)
+        record, stamp = manifest.sources.get(source), _stamp(real_path, checked_at)
         if record and stamp and _is_unchanged(file, record, stamp):
             plan.unchanged += 1
             if (record.path, record.mtime_ns) != (stamp.path, stamp.mtime_ns):
                 plan.restamped[source] = replace(record, path=stamp.path, mtime_ns=stamp.mtime_ns)
             continue
-        # if a mount is gone, the system does not even say that a path on it is a folder
-        if os.path.isdir(real) or find_loader(file.path) is None:
-            closed.append(real)
-        named = replace(file, source=source)
-        plan.work.append(Work(source, stamp.size if stamp else 0, named, None, stamp, record))
+        # on a missing mount, a folder is not recognised as one: it may be any path without a loader
+        if os.path.isdir(real_path) or find_loader(file.path) is None:
+            unlisted.append(real_path)
+        renamed = replace(file, source=source)
+        plan.work.append(Work(source, stamp.size if stamp else 0, renamed, None, stamp, record))
     if prune:
-        plan.removed = _find_gone(
-            paths.paths if isinstance(paths, Confined) else paths, closed, plan, manifest
+        plan.removed = _find_removed(
+            paths.paths if isinstance(paths, Confined) else paths, unlisted, plan, manifest
         )
     _find_moved(plan, manifest)
     leaving = [*plan.removed, *(item.source for item in plan.work if item.replaces)]
-    plan.heirs = {**find_heirs(leaving, manifest), **plan.heirs}
+    plan.successors = {**find_successors(leaving, manifest), **plan.successors}
     return plan
 
 
 def _is_unchanged(file: SourceFile, record: SourceRecord, stamp: Stamp) -> bool:
-    """Tell whether a file still has the indexed content; it is read only if its time proves nothing."""
+    """Return whether a file still has the indexed content; it is read only if its time proves nothing."""
     from adaptive_rag.ingest import hash_file
 
     if record.size != stamp.size:
@@ -251,16 +262,16 @@ def _is_unchanged(file: SourceFile, record: SourceRecord, stamp: Stamp) -> bool:
         return False
 
 
-def _find_gone(
-    asked: Sequence[str | Path | SourceFile], closed: Sequence[str], plan: Plan, manifest: Manifest
+def _find_removed(
+    paths: Sequence[str | Path | SourceFile], unlisted: Sequence[str], plan: Plan, manifest: Manifest
 ) -> list[str]:
-    """Return the sources that vanished from the given folders and archives, except from the closed ones."""
+    """Return the sources that are missing from the given folders and archives, but not below `unlisted`."""
     from adaptive_rag.ingest import SourceFile
     from adaptive_rag.ingest.archives import is_archive
 
     roots = [
         Path(os.path.realpath(path.path if isinstance(path, SourceFile) else os.path.expanduser(path)))
-        for path in asked
+        for path in paths
     ]
     folders = [root for root in roots if root.is_dir() or is_archive(root)]
     return [
@@ -269,19 +280,19 @@ def _find_gone(
         if source not in plan.seen
         and record.path
         and any(map(Path(record.path).is_relative_to, folders))
-        and not any(map(Path(record.path).is_relative_to, closed))
+        and not any(map(Path(record.path).is_relative_to, unlisted))
     ]
 
 
 def _find_moved(plan: Plan, manifest: Manifest) -> None:
-    """Match new files with removed ones of the same content: these were moved and need not be read."""
+    """Match new files with removed ones that have the same content: they were moved and need no reading."""
     from adaptive_rag.ingest import hash_file
 
-    gone = {source: manifest.sources[source] for source in plan.removed}
-    gone = {source: record for source, record in gone.items() if record.copy_of is None}
-    sizes = {record.size for record in gone.values()}
-    by_content = {content_key(record.path, record.hash): source for source, record in gone.items()}
-    work = []
+    removed = {source: manifest.sources[source] for source in plan.removed}
+    removed = {source: record for source, record in removed.items() if record.copy_of is None}
+    sizes = {record.size for record in removed.values()}
+    by_content = {content_key(record.path, record.hash): source for source, record in removed.items()}
+    remaining_work = []
     for item in plan.work:
         source = None
         if item.replaces is None and item.file and item.stamp and item.stamp.size in sizes:
@@ -289,29 +300,31 @@ def _find_moved(plan: Plan, manifest: Manifest) -> None:
                 content = content_key(item.stamp.path, hash_file(item.file.path))
                 source = by_content.pop(content, None)
         if source is None or item.stamp is None:
-            work.append(item)
+            remaining_work.append(item)
             continue
-        record = replace(gone[source], doc=key_of(item.source, gone[source].hash), **item.stamp._asdict())
-        plan.heirs[source] = item.source, record
+        record = replace(
+            removed[source], doc=chunk_key(item.source, removed[source].hash), **item.stamp._asdict()
+        )
+        plan.successors[source] = item.source, record
         plan.moved += 1
-    plan.work = work
+    plan.work = remaining_work
 
 
-def find_heirs(leaving: Collection[str], manifest: Manifest) -> dict[str, tuple[str, SourceRecord]]:
-    """Return the copy that takes over the chunks of each source that leaves, where a copy stays."""
-    going, heirs = set(leaving), dict[str, tuple[str, SourceRecord]]()
+def find_successors(leaving: Collection[str], manifest: Manifest) -> dict[str, tuple[str, SourceRecord]]:
+    """Return, for each source that leaves the index, a remaining copy that takes over its chunks."""
+    leaving_sources, successors = set(leaving), dict[str, tuple[str, SourceRecord]]()
     for source, record in manifest.sources.items():
-        if record.copy_of in going and source not in going:
-            alone = replace(record, doc=key_of(source, record.hash), copy_of=None)
-            heirs.setdefault(str(record.copy_of), (source, alone))
-    return heirs
+        if record.copy_of in leaving_sources and source not in leaving_sources:
+            record_alone = replace(record, doc=chunk_key(source, record.hash), copy_of=None)
+            successors.setdefault(str(record.copy_of), (source, record_alone))
+    return successors
 
 
 def content_key(path: str | None, content_hash: str) -> tuple[str, str] | None:
     """Return a key that is equal for files with the same chunks; None if there is no file.
 
-    It contains the suffix, which decides how a file is read. For source code it contains the file name, since
-    the sections begin with it.
+    It includes the suffix, which decides how a file is read; for source code the file name, with which the
+    sections begin.
     """
     from adaptive_rag.ingest.loaders import LOADERS, find_loader
 
@@ -322,38 +335,38 @@ def content_key(path: str | None, content_hash: str) -> tuple[str, str] | None:
     return content_hash, file.name if by_name else file.suffix.lower()
 
 
-def _open_archives(
+def _expand_archives(
     files: list[SourceFile], patterns: Patterns, plan: Plan
 ) -> tuple[list[SourceFile], list[str]]:
     """Replace each archive by the files in it.
 
-    Also return the archives that could not be listed: it is unknown whether their indexed files are gone.
+    Also return the archives that could not be listed, since it is unknown which of their files were removed.
     """
     from adaptive_rag.ingest import Note
     from adaptive_rag.ingest.archives import is_archive
     from adaptive_rag.ingest.read import list_archive
 
-    opened, closed = [], []
+    expanded, unlisted = [], []
     for file in files:
         if not is_archive(file.path):
-            opened.append(file)
+            expanded.append(file)
             continue
         members, failure = list_archive(file, patterns)
-        opened += members
+        expanded += members
         names = {member.source: member.path.relative_to(file.path).as_posix() for member in members}
         escaped = [source for source, name in names.items() if source != f"{file.source}/{name}"]
         if escaped:
-            more = f" and {len(escaped) - 1:,} more" if len(escaped) > 1 else ""
-            said = f"holds names with characters that are not drawn. They are escaped: {escaped[0]}{more}"
-            plan.notes.append(Note(file.source, said))
+            rest = f" and {len(escaped) - 1:,} more" if len(escaped) > 1 else ""
+            text = f"contains names with invisible characters. They are escaped: {escaped[0]}{rest}"
+            plan.notes.append(Note(file.source, text))
         if failure:
             plan.failed.append(failure)
-            closed += [] if members else [os.path.realpath(file.path)]
-    return opened, closed
+            unlisted += [] if members else [os.path.realpath(file.path)]
+    return expanded, unlisted
 
 
-def work_again(source: str, record: SourceRecord) -> Work | None:
-    """Return the work to read a source again; None if its file is gone or has changed."""
+def plan_reread(source: str, record: SourceRecord) -> Work | None:
+    """Return the work to read a source again; None if its file is missing or has changed."""
     from adaptive_rag.ingest import SourceFile, hash_file
 
     if record.path is None:
@@ -367,64 +380,15 @@ def work_again(source: str, record: SourceRecord) -> Work | None:
     return Work(source, stamp.size, SourceFile(Path(record.path), source), None, stamp)
 
 
-def _stamp(real: str, looked_at: int) -> Stamp | None:
+def _stamp(real_path: str, checked_at: int) -> Stamp | None:
     from adaptive_rag.ingest.archives import on_disk
 
     try:
-        status = os.stat(real)
+        status = os.stat(real_path)
     except OSError:
         try:
-            status = os.stat(on_disk(Path(real)))  # a file in an archive has the time of the archive
+            status = os.stat(on_disk(Path(real_path)))  # a file in an archive has the time of the archive
         except OSError:
             return None
-    settled = looked_at - status.st_mtime_ns > SETTLED_NS
-    return Stamp(real, status.st_size, status.st_mtime_ns if settled else None)
-
-
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """The progress of a run. The total is estimated from the sizes of the sources until all are read."""
-
-    done: int
-    total: int
-    rate: float
-    """Chunks per second."""
-    seconds_left: float | None
-    source: str
-    fetching: Fetching | None = None
-    """The progress of fetching web pages, before any chunk is made."""
-    nodes: Mapping[str, int] = field(default_factory=dict)
-    """Chunks made by each node, for a run by Ray."""
-
-
-class Meter:
-    """Estimates the total number of chunks from the share of the sources' bytes already split."""
-
-    def __init__(self, size: int, progress: Callable[[Progress], None] | None) -> None:
-        self.chunks = 0
-        self.nodes: Counter[str] = Counter()
-        """Chunks made by each node, for a run by Ray."""
-        self._size = max(1, size)
-        self._before = 0
-        self._share = 0.0
-        self._progress = progress
-        self._started = time.perf_counter()
-
-    def split(self, part: float) -> None:
-        """Count a chunk, and record how many bytes of the current source are split."""
-        self.chunks += 1
-        self._share = (self._before + part) / self._size
-
-    def ended(self, size: int) -> None:
-        """Record the end of a source."""
-        self._before += size
-        self._share = self._before / self._size
-
-    def tell(self, done: int, source: str) -> None:
-        """Report progress after a step."""
-        if self._progress is None:
-            return
-        total = max(done, round(self.chunks / self._share)) if self._share else done
-        rate = done / max(time.perf_counter() - self._started, 1e-9)
-        left = (total - done) / rate if rate else None
-        self._progress(Progress(done, total, rate, left, source, nodes=dict(self.nodes)))
+    settled = checked_at - status.st_mtime_ns > SETTLED_NS
+    return Stamp(real_path, status.st_size, status.st_mtime_ns if settled else None)

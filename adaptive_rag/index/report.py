@@ -1,4 +1,4 @@
-"""The report of an indexing run, and the error for a run that could read nothing."""
+"""The report of an indexing run, and the error of a run that could read no document."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from adaptive_rag.errors import IndexingError
 if TYPE_CHECKING:
     from adaptive_rag.ingest import Failure, Note
 
-COUNTED = ("added", "updated", "moved", "removed", "unchanged", "copies", "chunks", "total_chunks")
+COUNTS = ("added", "updated", "moved", "removed", "unchanged", "copies", "chunks", "total_chunks")
 
 
 @dataclass(slots=True)
@@ -43,7 +43,7 @@ class IndexReport:
 
     @property
     def changed(self) -> bool:
-        """Tell whether the run changed the index."""
+        """Return whether the run changed the index."""
         return bool(self.added or self.updated or self.moved or self.removed)
 
 
@@ -56,21 +56,21 @@ class NothingReadError(IndexingError):
 
 
 def nothing_read(failed: Sequence[Failure]) -> NothingReadError:
-    """Return an error with one line for each document, which says why it could not be read."""
-    lines = [f"{failure}." for failure in failed] or ["none was named."]
+    """Return an error with a line for each document, which says why it could not be read."""
+    lines = [f"{failure}." for failure in failed] or ["none was passed."]
     line = ("\n" if len(lines) > 1 else " ").join(["No document could be read:", *lines])
     return NothingReadError(line, failed)
 
 
 def join_reports(reports: Sequence[IndexReport], seconds: float) -> IndexReport:
-    """Join the reports of shards; what several report, such as an unreadable archive, is listed once."""
+    """Join the reports of shards; items of several, such as an unreadable archive, are listed once."""
     joined = IndexReport(seconds=seconds)
     for report in reports:
-        for name in (*COUNTED, "texts_embedded", "embedding_seconds"):
+        for name in (*COUNTS, "texts_embedded", "embedding_seconds"):
             setattr(joined, name, getattr(joined, name) + getattr(report, name))
         for name in ("failed", "unknown", "sources", "notes"):
-            held = getattr(joined, name)
-            held += [each for each in getattr(report, name) if each not in held]
+            joined_items = getattr(joined, name)
+            joined_items += [item for item in getattr(report, name) if item not in joined_items]
     for name in ("unknown", "sources"):
         getattr(joined, name).sort()
     return joined

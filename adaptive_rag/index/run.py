@@ -1,4 +1,4 @@
-"""An indexing run over a plan: collects rows, writes them in batches and publishes complete sources."""
+"""Executes the plan of an indexing run: collects rows, writes them in batches, publishes complete sources."""
 
 from __future__ import annotations
 
@@ -12,24 +12,25 @@ from typing import TYPE_CHECKING
 
 from langchain_core.embeddings import Embeddings
 
-from adaptive_rag.index.ahead import reading_ahead
 from adaptive_rag.index.cache import EmbeddingCache
 from adaptive_rag.index.cluster import Cluster
-from adaptive_rag.index.faults import storing
-from adaptive_rag.index.files import changed_files, damaged, seal_files
+from adaptive_rag.index.files import changed_files, damage_error, seal_files
 from adaptive_rag.index.location import Location
-from adaptive_rag.index.making import CHUNKS_PER_STEP, Contents, Made, make_rows
 from adaptive_rag.index.manifest import (
     Manifest,
     Seal,
     SourceRecord,
+    concurrent_write_error,
     count_chunks,
-    written_by_another,
 )
-from adaptive_rag.index.plan import Meter, Plan, Progress, Work, content_key
+from adaptive_rag.index.plan import Plan, Work, content_key
 from adaptive_rag.index.postgres.database import Database
 from adaptive_rag.index.postgres.writer import DatabaseWriter
+from adaptive_rag.index.progress import Meter, Progress
+from adaptive_rag.index.read_ahead import reading_ahead
 from adaptive_rag.index.report import IndexReport, nothing_read
+from adaptive_rag.index.row_maker import CHUNKS_PER_STEP, Contents, Result, make_rows
+from adaptive_rag.index.store_errors import explain_write_errors
 from adaptive_rag.index.table import DOC, TableRow, TableWriter
 from adaptive_rag.index.vectorize import Vectorizer
 from adaptive_rag.models.embeddings import load_embeddings
@@ -44,15 +45,15 @@ if TYPE_CHECKING:
 
 ROWS_PER_WRITE = 1024
 SECONDS_PER_PUBLISH = 30.0
-# By then, a question that started on a replaced state has ended.
+# The longest time that a question may take, and so read a replaced state.
 SECONDS_PER_QUESTION = 600.0
 
 
 class IndexingRun:
     """One indexing run: collects rows, writes them in batches and regularly publishes complete sources.
 
-    A table version is published only when it contains no partial source. So a reader of the index, at
-    any moment and after any crash, sees each source either as it was or as it is.
+    A table version is published only if it contains no partial source. So a reader of the index, at any
+    moment and after any crash, sees each source either in its old or in its new state.
     """
 
     def __init__(
@@ -75,8 +76,8 @@ class IndexingRun:
         self._stale: list[str] = []
         self._rows: list[TableRow] = []
         self._tables: list[pa.Table] = []  # rows that a cluster made
-        self._made: Counter[str] = Counter()  # rows made so far, by source key
-        self._ended: list[tuple[Work, SourceRecord]] = []
+        self._row_counts: Counter[str] = Counter()  # rows made so far, by source key
+        self._finished: list[tuple[Work, SourceRecord]] = []
         self._by_content: Contents = {}
         self._partly_written: set[str] = set()
         self._writing = False
@@ -85,7 +86,7 @@ class IndexingRun:
     def apply(self, plan: Plan, rescue: Rescue | None = None, cluster: Cluster | None = None) -> None:
         """Do the work of a plan, update the store's indexes, and remove data that nobody reads any more.
 
-        `rescue` returns chunks for sources that could not be read; with it, a run may end with no source.
+        `rescue` returns chunks for sources that could not be read; with it, a run may end without a source.
         If `cluster` is given, its workers read and embed.
         """
         with reading_ahead(() if cluster else plan.work) as texts:
@@ -103,16 +104,16 @@ class IndexingRun:
         self._vectorizer = Vectorizer(load_embeddings(self._embeddings), settings, cache)
         meter = Meter(sum(item.size for item in plan.work), self._progress)
         try:
-            self.let_go(plan)
+            self.drop_removed(plan)
             if cluster is None:
-                self._take(make_rows(texts, settings, self._vectorizer, self._by_content, meter), meter)
+                self._collect(make_rows(texts, settings, self._vectorizer, self._by_content, meter), meter)
             else:
-                with closing(cluster.make_tables(plan.work, settings, self._by_content, meter)) as made:
-                    self._take(made, meter)
+                with closing(cluster.make_tables(plan.work, settings, self._by_content, meter)) as results:
+                    self._collect(results, meter)
             if rescue is not None:
                 for source, (record, chunks) in rescue(self._report.failed).items():
-                    self._keep(source, record, chunks)
-            elif self._report.failed and not self._sources and not self._ended:
+                    self._add_rescued(source, record, chunks)
+            elif self._report.failed and not self._sources and not self._finished:
                 raise nothing_read(self._report.failed)
             self._write(publish=not self._publish_at_end)
             self._writing = True  # an interruption has nothing more to publish
@@ -121,8 +122,8 @@ class IndexingRun:
             if not (self._writing or self._publish_at_end):
                 self._write(publish=True)
             error.add_note(
-                f"Indexing was interrupted. {len(self.manifest.sources)} sources are complete and kept; "
-                "run the same command again to go on from here."
+                f"Indexing was interrupted. {len(self.manifest.sources)} sources are complete and kept. "
+                "Run the same command again to continue from here."
             )
             raise
         finally:
@@ -132,131 +133,137 @@ class IndexingRun:
             cache.close()
 
     def remove_replaced(self) -> None:
-        """Remove the files that the last run joined into one, once unread: they take as much room again."""
-        known, data = self.manifest, f"{self.manifest.table}.lance/data"
-        folders = [name.rpartition("/")[0] for name in known.files]
-        joined = folders.count(data) == 1 and f"{known.table}.lance/_deletions" not in folders
-        unread = time.time() - known.committed > SECONDS_PER_QUESTION
-        if joined and unread and len(self._location.names(data)) > 1:
+        """Remove the files that the last run joined into one, once nobody reads them any more."""
+        manifest, data_folder = self.manifest, f"{self.manifest.table}.lance/data"
+        folders = [name.rpartition("/")[0] for name in manifest.files]
+        is_joined = folders.count(data_folder) == 1 and f"{manifest.table}.lance/_deletions" not in folders
+        is_unread = time.time() - manifest.committed > SECONDS_PER_QUESTION
+        if is_joined and is_unread and len(self._location.names(data_folder)) > 1:
             writer = self._writer
-            assert isinstance(writer, TableWriter)  # a database has no files of ours
-            with storing(self._location.uri):
+            assert isinstance(writer, TableWriter)  # the manifest of a database lists no files
+            with explain_write_errors(self._location.uri):
                 writer.remove_replaced()
-                if writer.version != known.version:  # its indexes were not in order
+                if writer.version != manifest.version:  # its indexes were not in order
                     self._publish()
 
-    def let_go(self, plan: Plan) -> None:
-        """Drop the sources that are gone; other sources with the same content take over their chunks."""
+    def drop_removed(self, plan: Plan) -> None:
+        """Drop removed sources; other sources with the same content take over their chunks."""
         self._writing = True
         self._sources.update(plan.restamped)
         renamed = dict[str, tuple[str, str]]()
-        for source, (heir, record) in plan.heirs.items():
-            renamed[self._sources[source].doc] = heir, record.doc
-            self._sources[heir] = record
+        for source, (successor, record) in plan.successors.items():
+            renamed[self._sources[source].doc] = successor, record.doc
+            self._sources[successor] = record
         for source, record in self._sources.items():
-            if record.copy_of in plan.heirs:
-                heir, owner = plan.heirs[record.copy_of]
-                self._sources[source] = replace(record, copy_of=heir, doc=owner.doc)
+            if record.copy_of in plan.successors:
+                successor, owner = plan.successors[record.copy_of]
+                self._sources[source] = replace(record, copy_of=successor, doc=owner.doc)
         if renamed:
-            with storing(self._location.uri):
+            with explain_write_errors(self._location.uri):
                 self._writer.copy_renamed(renamed)
         self._stale = [self._sources.pop(source).doc for source in plan.removed]
         self._report.moved, self._report.removed = plan.moved, len(plan.removed) - plan.moved
-        read_anew = {item.source for item in plan.work}
+        read_again = {item.source for item in plan.work}
         for source, record in self._sources.items():
             content = content_key(record.path, record.hash)
-            if content is not None and record.copy_of is None and source not in read_anew:
+            if content is not None and record.copy_of is None and source not in read_again:
                 self._by_content[content] = source, record
         self._writing = False
 
     def finish(self, committed: float) -> None:
         """Update the store's indexes, publish, and remove versions that no question reads any more."""
-        with storing(self._location.uri):
-            # a question may still be answered with the version before this run, or with an earlier one
-            begun = time.time() - SECONDS_PER_QUESTION
-            self._writer.optimize(keep_since=min(committed or self.manifest.committed, begun))
+        with explain_write_errors(self._location.uri):
+            # a running question may still read the version before this run, or an earlier one
+            earliest_start = time.time() - SECONDS_PER_QUESTION
+            self._writer.optimize(keep_since=min(committed or self.manifest.committed, earliest_start))
             recall = self._writer.index_vectors()
-            known = self.manifest
-            changed = (known.version, known.sources) != (self._writer.version, self._sources)
+            manifest = self.manifest
+            has_changed = (manifest.version, manifest.sources) != (self._writer.version, self._sources)
             # a repair starts with a new table, which no manifest names yet
-            if recall or changed or self._publish_at_end:
+            if recall or has_changed or self._publish_at_end:
                 self._publish(recall)
             self._writer.drop_other_tables()
 
     @property
     def _writer(self) -> TableWriter | DatabaseWriter:
         if self._location.taken_over:
-            raise written_by_another(self._location.uri)
-        return self._own_writer
+            raise concurrent_write_error(self._location.uri)
+        return self._opened_writer
 
     @cached_property
-    def _own_writer(self) -> TableWriter | DatabaseWriter:
+    def _opened_writer(self) -> TableWriter | DatabaseWriter:
         if self.manifest.generation == 0:
-            # from the first write on, the manifest shows that the folder is ours
+            # from the first write on, the manifest shows that the folder is an index
             self.manifest = self.manifest.publish(self._location)
         manifest = self.manifest
-        known = manifest.table, manifest.version, manifest.settings.dimension
+        arguments = manifest.table, manifest.version, manifest.settings.dimension
         if isinstance(self._location, Database):
-            return DatabaseWriter(self._location, *known)
-        return TableWriter(self._location.uri, *known)
+            return DatabaseWriter(self._location, *arguments)
+        return TableWriter(self._location.uri, *arguments)
 
-    def _take(self, made: Iterable[Made | pa.Table], meter: Meter) -> None:
-        """Collect the rows and records that are made, and write them in batches."""
+    def _collect(self, results: Iterable[Result | pa.Table], meter: Meter) -> None:
+        """Collect rows and records as they are made, and write them in batches."""
         from adaptive_rag.ingest import Failure
 
-        for part in made:
-            if isinstance(part, Failure):
-                self._report.failed.append(part)
-            elif isinstance(part, tuple):
-                self._ended.append(part)
-                self._report.copies += part[1].copy_of is not None
+        for result in results:
+            if isinstance(result, Failure):
+                self._report.failed.append(result)
+            elif isinstance(result, tuple):
+                self._finished.append(result)
+                self._report.copies += result[1].copy_of is not None
             else:
-                self._add(part)
-                last = part[-1].chunk["source"] if isinstance(part, list) else part["source"][-1].as_py()
-                meter.tell(self._report.chunks, last)
+                self._add(result)
+                last_source = (
+                    result[-1].chunk["source"] if isinstance(result, list) else result["source"][-1].as_py()
+                )
+                meter.report(self._report.chunks, last_source)
 
-    def _keep(self, source: str, record: SourceRecord, chunks: Sequence[Chunk]) -> None:
-        """Keep a source with its old chunks, and embed them again."""
+    def _add_rescued(self, source: str, record: SourceRecord, chunks: Sequence[Chunk]) -> None:
+        """Add a source with its old chunks, which are embedded again."""
         for start in range(0, 0 if record.copy_of else len(chunks), CHUNKS_PER_STEP):
             step = chunks[start : start + CHUNKS_PER_STEP]
             self._add(self._vectorizer.rows(step, [record.doc] * len(step)))
-        self._ended.append((Work(source, 0), record))
+        self._finished.append((Work(source, 0), record))
 
     def _add(self, rows: list[TableRow] | pa.Table) -> None:
-        """Add rows; for rows in an Arrow table, the records of their sources were added before."""
+        """Add rows; an Arrow table must come after the records of its sources."""
         if isinstance(rows, list):
             self._rows += rows
         else:
             self._tables.append(rows)
         docs = [row.doc for row in rows] if isinstance(rows, list) else rows[DOC].to_pylist()
-        self._made.update(docs)
+        self._row_counts.update(docs)
         self._report.chunks += len(docs)
-        due = time.monotonic() - self._published_at > SECONDS_PER_PUBLISH
-        if due or len(self._rows) + sum(map(len, self._tables)) >= ROWS_PER_WRITE:
-            self._write(publish=due and not self._publish_at_end)
+        is_due = time.monotonic() - self._published_at > SECONDS_PER_PUBLISH
+        if is_due or len(self._rows) + sum(map(len, self._tables)) >= ROWS_PER_WRITE:
+            self._write(publish=is_due and not self._publish_at_end)
 
     def _write(self, *, publish: bool) -> None:
-        """Write rows of complete sources, and of an incomplete source if it fills a batch by itself."""
+        """Write the rows of complete sources, and all rows if those of incomplete ones fill a batch."""
         import pyarrow as pa
 
         complete = [
             (item, record)
-            for item, record in self._ended
-            if record.copy_of in self._sources or self._made[record.doc] == record.chunks
+            for item, record in self._finished
+            if record.copy_of in self._sources or self._row_counts[record.doc] == record.chunks
         ]
-        whole = {record.doc for _, record in complete}
-        ready = [row for row in self._rows if row.doc in whole]
-        if len(self._rows) - len(ready) >= ROWS_PER_WRITE:
-            ready = self._rows
+        complete_docs = {record.doc for _, record in complete}
+        ready_rows = [row for row in self._rows if row.doc in complete_docs]
+        if len(self._rows) - len(ready_rows) >= ROWS_PER_WRITE:
+            ready_rows = self._rows
         self._writing = True
-        with storing(self._location.uri):
-            if ready:
-                self._writer.add(ready)
+        with explain_write_errors(self._location.uri):
+            if ready_rows:
+                self._writer.add(ready_rows)
             if self._tables:
                 self._writer.copy(pa.concat_tables(self._tables))
                 self._tables = []
-            self._partly_written = (self._partly_written | {row.doc for row in ready}) - whole
-            self._rows = [] if ready is self._rows else [row for row in self._rows if row.doc not in whole]
+            self._partly_written = (self._partly_written | {row.doc for row in ready_rows}) - complete_docs
+            self._rows = (
+                []
+                if ready_rows is self._rows
+                else [row for row in self._rows if row.doc not in complete_docs]
+            )
             for item, record in complete:
                 if item.replaces is None:
                     self._report.added += 1
@@ -264,50 +271,50 @@ class IndexingRun:
                     self._report.updated += 1
                     self._stale.append(item.replaces.doc)
                 self._sources[item.source] = record
-            self._ended = [pair for pair in self._ended if pair[1].doc not in whole]
+            self._finished = [pair for pair in self._finished if pair[1].doc not in complete_docs]
             if publish and not self._partly_written:
                 self._publish()
         self._writing = False
 
     def _publish(self, recall: dict[str, float] | None = None) -> None:
-        live = {record.doc for record in self._sources.values()}
-        self._writer.remove([doc for doc in self._stale if doc not in live])
+        live_docs = {record.doc for record in self._sources.values()}
+        self._writer.remove([doc for doc in self._stale if doc not in live_docs])
         self._stale = []
         self._writer.index_words()
         version = self._writer.version
         self.manifest = replace(
             self.manifest,
             version=version,
-            chunks=self._counted(),
+            chunks=self._count_chunks(),
             sources=dict(self._sources),
             recall=recall or self.manifest.recall,
             committed=time.time(),
-            files=self._sealed(version),
+            files=self._seal_files(version),
         ).publish(self._location)
         self._published_at = time.monotonic()
 
-    def _counted(self) -> int:
-        """Return the number of chunks of the sources, after checking that the table holds as many."""
+    def _count_chunks(self) -> int:
+        """Return the number of chunks of the sources, after checking that the table has as many."""
         chunks = count_chunks(self._sources)
         if chunks != self._writer.count():
-            raise written_by_another(self._location.uri)
+            raise concurrent_write_error(self._location.uri)
         return chunks
 
-    def _sealed(self, version: int) -> dict[str, Seal]:
+    def _seal_files(self, version: int) -> dict[str, Seal]:
         """Return the checksums of a version's files, after checking that the files it replaces are intact.
 
-        LanceDB joined these into new files, so damage in the old files is in the new ones too. A database
-        looks after its own files.
+        LanceDB joined the replaced files into new ones, so damage in them is in the new ones too. A database
+        manages its own files.
         """
-        known = self.manifest.files
+        known_files = self.manifest.files
         if isinstance(self._location, Database):
             return {}
-        files = seal_files(self._location, self.manifest.table, version, known)
-        replaced = {file: seal for file, seal in known.items() if file not in files}
+        files = seal_files(self._location, self.manifest.table, version, known_files)
+        replaced = {file: seal for file, seal in known_files.items() if file not in files}
         present = self._location.sizes(replaced)
-        there = {file: seal for file, seal in replaced.items() if file in present}
-        # to compare contents in a bucket, all files would have to be fetched
-        contents = self._location.path is not None
-        if found := changed_files(self._location, there, contents=contents):
-            raise damaged(self._location.uri, found)
+        remaining = {file: seal for file, seal in replaced.items() if file in present}
+        # in a bucket, a comparison of contents would have to fetch all files
+        compares_contents = self._location.path is not None
+        if problems := changed_files(self._location, remaining, contents=compares_contents):
+            raise damage_error(self._location.uri, problems)
         return files

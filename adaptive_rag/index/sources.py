@@ -15,7 +15,7 @@ from adaptive_rag.index.files import refuse_damage
 from adaptive_rag.index.location import open_location
 from adaptive_rag.index.lock import write_lock
 from adaptive_rag.index.manifest import Manifest, complete_manifest
-from adaptive_rag.index.plan import Plan, find_heirs
+from adaptive_rag.index.plan import Plan, find_successors
 from adaptive_rag.index.postgres.database import Database
 from adaptive_rag.index.postgres.source import PostgresIndex
 from adaptive_rag.index.reader import TableReader
@@ -24,12 +24,12 @@ from adaptive_rag.index.run import IndexingRun
 from adaptive_rag.index.sharding.layout import shard_uris
 from adaptive_rag.state import Chunk
 
-UNSTORED = "\n"  # stands for the blanks between chunks, which no chunk holds
+GAP = "\n"  # in place of the blanks between chunks, which are not stored
 
 
 @dataclass(frozen=True, slots=True)
 class ListedSource:
-    """One document of an index, as it is listed."""
+    """One document of an index in a list."""
 
     source: str
     kind: str | None
@@ -47,8 +47,8 @@ def list_sources(uri: str | Path) -> list[ListedSource]:
     """List the documents of an index by name."""
     location = open_location(uri)
     if uris := shard_uris(location):
-        found = [each for shard in uris for each in list_sources(shard)]
-        return sorted(found, key=lambda each: each.source)
+        sources = [source for shard in uris for source in list_sources(shard)]
+        return sorted(sources, key=lambda source: source.source)
     manifest = complete_manifest(location)
     return [
         ListedSource(
@@ -69,23 +69,25 @@ def read_chunks(uri: str | Path, name: str) -> tuple[str, list[Chunk]]:
 
     Raises:
         InputError: no document has this name, or several do.
-        IndexMismatchError: there is no index, or it is not one of ours.
+        IndexMismatchError: there is no index of this program.
     """
     location = open_location(uri)
     if uris := shard_uris(location):
-        [(shard, [source])] = [held for held in _sort_by_shard(uris, [name]).items() if held[1]]
+        [(shard, source)] = [
+            (shard, source) for shard, sources in _sort_by_shard(uris, [name]).items() for source in sources
+        ]
         return read_chunks(shard, source)
     manifest = complete_manifest(location)
     refuse_damage(location, manifest)
     source = _find(name, manifest)
     if isinstance(location, Database):
-        held = PostgresIndex(location).only([source]).chunks()
+        stored_chunks = PostgresIndex(location).only([source]).chunks()
     else:
         reader = TableReader(location.uri, manifest)
-        held = reader.chunks(reader.rows([frozenset([source])]))
-    chunks = sorted(held, key=lambda chunk: chunk["start"])
+        stored_chunks = reader.chunks(reader.select_rows([frozenset([source])]))
+    chunks = sorted(stored_chunks, key=lambda chunk: chunk["start"])
     for chunk in chunks:
-        if chunk["source"] != source:  # the chunks are stored under another document of the same content
+        if chunk["source"] != source:  # the chunks are stored under another document with the same content
             names = [chunk["source"], *chunk["metadata"]["also_as"]]
             chunk["metadata"]["also_as"] = [other for other in names if other != source]
             chunk["source"] = source
@@ -94,7 +96,7 @@ def read_chunks(uri: str | Path, name: str) -> tuple[str, list[Chunk]]:
 
 def join_chunks(chunks: Sequence[Chunk], start: int, end: int) -> str:
     """Return the text of a document from `start` to `end`, assembled from its chunks."""
-    text = [UNSTORED] * (end - start)
+    text = [GAP] * (end - start)
     for chunk in chunks:
         low, high = max(start, chunk["start"]), min(end, chunk["end"])
         if low < high:
@@ -109,22 +111,22 @@ def remove_sources(
     wait_seconds: float = LOCK_WAIT_SECONDS,
     on_wait: Callable[[str], None] | None = None,
 ) -> IndexReport:
-    """Remove documents from an index; their files stay, and so do other documents of the same content.
+    """Remove documents from an index; their files stay, and so do other documents with the same content.
 
     The `sources` of the report are the documents that were removed.
 
     Raises:
         InputError: a name matches no document, or several; nothing is removed.
         IndexDamagedError: files of the index are missing or were changed.
-        IndexMismatchError: there is no index, or it is not one of ours.
+        IndexMismatchError: there is no index of this program.
         IndexingError: the location cannot be written, or another process holds the lock.
     """
     location, started = open_location(uri), time.perf_counter()
     if uris := shard_uris(location):
-        of_shard = _sort_by_shard(uris, names)
+        names_by_shard = _sort_by_shard(uris, names)
         reports = [
-            remove_sources(shard, named, wait_seconds=wait_seconds, on_wait=on_wait)
-            for shard, named in of_shard.items()
+            remove_sources(shard, shard_names, wait_seconds=wait_seconds, on_wait=on_wait)
+            for shard, shard_names in names_by_shard.items()
         ]
         return join_reports(reports, time.perf_counter() - started)
     complete_manifest(location)
@@ -136,7 +138,7 @@ def remove_sources(
         run = IndexingRun(
             location, manifest.settings.embeddings, manifest, report, None, publish_at_end=False
         )
-        run.let_go(Plan(removed=removed, heirs=find_heirs(removed, manifest)))
+        run.drop_removed(Plan(removed=removed, successors=find_successors(removed, manifest)))
         run.finish(manifest.committed)
         report.total_chunks, report.seconds = run.manifest.chunks, time.perf_counter() - started
     return report
@@ -144,11 +146,13 @@ def remove_sources(
 
 def _sort_by_shard(uris: Sequence[str], names: Sequence[str]) -> dict[str, list[str]]:
     """Return the full names of the documents, grouped by the shard that holds them."""
-    held = {uri: complete_manifest(open_location(uri)) for uri in uris}
-    every = {source: record for manifest in held.values() for source, record in manifest.sources.items()}
-    whole = replace(held[uris[0]], sources=every)
-    found = list(dict.fromkeys(_find(name, whole) for name in names))
-    return {uri: [source for source in found if source in held[uri].sources] for uri in uris}
+    manifests = {uri: complete_manifest(open_location(uri)) for uri in uris}
+    records = {
+        source: record for manifest in manifests.values() for source, record in manifest.sources.items()
+    }
+    joined = replace(manifests[uris[0]], sources=records)
+    sources = list(dict.fromkeys(_find(name, joined) for name in names))
+    return {uri: [source for source in sources if source in manifests[uri].sources] for uri in uris}
 
 
 def _find(name: str, manifest: Manifest) -> str:
@@ -156,15 +160,15 @@ def _find(name: str, manifest: Manifest) -> str:
     sources = manifest.sources
     if name in sources:
         return name
-    real = os.path.realpath(os.path.expanduser(name))
-    end = "/" + Path(name).as_posix().lstrip("/")
-    found = [source for source, record in sources.items() if record.path == real]
-    found = found or [source for source in sources if source.endswith(end)]
-    if len(found) == 1:
-        return found[0]
-    if found:
-        raise InputError(f"{name!r} may be each of these: {', '.join(found[:5])}. Write more of the path.")
-    bases = {PurePath(source).name: source for source in sources}
-    close = difflib.get_close_matches(PurePath(name).name, bases, n=1)
-    hint = f" Did you mean {bases[close[0]]!r}?" if close else ""
-    raise InputError(f"The index holds no document {name!r}.{hint} To see all: adaptive-rag list")
+    real_path = os.path.realpath(os.path.expanduser(name))
+    ending = "/" + Path(name).as_posix().lstrip("/")
+    matches = [source for source, record in sources.items() if record.path == real_path]
+    matches = matches or [source for source in sources if source.endswith(ending)]
+    if len(matches) == 1:
+        return matches[0]
+    if matches:
+        raise InputError(f"{name!r} could be any of: {', '.join(matches[:5])}. Write more of the path.")
+    source_of_base = {PurePath(source).name: source for source in sources}
+    close_matches = difflib.get_close_matches(PurePath(name).name, source_of_base, n=1)
+    hint = f" Did you mean {source_of_base[close_matches[0]]!r}?" if close_matches else ""
+    raise InputError(f"The index has no document {name!r}.{hint} To list all: adaptive-rag list")

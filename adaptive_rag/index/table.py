@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adaptive_rag.index import neighbours
-from adaptive_rag.index.manifest import written_by_another
+from adaptive_rag.index.manifest import concurrent_write_error
 from adaptive_rag.index.neighbours import VECTOR
 from adaptive_rag.source import Sentences
 from adaptive_rag.state import Candidate, Chunk, to_candidate
@@ -35,22 +35,22 @@ VIEWS = "views"
 
 # A table of up to this many chunks is optimized after every run.
 SMALL = 5_000
-# Joining files may rewrite all rows. That is not worth it for a few small files, nor in a large table for
-# fewer than one file per CHUNKS_A_FRAGMENT chunks. So on average, the cost of a change depends on its size.
+# Joining files may rewrite all rows. That is not worth it for a few small files, nor for fewer than one file
+# per CHUNKS_A_FRAGMENT chunks of a large table. So on average, the cost of a change depends on its size.
 FRAGMENTS_LEFT_ALONE, CHUNKS_A_FRAGMENT = 8, 5_000
 CLOCK_MARGIN_S = 60
-# How many chunks are joined in a second at least, by a slow disk. Set by hand.
+# The least number of chunks that are joined in a second, by a slow disk. Set by hand.
 JOINED_A_SECOND = 5_000
-# In a bucket, a writer that was suspended, such as on a laptop that slept, does not know at once that another
-# one took over. So it may only remove old data.
+# In a bucket, a suspended writer, such as a laptop that slept, does not know at once that another one took
+# over. So it may remove only old data.
 KEPT_IN_BUCKET, NEVER = timedelta(hours=1), timedelta(days=36_500)
-# How much of its indexes LanceDB may cache in memory, per process.
+# How much of the search indexes LanceDB may cache in memory, per process.
 INDEX_CACHE_BYTES = 768 * 2**20
 METADATA_CACHE_BYTES = 64 * 2**20
 CONNECTIONS_KEPT = 64
 # LanceDB fetches as many cells of a vector index at once as it has compute threads: by default two fewer than
-# cores, which is slow from a bucket. 16 threads on two cores slow down no search in a folder. A word index
-# is written in as many parts as there are threads; for it, the default number is kept.
+# cores, which is slow from a bucket. With 16 threads on two cores, searches in a folder were not slower. A
+# word index is written in as many parts as there are threads; for it, the default number is kept.
 LOADS_AT_ONCE, CORES_LEFT = 16, 2
 DOCS_PER_QUERY, ROWS_PER_COPY = 500, 1024
 
@@ -90,7 +90,7 @@ class StoredChunk:
 @lru_cache(maxsize=CONNECTIONS_KEPT)
 def connect(uri: str) -> Any:
     """Open the database of an index; a process has one connection for each."""
-    # a user can do nothing about its warnings on its own defaults
+    # LanceDB warns about its own defaults, which users cannot change
     os.environ.setdefault("LANCEDB_LOG", "error")
     if in_bucket := "://" in uri:
         # LanceDB reads both variables once per process, when it is first used
@@ -117,7 +117,7 @@ def schema(dimension: int) -> pa.Schema:
     """Return the columns of the table."""
     import pyarrow as pa
 
-    kinds = {
+    types = {
         "id": pa.string(),
         "doc": pa.string(),
         "source": pa.string(),
@@ -132,7 +132,7 @@ def schema(dimension: int) -> pa.Schema:
         **dict.fromkeys(SENTENCE_COLUMNS, pa.binary()),
     }
     required = (ID, DOC, "source")
-    return pa.schema([pa.field(name, kind, nullable=name not in required) for name, kind in kinds.items()])
+    return pa.schema([pa.field(name, type_, nullable=name not in required) for name, type_ in types.items()])
 
 
 def to_arrow(rows: Sequence[TableRow], dimension: int) -> pa.Table:
@@ -140,20 +140,21 @@ def to_arrow(rows: Sequence[TableRow], dimension: int) -> pa.Table:
     import pyarrow as pa
 
     columns: dict[str, Any] = {name: [row.chunk[name] for row in rows] for name in CHUNK_COLUMNS}  # type: ignore[literal-required]
-    # Reading single rows of a column that repeats a few bytes is slow; with nulls it is fast.
+    # nulls instead of "{}": reading single rows of a column that repeats a few bytes is slow
     columns["metadata"] = [
-        json.dumps(m, ensure_ascii=False, default=str) if m else None for m in columns["metadata"]
+        json.dumps(metadata, ensure_ascii=False, default=str) if metadata else None
+        for metadata in columns["metadata"]
     ]
     # a lone surrogate cannot be stored as UTF-8
     columns["text"] = [without_surrogates(text) for text in columns["text"]]
     columns["doc"] = [row.doc for row in rows]
-    flat = np.concatenate([row.vector for row in rows]).astype(np.float32)
-    columns["vector"] = pa.FixedSizeListArray.from_arrays(pa.array(flat), dimension)
+    vectors = np.concatenate([row.vector for row in rows]).astype(np.float32)
+    columns["vector"] = pa.FixedSizeListArray.from_arrays(pa.array(vectors), dimension)
     columns["views"] = [None if row.views is None else row.views.tobytes() for row in rows]
     columns["sentence_spans"] = [row.sentence_spans for row in rows]
     columns["sentence_vectors"] = [row.sentence_vectors for row in rows]
-    shape = schema(dimension)
-    return pa.table({name: columns[name] for name in shape.names}, schema=shape)
+    table_schema = schema(dimension)
+    return pa.table({name: columns[name] for name in table_schema.names}, schema=table_schema)
 
 
 def from_arrow(table: pa.Table) -> list[TableRow]:
@@ -198,16 +199,21 @@ def unpack_sentences(
 ) -> list[Sentences]:
     """Return the stored sentences of each chunk; empty where the index stores none."""
     pairs = [np.frombuffer(stored or b"", dtype=np.int64).reshape(-1, 2) for stored in spans]
-    # all at once: a single chunk has too few sentences to be worth several numpy calls
-    whole = np.frombuffer(b"".join(stored or b"" for stored in vectors), dtype=np.int8)
-    whole = whole.reshape(-1, dimension).astype(np.float32)
-    units = np.asarray(whole / np.maximum(np.linalg.norm(whole, axis=1, keepdims=True), 1e-12), np.float32)
+    # all chunks together, because several numpy calls for the few sentences of each chunk are slow
+    values = np.frombuffer(b"".join(stored or b"" for stored in vectors), dtype=np.int8)
+    values = values.reshape(-1, dimension).astype(np.float32)
+    unit_vectors = np.asarray(
+        values / np.maximum(np.linalg.norm(values, axis=1, keepdims=True), 1e-12), np.float32
+    )
     ends = np.cumsum([len(stored or b"") // dimension for stored in vectors])
-    return [Sentences(places, rows) for places, rows in zip(pairs, np.split(units, ends[:-1]), strict=True)]
+    return [
+        Sentences(chunk_spans, chunk_vectors)
+        for chunk_spans, chunk_vectors in zip(pairs, np.split(unit_vectors, ends[:-1]), strict=True)
+    ]
 
 
 class TableWriter:
-    """Appends and replaces rows; readers see nothing of it until a manifest names the new version."""
+    """Appends and removes rows; readers do not see them change until a manifest names the new version."""
 
     def __init__(self, uri: str, name: str, version: int | None, dimension: int) -> None:
         self.name = name
@@ -216,14 +222,14 @@ class TableWriter:
         self._changed = False
         database = connect(uri)
         if version is None:
-            # no manifest refers to what an interrupted first run left
-            empty = partial(database.create_table, name, schema=schema(dimension), mode="overwrite")
+            # overwrites the table of an interrupted first run, which no manifest refers to
+            create_table = partial(database.create_table, name, schema=schema(dimension), mode="overwrite")
             try:
-                self._table: Table = empty()
+                self._table: Table = create_table()
             except (OSError, RuntimeError, ValueError):
-                # a damaged table: LanceDB does not overwrite a table that it cannot read
+                # LanceDB does not overwrite a table that it cannot read
                 database.drop_table(name, ignore_missing=True)
-                self._table = empty()
+                self._table = create_table()
             return
         self._table = database.open_table(name)
         if self._table.version != version:
@@ -253,40 +259,46 @@ class TableWriter:
 
         keys, total = list(names), self._table.count_rows()
         for start in range(0, len(keys), DOCS_PER_QUERY):
-            query = self._table.search().where(_one_of(keys[start : start + DOCS_PER_QUERY]))
+            query = self._table.search().where(_sql_in(keys[start : start + DOCS_PER_QUERY]))
             for batch in query.limit(max(1, total)).to_batches(ROWS_PER_COPY):
                 rows = pa.Table.from_batches([batch])
-                named = [names[doc] for doc in rows[DOC].to_pylist()]
+                new_names = [names[doc] for doc in rows[DOC].to_pylist()]
                 places = zip(*(rows[name].to_pylist() for name in ("start", "end", TEXT)), strict=True)
-                own = [chunk_id(source, *place) for (source, _), place in zip(named, places, strict=True)]
-                changed = {ID: own, "source": [s for s, _ in named], DOC: [doc for _, doc in named]}
+                new_ids = [
+                    chunk_id(source, *place) for (source, _), place in zip(new_names, places, strict=True)
+                ]
+                changed = {
+                    ID: new_ids,
+                    "source": [s for s, _ in new_names],
+                    DOC: [doc for _, doc in new_names],
+                }
                 columns = {name: changed.get(name, rows[name]) for name in schema(self._dimension).names}
                 self.copy(pa.table(columns, schema=schema(self._dimension)))
 
     def remove(self, docs: Sequence[str]) -> None:
         """Remove the chunks of sources, by key."""
         for start in range(0, len(docs), DOCS_PER_QUERY):
-            gone = _one_of(docs[start : start + DOCS_PER_QUERY])
-            self._commit(partial(self._table.delete, gone))
+            condition = _sql_in(docs[start : start + DOCS_PER_QUERY])
+            self._commit(partial(self._table.delete, condition))
         self._changed |= bool(docs)
 
     def count(self) -> int:
-        """Return how many rows the table holds after the last write."""
+        """Return the number of rows after the last write."""
         return self._table.count_rows()
 
     def _commit(self, write: Callable[[], AddResult | DeleteResult]) -> None:
-        """Commit a write on top of this writer's last version, and of no other."""
+        """Commit a write, and raise an error if it is not based on this writer's last version."""
         before = self.version
-        # LanceDB merges the writes of two processes
+        # LanceDB merges the writes of two processes, which must not happen
         if write().version != before + 1:
-            raise written_by_another(self._uri)
+            raise concurrent_write_error(self._uri)
 
     def index_words(self) -> None:
-        """Build the full-text and id indexes if missing; rebuild the former for a small, changed table."""
+        """Build the word index and the id index if missing; rebuild the former for a small, changed table."""
         from lancedb.index import BTree
 
         present = {column for index in self._table.list_indices() for column in index.columns}
-        # An index that is kept still counts the words of removed chunks, which shifts every BM25.
+        # without a rebuild, the index still counts the words of removed chunks, which shifts every BM25
         if TEXT not in present or (self._changed and self._table.count_rows() <= SMALL):
             self._table.create_index(TEXT, config=words_config(), replace=True)
             self._changed = False
@@ -296,21 +308,21 @@ class TableWriter:
     def optimize(self, keep_since: float) -> None:
         """Add new rows to the indexes and join small files, if it is worth it.
 
-        Versions that were replaced before the time `keep_since` are removed, and so are the files that
-        interrupted runs left: nobody else writes, so they are unused. In a bucket both are kept for longer.
+        Also remove versions that were replaced before the time `keep_since`, and files that interrupted runs
+        left, which are unused because nobody else writes. In a bucket, both are kept for longer.
         """
         stats: Any = self._table.stats()  # a mapping, despite its annotation
         fragments = int(stats["fragment_stats"]["num_fragments"])
-        words = self._index_stats(TEXT)
-        late = int(words.num_unindexed_rows) if words is not None else 0
+        word_stats = self._index_stats(TEXT)
+        unindexed = int(word_stats.num_unindexed_rows) if word_stats is not None else 0
         total = self._table.count_rows()
-        few = max(FRAGMENTS_LEFT_ALONE, total // CHUNKS_A_FRAGMENT)
-        if total > SMALL and fragments <= few and late <= SMALL:
+        few_fragments = max(FRAGMENTS_LEFT_ALONE, total // CHUNKS_A_FRAGMENT)
+        if total > SMALL and fragments <= few_fragments and unindexed <= SMALL:
             return
-        # LanceDB goes by when a version was made; the one that was current at `keep_since` may be far older
-        made = (each["timestamp"].timestamp() for each in self._table.list_versions())
-        oldest = max((moment for moment in made if moment <= keep_since), default=keep_since)
-        # the age counts from the end of the joining
+        # LanceDB compares the creation times of versions; the one current at `keep_since` may be far older
+        times = (version["timestamp"].timestamp() for version in self._table.list_versions())
+        oldest = max((time_ for time_ in times if time_ <= keep_since), default=keep_since)
+        # LanceDB counts the age from the end of the joining
         joining = total / JOINED_A_SECOND
         age = timedelta(seconds=max(0.0, time.time() - oldest) + CLOCK_MARGIN_S + joining)
         if "://" in self._uri:
@@ -319,27 +331,27 @@ class TableWriter:
             self._table.optimize(cleanup_older_than=age, delete_unverified=True)
 
     def remove_replaced(self) -> None:
-        """Remove the versions before the current one, if this only takes removing files.
+        """Remove the versions before the current one, unless that also creates a new version.
 
         The caller makes sure that nobody reads them.
         """
         before, stats = self.version, map(self._index_stats, (TEXT, ID, VECTOR))
-        if any(each is not None and each.num_unindexed_rows for each in stats):
+        if any(index_stats is not None and index_stats.num_unindexed_rows for index_stats in stats):
             return
-        # the first call may create a new version, which nobody publishes; the published version must stay
+        # this call may create a new version, which nobody has published; then the published one must stay
         self._table.optimize(cleanup_older_than=NEVER)
         if self.version == before:
-            kept = KEPT_IN_BUCKET if "://" in self._uri else timedelta(seconds=CLOCK_MARGIN_S)
-            self._table.optimize(cleanup_older_than=kept, delete_unverified="://" not in self._uri)
+            min_age = KEPT_IN_BUCKET if "://" in self._uri else timedelta(seconds=CLOCK_MARGIN_S)
+            self._table.optimize(cleanup_older_than=min_age, delete_unverified="://" not in self._uri)
 
     def drop_other_tables(self) -> None:
         """Drop the tables of earlier rebuilds, except the last one, which may still be read."""
         number = int(self.name.rpartition("-")[2])
         database = connect(self._uri)
-        for old in range(number - 2, 0, -1):
-            if f"chunks-{old}" not in database.table_names():
+        for old_number in range(number - 2, 0, -1):
+            if f"chunks-{old_number}" not in database.table_names():
                 break
-            database.drop_table(f"chunks-{old}")
+            database.drop_table(f"chunks-{old_number}")
 
     def index_vectors(self) -> dict[str, float] | None:
         """Build or rebuild the vector index of a large table if needed, and return its recall, else None."""
@@ -347,20 +359,20 @@ class TableWriter:
         trained_on = int(stats.num_indexed_rows) if stats else 0
         if total <= neighbours.EXACT_UP_TO or (trained_on and total < neighbours.RETRAIN_AT * trained_on):
             return None
-        self._make_cells(total)
-        # drops empty cells, which the next run would otherwise do
+        self._build_vector_index(total)
+        # drop empty cells now, which the next run would do otherwise
         self._table.optimize(cleanup_older_than=NEVER)
         return neighbours.measure_recall(self._table, total)
 
-    def _make_cells(self, total: int, most: int | None = None) -> None:
+    def _build_vector_index(self, total: int, max_cells: int | None = None) -> None:
         """Build the vector index, with fewer cells if too few vectors differ for the usual number."""
-        config = neighbours.index_config(total, self._dimension, most)
+        config = neighbours.index_config(total, self._dimension, max_cells)
         try:
             self._table.create_index(VECTOR, config=config, replace=True)
         except RuntimeError as error:
-            if most is not None or "IVF partitions" not in str(error):
+            if max_cells is not None or "IVF partitions" not in str(error):
                 raise
-            self._make_cells(total, neighbours.CELLS_AT_ONCE)
+            self._build_vector_index(total, neighbours.CELLS_AT_ONCE)
 
     def _index_stats(self, column: str) -> Any:
         names = [index.name for index in self._table.list_indices() if column in index.columns]
@@ -374,6 +386,6 @@ def words_config() -> Any:
     return FTS(stem=True, remove_stop_words=True, lower_case=True)
 
 
-def _one_of(docs: Sequence[str]) -> str:
+def _sql_in(docs: Sequence[str]) -> str:
     keys = ", ".join(f"'{doc}'" for doc in docs)
     return f"{DOC} IN ({keys})"

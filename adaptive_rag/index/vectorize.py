@@ -22,8 +22,8 @@ from adaptive_rag.text.vectors import Vectors
 class Vectorizer:
     """Embeds chunks, their sentences, and the question and answer of question-answer pairs.
 
-    `seconds` is the time spent inside the models, `embedded` the number of texts embedded, and `limit` how
-    much of a text the embedding model reads.
+    `seconds` is the time spent inside the models, `embedded` is the number of embedded texts, and `limit` is
+    how much of a text the embedding model reads.
     """
 
     def __init__(self, embeddings: Embeddings, settings: Settings, cache: EmbeddingCache) -> None:
@@ -39,23 +39,23 @@ class Vectorizer:
         from adaptive_rag.ingest.chunking import text_to_embed
 
         texts = [text_to_embed(chunk, self.limit) for chunk in chunks]
-        vectors, found = self._embed(chunks, texts)
+        vectors, sentences_of = self._embed(chunks, texts)
         views = self._views(chunks)
-        stored: list[tuple[bytes | None, bytes | None]] = [(None, None)] * len(chunks)
-        if found is not None:
-            stored = [pack_sentences(sentences) for sentences in found]
+        packed: list[tuple[bytes | None, bytes | None]] = [(None, None)] * len(chunks)
+        if sentences_of is not None:
+            packed = [pack_sentences(sentences) for sentences in sentences_of]
         return [
             TableRow(chunk, doc, vector, view, *sentences)
-            for chunk, doc, vector, view, sentences in zip(chunks, docs, vectors, views, stored, strict=True)
+            for chunk, doc, vector, view, sentences in zip(chunks, docs, vectors, views, packed, strict=True)
         ]
 
     def _embed(self, chunks: Sequence[Chunk], texts: Sequence[str]) -> tuple[Vectors, list[Sentences] | None]:
         """Return the vectors of the texts of chunks, and their sentences if the settings ask for them."""
-        way = self._settings.sentence_vectors
-        if way == "pooled":
+        sentence_form = self._settings.sentence_vectors
+        if sentence_form == "pooled":
             return self._embed_pooled(chunks, texts)
         vectors = self._encode(self._embeddings, self._settings.dimension, texts)
-        if not way:
+        if not sentence_form:
             return vectors, None
         model = load_minilm()
         return vectors, embed_sentences(chunks, lambda texts: self._encode(model, model.dimension, texts))
@@ -65,29 +65,30 @@ class Vectorizer:
         from adaptive_rag.text.sentences import sentence_spans
 
         spans = [sentence_spans(chunk["text"]) for chunk in chunks]
-        # the embedded text may have headings and column names above the chunk's own text
-        above = [len(text) - len(chunk["text"]) for text, chunk in zip(texts, chunks, strict=True)]
-        asked = [
-            (text, tuple((a + lead, b + lead) for a, b in pairs))
-            for text, pairs, lead in zip(texts, spans, above, strict=True)
+        # the embedded text may have headings and column names before the chunk's own text
+        prefix_lengths = [len(text) - len(chunk["text"]) for text, chunk in zip(texts, chunks, strict=True)]
+        inputs = [
+            (text, tuple((start + prefix_length, end + prefix_length) for start, end in chunk_spans))
+            for text, chunk_spans, prefix_length in zip(texts, spans, prefix_lengths, strict=True)
         ]
-        model, kind = load_minilm(), f"{self._settings.embeddings} {self._settings.dimension} pooled"
+        model, cache_name = load_minilm(), f"{self._settings.embeddings} {self._settings.dimension} pooled"
         # each vector is cached under its text and span
-        keys = {each: [f"{span} {each[0]}" for span in (None, *each[1])] for each in asked}
-        kept = iter(self._cache.get(kind, [key for parts in keys.values() for key in parts]))
-        known = {each: [next(kept) for _ in parts] for each, parts in keys.items()}
-        if missing := [each for each, vectors in known.items() if any(vector is None for vector in vectors)]:
+        keys_of = {(text, pairs): [f"{span} {text}" for span in (None, *pairs)] for text, pairs in inputs}
+        cached = iter(self._cache.get(cache_name, [key for keys in keys_of.values() for key in keys]))
+        vectors_of = {input_: [next(cached) for _ in keys] for input_, keys in keys_of.items()}
+        if missing := [input_ for input_, vectors in vectors_of.items() if any(v is None for v in vectors)]:
             started = time.perf_counter()
-            made = model.encode_parts([text for text, _ in missing], [pairs for _, pairs in missing])
+            embedded = model.encode_parts([text for text, _ in missing], [pairs for _, pairs in missing])
             self.seconds += time.perf_counter() - started
             self.embedded += len(missing)
-            self._cache.put(kind, [key for each in missing for key in keys[each]], np.concatenate(made))
-            known.update(zip(missing, map(list, made), strict=True))
-        rows = [np.stack([vector for vector in known[each] if vector is not None]) for each in asked]
-        places = [np.array(pairs, dtype=np.int64).reshape(-1, 2) for pairs in spans]
-        return np.array([vectors[0] for vectors in rows], dtype=np.float32), [
-            Sentences(pairs + chunk["start"], vectors[1:])
-            for pairs, chunk, vectors in zip(places, chunks, rows, strict=True)
+            keys = [key for input_ in missing for key in keys_of[input_]]
+            self._cache.put(cache_name, keys, np.concatenate(embedded))
+            vectors_of.update(zip(missing, map(list, embedded), strict=True))
+        stacked = [np.stack([v for v in vectors_of[input_] if v is not None]) for input_ in inputs]
+        span_arrays = [np.array(chunk_spans, dtype=np.int64).reshape(-1, 2) for chunk_spans in spans]
+        return np.array([vectors[0] for vectors in stacked], dtype=np.float32), [
+            Sentences(chunk_spans + chunk["start"], vectors[1:])
+            for chunk_spans, chunk, vectors in zip(span_arrays, chunks, stacked, strict=True)
         ]
 
     def _views(self, chunks: Sequence[Chunk]) -> list[Vectors | None]:
@@ -100,24 +101,24 @@ class Vectorizer:
         if not pairs:
             return [None] * len(chunks)
         texts = [text for pair in pairs.values() for text in pair]
-        made = self._encode(self._embeddings, self._settings.dimension, texts)
-        vectors = iter(made.reshape(len(pairs), 2, -1))
+        embedded = self._encode(self._embeddings, self._settings.dimension, texts)
+        vectors = iter(embedded.reshape(len(pairs), 2, -1))
         return [next(vectors) if i in pairs else None for i in range(len(chunks))]
 
     def _encode(self, embeddings: Embeddings, dimension: int, texts: Sequence[str]) -> Vectors:
         """Return the vectors of texts; each distinct text that is not cached is embedded once."""
         model = f"{embedding_name(embeddings)} {dimension}"
         distinct = list(dict.fromkeys(texts))
-        known = dict(zip(distinct, self._cache.get(model, distinct), strict=True))
-        missing = [text for text, vector in known.items() if vector is None]
+        vector_of = dict(zip(distinct, self._cache.get(model, distinct), strict=True))
+        missing = [text for text, vector in vector_of.items() if vector is None]
         if missing:
             started = time.perf_counter()
-            made = encode(embeddings, missing)
+            embedded = encode(embeddings, missing)
             self.seconds += time.perf_counter() - started
             self.embedded += len(missing)
-            self._cache.put(model, missing, made)
-            known.update(zip(missing, made, strict=True))
-        rows = [vector for text in texts if (vector := known[text]) is not None]
+            self._cache.put(model, missing, embedded)
+            vector_of.update(zip(missing, embedded, strict=True))
+        rows = [vector for text in texts if (vector := vector_of[text]) is not None]
         return np.stack(rows) if rows else np.zeros((0, dimension), dtype=np.float32)
 
 
@@ -137,10 +138,10 @@ def load_model_of(uri: str, name: str, embeddings: str | Embeddings | None) -> E
             f"The index {uri} was made with {name!r}, which cannot be loaded by name. "
             "Pass the same embeddings object: Index.open(uri, embeddings=...)."
         ) from error
-    if (passed := embedding_name(model)) != name:
+    if (passed_name := embedding_name(model)) != name:
         raise IndexMismatchError(
-            f"The index {uri} was made with {name!r}; asked for was {passed!r}. Leave the model "
-            f"out to use the index's own, or make it anew: {rebuild_hint(uri)} --embeddings {passed}"
+            f"The index {uri} was made with {name!r}; got {passed_name!r}. Leave the model out to use the "
+            f"index's own, or rebuild the index: {rebuild_hint(uri)} --embeddings {passed_name}"
         )
     return model
 
@@ -149,32 +150,34 @@ def refuse_dimension(uri: str, stored: int, vectors: Vectors, embeddings: Embedd
     """Raise an error if query vectors do not have the dimension of the index."""
     if vectors.shape[1] != stored:
         raise IndexMismatchError(
-            f"The index {uri} holds vectors of {stored} dimensions; {embedding_name(embeddings)!r} made one "
-            f"of {vectors.shape[1]}. Open it with the model it was made with."
+            f"The index {uri} has vectors of {stored} dimensions; {embedding_name(embeddings)!r} made one "
+            f"of {vectors.shape[1]}. Open it with the model that it was made with."
         )
 
 
 def embed_sentences(
     chunks: Sequence[Chunk], encode: Callable[[list[str]], Vectors] | None = None
 ) -> list[Sentences]:
-    """Return the sentences of chunks with their vectors, by `encode` or else by the embedded model.
+    """Return the sentences of chunks with their vectors, made by `encode` or else by the embedded model.
 
     A table row is embedded as words with its column names: "Brass hinge: price 4.20".
     """
     from adaptive_rag.text.sentences import sentence_spans
 
-    rows = [_rows_in_words(chunk) for chunk in chunks]
+    row_texts_of_chunks = [_rows_in_words(chunk) for chunk in chunks]
     spans = [sentence_spans(chunk["text"]) for chunk in chunks]
     texts = [
-        worded.get(a, chunk["text"][a:b])
-        for chunk, pairs, worded in zip(chunks, spans, rows, strict=True)
-        for a, b in pairs
+        row_texts.get(start, chunk["text"][start:end])
+        for chunk, chunk_spans, row_texts in zip(chunks, spans, row_texts_of_chunks, strict=True)
+        for start, end in chunk_spans
     ]
-    vectors = np.split((encode or load_minilm().encode)(texts), np.cumsum([len(pairs) for pairs in spans]))
-    places = [np.array(pairs, dtype=np.int64).reshape(-1, 2) for pairs in spans]
+    all_vectors = (encode or load_minilm().encode)(texts)
+    ends = np.cumsum([len(chunk_spans) for chunk_spans in spans])
+    *vectors_of_chunks, _ = np.split(all_vectors, ends)  # the last part, after the last end, is empty
+    span_arrays = [np.array(chunk_spans, dtype=np.int64).reshape(-1, 2) for chunk_spans in spans]
     return [
-        Sentences(pairs + chunk["start"], rows)
-        for chunk, pairs, rows in zip(chunks, places, vectors[:-1], strict=True)
+        Sentences(chunk_spans + chunk["start"], vectors)
+        for chunk, chunk_spans, vectors in zip(chunks, span_arrays, vectors_of_chunks, strict=True)
     ]
 
 

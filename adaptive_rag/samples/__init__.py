@@ -56,5 +56,5 @@ def lend_vectors(index: Path) -> None:
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     make_folder(index)
     cache = EmbeddingCache(index)
-    cache.lend(keys, vectors)
+    cache.put_keys(keys, vectors)
     cache.close()

@@ -54,7 +54,7 @@ def test_a_folder_that_is_no_index_is_left_alone(run: Run, command: tuple[str, .
     Path("photos").mkdir()
     Path("photos/cat.jpg").write_bytes(b"cat")
     message = complaint(run, *command, "--index", "photos")
-    assert "photos is not an index of ours" in message
+    assert "photos is not an index of this program" in message
     assert [file.name for file in Path("photos").iterdir()] == ["cat.jpg"]
 
 
@@ -157,7 +157,7 @@ def test_a_place_without_the_right_to_write_there_is_named_with_what_to_do(
     monkeypatch.setattr("adaptive_rag.index.build.make_folder", refuse)
     Path("letter.txt").write_text("Dear reader\n")
     message = complaint(run, "index", "letter.txt", "--index", "kb")
-    assert "you have no right to write there" in message and "once this is mended" in message
+    assert "you have no right to write there" in message and "once this is fixed" in message
     assert "--repair" not in message
 
 
@@ -207,7 +207,7 @@ def test_ctrl_c_while_indexing_keeps_what_was_complete_and_says_so(tmp_path: Pat
     stdout, stderr = process.communicate(timeout=60)
     assert process.returncode == 130, stderr
     assert stdout == ""
-    assert "Interrupted." in stderr and "run the same command again" in stderr
+    assert "Interrupted." in stderr and "Run the same command again" in stderr
     assert "Traceback" not in stderr
     try:
         assert 0 < len(Index.open(tmp_path / ".adaptive-rag").sources()) < 1200

@@ -132,7 +132,7 @@ def test_what_was_joined_into_one_file_is_removed_by_the_next_run_even_if_it_cha
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("adaptive_rag.index.run.ROWS_PER_WRITE", 2)
-    monkeypatch.setattr("adaptive_rag.index.making.CHUNKS_PER_STEP", 2)
+    monkeypatch.setattr("adaptive_rag.index.row_maker.CHUNKS_PER_STEP", 2)
     texts = {f"{number}.txt": f"Buoy {number} is lit." for number in range(20)}
     docs, kb = write_files(tmp_path / "docs", texts), tmp_path / "kb"
     build(docs, kb)
@@ -211,7 +211,7 @@ def test_nothing_readable_is_an_error_and_leaves_no_folder(
 
 def test_a_folder_that_is_not_ours_is_refused_and_untouched(tmp_path: Path) -> None:
     foreign = write_files(tmp_path / "photos", {"holiday.txt": "a letter"})
-    with pytest.raises(IndexMismatchError, match="not an index of ours"):
+    with pytest.raises(IndexMismatchError, match="not an index of this program"):
         build(write_files(tmp_path / "docs", TIDES), foreign)
     assert [path.name for path in foreign.iterdir()] == ["holiday.txt"]
 

@@ -129,7 +129,7 @@ def test_what_a_killed_run_embedded_is_not_embedded_again(docs: Path, new_kb: Pa
 def test_an_interrupted_run_keeps_what_is_complete_and_says_how_to_go_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("adaptive_rag.index.making.CHUNKS_PER_STEP", 2)
+    monkeypatch.setattr("adaptive_rag.index.row_maker.CHUNKS_PER_STEP", 2)
     docs, kb = write_files(tmp_path / "docs", OLD), tmp_path / "kb"
 
     class Interrupted(HashEmbeddings):
@@ -141,7 +141,7 @@ def test_an_interrupted_run_keeps_what_is_complete_and_says_how_to_go_on(
     Interrupted.__module__, Interrupted.__qualname__ = HashEmbeddings.__module__, HashEmbeddings.__qualname__
     with pytest.raises(KeyboardInterrupt) as caught:
         build(docs, kb, embeddings=Interrupted())
-    assert "4 sources are complete and kept; run the same command again" in caught.value.__notes__[0]
+    assert "4 sources are complete and kept. Run the same command again" in caught.value.__notes__[0]
     assert texts_in(kb) == sorted(OLD.values())[:4]
     report = build(docs, kb)
     assert (report.added, report.unchanged) == (2, 4)
@@ -167,7 +167,7 @@ def test_an_interruption_after_everything_was_published_writes_nothing_more(
 def test_sources_are_published_whole_however_small_the_batches(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("adaptive_rag.index.making.CHUNKS_PER_STEP", 3)
+    monkeypatch.setattr("adaptive_rag.index.row_maker.CHUNKS_PER_STEP", 3)
     monkeypatch.setattr("adaptive_rag.index.run.ROWS_PER_WRITE", 4)
     monkeypatch.setattr("adaptive_rag.index.run.SECONDS_PER_PUBLISH", 0.0)
     kb, states = tmp_path / "kb", set()

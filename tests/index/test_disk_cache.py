@@ -22,7 +22,7 @@ from tests.s3_server import Network
 @pytest.fixture(autouse=True)
 def large_table(monkeypatch: pytest.MonkeyPatch) -> None:
     """Search every table as a large one is searched, which reads its files at each question."""
-    monkeypatch.setattr("adaptive_rag.index.reader.IN_MEMORY_UP_TO", 0)
+    monkeypatch.setattr("adaptive_rag.index.row_reader.IN_MEMORY_UP_TO", 0)
     monkeypatch.setattr("adaptive_rag.index.index.FOLLOWED_SECONDS", 0.0)
 
 

@@ -26,7 +26,7 @@ def kb(tmp_path: Path) -> Path:
 @pytest.fixture
 def large(monkeypatch: pytest.MonkeyPatch) -> None:
     """Treat every index as one that is too large to be read into memory."""
-    for module in ("reader", "files"):
+    for module in ("row_reader", "files"):
         monkeypatch.setattr(f"adaptive_rag.index.{module}.IN_MEMORY_UP_TO", 0)
 
 
@@ -212,7 +212,7 @@ def test_a_folder_that_may_be_somebody_elses_is_not_written_to(tmp_path: Path, f
     kb = write_files(tmp_path / "kb", {foreign: "{}", "notes/letter.txt": "Dear aunt"})
     before = sorted(kb.rglob("*"))
     for rebuild in (False, True):
-        with pytest.raises(IndexMismatchError, match="not an index of ours"):
+        with pytest.raises(IndexMismatchError, match="not an index of this program"):
             build(docs, kb, rebuild=rebuild)
     with pytest.raises(IndexMismatchError):
         Index.repair(kb, embeddings=HashEmbeddings())

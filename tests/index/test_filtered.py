@@ -10,7 +10,7 @@ from langchain_core.vectorstores import InMemoryVectorStore
 
 from adaptive_rag.context import make_context
 from adaptive_rag.errors import ConfigurationError, InputError
-from adaptive_rag.index import Index, describe_fields, neighbours, reader
+from adaptive_rag.index import Index, describe_fields, neighbours, reader, row_reader
 from adaptive_rag.index.index import source_of
 from adaptive_rag.index.memory import MemoryIndex
 from adaptive_rag.source import ChunkSource
@@ -49,7 +49,7 @@ def kb(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(params=["in memory", "on disk", "approximate", "approximate, sifted"])
 def index(kb: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Index:
     if request.param != "in memory":
-        monkeypatch.setattr(reader, "IN_MEMORY_UP_TO", 0)
+        monkeypatch.setattr(row_reader, "IN_MEMORY_UP_TO", 0)
     if request.param.startswith("approximate"):
         monkeypatch.setattr(neighbours, "EXACT_UP_TO", 50)
     if request.param == "approximate, sifted":
@@ -142,5 +142,5 @@ def test_a_setting_narrows_what_a_question_searches(kb: Path) -> None:
 
 def test_a_store_of_langchain_is_not_narrowed_in_silence() -> None:
     store = InMemoryVectorStore.from_texts(["This is a text."], DeterministicFakeEmbedding(size=4))
-    with pytest.raises(ConfigurationError, match="has filters of its own"):
+    with pytest.raises(ConfigurationError, match="has its own filters"):
         source_of(make_context(retriever=store, where="page = 1"))

@@ -39,7 +39,7 @@ def test_paths_and_uris_are_told_apart(tmp_path: Path, monkeypatch: pytest.Monke
     (tmp_path / "note.txt").write_text("x")
     with pytest.raises(ConfigurationError, match="is a file"):
         open_location("note.txt")
-    with pytest.raises(ConfigurationError, match="names no folder"):
+    with pytest.raises(ConfigurationError, match="is empty"):
         open_location("  ")
 
 

@@ -54,7 +54,7 @@ def test_among_many_rows_as_many_are_found_as_are_asked_for(
         monkeypatch.setattr(f"adaptive_rag.index.neighbours.{name}", value)
     build(docs, new_kb)
     reader = open_index(new_kb).reader()
-    among = reader.fields[0][:150]
+    among = reader.rows_and_fields[0][:150]
     [near] = reader.nearest(HashEmbeddings().embed_documents(["siren"]), 100, among)
     assert len(near) == 100 and set(near) <= set(among)
 

@@ -572,7 +572,7 @@ def test_a_writer_is_waited_for(database: str, tmp_path: Path) -> None:
     docs, heard = write_files(tmp_path / "docs", {"1.txt": "Ebb."}), list[str]()
     build(docs, database)
     write_files(docs, {"1.txt": "Flow."})
-    with Database(database).hold(wait_seconds=0, on_wait=None):
+    with Database(database).hold_lock(wait_seconds=0, on_wait=None):
         with pytest.raises(IndexingError, match=r"written by another process\. .*\?table=NAME"):
             build(docs, database, wait_seconds=0.3, on_wait=heard.append)
         assert build([str(docs)], f"{database}&table=other", wait_seconds=0).added == 1
@@ -677,7 +677,7 @@ def test_the_shell_does_with_it_what_it_does_with_a_folder(run: Run, kb: str, tm
     assert "noon" in run("ask", "When does the siren sound?", "--index", kb).stdout
     assert "2 chunks of 2 sources" in run("doctor", "--index", kb, "--offline").stdout
     refused = run("index", "--check", "--index", kb)
-    assert refused.exit_code == 1 and "looks after its files by itself" in " ".join(refused.stderr.split())
+    assert refused.exit_code == 1 and "manages its own files" in " ".join(refused.stderr.split())
     assert run("remove", "two.txt", "--index", kb).exit_code == 0
     found = parsed(run("search", "quay", "--index", kb, "--json"))["documents"]
     assert [hit["text"] for hit in found] == ["The siren sounds at noon."]
@@ -719,19 +719,17 @@ def test_several_indexes_lie_in_one_database(database: str) -> None:
     view = narrow_to(report, other, HashEmbeddings())
     assert isinstance(view, PostgresIndex) and len(view) == 1
     for name in ("Other", "a-b", 'x"; DROP TABLE y; --', "1", "x" * 41):
-        with pytest.raises(ConfigurationError, match="names no table of an index"):
+        with pytest.raises(ConfigurationError, match="cannot be the name of a table"):
             open_index(f"{database}&table={name}")
 
 
 def test_another_model_is_refused_with_both_names(kb: str) -> None:
     build(notes()[:3], kb)
-    with pytest.raises(IndexMismatchError, match=r"HashEmbeddings:hash'; asked for was .*:other'.*--rebuild"):
+    with pytest.raises(IndexMismatchError, match=r"HashEmbeddings:hash'; got .*:other'.*--rebuild"):
         PostgresIndex.open(kb, HashEmbeddings(name="other"))
-    with pytest.raises(
-        IndexMismatchError, match=r"HashEmbeddings:hash \(16 dim.*asked for was .*:other \(8 dim"
-    ):
+    with pytest.raises(IndexMismatchError, match=r"HashEmbeddings:hash \(16 dim.*got .*:other \(8 dim"):
         build(notes()[:3], kb, embeddings=HashEmbeddings(8, "other"))
-    with pytest.raises(IndexMismatchError, match=r"holds vectors of 16 dimensions; .* made one of 8"):
+    with pytest.raises(IndexMismatchError, match=r"has vectors of 16 dimensions; .* made one of 8"):
         PostgresIndex.open(kb, HashEmbeddings(8)).search(["x"], limit=1)
     reader = open_index(kb)
     build(notes()[:3], kb, embeddings=HashEmbeddings(name="other"), rebuild=True)
@@ -768,7 +766,7 @@ def test_a_user_who_may_not_write_is_told(guarded: str) -> None:
     address = guarded.replace("postgres:@", "guarded:right@")
     with psycopg.connect(guarded) as connection:
         connection.execute("CREATE EXTENSION vector")
-    with pytest.raises(IndexUnreachableError, match="this user may not do that"):
+    with pytest.raises(IndexUnreachableError, match="this user has no permission"):
         build(notes()[:3], address)
     build(notes()[:3], guarded)
     with pytest.raises(IndexUnreachableError, match="needs the right to SELECT"):
@@ -796,7 +794,7 @@ def test_a_database_an_index_or_a_table_that_is_missing_is_named(server: Any, da
         open_index(database)
     with pytest.raises(IndexMismatchError, match="There is no index"):
         describe(database)
-    with pytest.raises(IndexUnreachableError, match="no schema to make tables in"):
+    with pytest.raises(IndexUnreachableError, match="no schema for new tables"):
         build(notes()[:3], f"{database}&options=-csearch_path%3Dnowhere", wait_seconds=0)
     build(notes()[:3], database)
     reader = open_index(database)

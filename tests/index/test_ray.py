@@ -269,7 +269,7 @@ def test_shards_are_not_waited_for_where_no_node_is_left(monkeypatch: pytest.Mon
     ray = MagicMock(**{"nodes.return_value": [], "wait.return_value": ([], [])})
     monkeypatch.setattr("adaptive_rag.index.cluster.WITHOUT_NODES_SECONDS", -1.0)
     monkeypatch.setattr("adaptive_rag.index.cluster.open_cluster", lambda *_: nullcontext(ray))
-    with pytest.raises(IndexingError, match="no node that can work"):
+    with pytest.raises(IndexingError, match="no usable node"):
         list(run_each("auto", print, {"shard-0": ()}))
     ray.cancel.assert_called_once()
 

@@ -7,7 +7,7 @@ from langchain_core.embeddings import DeterministicFakeEmbedding
 
 from adaptive_rag import AdaptiveRAG
 from adaptive_rag.errors import ConfigurationError, IndexMismatchError
-from adaptive_rag.index import Index, describe, reader
+from adaptive_rag.index import Index, describe, reader, row_reader
 from adaptive_rag.where import read_where
 from tests.conftest import TOWN
 from tests.index.made import HashEmbeddings, build, found, open_index, write_files
@@ -123,12 +123,12 @@ def test_question_answer_pairs_are_scored_by_each_side(index: Index) -> None:
 
 
 def test_a_chunk_is_forgotten_under_both_names(kb: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reader, "ROWS_KEPT", 2)
+    monkeypatch.setattr(row_reader, "ROWS_KEPT", 2)
     index = Index.open(kb)
     ids = [chunk["id"] for chunk in index.chunks()][:5]
     for id_ in ids:
         assert index.get([id_])[0]["id"] == id_
-    kept = index.reader()._kept
+    kept = index.reader()._chunks
     assert sorted(kept.row_of.values()) == sorted(kept) and len(kept) == 2
 
 
@@ -226,7 +226,7 @@ def test_an_index_without_sentence_vectors_still_answers(kb: Path, tmp_path: Pat
 def test_a_held_table_gives_the_scores_that_lancedb_gives(kb: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     queries = ["sea wall of Saltmere", "sea wall of Saltmere risks and arguments", "214 houses", "?!"]
     held = Index.open(kb).search(queries, limit=100)
-    monkeypatch.setattr(reader, "IN_MEMORY_UP_TO", 0)
+    monkeypatch.setattr(row_reader, "IN_MEMORY_UP_TO", 0)
     asked = Index.open(kb).search(queries, limit=100)
     for ours, theirs in zip(held, asked, strict=True):
         expected = {candidate["id"]: candidate["scores"] for candidate in theirs}

@@ -121,7 +121,7 @@ def test_a_name_with_characters_that_are_not_drawn_is_kept_with_escapes_and_told
     report = build("docs", Path("kb"))
     escaped = [r"docs/a.zip/chat \u202a+49 30\u202c.txt", r"docs/a.zip/fer\u200bry/tide\xad.md"]
     assert report.sources == [f"docs/a.zip/{drawn}", *escaped]
-    said = f"holds names with characters that are not drawn. They are escaped: {escaped[0]} and 1 more"
+    said = f"contains names with invisible characters. They are escaped: {escaped[0]} and 1 more"
     assert [(note.source, note.text) for note in report.notes] == [("docs/a.zip", said)]
     assert not report.failed
     assert build("docs", Path("kb")).unchanged == 3

@@ -167,13 +167,24 @@ def test_a_page_that_is_gone_is_named(server: Server, tmp_path: Path, prune: boo
     # depth 0: the page is not linked to in this run, and yet it is asked for
     site = Site(f"{server.url}/", private_networks=True)
     report = Index.build(site, index, prune=prune)
-    done = "It was removed from the index." if prune else "What was read of it is kept."
+    done = "It was removed from the index." if prune else "Its last version is kept."
     assert [(note.source, note.text) for note in report.notes] == [
         (f"{server.url}/a", f"gone: the server answers 404 Not Found. {done}")
     ]
     manifest = read_manifest(open_location(index))
     assert manifest is not None
     assert (f"{server.url}/a" in manifest.sources) is not prune
+
+
+def test_a_page_that_two_sites_miss_is_removed_once(server: Server, tmp_path: Path) -> None:
+    server.put("/", page("Start here today.", "/a"))
+    server.put("/b", page("The other way in.", "/a"))
+    server.put("/a", page("The first step."))
+    sites = [Site(f"{server.url}{path}", depth=1, private_networks=True) for path in ("/", "/b")]
+    Index.build(sites, tmp_path / "index")
+    del server.pages["/a"]
+    report = Index.build(sites, tmp_path / "index")
+    assert (report.removed, report.unchanged, len(report.notes)) == (1, 2, 1)
 
 
 def test_a_server_that_fails_for_now_loses_nothing(server: Server, tmp_path: Path) -> None:

@@ -222,7 +222,7 @@ def test_names_in_an_archive_are_escaped_where_the_door_refuses_them_and_the_doc
     shown = client.get(f"{URL}/documents/{row['id']}").json()
     source = r"all.zip/exe\u202efdp.md"
     assert (shown["sources"], shown["state"], shown["problem"]) == ([source], "indexed", None)
-    assert shown["notes"] == [f"holds names with characters that are not drawn. They are escaped: {source}"]
+    assert shown["notes"] == [f"contains names with invisible characters. They are escaped: {source}"]
     cited = ask(client, "When does the ferry to Grauholm leave?")["citations"]
     assert {citation["source"] for citation in cited} == {source}
     text = client.get(f"{URL}/documents/{row['id']}/text", params={"source": source})

@@ -1,4 +1,4 @@
-"""Translates `where` conditions and selections of sources to SQL, for an index in PostgreSQL."""
+"""Translates restrictions of an index (conditions and lists of sources) to SQL."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from adaptive_rag.index.postgres.state import DatabaseState
-from adaptive_rag.index.postgres.writer import OF_SOURCE
+from adaptive_rag.index.postgres.writer import SOURCE_FIELDS
 from adaptive_rag.where import Predicate, Where
 
 if TYPE_CHECKING:
     from psycopg import Cursor
 
-# SQL comparisons of a field's values, which are stored as texts in lower case, with a given value.
-HELD_AGAINST = {
+# SQL comparisons of a field's values, which are stored as texts in lower case, with the value of a condition.
+COMPARISONS = {
     "number": "value::float8 {sign} {given}::float8",
     "date": 'left(value, length({given}::text)) COLLATE "C" {sign} left({given}::text, length(value))',
     "day": "left(value, length({given}::text)) = {given}::text",
@@ -23,45 +23,48 @@ HELD_AGAINST = {
 
 
 class Conditions:
-    """Translates conditions to SQL; every value is passed as a parameter."""
+    """Translates restrictions to SQL, and collects their values, which are passed as parameters."""
 
     def __init__(self, state: DatabaseState) -> None:
         self.values: dict[str, Any] = {}
         self._state = state
 
-    def of(self, chosen: Sequence[frozenset[str] | Where], cursor: Cursor[Any]) -> str:
+    def to_sql(self, restrictions: Sequence[frozenset[str] | Where], cursor: Cursor[Any]) -> str:
         """Return an SQL condition that is true for the selected chunks."""
-        return _all([self._of(one, cursor) for one in chosen]) if chosen else "true"
+        if not restrictions:
+            return "true"
+        return _all([self._restriction_to_sql(restriction, cursor) for restriction in restrictions])
 
-    def _of(self, chosen: frozenset[str] | Where, cursor: Cursor[Any]) -> str:
-        if isinstance(chosen, Where):
-            return chosen.build(
-                self._state.kinds(cursor), self._compared, _all, _any, lambda sql: f"NOT {sql}"
+    def _restriction_to_sql(self, restriction: frozenset[str] | Where, cursor: Cursor[Any]) -> str:
+        if isinstance(restriction, Where):
+            return restriction.build(
+                self._state.kinds(cursor), self._predicate_to_sql, _all, _any, lambda sql: f"NOT {sql}"
             )
-        held = self._state.manifest.sources
-        owners = {(held[name].copy_of or name) if name in held else name for name in chosen}
+        records = self._state.manifest.sources
+        owners = {(records[name].copy_of or name) if name in records else name for name in restriction}
         return f"source = ANY({self._bind(sorted(owners))}::text[])"
 
-    def _compared(self, one: Predicate) -> str:
+    def _predicate_to_sql(self, predicate: Predicate) -> str:
         from psycopg.types.json import Jsonb
 
-        if one.field in OF_SOURCE:
-            mask = one.mask(self._state.of_sources.values(one.field))
+        if predicate.field in SOURCE_FIELDS:
+            mask = predicate.mask(self._state.source_fields.values(predicate.field))
             owners = [name for name, holds in zip(self._state.owners, mask, strict=True) if holds]
             return f"source = ANY({self._bind(owners)}::text[])"
-        if one.sign == "is known":
-            return f"(fields ? {self._bind(one.field)}::text)"
-        if one.sign == "like":
-            held = f"value ~ {self._bind(_to_regex(one.value))}"
-        elif one.sign == "=" and one.kind in ("text", "yes or no"):
-            # the only form that can use the index over the fields
-            return f"(fields @> {self._bind(Jsonb({one.field: [str(one.value).casefold()]}))})"
+        if predicate.sign == "is known":
+            return f"(fields ? {self._bind(predicate.field)}::text)"
+        if predicate.sign == "like":
+            test = f"value ~ {self._bind(_to_regex(predicate.value))}"
+        elif predicate.sign == "=" and predicate.kind in ("text", "yes or no"):
+            # this form can use the index over the fields
+            return f"(fields @> {self._bind(Jsonb({predicate.field: [str(predicate.value).casefold()]}))})"
         else:
-            kind = "day" if (one.kind, one.sign) == ("date", "=") else one.kind
-            value = one.value.casefold() if one.kind == "date" else one.value  # with a time: T, Z
-            held = HELD_AGAINST[kind].format(sign=one.sign, given=self._bind(value))
-        of_field = f"jsonb_array_elements_text(fields -> {self._bind(one.field)}::text)"
-        return f"EXISTS (SELECT FROM {of_field} AS value WHERE {held})"
+            kind = "day" if (predicate.kind, predicate.sign) == ("date", "=") else predicate.kind
+            # a date with a time has the letters T and Z
+            value = predicate.value.casefold() if predicate.kind == "date" else predicate.value
+            test = COMPARISONS[kind].format(sign=predicate.sign, given=self._bind(value))
+        values = f"jsonb_array_elements_text(fields -> {self._bind(predicate.field)}::text)"
+        return f"EXISTS (SELECT FROM {values} AS value WHERE {test})"
 
     def _bind(self, value: Any) -> str:
         name = f"given{len(self.values)}"
@@ -81,14 +84,14 @@ def _part_to_regex(part: str) -> str:
     inside = part[1:-1]
     negated = inside.startswith("!")
     ranges = re.findall(r"(.)-(.)|(.)", inside[negated:], re.DOTALL)
-    kept = [
-        escape_regex(one) if one else f"{escape_regex(a)}-{escape_regex(b)}"
-        for a, b, one in ranges
-        if one or a <= b
+    parts = [
+        escape_regex(single) if single else f"{escape_regex(a)}-{escape_regex(b)}"
+        for a, b, single in ranges
+        if single or a <= b
     ]
-    if not kept:
+    if not parts:
         return "." if negated else "(?!)"
-    return f"[{'^' if negated else ''}{''.join(kept)}]"
+    return f"[{'^' if negated else ''}{''.join(parts)}]"
 
 
 def escape_regex(character: str) -> str:

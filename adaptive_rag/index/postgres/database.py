@@ -24,20 +24,20 @@ TABLE = "adaptive_rag"
 # PostgreSQL cuts names at 63 characters; our longest name ends with "_chunks_", a number and "_nearest".
 _NAME = re.compile(r"[a-z_][a-z0-9_]{0,39}")
 CONNECT_SECONDS, POLL_SECONDS = 10, 0.2
-# Parts of the server's error messages, with their meaning and what to do.
+# Parts of the server's error messages, with their meaning and the remedy.
 REFUSALS = {
     "authentication failed": "the server refuses this user or password",
-    "no password supplied": "the server wants a password: postgresql://USER:PASSWORD@HOST/DATABASE",
+    "no password supplied": "the server requires a password: postgresql://USER:PASSWORD@HOST/DATABASE",
     'extension "vector"': "the server lacks the extension pgvector. Install it on the server's machine (for "
     "Debian the package postgresql-NN-pgvector), or have an administrator run: CREATE EXTENSION vector",
-    "permission denied": "this user may not do that. Searching needs the right to SELECT, indexing also the "
-    "right to CREATE in the schema",
-    "no schema has been selected": "this user has no schema to make tables in. Grant CREATE on one",
+    "permission denied": "this user has no permission. Searching needs the right to SELECT, indexing also "
+    "the right to CREATE in the schema",
+    "no schema has been selected": "this user has no schema for new tables. Grant CREATE on one",
     "could not translate host name": "there is no such host. Correct its name",
     "failed to resolve host": "there is no such host. Correct its name",
     "Connection refused": "no server answers there. Start it, or correct host and port",
     "No such file or directory": "no server answers there. Start it, or correct host and port",
-    "timeout expired": "no server answers there. Look at the network, at host and port",
+    "timeout expired": "no server answers there. Check the network, the host and the port",
     "terminating connection": "the server has ended the connection. Run the same again",
     "server closed the connection": "the server has ended the connection. Run the same again",
 }
@@ -55,7 +55,7 @@ class Database:
 
     path = None
     taken_over = False
-    """Always False: a writer that loses its lock has lost its connection too, and cannot write."""
+    """Always False: a writer that loses its lock has also lost its connection, and cannot write."""
 
     def __init__(self, address: str) -> None:
         """Set the location; the server is not contacted yet."""
@@ -66,21 +66,21 @@ class Database:
         self.uri = redact(address)
         try:
             parts = urlsplit(address)
-            _ = parts.port  # raises ValueError if it is no number, as when a password contains a slash
-            asked = parse_qsl(parts.query, keep_blank_values=True)
+            _ = parts.port  # raises ValueError if it is no number, for example if a password contains a slash
+            parameters = parse_qsl(parts.query, keep_blank_values=True)
         except ValueError as error:
             raise ConfigurationError(
                 f"index = {self.uri!r} cannot be read: expected postgresql://USER:PASSWORD@HOST/DATABASE."
             ) from cause_of(error)
-        self.table = dict(asked).get("table", TABLE)
+        self.table = dict(parameters).get("table", TABLE)
         if not _NAME.fullmatch(self.table):
             raise ConfigurationError(
-                f"table={self.table!r} names no table of an index: expected up to 40 small letters, digits "
-                "and _, not beginning with a digit."
+                f"table={self.table!r} cannot be the name of a table: expected up to 40 lower-case letters, "
+                "digits and _, not beginning with a digit."
             )
-        rest = urlencode([pair for pair in asked if pair[0] != "table"], quote_via=quote)
-        self.address = urlunsplit(parts._replace(scheme="postgresql", query=rest))
-        self._files = f"{self.table}_files"
+        other_parameters = urlencode([pair for pair in parameters if pair[0] != "table"], quote_via=quote)
+        self.address = urlunsplit(parts._replace(scheme="postgresql", query=other_parameters))
+        self._files_table = f"{self.table}_files"
         self._writing: Connection[Any] | None = None
 
     def chunks_of(self, table: str) -> str:
@@ -95,39 +95,39 @@ class Database:
         """Open a connection in autocommit mode."""
         import psycopg
 
-        with self.asking():
+        with self.translating_errors():
             # a prepared statement would be planned only once, and is lost behind a connection pooler
-            fixed: dict[str, Any] = {"connect_timeout": CONNECT_SECONDS, "prepare_threshold": None}
-            return psycopg.connect(self.address, autocommit=True, **fixed)
+            options: dict[str, Any] = {"connect_timeout": CONNECT_SECONDS, "prepare_threshold": None}
+            return psycopg.connect(self.address, autocommit=True, **options)
 
     @property
     def writing(self) -> Connection[Any]:
-        """The connection of the writer; `write` commits everything that was written on it."""
-        assert self._writing is not None, "nothing is written without the lock"
+        """The connection of the writer; `write` commits everything that was written with it."""
+        assert self._writing is not None, "the write lock is not held"
         return self._writing
 
     @contextmanager
-    def hold(self, *, wait_seconds: float, on_wait: Callable[[str], None] | None) -> Iterator[None]:
+    def hold_lock(self, *, wait_seconds: float, on_wait: Callable[[str], None] | None) -> Iterator[None]:
         """Hold the write lock of the index; it ends with the connection, and so with the process."""
-        lock = "hashtextextended(coalesce(current_schema(), '') || '.' || %s, 0)"
-        until = time.monotonic() + wait_seconds
+        lock_key = "hashtextextended(coalesce(current_schema(), '') || '.' || %s, 0)"
+        deadline = time.monotonic() + wait_seconds
         with closing(self.connect()) as connection:
             while True:
-                with self.asking():
-                    [taken] = connection.execute(
-                        f"SELECT pg_try_advisory_lock({lock})", [self._files]
+                with self.translating_errors():
+                    [is_locked] = connection.execute(
+                        f"SELECT pg_try_advisory_lock({lock_key})", [self._files_table]
                     ).fetchone() or [False]
-                if taken:
+                if is_locked:
                     break
-                if time.monotonic() >= until:
+                if time.monotonic() >= deadline:
                     raise IndexingError(
                         f"The index {self.uri} is being written by another process. Wait until it has "
-                        "finished, or name another table with ?table=NAME at the end of the address."
+                        "finished, or use another table, with ?table=NAME at the end of the address."
                     )
                 if on_wait:
                     on_wait(f"Waiting for another process, which is writing the index {self.uri}.")
                     on_wait = None
-                time.sleep(min(POLL_SECONDS, max(0.0, until - time.monotonic())))
+                time.sleep(min(POLL_SECONDS, max(0.0, deadline - time.monotonic())))
             connection.autocommit = False
             self._writing = connection
             try:
@@ -137,10 +137,10 @@ class Database:
 
     @contextmanager
     def reading(self, snapshot: str | None = None) -> Iterator[Cursor[Any]]:
-        """Yield a cursor whose statements all see one state: the last, or that of a snapshot."""
+        """Yield a cursor whose statements all see one state: the current one, or that of a snapshot."""
         from psycopg.errors import InvalidParameterValue, UndefinedObject
 
-        with self.asking(), closing(self._pool.raw_connection()) as pooled:
+        with self.translating_errors(), closing(self._pool.raw_connection()) as pooled:
             connection: Any = pooled.driver_connection
             with connection.cursor(binary=True) as cursor:
                 if snapshot:
@@ -169,48 +169,49 @@ class Database:
 
     def read(self, name: str) -> bytes | None:
         """Return the content of a file, or None if there is none."""
-        with closing(self.connect()) as connection, self.asking():
-            content: bytes | None = self._of_file(connection, "content", name)
+        with closing(self.connect()) as connection, self.translating_errors():
+            content: bytes | None = self._read_column(connection, "content", name)
         return content
 
     def stamp(self, name: str) -> Hashable:
         """Return a value that changes with the file; None if there is none."""
-        with closing(self.connect()) as connection, self.asking():
-            return self.stamped(connection, name)
+        with closing(self.connect()) as connection, self.translating_errors():
+            return self.stamp_in(connection, name)
 
-    def stamped(self, cursor: Connection[Any] | Cursor[Any], name: str) -> Hashable:
-        """Return `stamp` of a file in the state that a reading cursor sees; None if there is no file."""
-        stamp: str | None = self._of_file(cursor, "xmin::text", name)
+    def stamp_in(self, cursor: Connection[Any] | Cursor[Any], name: str) -> Hashable:
+        """Return `stamp` of a file in the state that a cursor sees; None if there is no file."""
+        stamp: str | None = self._read_column(cursor, "xmin::text", name)
         return stamp
 
-    def _of_file(self, cursor: Connection[Any] | Cursor[Any], what: str, name: str) -> Any:
+    def _read_column(self, cursor: Connection[Any] | Cursor[Any], column: str, name: str) -> Any:
         from psycopg.errors import UndefinedTable
 
         try:
-            found = cursor.execute(f"SELECT {what} FROM {self._files} WHERE name = %s", [name])
+            rows = cursor.execute(f"SELECT {column} FROM {self._files_table} WHERE name = %s", [name])
         except UndefinedTable:
             return None
-        return next((row[0] for row in found), None)
+        return next((row[0] for row in rows), None)
 
     def write(self, name: str, content: bytes) -> None:
         """Replace a file, and commit it together with everything written since the last commit."""
-        with self.asking():
+        with self.translating_errors():
             self.writing.execute(
-                f"CREATE TABLE IF NOT EXISTS {self._files} (name text PRIMARY KEY, content bytea NOT NULL)"
+                f"CREATE TABLE IF NOT EXISTS {self._files_table} "
+                "(name text PRIMARY KEY, content bytea NOT NULL)"
             )
             self.writing.execute(
-                f"INSERT INTO {self._files} VALUES (%s, %s) "
+                f"INSERT INTO {self._files_table} VALUES (%s, %s) "
                 "ON CONFLICT (name) DO UPDATE SET content = excluded.content",
                 [name, content],
             )
             self.writing.commit()
 
     def names(self, folder: str = "") -> list[str]:
-        """Return an empty list: a database has no files beside the index."""
+        """Return an empty list, since a database has no other files than those of the index."""
         return []
 
     def sizes(self, names: Iterable[str]) -> dict[str, int]:
-        """Return an empty mapping: the server looks after its own files."""
+        """Return an empty mapping, since the server manages its own files."""
         return {}
 
     def pieces(self, name: str) -> Iterator[Buffer]:
@@ -218,17 +219,17 @@ class Database:
         yield self.read(name) or b""
 
     @contextmanager
-    def asking(self) -> Iterator[None]:
-        """Translate the server's errors."""
+    def translating_errors(self) -> Iterator[None]:
+        """Turn errors of the server into errors that say what happened and what to do."""
         import psycopg
         from sqlalchemy.exc import SQLAlchemyError
 
         try:
             yield
         except (psycopg.Error, SQLAlchemyError) as error:
-            said = redact(str(error))
-            what = next((plain for sign, plain in REFUSALS.items() if sign in said), "")
-            what = what or redact(" ".join((said or repr(error)).split("\n")[0].split()))
-            raise IndexUnreachableError(f"The index {self.uri} cannot be reached: {what}.") from cause_of(
+            message = redact(str(error))
+            reason = next((explanation for part, explanation in REFUSALS.items() if part in message), "")
+            reason = reason or redact(" ".join((message or repr(error)).split("\n")[0].split()))
+            raise IndexUnreachableError(f"The index {self.uri} cannot be reached: {reason}.") from cause_of(
                 error
             )

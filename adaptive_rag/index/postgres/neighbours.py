@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 LARGEST_DIMENSION = 4000
 # A table of more chunks gets the index. The server compares 50,000 vectors in 25 ms of processor time.
 INDEXED_ABOVE = 20_000
-# The first version that keeps scanning its index until enough rows meet a condition.
+# The first version of pgvector that keeps scanning its index until enough rows meet a condition.
 PGVECTOR = (0, 8)
-# Rows that the index search tracks (hnsw.ef_search), and the least number of rows whose exact vectors are
-# then compared. Recall is .99 and more.
+# The number of rows that the index search tracks (hnsw.ef_search), and the least number of rows whose exact
+# vectors are then compared. Recall is at least .99.
 FOLLOWED, COMPARED = 200, 200
-# Most memory of the server for building the index, and the memory of one row beside its vector.
+# The most memory of the server for building the index, and the memory of one row in addition to its vector.
 MEMORY_KB, ROW_BYTES = 1_000_000, 1000
 
 
@@ -33,7 +33,7 @@ def index_name(table: str) -> str:
 
 
 def can_index(cursor: Cursor[Any], dimension: int) -> bool:
-    """Tell whether the server can build and search the index."""
+    """Return whether the server can build and search the index."""
     cursor.execute("SELECT extversion FROM pg_extension WHERE extname = 'vector'")
     [version] = cursor.fetchone() or ["0"]
     return tuple(map(int, version.split(".")[:2])) >= PGVECTOR and dimension <= LARGEST_DIMENSION
@@ -47,7 +47,7 @@ def make_index(cursor: Cursor[Any], table: str, chunks: int, dimension: int) -> 
         "WHERE name = 'maintenance_work_mem' AND setting::bigint < %s",
         [str(needed), needed],
     )
-    # parallel workers build it in shared memory, of which a container has little
+    # parallel workers would build it in shared memory, of which a container has little
     cursor.execute("SET LOCAL max_parallel_maintenance_workers = 0")
     cursor.execute(
         f"CREATE INDEX {index_name(table)} ON {table} "
@@ -60,13 +60,14 @@ def nearest_exactly(
     table: str,
     vector: Vectors,
     limit: int,
-    chosen: str = "true",
+    condition: str = "true",
     values: Mapping[str, Any] = MappingProxyType({}),
 ) -> list[int]:
     """Return the numbers of the selected chunks nearest to a vector, best first."""
-    asked = {**values, "vector": vector, "limit": limit}
+    parameters = {**values, "vector": vector, "limit": limit}
     cursor.execute(
-        f"SELECT number FROM {table} WHERE {chosen} ORDER BY embedding <#> %(vector)s LIMIT %(limit)s", asked
+        f"SELECT number FROM {table} WHERE {condition} ORDER BY embedding <#> %(vector)s LIMIT %(limit)s",
+        parameters,
     )
     return [number for [number] in cursor]
 
@@ -76,41 +77,41 @@ def nearest_roughly(
     table: str,
     vector: Vectors,
     limit: int,
-    chosen: str = "true",
+    condition: str = "true",
     values: Mapping[str, Any] = MappingProxyType({}),
 ) -> list[int]:
-    """Search like `nearest_exactly`, but with the approximate index; exact vectors order the result.
+    """Do what `nearest_exactly` does with the approximate index, and order the results by exact vectors.
 
-    If so few chunks meet the condition that the index finds too few, all of them are compared.
+    If the index finds too few chunks that meet the condition, all that meet it are compared.
     """
     cursor.execute(
         "SELECT set_config('hnsw.ef_search', %s, true), "
         "set_config('hnsw.iterative_scan', 'relaxed_order', true)",
         [str(FOLLOWED)],
     )
-    half, compared = f"::halfvec({len(vector)})", max(COMPARED, 2 * limit)
+    cast, compared = f"::halfvec({len(vector)})", max(COMPARED, 2 * limit)
     cursor.execute(
-        f"WITH rough AS MATERIALIZED (SELECT number, embedding FROM {table} WHERE {chosen} "
-        f"ORDER BY embedding{half} <#> %(vector)s{half} LIMIT %(compared)s) "
+        f"WITH rough AS MATERIALIZED (SELECT number, embedding FROM {table} WHERE {condition} "
+        f"ORDER BY embedding{cast} <#> %(vector)s{cast} LIMIT %(compared)s) "
         "SELECT number FROM rough ORDER BY embedding <#> %(vector)s",
         {**values, "vector": vector, "compared": compared},
     )
-    found = [number for [number] in cursor]
-    if len(found) < compared:
-        return nearest_exactly(cursor, table, vector, limit, chosen, values)
-    return found[:limit]
+    numbers = [number for [number] in cursor]
+    if len(numbers) < compared:
+        return nearest_exactly(cursor, table, vector, limit, condition, values)
+    return numbers[:limit]
 
 
 def recall_of_index(cursor: Cursor[Any], table: str, chunks: int) -> dict[str, float]:
-    """Measure the recall of the approximate index, over vectors near some drawn from the table."""
+    """Measure the recall of the approximate index, with queries near vectors drawn from the table."""
     cursor.execute(
         f"SELECT embedding FROM {table} ORDER BY md5(langchain_id), langchain_id LIMIT %s", [RECALL_QUERIES]
     )
     queries = near_to(np.array([np.asarray(vector, dtype=np.float32) for [vector] in cursor]))
-    both = [
+    found_by_both = [
         {*nearest_exactly(cursor, table, query, RECALL_AT)}
         & {*nearest_roughly(cursor, table, query, RECALL_AT)}
         for query in queries
     ]
-    recall = round(float(np.mean([len(found) for found in both])) / RECALL_AT, 4)
+    recall = round(float(np.mean([len(numbers) for numbers in found_by_both])) / RECALL_AT, 4)
     return {"recall_at_10": recall, "queries": len(queries), "chunks": chunks}

@@ -1,4 +1,4 @@
-"""An open index in PostgreSQL: the server does vector search, BM25 and filters."""
+"""An open index in PostgreSQL, whose server does vector search, BM25 and filters."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from langchain_core.embeddings import Embeddings
 from adaptive_rag.errors import IndexMismatchError
 from adaptive_rag.index.fields import Fields
 from adaptive_rag.index.manifest import MANIFEST, SourceRecord, complete_manifest
-from adaptive_rag.index.opened import OpenedIndex
+from adaptive_rag.index.open_index import OpenedIndex
 from adaptive_rag.index.postgres.conditions import Conditions
 from adaptive_rag.index.postgres.database import Database, SnapshotGoneError
 from adaptive_rag.index.postgres.neighbours import nearest_exactly, nearest_roughly
@@ -37,33 +37,33 @@ if TYPE_CHECKING:
 
 CHUNKS_KEPT, ROWS_PER_READ = 4096, 1000
 CHUNK = "langchain_id, source, page, section, start_index, end_index, content, langchain_metadata"
-# Word weights are those of all chunks, whatever is selected.
+# Word weights are those of all chunks, even if a search is restricted to some.
 SEARCH = f"""
-WITH asked AS (
+WITH query AS (
     SELECT unnest(%(lexemes)s::text[]) AS lexeme, unnest(%(weights)s::float8[]) AS weight
 ), bm25 AS (
     SELECT number,
         sum(weight * times * {K1 + 1} / (times + {K1} * ({1 - B} + {B} * words / %(mean)s))) AS score
-    FROM asked JOIN {{words}} USING (lexeme) GROUP BY number
-), named AS (
-    SELECT number, score FROM bm25 {{among}} ORDER BY score DESC, number LIMIT %(limit)s
-), picked AS (
+    FROM query JOIN {{words}} USING (lexeme) GROUP BY number
+), by_words AS (
+    SELECT number, score FROM bm25 {{join}} ORDER BY score DESC, number LIMIT %(limit)s
+), hits AS (
     SELECT number, max(score) AS score FROM (
-        SELECT unnest(%(near)s::integer[]) AS number, 0 AS score
-        UNION ALL SELECT number, score FROM bm25 WHERE number = ANY(%(near)s::integer[])
-        UNION ALL SELECT number, score FROM named
-    ) AS found GROUP BY number
+        SELECT unnest(%(nearest)s::integer[]) AS number, 0 AS score
+        UNION ALL SELECT number, score FROM bm25 WHERE number = ANY(%(nearest)s::integer[])
+        UNION ALL SELECT number, score FROM by_words
+    ) AS scored GROUP BY number
 )
-SELECT {{chunk}}, embedding, views, score::float8 FROM picked JOIN {{table}} USING (number)
+SELECT {{chunk}}, embedding, views, score::float8 FROM hits JOIN {{table}} USING (number)
 """
 
 
 class PostgresIndex(OpenedIndex):
     """An index in PostgreSQL that is open for searching.
 
-    It follows what other processes write: each search sees one complete state, and a question keeps the one
-    that it started with. Its methods may be called from several threads at once. Those that take ids raise
-    KeyError if a chunk is not in the index, and all raise IndexUnreachableError if the server does not
+    It follows the writes of other processes: each search sees one complete state, and a question keeps the
+    state that it started with. Its methods may be called from several threads at once. Those that take ids
+    raise KeyError if a chunk is not in the index, and all raise IndexUnreachableError if the server does not
     answer.
     """
 
@@ -71,9 +71,9 @@ class PostgresIndex(OpenedIndex):
         super().__init__(database.uri, embeddings)
         self._database = database
         self._lock = threading.Lock()
-        self._found: LRUCache[str, StoredChunk] = LRUCache(CHUNKS_KEPT)
+        self._chunks: LRUCache[str, StoredChunk] = LRUCache(CHUNKS_KEPT)
         self._versions, self._pinned = HeldVersions(), ""
-        self._state = self._last_state()
+        self._state = self._read_state()
 
     @classmethod
     def open(cls, uri: str | Path, embeddings: str | Embeddings | None = None) -> PostgresIndex:
@@ -85,155 +85,162 @@ class PostgresIndex(OpenedIndex):
             ConfigurationError: the model cannot be loaded by name and was not passed.
         """
         database = Database(str(uri))
-        made_with = complete_manifest(database).settings.embeddings
-        return cls(database, load_model_of(database.uri, made_with, embeddings))
+        model_name = complete_manifest(database).settings.embeddings
+        return cls(database, load_model_of(database.uri, model_name, embeddings))
 
     def search(self, queries: Sequence[str], *, limit: int) -> list[list[Candidate]]:
         """Return, for each query, the union of its best `limit` chunks by vector and by words.
 
-        `scores` holds "dense" (cosine) and "sparse" (BM25, 0.0 where no word matches); chunks that are
+        `scores` has "dense" (cosine) and "sparse" (BM25, 0.0 if no word matches); chunks that are
         question-answer pairs also have "dense_question" and "dense_answer".
         """
         if not queries:
             return []
         vectors = self.embed(queries)
-        with self._asking() as (cursor, state):
+        with self._open_state() as (cursor, state):
             refuse_dimension(self.uri, state.manifest.settings.dimension, vectors, self.embeddings)
-            chosen, values, many = self._narrow(cursor, state)
-            among = f"JOIN {state.table} USING (number) WHERE {chosen}" if self._chosen else ""
-            find = nearest_roughly if many and state.manifest.recall else nearest_exactly
-            sql = SEARCH.format(table=state.table, words=state.words, chunk=CHUNK, among=among)
-            same = {**values, "mean": state.mean_words(cursor), "limit": max(1, limit)}
-            found = []
-            for words, vector in zip(to_lexemes(cursor, queries), vectors, strict=True):
-                near = find(cursor, state.table, vector, max(1, limit), chosen, values)
-                own = {"near": near, "lexemes": words, "weights": state.weights(cursor, words)}
-                rows = cursor.execute(sql, {**same, **own}).fetchall()
-                kept = self._keep([row[:-1] for row in rows], state)
-                hits = [each.scored(vector, row[-1]) for each, row in zip(kept, rows, strict=True)]
-                found.append(sorted(hits, key=lambda hit: (-hit["scores"]["dense"], hit["id"])))
-        return found
+            condition, values, is_large = self._build_filter(cursor, state)
+            join = f"JOIN {state.table} USING (number) WHERE {condition}" if self._restrictions else ""
+            find_nearest = nearest_roughly if is_large and state.manifest.recall else nearest_exactly
+            sql = SEARCH.format(table=state.table, words=state.words, chunk=CHUNK, join=join)
+            shared_values = {**values, "mean": state.mean_words(cursor), "limit": max(1, limit)}
+            results = []
+            for lexemes, vector in zip(to_lexemes(cursor, queries), vectors, strict=True):
+                nearest = find_nearest(cursor, state.table, vector, max(1, limit), condition, values)
+                query_values = {
+                    "nearest": nearest,
+                    "lexemes": lexemes,
+                    "weights": state.weights(cursor, lexemes),
+                }
+                rows = cursor.execute(sql, {**shared_values, **query_values}).fetchall()
+                stored_chunks = self._cache_rows([row[:-1] for row in rows], state)
+                hits = [
+                    stored.scored(vector, row[-1]) for stored, row in zip(stored_chunks, rows, strict=True)
+                ]
+                results.append(sorted(hits, key=lambda hit: (-hit["scores"]["dense"], hit["id"])))
+        return results
 
     def vectors(self, ids: Sequence[str]) -> Vectors:
         """Return the vectors of chunks, shape (len(ids), dimension), unit length."""
-        found = [each.vector for each in self._with_ids(ids)]
-        dimension = self._last_known.manifest.settings.dimension
-        return np.stack(found) if found else np.zeros((0, dimension), dtype=np.float32)
+        vectors = [stored.vector for stored in self._with_ids(ids)]
+        dimension = self._known_state.manifest.settings.dimension
+        return np.stack(vectors) if vectors else np.zeros((0, dimension), dtype=np.float32)
 
     @property
     def stores_sentences(self) -> bool:
-        """Tell whether the index was made with sentence vectors."""
-        return bool(self._last_known.manifest.settings.sentence_vectors)
+        """Return whether the index was made with sentence vectors."""
+        return bool(self._known_state.manifest.settings.sentence_vectors)
 
     def sentences(self, ids: Sequence[str]) -> list[Sentences]:
         """Return the sentences of each chunk with their vectors.
 
-        If none are stored, or a chunk was replaced since it was found, its sentences are embedded.
+        If none are stored, or a chunk was replaced after it was found, its sentences are embedded.
         """
-        found = self._with_ids(ids)
-        bare = {each.chunk["id"]: each for each in found if each.sentences is None}
-        if bare and self.stores_sentences:
-            with self._asking() as (cursor, state):
+        stored_chunks = self._with_ids(ids)
+        unread = {stored.chunk["id"]: stored for stored in stored_chunks if stored.sentences is None}
+        if unread and self.stores_sentences:
+            with self._open_state() as (cursor, state):
                 columns = f"langchain_id, sentence_spans, sentence_vectors FROM {state.table}"
-                cursor.execute(f"SELECT {columns} WHERE langchain_id = ANY(%s)", [list(bare)])
+                cursor.execute(f"SELECT {columns} WHERE langchain_id = ANY(%s)", [list(unread)])
                 rows = [row for row in cursor if row[1] is not None]
             if rows:
-                stored, spans, vectors = zip(*rows, strict=True)
+                read_ids, spans, vectors = zip(*rows, strict=True)
                 unpacked = unpack_sentences(spans, vectors, SENTENCE_DIMENSION)
-                for id_, sentences in zip(stored, unpacked, strict=True):
-                    bare[id_].sentences = sentences
-        late = [each for each in bare.values() if each.sentences is None]
-        for each, made in zip(late, embed_sentences([each.chunk for each in late]), strict=True):
-            each.sentences = made
-        return [each.sentences for each in found if each.sentences is not None]
+                for id_, sentences in zip(read_ids, unpacked, strict=True):
+                    unread[id_].sentences = sentences
+        unstored = [stored for stored in unread.values() if stored.sentences is None]
+        embedded = embed_sentences([stored.chunk for stored in unstored])
+        for stored, sentences in zip(unstored, embedded, strict=True):
+            stored.sentences = sentences
+        return [stored.sentences for stored in stored_chunks if stored.sentences is not None]
 
     def spelt_like(self, word: str) -> list[str]:
         """Return words of the chunks that are spelt almost like this one; none if a chunk contains it."""
-        with self._asking() as (cursor, state):
-            chosen, values, _ = self._narrow(cursor, state)
-            return spelt_like(cursor, state, word, to_lexemes(cursor, [word])[0], chosen, values)
+        with self._open_state() as (cursor, state):
+            condition, values, _ = self._build_filter(cursor, state)
+            return spelt_like(cursor, state, word, to_lexemes(cursor, [word])[0], condition, values)
 
     def holds(self, word: str) -> bool:
-        """Tell whether a chunk contains a word as it is, ignoring case."""
-        with self._asking() as (cursor, state):
-            chosen, values, _ = self._narrow(cursor, state)
-            return holds(cursor, state, word, to_lexemes(cursor, [word])[0], chosen, values)
+        """Return whether a chunk contains exactly this word, ignoring case."""
+        with self._open_state() as (cursor, state):
+            condition, values, _ = self._build_filter(cursor, state)
+            return holds(cursor, state, word, to_lexemes(cursor, [word])[0], condition, values)
 
     def chunks(self) -> Iterator[Chunk]:
         """Iterate over all chunks."""
-        with self._asking() as (cursor, state):
+        with self._open_state() as (cursor, state):
             conditions = Conditions(state)
-            chosen = conditions.of(self._chosen, cursor)
+            condition = conditions.to_sql(self._restrictions, cursor)
             with cursor.connection.cursor("chunks", binary=True) as rows:
                 rows.itersize = ROWS_PER_READ
-                rows.execute(f"SELECT {CHUNK} FROM {state.table} WHERE {chosen}", conditions.values)
+                rows.execute(f"SELECT {CHUNK} FROM {state.table} WHERE {condition}", conditions.values)
                 for row in rows:
                     yield _chunk(row, state)
 
     def sources(self) -> dict[str, int]:
         """Return the indexed sources and the number of chunks of each."""
-        with self._asking() as (cursor, state):
-            if not self._chosen:
+        with self._open_state() as (cursor, state):
+            if not self._restrictions:
                 return {name: record.chunks for name, record in state.manifest.sources.items()}
-            return dict(self._select(cursor, state, "source, count(*)", "GROUP BY source"))
+            return dict(self._query_selected(cursor, state, "source, count(*)", "GROUP BY source"))
 
     def fields(self) -> dict[str, str]:
         """Return the fields that a condition can use, each with its kind and its range or examples."""
-        with self._asking() as (cursor, state):
-            rows = self._select(cursor, state, "source, page, section, langchain_metadata")
+        with self._open_state() as (cursor, state):
+            rows = self._query_selected(cursor, state, "source, page, section, langchain_metadata")
             sources, pages, sections, metadata = ([row[n] for row in rows] for n in range(4))
             return Fields(sources, pages, sections, metadata, state.copies).describe()
 
     def info(self) -> dict[str, Any]:
         """Return what the index contains and how it was made."""
-        with self._asking() as (_, state):
+        with self._open_state() as (_, state):
             return state.manifest.describe(self._database)
 
     @property
     def version(self) -> str:
-        """The name of the current state, which is held for some minutes from now."""
-        whole = self.whole
-        if self._pinned and whole._versions.find(self._pinned):
+        """The name of the current state, which is held for some minutes from the call on."""
+        base = self.base
+        if self._pinned and base._versions.find(self._pinned):
             return self._pinned
         while True:
-            with whole._asking() as (_, state):
-                if whole._versions.is_fresh(state):
+            with base._open_state() as (_, state):
+                if base._versions.is_fresh(state):
                     return state.name
-            held = HeldVersion(self._database)
-            # the index may have been written meanwhile
-            with self._database.reading(held.snapshot) as cursor:
-                if self._database.stamped(cursor, MANIFEST) == state.stamp:
-                    whole._versions.hold(state, held)
+            new_version = HeldVersion(self._database)
+            # hold it only if the index has not been written meanwhile
+            with self._database.reading(new_version.snapshot) as cursor:
+                if self._database.stamp_in(cursor, MANIFEST) == state.stamp:
+                    base._versions.hold(state, new_version)
 
     def at(self, version: str) -> PostgresIndex:
         """Return the index pinned to the named state, or to the current one if that is no longer held."""
         pinned = copy.copy(self)
-        known = self.whole._versions.find(version)
-        pinned._whole, pinned._pinned = self.whole, version if known else self.version
+        is_held = self.base._versions.find(version)
+        pinned._base, pinned._pinned = self.base, version if is_held else self.version
         return pinned
 
     def __len__(self) -> int:
-        with self._asking() as (cursor, state):
-            [[number]] = self._select(cursor, state, "count(*)")
+        with self._open_state() as (cursor, state):
+            [[number]] = self._query_selected(cursor, state, "count(*)")
             return int(number)
 
     @property
-    def _last_known(self) -> DatabaseState:
-        """Return the pinned state, or the one that was last read."""
-        whole = self.whole
-        pinned = whole._versions.find(self._pinned)
-        return pinned[0] if pinned else whole._state
+    def _known_state(self) -> DatabaseState:
+        """Return the pinned state, or else the one that was read last."""
+        base = self.base
+        pinned = base._versions.find(self._pinned)
+        return pinned[0] if pinned else base._state
 
     def record(self, source: str) -> SourceRecord | None:
         """Return the record of a document; None if no document has this name."""
-        return self._last_known.manifest.sources.get(source)
+        return self._known_state.manifest.sources.get(source)
 
     @contextmanager
-    def _asking(self) -> Iterator[tuple[Cursor[Any], DatabaseState]]:
+    def _open_state(self) -> Iterator[tuple[Cursor[Any], DatabaseState]]:
         """Yield a cursor, and the state of the index that all its statements see."""
-        whole = self.whole
+        base = self.base
         with ExitStack() as stack:
-            if pinned := whole._versions.find(self._pinned):
+            if pinned := base._versions.find(self._pinned):
                 try:
                     cursor = stack.enter_context(self._database.reading(pinned[1]))
                 except SnapshotGoneError:
@@ -243,69 +250,74 @@ class PostgresIndex(OpenedIndex):
                     return
         while True:
             with self._database.reading() as cursor:
-                state = whole._state
-                if self._database.stamped(cursor, MANIFEST) == state.stamp:
+                state = base._state
+                if self._database.stamp_in(cursor, MANIFEST) == state.stamp:
                     yield cursor, state
                     return
-            whole._follow()
+            base._update_state()
 
-    def _follow(self) -> None:
-        state = self._last_state()
-        made, known = state.manifest.settings.embeddings, self._state.manifest.settings.embeddings
-        if made != known:
+    def _update_state(self) -> None:
+        state = self._read_state()
+        new_model, model = state.manifest.settings.embeddings, self._state.manifest.settings.embeddings
+        if new_model != model:
             raise IndexMismatchError(
-                f"The index {self.uri} was made anew with {made!r} since it was opened with {known!r}. "
+                f"The index {self.uri} was opened with {model!r} and then rebuilt with {new_model!r}. "
                 "Open it again."
             )
         self._state = state
 
-    def _last_state(self) -> DatabaseState:
+    def _read_state(self) -> DatabaseState:
         stamp = self._database.stamp(MANIFEST)
         return DatabaseState(stamp, complete_manifest(self._database), self._database)
 
-    def _select(self, cursor: Cursor[Any], state: DatabaseState, what: str, after: str = "") -> list[Any]:
-        """Return columns of the selected chunks."""
+    def _query_selected(
+        self, cursor: Cursor[Any], state: DatabaseState, columns: str, suffix: str = ""
+    ) -> list[Any]:
+        """Return some columns of the selected chunks."""
         conditions = Conditions(state)
-        sql = f"SELECT {what} FROM {state.table} WHERE {conditions.of(self._chosen, cursor)} {after}"
+        condition = conditions.to_sql(self._restrictions, cursor)
+        sql = f"SELECT {columns} FROM {state.table} WHERE {condition} {suffix}"
         return cursor.execute(sql, conditions.values).fetchall()
 
-    def _narrow(self, cursor: Cursor[Any], state: DatabaseState) -> tuple[str, dict[str, Any], bool]:
-        """Return the restriction of a search as SQL with its values, and whether many chunks remain."""
+    def _build_filter(self, cursor: Cursor[Any], state: DatabaseState) -> tuple[str, dict[str, Any], bool]:
+        """Return the restrictions as SQL with their values, and whether many chunks meet them."""
         conditions = Conditions(state)
-        chosen = conditions.of(self._chosen, cursor)
-        few = state.few(cursor, repr(self._chosen), chosen, conditions.values) if self._chosen else None
-        if few is None:
-            return chosen, conditions.values, True
-        return "number = ANY(%(few)s::integer[])", {"few": few}, False
+        condition = conditions.to_sql(self._restrictions, cursor)
+        if not self._restrictions:
+            return condition, conditions.values, True
+        numbers = state.select_few(cursor, repr(self._restrictions), condition, conditions.values)
+        if numbers is None:
+            return condition, conditions.values, True
+        return "number = ANY(%(few)s::integer[])", {"few": numbers}, False
 
     def _with_ids(self, ids: Sequence[str]) -> list[StoredChunk]:
         with self._lock:
-            found = {id_: each for id_ in ids if (each := self._found.get(id_)) is not None}
-        if missing := [id_ for id_ in dict.fromkeys(ids) if id_ not in found]:
-            with self._asking() as (cursor, state):
+            stored_chunks = {id_: stored for id_ in ids if (stored := self._chunks.get(id_)) is not None}
+        if missing := [id_ for id_ in dict.fromkeys(ids) if id_ not in stored_chunks]:
+            with self._open_state() as (cursor, state):
                 sql = f"SELECT {CHUNK}, embedding, views FROM {state.table} WHERE langchain_id = ANY(%s)"
-                read = self._keep(cursor.execute(sql, [missing]).fetchall(), state)
-            found.update({each.chunk["id"]: each for each in read})
-        if absent := [id_ for id_ in ids if id_ not in found]:
-            raise KeyError(f"No chunk has the id {absent[0]!r}.")
-        return [found[id_] for id_ in ids]
+                fetched = self._cache_rows(cursor.execute(sql, [missing]).fetchall(), state)
+            stored_chunks.update({stored.chunk["id"]: stored for stored in fetched})
+        if unknown := [id_ for id_ in ids if id_ not in stored_chunks]:
+            raise KeyError(f"No chunk has the id {unknown[0]!r}.")
+        return [stored_chunks[id_] for id_ in ids]
 
-    def _keep(self, rows: Sequence[Any], state: DatabaseState) -> list[StoredChunk]:
-        """Unpack rows that were read, and cache them."""
-        kept = []
+    def _cache_rows(self, rows: Sequence[Any], state: DatabaseState) -> list[StoredChunk]:
+        """Unpack rows of the table, and cache them."""
+        stored_chunks = []
         for *row, vector, views in rows:
-            found = np.asarray(vector, dtype=np.float32)
-            kept.append(StoredChunk(_chunk(row, state), found, unpack_views(views)))
+            unit_vector = np.asarray(vector, dtype=np.float32)
+            stored_chunks.append(StoredChunk(_chunk(row, state), unit_vector, unpack_views(views)))
         with self._lock:
-            for each in kept:
-                known = self._found.get(each.chunk["id"])
-                each.sentences = known.sentences if known else None
-                self._found[each.chunk["id"]] = each
-        return kept
+            for stored in stored_chunks:
+                cached = self._chunks.get(stored.chunk["id"])
+                stored.sentences = cached.sentences if cached else None
+                self._chunks[stored.chunk["id"]] = stored
+        return stored_chunks
 
 
 def _chunk(row: Sequence[Any], state: DatabaseState) -> Chunk:
-    """Return the chunk of a row; its metadata name the other files with the same content."""
+    """Return the chunk of a row; `also_as` in its metadata lists other files with the same content."""
     id_, source, page, section, start, end, text, metadata = row
     if names := state.copies.get(source):
         metadata["also_as"] = names
@@ -318,7 +330,7 @@ def to_lexemes(cursor: Cursor[Any], queries: Sequence[str]) -> list[list[str]]:
     texts = [query.replace("\0", " ").encode(errors="replace").decode() for query in queries]
     cursor.execute(
         f"SELECT array(SELECT lexeme FROM unnest(to_tsvector('{LANGUAGE}', query)) ORDER BY positions[1]) "
-        "FROM unnest(%s::text[]) WITH ORDINALITY AS asked (query, number) ORDER BY number",
+        "FROM unnest(%s::text[]) WITH ORDINALITY AS queries (query, number) ORDER BY number",
         [texts],
     )
     return [row[0][:WORDS_PER_QUERY] for row in cursor]

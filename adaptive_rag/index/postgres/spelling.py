@@ -14,10 +14,10 @@ from adaptive_rag.index.reader import LONGEST_SPELT
 if TYPE_CHECKING:
     from psycopg import Cursor
 
-# The table holds stems, so an ending counts as a difference too. The limits are: how many letters longer or
-# shorter a stem may be, the share of letters in common, the number of stems, and of chunks for each.
+# The table stores stems, so an ending counts as a difference too. The limits are: how many letters longer or
+# shorter a stem may be, its least similarity (difflib), the number of stems, and of chunks for each.
 LETTERS_APART, ALIKE, STEMS, CHUNKS_A_STEM = 3, 0.6, 20, 3
-# Steps from each stem with this first letter to the next one, and skips the rows of its other chunks.
+# Lists the stems with this first letter. It steps from one stem to the next, and so skips its other rows.
 STEMS_FROM = """
 WITH RECURSIVE held AS (
     (SELECT lexeme FROM {words} WHERE lexeme >= %(first)s ORDER BY lexeme LIMIT 1)
@@ -41,23 +41,23 @@ def spelt_like(
     state: DatabaseState,
     word: str,
     stems: Sequence[str],
-    chosen: str,
+    condition: str,
     values: Mapping[str, Any],
 ) -> list[str]:
-    """Return the words of chunks that contain a word spelt like this one; none if a chunk contains it.
+    """Return the words of chunks with a word spelt like this one; none if a chunk contains the word.
 
     Only words with the same first letter are compared. `stems` are those of the word, empty for a stop word.
     """
-    names = {"words": state.words, "table": state.table, "chosen": chosen}
+    names = {"words": state.words, "table": state.table, "chosen": condition}
     if len(word) > LONGEST_SPELT or not stems:
         return []
     if cursor.execute(TEXTS.format(**names), {**values, "near": [*stems], "each": 1}).fetchone():
         return []
     length = len(stems[0])
-    asked = {"first": stems[0][0], "shortest": length - LETTERS_APART, "longest": length + LETTERS_APART}
-    held = [stem for [stem] in cursor.execute(STEMS_FROM.format(**names), asked)]
-    near = difflib.get_close_matches(stems[0], held, STEMS, ALIKE)
-    cursor.execute(TEXTS.format(**names), {**values, "near": near, "each": CHUNKS_A_STEM})
+    bounds = {"first": stems[0][0], "shortest": length - LETTERS_APART, "longest": length + LETTERS_APART}
+    similar_stems = [stem for [stem] in cursor.execute(STEMS_FROM.format(**names), bounds)]
+    nearest = difflib.get_close_matches(stems[0], similar_stems, STEMS, ALIKE)
+    cursor.execute(TEXTS.format(**names), {**values, "near": nearest, "each": CHUNKS_A_STEM})
     texts = " ".join(text for [text] in cursor).lower()
     return list(dict.fromkeys(re.findall(r"[^\W\d_]+", texts)))
 
@@ -67,15 +67,15 @@ def holds(
     state: DatabaseState,
     word: str,
     stems: Sequence[str],
-    chosen: str,
+    condition: str,
     values: Mapping[str, Any],
 ) -> bool:
-    """Tell whether a chunk contains a word as it is, ignoring case."""
-    named = f"{state.words} JOIN {state.table} USING (number) WHERE lexeme = ANY(%(stems)s::text[]) AND"
-    among = named if stems else f"{state.table} WHERE"
+    """Return whether a chunk contains exactly this word, ignoring case."""
+    with_stems = f"{state.words} JOIN {state.table} USING (number) WHERE lexeme = ANY(%(stems)s::text[]) AND"
+    source = with_stems if stems else f"{state.table} WHERE"
     pattern = rf"\m{''.join(map(escape_regex, word))}\M"
     cursor.execute(
-        f"SELECT 1 FROM {among} content ~* %(pattern)s AND {chosen} LIMIT 1",
+        f"SELECT 1 FROM {source} content ~* %(pattern)s AND {condition} LIMIT 1",
         {**values, "stems": [*stems], "pattern": pattern},
     )
     return cursor.fetchone() is not None

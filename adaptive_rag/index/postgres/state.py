@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from psycopg import Cursor
 
 WORDS_KEPT, CONDITIONS_KEPT = 10_000, 64
-# Up to this many chunks are searched by number. Sending more takes longer than testing a condition on all.
+# Up to this many selected chunks are searched by number; sending more takes longer than testing a condition.
 FEW = 10_000
 
 
@@ -33,7 +33,7 @@ class DatabaseState:
         self.table, self.words = database.chunks_of(manifest.table), database.words_of(manifest.table)
         self.owners = sorted({record.copy_of or name for name, record in manifest.sources.items()})
         none: list[Any] = [None] * len(self.owners)
-        self.of_sources = Fields(self.owners, none, none, [{} for _ in none], self.copies)
+        self.source_fields = Fields(self.owners, none, none, [{} for _ in none], self.copies)
         self._mean: float | None = None
         self._kinds: dict[str, Kind] | None = None
         self._lock = threading.Lock()
@@ -41,33 +41,35 @@ class DatabaseState:
         self._few: SharedCache[str, array[int]] = SharedCache(CONDITIONS_KEPT)
 
     def mean_words(self, cursor: Cursor[Any]) -> float:
-        """Return how many words a chunk has on average, without stop words."""
+        """Return the mean number of words of a chunk, without stop words."""
         if self._mean is None:
             [mean] = cursor.execute(f"SELECT avg(words)::float8 FROM {self.table}").fetchone() or [None]
             self._mean = float(mean or 1.0)
         return self._mean
 
     def weights(self, cursor: Cursor[Any], lexemes: Sequence[str]) -> list[float]:
-        """Return the weight of each word in BM25 (idf); words that are rarer among all chunks weigh more."""
+        """Return the weight of each word in BM25 (idf), which is higher for words that are rarer."""
         with self._lock:
-            known = {word: self._weights[word] for word in lexemes if word in self._weights}
-        if missing := [word for word in lexemes if word not in known]:
-            counted = f"SELECT lexeme, count(*) FROM {self.words} WHERE lexeme = ANY(%s) GROUP BY lexeme"
-            holding = dict.fromkeys(missing, 0) | dict(cursor.execute(counted, [missing]).fetchall())
+            weight_of = {word: self._weights[word] for word in lexemes if word in self._weights}
+        if missing := [word for word in lexemes if word not in weight_of]:
+            sql = f"SELECT lexeme, count(*) FROM {self.words} WHERE lexeme = ANY(%s) GROUP BY lexeme"
+            chunk_counts = dict.fromkeys(missing, 0) | dict(cursor.execute(sql, [missing]).fetchall())
             chunks = self.manifest.chunks
-            known |= {word: idf(chunks, number) for word, number in holding.items()}
+            weight_of |= {word: idf(chunks, number) for word, number in chunk_counts.items()}
             with self._lock:
-                self._weights.update({word: known[word] for word in missing})
-        return [known[word] for word in lexemes]
+                self._weights.update({word: weight_of[word] for word in missing})
+        return [weight_of[word] for word in lexemes]
 
-    def few(self, cursor: Cursor[Any], name: str, chosen: str, values: Mapping[str, Any]) -> list[int] | None:
+    def select_few(
+        self, cursor: Cursor[Any], name: str, condition: str, values: Mapping[str, Any]
+    ) -> list[int] | None:
         """Return the numbers of the chunks that meet a condition; None if there are more than `FEW`.
 
         The result is cached under `name`, which identifies the condition.
         """
-        one_more = f"SELECT number FROM {self.table} WHERE {chosen} LIMIT {FEW + 1}"
-        known = self._few.get(name, lambda: array("i", [n for [n] in cursor.execute(one_more, values)]))
-        return known.tolist() if len(known) <= FEW else None
+        sql = f"SELECT number FROM {self.table} WHERE {condition} LIMIT {FEW + 1}"
+        numbers = self._few.get(name, lambda: array("i", [n for [n] in cursor.execute(sql, values)]))
+        return numbers.tolist() if len(numbers) <= FEW else None
 
     def kinds(self, cursor: Cursor[Any]) -> dict[str, Kind]:
         """Return each field and the kind of its values; fields with values of several kinds are text."""
@@ -76,5 +78,5 @@ class DatabaseState:
             cursor.execute(f"SELECT DISTINCT key, value FROM {self.table}, jsonb_each_text(kinds)")
             for field, kind in cursor:
                 kinds[field] = kind if kinds.get(field, kind) == kind else "text"
-            self._kinds = {**self.of_sources.kinds(), **dict(sorted(kinds.items()))}
+            self._kinds = {**self.source_fields.kinds(), **dict(sorted(kinds.items()))}
         return self._kinds

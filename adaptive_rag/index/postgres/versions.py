@@ -1,4 +1,4 @@
-"""States of an index in PostgreSQL that running questions can keep reading, whatever is written meanwhile."""
+"""Holds states of an index in PostgreSQL, so that running questions can read them after later writes."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from cachetools import LRUCache
 from adaptive_rag.index.postgres.database import Database
 from adaptive_rag.index.postgres.state import DatabaseState
 
-# The server keeps removed rows while a transaction is open that may see them. So it ends each transaction
-# after HELD_SECONDS; questions that start later than RENEWED_AFTER get a new one.
+# The server keeps removed rows while an open transaction may see them. So each transaction ends after
+# HELD_SECONDS; questions that start more than RENEWED_AFTER seconds after its start get a new one.
 HELD_SECONDS, RENEWED_AFTER = 600, 300
 # Each version takes a connection.
 VERSIONS_HELD = 3
@@ -28,7 +28,7 @@ class HeldVersion:
         weakref.finalize(self, connection.close)
         connection.autocommit, connection.read_only = False, True
         connection.isolation_level = IsolationLevel.REPEATABLE_READ
-        with database.asking():
+        with database.translating_errors():
             connection.execute(f"SET LOCAL idle_in_transaction_session_timeout = '{HELD_SECONDS}s'")
             [self.snapshot] = connection.execute("SELECT pg_export_snapshot()").fetchone() or [""]
         self._began = time.monotonic()
@@ -40,25 +40,25 @@ class HeldVersion:
 
 
 class HeldVersions:
-    """The versions of one index that were asked for last, by name; safe to share between threads."""
+    """The most recently used versions of one index, by name; safe to share between threads."""
 
     def __init__(self) -> None:
-        self._held: LRUCache[str, tuple[DatabaseState, HeldVersion]] = LRUCache(VERSIONS_HELD)
+        self._versions: LRUCache[str, tuple[DatabaseState, HeldVersion]] = LRUCache(VERSIONS_HELD)
         self._lock = threading.Lock()
 
     def find(self, name: str) -> tuple[DatabaseState, str] | None:
         """Return a version and the name of its snapshot; None if it is no longer held."""
         with self._lock:
-            state, held = self._held.get(name, (None, None))
-        return None if state is None or held is None else (state, held.snapshot)
+            state, version = self._versions.get(name, (None, None))
+        return None if state is None or version is None else (state, version.snapshot)
 
-    def hold(self, state: DatabaseState, held: HeldVersion) -> None:
-        """Hold a version, and release the one that was not asked for longest."""
+    def hold(self, state: DatabaseState, version: HeldVersion) -> None:
+        """Hold a version, and release the least recently used one if there are too many."""
         with self._lock:
-            self._held[state.name] = state, held
+            self._versions[state.name] = state, version
 
     def is_fresh(self, state: DatabaseState) -> bool:
-        """Tell whether a version will be held long enough for a new question."""
+        """Return whether a version will be held long enough for a new question."""
         with self._lock:
-            held = self._held.get(state.name)
-        return held is not None and held[1].age < RENEWED_AFTER
+            version = self._versions.get(state.name)
+        return version is not None and version[1].age < RENEWED_AFTER

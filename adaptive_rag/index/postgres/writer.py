@@ -18,7 +18,7 @@ from adaptive_rag.where import kind_of
 if TYPE_CHECKING:
     import pyarrow as pa
 
-# Columns beside those of PGVectorStore, which are the id, the content with its words, the vector and the
+# Columns that PGVectorStore does not have; it has the id, the content with its words, the vector and the
 # metadata.
 OWN_COLUMNS = {
     "source": "text",
@@ -42,13 +42,14 @@ COLUMNS = {
     "langchain_metadata": "json",
     **OWN_COLUMNS,
 }
-# Not nullable, so that PGVectorStore can read the table but not write rows that no manifest names.
+# These columns are not nullable, so PGVectorStore can read the table, but cannot add rows without a manifest.
 REQUIRED = ("source", "doc", "start_index", "end_index", "words", "fields", "kinds", "number")
-# Fields that depend only on the source; its other names are in the manifest.
-OF_SOURCE = ("source", "file", "kind")
+# Fields that depend only on the source. They are not stored with each chunk, because the other names of a
+# source are in the manifest.
+SOURCE_FIELDS = ("source", "file", "kind")
 LANGUAGE = "pg_catalog.english"
-# Selects each word of each chunk with its number of occurrences, and the chunk's number of words.
-HELD = (
+# Selects the words of each chunk, with their number of occurrences and the chunk's number of words.
+WORD_ROWS = (
     'SELECT lexeme COLLATE "C" AS lexeme, number, cardinality(positions)::smallint AS times, words '
     "FROM {table}, unnest(content_tsv)"
 )
@@ -64,7 +65,7 @@ class DatabaseWriter:
         self._version, self._dimension = version or 0, dimension
         self._has_indexes = version is not None
         if version is None:
-            self._make_table(dimension)
+            self._create_table(dimension)
 
     @property
     def version(self) -> int:
@@ -73,43 +74,43 @@ class DatabaseWriter:
 
     def add(self, rows: Sequence[TableRow]) -> None:
         """Append rows; a row with the id of an existing one replaces it."""
-        made = {
+        computed = {
             "content_tsv": "made",
             "words": "coalesce((SELECT sum(cardinality(positions)) FROM unnest(made)), 0)",
         }
-        given = [made.get(name, f"%({name})s::{kind}") for name, kind in COLUMNS.items()]
-        renewed = ", ".join(f"{name} = excluded.{name}" for name in COLUMNS if name != "langchain_id")
+        values = [computed.get(name, f"%({name})s::{kind}") for name, kind in COLUMNS.items()]
+        updates = ", ".join(f"{name} = excluded.{name}" for name in COLUMNS if name != "langchain_id")
         statement = (
-            f"INSERT INTO {self._table} ({', '.join(COLUMNS)}) SELECT {', '.join(given)} "
+            f"INSERT INTO {self._table} ({', '.join(COLUMNS)}) SELECT {', '.join(values)} "
             f"FROM to_tsvector('{LANGUAGE}', %(content)s) AS made "
-            f"ON CONFLICT (langchain_id) DO UPDATE SET {renewed}"
+            f"ON CONFLICT (langchain_id) DO UPDATE SET {updates}"
         )
         columns = _to_columns(rows)
         self._write(statement, columns)
         self._add_words([row["langchain_id"] for row in columns])
 
     def copy(self, rows: pa.Table) -> None:
-        """Append the rows of an Arrow table, as the workers of a cluster make it."""
+        """Append the rows of an Arrow table, which the workers of a cluster make."""
         self.add(from_arrow(rows))
 
     def copy_renamed(self, names: Mapping[str, tuple[str, str]]) -> None:
         """Append copies of chunks under another source; `names` maps old keys to (source, new key)."""
         from adaptive_rag.ingest.chunking import chunk_id
 
-        taken = ", ".join(name for name in COLUMNS if name not in ("langchain_id", "source", "doc"))
+        copied_columns = ", ".join(name for name in COLUMNS if name not in ("langchain_id", "source", "doc"))
         for doc, (source, new_doc) in names.items():
-            with self._database.asking():
-                held = self._database.writing.execute(
+            with self._database.translating_errors():
+                chunks = self._database.writing.execute(
                     f"SELECT langchain_id, start_index, end_index, content FROM {self._table} WHERE doc = %s",
                     [doc],
                 ).fetchall()
-            own = [(chunk_id(source, *place), _clean(source), new_doc, id_) for id_, *place in held]
+            renamed = [(chunk_id(source, *place), _clean(source), new_doc, id_) for id_, *place in chunks]
             self._write(
-                f"INSERT INTO {self._table} (langchain_id, source, doc, {taken}) "
-                f"SELECT %s, %s, %s, {taken} FROM {self._table} WHERE langchain_id = %s",
-                own,
+                f"INSERT INTO {self._table} (langchain_id, source, doc, {copied_columns}) "
+                f"SELECT %s, %s, %s, {copied_columns} FROM {self._table} WHERE langchain_id = %s",
+                renamed,
             )
-            self._add_words([id_ for id_, *_ in own])
+            self._add_words([id_ for id_, *_ in renamed])
 
     def remove(self, docs: Sequence[str]) -> None:
         """Remove the chunks of sources, by key."""
@@ -125,39 +126,39 @@ class DatabaseWriter:
 
     def count(self) -> int:
         """Return how many rows the table holds after the last write."""
-        with self._database.asking():
+        with self._database.translating_errors():
             [number] = self._database.writing.execute(f"SELECT count(*) FROM {self._table}").fetchone() or [0]
         return int(number)
 
     def index_words(self) -> None:
         """Create the indexes of a new table over its words, the fields of its chunks, and their sources.
 
-        BM25 reads a separate table with the chunks of each word, in the order of an index that covers all
-        its columns. Unnesting the words of chunks at each search took forty times as long.
+        BM25 reads a separate table with the chunks of each word, through an index that covers all its
+        columns. Unnesting the words of chunks at each search took forty times as long.
         """
         if self._has_indexes:
             return
         self._run(f"CREATE UNIQUE INDEX ON {self._table} (number)")
         for way in ("gin (content_tsv)", "gin (fields jsonb_path_ops)", "btree (doc)", "btree (source)"):
             self._run(f"CREATE INDEX ON {self._table} USING {way}")
-        self._run(f"CREATE TABLE {self._words} AS {HELD.format(table=self._table)} ORDER BY 1, 2")
+        self._run(f"CREATE TABLE {self._words} AS {WORD_ROWS.format(table=self._table)} ORDER BY 1, 2")
         self._run(f"ALTER TABLE {self._words} ADD PRIMARY KEY (lexeme, number) INCLUDE (times, words)")
         self._has_indexes = True
 
     def optimize(self, keep_since: float) -> None:
-        """Update the server's statistics for query planning; the server itself removes replaced rows."""
+        """Update the server's statistics for query planning; the server removes replaced rows by itself."""
         self.index_words()
         self._run(f"ANALYZE {self._table}, {self._words}")
 
     def index_vectors(self) -> dict[str, float] | None:
-        """Build the vector index of a large table that has none, and return its recall, else None."""
+        """Build the vector index of a large table if it is missing, and return its recall; otherwise None."""
         from pgvector.psycopg import register_vector
 
         chunks, writing = self.count(), self._database.writing
         if chunks <= neighbours.INDEXED_ABOVE:
             return None
         register_vector(writing)
-        with self._database.asking(), writing.cursor(binary=True) as cursor:
+        with self._database.translating_errors(), writing.cursor(binary=True) as cursor:
             cursor.execute("SELECT to_regclass(%s) IS NOT NULL", [neighbours.index_name(self._table)])
             if cursor.fetchone() == (True,) or not neighbours.can_index(cursor, self._dimension):
                 return None
@@ -165,19 +166,19 @@ class DatabaseWriter:
             return neighbours.recall_of_index(cursor, self._table, chunks)
 
     def drop_other_tables(self) -> None:
-        """Drop the tables of earlier rebuilds, except the last one, which may still be read, and vacuum."""
+        """Drop the tables of earlier rebuilds, except the last one, which may still be read; then vacuum."""
         for number in range(1, int(self.name.rpartition("-")[2]) - 1):
             name = f"chunks-{number}"
             for table in (self._database.chunks_of(name), self._database.words_of(name)):
                 self._run(f"DROP TABLE IF EXISTS {table}")
-        with self._database.asking():
+        with self._database.translating_errors():
             self._database.writing.commit()
             with closing(self._database.connect()) as connection:
-                # until then, a search visits the row of each word found in the index, or reads all rows
+                # without it, a search would visit the row of each word found in the index, or read all rows
                 connection.execute(f"VACUUM {self._words}")
 
-    def _make_table(self, dimension: int) -> None:
-        """Create the table as PGVectorStore does; it replaces one that an interrupted run left."""
+    def _create_table(self, dimension: int) -> None:
+        """Create the table as PGVectorStore does, in place of one that an interrupted run left."""
         langchain = import_extra("langchain_postgres", extra="postgres", purpose="An index in PostgreSQL")
         from langchain_postgres.v2.hybrid_search_config import HybridSearchConfig
         from psycopg import AsyncConnection
@@ -185,20 +186,20 @@ class DatabaseWriter:
 
         self._run("CREATE EXTENSION IF NOT EXISTS vector")
         [schema] = self._database.writing.execute("SELECT current_schema()").fetchone() or [None]
-        with self._database.asking():
+        with self._database.translating_errors():
             self._database.writing.commit()
-            maker = langchain.PGEngine.from_connection_string(
+            engine = langchain.PGEngine.from_connection_string(
                 "postgresql+psycopg://",
                 async_creator=lambda: AsyncConnection.connect(self._database.address),
                 poolclass=NullPool,
             )
-            maker.init_vectorstore_table(
+            engine.init_vectorstore_table(
                 self._table,
                 dimension,
                 schema_name=schema or "public",
                 metadata_columns=[
-                    langchain.Column(name, kind, nullable=name not in REQUIRED)
-                    for name, kind in {**OWN_COLUMNS, "number": "serial"}.items()
+                    langchain.Column(name, type_, nullable=name not in REQUIRED)
+                    for name, type_ in {**OWN_COLUMNS, "number": "serial"}.items()
                 ],
                 id_column=langchain.Column("langchain_id", "text", nullable=False),
                 overwrite_existing=True,
@@ -210,21 +211,21 @@ class DatabaseWriter:
     def _add_words(self, ids: Sequence[str]) -> None:
         """Add the words of chunks, by id; for a new table, `index_words` adds all words at once."""
         if self._has_indexes:
-            held = HELD.format(table=self._table)
+            word_rows = WORD_ROWS.format(table=self._table)
             statement = (
-                f"INSERT INTO {self._words} {held} WHERE langchain_id = ANY(%s) ON CONFLICT DO NOTHING"
+                f"INSERT INTO {self._words} {word_rows} WHERE langchain_id = ANY(%s) ON CONFLICT DO NOTHING"
             )
-            with self._database.asking():
-                # an id stands for exactly one text: if the chunk existed before, so did its words
+            with self._database.translating_errors():
+                # an id belongs to exactly one text: if the chunk existed before, so did its words
                 self._database.writing.execute(statement, [list(ids)])
 
     def _write(self, statement: str, rows: Sequence[Any]) -> None:
-        with self._database.asking(), self._database.writing.cursor() as cursor:
+        with self._database.translating_errors(), self._database.writing.cursor() as cursor:
             cursor.executemany(statement, rows)
         self._version += 1
 
     def _run(self, statement: str) -> None:
-        with self._database.asking():
+        with self._database.translating_errors():
             self._database.writing.execute(statement)
 
 
@@ -233,7 +234,7 @@ def _to_columns(rows: Sequence[TableRow]) -> list[dict[str, Any]]:
     from psycopg.types.json import Json, Jsonb
 
     chunks = [_clean(row.chunk) for row in rows]
-    known = _known_of(chunks)
+    field_values = _field_values(chunks)
     return [
         {
             "langchain_id": chunk["id"],
@@ -246,20 +247,22 @@ def _to_columns(rows: Sequence[TableRow]) -> list[dict[str, Any]]:
             "section": chunk["section"],
             "start_index": chunk["start"],
             "end_index": chunk["end"],
-            "fields": Jsonb({name: [str(part).casefold() for part in parts] for name, parts in held.items()}),
-            "kinds": Jsonb({name: kind_of(parts) for name, parts in held.items()}),
+            "fields": Jsonb(
+                {name: [str(value).casefold() for value in values] for name, values in fields.items()}
+            ),
+            "kinds": Jsonb({name: kind_of(values) for name, values in fields.items()}),
             "views": None if row.views is None else row.views.tobytes(),
             "sentence_spans": row.sentence_spans,
             "sentence_vectors": row.sentence_vectors,
         }
-        for row, chunk, held in zip(rows, chunks, known, strict=True)
+        for row, chunk, fields in zip(rows, chunks, field_values, strict=True)
     ]
 
 
-def _known_of(chunks: Sequence[Chunk]) -> list[dict[str, list[Any]]]:
+def _field_values(chunks: Sequence[Chunk]) -> list[dict[str, list[Any]]]:
     """Return the values of each chunk's fields, except those that depend only on its source."""
     fields = Fields.of_chunks(chunks)
-    columns = {name: fields.values(name) for name in fields.kinds() if name not in OF_SOURCE}
+    columns = {name: fields.values(name) for name in fields.kinds() if name not in SOURCE_FIELDS}
     return [
         {
             name: value if isinstance(value, list) else [value]

@@ -10,45 +10,45 @@ from adaptive_rag.index.cluster import check_nodes, connect_cluster
 from adaptive_rag.index.disk_cache import DiskCache
 from adaptive_rag.index.sharding.shard import Shard
 
-# Calls that an actor runs in parallel, and the longest wait for an answer, which includes the time to start
+# Calls that an actor runs in parallel, and the longest wait for a result, which includes the time to restart
 # the actor on another node.
 CALLS_AT_ONCE, ANSWER_SECONDS = 8, 120.0
 
 
-def hold_shards(address: str, uris: Sequence[str], copies: DiskCache | None) -> ShardActors:
-    """Open the shards of an index in actors of a cluster, which keep them open until this process ends."""
+def hold_shards(address: str, uris: Sequence[str], disk_cache: DiskCache | None) -> ShardActors:
+    """Open the shards of an index in actors of a cluster, which hold them until this process ends."""
     ray, _ = connect_cluster(address, "Shards held by Ray")
     check_nodes(ray, ())
-    return ShardActors(ray, uris, copies)
+    return ShardActors(ray, uris, disk_cache)
 
 
 class ShardActors:
     """The shards of an index, each in an actor; actors are spread over all nodes and restarted if lost."""
 
-    def __init__(self, ray: Any, uris: Sequence[str], copies: DiskCache | None) -> None:
+    def __init__(self, ray: Any, uris: Sequence[str], disk_cache: DiskCache | None) -> None:
         self._ray, self._uris = ray, uris
-        kept = {"max_restarts": -1, "max_task_retries": 1, "max_concurrency": CALLS_AT_ONCE}
-        actor = ray.remote(Shard).options(**kept, scheduling_strategy="SPREAD")
-        self._actors = [actor.remote(uri, copies) for uri in uris]
+        options = {"max_restarts": -1, "max_task_retries": 1, "max_concurrency": CALLS_AT_ONCE}
+        actor = ray.remote(Shard).options(**options, scheduling_strategy="SPREAD")
+        self._actors = [actor.remote(uri, disk_cache) for uri in uris]
 
-    def ask(self, calls: Mapping[int, tuple[Any, ...]]) -> dict[int, Any]:
+    def call(self, calls: Mapping[int, tuple[Any, ...]]) -> dict[int, Any]:
         """Call `Shard.call` of several shards in parallel, and return the results by shard number.
 
         Raises:
             IndexUnreachableError: an actor was lost twice or does not answer.
         """
         errors = self._ray.exceptions
-        asked = {number: self._actors[number].call.remote(*call) for number, call in calls.items()}
-        said = {}
-        for number, one in asked.items():
+        pending = {number: self._actors[number].call.remote(*call) for number, call in calls.items()}
+        results = {}
+        for number, future in pending.items():
             try:
-                said[number] = self._ray.get(one, timeout=ANSWER_SECONDS)
+                results[number] = self._ray.get(future, timeout=ANSWER_SECONDS)
             except errors.RayTaskError as error:
                 raise error.cause from None
             except errors.RayError as error:
-                why = " ".join(str(error).split())
+                reason = " ".join(str(error).split())
                 raise IndexUnreachableError(
-                    f"The shard {self._uris[number]} does not answer, asked twice: {why} Look whether the "
-                    "nodes of the Ray cluster have the memory that the shard takes."
+                    f"The shard {self._uris[number]} does not answer, after two tries: {reason} Check that "
+                    "the nodes of the Ray cluster have the memory that the shard takes."
                 ) from error
-        return said
+        return results

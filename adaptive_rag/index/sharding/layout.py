@@ -25,13 +25,13 @@ class Share:
     shard: int
     shards: int
 
-    def holds(self, source: str) -> bool:
-        """Tell whether a document belongs to the shard."""
+    def contains(self, source: str) -> bool:
+        """Return whether a document belongs to the shard."""
         return shard_of(source, self.shards) == self.shard
 
 
 def shard_of(source: str, shards: int) -> int:
-    """Return the number of the shard that a document belongs to, which depends only on its name."""
+    """Return the number of the shard that a document belongs to; it depends only on the document's name."""
     return xxh3_64_intdigest(source.encode(errors="surrogatepass")) % shards
 
 
@@ -44,35 +44,36 @@ def shard_uris(location: Location) -> list[str]:
         count = int(json.loads(content)["shards"])
     except (ValueError, KeyError, TypeError) as error:
         raise IndexMismatchError(
-            f"The index {location.uri} is damaged: its {SHARDS} cannot be read ({error}). It holds one line "
-            'such as {"shards": 4}: the number of the folders shard-0, shard-1, ... beside it.'
+            f"The index {location.uri} is damaged: its {SHARDS} cannot be read ({error}). Expected one line "
+            'such as {"shards": 4}, with the number of the folders shard-0, shard-1, ... next to it.'
         ) from error
     return [f"{location.uri}/shard-{number}" for number in range(count)]
 
 
-def refuse_shards(location: Location, what: str, instead: str = "") -> None:
+def refuse_shards(location: Location, operation: str, alternative: str = "") -> None:
     """Raise an error for an index of shards; `what` names the operation, `instead` an alternative."""
     if uris := shard_uris(location):
         raise ConfigurationError(
-            f"{what} is for one shard at a time: {location.uri} is an index of {len(uris)} shards. "
-            + (instead or f"Name each of them, such as {uris[0]}.")
+            f"{operation} is for one shard at a time: {location.uri} is an index of {len(uris)} shards. "
+            + (alternative or f"Name each of them, such as {uris[0]}.")
         )
 
 
 def join_facts(uri: str, facts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Join the descriptions of shards to that of the whole index."""
-    sizes, recalls = [each["bytes"] for each in facts], [each["recall"] for each in facts if each["recall"]]
-    rough = any(each["vector_search"] == "approximate" for each in facts)
+    sizes = [shard_facts["bytes"] for shard_facts in facts]
+    recalls = [shard_facts["recall"] for shard_facts in facts if shard_facts["recall"]]
+    is_approximate = any(shard_facts["vector_search"] == "approximate" for shard_facts in facts)
     return {
         **facts[0],
         "index": uri,
         "shards": len(facts),
-        "sources": sum(each["sources"] for each in facts),
-        "chunks": sum(each["chunks"] for each in facts),
+        "sources": sum(shard_facts["sources"] for shard_facts in facts),
+        "chunks": sum(shard_facts["chunks"] for shard_facts in facts),
         "bytes": None if None in sizes else sum(sizes),
-        "vector_search": "approximate" if rough else "exact",
+        "vector_search": "approximate" if is_approximate else "exact",
         # of the shard with the lowest recall
         "recall": min(recalls, key=lambda recall: recall["recall_at_10"], default=None),
-        "updated": max(each["updated"] for each in facts),
-        "notes": [note for each in facts for note in each["notes"]],
+        "updated": max(shard_facts["updated"] for shard_facts in facts),
+        "notes": [note for shard_facts in facts for note in shard_facts["notes"]],
     }

@@ -33,15 +33,15 @@ from adaptive_rag.where import Columns, Kind, Mask, Where
 Scores = NDArray[np.float64]
 # Chunks sampled to find the mean length of chunks, and words tried for it.
 SAMPLED, WORDS_TRIED = 64, 50
-# Extra hits by words: the last ones may change places when their scores are computed exactly.
+# Extra hits by words, since the last ones may change places when their scores are computed exactly.
 MARGIN = 20
 # Cached hits of one state, 16 bytes each: 64 MB.
 HITS_KEPT = 4_000_000
 CHUNKS_KEPT = 65_536
-# How far the number of times that a chunk contains a word may be from the estimate, as a factor, and the
-# largest number that is tried.
+# How far the number of occurrences of a word may be from its estimate, as a factor, and the largest number
+# that is tried.
 FAR, MOST_TIMES = 1.25, 256
-# How far a computed length, in words, may be from a whole number: scores have 24 bits.
+# How far a length in words, computed from scores of 24 bits, may be from a whole number.
 NEARLY_WHOLE = 0.01
 WORD = re.compile(r"[^\W_]+")
 # Words that no text contains.
@@ -63,7 +63,7 @@ class Counts:
         return idf(self.chunks, self.words[word])
 
     def norm(self, lengths: Scores) -> Scores:
-        """Return the BM25 norms of lengths: a word that occurs so often gets half of its highest score."""
+        """Return the BM25 norm of each length: how often a word must occur for half of its highest score."""
         return K1 * (1 - B + B * lengths / self.length)
 
     def length_of(self, norms: Scores) -> Scores:
@@ -71,14 +71,14 @@ class Counts:
         return (norms / K1 - (1 - B)) / B * self.length
 
 
-def total(counts: Sequence[Counts]) -> Counts:
+def sum_counts(counts: Sequence[Counts]) -> Counts:
     """Add up the counts of all shards."""
-    chunks = sum(each.chunks for each in counts)
-    length = sum(each.chunks * each.length for each in counts) / max(1, chunks)
+    chunks = sum(shard.chunks for shard in counts)
+    length = sum(shard.chunks * shard.length for shard in counts) / max(1, chunks)
     words = Counter[str]()
-    for each in counts:
-        words.update(each.words)
-    return Counts(chunks, length or 1.0, {word: words[word] for each in counts for word in each.words})
+    for shard in counts:
+        words.update(shard.words)
+    return Counts(chunks, length or 1.0, {word: words[word] for shard in counts for word in shard.words})
 
 
 @dataclass(frozen=True)
@@ -87,35 +87,40 @@ class Condition(Where):
 
     kinds: tuple[tuple[str, Kind], ...] = ()
     prefix: str = ""
-    """What the names of this shard's documents begin with, as the condition knows them."""
+    """The prefix that the condition expects before the names of this shard's documents."""
 
     def keep(self, columns: Columns) -> Mask:
         """Return a mask of the passages that fulfil the condition."""
-        return super().keep(_Columns(columns, self.kinds, self.prefix))
+        return super().keep(_ShardColumns(columns, self.kinds, self.prefix))
 
 
-Chosen = tuple[frozenset[str] | Condition, ...]
+Restrictions = tuple[frozenset[str] | Condition, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class _Columns:
+class _ShardColumns:
     """The fields of a shard's chunks; fields that only other shards have are empty here."""
 
-    own: Columns
-    of_all: tuple[tuple[str, Kind], ...]
+    columns: Columns
+    all_kinds: tuple[tuple[str, Kind], ...]
     prefix: str
 
     def __len__(self) -> int:
-        return len(self.own)
+        return len(self.columns)
 
     def kinds(self) -> Mapping[str, Kind]:
-        return dict(self.of_all)
+        return dict(self.all_kinds)
 
     def values(self, field: str) -> list[Any]:
-        found: list[Any] = self.own.values(field) if field in self.own.kinds() else [None] * len(self)
+        if field not in self.columns.kinds():
+            return [None] * len(self)
+        values = self.columns.values(field)
         if field != "source" or not self.prefix:
-            return found
-        return [[self.prefix + n for n in v] if isinstance(v, list) else self.prefix + v for v in found]
+            return values
+        return [
+            [self.prefix + name for name in value] if isinstance(value, list) else self.prefix + value
+            for value in values
+        ]
 
 
 class _State:
@@ -132,26 +137,28 @@ class _State:
 class Shard:
     """One shard that is open for searching, in this process or in a Ray actor."""
 
-    def __init__(self, uri: str, copies: DiskCache | None = None) -> None:
-        self._uri, self._copies = uri, copies
+    def __init__(self, uri: str, disk_cache: DiskCache | None = None) -> None:
+        self._uri, self._disk_cache = uri, disk_cache
         self._index: Index | None = None
         self._lock = threading.Lock()
         self._states: WeakKeyDictionary[TableReader, _State] = WeakKeyDictionary()
-        self._counted: SharedCache[str, int] = SharedCache(CHUNKS_KEPT)
+        self._lengths: SharedCache[str, int] = SharedCache(CHUNKS_KEPT)
 
-    def call(self, version: str | None, chosen: Chosen, method: str, *args: Any) -> Any:
+    def call(self, version: str | None, restrictions: Restrictions, method: str, *args: Any) -> Any:
         """Call a method on the selected chunks, in the named state or the current one."""
         with self._lock:
             if self._index is None:
-                self._index = Index.open_rows(self._uri, self._copies)
-        return self.call_on(self._index, version, chosen, method, *args)
+                self._index = Index.open_rows(self._uri, self._disk_cache)
+        return self.call_on(self._index, version, restrictions, method, *args)
 
-    def call_on(self, index: Index, version: str | None, chosen: Chosen, method: str, *args: Any) -> Any:
+    def call_on(
+        self, index: Index, version: str | None, restrictions: Restrictions, method: str, *args: Any
+    ) -> Any:
         """Call a method of this class, or else of the index, on the selected chunks of the index."""
-        view = index.narrowed_by(*chosen)
+        view = index.restrict(*restrictions)
         view = view if version is None else view.at(version)
-        own = getattr(self, method, None)
-        return own(view, *args) if own is not None else getattr(view, method)(*args)
+        function = getattr(self, method, None)
+        return function(view, *args) if function is not None else getattr(view, method)(*args)
 
     # The following methods are called by name.
 
@@ -160,8 +167,8 @@ class Shard:
         return index.version
 
     def counts(self, index: Index, words: Sequence[str]) -> Counts:
-        """Count words in all chunks, whatever is selected."""
-        return self._counts(index.reader(), words)
+        """Return the counts of words in all chunks, even if only some are selected."""
+        return self._count_words(index.reader(), words)
 
     def search(
         self,
@@ -171,64 +178,73 @@ class Shard:
         limit: int,
         counts: Counts,
     ) -> list[list[Candidate]]:
-        """Return the best chunks by vector and by words for each query, given by its words and its vector.
+        """Return, for each query, the union of its best `limit` chunks by vector and by words.
 
-        BM25 uses `counts`, which are those of all shards.
+        Each query is a list of words. BM25 uses `counts`, the word counts of all shards.
         """
         reader = index.reader()
-        among = index.among(reader)
-        held = reader.manifest.chunks if among is None else len(among)
-        if not held:
+        selection = index.select_rows(reader)
+        selected_count = reader.manifest.chunks if selection is None else len(selection)
+        if not selected_count:
             return [[] for _ in queries]
-        limit = min(limit, held)
-        own = self._counts(reader, list(counts.words))
-        found = []
-        for words, vector, near in zip(queries, vectors, reader.nearest(vectors, limit, among), strict=True):
-            named = self._named(reader, among, words, own, counts)[: limit + MARGIN]
-            rows = np.array(list(dict.fromkeys([*near.tolist(), *named.tolist()])), dtype=np.int64)
+        limit = min(limit, selected_count)
+        own_counts = self._count_words(reader, list(counts.words))
+        results = []
+        nearest_rows = reader.nearest(vectors, limit, selection)
+        for words, vector, nearest in zip(queries, vectors, nearest_rows, strict=True):
+            by_words = self._rank_by_words(reader, selection, words, own_counts, counts)[: limit + MARGIN]
+            rows = np.array(list(dict.fromkeys([*nearest.tolist(), *by_words.tolist()])), dtype=np.int64)
             hits = reader.candidates(rows.tolist(), vector, {})
-            scores = self._bm25(reader, rows, hits, words, own, counts)
+            scores = self._bm25(reader, rows, hits, words, own_counts, counts)
             for hit, score in zip(hits, scores.tolist(), strict=True):
                 hit["scores"]["sparse"] = score
-            best = set(np.argsort(-scores, kind="stable")[:limit].tolist())
-            kept = [hit for at, hit in enumerate(hits) if at < len(near) or at in best]
-            found.append([index.renamed(hit, reader) for hit in kept])
-        return found
+            best_positions = set(np.argsort(-scores, kind="stable")[:limit].tolist())
+            results.append(
+                [
+                    index.rename(hit, reader)
+                    for position, hit in enumerate(hits)
+                    if position < len(nearest) or position in best_positions
+                ]
+            )
+        return results
 
     def has(self, index: Index, ids: Sequence[str]) -> list[str]:
-        """Return the ids that chunks of this shard have."""
-        found = []
+        """Return those of the ids that belong to chunks of this shard."""
+        present = []
         for id_ in ids:
             with suppress(KeyError):
                 index.get([id_])
-                found.append(id_)
-        return found
+                present.append(id_)
+        return present
 
     def chunks(self, index: Index) -> list[Chunk]:
         """Return all chunks."""
         return list(index.chunks())
 
     def spelt_like(self, index: Index, word: str) -> list[str] | None:
-        """Return words that are spelt almost like this one; None if a chunk contains it."""
+        """Return words of the chunks that are spelt almost like this one; None if a chunk contains it."""
         reader = index.reader()
-        among = index.among(reader)
-        return None if reader.contains(word, among) else reader.spelt_like(word, among)
+        selection = index.select_rows(reader)
+        return None if reader.contains(word, selection) else reader.spelt_like(word, selection)
 
     def fields(self, index: Index) -> Fields:
         """Return the fields of all chunks."""
-        return index.reader().fields[1]
+        return index.reader().rows_and_fields[1]
 
     def kinds(self, index: Index) -> dict[str, Kind]:
-        """Return the fields that some chunk has, and the kind of their values."""
+        """Return the fields that at least one chunk has, and the kind of their values."""
         fields = self.fields(index)
-        known = fields.kinds().items()
-        return {name: kind for name, kind in known if any(v is not None for v in fields.values(name))}
+        return {
+            name: kind
+            for name, kind in fields.kinds().items()
+            if any(value is not None for value in fields.values(name))
+        }
 
     # End of the methods that are called by name.
 
-    def _counts(self, reader: TableReader, words: Sequence[str]) -> Counts:
-        held = {word: len(self._hits(reader, word)[0]) for word in words}
-        return Counts(reader.manifest.chunks, self._length(reader), held)
+    def _count_words(self, reader: TableReader, words: Sequence[str]) -> Counts:
+        chunks_with = {word: len(self._hits(reader, word)[0]) for word in words}
+        return Counts(reader.manifest.chunks, self._mean_length(reader), chunks_with)
 
     def _state(self, reader: TableReader) -> _State:
         with self._lock:
@@ -244,33 +260,39 @@ class Shard:
 
         return self._state(reader).hits.get(word, find)
 
-    def _ratios(self, reader: TableReader, word: str, own: Counts) -> tuple[Ids, Scores]:
+    def _ratios(self, reader: TableReader, word: str, own_counts: Counts) -> tuple[Ids, Scores]:
         """Return the rows that contain a word, and for each its norm divided by the occurrences of the word.
 
-        BM25 of one word is idf (K1 + 1) / (1 + norm / times).
+        Follows from the BM25 of one word: idf * (K1 + 1) / (1 + norm / occurrences).
         """
         rows, scores = self._hits(reader, word)
-        return rows, np.maximum(own.idf(word) * (K1 + 1) / scores - 1, 1e-9)
+        return rows, np.maximum(own_counts.idf(word) * (K1 + 1) / scores - 1, 1e-9)
 
-    def _named(
-        self, reader: TableReader, among: Ids | None, words: Sequence[str], own: Counts, counts: Counts
+    def _rank_by_words(
+        self,
+        reader: TableReader,
+        selection: Ids | None,
+        words: Sequence[str],
+        own_counts: Counts,
+        counts: Counts,
     ) -> Ids:
         """Return the rows that contain words, best first by an approximation of their BM25 over all shards.
 
-        It assumes that each word occurs once in a chunk; the error is small if shards hold similar chunks.
+        The approximation assumes that a word occurs once in a chunk. Its error is small if the shards have
+        similar chunks.
         """
-        every, scores = [np.zeros(0, dtype=np.int64)], [np.zeros(0)]
-        shift = own.length / counts.length
+        rows_of_words, scores_of_words = [np.zeros(0, dtype=np.int64)], [np.zeros(0)]
+        shift = own_counts.length / counts.length
         for word, times in Counter(words).items():
-            rows, ratios = self._ratios(reader, word, own)
-            every.append(rows)
+            rows, ratios = self._ratios(reader, word, own_counts)
+            rows_of_words.append(rows)
             weight = times * counts.idf(word) * (K1 + 1)
-            scores.append(weight / (1 + shift * ratios + (1 - shift) * K1 * (1 - B)))
-        rows, places = np.unique(np.concatenate(every), return_inverse=True)
-        sums = np.bincount(places, np.concatenate(scores), len(rows))
-        if among is not None:
-            kept = np.isin(rows, among, assume_unique=True)
-            rows, sums = rows[kept], sums[kept]
+            scores_of_words.append(weight / (1 + shift * ratios + (1 - shift) * K1 * (1 - B)))
+        rows, positions = np.unique(np.concatenate(rows_of_words), return_inverse=True)
+        sums = np.bincount(positions, np.concatenate(scores_of_words), len(rows))
+        if selection is not None:
+            is_selected = np.isin(rows, selection, assume_unique=True)
+            rows, sums = rows[is_selected], sums[is_selected]
         return np.asarray(rows[np.lexsort((rows, -sums))], dtype=np.int64)
 
     def _bm25(
@@ -279,107 +301,108 @@ class Shard:
         rows: Ids,
         chunks: Sequence[Chunk],
         words: Sequence[str],
-        own: Counts,
+        own_counts: Counts,
         counts: Counts,
     ) -> Scores:
-        """Return the BM25 of rows with the counts of all shards."""
-        # estimated norms: the true length is near
-        counted = np.array([self._count(chunk) for chunk in chunks], dtype=np.float64)
-        about = own.norm(counted * self._state(reader).share)
+        """Return the BM25 of rows with the word counts of all shards."""
+        # LanceDB's own lengths are close to those that follow from our count of words
+        content_words = np.array([self._count_content_words(chunk) for chunk in chunks], dtype=np.float64)
+        estimated_norms = own_counts.norm(content_words * self._state(reader).share)
         sums = np.zeros(len(rows))
-        for word, asked in Counter(words).items():
-            hits, ratios = self._ratios(reader, word, own)
+        for word, repetitions in Counter(words).items():
+            hits, ratios = self._ratios(reader, word, own_counts)
             if not len(hits):
                 continue
-            at = np.searchsorted(hits, rows)
-            holding = np.flatnonzero(hits.take(at, mode="clip") == rows)
-            ratios = ratios[at[holding]]
-            times = _times(ratios, about[holding], own)
-            lengths = own.length_of(ratios * times)
-            whole = np.rint(lengths)
-            norms = counts.norm(np.where(np.abs(lengths - whole) < NEARLY_WHOLE, whole, lengths))
-            sums[holding] += asked * counts.idf(word) * (K1 + 1) * times / (times + norms)
+            positions = np.searchsorted(hits, rows)
+            matching = np.flatnonzero(hits.take(positions, mode="clip") == rows)
+            ratios = ratios[positions[matching]]
+            times = _times(ratios, estimated_norms[matching], own_counts)
+            lengths = own_counts.length_of(ratios * times)
+            rounded = np.rint(lengths)
+            norms = counts.norm(np.where(np.abs(lengths - rounded) < NEARLY_WHOLE, rounded, lengths))
+            sums[matching] += repetitions * counts.idf(word) * (K1 + 1) * times / (times + norms)
         return sums
 
-    def _count(self, chunk: Chunk) -> int:
-        """Return how many words of a chunk are not stop words, by our own count; recent counts are cached."""
-        return self._counted.get(chunk["id"], lambda: _content(chunk["text"]))
+    def _count_content_words(self, chunk: Chunk) -> int:
+        """Return how many words of a chunk are no stop words, by our own count; recent counts are cached."""
+        return self._lengths.get(chunk["id"], lambda: _count_text(chunk["text"]))
 
-    def _length(self, reader: TableReader) -> float:
-        """Return the mean chunk length that LanceDB uses, derived from its scores of a word."""
+    def _mean_length(self, reader: TableReader) -> float:
+        """Return the mean chunk length that LanceDB uses, derived from its scores for a word."""
         state = self._state(reader)
         if state.length is None:
-            state.length, state.share = self._find_length(reader)
+            state.length, state.share = self._measure_length(reader)
         return state.length
 
-    def _find_length(self, reader: TableReader) -> tuple[float, float]:
-        """Return the mean chunk length, and the ratio of LanceDB's lengths to the counts of `_content`."""
+    def _measure_length(self, reader: TableReader) -> tuple[float, float]:
+        """Return LanceDB's mean chunk length, and the ratio of its lengths to the counts of `_count_text`."""
         chunks = reader.manifest.chunks
         sample = [chunk["text"] for chunk in islice(reader.chunks(), SAMPLED)]
         common = Counter(word for text in sample for word in set(re.findall(r"[^\W\d_]+", text.lower())))
-        held = {word: len(self._hits(reader, word)[0]) for word, _ in common.most_common(WORDS_TRIED)}
+        chunks_with = {word: len(self._hits(reader, word)[0]) for word, _ in common.most_common(WORDS_TRIED)}
         # the score of a word that nearly all chunks contain is too small to be exact
-        known = {word: number for word, number in held.items() if 0 < number <= max(SAMPLED, chunks // 2)}
-        if not known:
+        most_chunks = max(SAMPLED, chunks // 2)
+        usable = {word: number for word, number in chunks_with.items() if 0 < number <= most_chunks}
+        if not usable:
             return 1.0, 1.0
-        word = max(known, key=lambda word: known[word])
-        rows, ratios = self._ratios(reader, word, Counts(chunks, 1.0, held))
+        word = max(usable, key=lambda word: usable[word])
+        rows, ratios = self._ratios(reader, word, Counts(chunks, 1.0, chunks_with))
         rows, ratios = rows[:SAMPLED], ratios[:SAMPLED]
-        nothing = np.zeros(reader.manifest.settings.dimension, dtype=np.float32)
-        texts = [hit["text"] for hit in reader.candidates(rows.tolist(), nothing, {})]
+        zero_vector = np.zeros(reader.manifest.settings.dimension, dtype=np.float32)
+        texts = [hit["text"] for hit in reader.candidates(rows.tolist(), zero_vector, {})]
         lengths, times = count_words(texts, word)
-        # ratios * times is the norm of a length, relative to the mean length to be found
-        found = lengths / Counts(chunks, 1.0, held).length_of(ratios * times)
-        return float(np.median(found)), float(lengths.sum() / max(1, sum(map(_content, texts))))
+        # ratios * times are the norms of the lengths, relative to the unknown mean length
+        estimates = lengths / Counts(chunks, 1.0, chunks_with).length_of(ratios * times)
+        return float(np.median(estimates)), float(lengths.sum() / max(1, sum(map(_count_text, texts))))
 
 
-def _content(text: str) -> int:
+def _count_text(text: str) -> int:
     return sum(word not in STOP_WORDS for word in WORD.findall(text.lower()))
 
 
-def _times(ratios: Scores, about: Scores, own: Counts) -> Scores:
-    """Return how often chunks contain a word, given norm / times of each and an estimate of its norm.
+def _times(ratios: Scores, estimates: Scores, counts: Counts) -> Scores:
+    """Return how often each chunk contains a word, given its norm / occurrences and an estimate of its norm.
 
-    The number of times and the length are whole numbers, and only one pair near the estimate fits.
+    Occurrences and length are whole numbers, and only one pair near the estimate fits.
     """
-    expected = about / ratios
+    expected = estimates / ratios
     highest = max(1, math.ceil(FAR * expected.max(initial=1.0)))
-    tried = np.arange(1, min(highest, MOST_TIMES) + 1, dtype=np.float64)
-    lengths = own.length_of(ratios[:, None] * tried)
+    candidates = np.arange(1, min(highest, MOST_TIMES) + 1, dtype=np.float64)
+    lengths = counts.length_of(ratios[:, None] * candidates)
     misfit = np.abs(lengths - np.rint(lengths))
-    misfit[(tried > FAR * expected[:, None]) | (tried * FAR < expected[:, None])] = 1.0
-    best = tried[np.argmin(misfit, axis=1)]
+    misfit[(candidates > FAR * expected[:, None]) | (candidates * FAR < expected[:, None])] = 1.0
+    best = candidates[np.argmin(misfit, axis=1)]
     fits = misfit.min(axis=1, initial=1.0) < 1.0
     return np.where(fits, best, np.maximum(1.0, np.rint(expected)))
 
 
 def count_words(texts: Sequence[str], word: str) -> tuple[Scores, Scores]:
-    """Return how many words LanceDB counts in each text, and how often `word`, which all texts contain.
+    """Return the number of words that LanceDB counts in each text, and of `word`, which all texts contain.
 
     LanceDB does not report these counts, but the score of a word added once to each text reveals its length.
     """
     import pyarrow as pa
     from lancedb.query import MatchQuery
 
-    number = len(texts)
-    # as many rows lack the added word as have it, so that its weight is not too small
-    rows = [*(f"{text} {MARK}" for text in texts), MARK, *[OTHER] * (number + 1)]
+    text_count = len(texts)
+    # only half of the rows have the added word, so that its weight is not too small
+    rows = [*(f"{text} {MARK}" for text in texts), MARK, *[OTHER] * (text_count + 1)]
     match: Any = MatchQuery
     database, name = connect("memory://"), uuid.uuid4().hex
     table = database.create_table(name, pa.table({TEXT: rows, "at": range(len(rows))}))
     try:
         table.create_index(TEXT, config=words_config())
         ratios = []
-        for asked in (MARK, word):
-            hits = table.search(match(asked, TEXT), query_type="fts").select(["at", "_score"])
-            found = hits.limit(len(rows)).to_arrow().sort_by("at")
+        for query in (MARK, word):
+            hits = table.search(match(query, TEXT), query_type="fts").select(["at", "_score"])
+            matches = hits.limit(len(rows)).to_arrow().sort_by("at")
             ratios.append(
-                idf(len(rows), len(found)) * (K1 + 1) / found["_score"].to_numpy().astype(np.float64) - 1
+                idf(len(rows), len(matches)) * (K1 + 1) / matches["_score"].to_numpy().astype(np.float64) - 1
             )
     finally:
         database.drop_table(name)
-    bare = K1 * (1 - B)
-    marked, of_word = ratios
+    norm_of_none = K1 * (1 - B)
+    mark_ratios, word_ratios = ratios
     # the last text is the added word alone, of length 1
-    lengths = np.rint((marked[:-1] - bare) / (marked[-1] - bare))
-    return lengths - 1, np.rint(marked[:-1] / of_word)
+    lengths = np.rint((mark_ratios[:-1] - norm_of_none) / (mark_ratios[-1] - norm_of_none))
+    return lengths - 1, np.rint(mark_ratios[:-1] / word_ratios)

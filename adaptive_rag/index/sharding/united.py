@@ -1,4 +1,4 @@
-"""Several indexes of one embedding model, searched together as if they were one, each under a name."""
+"""Searches several indexes with the same embedding model together, as if they were one index."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from cachetools import LRUCache, cached
 from adaptive_rag.errors import IndexMismatchError
 from adaptive_rag.index.index import MAX_OPEN, Index
 from adaptive_rag.index.manifest import SourceRecord
-from adaptive_rag.index.sharding.shard import Chosen, Condition, Shard
-from adaptive_rag.index.sharding.source import ShardedIndex, ShardsHere
+from adaptive_rag.index.sharding.shard import Condition, Restrictions, Shard
+from adaptive_rag.index.sharding.source import LocalShards, ShardedIndex
 from adaptive_rag.state import Chunk
 
 AnyChunk = TypeVar("AnyChunk", bound=Chunk)
@@ -23,7 +23,7 @@ _TAKES_IDS = ("vectors", "sentences", "get", "has")
 
 @cached(LRUCache(MAX_OPEN), key=id, condition=threading.Condition())
 def _shard_of(index: Index) -> tuple[Shard, Index]:
-    # The index is kept beside its shard, so that its id stays its own.
+    # The index is stored with its shard: while it exists, no other object gets the id that is the key.
     return Shard(index.uri), index
 
 
@@ -35,68 +35,72 @@ class UnitedIndex(ShardedIndex):
 
     def __init__(self, indexes: Mapping[str, Index]) -> None:
         """Unite indexes, whole or without some documents, by name."""
-        made = {name: index.reader().manifest.settings for name, index in indexes.items()}
-        models = {(settings.embeddings, settings.dimension) for settings in made.values()}
+        settings_of = {name: index.reader().manifest.settings for name, index in indexes.items()}
+        models = {(settings.embeddings, settings.dimension) for settings in settings_of.values()}
         if len(models) > 1:
-            with_models = ", ".join(f"{name} with {each.embeddings!r}" for name, each in made.items())
+            named_models = ", ".join(f"{name} with {made.embeddings!r}" for name, made in settings_of.items())
             raise IndexMismatchError(
                 f"These indexes cannot be searched together: they were made with different embedding models "
-                f"({with_models})."
+                f"({named_models})."
             )
-        first = next(iter(indexes.values()))
-        members = [_Member(f"{name}/", index, _shard_of(index.whole)[0]) for name, index in indexes.items()]
-        shown = " + ".join(f"{name}: {index!r}" for name, index in indexes.items())
+        first_index = next(iter(indexes.values()))
+        members = [_Member(f"{name}/", index, _shard_of(index.base)[0]) for name, index in indexes.items()]
+        description = " + ".join(f"{name}: {index!r}" for name, index in indexes.items())
         super().__init__(
-            shown,
-            ShardsHere([member.call for member in members]),
+            description,
+            LocalShards([member.call for member in members]),
             len(members),
-            first.embeddings,
+            first_index.embeddings,
             models.pop()[1],
         )
         self._prefixes = [member.prefix for member in members]
-        self.stores_sentences = all(settings.sentence_vectors for settings in made.values())
+        self.stores_sentences = all(settings.sentence_vectors for settings in settings_of.values())
 
     def record(self, source: str) -> SourceRecord | None:
         """Return the record of a document; None if no document has this name."""
         for number, prefix in enumerate(self._prefixes):
             if source.startswith(prefix):
-                record: SourceRecord | None = self._ask_one(number, "record", source.removeprefix(prefix))
+                record: SourceRecord | None = self._call_one(number, "record", source.removeprefix(prefix))
                 return record
         return None
 
 
 class _Member(NamedTuple):
-    """One of the indexes: translates between its own names and those that it has among the others."""
+    """One of the united indexes: adds its prefix to names and ids, and removes it from those of callers."""
 
     prefix: str
     view: Index
     shard: Shard
 
-    def call(self, version: str | None, chosen: Chosen, method: str, *args: Any) -> Any:
+    def call(self, version: str | None, restrictions: Restrictions, method: str, *args: Any) -> Any:
         """Call a method of the shard, as `Shard.call` does."""
         if method in _TAKES_IDS:
             args = ([id_.removeprefix(self.prefix) for id_ in args[0] if id_.startswith(self.prefix)],)
-        found = self.shard.call_on(self.view, version, tuple(map(self._own, chosen)), method, *args)
+        result = self.shard.call_on(
+            self.view, version, tuple(map(self._translate, restrictions)), method, *args
+        )
         match method:
             case "has":
-                return [self.prefix + id_ for id_ in found]
+                return [self.prefix + id_ for id_ in result]
             case "sources":
-                return {self.prefix + name: number for name, number in found.items()}
+                return {self.prefix + name: number for name, number in result.items()}
             case "search":
-                return [[self._named(hit) for hit in hits] for hits in found]
+                return [[self._prefix_names(hit) for hit in hits] for hits in result]
             case "get" | "chunks":
-                return [self._named(chunk) for chunk in found]
-        return found
+                return [self._prefix_names(chunk) for chunk in result]
+        return result
 
-    def _own(self, one: frozenset[str] | Condition) -> frozenset[str] | Condition:
-        if isinstance(one, Condition):
-            return replace(one, prefix=self.prefix)
-        return frozenset(name.removeprefix(self.prefix) for name in one if name.startswith(self.prefix))
+    def _translate(self, restriction: frozenset[str] | Condition) -> frozenset[str] | Condition:
+        if isinstance(restriction, Condition):
+            return replace(restriction, prefix=self.prefix)
+        return frozenset(
+            name.removeprefix(self.prefix) for name in restriction if name.startswith(self.prefix)
+        )
 
-    def _named(self, chunk: AnyChunk) -> AnyChunk:
-        """Return a chunk under the names that it has among the other indexes."""
-        named, metadata = chunk.copy(), chunk["metadata"]
-        named["id"], named["source"] = self.prefix + chunk["id"], self.prefix + chunk["source"]
-        if others := metadata.get("also_as"):
-            named["metadata"] = {**metadata, "also_as": [self.prefix + other for other in others]}
-        return named
+    def _prefix_names(self, chunk: AnyChunk) -> AnyChunk:
+        """Return a chunk whose id and names begin with the prefix of this index."""
+        renamed, metadata = chunk.copy(), chunk["metadata"]
+        renamed["id"], renamed["source"] = self.prefix + chunk["id"], self.prefix + chunk["source"]
+        if other_names := metadata.get("also_as"):
+            renamed["metadata"] = {**metadata, "also_as": [self.prefix + name for name in other_names]}
+        return renamed

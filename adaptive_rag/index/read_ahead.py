@@ -1,4 +1,4 @@
-"""Reads the next sources of a run in another thread while earlier ones are embedded."""
+"""Reads the next sources of an indexing run in another thread, while earlier ones are embedded."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ from adaptive_rag.index.plan import Work
 if TYPE_CHECKING:
     from adaptive_rag.ingest import Failure, SourceText
 
-# Several small files are embedded at a time; of large files, as few as possible are held in memory.
+# The most sources, and the most bytes, that are read ahead. Several small files are embedded together; of
+# large files, as few as possible are in memory.
 _MOST_AHEAD = 16
-_LARGE = 4_000_000  # bytes
+_LARGE = 4_000_000
 
 
 @contextmanager
 def reading_ahead(work: Sequence[Work]) -> Iterator[Iterator[tuple[Work, SourceText | Failure]]]:
-    """Start reading at once, and yield each source in order, with its text or why it cannot be read.
+    """Start reading, and return an iterator over the sources in order, each with its text or its failure.
 
     Leaving the `with` block cancels the reading.
     """

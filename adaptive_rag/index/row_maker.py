@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from adaptive_rag.index.manifest import Settings, SourceRecord
-from adaptive_rag.index.plan import Meter, Work, content_key
+from adaptive_rag.index.plan import Work, content_key
+from adaptive_rag.index.progress import Meter
 from adaptive_rag.index.table import TableRow
 from adaptive_rag.index.vectorize import Vectorizer
 from adaptive_rag.state import Chunk
@@ -19,7 +20,7 @@ CHUNKS_PER_STEP = 32
 
 Contents: TypeAlias = dict[tuple[str, str], tuple[str, SourceRecord]]
 """Maps the key of a content to the source that holds its chunks, and to that source's record."""
-Made: TypeAlias = "Failure | list[TableRow] | tuple[Work, SourceRecord]"
+Result: TypeAlias = "Failure | list[TableRow] | tuple[Work, SourceRecord]"
 """A source that cannot be read, rows of one or more sources, or a source with its record."""
 
 
@@ -29,11 +30,11 @@ def make_rows(
     vectorizer: Vectorizer,
     contents: Contents,
     meter: Meter,
-) -> Iterator[Made]:
+) -> Iterator[Result]:
     """Split and embed texts; chunks of several small sources are embedded together.
 
     The record of a source may come before its rows. A source with the same content as one in `contents`
-    is recorded as its copy and has no rows. New contents are added to `contents`.
+    is recorded as its copy, without rows. New contents are added to `contents`.
     """
     from adaptive_rag.ingest import Failure, split
 
@@ -48,26 +49,26 @@ def make_rows(
     for item, text in texts:
         if isinstance(text, Failure):
             yield text
-            meter.ended(item.size)
+            meter.finish_source(item.size)
             continue
         record = item.record(text)
         content = content_key(record.path, record.hash)
         if content is not None and content in contents:
             yield item, copy_record(record, *contents[content])
-            meter.ended(item.size)
+            meter.finish_source(item.size)
             continue
         before = meter.chunks
         notes = list(text.notes)
         for chunk in split(text, **sizes, limit=vectorizer.limit, notes=notes):
             pending.append((chunk, record.doc))
-            meter.split(item.size * min(1.0, chunk["end"] / max(1, len(text.text))))
+            meter.count_chunk(item.size * min(1.0, chunk["end"] / max(1, len(text.text))))
             if len(pending) >= CHUNKS_PER_STEP:
                 yield embed()
         record = replace(record, chunks=meter.chunks - before, notes=tuple(notes))
         if content is not None:
             contents[content] = text.source, record
         yield item, record
-        meter.ended(item.size)
+        meter.finish_source(item.size)
     if pending:
         yield embed()
 

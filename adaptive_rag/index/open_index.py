@@ -1,4 +1,4 @@
-"""The base class of all open indexes: compares texts, makes restricted views, and looks up source files."""
+"""The base class of open indexes, with the methods that all of them share."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from adaptive_rag.text.vectors import Vectors, cosines
 from adaptive_rag.where import Where
 
 # A restriction of an index: source names, or a condition.
-Choice: TypeAlias = frozenset[str] | Where
+Restriction: TypeAlias = frozenset[str] | Where
 
 
 class OpenedIndex(ABC):
@@ -24,8 +24,8 @@ class OpenedIndex(ABC):
     def __init__(self, uri: str, embeddings: Embeddings | None) -> None:
         self.uri = uri
         self._embeddings = embeddings
-        self._chosen: tuple[Choice, ...] = ()
-        self._whole: Self | None = None
+        self._restrictions: tuple[Restriction, ...] = ()
+        self._base: Self | None = None
 
     @property
     def embeddings(self) -> Embeddings:
@@ -46,24 +46,24 @@ class OpenedIndex(ABC):
         return cosines(self.embed(texts), self.vectors(ids))
 
     def where(self, condition: Where) -> Self:
-        """Return a view of the chunks that meet a condition; it follows later changes to the index."""
-        return self.narrowed_by(condition)
+        """Return a view of the chunks that meet a condition; it follows later changes of the index."""
+        return self.restrict(condition)
 
     def only(self, sources: Collection[str]) -> Self:
-        """Return a view of the chunks of some sources; it follows later changes to the index."""
-        return self.narrowed_by(frozenset(sources))
+        """Return a view of the chunks of some sources; it follows later changes of the index."""
+        return self.restrict(frozenset(sources))
 
-    def narrowed_by(self, *chosen: Choice) -> Self:
+    def restrict(self, *restrictions: Restriction) -> Self:
         """Return a view of the chunks that also meet these restrictions."""
         view = copy.copy(self)
-        view._chosen = (*self._chosen, *chosen)
-        view._whole = self.whole
+        view._restrictions = (*self._restrictions, *restrictions)
+        view._base = self.base
         return view
 
     @property
-    def whole(self) -> Self:
-        """The index that this view restricts; the index itself if it is no view."""
-        return self if self._whole is None else self._whole
+    def base(self) -> Self:
+        """The whole index behind this view; the index itself if it is no view."""
+        return self if self._base is None else self._base
 
     @abstractmethod
     def record(self, source: str) -> SourceRecord | None:
@@ -80,5 +80,5 @@ class OpenedIndex(ABC):
         return record.path if record else None
 
     def __repr__(self) -> str:
-        # Includes the view, since the text is part of the keys of cached questions.
-        return f"{type(self).__name__}({self.uri!r}, {self._chosen!r})"
+        # The view is included, since this text is part of the cache key of a question.
+        return f"{type(self).__name__}({self.uri!r}, {self._restrictions!r})"

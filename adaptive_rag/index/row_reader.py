@@ -1,0 +1,228 @@
+"""Opens one published version of the table, and reads its rows."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from cachetools import LRUCache
+
+from adaptive_rag.errors import IndexDamagedError
+from adaptive_rag.index.manifest import Manifest, repair_hint
+from adaptive_rag.index.memory_table import IN_MEMORY_UP_TO, MemoryTable
+from adaptive_rag.index.neighbours import VECTOR, Ids
+from adaptive_rag.index.store_errors import explain_read_errors
+from adaptive_rag.index.table import (
+    CHUNK_COLUMNS,
+    ID,
+    SENTENCE_COLUMNS,
+    SENTENCE_DIMENSION,
+    VIEWS,
+    StoredChunk,
+    connect,
+    read_chunk,
+    unpack_sentences,
+    unpack_views,
+)
+from adaptive_rag.index.vectorize import embed_sentences
+from adaptive_rag.source import Sentences
+from adaptive_rag.state import Chunk
+from adaptive_rag.text.vectors import Vectors
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from adaptive_rag.index.disk_cache import Copy
+
+READ_COLUMNS = [*CHUNK_COLUMNS, VECTOR, VIEWS]
+# Number of chunks in the cache.
+ROWS_KEPT = 4096
+ROWS_PER_READ = 1024
+IDS_PER_QUERY = 500
+
+
+class _ChunkCache(LRUCache[int, StoredChunk]):
+    """A cache of recently read chunks by row id, which also maps chunk ids to row ids."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__(size)
+        self.row_of: dict[str, int] = {}
+
+    def popitem(self) -> tuple[int, StoredChunk]:
+        row, stored = super().popitem()
+        self.row_of.pop(stored.chunk["id"])
+        return row, stored
+
+
+class RowReader:
+    """Reads the rows of one table version, and caches recent ones; safe to share between threads."""
+
+    def __init__(self, uri: str, manifest: Manifest, copy: Copy | None = None) -> None:
+        self.manifest = manifest
+        self.copy = copy
+        """The local copy of a version in a bucket; it may be set while the reader is in use."""
+        self._dimension = manifest.settings.dimension
+        self._lock = threading.Lock()
+        self._chunks = _ChunkCache(ROWS_KEPT)
+        self._uri = uri
+        self._tables: dict[str, Any] = {}
+        _ = self.table
+
+    @property
+    def table(self) -> Any:
+        """The table at this version, in its local copy if there is one."""
+        folder = str(self.copy.folder) if self.copy and self.copy.folder.exists() else self._uri
+        if (opened := self._tables.get(folder)) is not None:
+            return opened
+        with explain_read_errors(
+            self._uri, f"its table {self.manifest.table!r}, version {self.manifest.version},"
+        ):
+            table = connect(folder).open_table(self.manifest.table)
+            table.checkout(self.manifest.version)
+            count = table.count_rows()
+        if count != self.manifest.chunks:
+            raise IndexDamagedError(
+                f"The index {self._uri} is damaged: its manifest lists {self.manifest.chunks} chunks, its "
+                f"table has {count}. Repair it with: {repair_hint(self._uri)}"
+            )
+        self._tables[folder] = table
+        return table
+
+    def vectors(self, ids: Sequence[str]) -> Vectors:
+        """Return the vectors of chunks by id, shape (len(ids), dimension)."""
+        vectors = [stored.vector for stored in self._with_ids(ids)]
+        return np.stack(vectors) if vectors else np.zeros((0, self._dimension), dtype=np.float32)
+
+    def sentences(self, ids: Sequence[str]) -> list[Sentences]:
+        """Return the sentences of chunks by id; if the index stores none, they are embedded now."""
+        stored_chunks = self._with_ids(ids)
+        unread = {stored.row: stored for stored in stored_chunks if stored.sentences is None}
+        if unread and self.manifest.settings.sentence_vectors:
+            columns = self._take(list(unread), SENTENCE_COLUMNS)
+            with explain_read_errors(self._uri, "its sentences"):
+                spans, vectors = (columns[name].to_pylist() for name in SENTENCE_COLUMNS)
+                unpacked = unpack_sentences(spans, vectors, SENTENCE_DIMENSION)
+            for row, sentences in zip(columns["_rowid"].to_pylist(), unpacked, strict=True):
+                unread[row].sentences = sentences
+        elif unread:
+            embedded = embed_sentences([stored.chunk for stored in unread.values()])
+            for stored, sentences in zip(unread.values(), embedded, strict=True):
+                stored.sentences = sentences
+        return [stored.sentences for stored in stored_chunks if stored.sentences is not None]
+
+    def get(self, ids: Sequence[str]) -> list[Chunk]:
+        """Return chunks by id."""
+        return [stored.chunk for stored in self._with_ids(ids)]
+
+    def chunks(self, selection: Ids | None = None) -> Iterator[Chunk]:
+        """Yield all chunks, or those of the selected rows; they are read in batches."""
+        if selection is not None:
+            for start in range(0, len(selection), ROWS_PER_READ):
+                with explain_read_errors(self._uri, "its table"):
+                    rows = self._take(selection[start : start + ROWS_PER_READ].tolist(), CHUNK_COLUMNS)
+                    chunks = [self._chunk(row) for row in rows.select(CHUNK_COLUMNS).to_pylist()]
+                yield from chunks
+            return
+        query = self.table.search().select(CHUNK_COLUMNS).limit(self.manifest.chunks or 1)
+        batches = query.to_batches(ROWS_PER_READ)
+        while True:
+            with explain_read_errors(self._uri, "its table"):
+                batch = next(batches, None)
+                chunks = [] if batch is None else [self._chunk(row) for row in batch.to_pylist()]
+            if batch is None:
+                return
+            yield from chunks
+
+    @property
+    def _in_memory(self) -> bool:
+        return 0 < self.manifest.chunks <= IN_MEMORY_UP_TO
+
+    @cached_property
+    def _chunk_columns(self) -> MemoryTable:
+        return MemoryTable.from_arrow(self._read(READ_COLUMNS))
+
+    @cached_property
+    def _sentence_columns(self) -> MemoryTable:
+        return MemoryTable.from_arrow(self._read(SENTENCE_COLUMNS))
+
+    def _fetch(self, rows: Sequence[int]) -> dict[int, StoredChunk]:
+        """Return stored chunks by row number; recent ones are cached."""
+        distinct = dict.fromkeys(rows)
+        with self._lock:
+            stored_chunks = {row: stored for row in distinct if (stored := self._chunks.get(row)) is not None}
+        if missing := [row for row in distinct if row not in stored_chunks]:
+            fetched = self._cache_rows(self._take(missing, READ_COLUMNS))
+            stored_chunks.update({stored.row: stored for stored in fetched})
+        return stored_chunks
+
+    def _ids(self, rows: Sequence[int]) -> dict[int, str]:
+        """Return chunk ids by row number."""
+        with self._lock:
+            ids = {row: stored.chunk["id"] for row in rows if (stored := self._chunks.get(row)) is not None}
+        if missing := [row for row in dict.fromkeys(rows) if row not in ids]:
+            table = self._take(missing, [ID])
+            ids.update(zip(table["_rowid"].to_pylist(), table[ID].to_pylist(), strict=True))
+        return ids
+
+    def _with_ids(self, ids: Sequence[str]) -> list[StoredChunk]:
+        with self._lock:
+            rows = ((id_, self._chunks.row_of.get(id_)) for id_ in ids)
+            stored_chunks = {id_: self._chunks[row] for id_, row in rows if row is not None}
+        missing = [id_ for id_ in dict.fromkeys(ids) if id_ not in stored_chunks]
+        for start in range(0, len(missing), IDS_PER_QUERY):
+            table = self._read(READ_COLUMNS, sql_in(ID, missing[start : start + IDS_PER_QUERY]))
+            stored_chunks.update({stored.chunk["id"]: stored for stored in self._cache_rows(table)})
+        if unknown := [id_ for id_ in ids if id_ not in stored_chunks]:
+            raise KeyError(f"No chunk has the id {unknown[0]!r}.")
+        return [stored_chunks[id_] for id_ in ids]
+
+    @cached_property
+    def _copies_of(self) -> dict[str, list[str]]:
+        return self.manifest.copies()
+
+    def _chunk(self, row: dict[str, Any]) -> Chunk:
+        """Return the chunk of a row; `also_as` in its metadata lists other files with the same content."""
+        chunk = read_chunk(row)
+        if names := self._copies_of.get(chunk["source"]):
+            chunk["metadata"]["also_as"] = names
+        return chunk
+
+    def _cache_rows(self, table: pa.Table) -> list[StoredChunk]:
+        """Unpack rows of the table, and cache them."""
+        stored_chunks = []
+        with explain_read_errors(self._uri, "its table"):
+            rows = table.drop_columns([VECTOR]).to_pylist()
+            for row, vector in zip(rows, self._matrix(table), strict=True):
+                views = unpack_views(row[VIEWS])
+                stored_chunks.append(StoredChunk(self._chunk(row), vector, views, row=row["_rowid"]))
+        with self._lock:
+            for stored in stored_chunks:
+                self._chunks[stored.row] = stored
+                self._chunks.row_of[stored.chunk["id"]] = stored.row
+        return stored_chunks
+
+    def _take(self, rows: list[int], columns: list[str]) -> pa.Table:
+        """Return some columns of some rows, with the row ids, in any order."""
+        if not self._in_memory:
+            with explain_read_errors(self._uri, "its table"):
+                return self.table.take_row_ids(rows).select(columns).with_row_id().to_arrow()
+        return (self._sentence_columns if columns == SENTENCE_COLUMNS else self._chunk_columns).take(rows)
+
+    def _read(self, columns: list[str], where: str | None = None) -> pa.Table:
+        """Return some columns of all rows, or of those that meet a condition, with the row ids."""
+        with explain_read_errors(self._uri, "its table"):
+            query = self.table.search().where(where) if where else self.table.search()
+            return query.select(columns).with_row_id(True).limit(max(1, self.manifest.chunks)).to_arrow()
+
+    def _matrix(self, table: pa.Table) -> Vectors:
+        matrix: Vectors = table[VECTOR].combine_chunks().flatten().to_numpy().reshape(-1, self._dimension)
+        return matrix
+
+
+def sql_in(column: str, values: Sequence[int] | Sequence[str]) -> str:
+    """Return an SQL condition that a column has one of these values."""
+    quoted = ["'" + v.replace("'", "''") + "'" if isinstance(v, str) else str(v) for v in values]
+    return f"{column} IN ({', '.join(quoted)})"
