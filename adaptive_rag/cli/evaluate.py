@@ -73,7 +73,9 @@ def evaluate(
         datasets, settings=measure_options.settings(), arms=split_list(arms), **vars(output_options)
     )
     with _show_progress() as (print_message, open_bar, show_index):
-        report = run_experiment(experiment, say=print_message, open_bar=open_bar, show_index=show_index)
+        report = run_experiment(
+            experiment, print_note=print_message, open_bar=open_bar, show_index=show_index
+        )
     jobs = report.run.about["jobs"]
     print_report(stdout(), report.rows, k=measure_options.k, routing=report.routing, jobs=jobs)
     if report.judge is not None:

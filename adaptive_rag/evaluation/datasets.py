@@ -300,7 +300,7 @@ def _has_questions(file: Path) -> bool:
     Raises:
         ConfigurationError: the file is broken, and has the names of a labelled question's fields.
     """
-    if file.suffix not in (".json", ".jsonl"):
+    if file.suffix not in (".json", ".jsonl") or not file.is_file():
         return False
     try:
         rows = (row for row in _read_rows(file) if isinstance(row, dict) and "question" in row)

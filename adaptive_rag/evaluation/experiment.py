@@ -43,13 +43,13 @@ class Experiment:
 def evaluate(
     experiment: Experiment,
     *,
-    say: Callable[[str], None] = lambda note: None,
+    print_note: Callable[[str], None] = lambda note: None,
     open_bar: OpenBar = no_bar,
     show_index: Callable[[str, Progress], None] = lambda name, progress: None,
 ) -> Report:
     """Run an experiment, or resume the run in its folder; return the report.
 
-    `say` is called with notes on what was left out or could not be read.
+    `print_note` is called with notes on what was left out or could not be read.
 
     Raises:
         ConfigurationError: a data set, an arm, a setting or a folder is not usable; this is checked before
@@ -75,7 +75,7 @@ def evaluate(
     settings = replace(settings, answers=bool(judged_arms) or settings.answers)
     dataset_notes = dict.fromkeys(note for dataset in datasets for note in dataset.notes)
     for note in dataset_notes:
-        say(note)
+        print_note(note)
     run = run_arms(
         datasets,
         arms,
@@ -88,9 +88,9 @@ def evaluate(
     )
     for note in run.notes:
         if note not in dataset_notes:
-            say(note)
+            print_note(note)
     if experiment.collect is not None:
-        say(_collect(run.records, experiment.collect))
+        print_note(_collect(run.records, experiment.collect))
     command = _format_command(run, settings, experiment.markdown)
     write = partial(write_reports, run, experiment.out, markdown=experiment.markdown, command=command)
     # Write the reports before the judge is asked, whose model may fail.

@@ -143,6 +143,11 @@ def test_a_questions_file_is_read_with_the_documents_beside_it(documents: Path) 
         assert (unanswerable.reference, unanswerable.has_answer) == (None, False)
 
 
+def test_a_folder_with_the_suffix_of_a_questions_file_is_none(documents: Path) -> None:
+    (documents / "archive.json").mkdir()
+    assert len(load_dataset(documents).questions) == 2
+
+
 def test_a_chunk_that_holds_the_quote_is_relevant(documents: Path) -> None:
     chunks: list[Any] = [
         {"id": "c1", "text": "The sea wall is 4.1\nmetres high."},
