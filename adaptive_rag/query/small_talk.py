@@ -85,5 +85,6 @@ def outline(source: ChunkSource) -> list[Piece]:
     if len(lines) > SHOWN:
         lines = [*lines[:SHOWN], say("more_documents", n=len(lines) - SHOWN)]
     total = say("outline", n=len(counts), passages=sum(counts.values()))
-    rows: list[list[Piece]] = [[total], *(["- ", line] for line in lines)]
+    rows: list[list[Piece]] = [[total]]
+    rows += [["- ", line] for line in lines]
     return joined(rows, "\n")
