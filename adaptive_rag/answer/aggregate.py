@@ -8,13 +8,18 @@ from typing import Any, NamedTuple
 
 from adaptive_rag.answer.quotes import Quote, WholeAnswer, readable, write_quotes
 from adaptive_rag.answer.rows import say_row, with_unit
-from adaptive_rag.answer.table_questions import TableQuestion, asks_for_other_rows, kind_of, read_question
+from adaptive_rag.answer.table_questions import (
+    TableQuestion,
+    asks_for_other_rows,
+    question_kind,
+    read_table_question,
+)
 from adaptive_rag.answer.whole_tables import (
     NUMBER,
     NamedRow,
     collect_tables,
-    read_dates,
-    read_numbers,
+    column_dates,
+    column_numbers,
     rows_of,
 )
 from adaptive_rag.source import ChoosesSources, ChunkSource, ListsChunks
@@ -39,7 +44,7 @@ def work_out(question: str, passages: Sequence[Candidate], source: ChunkSource) 
         passages: the passages, best first; the tables of their documents are used.
         source: the chunks of the documents.
     """
-    kind, measure = kind_of(question)
+    kind, measure = question_kind(question)
     if kind is None or asks_for_other_rows(question) or not isinstance(source, ChoosesSources):
         return None
     chunk_counts = source.sources()
@@ -52,7 +57,7 @@ def work_out(question: str, passages: Sequence[Candidate], source: ChunkSource) 
         if not isinstance(document, ListsChunks):
             return None
         for table in collect_tables(document):
-            asked = read_question(question, kind, measure, table)
+            asked = read_table_question(question, kind, measure, table)
             if asked and (result := _CALCULATIONS[asked.kind](asked)):
                 return _write(result, asked, passages)
     return None
@@ -67,8 +72,8 @@ class _Result(NamedTuple):
 
 
 def _find_extreme(asked: TableQuestion) -> _Result | None:
-    dates = read_dates(asked.rows, asked.column)
-    values: Mapping[int, Any] = dates or read_numbers(asked.rows, asked.column)
+    dates = column_dates(asked.rows, asked.column)
+    values: Mapping[int, Any] = dates or column_numbers(asked.rows, asked.column)
     if not values:
         return None
     is_most = asked.kind == "most"
@@ -81,7 +86,7 @@ def _find_extreme(asked: TableQuestion) -> _Result | None:
 
 
 def _add_up(asked: TableQuestion) -> _Result | None:
-    values = read_numbers(asked.rows, asked.column)
+    values = column_numbers(asked.rows, asked.column)
     if not values:
         return None
     total = sum(values.values(), Decimal())
@@ -89,7 +94,7 @@ def _add_up(asked: TableQuestion) -> _Result | None:
         total = (total / len(values)).quantize(Decimal("0.01"))
     rows = [asked.rows[i] for i in values]
     example = NUMBER.fullmatch(rows[0].value(asked.column))
-    assert example is not None  # `read_numbers` matched it
+    assert example is not None  # `column_numbers` matched it
     blank = " " if example["after"].isalpha() else ""
     written = f"{example['before'].strip('+-−')}{total:,}{blank}{example['after']}"
     column, figure = with_unit(asked.column, written)

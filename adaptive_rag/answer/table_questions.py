@@ -13,7 +13,7 @@ from typing import Literal
 
 from adaptive_rag.answer.quotes import readable
 from adaptive_rag.answer.rows import MEASURES
-from adaptive_rag.answer.whole_tables import NamedRow, WholeTable, is_flag, read_dates, read_numbers
+from adaptive_rag.answer.whole_tables import NamedRow, WholeTable, column_dates, column_numbers, is_flag
 from adaptive_rag.models.onnx import load_minilm
 from adaptive_rag.state import Phrase
 from adaptive_rag.text.phrases import say
@@ -98,7 +98,7 @@ def asks_for_other_rows(question: str) -> bool:
     return bool(_OTHER_ROWS.search(question))
 
 
-def kind_of(question: str) -> tuple[Kind | None, str]:
+def question_kind(question: str) -> tuple[Kind | None, str]:
     """Return the kind of a question, and the adjective that it compares: "expensive" for "cheapest"."""
     lower = question.lower()
     for word in words(question):
@@ -117,7 +117,7 @@ def kind_of(question: str) -> tuple[Kind | None, str]:
     return "list" if plural and plural["noun"] not in STOP_WORDS else None, ""
 
 
-def read_question(question: str, kind: Kind, measure: str, table: WholeTable) -> TableQuestion | None:
+def read_table_question(question: str, kind: Kind, measure: str, table: WholeTable) -> TableQuestion | None:
     """Read a question by a table's names and cells; None where one of its words occurs in none of them."""
     table = _select_section(question, table)
     question_words = words(question)
@@ -204,15 +204,15 @@ def _find_column(
     if kind == "count":
         # "How many weeks does it take?" asks for the number in the column "Weeks", and "How many have paid?"
         # for the rows with "yes" in the column "Paid".
-        asks_for_cells = any(read_numbers(rows, name) or is_flag(rows, name) for name in named)
+        asks_for_cells = any(column_numbers(rows, name) or is_flag(rows, name) for name in named)
         return None if asks_for_cells else next(iter(named), first)
     if kind == "list":
         return next((name for name in named if name != first), first)
-    comparable = [name for name in columns if read_numbers(rows, name) or read_dates(rows, name)]
+    comparable = [name for name in columns if column_numbers(rows, name) or column_dates(rows, name)]
     # The measures are in order of preference: "price" before "cost".
     measured = [name for measure in measures for name in comparable if stem(measure) in terms(name)]
     candidates = [name for name in comparable if name in named] or measured
     if not candidates and set(measures) <= _ANY_MEASURE:
-        numeric = [name for name in comparable if read_numbers(rows, name)]
+        numeric = [name for name in comparable if column_numbers(rows, name)]
         return numeric[0] if len(numeric) == 1 else None
     return next(iter(candidates), None)

@@ -114,7 +114,7 @@ def rows_of(passage: Candidate) -> Iterator[NamedRow]:
             yield NamedRow(unit.cells, passage, unit.start, unit.end)
 
 
-def read_numbers(rows: Sequence[NamedRow], column: str) -> dict[int, Decimal]:
+def column_numbers(rows: Sequence[NamedRow], column: str) -> dict[int, Decimal]:
     """Return the numbers in a column by the index of their row.
 
     The result is empty if a cell is no number, or if the units differ. Empty cells are left out.
@@ -129,7 +129,7 @@ def read_numbers(rows: Sequence[NamedRow], column: str) -> dict[int, Decimal]:
     }
 
 
-def read_dates(rows: Sequence[NamedRow], column: str) -> dict[int, datetime]:
+def column_dates(rows: Sequence[NamedRow], column: str) -> dict[int, datetime]:
     """Return the dates in a column by the index of their row; {} if a cell is no date."""
     dates = {i: date for i, row in enumerate(rows) if (date := _read_date(row.value(column)))}
     return dates if len(dates) == _count_filled(rows, column) else {}
