@@ -355,7 +355,7 @@ STORES: dict[str, Callable[[str, str | Embeddings | None], ChunkSource]] = {
     "postgresql": PostgresIndex.open,
 }
 # The function that opens an index of shards. Its module imports this one, and so registers it here.
-SHARD_STORES: dict[
+SHARD_OPENERS: dict[
     str, Callable[[str, str | Embeddings | None, DiskCache | None, str | None], ChunkSource]
 ] = {}
 
@@ -424,7 +424,7 @@ def open_source(
     scheme = location.partition("://")[0].lower() if "://" in location else ""
     open_store = STORES.get(scheme, Index.open)
     if open_store == Index.open and shard_uris(open_location(location)):
-        return SHARD_STORES["open"](location, embeddings, disk_cache, ray)
+        return SHARD_OPENERS["open"](location, embeddings, disk_cache, ray)
     if ray is not None:
         raise ConfigurationError(
             f"retrieval.ray = {ray!r} needs an index of shards, and {location} has no shards. Leave it out, "

@@ -32,7 +32,7 @@ SCRIPT = """
         for condition in conditions:
             settings = {"bucket": bucket, **({"where": condition} if condition else {})}
             index = source_of(make_context(index=place, **settings))
-            disk_cache._background().submit(lambda: None).result()
+            disk_cache._copy_pool().submit(lambda: None).result()
             found["copied"].append(index.reader().copy is not None)
             for hits in index.search(questions, limit=10):
                 found["searched"].append([(hit["id"], hit["scores"]) for hit in hits])

@@ -18,7 +18,7 @@ from langchain_core.embeddings import Embeddings
 from adaptive_rag.errors import IndexMismatchError
 from adaptive_rag.index.disk_cache import DiskCache
 from adaptive_rag.index.fields import OWN_FIELDS, Fields
-from adaptive_rag.index.index import SHARD_STORES
+from adaptive_rag.index.index import SHARD_OPENERS
 from adaptive_rag.index.location import open_files
 from adaptive_rag.index.manifest import SourceRecord, complete_manifest, quoted
 from adaptive_rag.index.open_index import OpenedIndex
@@ -329,4 +329,4 @@ def _top(hits: Sequence[Candidate], score: str, limit: int) -> list[Candidate]:
     return sorted(hits, key=lambda hit: -hit["scores"][score])[:limit]
 
 
-SHARD_STORES["open"] = ShardedIndex.open
+SHARD_OPENERS["open"] = ShardedIndex.open
