@@ -2,10 +2,10 @@
 
 import { html, render } from "./core/html.js";
 import "./core/scroll.js";
-import { areThere } from "./core/texts.js";
-import { tell } from "./shell/notices.js";
+import { textsLoaded } from "./core/texts.js";
+import { notify } from "./shell/notices.js";
 import { Shell } from "./shell/shell.js";
 
-window.addEventListener("unhandledrejection", ({ reason }) => tell(reason));
-await areThere;
+window.addEventListener("unhandledrejection", ({ reason }) => notify(reason));
+await textsLoaded;
 render(html`<${Shell} />`, document.body);

@@ -1,42 +1,42 @@
 /** Compare the answer with that of another strategy, side by side, and take the user's vote. */
 import { MarkedText } from "../ask/citations.js";
-import { get, pathOf, post, remove } from "../core/api.js";
+import { collectionPath, get, post, remove } from "../core/api.js";
 import { html, signal, useDisclosure, useSignal } from "../core/html.js";
-import { made, wrapWords } from "../core/markup.js";
-import { markdownOf } from "../core/phrases.js";
-import { formatDuration, named, t } from "../core/texts.js";
+import { createSpan, wrapWords } from "../core/markup.js";
+import { partsToMarkdown } from "../core/phrases.js";
+import { formatDuration, labelFor, t } from "../core/texts.js";
 import { openDocument } from "../document/opened.js";
 import { IconButton } from "../shell/icon.js";
-import { tell } from "../shell/notices.js";
-import { laneStyle, useStrategies } from "../why/way.js";
+import { notify } from "../shell/notices.js";
+import { laneStyle, useStrategies } from "../why/route_graph.js";
 
-/** @typedef {{ found?: Comparison, kept?: Vote | null, doing?: "comparing" | "voting" }} Seen */
+/** @typedef {{ found?: Comparison, kept?: Vote | null, doing?: "comparing" | "voting" }} ComparisonState */
 
 /**
  * The comparison and the vote of each turn, by its key. They survive a change of screen.
  * `kept` is null if the vote was withdrawn.
- * @type {{ value: Record<string, Seen> }}
+ * @type {{ value: Record<string, ComparisonState> }}
  */
-const seen = signal({});
+const states = signal({});
 
 /**
  * Show the actions below an answer.
  * @param {{ turn: Turn, taken: string, last: any, children: any }} props
  *   `taken` is the strategy of the answer; `children` are the first actions and `last` is the last one
  */
-export function Another({ turn, taken, last, children }) {
+export function AnswerActions({ turn, taken, last, children }) {
   const ways = useStrategies().value?.strategies.filter((each) => each.name !== taken) ?? [];
   const { isOpen, toggle, close, button, onKeyDown } = useDisclosure();
-  const { found, kept = turn.vote, doing } = useSignal(seen)[turn.key] ?? {};
-  /** @param {Seen} changed */
+  const { found, kept = turn.vote, doing } = useSignal(states)[turn.key] ?? {};
+  /** @param {ComparisonState} changed */
   const set = (changed) => {
-    seen.value = { ...seen.value, [turn.key]: { ...seen.value[turn.key], ...changed } };
+    states.value = { ...states.value, [turn.key]: { ...states.value[turn.key], ...changed } };
   };
-  /** Run an action, unless one is running. @param {Seen["doing"]} what @param {() => Promise<void>} work */
+  /** Run an action, unless one is running. @param {ComparisonState["doing"]} what @param {() => Promise<void>} work */
   const act = async (what, work) => {
-    if (seen.value[turn.key]?.doing) return;
+    if (states.value[turn.key]?.doing) return;
     set({ doing: what });
-    await work().catch(tell);
+    await work().catch(notify);
     set({ doing: undefined });
   };
   const { collections, only } = turn;
@@ -64,8 +64,8 @@ export function Another({ turn, taken, last, children }) {
       const now = turn.number && (await get(`/threads/${turn.thread}`)).turns.find(isThis);
       const inThread = now && `/threads/${turn.thread}/turns/${now.number}/feedback`;
       const told = inThread ? opinion : { ...asked, route: taken, ...opinion };
-      set({ kept: await post(inThread || `${pathOf(collections[0])}/feedback`, told) });
-      tell(t("vote_kept"));
+      set({ kept: await post(inThread || `${collectionPath(collections[0])}/feedback`, told) });
+      notify(t("vote_kept"));
     });
   /** @param {boolean} isGood */
   const thumb = (isGood) => {
@@ -83,15 +83,15 @@ export function Another({ turn, taken, last, children }) {
       ${last}
     </div>
     <div id=${id} class="row" role="group" aria-label=${t("other_ways")} hidden=${!isOpen}>
-      ${ways.map((way) => html`<button key=${way.name} title=${way.purpose} onClick=${() => compare(way.name)}>${t("as_way", { way: named("", way.name) })}</button>`)}
+      ${ways.map((way) => html`<button key=${way.name} title=${way.purpose} onClick=${() => compare(way.name)}>${t("as_way", { way: labelFor("", way.name) })}</button>`)}
     </div>
-    ${found && html`<${Compared} turn=${turn} found=${found} kept=${kept} vote=${vote} />`}
-    <p class="soft small" role="status">${doing === "comparing" && t("comparing")}${better && html`${t("vote_for", { way: named("", better) })} <button class="link" onClick=${() => vote()}>${t("take_back")}</button>`}</p>
+    ${found && html`<${ComparisonView} turn=${turn} found=${found} kept=${kept} vote=${vote} />`}
+    <p class="soft small" role="status">${doing === "comparing" && t("comparing")}${better && html`${t("vote_for", { way: labelFor("", better) })} <button class="link" onClick=${() => vote()}>${t("take_back")}</button>`}</p>
   </div>`;
 }
 
 /** @param {{ turn: Turn, found: Comparison, kept?: Vote | null, vote: (opinion?: Omit<Vote, "id">) => void }} props */
-function Compared({ turn, found: { columns, passages, sentences, places }, kept, vote }) {
+function ComparisonView({ turn, found: { columns, passages, sentences, places }, kept, vote }) {
   /** @param {string[]} ids @param {"sources_both" | "sources_only"} title */
   const sources = (ids, title) => {
     /** @param {Span} place */
@@ -107,10 +107,10 @@ function Compared({ turn, found: { columns, passages, sentences, places }, kept,
   /** @param {Comparison["columns"][0]} column */
   const column = ({ name, ms, calls, answer }) => html`
   <article key=${name} class="card stack" style=${laneStyle(name)}>
-    <header class="row"><h3 class="grow">${named("", name)}</h3>
+    <header class="row"><h3 class="grow">${labelFor("", name)}</h3>
       <span class="soft small">${formatDuration(ms)}, ${calls ? t("model_calls", { n: calls }) : t("no_model_calls")}</span></header>
-    <${MarkedText} text=${markdownOf(answer.parts)} collections=${turn.collections} answer=${answer}
-      finish=${(/** @type {DocumentFragment} */ drawn) => markFewer(drawn, areOwnFewer, areOwnFewer ? sentences.only[name] : sentences.in_all)} />
+    <${MarkedText} text=${partsToMarkdown(answer.parts)} collections=${turn.collections} answer=${answer}
+      finish=${(/** @type {DocumentFragment} */ drawn) => markSentences(drawn, areOwnFewer, areOwnFewer ? sentences.only[name] : sentences.in_all)} />
     ${sources(passages.only[name], "sources_only")}
     <button class="better" aria-pressed=${kept?.better_route === name} onClick=${() => vote(kept?.better_route === name ? undefined : { better_route: name })}>${t("this_better")}</button>
   </article>`;
@@ -127,14 +127,14 @@ function Compared({ turn, found: { columns, passages, sentences, places }, kept,
  * Add a label after each run of marked sentences.
  * @param {DocumentFragment} drawn @param {boolean} isOwn @param {string[]} fewer
  */
-function markFewer(drawn, isOwn, fewer) {
-  for (const sentence of fewer) wrapWords(drawn, sentence, () => made("only"));
+function markSentences(drawn, isOwn, fewer) {
+  for (const sentence of fewer) wrapWords(drawn, sentence, () => createSpan("only"));
   const framed = [...drawn.querySelectorAll(".only")];
   framed.forEach((each, at) => {
     const between = document.createRange();
     between.setStartAfter(each);
     if (framed[at + 1]) between.setEndBefore(framed[at + 1]);
     if (!framed[at + 1] || /\p{L}/u.test(String(between)))
-      each.append(" ", made("only-word", t(isOwn ? "only_here" : "in_both")));
+      each.append(" ", createSpan("only-word", t(isOwn ? "only_here" : "in_both")));
   });
 }

@@ -1,63 +1,70 @@
 /** A question with its answer. */
-import { Another } from "../another/another.js";
-import { get, pathOf } from "../core/api.js";
+import { AnswerActions } from "../another/another.js";
+import { collectionPath, get } from "../core/api.js";
 import { html, useEffect, useSignal, useState } from "../core/html.js";
-import { made, sectionsOf, wrapWords } from "../core/markup.js";
-import { HELD_MARK, markdownOf, partsOfDraft, reasonsOf, textOf, wordsFor } from "../core/phrases.js";
-import { placedIn } from "../core/places.js";
+import { createSpan, splitSections, wrapWords } from "../core/markup.js";
+import {
+  formatReasons,
+  MARK_PLACEHOLDER,
+  parseDraft,
+  partsToMarkdown,
+  partText,
+  phraseText,
+} from "../core/phrases.js";
+import { splitSource } from "../core/places.js";
 import { formatPercent, language, t } from "../core/texts.js";
 import { IconButton } from "../shell/icon.js";
-import { Said, tell } from "../shell/notices.js";
+import { notify, ServerMessage } from "../shell/notices.js";
 import { en } from "../texts/en.js";
 import { useWhy } from "../why/why.js";
-import { asMarkdown, MarkedText, Nearest, Sources } from "./citations.js";
-import { focusQuestion, useInPlace } from "./composer.js";
-import { ask, askAgain, askInstead, dropTurn, turns } from "./conversation.js";
-import { wordsOf } from "./only.js";
+import { answerToMarkdown, ClosestPassages, MarkedText, Sources } from "./citations.js";
+import { focusQuestion, useInlineEditor } from "./composer.js";
+import { ask, askAgain, deleteTurn, replaceTurn, turns } from "./conversation.js";
+import { describeScope } from "./scope.js";
 
-/** @typedef {import("./citations.js").Written} Written */
+/** @typedef {import("./citations.js").CitedAnswer} Written */
 
 /** @param {{ turn: Turn }} props */
 export function Answer({ turn }) {
   useSignal(language);
-  const edited = useInPlace(t("ask_question"), turn.question, (question) => {
+  const edited = useInlineEditor(t("ask_question"), turn.question, (question) => {
     focusQuestion();
-    askInstead(turn, question);
+    replaceTurn(turn, question);
   });
   const why = useWhy(turn);
   const { answer, state } = turn;
-  const which = wordsOf(turn.collections, turn.only);
+  const which = describeScope(turn.collections, turn.only);
   const actions =
     !edited.field &&
     html`
       ${answer && html`<${IconButton} icon="copy" label=${t("copy")} onClick=${() => copy(turn.collections, answer)} />`}
-      ${answer && html`<${IconButton} icon="again" label=${t("ask_again")} class="again" onClick=${() => again(turn)} />`}
+      ${answer && html`<${IconButton} icon="again" label=${t("ask_again")} class="again" onClick=${() => askTurnAgain(turn)} />`}
       ${edited.button(t("ask_edit"), "edit")}
-      ${state === "answered" && turn.id && turn.number && html`<${IconButton} icon="delete" label=${t("thread_delete_of", { title: turn.question })} onClick=${() => dropTurn(turn)} />`}`;
+      ${state === "answered" && turn.id && turn.number && html`<${IconButton} icon="delete" label=${t("thread_delete_of", { title: turn.question })} onClick=${() => deleteTurn(turn)} />`}`;
   return html`<article class="turn" tabindex="-1" aria-busy=${state === "running"}>
     ${edited.field || html`<h2 class="question">${turn.question}</h2>`}
     ${which && html`<p class="small soft">${which}</p>`}
     ${answer?.query_type === "contextual" && !answer.abstained && html`<${Situation} turn=${turn} />`}
-    ${answer?.abstained ? html`<${Refusal} turn=${turn} answer=${answer} />` : html`<${Text} turn=${turn} />`}
-    ${state === "running" && html`<${Working} turn=${turn} />`}
+    ${answer?.abstained ? html`<${Refusal} turn=${turn} answer=${answer} />` : html`<${AnswerText} turn=${turn} />`}
+    ${state === "running" && html`<${CurrentStep} turn=${turn} />`}
     ${state === "failed" && html`<div class="card refusal" role="alert"><p>${turn.problem?.message}</p><${Retry} turn=${turn} /></div>`}
     ${state === "stopped" && html`<div class="row soft">${t("ask_stopped")}<${Retry} turn=${turn} /></div>`}
     <${Sources} turn=${turn} />
-    ${state === "answered" && answer ? html`<${Another} turn=${turn} taken=${answer.query_type} last=${why.button}>${actions}<//>` : state !== "running" && html`<div class="actions">${actions}${why.button}</div>`}
+    ${state === "answered" && answer ? html`<${AnswerActions} turn=${turn} taken=${answer.query_type} last=${why.button}>${actions}<//>` : state !== "running" && html`<div class="actions">${actions}${why.button}</div>`}
     ${why.panel}
-    <${Next} turn=${turn} />
+    <${SuggestedQuestions} turn=${turn} />
   </article>`;
 }
 
 /** Show further questions about the cited document below the last answer. @param {{ turn: Turn }} props */
-function Next({ turn }) {
+function SuggestedQuestions({ turn }) {
   const shown = useSignal(turns);
   const [questions, setQuestions] = useState(/** @type {string[]} */ ([]));
-  const [collection, source] = placedIn(turn.collections, turn.answer?.citations?.[0]?.source ?? "");
+  const [collection, source] = splitSource(turn.collections, turn.answer?.citations?.[0]?.source ?? "");
   const isLast = shown.at(-1) === turn && turn.state === "answered";
   useEffect(() => {
     if (!isLast || !source) return;
-    const path = `${pathOf(collection)}/questions?source=${encodeURIComponent(source)}`;
+    const path = `${collectionPath(collection)}/questions?source=${encodeURIComponent(source)}`;
     // The suggestions are optional, so an error is ignored.
     get(path).then(setQuestions, () => setQuestions([]));
   }, [isLast, source]);
@@ -72,12 +79,12 @@ function Next({ turn }) {
 function Refusal({ turn, answer: { parts } }) {
   const isShown = (/** @type {AnswerPart} */ { code }) =>
     code && !(code === "nearest" && turn.passages.length);
-  const [refused, ...others] = parts.filter(isShown).map(textOf);
-  return html`<div class="card refusal"><p>${refused}</p>${others.length > 0 && html`<p>${others.join(" ")}</p>`}<${Nearest} turn=${turn} /></div>`;
+  const [refused, ...others] = parts.filter(isShown).map(partText);
+  return html`<div class="card refusal"><p>${refused}</p>${others.length > 0 && html`<p>${others.join(" ")}</p>`}<${ClosestPassages} turn=${turn} /></div>`;
 }
 
 /** Ask again, and focus the field for the next question. @param {Turn} turn @param {Parameters<typeof askAgain>[1]} [changed] */
-function again(turn, changed) {
+function askTurnAgain(turn, changed) {
   focusQuestion();
   askAgain(turn, changed);
 }
@@ -85,10 +92,10 @@ function again(turn, changed) {
 /** @param {string[]} collections @param {any} answer */
 async function copy(collections, answer) {
   try {
-    await navigator.clipboard.writeText(asMarkdown(collections, answer));
-    tell(t("ask_copied"));
+    await navigator.clipboard.writeText(answerToMarkdown(collections, answer));
+    notify(t("ask_copied"));
   } catch {
-    tell(t("ask_not_copied")); // browsers allow it only on https and localhost, and may ask the user first
+    notify(t("ask_not_copied")); // browsers allow it only on https and localhost, and may ask the user first
   }
 }
 
@@ -100,7 +107,7 @@ function decisionsOf({ answer }, what) {
 }
 
 /** Tell whether a chat model did not respond, so that the answer was made without it. @param {Turn} turn */
-function isSilent({ answer }) {
+function isModelSilent({ answer }) {
   const trace = answer?.trace ?? [];
   return (
     trace.some(({ unreachable = [] }) => unreachable.length > 0) &&
@@ -109,17 +116,17 @@ function isSilent({ answer }) {
 }
 
 /** Show the answer, or the part that has been written so far. @param {{ turn: Turn }} props */
-function Text({ turn }) {
+function AnswerText({ turn }) {
   const { citations = [], confidence } = turn.answer ?? {};
-  const all = turn.answer?.parts ?? partsOfDraft(turn.draft);
+  const all = turn.answer?.parts ?? parseDraft(turn.draft);
   const isClosest = all[0]?.code === "closest";
   const answer = { parts: isClosest ? all.slice(1) : all, citations };
-  const [first, ...others] = sectionsOf(markdownOf(answer.parts));
+  const [first, ...others] = splitSections(partsToMarkdown(answer.parts));
   if (!first) return null;
   const headed = first.heading ? [first, ...others] : others;
   const isOpinion = (turn.answer?.query_type ?? turn.analysis?.type) === "opinion";
   const draw = (/** @type {string} */ text) =>
-    html`<${Markdown} turn=${turn} text=${text} answer=${answer} />`;
+    html`<${AnswerMarkdown} turn=${turn} text=${text} answer=${answer} />`;
   const body = html`
     ${!first.heading && draw(first.body)}
     ${
@@ -128,7 +135,7 @@ function Text({ turn }) {
         ${headed.map(
           ({ heading, body }) => html`<section>
             ${draw(`### ${heading}`)}
-            ${isOpinion && html`<p class="small soft">${countsOf(answer, body)}</p>`}
+            ${isOpinion && html`<p class="small soft">${countViews(answer, body)}</p>`}
             ${draw(body)}
           </section>`,
         )}
@@ -137,19 +144,19 @@ function Text({ turn }) {
   return html`
     ${
       isClosest
-        ? html`<section class="card refusal"><h3>${wordsFor(/** @type {Phrase} */ (all[0]))}</h3>${body}</section>`
+        ? html`<section class="card refusal"><h3>${phraseText(/** @type {Phrase} */ (all[0]))}</h3>${body}</section>`
         : body
     }
-    ${isSilent(turn) && html`<p class="small" role="note">${t("ask_model_silent")}</p>`}
+    ${isModelSilent(turn) && html`<p class="small" role="note">${t("ask_model_silent")}</p>`}
     ${!isClosest && typeof confidence === "number" && html`<p class="small soft">${t("sure", { share: formatPercent(confidence) })}</p>`}
-    <${Unheld} turn=${turn} />
+    <${UnsupportedSentences} turn=${turn} />
   `;
 }
 
 /** @param {Written} answer @param {string} body a section of it @returns {string} the number of views and sources in it */
-function countsOf({ parts, citations }, body) {
+function countViews({ parts, citations }, body) {
   const views = body.match(/^\s*(?:[-*+]|\d+\.)\s/gm)?.length ?? body.trim().split(/\n\s*\n/).length;
-  const marks = body.split(HELD_MARK).filter((_, at) => at % 2);
+  const marks = body.split(MARK_PLACEHOLDER).filter((_, at) => at % 2);
   const sources = new Set(
     marks.map((at) => citations[parts[Number(at)].citation ?? -1]?.source).filter(Boolean),
   );
@@ -157,19 +164,19 @@ function countsOf({ parts, citations }, body) {
 }
 
 /** @param {{ text: string, answer: Written, turn: Turn }} props */
-function Markdown({ text, answer, turn }) {
+function AnswerMarkdown({ text, answer, turn }) {
   /** @param {DocumentFragment} drawn */
   const finish = (drawn) => {
     for (const { chosen } of decisionsOf(turn, "unsupported"))
-      wrapWords(drawn, String(chosen), () => made("unheld"))?.after(
-        made("badge unheld-note", t("ask_unheld")),
+      wrapWords(drawn, String(chosen), () => createSpan("unheld"))?.after(
+        createSpan("badge unheld-note", t("ask_unheld")),
       );
   };
   return html`<${MarkedText} text=${text} collections=${turn.collections} answer=${answer} finish=${finish} />`;
 }
 
 /** Show the sentences that no passage supports, with the reasons. @param {{ turn: Turn }} props */
-function Unheld({ turn }) {
+function UnsupportedSentences({ turn }) {
   const unheld = decisionsOf(turn, "unsupported");
   if (!unheld.length) return null;
   // For a stored thread, the number of checked sentences is not known.
@@ -178,7 +185,7 @@ function Unheld({ turn }) {
   const all = share > 0 ? Math.round(unheld.length / share) : 0;
   return html`<details class="card hint folded">
     <summary>${all ? t("ask_held", { held: all - unheld.length, all }) : t("ask_not_held", { n: unheld.length })}</summary>
-    <ul>${unheld.map((each) => html`<li>“${String(each.chosen)}” <${Said} class="soft" of=${reasonsOf(each)} /></li>`)}</ul>
+    <ul>${unheld.map((each) => html`<li>“${String(each.chosen)}” <${ServerMessage} class="soft" of=${formatReasons(each)} /></li>`)}</ul>
   </details>`;
 }
 
@@ -187,7 +194,7 @@ function Situation({ turn }) {
   const decisions = turn.answer?.trace?.find((record) => record.step === "rerank")?.decisions ?? [];
   const assumed = decisions.find((each) => each.what === "situation")?.chosen;
   const known = turn.userContext || String(assumed ?? "");
-  const edited = useInPlace(t("ask_for"), known, (userContext) => again(turn, { userContext }));
+  const edited = useInlineEditor(t("ask_for"), known, (userContext) => askTurnAgain(turn, { userContext }));
   if (edited.field) return edited.field;
   return html`<p class="row small soft">
     ${known ? t("ask_answered_for", { who: known }) : t("ask_for_anybody")}
@@ -196,10 +203,10 @@ function Situation({ turn }) {
 }
 
 /** Show the current step in words. @param {{ turn: Turn }} props */
-function Working({ turn }) {
+function CurrentStep({ turn }) {
   const step = turn.steps.findLast((each) => each.state === "started") ?? turn.steps.at(-1);
   const key = `ask_step_${step?.name}`;
-  const words = /** @type {Words} */ (key in en ? key : "ask_working");
+  const words = /** @type {TextKey} */ (key in en ? key : "ask_working");
   return html`<p class="working small soft">${t(words)}</p>`;
 }
 
@@ -211,7 +218,7 @@ function Retry({ turn }) {
     const timer = setTimeout(() => setSeconds(seconds - 1), 1000);
     return () => clearTimeout(timer);
   }, [seconds]);
-  return html`<button class="again" disabled=${seconds > 0} onClick=${() => again(turn)}>
+  return html`<button class="again" disabled=${seconds > 0} onClick=${() => askTurnAgain(turn)}>
     ${seconds > 0 ? t("ask_retry_in", { n: Math.ceil(seconds) }) : t("try_again")}
   </button>`;
 }

@@ -2,28 +2,28 @@
 import { html, useEffect, useSignal } from "../core/html.js";
 import { t } from "../core/texts.js";
 import { opened } from "../document/opened.js";
-import { lazily } from "../shell/loaded.js";
-import { useThreadAddress } from "./address.js";
+import { lazyComponent } from "../shell/loaded.js";
 import { Composer } from "./composer.js";
-import { isAsking, opening, stop, turns } from "./conversation.js";
+import { isAsking, loadingThread, stopAsking, turns } from "./conversation.js";
+import { useThreadUrl } from "./thread_url.js";
 import { Welcome } from "./welcome.js";
 
-const Turns = lazily(
+const Turns = lazyComponent(
   async () => (await import("./turns.js")).Turns,
   "ask/answer.css",
   "why/why.css",
   "another/another.css",
 );
-const DocumentPane = lazily(
+const DocumentPane = lazyComponent(
   async () => (await import("../document/pane.js")).DocumentPane,
   "document/document.css",
 );
 
 export function AskScreen() {
   const hasTurns = useSignal(turns).length > 0;
-  const isLoading = useSignal(opening) !== "";
+  const isLoading = useSignal(loadingThread) !== "";
   const isOpen = useSignal(opened) !== null;
-  useThreadAddress();
+  useThreadUrl();
   useEffect(() => {
     // Load what an answer needs after the first screen is shown.
     setTimeout(Turns.load);
@@ -54,5 +54,5 @@ function Progress() {
 /** @param {KeyboardEvent} event */
 function stopAtEscape({ key, defaultPrevented, target }) {
   const isElsewhere = target instanceof Element && target.closest("aside, dialog");
-  if (key === "Escape" && !defaultPrevented && !isElsewhere) stop();
+  if (key === "Escape" && !defaultPrevented && !isElsewhere) stopAsking();
 }

@@ -1,25 +1,25 @@
 /** The questions and answers of the conversation, and the quote of the hovered mark. */
 import { html, useEffect, useLayoutEffect, useRef, useSignal } from "../core/html.js";
-import { place, rename } from "../core/route.js";
-import { isReturning } from "../core/scroll.js";
+import { currentRoute, updateUrl } from "../core/route.js";
+import { isRestoring } from "../core/scroll.js";
 import { t } from "../core/texts.js";
 import { Answer } from "./answer.js";
-import { CitationCard, onMarks } from "./citations.js";
-import { gone, placeOf, thread, turns } from "./conversation.js";
+import { CitationCard, markEvents } from "./citations.js";
+import { hiddenTurns, storedKey, thread, turns } from "./conversation.js";
 
 // A turn that has not changed keeps its node, so only the last one of a long conversation is rerendered.
-const drawn = new WeakMap();
+const renderedTurns = new WeakMap();
 
 export function Turns() {
-  const hidden = useSignal(gone);
-  const shown = useSignal(turns).filter((turn) => !hidden.has(placeOf(turn)));
+  const hidden = useSignal(hiddenTurns);
+  const shown = useSignal(turns).filter((turn) => !hidden.has(storedKey(turn)));
   const name = useSignal(thread)?.shared_by;
-  useFollowing(shown);
-  return html`<div ...${onMarks}>
+  useAutoScroll(shown);
+  return html`<div ...${markEvents}>
     ${name && html`<p class="turn soft small">${t("shared_note", { name })}</p>`}
     ${shown.map((turn) => {
-      if (!drawn.has(turn)) drawn.set(turn, html`<${Answer} key=${turn.key} turn=${turn} />`);
-      return drawn.get(turn);
+      if (!renderedTurns.has(turn)) renderedTurns.set(turn, html`<${Answer} key=${turn.key} turn=${turn} />`);
+      return renderedTurns.get(turn);
     })}
     <${CitationCard} />
   </div>`;
@@ -30,7 +30,7 @@ export function Turns() {
  * scrolled away from it.
  * @param {Turn[]} shown
  */
-function useFollowing(shown) {
+function useAutoScroll(shown) {
   const before = useRef({ turns: 0, last: "", isAtEnd: true });
   const page = document.documentElement;
   useEffect(() => {
@@ -45,9 +45,9 @@ function useFollowing(shown) {
     // A turn whose deletion was undone is not new.
     const isNew = shown.length > before.current.turns && last?.key !== before.current.last;
     Object.assign(before.current, { turns: shown.length, last: last?.key });
-    const { thread: id, turn } = place.value.query;
+    const { thread: id, turn } = currentRoute.value.query;
     if (turn && isNew) {
-      rename(["ask"], { thread: id });
+      updateUrl(["ask"], { thread: id });
       const found = document.querySelectorAll("article.turn")[shown.findIndex((each) => each.id === turn)];
       if (found instanceof HTMLElement) {
         scrollTo({ top: scrollY + found.getBoundingClientRect().top - 64, behavior: "instant" });
@@ -55,7 +55,7 @@ function useFollowing(shown) {
         return;
       }
     }
-    if (!last || isReturning() || !(isNew || before.current.isAtEnd)) return;
+    if (!last || isRestoring() || !(isNew || before.current.isAtEnd)) return;
     const end = page.scrollHeight - innerHeight;
     // An answer that arrives in one piece is read from its question on.
     const question = document.querySelector(".turn:last-of-type")?.getBoundingClientRect().top ?? 0;

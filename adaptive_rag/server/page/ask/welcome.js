@@ -1,26 +1,26 @@
 /** Before the first question: an introduction and example questions, or what is still missing. */
-import { get, pathOf } from "../core/api.js";
+import { collectionPath, get } from "../core/api.js";
 import { html, useEffect, useSignal, useState } from "../core/html.js";
-import { link, place } from "../core/route.js";
-import { asked, collection, collections, me } from "../core/session.js";
+import { currentRoute, link } from "../core/route.js";
+import { collections, currentCollection, me, selectedCollections } from "../core/session.js";
 import { t } from "../core/texts.js";
 import { ask } from "./conversation.js";
 
 export function Welcome() {
   const isRead = useSignal(collections) !== null;
-  const searched = useSignal(collection);
-  const names = useSignal(asked).map(({ name }) => name);
-  if (useSignal(place).query.thread || !isRead) return null;
+  const searched = useSignal(currentCollection);
+  const names = useSignal(selectedCollections).map(({ name }) => name);
+  if (useSignal(currentRoute).query.thread || !isRead) return null;
   return html`<div class="welcome stack">
     <h2>${t("welcome_title")}</h2>
     <p>${t("welcome")}</p>
-    <${Quotes} />
-    ${searched?.documents ? html`<${Examples} of=${searched} names=${names} />` : html`<${Missing} of=${searched} />`}
+    <${NoModelNote} />
+    ${searched?.documents ? html`<${Examples} of=${searched} names=${names} />` : html`<${NextStep} of=${searched} />`}
   </div>`;
 }
 
 /** Without a chat model, say what answers are; an admin can set one. */
-function Quotes() {
+function NoModelNote() {
   const who = useSignal(me);
   if (who?.has_model !== false) return null;
   return html`<p class="soft">${t("welcome_quotes")}${" "}
@@ -28,7 +28,7 @@ function Quotes() {
 }
 
 /** @param {{ of: Collection | null }} props */
-function Missing({ of }) {
+function NextStep({ of }) {
   const isAdmin = useSignal(me)?.is_admin;
   const mayAdd = of ? of.may.includes("write") : isAdmin;
   const inCollection = mayAdd ? "welcome_drop" : "welcome_empty";
@@ -45,7 +45,7 @@ function Examples({ of, names }) {
   useEffect(() => {
     if (of.examples.length > 0) return;
     // The suggestions are optional, so an error is ignored.
-    get(`${pathOf(of.name)}/questions`).then(setSuggested, () => setSuggested([]));
+    get(`${collectionPath(of.name)}/questions`).then(setSuggested, () => setSuggested([]));
   }, [of.name, of.documents]);
   const examples = of.examples.length > 0 ? of.examples : suggested.map((question) => ({ question }));
   return html`
@@ -60,7 +60,7 @@ function Examples({ of, names }) {
 /** @param {{ of: string[], question: string, user_context?: string, type?: string | null }} props */
 function Example({ of, question, user_context, type }) {
   return html`<button onClick=${() => ask(of, question, { userContext: user_context })}>
-    ${type && html`<strong class="small" style=${{ color: `var(--${type})` }}>${t(/** @type {Words} */ (type))}</strong>`}
+    ${type && html`<strong class="small" style=${{ color: `var(--${type})` }}>${t(/** @type {TextKey} */ (type))}</strong>`}
     <span>${question}</span>
     ${user_context && html`<span class="soft small">${user_context}</span>`}
   </button>`;

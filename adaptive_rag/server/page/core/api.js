@@ -34,18 +34,18 @@ export async function request(method, path, options = {}) {
 }
 
 /** Return the path of a collection. @param {string} name */
-export const pathOf = (name) => `/collections/${encodeURIComponent(name)}`;
+export const collectionPath = (name) => `/collections/${encodeURIComponent(name)}`;
 
 /** @param {string} path */
 export const get = (path) => request("GET", path);
 /** Return one page of a list. @param {string} path @param {number} limit @param {number} [offset] */
-export const getPart = (path, limit, offset = 0) =>
+export const getPage = (path, limit, offset = 0) =>
   get(`${path}${path.includes("?") ? "&" : "?"}limit=${limit}&offset=${offset}`);
 /** Return all items of a list. @param {string} path @returns {Promise<any[]>} */
 export async function getAll(path) {
   const found = [];
   for (let total = 1; found.length < total; ) {
-    const part = await getPart(path, 500, found.length);
+    const part = await getPage(path, 500, found.length);
     found.push(...part.items);
     total = part.items.length ? part.total : 0;
   }
@@ -66,7 +66,7 @@ export const remove = (path) => request("DELETE", path, { keepalive: true });
  * @returns {AsyncGenerator<[string, any]>}
  * @throws {Problem}
  */
-export async function* events(method, path, options = {}) {
+export async function* streamEvents(method, path, options = {}) {
   const answer = await send(method, path, options);
   const reader = /** @type {ReadableStream<Uint8Array>} */ (answer.body).getReader();
   const decoder = new TextDecoder();
@@ -87,7 +87,7 @@ export async function* events(method, path, options = {}) {
       }
     }
   } catch (error) {
-    throw options.signal?.aborted ? error : lost();
+    throw options.signal?.aborted ? error : reportOffline();
   } finally {
     reader.cancel().catch(() => {});
   }
@@ -108,18 +108,18 @@ async function send(method, path, options) {
     answer = await fetch(API + path, { method, body: sent, headers: all, signal: abort, keepalive });
   } catch (error) {
     if (abort?.aborted) throw error;
-    throw lost();
+    throw reportOffline();
   }
   isOnline.value = true;
   if (answer.ok) return answer;
-  if (answer.status !== 401 || path === "/session") throw await problemOf(answer);
+  if (answer.status !== 401 || path === "/session") throw await readProblem(answer);
   signInNeeded.value += 1;
-  await until(() => !signInNeeded.value);
+  await waitUntil(() => !signInNeeded.value);
   return send(method, path, options);
 }
 
 /** Wait until a condition is true. @param {() => boolean} holds reads signals @returns {Promise<void>} */
-export function until(holds) {
+export function waitUntil(holds) {
   return new Promise((resolve) => {
     const stop = effect(() => {
       if (!holds()) return;
@@ -130,13 +130,13 @@ export function until(holds) {
 }
 
 /** Record that the server was not reached, and return that problem. */
-export function lost() {
+export function reportOffline() {
   isOnline.value = false;
   return new Problem(0, "");
 }
 
 /** @param {Response} answer */
-async function problemOf(answer) {
+async function readProblem(answer) {
   const wait = Number(answer.headers.get("retry-after")) || undefined;
   let [detail, type] = ["", ""];
   try {

@@ -1,10 +1,10 @@
 /** Render the text of answers, Markdown and math, as sanitized HTML without scripts. */
 import DOMPurify from "dompurify";
 import { marked } from "marked";
-import { HELD_MARK } from "./phrases.js";
+import { MARK_PLACEHOLDER } from "./phrases.js";
 
 // The page's Trusted Types policy: it admits only scripts in vendor/.
-const ownFiles = window.trustedTypes?.createPolicy("adaptive-rag", {
+const scriptPolicy = window.trustedTypes?.createPolicy("adaptive-rag", {
   createScriptURL(address) {
     if (!/^\/page\/vendor\/[\w.-]+$/.test(address)) throw new TypeError(`${address} is not of this page`);
     return address;
@@ -15,18 +15,18 @@ const ownFiles = window.trustedTypes?.createPolicy("adaptive-rag", {
  * Return the URL of a vendored script, as a `TrustedScriptURL` if the browser has that type.
  * @param {string} name @returns {string}
  */
-export function scriptAddress(name) {
+export function vendorUrl(name) {
   const address = `/page/vendor/${name}`;
-  const trusted = /** @type {any} */ (ownFiles);
+  const trusted = /** @type {any} */ (scriptPolicy);
   return trusted ? trusted.createScriptURL(address) : address;
 }
 
 // HTML in a text is shown as text, except for these tags, which answers may contain.
-const OPENING = /<(?!\/?(?:b|i|em|strong|sub|sup|br) *\/?>)/gi;
-marked.use({ renderer: { html: ({ text }) => text.replace(OPENING, "&lt;") } });
+const OTHER_TAGS = /<(?!\/?(?:b|i|em|strong|sub|sup|br) *\/?>)/gi;
+marked.use({ renderer: { html: ({ text }) => text.replace(OTHER_TAGS, "&lt;") } });
 
 // The elements that Markdown produces. Images are left out: loading one would tell its host who reads it.
-const ALLOWED = {
+const ALLOWED_HTML = {
   ALLOWED_TAGS: (
     "a b blockquote br code del em h1 h2 h3 h4 h5 h6 hr i li ol p pre strong sub sup " +
     "table tbody td th thead tr ul"
@@ -46,8 +46,11 @@ const STYLES = / style="[^"]*"/g;
 
 /** Render Markdown as DOM nodes. @param {string} text @returns {DocumentFragment} */
 export function renderMarkdown(text) {
-  const { held, plain } = holdMath(text);
-  const made = purified(/** @type {string} */ (marked.parse(plain, { gfm: true, breaks: false })), ALLOWED);
+  const { held, plain } = extractMath(text);
+  const made = sanitize(
+    /** @type {string} */ (marked.parse(plain, { gfm: true, breaks: false })),
+    ALLOWED_HTML,
+  );
   for (const anchor of made.querySelectorAll("a")) {
     anchor.target = "_blank";
     anchor.rel = "noopener noreferrer nofollow";
@@ -57,12 +60,12 @@ export function renderMarkdown(text) {
     table.replaceWith(frame);
     frame.append(table);
   }
-  if (held.length) putBackMath(made, held);
+  if (held.length) restoreMath(made, held);
   return made;
 }
 
 /** Sanitize HTML. @param {string} text @param {import("dompurify").Config} allowed */
-function purified(text, allowed) {
+function sanitize(text, allowed) {
   const template = document.createElement("template");
   template.innerHTML = /** @type {any} */ (DOMPurify.sanitize(text, allowed));
   return template.content;
@@ -73,7 +76,7 @@ function purified(text, allowed) {
  * @param {string} text
  * @returns {{ heading: string, body: string }[]} the first has no heading if text precedes the first heading
  */
-export function sectionsOf(text) {
+export function splitSections(text) {
   const sections = [{ heading: "", body: "" }];
   let isCode = false;
   for (const line of text.split("\n")) {
@@ -86,7 +89,7 @@ export function sectionsOf(text) {
 }
 
 /** Apply a function to the prose of a text, not to its code. @param {string} text @param {(prose: string) => string} act */
-const inProse = (text, act) =>
+const mapProse = (text, act) =>
   text
     .split(CODE)
     .map((part, at) => (at % 2 ? part : act(part)))
@@ -96,16 +99,16 @@ const inProse = (text, act) =>
  * Replace the placeholder of each mark in rendered Markdown with an element.
  * @param {ParentNode} drawn @param {(part: number) => Node} make gets the index of the mark's part of the answer
  */
-export function placeMarks(drawn, make) {
-  for (let node of textsOf(drawn)) {
+export function insertMarks(drawn, make) {
+  for (let node of textNodesIn(drawn)) {
     if (node.parentElement?.closest("code")) {
       node.data = node.data.replace(
-        new RegExp(HELD_MARK, "g"),
+        new RegExp(MARK_PLACEHOLDER, "g"),
         (_, at) => `[${make(Number(at)).textContent}]`,
       );
       continue;
     }
-    for (let match = HELD_MARK.exec(node.data); match; match = HELD_MARK.exec(node.data)) {
+    for (let match = MARK_PLACEHOLDER.exec(node.data); match; match = MARK_PLACEHOLDER.exec(node.data)) {
       const mark = node.splitText(match.index);
       const rest = mark.splitText(match[0].length);
       // Keep a mark on the line of the word or mark before it, so that no line begins with a mark.
@@ -113,7 +116,7 @@ export function placeMarks(drawn, make) {
       const last = word.previousSibling?.previousSibling;
       const isSecond =
         !node.data && !word.data.trim() && last instanceof HTMLElement && last.className === "together";
-      const together = isSecond ? last : made("together");
+      const together = isSecond ? last : createSpan("together");
       if (!isSecond) mark.replaceWith(together);
       word.data = word.data.replace(/\s*$/, "\u00a0");
       together.append(word, make(Number(match[1])));
@@ -132,7 +135,7 @@ export function wrapWords(drawn, words, make) {
   /** @type {{ node: Text, at: number }[]} */
   const places = [];
   let all = "";
-  for (const node of textsOf(drawn)) {
+  for (const node of textNodesIn(drawn)) {
     if (node.parentElement?.closest("button")) continue;
     for (let at = 0; at < node.length; at++) {
       if (/[\s\u2060*_`|]/.test(node.data[at])) continue;
@@ -157,12 +160,12 @@ export function wrapWords(drawn, words, make) {
 }
 
 /** Return a span. @param {string} name its class @param {string} [text] */
-export function made(name, text = "") {
+export function createSpan(name, text = "") {
   return Object.assign(document.createElement("span"), { className: name, textContent: text });
 }
 
 /** Return the text nodes below a node. @param {ParentNode} drawn */
-export function textsOf(drawn) {
+export function textNodesIn(drawn) {
   const walker = document.createTreeWalker(/** @type {Node} */ (drawn), NodeFilter.SHOW_TEXT);
   /** @type {Text[]} */
   const texts = [];
@@ -173,13 +176,13 @@ export function textsOf(drawn) {
 const MATH = /\$\$([\s\S]{1,2000}?)\$\$|\\\[([\s\S]{1,2000}?)\\\]|\\\(([\s\S]{1,500}?)\\\)/g;
 const CODE = /(```[\s\S]*?(?:```|$)|`[^`\n]*`)/;
 // A placeholder of private-use characters, which Markdown passes through. The text's own ones are removed first.
-const HELD = /\uE000(\d+)\uE001/;
+const MATH_PLACEHOLDER = /\uE000(\d+)\uE001/;
 
 /** Replace math with placeholders, because Markdown would misread it. Code is unchanged. @param {string} text */
-function holdMath(text) {
+function extractMath(text) {
   /** @type {{ source: string, isBlock: boolean }[]} */
   const held = [];
-  const plain = inProse(text.replace(/[\uE000\uE001]/g, ""), (prose) =>
+  const plain = mapProse(text.replace(/[\uE000\uE001]/g, ""), (prose) =>
     prose.replace(MATH, (_, block, bracket, inline) => {
       held.push({ source: block ?? bracket ?? inline, isBlock: inline === undefined });
       return `\uE000${held.length - 1}\uE001`;
@@ -189,16 +192,16 @@ function holdMath(text) {
 }
 
 /** @param {DocumentFragment} made @param {{ source: string, isBlock: boolean }[]} held */
-function putBackMath(made, held) {
-  for (let node of textsOf(made)) {
-    for (let match = HELD.exec(node.data); match; match = HELD.exec(node.data)) {
+function restoreMath(made, held) {
+  for (let node of textNodesIn(made)) {
+    for (let match = MATH_PLACEHOLDER.exec(node.data); match; match = MATH_PLACEHOLDER.exec(node.data)) {
       const rest = node.splitText(match.index);
       const after = rest.splitText(match[0].length);
       const formula = held[Number(match[1])];
       const place = document.createElement(formula.isBlock ? "div" : "span");
       place.textContent = formula.source;
       rest.replaceWith(place);
-      drawMath(formula, place);
+      renderFormula(formula, place);
       node = after;
     }
   }
@@ -211,10 +214,10 @@ let temml;
  * Render a formula in place of its source. If it cannot be parsed, the source stays.
  * @param {{ source: string, isBlock: boolean }} formula @param {HTMLElement} place
  */
-async function drawMath({ source, isBlock }, place) {
+async function renderFormula({ source, isBlock }, place) {
   temml ??= new Promise((resolve, reject) => {
     const script = document.createElement("script");
-    script.src = scriptAddress("temml.min.js");
+    script.src = vendorUrl("temml.min.js");
     script.onload = () => resolve(/** @type {any} */ (window).temml);
     script.onerror = () => {
       temml = undefined; // the next formula tries again
@@ -228,7 +231,7 @@ async function drawMath({ source, isBlock }, place) {
       trust: false,
       maxExpand: 100,
     });
-    place.replaceChildren(purified(drawn.replace(STYLES, ""), ALLOWED_MATH));
+    place.replaceChildren(sanitize(drawn.replace(STYLES, ""), ALLOWED_MATH));
   } catch {
     place.textContent = source;
   }

@@ -5,7 +5,7 @@ import { t } from "./texts.js";
  * Return a place in words: "page 11, 4.2 How dredging affects the marsh"; "" if nothing is known.
  * @param {Place} place
  */
-export function placeWords(place) {
+export function describePlace(place) {
   const { page, slide, sheet, row, cells = [], cell, lines = [] } = place;
   const [first, last] = lines;
   return [
@@ -30,15 +30,15 @@ export function placeWords(place) {
  * Return the collection and the name of a document: of several collections, a name begins with its collection.
  * @param {string[]} collections @param {string} source @returns {[collection: string, name: string]}
  */
-export function placedIn(collections, source) {
+export function splitSource(collections, source) {
   if (collections.length < 2) return [collections[0], source];
   const [collection] = source.split("/", 1);
   return [collection, source.slice(collection.length + 1)];
 }
 
 /** Return a document's name for a reader, with its collection if it is one of several. @param {string[]} collections @param {string} source */
-export function nameIn(collections, source) {
-  const [collection, name] = placedIn(collections, source);
+export function documentLabel(collections, source) {
+  const [collection, name] = splitSource(collections, source);
   return collections.length > 1 ? `${documentName(name)} (${collection})` : documentName(name);
 }
 

@@ -5,10 +5,10 @@ import { signal } from "./html.js";
  * The current path and query: "#/library/handbook?document=1" is ["library", "handbook"] with {document: "1"}.
  * @type {{ value: { path: string[], query: Record<string, string> } }}
  */
-export const place = signal(read());
+export const currentRoute = signal(readRoute());
 
 window.addEventListener("hashchange", () => {
-  place.value = read();
+  currentRoute.value = readRoute();
 });
 
 /**
@@ -22,7 +22,7 @@ export function link(path, query = {}) {
 }
 
 /** Go to a screen. @param {string[]} path @param {Record<string, string | undefined>} [query] */
-export function go(path, query) {
+export function navigate(path, query) {
   window.location.hash = link(path, query);
 }
 
@@ -30,13 +30,13 @@ export function go(path, query) {
  * Set the URL of what is already shown. With `isNew`, the back button leads to what was shown before.
  * @param {string[]} path @param {Record<string, string | undefined>} [query]
  */
-export function rename(path, query, isNew = false) {
+export function updateUrl(path, query, isNew = false) {
   if (isNew) history.pushState(null, "", link(path, query));
   else history.replaceState(history.state, "", link(path, query));
-  place.value = read();
+  currentRoute.value = readRoute();
 }
 
-function read() {
+function readRoute() {
   const [path, search = ""] = window.location.hash.replace(/^#\/?/, "").split("?", 2);
   return {
     path: path.split("/").filter(Boolean).map(decode),

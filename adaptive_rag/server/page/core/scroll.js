@@ -8,7 +8,7 @@ let resting = 0;
 let coming = null;
 
 /** Return whether a scroll position is being restored. */
-export const isReturning = () => coming !== null;
+export const isRestoring = () => coming !== null;
 
 history.scrollRestoration = "manual";
 window.addEventListener("scroll", keep, { passive: true });

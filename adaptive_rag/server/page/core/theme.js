@@ -2,14 +2,14 @@
 import { effect, signal } from "./html.js";
 
 const KEY = "adaptive-rag.theme";
-const system = window.matchMedia("(prefers-color-scheme: dark)");
+const systemTheme = window.matchMedia("(prefers-color-scheme: dark)");
 
-export const theme = signal(/** @type {"light" | "dark"} */ (current()));
+export const theme = signal(/** @type {"light" | "dark"} */ (currentTheme()));
 effect(() => {
   document.documentElement.dataset.theme = theme.value;
 });
-system.addEventListener("change", () => {
-  theme.value = current();
+systemTheme.addEventListener("change", () => {
+  theme.value = currentTheme();
 });
 
 /** @param {"light" | "dark"} chosen */
@@ -18,7 +18,7 @@ export function setTheme(chosen) {
   theme.value = chosen;
 }
 
-function current() {
+function currentTheme() {
   const chosen = localStorage.getItem(KEY);
-  return chosen === "light" || chosen === "dark" ? chosen : system.matches ? "dark" : "light";
+  return chosen === "light" || chosen === "dark" ? chosen : systemTheme.matches ? "dark" : "light";
 }

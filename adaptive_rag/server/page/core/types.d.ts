@@ -1,17 +1,17 @@
 /** The parts of /api/v1 that the page reads (/api/openapi.json describes all of it), and types that its modules share. */
 
 /** The keys of the page's texts. */
-type Words = keyof typeof import("../texts/en.js").en;
+type TextKey = keyof typeof import("../texts/en.js").en;
 /** The message of an error. `lang` is set if it is not in the reader's language. */
-type Said = { text: string; lang?: string };
+type Message = { text: string; lang?: string };
 /** The values of a form's fields, by name. */
-type Given = Record<string, any>;
+type FormValues = Record<string, any>;
 
 type Role = "reader" | "writer" | "admin";
 type Action = "ask" | "vote" | "read" | "write" | "manage";
 type Strategy = "factual" | "analytical" | "opinion" | "contextual";
 type Me = { name: string; is_admin: boolean; role: Role; has_password: boolean; has_model: boolean };
-type WaysIn = { needed: boolean; provider: boolean };
+type SignInMethods = { needed: boolean; provider: boolean };
 type Thread = {
   id: string;
   title: string;
@@ -201,12 +201,12 @@ interface StepEvent {
 }
 
 /** How a question is asked. Without a route, the router chooses one. */
-type How = { userContext?: string; route?: Strategy; only?: Only };
+type AskOptions = { userContext?: string; route?: Strategy; only?: Scope };
 
 /** The documents that are asked: by name, below folders, and those for which a condition holds. All if nothing is given. */
-type Only = { documents: string[]; folders: string[]; where: string };
+type Scope = { documents: string[]; folders: string[]; where: string };
 /** A field that a condition can name, with its most frequent values. */
-type FieldOf = { name: string; kind: string; values: (string | number | boolean)[] };
+type ConditionField = { name: string; kind: string; values: (string | number | boolean)[] };
 
 /** A question on the page, with its results so far. */
 interface Turn {
@@ -216,7 +216,7 @@ interface Turn {
   question: string;
   userContext: string;
   route?: Strategy;
-  only: Only;
+  only: Scope;
   state: "running" | "answered" | "stopped" | "failed";
   steps: StepEvent[];
   analysis?: Analysis;

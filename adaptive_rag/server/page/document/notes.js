@@ -1,25 +1,25 @@
 /** The user's own notes in a document: written at its words, shown there and in a list, changed and deleted. */
 import { get, getAll, patch, post, remove } from "../core/api.js";
 import { html, signal, useMemo, useRef, useSignal } from "../core/html.js";
-import { documentName, placeWords } from "../core/places.js";
-import { place } from "../core/route.js";
+import { describePlace, documentName } from "../core/places.js";
+import { currentRoute } from "../core/route.js";
 import { t } from "../core/texts.js";
 import { Field, openForm } from "../shell/form.js";
 import { Loading, useLoaded } from "../shell/loaded.js";
-import { removeWithUndo, tell } from "../shell/notices.js";
-import { selectedIn } from "./selection.js";
+import { notify, removeWithUndo } from "../shell/notices.js";
+import { selectedWords } from "./selection.js";
 
-/** @typedef {import("./selection.js").Words} Words */
-/** @typedef {{ loaded: import("../shell/loaded.js").Loaded<Note[]>, notes: Note[] }} Noted */
+/** @typedef {import("./selection.js").TextRange} Words */
+/** @typedef {{ loaded: import("../shell/loaded.js").Loaded<Note[]>, notes: Note[] }} DocumentNotes */
 
 const changes = signal(0);
 /** The notes that are deleted, or will be when their notice times out. @type {{ value: Set<string> }} */
-const gone = signal(new Set());
+const hiddenNotes = signal(new Set());
 
-/** Return the user's notes in a document. @param {string} path of the document @returns {Noted} */
+/** Return the user's notes in a document. @param {string} path of the document @returns {DocumentNotes} */
 export function useNotes(path) {
   const version = useSignal(changes);
-  const removed = useSignal(gone);
+  const removed = useSignal(hiddenNotes);
   const loaded = useLoaded(/** @returns {Promise<Note[]>} */ () => getAll(`${path}/notes`), [path, version]);
   const notes = useMemo(
     () => (loaded.value ?? []).filter(({ id }) => !removed.has(id)),
@@ -28,8 +28,8 @@ export function useNotes(path) {
   return { loaded, notes };
 }
 
-/** @param {string} title @param {string} quote @param {string} text @param {(given: Given) => Promise<unknown>} keep */
-function openNote(title, quote, text, keep) {
+/** @param {string} title @param {string} quote @param {string} text @param {(given: FormValues) => Promise<unknown>} keep */
+function openNoteForm(title, quote, text, keep) {
   openForm({
     title,
     fields: html`<blockquote class="whole quoted">${quote}</blockquote>
@@ -44,7 +44,7 @@ function openNote(title, quote, text, keep) {
 
 /** @param {string} path @param {string} source @param {Words} words */
 export function writeNote(path, source, { start = 0, end = start, quote = "", page, shown = quote }) {
-  openNote(t("note_new"), shown, "", async (given) => {
+  openNoteForm(t("note_new"), shown, "", async (given) => {
     let near = start;
     if (page) {
       // The page of a PDF does not know its place in the text.
@@ -57,12 +57,12 @@ export function writeNote(path, source, { start = 0, end = start, quote = "", pa
 
 /** @param {string} path @param {Note} note */
 export function editNote(path, { id, quote, text }) {
-  openNote(t("note"), quote, text, (given) => patch(`${path}/notes/${id}`, given));
+  openNoteForm(t("note"), quote, text, (given) => patch(`${path}/notes/${id}`, given));
 }
 
 /** @param {string} path @param {Note} note */
 function deleteNote(path, { id }) {
-  removeWithUndo(gone, [id], t("note_deleted"), () => remove(`${path}/notes/${id}`));
+  removeWithUndo(hiddenNotes, [id], t("note_deleted"), () => remove(`${path}/notes/${id}`));
 }
 
 /**
@@ -74,36 +74,36 @@ export function AddNote({ path, source, box, cited, otherwise }) {
   // A tap on the button ends the selection before the click.
   const held = useRef(/** @type {Words | null} */ (null));
   const hold = () => {
-    held.current = selectedIn(box());
+    held.current = selectedWords(box());
   };
   const act = () => {
-    const words = held.current ?? selectedIn(box()) ?? cited();
+    const words = held.current ?? selectedWords(box()) ?? cited();
     held.current = null;
     if (words) return writeNote(path, source, words);
-    tell(t("note_how"));
+    notify(t("note_how"));
     otherwise();
   };
   return html`<button class="quiet small" onPointerDown=${hold} onClick=${act}>${t("note_add")}</button>`;
 }
 
 /** @param {Note} note */
-export const signLabel = ({ text }) => t("note_sign", { text: text.slice(0, 100) });
+export const noteLabel = ({ text }) => t("note_sign", { text: text.slice(0, 100) });
 
 /** Show where a note begins. @param {{ note: Note } & Record<string, any>} props */
 export const NoteSign = ({ note, ...rest }) =>
-  html`<button class="note-sign" data-note=${note.id} aria-label=${signLabel(note)} title=${note.text} ...${rest}>✎</button>`;
+  html`<button class="note-sign" data-note=${note.id} aria-label=${noteLabel(note)} title=${note.text} ...${rest}>✎</button>`;
 
-/** @param {{ path: string, source: string, noted: Noted, onChoose: (note: Note) => void }} props */
+/** @param {{ path: string, source: string, noted: DocumentNotes, onChoose: (note: Note) => void }} props */
 export function Notes({ path, source, noted: { loaded, notes }, onChoose }) {
   if (!notes.length) return loaded.problem && html`<${Loading} of=${loaded} />`;
   /** @param {Note} note */
   const where = (note) =>
     note.start === null
       ? t("note_lost")
-      : [note.source !== source && documentName(note.source), placeWords(note.place ?? {})]
+      : [note.source !== source && documentName(note.source), describePlace(note.place ?? {})]
           .filter(Boolean)
           .join(", ");
-  return html`<details class="contents notes grow small" open=${"notes" in place.value.query}>
+  return html`<details class="contents notes grow small" open=${"notes" in currentRoute.value.query}>
     <summary>${t("notes", { n: notes.length })}</summary>
     <ol class="plain">${notes.map(
       (note) => html`<li key=${note.id}>

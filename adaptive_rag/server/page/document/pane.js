@@ -1,7 +1,7 @@
 /** The document beside the answer, open at the cited words. */
-import { API, get, pathOf } from "../core/api.js";
+import { API, collectionPath, get } from "../core/api.js";
 import { html, signal, useEffect, useElement, useLayoutEffect, useSignal, useState } from "../core/html.js";
-import { documentName, placeWords } from "../core/places.js";
+import { describePlace, documentName } from "../core/places.js";
 import { t } from "../core/texts.js";
 import { Loading, useLoaded } from "../shell/loaded.js";
 import { isCovered, Notices } from "../shell/notices.js";
@@ -12,10 +12,10 @@ import { DocumentText } from "./text.js";
 const PDF = /\.pdf$/i;
 /** Load pdf.js before a PDF is opened. Opening it reports an error. @param {string} source */
 export const preparePdf = (source) => PDF.test(source) && pdfjs().catch(() => {});
-const narrowly = window.matchMedia("(max-width: 62.49rem)");
-const isNarrow = signal(narrowly.matches);
-narrowly.addEventListener("change", () => {
-  isNarrow.value = narrowly.matches;
+const narrowWindow = window.matchMedia("(max-width: 62.49rem)");
+const isNarrow = signal(narrowWindow.matches);
+narrowWindow.addEventListener("change", () => {
+  isNarrow.value = narrowWindow.matches;
 });
 
 export function DocumentPane() {
@@ -51,14 +51,14 @@ function Sheet({ label, children }) {
 function Pane({ shown }) {
   const { collection, source, start, end } = shown;
   const found = useLoaded(() =>
-    get(`${pathOf(collection)}/documents?${new URLSearchParams({ source, limit: "1" })}`),
+    get(`${collectionPath(collection)}/documents?${new URLSearchParams({ source, limit: "1" })}`),
   );
   const [isText, setIsText] = useState(false);
   const [isBroken, setIsBroken] = useState(false);
   useEffect(() => void preparePdf(source), []);
   /** @type {DocumentRow | undefined} */
   const row = found.value?.items[0];
-  const path = row && `${pathOf(collection)}/documents/${row.id}`;
+  const path = row && `${collectionPath(collection)}/documents/${row.id}`;
   const isPdf = row?.name === source && PDF.test(source) && !shown.place?.attachment;
   return html`
     <header class="pane-header">
@@ -67,7 +67,7 @@ function Pane({ shown }) {
         <button class="quiet" aria-label=${t("close")} onClick=${closeDocument}>×</button>
       </div>
       <div class="row small">
-        <span class="soft grow">${placeWords(shown.place ?? { page: shown.page ?? undefined })}</span>
+        <span class="soft grow">${describePlace(shown.place ?? { page: shown.page ?? undefined })}</span>
         ${isPdf && !isBroken && html`<button class="quiet small" onClick=${() => setIsText(!isText)}>${t(isText ? "document_as_pdf" : "document_as_text")}</button>`}
         ${row && path && fileLink(row.name, path)}
       </div>

@@ -1,29 +1,29 @@
 /** The pages of a PDF, rendered by pdf.js, with rectangles over the cited words. */
 import { API, get } from "../core/api.js";
 import { html, onValue, useEffect, useElement, useLayoutEffect, useState } from "../core/html.js";
-import { showInMiddle, VirtualList } from "../core/list.js";
-import { scriptAddress } from "../core/markup.js";
-import { placeWords } from "../core/places.js";
+import { vendorUrl } from "../core/markup.js";
+import { describePlace } from "../core/places.js";
 import { t } from "../core/texts.js";
+import { showInMiddle, VirtualList } from "../core/virtual_list.js";
 import { readOnce } from "../shell/loaded.js";
 import { AddNote, editNote, NoteSign, Notes, useNotes } from "./notes.js";
 import { opened } from "./opened.js";
 
 const ZOOMS = [0.5, 0.75, 1, 1.25, 1.5, 2, 3, 4];
-const EDGE = 24; // pixels left and right of a page, together
-const MOST_PIXELS = 2 ** 24; // of one canvas: the most that every browser supports
-const BEFORE = 80; // characters before the quote that distinguish it from its repetitions
+const PAGE_MARGIN = 24; // pixels left and right of a page, together
+const MAX_PIXELS = 2 ** 24; // of one canvas: the most that every browser supports
+const CONTEXT_LENGTH = 80; // characters before the quote that distinguish it from its repetitions
 
 /** @typedef {{ before: string, words: string, isNew: boolean }} Quote `isNew`: the page is still to be scrolled to it */
 /** @typedef {{ left: string, top: string, width: string, height: string }} Box */
 /** @typedef {{ start: number, end: number, page: number | null }} Span */
 
-const library = readOnce(startLibrary);
+const libraryReader = readOnce(startLibrary);
 /** Load pdf.js and, in parallel, its worker; only once. */
-export const pdfjs = () => library(0);
+export const pdfjs = () => libraryReader(0);
 
 async function startLibrary() {
-  const workerPort = new Worker(scriptAddress("pdf.worker.min.mjs"), { type: "module" });
+  const workerPort = new Worker(vendorUrl("pdf.worker.min.mjs"), { type: "module" });
   const loaded = await import("pdfjs-dist");
   loaded.GlobalWorkerOptions.workerPort = workerPort;
   return loaded;
@@ -91,7 +91,7 @@ export function PdfView({ path, source, cited, onBroken }) {
     return () => resized.disconnect();
   }, []);
 
-  const wide = Math.max(100, width - EDGE) * zoom;
+  const wide = Math.max(100, width - PAGE_MARGIN) * zoom;
   /** @param {number} page */
   const goTo = (page) => {
     if (page >= 1 && page <= (pdf?.numPages ?? 0)) setAt({ index: Math.floor(page) - 1 });
@@ -168,7 +168,7 @@ function PdfPage({ pdf, number, wide, height, quote, notes, onNote, onMissing, o
       const viewport = page.getViewport({ scale: wide / page.getViewport({ scale: 1 }).width });
       if (!isWanted || !canvas.current) return;
       setSize({ height: viewport.height, scale: viewport.scale });
-      const fine = Math.min(window.devicePixelRatio, Math.sqrt(MOST_PIXELS / (wide * viewport.height)));
+      const fine = Math.min(window.devicePixelRatio, Math.sqrt(MAX_PIXELS / (wide * viewport.height)));
       const drawn = canvas.current;
       drawn.width = Math.floor(viewport.width * fine);
       drawn.height = Math.floor(viewport.height * fine);
@@ -191,16 +191,16 @@ function PdfPage({ pdf, number, wide, height, quote, notes, onNote, onMissing, o
   }, [pdf, number, wide]);
   useEffect(() => {
     if (!layer) return;
-    const found = quote ? locate(layer.textContentItemsStr, quote) : [];
-    setBoxes(boxesOf(found, layer.textDivs, place.current));
+    const found = quote ? findQuote(layer.textContentItemsStr, quote) : [];
+    setBoxes(rectanglesOf(found, layer.textDivs, place.current));
     if (quote && !found.length) onMissing();
   }, [layer, quote]);
   useEffect(() => {
     if (!layer) return;
     /** @param {Note} note */
     const boxed = (note) => {
-      const found = locate(layer.textContentItemsStr, { before: "", words: note.quote, isNew: false });
-      return { note, boxes: boxesOf(found, layer.textDivs, place.current) };
+      const found = findQuote(layer.textContentItemsStr, { before: "", words: note.quote, isNew: false });
+      return { note, boxes: rectanglesOf(found, layer.textDivs, place.current) };
     };
     setNoted(notes.map(boxed).filter(({ boxes }) => boxes.length));
   }, [layer, notes.map(({ id, text }) => id + text).join()]);
@@ -213,7 +213,7 @@ function PdfPage({ pdf, number, wide, height, quote, notes, onNote, onMissing, o
   const words = quote?.words.trim() ?? "";
   const cited = { ref: mark, tabindex: -1, role: "note", "aria-label": t("document_cited", { words }) };
   const scale = { "--total-scale-factor": size.scale, "--scale-round-x": "1px", "--scale-round-y": "1px" };
-  return html`<div class="pdf-page" role="group" aria-label=${placeWords({ page: number })}
+  return html`<div class="pdf-page" role="group" aria-label=${describePlace({ page: number })}
     data-page=${number} style=${{ width: `${wide}px`, height: `${size.height}px`, ...scale }}>
     <canvas ref=${canvas} aria-hidden="true"></canvas>
     ${boxes.map((box, at) => html`<div class="pdf-mark" style=${box} ...${at === 0 && cited} />`)}
@@ -229,7 +229,7 @@ function PdfPage({ pdf, number, wide, height, quote, notes, onNote, onMissing, o
  */
 async function quoteByPage(path, source, { start, end }) {
   if (start === end) return new Map();
-  const from = Math.max(0, start - BEFORE);
+  const from = Math.max(0, start - CONTEXT_LENGTH);
   const span = { source, start: `${from}`, length: `${Math.max(1, end - from)}` };
   const part = await get(`${path}/text?${new URLSearchParams(span)}`);
   const chars = Array.from(part.text);
@@ -245,11 +245,11 @@ async function quoteByPage(path, source, { start, end }) {
       words: words + between(Math.max(low, start), Math.min(high, end)),
     });
   }
-  return new Map([...found].filter(([, { words }]) => letters(words)));
+  return new Map([...found].filter(([, { words }]) => lettersOf(words)));
 }
 
 /** Return only letters and digits: hyphens, ligatures and accents differ between texts of a page. @param {string} text */
-const letters = (text) =>
+const lettersOf = (text) =>
   text
     .normalize("NFKD")
     .toLowerCase()
@@ -259,14 +259,14 @@ const letters = (text) =>
  * Find a quote in the pieces of a page's text. Return [piece, from, to] per character; empty if not found.
  * @param {string[]} pieces @param {Quote} quote
  */
-function locate(pieces, { before, words }) {
+function findQuote(pieces, { before, words }) {
   let text = "";
   /** @type {[number, number, number][]} */
   const places = [];
   pieces.forEach((piece, index) => {
     let at = 0;
     for (const char of piece) {
-      const plain = letters(char);
+      const plain = lettersOf(char);
       text += plain;
       for (let n = 0; n < plain.length; n++) places.push([index, at, at + char.length]);
       at += char.length;
@@ -277,14 +277,14 @@ function locate(pieces, { before, words }) {
     const at = text.indexOf(lead + part);
     return part && at >= 0 ? places.slice(at + lead.length, at + lead.length + part.length) : [];
   };
-  for (const lead of [letters(before), letters(before).slice(-20), ""]) {
-    const found = search(lead, letters(words));
+  for (const lead of [lettersOf(before), lettersOf(before).slice(-20), ""]) {
+    const found = search(lead, lettersOf(words));
     if (found.length) return found;
   }
   // The cells of a table may be in another order on the page than in the text.
   return words
     .split(/\n|[|:;]\s/)
-    .map(letters)
+    .map(lettersOf)
     .filter((part) => part.length > 5)
     .flatMap((part) => search("", part));
 }
@@ -294,7 +294,7 @@ function locate(pieces, { before, words }) {
  * @param {[number, number, number][]} found @param {HTMLElement[]} elements @param {HTMLElement} page
  * @returns {Box[]}
  */
-function boxesOf(found, elements, page) {
+function rectanglesOf(found, elements, page) {
   const frame = page.getBoundingClientRect();
   return [...Map.groupBy(found, ([index]) => index)].map(([index, places]) => {
     const text = /** @type {Text} */ (elements[index].firstChild);

@@ -1,7 +1,7 @@
 /** The words that the user has selected in a document, and where they are in its text. */
 
 /**
- * @typedef {{ start?: number, end?: number, quote?: string, page?: number, shown?: string }} Words
+ * @typedef {{ start?: number, end?: number, quote?: string, page?: number, shown?: string }} TextRange
  *   from `start` to `end` of the text; or `quote`, near `start` or on a page. `shown` is what the user sees of them
  */
 
@@ -11,9 +11,9 @@ export const lengthOf = (text) => Array.from(text).length;
 /**
  * Return the selected words in an element, or null. Parts of the text are marked with `data-from`, the place where they
  * begin; with `data-page`, if only their page is known; and with `data-about`, if they read otherwise than the text.
- * @param {HTMLElement | null} box @returns {Words | null}
+ * @param {HTMLElement | null} box @returns {TextRange | null}
  */
-export function selectedIn(box) {
+export function selectedWords(box) {
   const selection = document.getSelection();
   if (!box || !selection?.rangeCount || selection.isCollapsed) return null;
   const range = selection.getRangeAt(0);
@@ -28,8 +28,8 @@ export function selectedIn(box) {
   const start = Number(first.dataset.from);
   if (first.dataset.about) return { start, quote };
   return {
-    start: start + before(first, range.startContainer, range.startOffset, 0),
-    end: Number(last.dataset.from) + before(last, range.endContainer, range.endOffset, Infinity),
+    start: start + charactersBefore(first, range.startContainer, range.startOffset, 0),
+    end: Number(last.dataset.from) + charactersBefore(last, range.endContainer, range.endOffset, Infinity),
     shown: quote,
   };
 }
@@ -38,7 +38,7 @@ export function selectedIn(box) {
  * Return how many characters of a part stand before a place in it.
  * @param {HTMLElement} part @param {Node} container @param {number} offset @param {number} outside if the place is not in it
  */
-function before(part, container, offset, outside) {
+function charactersBefore(part, container, offset, outside) {
   const whole = lengthOf(part.textContent ?? "");
   if (!part.contains(container)) return Math.min(outside, whole);
   const range = document.createRange();

@@ -1,10 +1,10 @@
 /** The text of a document by its sections, pages, slides and sheets, with the cited words, passages and notes marked. */
 import { html } from "../core/html.js";
-import { placeWords } from "../core/places.js";
+import { describePlace } from "../core/places.js";
 import { t } from "../core/texts.js";
 import { MarkdownText } from "./markdown.js";
 import { NoteSign } from "./notes.js";
-import { withTables } from "./tables.js";
+import { renderWithTables } from "./tables.js";
 
 /**
  * @typedef {import("./text.js").Block} Block
@@ -23,9 +23,9 @@ export function Stretches({ block, stretches, view }) {
   const draw = (stretch, isOnSlide = false) =>
     html`<${StretchText} block=${block} stretch=${stretch} view=${view} isOnSlide=${isOnSlide} />`;
   if (!SLIDES.test(block.source)) return stretches.map((each) => draw(each));
-  return [...Map.groupBy(stretches.filter(isWritten(block)), ({ page }) => page)].map(
+  return [...Map.groupBy(stretches.filter(hasText(block)), ({ page }) => page)].map(
     ([page, parts]) => html`
-    <section class="card slide" aria-label=${placeWords({ slide: page ?? undefined })}>
+    <section class="card slide" aria-label=${describePlace({ slide: page ?? undefined })}>
       ${page && html`<p class="small soft">${t("document_slide", { n: page })}</p>`}
       ${parts.map((each) => draw(each, true))}
     </section>`,
@@ -33,14 +33,14 @@ export function Stretches({ block, stretches, view }) {
 }
 
 /** Return whether a stretch has more than blanks. @param {Block} block */
-const isWritten =
+const hasText =
   ({ chars, start }) =>
   (/** @type {Stretch} */ each) =>
-    lineFrom(chars, Math.max(0, each.start - start), each.end - start) <
+    skipBlanks(chars, Math.max(0, each.start - start), each.end - start) <
     Math.min(each.end - start, chars.length);
 
 /** Return where the first text at or after a place is. @param {string[]} chars @param {number} low @param {number} high */
-function lineFrom(chars, low, high) {
+function skipBlanks(chars, low, high) {
   let at = low;
   while (at < high && !chars[at]?.trim()) at += 1;
   return at;
@@ -52,7 +52,7 @@ function StretchText({ block, stretch, view, isOnSlide }) {
   let low = Math.max(stretch.start, start) - start;
   let high = Math.min(stretch.end - start, chars.length);
   if (isOnSlide) {
-    low = lineFrom(chars, low, high);
+    low = skipBlanks(chars, low, high);
     while (high > low && !chars[high - 1].trim()) high -= 1;
   }
   const line = chars.indexOf("\n", low);
@@ -63,7 +63,7 @@ function StretchText({ block, stretch, view, isOnSlide }) {
   const isTitle = sections.at(-1) === opening.replace(/^#+\s*/, "").trim();
   const place = isOnSlide
     ? sections.filter((name) => name !== `Slide ${stretch.page}`) // a slide without a title
-    : [stretch.page && placeWords({ page: stretch.page }), ...sections].filter(Boolean);
+    : [stretch.page && describePlace({ page: stretch.page }), ...sections].filter(Boolean);
   const tag = SHEETS.test(block.source) && sections.length === 1 ? "h3" : "p";
   const label =
     stretch.start >= start && place.length > 0 && html`<${tag} class="text-place">${place.join(" › ")}<//>`;
@@ -73,9 +73,9 @@ function StretchText({ block, stretch, view, isOnSlide }) {
   }
   /** @param {number} from @param {number} to */
   const draw = (from, to) =>
-    withTables(block.source, chars, from, to, (...part) => pieces(block, view, ...part));
+    renderWithTables(block.source, chars, from, to, (...part) => renderMarked(block, view, ...part));
   if (isTitle) {
-    const rest = isOnSlide ? lineFrom(chars, first, high) : Math.min(first + 1, high);
+    const rest = isOnSlide ? skipBlanks(chars, first, high) : Math.min(first + 1, high);
     return html`<h3>${draw(low, first)}</h3>${draw(rest, high)}`;
   }
   return html`${label}${draw(low, high)}`;
@@ -94,7 +94,7 @@ const passagesIn = ({ start, passages }, low, high) =>
  * @param {number} low @param {number} high @param {number} lead
  *   positions in the block; the text from `lead` to `low` is not shown, and marks in it move to `low`
  */
-function pieces({ start, chars, ...block }, { target, hasPassages, notes }, low, high, lead = low) {
+function renderMarked({ start, chars, ...block }, { target, hasPassages, notes }, low, high, lead = low) {
   /** @param {number | null} place */
   const shown = (place) => {
     const at = Number(place) - start;

@@ -17,14 +17,15 @@ const NAMED = /^([^:]{1,80}): ?(.*)$/s;
  * Render a part of a text, with its tables as tables.
  * @param {string} source @param {string[]} chars @param {number} low @param {number} high @param {Draw} draw
  */
-export function withTables(source, chars, low, high, draw) {
-  const lines = linesOf(chars, low, high);
+export function renderWithTables(source, chars, low, high, draw) {
+  const lines = splitLines(chars, low, high);
   const drawn = [];
   for (let at = 0, from = low; at < lines.length; ) {
-    const [table, used] = (SHEET.test(source) && records(lines, at)) || barred(lines, at) || [null, 1];
+    const [table, used] = (SHEET.test(source) && readRecords(lines, at)) ||
+      readBarTable(lines, at) || [null, 1];
     at += used;
     if (table) {
-      drawn.push(draw(from, table.low), drawTable(table, draw));
+      drawn.push(draw(from, table.low), renderTable(table, draw));
       from = Math.min(table.high + 1, high);
     }
     if (at >= lines.length) drawn.push(draw(from, high));
@@ -33,7 +34,7 @@ export function withTables(source, chars, low, high, draw) {
 }
 
 /** @param {string[]} chars @param {number} low @param {number} high */
-function linesOf(chars, low, high) {
+function splitLines(chars, low, high) {
   /** @type {Line[]} */
   const lines = [];
   for (let at = low; at < high; at = lines[lines.length - 1].high + 1) {
@@ -48,16 +49,16 @@ function linesOf(chars, low, high) {
  * Read a table from lines with bars, the first of which is the header.
  * @param {Line[]} lines @param {number} at @returns {[Table, number] | null} the table, and the number of its lines
  */
-function barred(lines, at) {
+function readBarTable(lines, at) {
   const after = lines.findIndex(({ text }, index) => index >= at && text.search(BAR) < 0);
   const found = lines.slice(at, after < 0 ? lines.length : after);
-  const [head, ...rows] = found.filter(({ text }) => !RULE.test(text)).map(cellsOf);
+  const [head, ...rows] = found.filter(({ text }) => !RULE.test(text)).map(splitCells);
   if (!rows.length) return null;
   return [{ low: found[0].low, high: found[found.length - 1].high, head, rows }, found.length];
 }
 
 /** @param {Line} line @returns {Cell[]} */
-function cellsOf({ low, high, text }) {
+function splitCells({ low, high, text }) {
   const bars = Array.from(text.matchAll(BAR), (bar) => [bar.index, bar.index + bar[0].length]);
   const starts = [0, ...bars.map(([, end]) => end)].map((at) => low + lengthOf(text.slice(0, at)));
   const ends = [...bars.map(([begin]) => low + lengthOf(text.slice(0, begin))), high];
@@ -68,7 +69,7 @@ function cellsOf({ low, high, text }) {
  * Read a table from the rows of a sheet: each is a few lines, followed by an empty one.
  * @param {Line[]} lines @param {number} at @returns {[Table, number] | null} the table, and the number of its lines
  */
-function records(lines, at) {
+function readRecords(lines, at) {
   /** @type {string[]} */
   const head = [];
   /** @type {Cell[][]} */
@@ -89,7 +90,7 @@ function records(lines, at) {
 }
 
 /** @param {Table} table @param {Draw} draw */
-function drawTable({ head, rows }, draw) {
+function renderTable({ head, rows }, draw) {
   /** @param {string | Cell | undefined} cell */
   const drawn = (cell) => (typeof cell === "object" ? draw(cell.low, cell.high, cell.lead) : cell);
   return html`<div class="scrolls" tabindex="0" role="group" aria-label=${t("document_table")}><table class="small">

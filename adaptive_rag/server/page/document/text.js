@@ -1,18 +1,18 @@
 /** The text that the server stores for a document. The spans of citations are positions in it. */
 import { get } from "../core/api.js";
 import { classes, html, useEffect, useElement, useLayoutEffect, useMemo, useState } from "../core/html.js";
-import { showInMiddle, VirtualList } from "../core/list.js";
 import { t } from "../core/texts.js";
+import { showInMiddle, VirtualList } from "../core/virtual_list.js";
 import { Loading, readOnce, useLoaded } from "../shell/loaded.js";
-import { said } from "../shell/notices.js";
+import { errorMessage } from "../shell/notices.js";
 import { AddNote, editNote, Notes, useNotes, writeNote } from "./notes.js";
 import { SHEETS, Stretches } from "./stretches.js";
 
 // Characters per part, and how many more its last line may have.
-const STEP = 20_000;
-const SLACK = 2_000;
+const BLOCK_LENGTH = 20_000;
+const MAX_OVERRUN = 2_000;
 // Pixels of height per character, to estimate a part that has not been rendered.
-const HIGH = 0.5;
+const PIXELS_PER_CHARACTER = 0.5;
 const CODE = /\.(py|jsx?|tsx?|java|c|h|cpp|cs|go|rs|rb|php|sh|sql|css|jsonl?|ya?ml|toml|xml|ini|log)$/i;
 
 /** @typedef {{ start: number, end: number, section: string | null, page: number | null }} Stretch */
@@ -29,7 +29,7 @@ const CODE = /\.(py|jsx?|tsx?|java|c|h|cpp|cs|go|rs|rb|php|sh|sql|css|jsonl?|ya?
 export function DocumentText({ path, source, start, end = start }) {
   const read = useMemo(() => readOnce((index) => readBlock(path, source, index)), [path, source]);
   const [target, setTarget] = useState(/** @type {Target | null} */ (null));
-  const [problem, setProblem] = useState(/** @type {Said | null} */ (null));
+  const [problem, setProblem] = useState(/** @type {Message | null} */ (null));
   const [hasPassages, setHasPassages] = useState(false);
   const noted = useNotes(path);
   const notes = useMemo(
@@ -39,20 +39,20 @@ export function DocumentText({ path, source, start, end = start }) {
   const place = useElement();
   /** @param {number} [from] @param {number} [to] */
   const show = (from = 0, to = from, isShown = false) =>
-    read(Math.floor(from / STEP)).then(
+    read(Math.floor(from / BLOCK_LENGTH)).then(
       ({ start: begin, length }) => {
         // A line that began in the previous part belongs to that part.
-        const index = Math.floor(from / STEP) - (begin > from ? 1 : 0);
+        const index = Math.floor(from / BLOCK_LENGTH) - (begin > from ? 1 : 0);
         setProblem(null);
         setTarget({ index: from < length ? index : 0, length, start: from, end: to, isShown });
       },
-      (error) => setProblem(said(error)),
+      (error) => setProblem(errorMessage(error)),
     );
   const begin = () => void show(start, end, start === undefined);
   useEffect(begin, [read, start, end]);
 
   const cited = () =>
-    target && target.end > target.start ? { ...target, shown: citedIn(place.current) } : null;
+    target && target.end > target.start ? { ...target, shown: citedText(place.current) } : null;
   /** Write a note at the passage, or open the note, that was pressed. @param {any} event */
   const press = ({ target: pressed }) => {
     const { number, start, end } = pressed.closest("button.passage")?.dataset ?? {};
@@ -72,8 +72,8 @@ export function DocumentText({ path, source, start, end = start }) {
       <${AddNote} path=${path} source=${source} box=${() => place.current} cited=${cited} otherwise=${() => setHasPassages(true)} />
     </div>
     <div class="scroller" role="group" tabindex="0" aria-label=${t("document_text")} ref=${place} onClick=${press}>
-      <${VirtualList} key=${source} count=${Math.max(1, Math.ceil(target.length / STEP))} target=${target}
-        height=${(/** @type {number} */ index) => Math.min(STEP, target.length - index * STEP) * HIGH}
+      <${VirtualList} key=${source} count=${Math.max(1, Math.ceil(target.length / BLOCK_LENGTH))} target=${target}
+        height=${(/** @type {number} */ index) => Math.min(BLOCK_LENGTH, target.length - index * BLOCK_LENGTH) * PIXELS_PER_CHARACTER}
         row=${(/** @type {number} */ index, /** @type {number} */ height) =>
           html`<${TextBlock} read=${read} index=${index} height=${height} view=${{ target, hasPassages, notes }} />`} />
     </div>
@@ -81,17 +81,17 @@ export function DocumentText({ path, source, start, end = start }) {
 }
 
 /** @param {HTMLElement} box */
-const citedIn = (box) => [...box.querySelectorAll("mark")].map((mark) => mark.textContent).join("");
+const citedText = (box) => [...box.querySelectorAll("mark")].map((mark) => mark.textContent).join("");
 
 /** @param {string} path @param {string} source @param {number} index @returns {Promise<Block>} */
 async function readBlock(path, source, index) {
-  const from = index * STEP;
+  const from = index * BLOCK_LENGTH;
   const part = await get(
-    `${path}/text?${new URLSearchParams({ source, start: `${from}`, length: `${STEP + SLACK}` })}`,
+    `${path}/text?${new URLSearchParams({ source, start: `${from}`, length: `${BLOCK_LENGTH + MAX_OVERRUN}` })}`,
   );
   const chars = Array.from(part.text);
-  const low = index ? lineAfter(chars, 0) : 0;
-  const high = from + STEP < part.length ? lineAfter(chars, STEP) : chars.length;
+  const low = index ? nextLineStart(chars, 0) : 0;
+  const high = from + BLOCK_LENGTH < part.length ? nextLineStart(chars, BLOCK_LENGTH) : chars.length;
   return { ...part, start: from + low, chars: chars.slice(low, high) };
 }
 
@@ -99,8 +99,8 @@ async function readBlock(path, source, index) {
  * Return where the next line begins, or the next word if the line is long.
  * @param {string[]} chars @param {number} at
  */
-function lineAfter(chars, at) {
-  const next = chars.slice(at, at + SLACK);
+function nextLineStart(chars, at) {
+  const next = chars.slice(at, at + MAX_OVERRUN);
   return at + 1 + (next.includes("\n") ? next.indexOf("\n") : next.indexOf(" "));
 }
 

@@ -1,24 +1,24 @@
 /** One collection: its size, a form to add documents, and the list of documents. */
-import { get, patch, pathOf, post, remove } from "../core/api.js";
+import { collectionPath, get, patch, post, remove } from "../core/api.js";
 import { html, useEffect, useElement, useSignal } from "../core/html.js";
-import { go, link } from "../core/route.js";
+import { link, navigate } from "../core/route.js";
 import { readCollections } from "../core/session.js";
 import { t } from "../core/texts.js";
 import { Field, openForm } from "../shell/form.js";
 import { Loading, useLoaded } from "../shell/loaded.js";
-import { tell } from "../shell/notices.js";
+import { notify } from "../shell/notices.js";
 import { Size } from "./collections.js";
+import { sumUp } from "./document.js";
 import { Documents } from "./documents.js";
-import { sumUp } from "./facts.js";
 import { Page } from "./screen.js";
-import { addFiles, cancel, change, watch, work } from "./upload.js";
+import { addFiles, cancelWork, updateWork, watchJobs, work } from "./upload.js";
 
 /** @param {{ collection: Collection }} props */
 export function CollectionScreen({ collection }) {
   const { name, may, description } = collection;
   const mayWrite = may.includes("write");
   useEffect(() => {
-    if (mayWrite) watch(name);
+    if (mayWrite) watchJobs(name);
   }, []);
   const isEmpty = collection.documents === 0;
   return html`<${Page} title=${name}>
@@ -29,18 +29,18 @@ export function CollectionScreen({ collection }) {
       ${
         may.includes("manage") &&
         html`<a class="button" href=${link(["library", name, "members"])}>${t("library_members")}</a>
-        <button onClick=${() => describe(collection)}>${t("library_describe")}</button>
-        <button class="danger" onClick=${() => drop(name)}>${t("library_delete")}</button>`
+        <button onClick=${() => openDescription(collection)}>${t("library_describe")}</button>
+        <button class="danger" onClick=${() => confirmDeletion(name)}>${t("library_delete")}</button>`
       }
     </div>
-    ${mayWrite ? html`<${Add} name=${name} isEmpty=${isEmpty} />` : isEmpty && html`<p>${t("library_empty")}</p>`}
+    ${mayWrite ? html`<${AddButtons} name=${name} isEmpty=${isEmpty} />` : isEmpty && html`<p>${t("library_empty")}</p>`}
     <${Progress} name=${name} />
     <${Documents} collection=${collection} />
   <//>`;
 }
 
 /** @param {Collection} collection */
-function describe({ name, description, examples }) {
+function openDescription({ name, description, examples }) {
   const known = new Map(examples.map((each) => [each.question, each]));
   openForm({
     title: t("library_describe"),
@@ -54,14 +54,14 @@ function describe({ name, description, examples }) {
       );
       // Keep the other fields of a known question.
       const examples = lines.filter(Boolean).map((question) => known.get(question) ?? { question });
-      await patch(pathOf(name), { description, examples });
+      await patch(collectionPath(name), { description, examples });
       await readCollections();
     },
   });
 }
 
 /** @param {string} name */
-function drop(name) {
+function confirmDeletion(name) {
   openForm({
     title: t("delete_title", { name }),
     fields: html`<p>${t("library_delete_text")}</p>
@@ -69,9 +69,9 @@ function drop(name) {
     action: t("library_delete"),
     isDanger: true,
     act: async () => {
-      await remove(pathOf(name));
+      await remove(collectionPath(name));
       await readCollections();
-      go(["library"]);
+      navigate(["library"]);
     },
   });
 }
@@ -83,18 +83,18 @@ function addPage(name) {
     fields: html`<${Field} label=${t("model_address")} name="address" type="url" required pattern="https?://.+" maxlength="1000" placeholder="https://" />`,
     action: t("library_address_read"),
     act: async (given) => {
-      await post(`${pathOf(name)}/documents/address`, given);
-      watch(name);
+      await post(`${collectionPath(name)}/documents/address`, given);
+      watchJobs(name);
     },
   });
 }
 
 /** Show buttons that add files, a folder or a web page to a collection. @param {{ name: string, isEmpty: boolean }} props */
-function Add({ name, isEmpty }) {
+function AddButtons({ name, isEmpty }) {
   const [files, folder] = [useElement(), useElement()];
   const take = (/** @type {any} */ { target }) => {
     const given = [...target.files].map((file) => ({ file, name: file.webkitRelativePath || file.name }));
-    addFiles(name, given).catch(tell);
+    addFiles(name, given).catch(notify);
     target.value = "";
   };
   return html`<div class=${isEmpty ? "drop-here stack" : "stack"}>
@@ -106,13 +106,13 @@ function Add({ name, isEmpty }) {
     </div>
     <input type="file" multiple hidden ref=${files} onChange=${take} />
     <input type="file" webkitdirectory hidden ref=${folder} onChange=${take} />
-    ${isEmpty && html`<p class="small soft">${t("library_stays")}</p><${Kinds} name=${name} />`}
+    ${isEmpty && html`<p class="small soft">${t("library_stays")}</p><${FileKinds} name=${name} />`}
   </div>`;
 }
 
 /** Show which kinds of files can be read. @param {{ name: string }} props of the collection */
-function Kinds({ name }) {
-  const uploadable = useLoaded(() => get(`${pathOf(name)}/documents/uploadable`));
+function FileKinds({ name }) {
+  const uploadable = useLoaded(() => get(`${collectionPath(name)}/documents/uploadable`));
   return html`<details class="small soft"><summary>${t("library_kinds")}</summary>
     <${Loading} of=${uploadable} />${uploadable.value?.suffixes.join(" ")}
   </details>`;
@@ -128,23 +128,23 @@ function Progress({ name }) {
       (files > 0 || job) &&
       html`<section class="card stack" aria-label=${t("library_progress")}>
       ${files > 0 && html`<${Bar} text=${t("library_sending", { done: uploaded, n: files })} done=${sent} total=${bytes} />`}
-      ${job && html`<${Bar} text=${wordsOfJob(job)} done=${job.done} total=${job.kind === "remove" ? null : job.total} />`}
+      ${job && html`<${Bar} text=${describeJob(job)} done=${job.done} total=${job.kind === "remove" ? null : job.total} />`}
       <div class="row"><span class="small soft grow">${left > 0 && t("library_jobs_left", { n: left })}</span>
-        ${job?.kind !== "remove" && html`<button disabled=${job?.is_cancelled} onClick=${() => cancel(name).catch(tell)}>${t("cancel")}</button>`}</div>
+        ${job?.kind !== "remove" && html`<button disabled=${job?.is_cancelled} onClick=${() => cancelWork(name).catch(notify)}>${t("cancel")}</button>`}</div>
     </section>`
     }
     ${
       problems.length > 0 &&
       html`<section class="card" role="alert">
       <div class="row"><h2 class="grow">${t("library_problems", { n: problems.length })}</h2>
-        <button class="quiet" aria-label=${t("close")} onClick=${() => change(name, () => ({ problems: [] }))}>×</button></div>
+        <button class="quiet" aria-label=${t("close")} onClick=${() => updateWork(name, () => ({ problems: [] }))}>×</button></div>
       <ul class="problems">${problems.map(({ text, lang }) => html`<li lang=${lang}>${text}</li>`)}</ul>
     </section>`
     }`;
 }
 
 /** @param {any} job */
-function wordsOfJob({ kind, done, total }) {
+function describeJob({ kind, done, total }) {
   if (kind === "remove") return t("library_removing");
   return total === null ? t("library_reading") : t("library_indexing", { done, n: total });
 }

@@ -1,15 +1,15 @@
 /** All collections as cards, and a form for a new one. */
 import { html } from "../core/html.js";
-import { go, link } from "../core/route.js";
+import { link, navigate } from "../core/route.js";
 import { formatBytes, t } from "../core/texts.js";
 import { Form, openForm } from "../shell/form.js";
-import { mayMake, newCollection } from "./new.js";
+import { mayCreateCollection, newCollectionForm } from "./new_collection.js";
 
 /** @param {{ all: Collection[] }} props */
 export function Collections({ all }) {
-  const isMaker = mayMake();
+  const isMaker = mayCreateCollection();
   const isFirst = all.length === 0;
-  const form = newCollection((name) => go(["library", name]));
+  const form = newCollectionForm((name) => navigate(["library", name]));
   return html`<div class="screen stack">
     <div class="row"><h1 class="grow">${t("nav_library")}</h1>
       ${isMaker && !isFirst && html`<button class="primary" onClick=${() => openForm(form)}>${t("library_new")}</button>`}</div>

@@ -1,16 +1,16 @@
 /** Add files and folders that are dropped on the page, or pasted in the library, to the current collection. */
 import { html, useLayoutEffect, useSignal, useState } from "../core/html.js";
-import { go, place } from "../core/route.js";
-import { collection } from "../core/session.js";
+import { currentRoute, navigate } from "../core/route.js";
+import { currentCollection } from "../core/session.js";
 import { t } from "../core/texts.js";
 import { openForm } from "../shell/form.js";
-import { tell } from "../shell/notices.js";
-import { mayMake, newCollection } from "./new.js";
+import { notify } from "../shell/notices.js";
+import { mayCreateCollection, newCollectionForm } from "./new_collection.js";
 
-export function Drop() {
+export function DropTarget() {
   const [isOver, setOver] = useState(false);
-  const [screen = "ask", name] = useSignal(place).path;
-  const chosen = useSignal(collection);
+  const [screen = "ask", name] = useSignal(currentRoute).path;
+  const chosen = useSignal(currentCollection);
   const isHere = screen === "ask" || (screen === "library" && name === chosen?.name);
   const target = isHere && chosen?.may.includes("write") && chosen.name;
   // Renew the listeners on each render, so that they use the collection that is shown.
@@ -31,13 +31,13 @@ export function Drop() {
     const files = readDropped(data);
     /** @param {string} name */
     const add = (name) => {
-      import("./upload.js").then(async ({ addFiles }) => addFiles(name, await files)).catch(tell);
-      go(["library", name]);
+      import("./upload.js").then(async ({ addFiles }) => addFiles(name, await files)).catch(notify);
+      navigate(["library", name]);
     };
     if (target) add(target);
-    else if (screen === "ask" && mayMake()) openForm(newCollection(add, "documents"));
+    else if (screen === "ask" && mayCreateCollection()) openForm(newCollectionForm(add, "documents"));
     else
-      tell(
+      notify(
         t(screen !== "ask" ? "library_drop_where" : chosen ? "problem_role_too_low" : "welcome_ask_admin"),
       );
   };
@@ -55,13 +55,13 @@ async function readDropped(data) {
   // Read all items before the first `await`: afterwards the browser has cleared the list.
   const found = [...data.items].map((item) => {
     const [entry, file] = [item.webkitGetAsEntry(), item.getAsFile()];
-    return entry ? filesOf(entry) : file ? [{ file, name: file.name }] : [];
+    return entry ? readEntry(entry) : file ? [{ file, name: file.name }] : [];
   });
   return (await Promise.all(found)).flat();
 }
 
 /** @param {any} entry a file system entry @returns {Promise<{ file: File, name: string }[]>} */
-async function filesOf(entry) {
+async function readEntry(entry) {
   if (entry.isFile) {
     const file = await new Promise((done, fail) => entry.file(done, fail));
     return [{ file, name: entry.fullPath.replace(/^\//, "") }];
@@ -72,6 +72,6 @@ async function filesOf(entry) {
     /** @type {any[]} */
     const some = await new Promise((done, fail) => reader.readEntries(done, fail));
     if (!some.length) return found;
-    for (const each of some) found.push(...(await filesOf(each)));
+    for (const each of some) found.push(...(await readEntry(each)));
   }
 }

@@ -1,5 +1,5 @@
 /** The folders of a collection: the path to the open one, and those in it, each to be opened or selected. */
-import { get, pathOf } from "../core/api.js";
+import { collectionPath, get } from "../core/api.js";
 import { html } from "../core/html.js";
 import { link } from "../core/route.js";
 import { t } from "../core/texts.js";
@@ -13,7 +13,7 @@ export function Folders({ collection, folder, version, chosen, choose }) {
   const search = new URLSearchParams({ folder });
   const inside = useLoaded(
     /** @returns {Promise<{ name: string, documents: number }[]>} */
-    () => get(`${pathOf(collection)}/folders?${search}`),
+    () => get(`${collectionPath(collection)}/folders?${search}`),
     [folder, version],
   );
   const steps = folder ? folder.split("/") : [];

@@ -1,10 +1,10 @@
 /** The members of a collection and their roles. */
-import { pathOf, put, remove } from "../core/api.js";
+import { collectionPath, put, remove } from "../core/api.js";
 import { html, useVersion } from "../core/html.js";
 import { t } from "../core/texts.js";
-import { Choice, Field, Form } from "../shell/form.js";
+import { Field, Form, Select } from "../shell/form.js";
 import { PagedList, Row } from "../shell/list.js";
-import { tell } from "../shell/notices.js";
+import { notify } from "../shell/notices.js";
 import { Page } from "./screen.js";
 
 const ROLES = /** @type {const} */ (["reader", "writer", "admin"]);
@@ -12,15 +12,15 @@ const ROLES = /** @type {const} */ (["reader", "writer", "admin"]);
 /** @param {{ collection: Collection }} props */
 export function Members({ collection }) {
   const [version, again] = useVersion();
-  const path = `${pathOf(collection.name)}/members`;
+  const path = `${collectionPath(collection.name)}/members`;
   const options = ROLES.map((each) => [each, t(`role_${each}`)]);
   /** @param {string} name @param {string} role */
   const set = (name, role) => put(`${path}/${encodeURIComponent(name)}`, { role }).then(again);
   /** @param {{ name: string, role: string }} member */
   const row = ({ name, role }) => html`<${Row} title=${name}>
-    <${Choice} aria-label=${t("library_role_of", { name })} value=${role} options=${options} onChoose=${(/** @type {string} */ chosen) => set(name, chosen).catch(tell)} />
+    <${Select} aria-label=${t("library_role_of", { name })} value=${role} options=${options} onChoose=${(/** @type {string} */ chosen) => set(name, chosen).catch(notify)} />
     <button class="quiet" aria-label=${t("remove_of", { name })}
-      onClick=${() => remove(`${path}/${encodeURIComponent(name)}`).then(again, tell)}>${t("remove")}</button>
+      onClick=${() => remove(`${path}/${encodeURIComponent(name)}`).then(again, notify)}>${t("remove")}</button>
   <//>`;
   return html`<${Page} title=${t("library_members")} back=${collection.name}>
     <p class="soft">${t("library_members_intro")}</p>

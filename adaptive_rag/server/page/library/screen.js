@@ -1,15 +1,15 @@
 /** The library: all collections, one of them, its members, or one of its documents, depending on the URL. */
 import { html, useEffect, useElement, useSignal } from "../core/html.js";
-import { link, place } from "../core/route.js";
+import { currentRoute, link } from "../core/route.js";
 import { collections } from "../core/session.js";
 import { t } from "../core/texts.js";
 import { CollectionScreen } from "./collection.js";
 import { Collections } from "./collections.js";
-import { Facts } from "./facts.js";
+import { DocumentScreen } from "./document.js";
 import { Members } from "./members.js";
 
 export function LibraryScreen() {
-  const { path, query } = useSignal(place);
+  const { path, query } = useSignal(currentRoute);
   const all = useSignal(collections);
   const [, name, part] = path;
   if (!all) return html`<p class="screen soft" aria-busy="true">${t("loading")}</p>`;
@@ -17,7 +17,7 @@ export function LibraryScreen() {
   const found = all.find((each) => each.name === name);
   if (!found) return html`<${Page} title=${name}><p>${t("library_no_such")}</p><//>`;
   if (query.document)
-    return html`<${Facts} key=${query.document} collection=${found} id=${query.document} />`;
+    return html`<${DocumentScreen} key=${query.document} collection=${found} id=${query.document} />`;
   return html`<${part === "members" ? Members : CollectionScreen} key=${name} collection=${found} />`;
 }
 

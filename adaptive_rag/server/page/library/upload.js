@@ -1,17 +1,26 @@
 /** Upload files, and follow the jobs that index them. Both continue while other screens are shown. */
-import { events, get, isOnline, Problem, pathOf, post, request, until } from "../core/api.js";
+import {
+  collectionPath,
+  get,
+  isOnline,
+  Problem,
+  post,
+  request,
+  streamEvents,
+  waitUntil,
+} from "../core/api.js";
 import { signal } from "../core/html.js";
 import { readCollections } from "../core/session.js";
-import { t, translated } from "../core/texts.js";
-import { said, tell } from "../shell/notices.js";
+import { t, translate } from "../core/texts.js";
+import { errorMessage, notify } from "../shell/notices.js";
 
 // Small batches, so that the progress bar moves. The server accepts larger ones.
 const BATCH_FILES = 20;
 const BATCH_BYTES = 10_000_000;
 const ATTEMPTS = 6;
 
-/** @typedef {{ file: File, name: string }} Named a file with its path, as in "reports/2024.pdf" */
-/** @typedef {{ bytes: number, sent: number, files: number, uploaded: number, job: any, left: number, problems: Said[] }} Work */
+/** @typedef {{ file: File, name: string }} NamedFile a file with its path, as in "reports/2024.pdf" */
+/** @typedef {{ bytes: number, sent: number, files: number, uploaded: number, job: any, left: number, problems: Message[] }} Work */
 
 /**
  * The work on each collection: bytes and files to send and sent, the current job, and the number of waiting jobs.
@@ -21,87 +30,87 @@ export const work = signal({});
 /** A count of changes to documents. Lists are read again when it changes. */
 export const changes = signal(0);
 
-const NOTHING = { bytes: 0, sent: 0, files: 0, uploaded: 0, job: null, left: 0, problems: [] };
-/** @type {Map<string, { files: Named[], abort: AbortController }>} the files to send, by collection */
+const NO_WORK = { bytes: 0, sent: 0, files: 0, uploaded: 0, job: null, left: 0, problems: [] };
+/** @type {Map<string, { files: NamedFile[], abort: AbortController }>} the files to send, by collection */
 const uploads = new Map();
 /** @type {Map<string, boolean>} the watched collections, and whether to look for jobs again */
-const watched = new Map();
+const watchedCollections = new Map();
 
 window.addEventListener("beforeunload", (event) => {
   if (uploads.size) event.preventDefault();
 });
 
 /** @param {string} collection @param {(before: Work) => Partial<Work>} part */
-export function change(collection, part) {
-  const before = work.value[collection] ?? NOTHING;
+export function updateWork(collection, part) {
+  const before = work.value[collection] ?? NO_WORK;
   work.value = { ...work.value, [collection]: { ...before, ...part(before) } };
 }
 
-/** @param {string} collection @param {Said[]} told */
-const complain = (collection, told) =>
-  change(collection, ({ problems }) => ({ problems: [...problems, ...told] }));
+/** @param {string} collection @param {Message[]} told */
+const addProblems = (collection, told) =>
+  updateWork(collection, ({ problems }) => ({ problems: [...problems, ...told] }));
 
 /**
  * Upload files, and follow their indexing. Files that cannot be sent are reported; the others continue.
  * @param {string} collection
- * @param {Named[]} files
+ * @param {NamedFile[]} files
  */
 export async function addFiles(collection, files) {
   /** @type {{ suffixes: string[], megabytes: number }} */
-  const { suffixes, megabytes } = await get(`${pathOf(collection)}/documents/uploadable`);
+  const { suffixes, megabytes } = await get(`${collectionPath(collection)}/documents/uploadable`);
   // Office creates files such as "~$report.docx" beside an open document.
   const meant = files.filter(({ name }) => !/(^|\/)~\$[^/]*$/.test(name));
   const skipped = files.length - meant.length;
-  if (skipped) tell(t("library_skipped", { n: skipped }));
+  if (skipped) notify(t("library_skipped", { n: skipped }));
   const good = meant.filter(({ file, name }) => {
     // Files such as .DS_Store belong to the system. The user did not mean to add them.
     if (name.split("/").some((part) => part.startsWith("."))) return false;
     const isRead = suffixes.some((suffix) => name.toLowerCase().endsWith(suffix));
     if (isRead && file.size <= megabytes * 1e6) return true;
-    complain(collection, [
+    addProblems(collection, [
       { text: t(isRead ? "library_too_large" : "library_unread_kind", { name, most: megabytes }) },
     ]);
     return false;
   });
-  change(collection, (now) => ({ bytes: now.bytes + sizeOf(good), files: now.files + good.length }));
+  updateWork(collection, (now) => ({ bytes: now.bytes + totalSize(good), files: now.files + good.length }));
   const running = uploads.get(collection);
   if (running) return void running.files.push(...good);
   const abort = new AbortController();
   uploads.set(collection, { files: good, abort });
-  /** @type {Named[]} */
+  /** @type {NamedFile[]} */
   let batch = [];
   try {
     while (good.length) {
       batch = takeBatch(good);
-      await send(collection, batch, abort.signal);
-      change(collection, ({ sent, uploaded }) => ({
-        sent: sent + sizeOf(batch),
+      await sendBatch(collection, batch, abort.signal);
+      updateWork(collection, ({ sent, uploaded }) => ({
+        sent: sent + totalSize(batch),
         uploaded: uploaded + batch.length,
       }));
-      await announce();
-      watch(collection);
+      await refreshLists();
+      watchJobs(collection);
     }
   } catch (error) {
     if (!abort.signal.aborted) {
-      tell(error);
-      complain(
+      notify(error);
+      addProblems(
         collection,
         [...batch, ...good].map(({ name }) => ({ text: t("library_not_sent", { name }) })),
       );
     }
   } finally {
     uploads.delete(collection);
-    change(collection, () => ({ bytes: 0, sent: 0, files: 0, uploaded: 0 }));
+    updateWork(collection, () => ({ bytes: 0, sent: 0, files: 0, uploaded: 0 }));
   }
 }
 
 /** Read lists and sizes again. */
-function announce() {
+function refreshLists() {
   changes.value += 1;
   return readCollections();
 }
 
-/** Remove the next batch from `files` and return it. @param {Named[]} files */
+/** Remove the next batch from `files` and return it. @param {NamedFile[]} files */
 function takeBatch(files) {
   let bytes = 0;
   const over = files.findIndex(({ file }, at) => {
@@ -113,20 +122,27 @@ function takeBatch(files) {
 
 /**
  * Send a batch. If one file is bad, the server rejects the whole batch. Then send each file alone, and report bad ones.
- * @param {string} collection @param {Named[]} batch @param {AbortSignal} abort @returns {Promise<void>}
+ * @param {string} collection @param {NamedFile[]} batch @param {AbortSignal} abort @returns {Promise<void>}
  */
-async function send(collection, batch, abort) {
+async function sendBatch(collection, batch, abort) {
   const headers = { "Idempotency-Key": crypto.getRandomValues(new Uint32Array(4)).join("-") };
   const form = new FormData();
   for (const { file, name } of batch) form.append("files", file, name);
   for (let attempt = 1; ; attempt++) {
     try {
-      return await request("POST", `${pathOf(collection)}/documents`, { form, headers, signal: abort });
+      return await request("POST", `${collectionPath(collection)}/documents`, {
+        form,
+        headers,
+        signal: abort,
+      });
     } catch (error) {
       if (!(error instanceof Problem)) throw error;
       if ([413, 422].includes(error.status)) {
-        if (batch.length > 1) for (const each of batch) await send(collection, [each], abort);
-        else complain(collection, [{ ...said(error), text: `${batch[0].name}: ${said(error).text}` }]);
+        if (batch.length > 1) for (const each of batch) await sendBatch(collection, [each], abort);
+        else
+          addProblems(collection, [
+            { ...errorMessage(error), text: `${batch[0].name}: ${errorMessage(error).text}` },
+          ]);
         return;
       }
       if (![0, 429, 503].includes(error.status) || attempt === ATTEMPTS) throw error;
@@ -136,63 +152,66 @@ async function send(collection, batch, abort) {
   }
 }
 
-/** @param {Named[]} files */
-const sizeOf = (files) => files.reduce((sum, { file }) => sum + file.size, 0);
+/** @param {NamedFile[]} files */
+const totalSize = (files) => files.reduce((sum, { file }) => sum + file.size, 0);
 
 /** Follow the jobs of a collection, one after another, until none is left. @param {string} collection */
-export async function watch(collection) {
-  const isWatched = watched.has(collection);
-  watched.set(collection, true);
+export async function watchJobs(collection) {
+  const isWatched = watchedCollections.has(collection);
+  watchedCollections.set(collection, true);
   if (isWatched) return;
   try {
-    while (watched.get(collection)) {
-      watched.set(collection, false);
+    while (watchedCollections.get(collection)) {
+      watchedCollections.set(collection, false);
       try {
-        await follow(collection);
+        await followJobs(collection);
       } catch (error) {
         if (!(error instanceof Problem) || error.status) throw error;
-        await until(() => isOnline.value);
-        watched.set(collection, true);
-        announce().catch(tell);
+        await waitUntil(() => isOnline.value);
+        watchedCollections.set(collection, true);
+        refreshLists().catch(notify);
       }
     }
   } catch (error) {
     // A deleted collection has no jobs.
-    if (!(error instanceof Problem && error.status === 404)) tell(error);
+    if (!(error instanceof Problem && error.status === 404)) notify(error);
   } finally {
-    watched.delete(collection);
-    change(collection, () => ({ job: null, left: 0 }));
+    watchedCollections.delete(collection);
+    updateWork(collection, () => ({ job: null, left: 0 }));
   }
 }
 
 /** @param {string} collection */
-async function follow(collection) {
+async function followJobs(collection) {
   for (let open = await openJobs(collection); open.length; open = await openJobs(collection)) {
-    for await (const [name, job] of events("GET", `${pathOf(collection)}/jobs/${open[0].id}/events`)) {
-      if (name === "progress") change(collection, () => ({ job, left: open.length - 1 }));
-      else complain(collection, problemsOf(job));
+    for await (const [name, job] of streamEvents(
+      "GET",
+      `${collectionPath(collection)}/jobs/${open[0].id}/events`,
+    )) {
+      if (name === "progress") updateWork(collection, () => ({ job, left: open.length - 1 }));
+      else addProblems(collection, jobProblems(job));
     }
-    await announce();
+    await refreshLists();
   }
 }
 
-/** @param {any} job @returns {Said[]} */
-const problemsOf = ({ problems = [], error }) =>
+/** @param {any} job @returns {Message[]} */
+const jobProblems = ({ problems = [], error }) =>
   [...problems.map((/** @type {any} */ each) => each.problem), error]
     .filter(Boolean)
-    .map((text) => translated(text));
+    .map((text) => translate(text));
 
 /** @param {string} collection @returns {Promise<any[]>} the running job, then the queued ones, oldest first */
 async function openJobs(collection) {
   const pages = ["running", "queued"].map((state) =>
-    get(`${pathOf(collection)}/jobs?state=${state}&limit=500`),
+    get(`${collectionPath(collection)}/jobs?state=${state}&limit=500`),
   );
   return (await Promise.all(pages)).flatMap((page) => page.items.reverse());
 }
 
 /** Stop the upload and the indexing. What is already indexed stays. @param {string} collection */
-export async function cancel(collection) {
+export async function cancelWork(collection) {
   uploads.get(collection)?.abort.abort();
   for (const { id, kind } of await openJobs(collection))
-    if (kind !== "remove") await post(`${pathOf(collection)}/jobs/${id}/cancel`);
+    if (kind !== "remove") await post(`${collectionPath(collection)}/jobs/${id}/cancel`);
 }

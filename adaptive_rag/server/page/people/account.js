@@ -1,28 +1,28 @@
 /** The user's account: name and roles, password, and profile. */
 import { get, put, remove } from "../core/api.js";
 import { html, useSignal } from "../core/html.js";
-import { collections, me, signOut, waysIn } from "../core/session.js";
+import { collections, me, signInMethods, signOut } from "../core/session.js";
 import { t } from "../core/texts.js";
 import { Field, Form } from "../shell/form.js";
 import { Loading, useLoaded } from "../shell/loaded.js";
-import { finishAll, tell } from "../shell/notices.js";
+import { finishRemovals, notify } from "../shell/notices.js";
 
 export function Account() {
-  const needed = useSignal(waysIn)?.needed;
+  const needed = useSignal(signInMethods)?.needed;
   const hasPassword = useSignal(me)?.has_password;
-  return html`<${needed ? Named : Alone} /><${Profile} />${needed && hasPassword && html`<${Password} />`}`;
+  return html`<${needed ? UserCard : NoAccountCard} /><${Profile} />${needed && hasPassword && html`<${Password} />`}`;
 }
 
-function Named() {
+function UserCard() {
   const { name, is_admin } = /** @type {Me} */ (useSignal(me));
   const roles = (useSignal(collections) ?? []).map((each) => `${each.name}: ${t(each.role)}`).join(" · ");
   return html`<section class="card row">
     <div class="grow"><h2>${name}</h2><p class="soft small">${is_admin ? t("server_admin") : roles || t("no_collections")}</p></div>
-    <button onClick=${() => finishAll().then(signOut).catch(tell)}>${t("sign_out")}</button>
+    <button onClick=${() => finishRemovals().then(signOut).catch(notify)}>${t("sign_out")}</button>
   </section>`;
 }
 
-function Alone() {
+function NoAccountCard() {
   return html`<section class="card stack">
     <h2>${t("alone_title")}</h2>
     <p>${t("alone")}</p>
@@ -32,12 +32,12 @@ function Alone() {
 
 function Profile() {
   const kept = useLoaded(() => get("/me/profile"));
-  /** @param {Given} given */
+  /** @param {FormValues} given */
   const keep = async ({ profile }) => {
     const isKept = profile.trim() !== "";
     await (isKept ? put("/me/profile", { text: profile }) : remove("/me/profile"));
     kept.set({ text: profile });
-    tell(t(isKept ? "profile_kept" : "profile_forgotten"));
+    notify(t(isKept ? "profile_kept" : "profile_forgotten"));
   };
   return html`<${Form} isCard action=${t("save")} act=${keep}>
     <h2 id="profile">${t("profile_title")}</h2>
@@ -49,10 +49,10 @@ function Profile() {
 }
 
 function Password() {
-  /** @param {Given} given */
+  /** @param {FormValues} given */
   const keep = ({ current, new: fresh, keep_tokens }) =>
     put("/me/password", { current, new: fresh, keep_tokens: keep_tokens === "on" }).then(() =>
-      tell(t("password_changed")),
+      notify(t("password_changed")),
     );
   const each = { type: "password", required: true, maxlength: "200" };
   return html`<${Form} isCard action=${t("password_change")} act=${keep}>

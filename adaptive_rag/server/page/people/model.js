@@ -2,25 +2,25 @@
 import { get, post, put, remove } from "../core/api.js";
 import { html, useState } from "../core/html.js";
 import { me } from "../core/session.js";
-import { t, translated } from "../core/texts.js";
-import { Field, Form, openSure } from "../shell/form.js";
+import { t, translate } from "../core/texts.js";
+import { Field, Form, openConfirmation } from "../shell/form.js";
 import { Loading, useLoaded } from "../shell/loaded.js";
-import { said, tell } from "../shell/notices.js";
+import { errorMessage, notify } from "../shell/notices.js";
 
 /** @type {Record<string, string>} */
-const NAMES = {
+const PROVIDER_NAMES = {
   anthropic: "Anthropic",
   google_genai: "Google",
   groq: "Groq",
   mistralai: "Mistral",
   ollama: "Ollama",
 };
-const NAME = "[A-Za-z0-9~][A-Za-z0-9_.:\\/@+#~\\-]*";
+const MODEL_NAME_PATTERN = "[A-Za-z0-9~][A-Za-z0-9_.:\\/@+#~\\-]*";
 /** @param {{ name: string }} provider */
-const nameOf = ({ name }) => (name === "openai" ? t("model_openai") : (NAMES[name] ?? name));
+const providerName = ({ name }) => (name === "openai" ? t("model_openai") : (PROVIDER_NAMES[name] ?? name));
 
-/** @param {Given} given @returns what the server expects; a key that is left empty stays as it is */
-const sent = ({ provider, name, address, key }) => ({
+/** @param {FormValues} given @returns what the server expects; a key that is left empty stays as it is */
+const toSettings = ({ provider, name, address, key }) => ({
   provider,
   name: name.trim(),
   address: address?.trim() || null,
@@ -31,30 +31,30 @@ export function Model() {
   const model = useLoaded(/** @returns {Promise<ModelSettings>} */ () => get("/model"));
   if (!model.value) return html`<${Loading} of=${model} />`;
   const { set_by, name } = model.value;
-  /** @param {Promise<unknown>} changing @param {Words} done */
+  /** @param {Promise<unknown>} changing @param {TextKey} done */
   const change = async (changing, done) => {
     await changing;
     document.getElementById("main")?.focus({ preventScroll: true }); // the form is made anew
     model.set(await get("/model"));
     me.value = await get("/me");
-    tell(t(done));
+    notify(t(done));
   };
   return html`
     <p class="soft">${t("model_use")}</p>
     ${
       set_by === "operator"
         ? html`<p class="card">${t("model_operators", { name: name ?? "" })}</p>`
-        : html`<${Editor} key=${JSON.stringify(model.value)} of=${model.value} change=${change} />`
+        : html`<${ModelForm} key=${JSON.stringify(model.value)} of=${model.value} change=${change} />`
     }
   `;
 }
 
-/** @param {{ of: ModelSettings, change: (changing: Promise<unknown>, done: Words) => Promise<void> }} props */
-function Editor({ of, change }) {
+/** @param {{ of: ModelSettings, change: (changing: Promise<unknown>, done: TextKey) => Promise<void> }} props */
+function ModelForm({ of, change }) {
   const { set_by, provider, name, address, key, providers, has_operators_address } = of;
   const usable = providers.filter((each) => !each.install);
   const [asked, setChosen] = useState(provider);
-  const [tried, setTried] = useState(/** @type {Said | null} */ (null));
+  const [tried, setTried] = useState(/** @type {Message | null} */ (null));
   const now = usable.find((each) => each.name === asked) ?? usable[0];
   const { name: chosen, takes_key, takes_address, has_operators_key } = now;
   const isStored = chosen === provider && (key === "stored" || key === "unreadable");
@@ -65,14 +65,14 @@ function Editor({ of, change }) {
     if (!form?.reportValidity()) return;
     setTried({ text: t("model_trying") });
     try {
-      const { detail } = await post("/model/try", sent(Object.fromEntries(new FormData(form))));
-      setTried(translated(detail));
+      const { detail } = await post("/model/try", toSettings(Object.fromEntries(new FormData(form))));
+      setTried(translate(detail));
     } catch (error) {
-      setTried(said(error));
+      setTried(errorMessage(error));
     }
   };
   const onRemove = () =>
-    openSure({
+    openConfirmation({
       title: t("model_remove_title"),
       sure: t("model_remove_sure"),
       action: t("remove"),
@@ -80,10 +80,10 @@ function Editor({ of, change }) {
     });
   const beside = html`<button type="button" onClick=${onTry}>${t("model_try")}</button>
     ${set_by && html`<button type="button" class="danger" onClick=${onRemove}>${t("remove")}</button>`}`;
-  const others = providers.filter((each) => each.install).map(nameOf);
-  return html`<${Form} isCard action=${t("save")} beside=${beside} act=${(/** @type {Given} */ given) => change(put("/model", sent(given)), "model_saved")}>
-    <${Field} label=${t("model_provider")} name="provider" value=${chosen} onChoose=${setChosen} options=${usable.map((each) => [each.name, nameOf(each)])} />
-    <${Field} label=${t("model_name")} name="name" required maxlength="200" defaultValue=${name ?? ""} pattern=${NAME} placeholder="gpt-4.1-mini" autocapitalize="none" spellcheck=${false} />
+  const others = providers.filter((each) => each.install).map(providerName);
+  return html`<${Form} isCard action=${t("save")} beside=${beside} act=${(/** @type {FormValues} */ given) => change(put("/model", toSettings(given)), "model_saved")}>
+    <${Field} label=${t("model_provider")} name="provider" value=${chosen} onChoose=${setChosen} options=${usable.map((each) => [each.name, providerName(each)])} />
+    <${Field} label=${t("model_name")} name="name" required maxlength="200" defaultValue=${name ?? ""} pattern=${MODEL_NAME_PATTERN} placeholder="gpt-4.1-mini" autocapitalize="none" spellcheck=${false} />
     ${takes_address && !has_operators_address && html`<${Field} label=${t("model_address")} name="address" type="url" maxlength="500" defaultValue=${address ?? ""} placeholder="http://localhost:11434/v1" aria-describedby="model-address" />`}
     ${takes_key && html`<${Field} label=${t("model_key")} name="key" type="password" maxlength="4000" autocomplete="new-password" aria-describedby="model-key" />`}
     ${takes_key && html`<p class="soft small" id="model-key">${t(`model_key_${about}`)}</p>`}

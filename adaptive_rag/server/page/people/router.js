@@ -3,7 +3,7 @@ import { get, post, remove } from "../core/api.js";
 import { html, useState } from "../core/html.js";
 import { formatDate, formatPercent, t } from "../core/texts.js";
 import { Loading, useLoaded } from "../shell/loaded.js";
-import { tell } from "../shell/notices.js";
+import { notify } from "../shell/notices.js";
 
 export function RouterCard() {
   const read = /** @returns {Promise<Router>} */ () => get("/router");
@@ -12,7 +12,7 @@ export function RouterCard() {
   /** @param {() => Promise<Router>} act */
   const change = async (act) => {
     setBusy(true);
-    await act().then(router.set, tell);
+    await act().then(router.set, notify);
     setBusy(false);
   };
   if (!router.value) return html`<${Loading} of=${router} />`;

@@ -2,14 +2,14 @@
 import { post, remove } from "../core/api.js";
 import { html, useState, useVersion } from "../core/html.js";
 import { formatDate, t } from "../core/texts.js";
-import { Field, Form, openSure } from "../shell/form.js";
+import { Field, Form, openConfirmation } from "../shell/form.js";
 import { PagedList, Row } from "../shell/list.js";
-import { Secret } from "./secret.js";
+import { CopyField } from "./copy_field.js";
 
 export function Tokens() {
   const [version, again] = useVersion();
   const [made, setMade] = useState({ name: "", token: "" });
-  /** @param {Given} given */
+  /** @param {FormValues} given */
   const make = async ({ name, role, days }) => {
     setMade(await post("/tokens", { name, role, days: Number(days) || null }));
     again();
@@ -22,7 +22,7 @@ export function Tokens() {
       <${Field} label=${t("role")} name="role" options=${["reader", "writer", "admin"].map((role) => [role, t(/** @type {"reader"} */ (role))])} />
       <${Field} label=${t("token_expires")} name="days" options=${[...[30, 90, 365].map((n) => [n, t("days", { n })]), ["", t("never")]]} />
     <//>
-    ${made.token && html`<${Secret} label=${t("token_made", made)} secret=${made.token} />`}
+    ${made.token && html`<${CopyField} label=${t("token_made", made)} secret=${made.token} />`}
     <${TokenList} path="/tokens" version=${version} label=${t("tokens")} empty=${t("tokens_none")} />
   `;
 }
@@ -35,7 +35,7 @@ export function TokenList({ path, version = 0, label, empty }) {
   const [revoked, again] = useVersion();
   /** @param {{ id: string, name: string }} token */
   const revoke = ({ id, name }) =>
-    openSure({
+    openConfirmation({
       title: t("token_revoke_title", { name }),
       sure: t("token_revoke_sure"),
       action: t("token_revoke"),

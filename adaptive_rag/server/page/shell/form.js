@@ -2,34 +2,34 @@
 import { Problem } from "../core/api.js";
 import { html, onValue, signal, useElement, useLayoutEffect, useSignal, useState } from "../core/html.js";
 import { t } from "../core/texts.js";
-import { said, Trouble } from "./notices.js";
+import { ErrorMessage, errorMessage } from "./notices.js";
 
-/** @typedef {{ title: string, action: string, act: (given: Given) => unknown, fields?: any, isDanger?: boolean }} Asked */
-/** @typedef {{ title: string, sure: string, action: string, act: () => unknown }} Sure */
+/** @typedef {{ title: string, action: string, act: (given: FormValues) => unknown, fields?: any, isDanger?: boolean }} FormDialog */
+/** @typedef {{ title: string, sure: string, action: string, act: () => unknown }} Confirmation */
 
-/** @type {{ value: Asked | null }} */
-const asked = signal(null);
+/** @type {{ value: FormDialog | null }} */
+const openDialog = signal(null);
 
-/** Open a dialog that asks for input or for confirmation. @param {Asked} what */
+/** Open a dialog that asks for input or for confirmation. @param {FormDialog} what */
 export function openForm(what) {
-  asked.value = what;
+  openDialog.value = what;
 }
 
-/** Open a dialog that asks whether something is to be deleted. @param {Sure} what */
-export const openSure = ({ sure, ...what }) =>
+/** Open a dialog that asks whether something is to be deleted. @param {Confirmation} what */
+export const openConfirmation = ({ sure, ...what }) =>
   openForm({ ...what, fields: html`<p>${sure}</p>`, isDanger: true });
 
 /** Show the dialog that `openForm` has opened. */
-export function OpenForm() {
-  const what = useSignal(asked);
+export function FormDialogHost() {
+  const what = useSignal(openDialog);
   if (!what) return null;
   const close = () => {
-    asked.value = null;
+    openDialog.value = null;
   };
-  /** @param {Given} given */
+  /** @param {FormValues} given */
   const act = async (given) => {
     await what.act(given);
-    if (asked.value === what) close();
+    if (openDialog.value === what) close();
   };
   return html`<${Dialog} title=${what.title} close=${close}>
     <${Form} ...${what} act=${act} close=${close}>${what.fields}<//>
@@ -38,11 +38,21 @@ export function OpenForm() {
 
 /**
  * Show a form. It is sent once at a time, and cleared after `act` has succeeded.
- * @param {{ action: string, act: (given: Given) => unknown, say?: typeof said, unknown?: Words, close?: () => void, isDanger?: boolean, isCard?: boolean, beside?: any, children?: any }} props
+ * @param {{ action: string, act: (given: FormValues) => unknown, say?: typeof errorMessage, unknown?: TextKey, close?: () => void, isDanger?: boolean, isCard?: boolean, beside?: any, children?: any }} props
  *   `say` turns an error into a message, `unknown` says what was not found; `beside` are further buttons
  */
-export function Form({ action, act, say = said, unknown, close, isDanger, isCard, beside, children }) {
-  const [problem, setProblem] = useState(/** @type {Said | null} */ (null));
+export function Form({
+  action,
+  act,
+  say = errorMessage,
+  unknown,
+  close,
+  isDanger,
+  isCard,
+  beside,
+  children,
+}) {
+  const [problem, setProblem] = useState(/** @type {Message | null} */ (null));
   /** @param {SubmitEvent} event */
   const send = async (event) => {
     event.preventDefault();
@@ -63,7 +73,7 @@ export function Form({ action, act, say = said, unknown, close, isDanger, isCard
   };
   return html`<form class=${isCard ? "fields card" : "fields"} onSubmit=${send}>
     ${children}
-    <${Trouble} of=${problem} />
+    <${ErrorMessage} of=${problem} />
     <div class="row"><button class=${isDanger ? "danger" : "primary"}>${action}</button>
       ${beside}
       ${close && html`<button type="button" onClick=${close}>${t("cancel")}</button>`}</div>
@@ -75,7 +85,7 @@ export function Form({ action, act, say = said, unknown, close, isDanger, isCard
  * @param {{ label: string, options?: [value: string, words: string][], rows?: number } & Record<string, any>} props
  */
 export function Field({ label, options, ...rest }) {
-  const tag = options ? Choice : rest.rows ? "textarea" : "input";
+  const tag = options ? Select : rest.rows ? "textarea" : "input";
   return html`<label class=${rest.rows && "whole"}>${label}<${tag} autocomplete="off" options=${options} ...${rest} /></label>`;
 }
 
@@ -83,7 +93,7 @@ export function Field({ label, options, ...rest }) {
  * Show a select.
  * @param {{ options: [value: string, words: string][], onChoose?: (value: string) => unknown } & Record<string, any>} props
  */
-export const Choice = ({ options, onChoose = () => {}, ...rest }) => html`
+export const Select = ({ options, onChoose = () => {}, ...rest }) => html`
   <select ...${rest} onChange=${onValue(onChoose)}>
   ${options.map(([value, words = value]) => html`<option value=${value}>${words}</option>`)}
 </select>`;

@@ -1,13 +1,13 @@
 /** Long lists that the server returns in pages. Only the parts near the window are read and rendered. */
-import { getPart } from "../core/api.js";
+import { getPage } from "../core/api.js";
 import { html, useEffect, useMemo, useRef } from "../core/html.js";
-import { VirtualList } from "../core/list.js";
+import { VirtualList } from "../core/virtual_list.js";
 import { Loading, readOnce, useLoaded } from "./loaded.js";
 
-const PART = 50;
+const PAGE_SIZE = 50;
 const MS_OF_TYPING = 250;
 // The estimated height, in pixels, of a row that has not been rendered.
-const HEIGHT = 68;
+const ROW_HEIGHT = 68;
 
 /** The measured heights of each list's parts, for a user who returns to it. @type {Map<string, Map<number, number>>} */
 const heights = new Map();
@@ -19,7 +19,7 @@ const heights = new Map();
  */
 export function PagedList({ path, version, label, empty, row }) {
   const rows = useMemo(() => /** @type {any[]} */ ([]), [path]);
-  const read = useMemo(() => partsOf(path, rows), [path, version]);
+  const read = useMemo(() => pageReader(path, rows), [path, version]);
   const first = useLoaded(() => read(0), [read]);
   const total = first.value?.total ?? 0;
   const measured = heights.get(path) ?? new Map();
@@ -32,31 +32,31 @@ export function PagedList({ path, version, label, empty, row }) {
     ${
       total > 0 &&
       html`<div class="rows" role="list" aria-label=${label}>
-        <${VirtualList} count=${Math.ceil(total / PART)} measured=${measured}
-          height=${(/** @type {number} */ part) => Math.min(PART, total - part * PART) * HEIGHT}
+        <${VirtualList} count=${Math.ceil(total / PAGE_SIZE)} measured=${measured}
+          height=${(/** @type {number} */ part) => Math.min(PAGE_SIZE, total - part * PAGE_SIZE) * ROW_HEIGHT}
           row=${(/** @type {number} */ part, /** @type {number} */ height) =>
-            html`<${Part} part=${part} total=${total} height=${height} read=${read} draw=${draw} />`} />
+            html`<${ListPage} part=${part} total=${total} height=${height} read=${read} draw=${draw} />`} />
       </div>`
     }
   `;
 }
 
 /** Return a function that reads a part of a list into `rows`. @param {string} path @param {any[]} rows */
-const partsOf = (path, rows) =>
+const pageReader = (path, rows) =>
   readOnce(async (part) => {
-    const offset = part * PART;
-    const found = await getPart(path, PART, offset);
+    const offset = part * PAGE_SIZE;
+    const found = await getPage(path, PAGE_SIZE, offset);
     for (const [index, item] of found.items.entries()) rows[offset + index] = item;
     return found;
   });
 
 /** @param {{ part: number, total: number, height: number, read: (part: number) => Promise<any>, draw: (item: any, index: number) => any }} props */
-function Part({ part, total, height, read, draw }) {
+function ListPage({ part, total, height, read, draw }) {
   const loaded = useLoaded(() => read(part), [read]);
   if (!loaded.value)
     return html`<div style=${{ minBlockSize: `${height}px` }}><${Loading} of=${loaded} /></div>`;
   return loaded.value.items.map((/** @type {any} */ item, /** @type {number} */ at) => {
-    const index = part * PART + at;
+    const index = part * PAGE_SIZE + at;
     const drawn = draw(item, index);
     return (
       drawn &&

@@ -1,10 +1,10 @@
 /** Data that a part of the screen reads from the server: loading, loaded, or failed. */
-import { isOnline, lost, Problem } from "../core/api.js";
+import { isOnline, Problem, reportOffline } from "../core/api.js";
 import { html, useEffect, useSignal, useState } from "../core/html.js";
 import { t } from "../core/texts.js";
-import { said, Trouble } from "./notices.js";
+import { ErrorMessage, errorMessage } from "./notices.js";
 
-/** @template T @typedef {{ value: T | null, problem: Said | null, again: () => void, set: (value: T) => void }} Loaded */
+/** @template T @typedef {{ value: T | null, problem: Message | null, again: () => void, set: (value: T) => void }} Loaded */
 
 /**
  * Read data, and read it again when a dependency changes or the server is back. The old data stays meanwhile.
@@ -14,7 +14,7 @@ import { said, Trouble } from "./notices.js";
  */
 export function useLoaded(read, on = []) {
   const [value, setValue] = useState(/** @type {T | null} */ (null));
-  const [problem, setProblem] = useState(/** @type {Said | null} */ (null));
+  const [problem, setProblem] = useState(/** @type {Message | null} */ (null));
   const [tries, setTries] = useState(0);
   const isThere = useSignal(isOnline);
   useEffect(() => {
@@ -24,7 +24,7 @@ export function useLoaded(read, on = []) {
     read().then(
       (found) => isWanted && setValue(() => found),
       // If the server was not reached, the banner above the page says so.
-      (error) => isWanted && !(error instanceof Problem && !error.status) && setProblem(said(error)),
+      (error) => isWanted && !(error instanceof Problem && !error.status) && setProblem(errorMessage(error)),
     );
     return () => {
       isWanted = false;
@@ -36,7 +36,7 @@ export function useLoaded(read, on = []) {
 /** Show that data is loading, or why it could not be loaded. @param {{ of: Loaded<any> }} props */
 export function Loading({ of: { value, problem, again } }) {
   if (problem)
-    return html`<div class="row"><${Trouble} of=${problem} /><button onClick=${again}>${t("try_again")}</button></div>`;
+    return html`<div class="row"><${ErrorMessage} of=${problem} /><button onClick=${again}>${t("try_again")}</button></div>`;
   return value === null && html`<p class="soft" aria-busy="true">${t("loading")}</p>`;
 }
 
@@ -44,12 +44,12 @@ export function Loading({ of: { value, problem, again } }) {
  * Return a component that is loaded with its styles on first render, or by its `load`.
  * @param {() => Promise<any>} find loads the component @param {...string} styles CSS files
  */
-export function lazily(find, ...styles) {
+export function lazyComponent(find, ...styles) {
   /** @type {any} */
   let component = null;
   const read = readOnce(async () => {
     [component] = await Promise.all([find(), ...styles.map(addStyles)]).catch((error) => {
-      throw error instanceof SyntaxError ? error : lost();
+      throw error instanceof SyntaxError ? error : reportOffline();
     });
     return component;
   });

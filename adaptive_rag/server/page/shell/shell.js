@@ -4,26 +4,29 @@ import { thread } from "../ask/conversation.js";
 import { AskScreen } from "../ask/screen.js";
 import { get, isOnline, signInNeeded } from "../core/api.js";
 import { Component, html, useEffect, useSignal } from "../core/html.js";
-import { link, place } from "../core/route.js";
-import { begin, checkWho, collection, me, waysIn } from "../core/session.js";
+import { currentRoute, link } from "../core/route.js";
+import { checkUser, currentCollection, me, signInMethods, startSession } from "../core/session.js";
 import { language, setLanguage, t } from "../core/texts.js";
 import { setTheme, theme } from "../core/theme.js";
-import { Drop } from "../library/drop.js";
+import { DropTarget } from "../library/drop.js";
 import { SignIn } from "../people/sign_in.js";
-import { Dialog, OpenForm } from "./form.js";
-import { Loading, lazily, useLoaded } from "./loaded.js";
-import { Notices, said, tell } from "./notices.js";
+import { Dialog, FormDialogHost } from "./form.js";
+import { Loading, lazyComponent, useLoaded } from "./loaded.js";
+import { errorMessage, Notices, notify } from "./notices.js";
 
 /** The screens by the first part of the path, in the order of the navigation. */
 const SCREENS = /** @type {const} */ ({
   ask: AskScreen,
-  threads: lazily(async () => (await import("../threads/screen.js")).ThreadsScreen, "people/people.css"),
-  library: lazily(
+  threads: lazyComponent(
+    async () => (await import("../threads/screen.js")).ThreadsScreen,
+    "people/people.css",
+  ),
+  library: lazyComponent(
     async () => (await import("../library/screen.js")).LibraryScreen,
     "library/library.css",
     "document/document.css",
   ),
-  people: lazily(async () => (await import("../people/screen.js")).PeopleScreen, "people/people.css"),
+  people: lazyComponent(async () => (await import("../people/screen.js")).PeopleScreen, "people/people.css"),
 });
 
 const SECONDS_BETWEEN_TRIES = 5;
@@ -31,7 +34,7 @@ const MS_OF_FIRST_SCREEN = 3000;
 
 export function Shell() {
   useSignal(language);
-  const { path } = useSignal(place);
+  const { path } = useSignal(currentRoute);
   const who = useSignal(me);
   const needed = useSignal(signInNeeded) > 0;
   const name = /** @type {keyof typeof SCREENS} */ (Object.hasOwn(SCREENS, path[0]) ? path[0] : "ask");
@@ -43,7 +46,7 @@ export function Shell() {
     setTimeout(() => {
       for (const each of [SCREENS.threads, SCREENS.library, SCREENS.people]) each.load();
     }, MS_OF_FIRST_SCREEN);
-    const look = () => void checkWho().catch(tell);
+    const look = () => void checkUser().catch(notify);
     window.addEventListener("focus", look);
     document.addEventListener("visibilitychange", look);
   }, []);
@@ -53,8 +56,8 @@ export function Shell() {
     <${Header} name=${name} />
     <${Offline} />
     <main id="main" tabindex="-1"><${Boundary} key=${name}><${SCREENS[name]} /></${Boundary}></main>
-    <${OpenForm} />
-    <${Drop} />
+    <${FormDialogHost} />
+    <${DropTarget} />
     ${needed && html`<${Dialog} title=${t("sign_in_title")}><p class="soft">${t("session_ended")}</p><${SignIn} /><//>`}
     <${Notices} />
   `;
@@ -70,9 +73,9 @@ function skip(event) {
 function Header({ name }) {
   const isDark = useSignal(theme) === "dark";
   const isEnglish = useSignal(language) === "en";
-  const searched = useSignal(collection);
+  const searched = useSignal(currentCollection);
   const who = useSignal(me);
-  const named = useSignal(waysIn)?.needed && who;
+  const named = useSignal(signInMethods)?.needed && who;
   const ask = link(["ask"], { thread: useSignal(thread)?.id });
   const library = link(searched ? ["library", searched.name] : ["library"]);
   /** @param {string} each */
@@ -87,7 +90,7 @@ function Header({ name }) {
     </nav>
     <div class="header-tools">
       ${named && html`<a class="button quiet one-line" href=${link(["people"])} title=${t("account")}>${named.name}</a>`}
-      <button class="quiet" onClick=${() => setLanguage(isEnglish ? "de" : "en").catch(tell)} aria-label=${t("other_language")}>${isEnglish ? "DE" : "EN"}</button>
+      <button class="quiet" onClick=${() => setLanguage(isEnglish ? "de" : "en").catch(notify)} aria-label=${t("other_language")}>${isEnglish ? "DE" : "EN"}</button>
       <button class="quiet" onClick=${() => setTheme(isDark ? "light" : "dark")} aria-label=${t(isDark ? "light_theme" : "dark_theme")}>${isDark ? "☀" : "☾"}</button>
     </div>
   </header>`;
@@ -118,7 +121,7 @@ class Boundary extends Component {
     if (!this.state.error) return this.props.children;
     return html`<div class="screen stack" role="alert">
       <h1>${t("broken_title")}</h1>
-      <p class="soft">${said(this.state.error).text}</p>
+      <p class="soft">${errorMessage(this.state.error).text}</p>
       <p><button class="primary" onClick=${() => window.location.reload()}>${t("reload")}</button></p>
     </div>`;
   }
@@ -126,7 +129,7 @@ class Boundary extends Component {
 
 /** Show the page until the user is known. @param {{ isWaiting: boolean }} props */
 function Starting({ isWaiting }) {
-  const started = useLoaded(begin);
+  const started = useLoaded(startSession);
   return html`<main class="starting stack">
     <${Offline} />
     ${isWaiting ? html`<h1>${t("sign_in_title")}</h1><${SignIn} />` : html`<${Loading} of=${started} />`}

@@ -2,8 +2,8 @@
 import { beginConversation, thread } from "../ask/conversation.js";
 import { API, patch, remove } from "../core/api.js";
 import { html, signal, useDisclosure, useSignal, useState, useVersion } from "../core/html.js";
-import { link, place } from "../core/route.js";
-import { waysIn } from "../core/session.js";
+import { currentRoute, link } from "../core/route.js";
+import { signInMethods } from "../core/session.js";
 import { formatDay, formatTime, t } from "../core/texts.js";
 import { Field, openForm } from "../shell/form.js";
 import { PagedList, Row, Search } from "../shell/list.js";
@@ -11,27 +11,27 @@ import { removeWithUndo } from "../shell/notices.js";
 import { Sharing } from "./sharing.js";
 
 /** The threads that are deleted, or will be when their notice times out. @type {{ value: Set<string> }} */
-const gone = signal(new Set());
+const hiddenThreads = signal(new Set());
 
 /** The kinds of files, by their names in the API. */
-const FILES = Object.entries({ markdown: "Markdown", docx: "Word", pdf: "PDF" });
+const EXPORT_FORMATS = Object.entries({ markdown: "Markdown", docx: "Word", pdf: "PDF" });
 
 export function ThreadsScreen() {
-  const id = useSignal(place).path[1];
+  const id = useSignal(currentRoute).path[1];
   return id ? html`<${Sharing} key=${id} id=${id} />` : html`<${Threads} />`;
 }
 
 function Threads() {
-  const isTeam = useSignal(waysIn)?.needed;
+  const isTeam = useSignal(signInMethods)?.needed;
   const [search, setSearch] = useState("");
-  const hidden = useSignal(gone);
+  const hidden = useSignal(hiddenThreads);
   const [version, again] = useVersion();
   /** @param {Thread} row @param {string} title */
   const drop = ({ id }, title) => {
     // The next question begins a new thread: this one will be gone.
     const leave = () => thread.value?.id === id && beginConversation();
     leave();
-    removeWithUndo(gone, [id], t("thread_deleted", { title }), async () => {
+    removeWithUndo(hiddenThreads, [id], t("thread_deleted", { title }), async () => {
       await remove(`/threads/${id}`);
       leave();
       again();
@@ -86,6 +86,6 @@ function Export({ id, title }) {
   // The second click of a double click neither takes a file, which all stand below the button, nor closes the menu.
   return html`<div class="menu" onKeyDown=${onKeyDown}>
     <button class="quiet" ref=${button} aria-expanded=${isOpen} aria-label=${label} onClick=${(/** @type {MouseEvent} */ { detail }) => detail < 2 && toggle()}>${t("export")}</button>
-    ${isOpen && html`<div class="card stack">${FILES.map(([form, name]) => html`<a class="button" download href=${`${API}/threads/${id}/export?form=${form}`} aria-label=${`${label} (${name})`}>${name}</a>`)}</div>`}
+    ${isOpen && html`<div class="card stack">${EXPORT_FORMATS.map(([form, name]) => html`<a class="button" download href=${`${API}/threads/${id}/export?form=${form}`} aria-label=${`${label} (${name})`}>${name}</a>`)}</div>`}
   </div>`;
 }

@@ -3,13 +3,13 @@ import { get, put, remove } from "../core/api.js";
 import { html, useEffect, useElement, useVersion } from "../core/html.js";
 import { link } from "../core/route.js";
 import { formatDate, t } from "../core/texts.js";
-import { Secret } from "../people/secret.js";
+import { CopyField } from "../people/copy_field.js";
 import { Field, Form } from "../shell/form.js";
 import { Row } from "../shell/list.js";
 import { Loading, useLoaded } from "../shell/loaded.js";
-import { tell } from "../shell/notices.js";
+import { notify } from "../shell/notices.js";
 
-const WAYS = /** @type {const} */ (["people", "link", "collection"]);
+const OPEN_TO = /** @type {const} */ (["people", "link", "collection"]);
 
 /** @param {{ id: string }} props */
 export function Sharing({ id }) {
@@ -29,10 +29,10 @@ export function Sharing({ id }) {
     <p class="small"><a href=${link(["threads"])}>${t("nav_threads")}</a></p>
     <h1 tabindex="-1" ref=${head}>${t("share_of", { title: title || t("thread_untitled") })}</h1>
     <p class="soft">${t("share_intro", { names: collections.join(", "), n: collections.length })}</p>
-    <div class="fields"><${Field} label=${t("share_open_to")} value=${sharing.value.open_to} options=${WAYS.map((way) => [way, t(`share_${way}`)])}
-      onChoose=${(/** @type {string} */ way) => put(path, { open_to: way }).then(again, tell)} /></div>
-    <${Secret} label=${t("share_address")} secret=${address} note="" />
-    <${Form} isCard action=${t("share")} unknown="share_unknown" act=${(/** @type {Given} */ { name }) => put(of(name.trim())).then(again)}>
+    <div class="fields"><${Field} label=${t("share_open_to")} value=${sharing.value.open_to} options=${OPEN_TO.map((way) => [way, t(`share_${way}`)])}
+      onChoose=${(/** @type {string} */ way) => put(path, { open_to: way }).then(again, notify)} /></div>
+    <${CopyField} label=${t("share_address")} secret=${address} note="" />
+    <${Form} isCard action=${t("share")} unknown="share_unknown" act=${(/** @type {FormValues} */ { name }) => put(of(name.trim())).then(again)}>
       <${Field} label=${t("share_name")} name="name" required maxlength="100" autocapitalize="none" />
     <//>
     ${
@@ -40,7 +40,7 @@ export function Sharing({ id }) {
         ? html`<ul class="plain rows" aria-label=${t("share_with")}>${sharing.value.people.map(
             (/** @type {{ name: string, since: string }} */ { name, since }) => html`<li key=${name}>
               <${Row} title=${name} soft=${t("share_since", { date: formatDate(since) })}>
-                <button class="quiet" aria-label=${t("remove_of", { name })} onClick=${() => remove(of(name)).then(again, tell)}>${t("remove")}</button>
+                <button class="quiet" aria-label=${t("remove_of", { name })} onClick=${() => remove(of(name)).then(again, notify)}>${t("remove")}</button>
               <//></li>`,
           )}</ul>`
         : html`<p class="soft">${t("share_nobody")}</p>`

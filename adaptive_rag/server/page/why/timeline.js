@@ -1,12 +1,12 @@
 /** What each step did: its duration, queries and decisions, and the passages that it kept. */
 import { html, useState } from "../core/html.js";
-import { reasonsOf } from "../core/phrases.js";
-import { formatDuration, formatPercent, language, named, t } from "../core/texts.js";
+import { formatReasons } from "../core/phrases.js";
+import { formatDuration, formatPercent, labelFor, language, t } from "../core/texts.js";
 import { openDocument } from "../document/opened.js";
-import { Said } from "../shell/notices.js";
-import { laneStyle, lanesOf } from "./way.js";
+import { ServerMessage } from "../shell/notices.js";
+import { laneStyle, strategiesOf } from "./route_graph.js";
 
-const FEW = 5;
+const MAX_FOLDED = 5;
 const DIGITS = { minimumFractionDigits: 2, maximumFractionDigits: 2 };
 /** Scores in the order in which a candidate gets them. It is kept or left out by the last one. */
 const SCORES = ["dense", "sparse", "words", "fused", "relevance", "judged"];
@@ -15,7 +15,7 @@ const SCORES = ["dense", "sparse", "words", "fused", "relevance", "judged"];
  * Return the duration of the steps in milliseconds. Strategies and branches run in parallel.
  * @param {StepEvent[]} steps
  */
-export function timeOf(steps) {
+export function totalDuration(steps) {
   /** @type {Record<string, Record<string, number>>} */
   const lanes = {};
   for (const { strategy, name, record } of steps) {
@@ -52,53 +52,55 @@ function Step({ turn, step, longest }) {
   const isFinal = step === turn.steps.filter((each) => each.record?.candidates).at(-1);
   return html`<li style=${laneStyle(lane ?? "accent")}>
     <div class="step-line">
-      <span class="row"><b>${named("step", step.name)}</b>${lane && lanesOf(turn).length > 1 && html`<span class="badge">${named("", lane)}</span>`}</span>
+      <span class="row"><b>${labelFor("step", step.name)}</b>${lane && strategiesOf(turn).length > 1 && html`<span class="badge">${labelFor("", lane)}</span>`}</span>
       <span class="bar" aria-hidden="true"><span style=${{ inlineSize: `${(ms / longest) * 100}%` }}></span></span>
       <span class="number">${formatDuration(ms)}</span>
     </div>
     <ul class="plain small">
       ${queries.map((query) => html`<li>${t("searched")} <q>${query}</q></li>`)}
-      ${decisions.map((each) => html`<li>${named("what", each.what)}: <b>${inWords(each)}</b>${!isBare(each) && html` <${Said} class="soft" of=${reasonsOf(each)} />`}</li>`)}
-      ${stand_ins.map((each) => html`<li>${t("local_way", { step: named("step", each.skill) })} <${Said} class="soft" of=${reasonsOf(each)} /></li>`)}
-      ${spent(record) && html`<li>${spent(record)}</li>`}
+      ${decisions.map((each) => html`<li>${labelFor("what", each.what)}: <b>${describeChoice(each)}</b>${!isBare(each) && html` <${ServerMessage} class="soft" of=${formatReasons(each)} />`}</li>`)}
+      ${stand_ins.map((each) => html`<li>${t("local_way", { step: labelFor("step", each.skill) })} <${ServerMessage} class="soft" of=${formatReasons(each)} /></li>`)}
+      ${describeModelCalls(record) && html`<li>${describeModelCalls(record)}</li>`}
     </ul>
-    ${figures.length > 0 && html`<details class="small"><summary>${t("details")}</summary><ul class="plain soft">${figures.map((each) => html`<li><${Said} class="soft" of=${reasonsOf(each)} /></li>`)}</ul></details>`}
+    ${figures.length > 0 && html`<details class="small"><summary>${t("details")}</summary><ul class="plain soft">${figures.map((each) => html`<li><${ServerMessage} class="soft" of=${formatReasons(each)} /></li>`)}</ul></details>`}
     ${candidates.length > 0 && html`<details open=${isFinal}><summary class="small">${t("candidates", { n: candidates.length })}</summary><${Candidates} turn=${turn} step=${step} /></details>`}
   </li>`;
 }
 
 /** @param {TraceRecord} record */
-function spent({ calls, tokens = {}, cost }) {
+function describeModelCalls({ calls, tokens = {}, cost }) {
   const counts = Object.entries(tokens).map(([kind, n]) =>
-    t("tokens_used", { kind: named("tokens", kind), n }),
+    t("tokens_used", { kind: labelFor("tokens", kind), n }),
   );
   const price = cost === undefined ? [] : [t("cost", { cost })];
   return calls ? [t("model_calls", { n: calls }), ...counts, ...price].join(" · ") : "";
 }
 
 /** Return what a step chose, without the figures that only "Details" shows. @param {Decision} decision @returns {string} */
-function inWords({ what, chosen }) {
+function describeChoice({ what, chosen }) {
   const meaning = what === "fusion" ? Number(String(chosen).split("alpha ")[1]) : Number.NaN;
   if (meaning >= 0)
     return t("fusion_shares", { meaning: formatPercent(meaning), words: formatPercent(1 - meaning) });
   if (what === "type" || what === "hedge")
     return [chosen]
       .flat()
-      .map((name) => named("", String(name)))
+      .map((name) => labelFor("", String(name)))
       .join(", ");
-  if (what !== "sides") return shown(chosen);
+  if (what !== "sides") return formatChoice(chosen);
   const { found = [], missing } = /** @type {{ found: string[], missing: string | null }} */ (chosen);
-  const sides = found.map((side) => named("side", side)).join(", ");
-  return missing ? t("side_missing", { sides, missing: named("side", missing) }) : sides;
+  const sides = found.map((side) => labelFor("side", side)).join(", ");
+  return missing ? t("side_missing", { sides, missing: labelFor("side", missing) }) : sides;
 }
 
 /** @param {unknown} chosen @returns {string} */
-function shown(chosen) {
-  if (Array.isArray(chosen)) return chosen.map(shown).join(", ");
+function formatChoice(chosen) {
+  if (Array.isArray(chosen)) return chosen.map(formatChoice).join(", ");
   if (chosen === null) return "–";
   if (typeof chosen === "object")
-    return shown(Object.entries(chosen).map(([key, value]) => `${key}: ${shown(value)}`));
-  return typeof chosen === "number" ? chosen.toLocaleString(language.value) : named("chosen", String(chosen));
+    return formatChoice(Object.entries(chosen).map(([key, value]) => `${key}: ${formatChoice(value)}`));
+  return typeof chosen === "number"
+    ? chosen.toLocaleString(language.value)
+    : labelFor("chosen", String(chosen));
 }
 
 /** @param {{ turn: Turn, step: StepEvent }} props a step that has candidates */
@@ -112,12 +114,12 @@ function Candidates({ turn, step }) {
   const isRead = new Set(read.map(({ id }) => id));
   const window = decisions.find(({ what }) => what === "window");
   const scores = SCORES.filter((name) => candidates.some((each) => name in each.scores));
-  const few = isWhole ? candidates : candidates.slice(0, FEW);
+  const few = isWhole ? candidates : candidates.slice(0, MAX_FOLDED);
   return html`<div class="scrolls" tabindex="0" role="group" aria-label=${t("candidates", { n: candidates.length })}>
       <table class="small candidates">
         <thead><tr>
           <th scope="col">${t("rank")}</th><th scope="col">${t("passage_of")}</th>
-          ${scores.map((name) => html`<th scope="col" class="number">${named("score", name)}</th>`)}
+          ${scores.map((name) => html`<th scope="col" class="number">${labelFor("score", name)}</th>`)}
           <th scope="col">${t("fate")}</th>
         </tr></thead>
         <tbody>
@@ -137,7 +139,7 @@ function Candidates({ turn, step }) {
       </table>
     </div>
     <p class="small soft">
-      ${window && candidates.some(({ id }) => !isRead.has(id)) && html`${t("why_dropped")} <${Said} of=${reasonsOf(window)} />. `}
-      ${candidates.length > FEW && html`<button class="quiet small" aria-expanded=${isWhole} onClick=${() => setWhole(!isWhole)}>${isWhole ? t("show_fewer") : t("show_all", { n: candidates.length })}</button>`}
+      ${window && candidates.some(({ id }) => !isRead.has(id)) && html`${t("why_dropped")} <${ServerMessage} of=${formatReasons(window)} />. `}
+      ${candidates.length > MAX_FOLDED && html`<button class="quiet small" aria-expanded=${isWhole} onClick=${() => setWhole(!isWhole)}>${isWhole ? t("show_fewer") : t("show_all", { n: candidates.length })}</button>`}
     </p>`;
 }

@@ -2,18 +2,18 @@
 import { get } from "../core/api.js";
 import { html, onValue, useEffect, useSignal, useState } from "../core/html.js";
 import { link } from "../core/route.js";
-import { asked, collections } from "../core/session.js";
+import { collections, selectedCollections } from "../core/session.js";
 import { t } from "../core/texts.js";
 import { useLoaded } from "../shell/loaded.js";
-import { Said } from "../shell/notices.js";
-import { completionsOf } from "./completion.js";
-import { askOnly, MOST_COLLECTIONS, measure, only, wrong } from "./only.js";
+import { ServerMessage } from "../shell/notices.js";
+import { completeCondition } from "./completion.js";
+import { checkScope, conditionProblem, MAX_COLLECTIONS, scope, setScope } from "./scope.js";
 
 const MS_OF_TYPING = 250;
 
 /** @param {{ choose: (names: string[]) => void }} props `choose` asks these collections */
-export function Which({ choose }) {
-  const names = useSignal(asked).map(({ name }) => name);
+export function ScopePanel({ choose }) {
+  const names = useSignal(selectedCollections).map(({ name }) => name);
   const others = (useSignal(collections) ?? []).filter(({ name }) => name !== names[0]);
   /** @param {string} name */
   const toggle = (name) =>
@@ -25,7 +25,7 @@ export function Which({ choose }) {
       ${others.map(
         ({ name, documents }) => html`
         <label key=${name} class="row"><input type="checkbox" checked=${names.includes(name)}
-          disabled=${!names.includes(name) && (names.length >= MOST_COLLECTIONS || !documents)} onChange=${() => toggle(name)} />${name}</label>`,
+          disabled=${!names.includes(name) && (names.length >= MAX_COLLECTIONS || !documents)} onChange=${() => toggle(name)} />${name}</label>`,
       )}
     </fieldset>`
     }
@@ -36,21 +36,21 @@ export function Which({ choose }) {
 
 /** Show the field for a condition, with completion, and what it holds. @param {{ names: string[] }} props */
 function Condition({ names }) {
-  const part = useSignal(only);
-  const problem = useSignal(wrong);
+  const part = useSignal(scope);
+  const problem = useSignal(conditionProblem);
   const [held, setHeld] = useState(-1);
   const search = new URLSearchParams(names.map((name) => ["collection", name]));
   // The completion is optional, so an error is ignored.
   const fields = useLoaded(
-    /** @returns {Promise<FieldOf[]>} */ () => get(`/fields?${search}`).catch(() => []),
+    /** @returns {Promise<ConditionField[]>} */ () => get(`/fields?${search}`).catch(() => []),
   );
   useEffect(() => {
     let isWanted = true;
     const timer = setTimeout(() => {
-      measure(names, part).then(
+      checkScope(names, part).then(
         ({ documents, problem }) => {
           if (!isWanted) return;
-          wrong.value = problem ?? "";
+          conditionProblem.value = problem ?? "";
           setHeld(documents);
         },
         () => setHeld(-1), // the answer to a question will say why
@@ -63,19 +63,19 @@ function Condition({ names }) {
   }, [part]);
   return html`<div>
     <label class="small" for="condition">${t("only_condition")}</label>
-    <${Completed} value=${part.where} fields=${fields.value ?? []} isWrong=${problem !== ""} set=${(/** @type {string} */ where) => askOnly({ ...part, where })} />
-    <p id="condition-said" class=${problem ? "small bad" : "small soft"} role="status">${problem ? html`<${Said} of=${problem} />` : held >= 0 && t("library_documents", { n: held })}</p>
+    <${ConditionField} value=${part.where} fields=${fields.value ?? []} isWrong=${problem !== ""} set=${(/** @type {string} */ where) => setScope({ ...part, where })} />
+    <p id="condition-said" class=${problem ? "small bad" : "small soft"} role="status">${problem ? html`<${ServerMessage} of=${problem} />` : held >= 0 && t("library_documents", { n: held })}</p>
   </div>`;
 }
 
 /**
  * Show the field with a list of what its last word can become: a combobox of the ARIA practices.
- * @param {{ value: string, fields: FieldOf[], isWrong: boolean, set: (value: string) => void }} props
+ * @param {{ value: string, fields: ConditionField[], isWrong: boolean, set: (value: string) => void }} props
  */
-function Completed({ value, fields, isWrong, set }) {
+function ConditionField({ value, fields, isWrong, set }) {
   // The option that the arrow keys have reached; null while the list is closed, -1 for none.
   const [at, setAt] = useState(/** @type {number | null} */ (null));
-  const all = completionsOf(value, fields);
+  const all = completeCondition(value, fields);
   const isOpen = at !== null && all.length > 0;
   useEffect(() => document.getElementById(`completion-${at}`)?.scrollIntoView({ block: "nearest" }), [at]);
   /** @param {string} text */
@@ -102,7 +102,7 @@ function Completed({ value, fields, isWrong, set }) {
     else if (key === "Enter") write(all[at ?? 0][1]);
     else move(key === "ArrowDown" ? 1 : at === -1 ? 0 : -1);
   };
-  return html`<input id="condition" role="combobox" maxlength="2000" autocomplete="off" autocapitalize="none" spellcheck=${false} placeholder=${exampleOf(fields)} value=${value}
+  return html`<input id="condition" role="combobox" maxlength="2000" autocomplete="off" autocapitalize="none" spellcheck=${false} placeholder=${exampleCondition(fields)} value=${value}
       aria-autocomplete="list" aria-expanded=${isOpen} aria-controls=${isOpen ? "completions" : undefined} aria-activedescendant=${isOpen && at >= 0 ? `completion-${at}` : undefined}
       aria-invalid=${isWrong} aria-describedby="condition-said" onInput=${onValue(write)} onKeyDown=${onKeyDown} onClick=${() => setAt(at ?? -1)} onBlur=${() => setAt(null)} />
     ${
@@ -117,10 +117,10 @@ function Completed({ value, fields, isWrong, set }) {
     }`;
 }
 
-/** Return a condition on a field that there is. @param {FieldOf[]} fields */
-const exampleOf = (fields) => {
+/** Return a condition on a field that there is. @param {ConditionField[]} fields */
+const exampleCondition = (fields) => {
   const field =
     fields.find(({ name }) => name === "author" || name === "date") ??
     fields.find(({ name }) => name === "kind");
-  return (field && completionsOf(`${field.name} = `, fields)[0]?.[1]) ?? "";
+  return (field && completeCondition(`${field.name} = `, fields)[0]?.[1]) ?? "";
 };

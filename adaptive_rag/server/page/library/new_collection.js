@@ -5,13 +5,13 @@ import { me, readCollections } from "../core/session.js";
 import { t } from "../core/texts.js";
 import { Field } from "../shell/form.js";
 
-export const mayMake = () => me.value?.is_admin === true && me.value.role === "admin";
+export const mayCreateCollection = () => me.value?.is_admin === true && me.value.role === "admin";
 
 /** Return the form for a new collection. @param {(name: string) => void} then @param {string} [proposed] a name */
-export const newCollection = (then, proposed) => ({
+export const newCollectionForm = (then, proposed) => ({
   title: t("library_new"),
   action: t("library_make"),
-  /** @param {Given} given */
+  /** @param {FormValues} given */
   act: async (given) => {
     await post("/collections", given);
     await readCollections();

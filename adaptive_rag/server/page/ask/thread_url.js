@@ -1,11 +1,11 @@
 /** Keep the URL and the conversation in step: a thread's URL opens it, and the back button opens the previous thread. */
 import { useLayoutEffect, useRef, useSignal } from "../core/html.js";
-import { place, rename } from "../core/route.js";
-import { tell } from "../shell/notices.js";
-import { beginConversation, opening, openThread, thread } from "./conversation.js";
+import { currentRoute, updateUrl } from "../core/route.js";
+import { notify } from "../shell/notices.js";
+import { beginConversation, loadingThread, openThread, thread } from "./conversation.js";
 
-export function useThreadAddress() {
-  const { query } = useSignal(place);
+export function useThreadUrl() {
+  const { query } = useSignal(currentRoute);
   const kept = useSignal(thread);
   const last = useRef(kept?.id);
   const isNew = useRef(true);
@@ -15,10 +15,10 @@ export function useThreadAddress() {
     const isFirst = isNew.current;
     last.current = kept?.id;
     isNew.current = false;
-    if (asked === (opening.value || kept?.id)) return;
+    if (asked === (loadingThread.value || kept?.id)) return;
     // A user who comes from another screen finds the conversation that they left.
-    if (hasMoved || (isFirst && !asked)) rename(["ask"], { thread: kept?.id }, hasMoved);
-    else if (asked) open(asked).catch(tell);
+    if (hasMoved || (isFirst && !asked)) updateUrl(["ask"], { thread: kept?.id }, hasMoved);
+    else if (asked) open(asked).catch(notify);
     else beginConversation();
   }, [asked, kept?.id]);
 }
@@ -28,7 +28,7 @@ async function open(id) {
   try {
     await openThread(id);
   } catch (error) {
-    rename(["ask"], { thread: thread.value?.id });
+    updateUrl(["ask"], { thread: thread.value?.id });
     throw error;
   }
 }

@@ -1,0 +1,22 @@
+/** How answers were found. Kept while the tab is open, for a thread that is reopened or a page that is reloaded. */
+const KEY_PREFIX = "adaptive-rag.way";
+
+/** @typedef {Partial<Pick<Turn, "steps" | "analysis" | "passages"> & Pick<Answer, "confidence" | "grounding">>} AnswerDetails */
+
+/** Store how a turn was answered. @param {Turn} turn of a stored thread */
+export function storeDetails({ thread, id, steps, analysis, passages, answer }) {
+  const { confidence, grounding } = answer ?? {};
+  const kept = JSON.stringify({ steps, analysis, passages, confidence, grounding });
+  try {
+    sessionStorage.setItem(`${KEY_PREFIX}.${thread}.${id}`, kept);
+  } catch {
+    // The storage is full: delete the older entries.
+    for (const name of Object.keys(sessionStorage))
+      if (name.startsWith(KEY_PREFIX)) sessionStorage.removeItem(name);
+  }
+}
+
+/** @param {string} thread @param {string} id of the turn @returns {AnswerDetails} empty if it was not stored */
+export function loadDetails(thread, id) {
+  return JSON.parse(sessionStorage.getItem(`${KEY_PREFIX}.${thread}.${id}`) ?? "{}");
+}
