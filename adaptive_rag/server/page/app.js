@@ -1,4 +1,4 @@
-/** Start the page: show the frame and the screen that the URL names. */
+/** Start the page: show its frame, with the screen that the URL names. */
 
 import { html, render } from "./core/html.js";
 import "./core/scroll.js";

@@ -22,35 +22,35 @@ import { focusQuestion, useInlineEditor } from "./composer.js";
 import { ask, askAgain, deleteTurn, replaceTurn, turns } from "./conversation.js";
 import { describeScope } from "./scope.js";
 
-/** @typedef {import("./citations.js").CitedAnswer} Written */
+/** @typedef {import("./citations.js").CitedAnswer} CitedAnswer */
 
 /** @param {{ turn: Turn }} props */
 export function Answer({ turn }) {
   useSignal(language);
-  const edited = useInlineEditor(t("ask_question"), turn.question, (question) => {
+  const editor = useInlineEditor(t("ask_question"), turn.question, (question) => {
     focusQuestion();
     replaceTurn(turn, question);
   });
   const why = useWhy(turn);
   const { answer, state } = turn;
-  const which = describeScope(turn.collections, turn.only);
+  const scopeText = describeScope(turn.collections, turn.only);
   const actions =
-    !edited.field &&
+    !editor.field &&
     html`
       ${answer && html`<${IconButton} icon="copy" label=${t("copy")} onClick=${() => copy(turn.collections, answer)} />`}
       ${answer && html`<${IconButton} icon="again" label=${t("ask_again")} class="again" onClick=${() => askTurnAgain(turn)} />`}
-      ${edited.button(t("ask_edit"), "edit")}
+      ${editor.button(t("ask_edit"), "edit")}
       ${state === "answered" && turn.id && turn.number && html`<${IconButton} icon="delete" label=${t("thread_delete_of", { title: turn.question })} onClick=${() => deleteTurn(turn)} />`}`;
   return html`<article class="turn" tabindex="-1" aria-busy=${state === "running"}>
-    ${edited.field || html`<h2 class="question">${turn.question}</h2>`}
-    ${which && html`<p class="small soft">${which}</p>`}
+    ${editor.field || html`<h2 class="question">${turn.question}</h2>`}
+    ${scopeText && html`<p class="small soft">${scopeText}</p>`}
     ${answer?.query_type === "contextual" && !answer.abstained && html`<${Situation} turn=${turn} />`}
     ${answer?.abstained ? html`<${Refusal} turn=${turn} answer=${answer} />` : html`<${AnswerText} turn=${turn} />`}
     ${state === "running" && html`<${CurrentStep} turn=${turn} />`}
     ${state === "failed" && html`<div class="card refusal" role="alert"><p>${turn.problem?.message}</p><${Retry} turn=${turn} /></div>`}
     ${state === "stopped" && html`<div class="row soft">${t("ask_stopped")}<${Retry} turn=${turn} /></div>`}
     <${Sources} turn=${turn} />
-    ${state === "answered" && answer ? html`<${AnswerActions} turn=${turn} taken=${answer.query_type} last=${why.button}>${actions}<//>` : state !== "running" && html`<div class="actions">${actions}${why.button}</div>`}
+    ${state === "answered" && answer ? html`<${AnswerActions} turn=${turn} strategy=${answer.query_type} lastAction=${why.button}>${actions}<//>` : state !== "running" && html`<div class="actions">${actions}${why.button}</div>`}
     ${why.panel}
     <${SuggestedQuestions} turn=${turn} />
   </article>`;
@@ -58,29 +58,34 @@ export function Answer({ turn }) {
 
 /** Show further questions about the cited document below the last answer. @param {{ turn: Turn }} props */
 function SuggestedQuestions({ turn }) {
-  const shown = useSignal(turns);
+  const allTurns = useSignal(turns);
   const [questions, setQuestions] = useState(/** @type {string[]} */ ([]));
   const [collection, source] = splitSource(turn.collections, turn.answer?.citations?.[0]?.source ?? "");
-  const isLast = shown.at(-1) === turn && turn.state === "answered";
+  const isLast = allTurns.at(-1) === turn && turn.state === "answered";
   useEffect(() => {
     if (!isLast || !source) return;
     const path = `${collectionPath(collection)}/questions?source=${encodeURIComponent(source)}`;
     // The suggestions are optional, so an error is ignored.
     get(path).then(setQuestions, () => setQuestions([]));
   }, [isLast, source]);
-  const next = questions.filter((question) => shown.every((each) => each.question !== question)).slice(0, 3);
+  const next = questions
+    .filter((question) => allTurns.every((each) => each.question !== question))
+    .slice(0, 3);
   if (!isLast || !next.length) return null;
   return html`<div class="row next" role="group" aria-label=${t("ask_next")}>
     ${next.map((question) => html`<button class="quiet small" onClick=${() => ask(turn.collections, question)}>${question}</button>`)}
   </div>`;
 }
 
-/** Show that the documents hold no answer, what was searched, and the closest passages. @param {{ turn: Turn, answer: NonNullable<Turn["answer"]> }} props */
+/**
+ * Show that the documents hold no answer, what was searched, and the closest passages.
+ * @param {{ turn: Turn, answer: NonNullable<Turn["answer"]> }} props
+ */
 function Refusal({ turn, answer: { parts } }) {
   const isShown = (/** @type {AnswerPart} */ { code }) =>
     code && !(code === "nearest" && turn.passages.length);
-  const [refused, ...others] = parts.filter(isShown).map(partText);
-  return html`<div class="card refusal"><p>${refused}</p>${others.length > 0 && html`<p>${others.join(" ")}</p>`}<${ClosestPassages} turn=${turn} /></div>`;
+  const [refusal, ...others] = parts.filter(isShown).map(partText);
+  return html`<div class="card refusal"><p>${refusal}</p>${others.length > 0 && html`<p>${others.join(" ")}</p>`}<${ClosestPassages} turn=${turn} /></div>`;
 }
 
 /** Ask again, and focus the field for the next question. @param {Turn} turn @param {Parameters<typeof askAgain>[1]} [changed] */
@@ -89,7 +94,7 @@ function askTurnAgain(turn, changed) {
   askAgain(turn, changed);
 }
 
-/** @param {string[]} collections @param {any} answer */
+/** Copy an answer with its quotes as Markdown. @param {string[]} collections @param {any} answer */
 async function copy(collections, answer) {
   try {
     await navigator.clipboard.writeText(answerToMarkdown(collections, answer));
@@ -99,14 +104,14 @@ async function copy(collections, answer) {
   }
 }
 
-/** @param {Turn} turn @param {string} what @returns {Decision[]} */
-function decisionsOf({ answer }, what) {
+/** Return the decisions of one kind that the steps of an answer report. @param {Turn} turn @param {string} kind @returns {Decision[]} */
+function decisionsOf({ answer }, kind) {
   return (answer?.trace ?? [])
     .flatMap((record) => record.decisions ?? [])
-    .filter((each) => each.what === what);
+    .filter((decision) => decision.what === kind);
 }
 
-/** Tell whether a chat model did not respond, so that the answer was made without it. @param {Turn} turn */
+/** Return whether the answer consists of quotations because a chat model did not respond. @param {Turn} turn */
 function isModelSilent({ answer }) {
   const trace = answer?.trace ?? [];
   return (
@@ -118,25 +123,25 @@ function isModelSilent({ answer }) {
 /** Show the answer, or the part that has been written so far. @param {{ turn: Turn }} props */
 function AnswerText({ turn }) {
   const { citations = [], confidence } = turn.answer ?? {};
-  const all = turn.answer?.parts ?? parseDraft(turn.draft);
-  const isClosest = all[0]?.code === "closest";
-  const answer = { parts: isClosest ? all.slice(1) : all, citations };
+  const parts = turn.answer?.parts ?? parseDraft(turn.draft);
+  const isClosest = parts[0]?.code === "closest";
+  const answer = { parts: isClosest ? parts.slice(1) : parts, citations };
   const [first, ...others] = splitSections(partsToMarkdown(answer.parts));
   if (!first) return null;
-  const headed = first.heading ? [first, ...others] : others;
+  const sections = first.heading ? [first, ...others] : others;
   const isOpinion = (turn.answer?.query_type ?? turn.analysis?.type) === "opinion";
-  const draw = (/** @type {string} */ text) =>
+  const renderMarkdown = (/** @type {string} */ text) =>
     html`<${AnswerMarkdown} turn=${turn} text=${text} answer=${answer} />`;
   const body = html`
-    ${!first.heading && draw(first.body)}
+    ${!first.heading && renderMarkdown(first.body)}
     ${
-      headed.length > 0 &&
-      html`<div class=${isOpinion && headed.length > 1 && "columns"}>
-        ${headed.map(
+      sections.length > 0 &&
+      html`<div class=${isOpinion && sections.length > 1 && "columns"}>
+        ${sections.map(
           ({ heading, body }) => html`<section>
-            ${draw(`### ${heading}`)}
+            ${renderMarkdown(`### ${heading}`)}
             ${isOpinion && html`<p class="small soft">${countViews(answer, body)}</p>`}
-            ${draw(body)}
+            ${renderMarkdown(body)}
           </section>`,
         )}
       </div>`
@@ -144,7 +149,7 @@ function AnswerText({ turn }) {
   return html`
     ${
       isClosest
-        ? html`<section class="card refusal"><h3>${phraseText(/** @type {Phrase} */ (all[0]))}</h3>${body}</section>`
+        ? html`<section class="card refusal"><h3>${phraseText(/** @type {Phrase} */ (parts[0]))}</h3>${body}</section>`
         : body
     }
     ${isModelSilent(turn) && html`<p class="small" role="note">${t("ask_model_silent")}</p>`}
@@ -153,22 +158,28 @@ function AnswerText({ turn }) {
   `;
 }
 
-/** @param {Written} answer @param {string} body a section of it @returns {string} the number of views and sources in it */
+/**
+ * Return the numbers of views and sources in a section, in words.
+ * @param {CitedAnswer} answer @param {string} body of the section @returns {string}
+ */
 function countViews({ parts, citations }, body) {
   const views = body.match(/^\s*(?:[-*+]|\d+\.)\s/gm)?.length ?? body.trim().split(/\n\s*\n/).length;
   const marks = body.split(MARK_PLACEHOLDER).filter((_, at) => at % 2);
   const sources = new Set(
-    marks.map((at) => citations[parts[Number(at)].citation ?? -1]?.source).filter(Boolean),
+    marks.map((part) => citations[parts[Number(part)].citation ?? -1]?.source).filter(Boolean),
   );
   return t("ask_views", { views, sources: sources.size });
 }
 
-/** @param {{ text: string, answer: Written, turn: Turn }} props */
+/**
+ * Show Markdown of an answer, with its marks, and with the unsupported sentences marked.
+ * @param {{ text: string, answer: CitedAnswer, turn: Turn }} props
+ */
 function AnswerMarkdown({ text, answer, turn }) {
-  /** @param {DocumentFragment} drawn */
-  const finish = (drawn) => {
+  /** @param {DocumentFragment} fragment */
+  const finish = (fragment) => {
     for (const { chosen } of decisionsOf(turn, "unsupported"))
-      wrapWords(drawn, String(chosen), () => createSpan("unheld"))?.after(
+      wrapWords(fragment, String(chosen), () => createSpan("unheld"))?.after(
         createSpan("badge unheld-note", t("ask_unheld")),
       );
   };
@@ -177,15 +188,15 @@ function AnswerMarkdown({ text, answer, turn }) {
 
 /** Show the sentences that no passage supports, with the reasons. @param {{ turn: Turn }} props */
 function UnsupportedSentences({ turn }) {
-  const unheld = decisionsOf(turn, "unsupported");
-  if (!unheld.length) return null;
+  const unsupported = decisionsOf(turn, "unsupported");
+  if (!unsupported.length) return null;
   // For a stored thread, the number of checked sentences is not known.
   const { grounding } = turn.answer ?? {};
   const share = 1 - (grounding ?? 1);
-  const all = share > 0 ? Math.round(unheld.length / share) : 0;
+  const all = share > 0 ? Math.round(unsupported.length / share) : 0;
   return html`<details class="card hint folded">
-    <summary>${all ? t("ask_held", { held: all - unheld.length, all }) : t("ask_not_held", { n: unheld.length })}</summary>
-    <ul>${unheld.map((each) => html`<li>“${String(each.chosen)}” <${ServerMessage} class="soft" of=${formatReasons(each)} /></li>`)}</ul>
+    <summary>${all ? t("ask_held", { held: all - unsupported.length, all }) : t("ask_not_held", { n: unsupported.length })}</summary>
+    <ul>${unsupported.map((each) => html`<li>“${String(each.chosen)}” <${ServerMessage} class="soft" message=${formatReasons(each)} /></li>`)}</ul>
   </details>`;
 }
 
@@ -193,12 +204,14 @@ function UnsupportedSentences({ turn }) {
 function Situation({ turn }) {
   const decisions = turn.answer?.trace?.find((record) => record.step === "rerank")?.decisions ?? [];
   const assumed = decisions.find((each) => each.what === "situation")?.chosen;
-  const known = turn.userContext || String(assumed ?? "");
-  const edited = useInlineEditor(t("ask_for"), known, (userContext) => askTurnAgain(turn, { userContext }));
-  if (edited.field) return edited.field;
+  const situation = turn.userContext || String(assumed ?? "");
+  const editor = useInlineEditor(t("ask_for"), situation, (userContext) =>
+    askTurnAgain(turn, { userContext }),
+  );
+  if (editor.field) return editor.field;
   return html`<p class="row small soft">
-    ${known ? t("ask_answered_for", { who: known }) : t("ask_for_anybody")}
-    ${edited.button(t(known ? "ask_change" : "ask_add"))}
+    ${situation ? t("ask_answered_for", { who: situation }) : t("ask_for_anybody")}
+    ${editor.button(t(situation ? "ask_change" : "ask_add"))}
   </p>`;
 }
 

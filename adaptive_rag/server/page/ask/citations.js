@@ -7,7 +7,7 @@ import { language, t } from "../core/texts.js";
 import { openDocument } from "../document/opened.js";
 import { preparePdf } from "../document/pane.js";
 
-/** @typedef {{ collections: string[], citation: Citation, all: Citation[] }} CitedMark */
+/** @typedef {{ collections: string[], citation: Citation, citations: Citation[] }} CitedMark */
 
 /** @type {WeakMap<Element, CitedMark>} */
 const citedByMark = new WeakMap();
@@ -17,17 +17,17 @@ let hideTimer = 0;
 
 /** @typedef {Pick<Answer, "parts" | "citations">} CitedAnswer */
 
-/** Return the marker of a part, as the passages are numbered. @param {AnswerPart} part @param {Citation[]} citations */
+/** Return the marker of a mark: the number of its passage. @param {AnswerPart} part @param {Citation[]} citations */
 const partMarker = ({ marker, citation = -1 }, citations) => marker ?? citations[citation].marker;
 
 /** Return the number shown for each marker: 1, 2, 3 in order of appearance. @param {CitedAnswer} answer */
 function numberMarkers({ parts, citations }) {
-  const written = parts.filter(isMark).map((part) => partMarker(part, citations));
-  const markers = new Set([...written, ...citations.map(({ marker }) => marker)]);
+  const marks = parts.filter(isMark).map((part) => partMarker(part, citations));
+  const markers = new Set([...marks, ...citations.map(({ marker }) => marker)]);
   return new Map([...markers].map((marker, at) => [marker, at + 1]));
 }
 
-/** Return an answer's citations with their numbers, in order. @param {CitedAnswer} answer */
+/** Return an answer's citations with the numbers shown, in the order of these numbers. @param {CitedAnswer} answer */
 function numberCitations(answer) {
   const numbers = numberMarkers(answer);
   const numbered = answer.citations.map((each) => ({ ...each, number: numbers.get(each.marker) ?? 0 }));
@@ -36,54 +36,57 @@ function numberCitations(answer) {
 
 /**
  * Show an answer, or a section of it, with its marks. `finish` may change the rendered nodes.
- * @param {{ text: string, collections: string[], answer: CitedAnswer, finish: (drawn: DocumentFragment) => void }} props
+ * @param {{ text: string, collections: string[], answer: CitedAnswer, finish: (fragment: DocumentFragment) => void }} props
  *   `text` is Markdown with a placeholder for each mark
  */
 export function MarkedText({ text, collections, answer, finish }) {
-  const place = useElement();
+  const element = useElement();
   useLayoutEffect(() => {
-    const drawn = renderMarkdown(text);
+    const fragment = renderMarkdown(text);
     const numbers = numberMarkers(answer);
-    insertMarks(drawn, (at) => {
+    insertMarks(fragment, (at) => {
       const number = numbers.get(partMarker(answer.parts[at], answer.citations)) ?? 0;
       return createMark(collections, answer, answer.parts[at], number);
     });
-    finish(drawn);
-    place.current?.replaceChildren(drawn);
+    finish(fragment);
+    element.current?.replaceChildren(fragment);
   }, [text, answer.citations, language.value]);
-  return html`<div class="markdown" ref=${place}></div>`;
+  return html`<div class="markdown" ref=${element}></div>`;
 }
 
 /**
  * Return the node for a mark: a button that shows its citation; in a draft, its number.
  * @param {string[]} collections @param {CitedAnswer} answer @param {AnswerPart} part @param {number} number as shown
  */
-function createMark(collections, { citations: all }, part, number) {
-  const citation = part.citation === undefined ? undefined : all[part.citation];
+function createMark(collections, { citations }, part, number) {
+  const citation = part.citation === undefined ? undefined : citations[part.citation];
   const mark = document.createElement(citation ? "button" : "span");
   mark.className = "mark";
   mark.textContent = String(number);
   if (citation) {
     mark.setAttribute("aria-label", t("ask_mark", { number, where: describeSource(collections, citation) }));
     mark.setAttribute("aria-describedby", "citation");
-    citedByMark.set(mark, { collections, citation, all });
+    citedByMark.set(mark, { collections, citation, citations });
   }
   return mark;
 }
 
-/** @param {string[]} collections @param {{ source: string, place: Place }} citation */
+/**
+ * Return the document and the place of a citation in words.
+ * @param {string[]} collections @param {{ source: string, place: Place }} citation
+ */
 const describeSource = (collections, { source, place }) =>
   [documentLabel(collections, source), describePlace(place)].filter(Boolean).join(", ");
 
-/** @param {Event} event */
+/** Show the quote of the mark that an event is about. @param {Event} event */
 function showCard(event) {
   const mark = event.target instanceof Element ? event.target.closest("button.mark") : null;
-  const found = mark && citedByMark.get(mark);
-  if (!found) return;
+  const cited = mark && citedByMark.get(mark);
+  if (!cited) return;
   clearTimeout(hideTimer);
   if (shownMark.value?.mark === mark) return;
-  preparePdf(found.citation.source);
-  shownMark.value = { ...found, mark };
+  preparePdf(cited.citation.source);
+  shownMark.value = { ...cited, mark };
 }
 const hideCard = () => {
   shownMark.value = null;
@@ -104,16 +107,16 @@ export const markEvents = {
   onClick: (/** @type {Event} */ event) => {
     showCard(event);
     if (shownMark.value?.mark !== event.target) return;
-    openDocument(shownMark.value.collections, shownMark.value.citation, shownMark.value.all);
+    openDocument(shownMark.value.collections, shownMark.value.citation, shownMark.value.citations);
     hideCard();
   },
 };
 
 /** Show the quote of the mark that is hovered or focused. */
 export function CitationCard() {
-  const now = useSignal(shownMark);
+  const cited = useSignal(shownMark);
   useEffect(() => {
-    if (!now) return;
+    if (!cited) return;
     const close = (/** @type {KeyboardEvent} */ event) => {
       if (event.key !== "Escape") return;
       event.preventDefault();
@@ -124,24 +127,24 @@ export function CitationCard() {
     window.addEventListener("keydown", close, { capture: true, signal: stop.signal });
     window.addEventListener("scroll", hideCard, stop);
     return () => stop.abort();
-  }, [now]);
-  if (!now) return null;
-  const { also_as: names = [], ocr_confidence: sure, ...citation } = now.citation;
-  const { left, top, bottom } = now.mark.getBoundingClientRect();
-  const place = {
+  }, [cited]);
+  if (!cited) return null;
+  const { also_as: names = [], ocr_confidence: confidence, ...citation } = cited.citation;
+  const { left, top, bottom } = cited.mark.getBoundingClientRect();
+  const position = {
     left: `max(0.5rem, min(${left}px - 1rem, 100% - 25rem))`,
     ...(bottom < innerHeight / 2 ? { top: `${bottom + 4}px` } : { bottom: `${innerHeight - top + 4}px` }),
   };
-  return html`<div id="citation" role="tooltip" class="card citation" style=${place}
+  return html`<div id="citation" role="tooltip" class="card citation" style=${position}
     onMouseEnter=${() => clearTimeout(hideTimer)} onMouseLeave=${hideCardSoon}>
     <blockquote class="quoted">${citation.quote}</blockquote>
-    <p class="small"><b>${documentLabel(now.collections, citation.source)}</b> · ${describePlace(citation.place)}</p>
+    <p class="small"><b>${documentLabel(cited.collections, citation.source)}</b> · ${describePlace(citation.place)}</p>
     ${names.length > 0 && html`<p class="small soft">${t("ask_also_as", { names: names.join(", ") })}</p>`}
-    ${sure !== undefined && sure < 0.9 && html`<p class="small soft">${t("ask_scanned", { percent: Math.round(100 * sure) })}</p>`}
+    ${confidence !== undefined && confidence < 0.9 && html`<p class="small soft">${t("ask_scanned", { percent: Math.round(100 * confidence) })}</p>`}
   </div>`;
 }
 
-/** @param {{ turn: Turn }} props */
+/** Show the cited places of an answer, each with its quotes. @param {{ turn: Turn }} props */
 export function Sources({ turn }) {
   const citations = turn.answer?.citations ?? [];
   if (!turn.answer || !citations.length) return null;
@@ -170,10 +173,10 @@ function SourceButton({ name, place, open }) {
 
 /** Show the passages closest to a question that has no answer. @param {{ turn: Turn }} props */
 export function ClosestPassages({ turn }) {
-  const nearest = turn.passages.slice(0, 3);
-  if (!nearest.length) return null;
+  const closest = turn.passages.slice(0, 3);
+  if (!closest.length) return null;
   return html`<h3>${t("ask_nearest")}</h3>
-    <ul class="plain">${nearest.map(({ source, page, section, start, end, text }) => {
+    <ul class="plain">${closest.map(({ source, page, section, start, end, text }) => {
       const place = { page: page ?? undefined, section: section ?? undefined };
       return html`<li>
         <${SourceButton} name=${documentLabel(turn.collections, source)} place=${describePlace(place)}
@@ -182,7 +185,7 @@ export function ClosestPassages({ turn }) {
     })}</ul>`;
 }
 
-/** @param {string[]} collections @param {CitedAnswer} answer @returns {string} the answer as Markdown, followed by its quotes */
+/** Return an answer as Markdown, followed by its quotes. @param {string[]} collections @param {CitedAnswer} answer @returns {string} */
 export function answerToMarkdown(collections, answer) {
   const numbers = numberMarkers(answer);
   const words = answer.parts.map((part) =>

@@ -1,4 +1,7 @@
-/** What the next questions ask: collections, and in them all documents, or some by name, folders and a condition. */
+/**
+ * The scope of the next questions: collections, and in them all documents, or those with a name, below a folder, or
+ * that fulfil a condition.
+ */
 import { post } from "../core/api.js";
 import { computed, html, signal, useSignal } from "../core/html.js";
 import { documentLabel } from "../core/places.js";
@@ -6,76 +9,90 @@ import { chooseCollections, selectedCollections } from "../core/session.js";
 import { t } from "../core/texts.js";
 
 const MAX_SHOWN = 3;
-/** The most names that the server takes. */
+// Limits of the server: names of documents, names of folders, and collections in one question.
 export const MAX_NAMES = 100;
 export const MAX_COLLECTIONS = 8;
 /** @type {Scope} */
 export const FULL_SCOPE = { documents: [], folders: [], where: "" };
 
-const chosenScope = signal({ of: "", only: FULL_SCOPE });
+/** The chosen scope. It is valid for the collections whose names, joined, are `collectionsKey`. */
+const chosenScope = signal({ collectionsKey: "", only: FULL_SCOPE });
 /** Why the server cannot use the condition; "" if it can. */
 export const conditionProblem = signal("");
 const collectionNames = computed(() => selectedCollections.value.map(({ name }) => name));
 
-/** What is asked of the collections. @type {{ readonly value: Scope }} */
+/** The scope in the selected collections. @type {{ readonly value: Scope }} */
 export const scope = computed(() =>
-  chosenScope.value.of === collectionNames.value.join("/") ? chosenScope.value.only : FULL_SCOPE,
+  chosenScope.value.collectionsKey === collectionNames.value.join("/") ? chosenScope.value.only : FULL_SCOPE,
 );
 
-/** Ask only this from now on; by default everything in the same collections. @param {Partial<Scope>} [part] @param {string[]} [of] */
-export function setScope(part = {}, of) {
-  if (of) chooseCollections(of);
-  chosenScope.value = { of: (of ?? collectionNames.value).join("/"), only: { ...FULL_SCOPE, ...part } };
+/**
+ * Set the scope of the next questions; without arguments, to everything in the same collections.
+ * @param {Partial<Scope>} [part] @param {string[]} [collections] by default the current ones
+ */
+export function setScope(part = {}, collections) {
+  if (collections) chooseCollections(collections);
+  chosenScope.value = {
+    collectionsKey: (collections ?? collectionNames.value).join("/"),
+    only: { ...FULL_SCOPE, ...part },
+  };
   conditionProblem.value = "";
 }
 
-/** Ask these collections, and in those that stay what was asked before. @param {string[]} of */
-export function changeCollections(of) {
+/**
+ * Ask these collections from now on. In those that were asked before, the documents and folders stay selected.
+ * The scope of several collections names "handbook/rules.md", that of one collection "rules.md".
+ * @param {string[]} collections
+ */
+export function changeCollections(collections) {
   const before = collectionNames.value;
-  const full = (/** @type {string} */ name) => (before.length > 1 ? name : `${before[0]}/${name}`);
-  const stays = (/** @type {string} */ name) => of.some((each) => `${name}/`.startsWith(`${each}/`));
-  const documents = scope.value.documents.map(full).filter(stays);
-  const folders = scope.value.folders.map(full).filter(stays);
-  const added = documents.length || folders.length ? of.filter((each) => !before.includes(each)) : [];
+  const fullName = (/** @type {string} */ name) => (before.length > 1 ? name : `${before[0]}/${name}`);
+  const isKept = (/** @type {string} */ name) =>
+    collections.some((each) => `${name}/`.startsWith(`${each}/`));
+  const documents = scope.value.documents.map(fullName).filter(isKept);
+  const folders = scope.value.folders.map(fullName).filter(isKept);
+  const added =
+    documents.length || folders.length ? collections.filter((each) => !before.includes(each)) : [];
   const part = { documents, folders: [...folders, ...added], where: scope.value.where };
-  if (of.length > 1) return setScope(part, of);
-  const own = (/** @type {string} */ name) => name.slice(of[0].length + 1);
-  const isWhole = part.folders.includes(of[0]);
+  if (collections.length > 1) return setScope(part, collections);
+  const localName = (/** @type {string} */ name) => name.slice(collections[0].length + 1);
+  const isWhole = part.folders.includes(collections[0]);
   setScope(
     isWhole
       ? { where: part.where }
-      : { ...part, documents: documents.map(own), folders: part.folders.map(own) },
-    of,
+      : { ...part, documents: documents.map(localName), folders: part.folders.map(localName) },
+    collections,
   );
 }
 
 /**
- * Return how many documents this holds, or why its condition cannot be used.
+ * Return the number of documents in a scope, or why its condition cannot be used.
  * @param {string[]} collections @param {Scope} part @returns {Promise<{ documents: number, problem: string | null }>}
  */
 export const checkScope = (collections, part) => post("/selection", { collections, only: part });
 
-/** Show what is asked, if not everything in one collection, and a button to ask everything. */
+/** Show the scope, unless it is everything in one collection, and a button to ask everything. */
 export function ScopeLine() {
   const part = useSignal(scope);
   const words = describeScope(useSignal(collectionNames), part);
-  const isAll = !part.documents.length && !part.folders.length && !part.where;
+  const isFull = !part.documents.length && !part.folders.length && !part.where;
   return (
     words &&
-    html`<p class="small soft">${words} ${!isAll && html`<button type="button" class="link" onClick=${() => setScope()}>${t("only_all")}</button>`}</p>`
+    html`<p class="small soft">${words} ${!isFull && html`<button type="button" class="link" onClick=${() => setScope()}>${t("only_all")}</button>`}</p>`
   );
 }
 
-/** Return in words what is asked; "" for everything in one collection. @param {string[]} collections @param {Scope} part */
+/** Return a scope in words; "" for everything in one collection. @param {string[]} collections @param {Scope} part */
 export function describeScope(collections, { documents, folders, where }) {
   const all = [
     ...folders.map((name) => `${name}/`),
     ...documents.map((name) => documentLabel(collections, name)),
   ];
-  const [shown, n] = [all.slice(0, MAX_SHOWN).join(", "), all.length - MAX_SHOWN];
+  const [shownNames, hiddenCount] = [all.slice(0, MAX_SHOWN).join(", "), all.length - MAX_SHOWN];
   return [
     collections.length > 1 && t("only_in", { names: collections.join(", ") }),
-    all.length > 0 && t(n > 0 ? "only_these_and" : "only_these", { names: shown, n }),
+    all.length > 0 &&
+      t(hiddenCount > 0 ? "only_these_and" : "only_these", { names: shownNames, n: hiddenCount }),
     where && t("only_where", { where }),
   ]
     .filter(Boolean)

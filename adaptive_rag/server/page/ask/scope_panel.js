@@ -1,4 +1,4 @@
-/** Where a person says what is asked: further collections, documents and folders, and a condition. */
+/** The panel to choose the scope of the next questions: further collections, documents and folders, and a condition. */
 import { get } from "../core/api.js";
 import { html, onValue, useEffect, useSignal, useState } from "../core/html.js";
 import { link } from "../core/route.js";
@@ -11,7 +11,7 @@ import { checkScope, conditionProblem, MAX_COLLECTIONS, scope, setScope } from "
 
 const MS_OF_TYPING = 250;
 
-/** @param {{ choose: (names: string[]) => void }} props `choose` asks these collections */
+/** @param {{ choose: (names: string[]) => void }} props `choose` gets the collections to ask */
 export function ScopePanel({ choose }) {
   const names = useSignal(selectedCollections).map(({ name }) => name);
   const others = (useSignal(collections) ?? []).filter(({ name }) => name !== names[0]);
@@ -34,11 +34,11 @@ export function ScopePanel({ choose }) {
   </div>`;
 }
 
-/** Show the field for a condition, with completion, and what it holds. @param {{ names: string[] }} props */
+/** Show the field for a condition, with completion, and the number of documents that fulfil it. @param {{ names: string[] }} props */
 function Condition({ names }) {
-  const part = useSignal(scope);
+  const only = useSignal(scope);
   const problem = useSignal(conditionProblem);
-  const [held, setHeld] = useState(-1);
+  const [documentCount, setDocumentCount] = useState(-1);
   const search = new URLSearchParams(names.map((name) => ["collection", name]));
   // The completion is optional, so an error is ignored.
   const fields = useLoaded(
@@ -47,77 +47,80 @@ function Condition({ names }) {
   useEffect(() => {
     let isWanted = true;
     const timer = setTimeout(() => {
-      checkScope(names, part).then(
+      checkScope(names, only).then(
         ({ documents, problem }) => {
           if (!isWanted) return;
           conditionProblem.value = problem ?? "";
-          setHeld(documents);
+          setDocumentCount(documents);
         },
-        () => setHeld(-1), // the answer to a question will say why
+        () => setDocumentCount(-1), // the next question will report the error
       );
     }, MS_OF_TYPING);
     return () => {
       isWanted = false;
       clearTimeout(timer);
     };
-  }, [part]);
+  }, [only]);
   return html`<div>
     <label class="small" for="condition">${t("only_condition")}</label>
-    <${ConditionField} value=${part.where} fields=${fields.value ?? []} isWrong=${problem !== ""} set=${(/** @type {string} */ where) => setScope({ ...part, where })} />
-    <p id="condition-said" class=${problem ? "small bad" : "small soft"} role="status">${problem ? html`<${ServerMessage} of=${problem} />` : held >= 0 && t("library_documents", { n: held })}</p>
+    <${ConditionInput} value=${only.where} fields=${fields.value ?? []} isInvalid=${problem !== ""} onChange=${(/** @type {string} */ where) => setScope({ ...only, where })} />
+    <p id="condition-said" class=${problem ? "small bad" : "small soft"} role="status">${problem ? html`<${ServerMessage} message=${problem} />` : documentCount >= 0 && t("library_documents", { n: documentCount })}</p>
   </div>`;
 }
 
 /**
- * Show the field with a list of what its last word can become: a combobox of the ARIA practices.
- * @param {{ value: string, fields: ConditionField[], isWrong: boolean, set: (value: string) => void }} props
+ * Show the field with the completions of its last word: a combobox as in the ARIA Authoring Practices.
+ * @param {{ value: string, fields: ConditionField[], isInvalid: boolean, onChange: (value: string) => void }} props
  */
-function ConditionField({ value, fields, isWrong, set }) {
+function ConditionInput({ value, fields, isInvalid, onChange }) {
   // The option that the arrow keys have reached; null while the list is closed, -1 for none.
-  const [at, setAt] = useState(/** @type {number | null} */ (null));
-  const all = completeCondition(value, fields);
-  const isOpen = at !== null && all.length > 0;
-  useEffect(() => document.getElementById(`completion-${at}`)?.scrollIntoView({ block: "nearest" }), [at]);
+  const [active, setActive] = useState(/** @type {number | null} */ (null));
+  const completions = completeCondition(value, fields);
+  const isOpen = active !== null && completions.length > 0;
+  useEffect(
+    () => document.getElementById(`completion-${active}`)?.scrollIntoView({ block: "nearest" }),
+    [active],
+  );
   /** @param {string} text */
   const write = (text) => {
-    set(text);
-    setAt(-1);
+    onChange(text);
+    setActive(-1);
   };
   /** @param {number} step */
-  const move = (step) => setAt(at === null ? 0 : (at + step + all.length) % all.length);
+  const move = (step) =>
+    setActive(active === null ? 0 : (active + step + completions.length) % completions.length);
+  const chosen = isOpen ? completions[active] : undefined;
+  /** What the keys do at present; the browser handles the others. @type {Record<string, (() => void) | false | undefined>} */
+  const actions = {
+    Escape: isOpen && (() => setActive(null)),
+    Enter: chosen && (() => write(chosen[1])),
+    ArrowDown: completions.length > 0 && (() => move(1)),
+    ArrowUp: completions.length > 0 && (() => move(active === -1 ? 0 : -1)),
+  };
   /** @param {KeyboardEvent} event */
   const onKeyDown = (event) => {
-    const { key } = event;
-    if (
-      key === "Escape"
-        ? !isOpen
-        : key === "Enter"
-          ? !isOpen || !all[at]
-          : !all.length || !/^Arrow(Up|Down)$/.test(key)
-    )
-      return;
+    const act = actions[event.key];
+    if (!act) return;
     event.preventDefault();
     event.stopPropagation();
-    if (key === "Escape") setAt(null);
-    else if (key === "Enter") write(all[at ?? 0][1]);
-    else move(key === "ArrowDown" ? 1 : at === -1 ? 0 : -1);
+    act();
   };
   return html`<input id="condition" role="combobox" maxlength="2000" autocomplete="off" autocapitalize="none" spellcheck=${false} placeholder=${exampleCondition(fields)} value=${value}
-      aria-autocomplete="list" aria-expanded=${isOpen} aria-controls=${isOpen ? "completions" : undefined} aria-activedescendant=${isOpen && at >= 0 ? `completion-${at}` : undefined}
-      aria-invalid=${isWrong} aria-describedby="condition-said" onInput=${onValue(write)} onKeyDown=${onKeyDown} onClick=${() => setAt(at ?? -1)} onBlur=${() => setAt(null)} />
+      aria-autocomplete="list" aria-expanded=${isOpen} aria-controls=${isOpen ? "completions" : undefined} aria-activedescendant=${isOpen && active >= 0 ? `completion-${active}` : undefined}
+      aria-invalid=${isInvalid} aria-describedby="condition-said" onInput=${onValue(write)} onKeyDown=${onKeyDown} onClick=${() => setActive(active ?? -1)} onBlur=${() => setActive(null)} />
     ${
       isOpen &&
-      html`<ul id="completions" class="plain completions" role="listbox" aria-label=${t("only_completions")}>${all.map(
+      html`<ul id="completions" class="plain completions" role="listbox" aria-label=${t("only_completions")}>${completions.map(
         (
-          [word, whole],
+          [word, condition],
           index,
-        ) => html`<li key=${whole} id=${`completion-${index}`} role="option" aria-selected=${index === at}
-          onPointerDown=${(/** @type {Event} */ event) => event.preventDefault()} onClick=${() => write(whole)}>${word}</li>`,
+        ) => html`<li key=${condition} id=${`completion-${index}`} role="option" aria-selected=${index === active}
+          onPointerDown=${(/** @type {Event} */ event) => event.preventDefault()} onClick=${() => write(condition)}>${word}</li>`,
       )}</ul>`
     }`;
 }
 
-/** Return a condition on a field that there is. @param {ConditionField[]} fields */
+/** Return an example of a condition, with a field and a value of the documents. @param {ConditionField[]} fields */
 const exampleCondition = (fields) => {
   const field =
     fields.find(({ name }) => name === "author" || name === "date") ??

@@ -25,7 +25,7 @@ export function AskScreen() {
   const isOpen = useSignal(opened) !== null;
   useThreadUrl();
   useEffect(() => {
-    // Load what an answer needs after the first screen is shown.
+    // Load the parts of an answer after the first screen is shown.
     setTimeout(Turns.load);
     window.addEventListener("keydown", stopAtEscape);
     return () => window.removeEventListener("keydown", stopAtEscape);
@@ -45,10 +45,10 @@ export function AskScreen() {
 
 /** Announce to screen readers that an answer is being written, or has arrived. */
 function Progress() {
-  const asking = useSignal(isAsking);
+  const isRunning = useSignal(isAsking);
   const last = useSignal(turns).at(-1);
-  const isThere = last?.state === "answered" && last.steps.length > 0;
-  return html`<p class="unseen" role="status">${asking ? t("ask_working") : isThere ? t("ask_answered") : ""}</p>`;
+  const isAnswered = last?.state === "answered" && last.steps.length > 0;
+  return html`<p class="unseen" role="status">${isRunning ? t("ask_working") : isAnswered ? t("ask_answered") : ""}</p>`;
 }
 
 /** @param {KeyboardEvent} event */

@@ -1,4 +1,4 @@
-/** How answers were found. Kept while the tab is open, for a thread that is reopened or a page that is reloaded. */
+/** Store how answers were found, which the server does not keep: for threads that are opened again while the tab is open. */
 const KEY_PREFIX = "adaptive-rag.way";
 
 /** @typedef {Partial<Pick<Turn, "steps" | "analysis" | "passages"> & Pick<Answer, "confidence" | "grounding">>} AnswerDetails */
@@ -6,9 +6,9 @@ const KEY_PREFIX = "adaptive-rag.way";
 /** Store how a turn was answered. @param {Turn} turn of a stored thread */
 export function storeDetails({ thread, id, steps, analysis, passages, answer }) {
   const { confidence, grounding } = answer ?? {};
-  const kept = JSON.stringify({ steps, analysis, passages, confidence, grounding });
+  const details = JSON.stringify({ steps, analysis, passages, confidence, grounding });
   try {
-    sessionStorage.setItem(`${KEY_PREFIX}.${thread}.${id}`, kept);
+    sessionStorage.setItem(`${KEY_PREFIX}.${thread}.${id}`, details);
   } catch {
     // The storage is full: delete the older entries.
     for (const name of Object.keys(sessionStorage))
@@ -16,7 +16,10 @@ export function storeDetails({ thread, id, steps, analysis, passages, answer }) 
   }
 }
 
-/** @param {string} thread @param {string} id of the turn @returns {AnswerDetails} empty if it was not stored */
+/**
+ * Return how a turn was answered; empty if it was not stored.
+ * @param {string} thread @param {string} id of the turn @returns {AnswerDetails}
+ */
 export function loadDetails(thread, id) {
   return JSON.parse(sessionStorage.getItem(`${KEY_PREFIX}.${thread}.${id}`) ?? "{}");
 }

@@ -1,4 +1,4 @@
-/** Keep the URL and the conversation in step: a thread's URL opens it, and the back button opens the previous thread. */
+/** Synchronize the URL and the conversation: a thread's URL opens it, and the back button opens the previous thread. */
 import { useLayoutEffect, useRef, useSignal } from "../core/html.js";
 import { currentRoute, updateUrl } from "../core/route.js";
 import { notify } from "../shell/notices.js";
@@ -6,25 +6,25 @@ import { beginConversation, loadingThread, openThread, thread } from "./conversa
 
 export function useThreadUrl() {
   const { query } = useSignal(currentRoute);
-  const kept = useSignal(thread);
-  const last = useRef(kept?.id);
-  const isNew = useRef(true);
-  const asked = query.thread;
+  const current = useSignal(thread);
+  const previousId = useRef(current?.id);
+  const isFirstRun = useRef(true);
+  const threadInUrl = query.thread;
   useLayoutEffect(() => {
-    const hasMoved = kept?.id !== last.current;
-    const isFirst = isNew.current;
-    last.current = kept?.id;
-    isNew.current = false;
-    if (asked === (loadingThread.value || kept?.id)) return;
+    const hasMoved = current?.id !== previousId.current;
+    const isFirst = isFirstRun.current;
+    previousId.current = current?.id;
+    isFirstRun.current = false;
+    if (threadInUrl === (loadingThread.value || current?.id)) return;
     // A user who comes from another screen finds the conversation that they left.
-    if (hasMoved || (isFirst && !asked)) updateUrl(["ask"], { thread: kept?.id }, hasMoved);
-    else if (asked) open(asked).catch(notify);
+    if (hasMoved || (isFirst && !threadInUrl)) updateUrl(["ask"], { thread: current?.id }, hasMoved);
+    else if (threadInUrl) openFromUrl(threadInUrl).catch(notify);
     else beginConversation();
-  }, [asked, kept?.id]);
+  }, [threadInUrl, current?.id]);
 }
 
-/** @param {string} id */
-async function open(id) {
+/** Open a thread. If that fails, restore the URL of the one that is shown. @param {string} id */
+async function openFromUrl(id) {
   try {
     await openThread(id);
   } catch (error) {

@@ -1,18 +1,23 @@
-/** What the server says by code: in English in its own words, in other languages in those of texts/said_de.js. */
+/** The texts that the server sends as a code with values: its own words in English, those of texts/said_de.js in German. */
 import { describePlace, documentName } from "./places.js";
 import { fillTemplate, formatList, formatNumber, labelFor, phraseTemplate, translate } from "./texts.js";
 
-/** The values that are names of the server's, with the prefix of the page's word for them. @type {Record<string, string>} */
+/** The values that are names, such as a strategy, with the prefix of their text keys. @type {Record<string, string>} */
 const NAME_PREFIXES = { type: "", other_type: "", kind: "chosen", profile: "chosen", complexity: "chosen" };
 
-/** @param {Phrase} phrase @returns {string} its words in the reader's language */
+/** Return a phrase in the reader's language. @param {Phrase} phrase @returns {string} */
 export function phraseText({ code, values, text, heading }) {
   const words = phraseTemplate(code);
   if (!words) return heading ? text.slice(2, -2) : text;
   return fillTemplate(words, values, (name, form) => formatPhraseValue(name, values[name], form));
 }
 
-/** @param {string} name @param {any} value @param {string} [form] what stands between the items of a list, or the digits of a number @returns {string} */
+/**
+ * Return a value of a phrase in the reader's language.
+ * @param {string} name @param {any} value
+ * @param {string} [form] the separator of a list, or the most decimal places of a number
+ * @returns {string}
+ */
 function formatPhraseValue(name, value, form) {
   if (Array.isArray(value)) {
     const items = value.map((each) => formatPhraseValue(name, each));
@@ -29,13 +34,13 @@ function formatPhraseValue(name, value, form) {
   return [documentName(value.source), describePlace(value.place)].filter(Boolean).join(", ");
 }
 
-/** Return reasons in the reader's language. @param {{ why?: string, reason?: string, reasons?: Phrase[] }} of @returns {Message} */
+/** Return reasons in the reader's language. @param {{ why?: string, reason?: string, reasons?: Phrase[] }} record @returns {Message} */
 export function formatReasons({ why, reason, reasons = [] }) {
   if (!reasons.length) return translate(why ?? reason ?? "");
   return { text: reasons.map(phraseText).join("; ") };
 }
 
-// A placeholder of private-use characters for a mark, which Markdown passes through: the index of its part.
+// The placeholder of a mark: the index of its part between private-use characters, which Markdown leaves unchanged.
 export const MARK_PLACEHOLDER = /\uE002(\d+)\uE003/;
 const PLACEHOLDER_CHARACTERS = /[\uE000-\uE003]/g;
 const MARK_OR_CODE = /(```[\s\S]*?(?:```|$)|`[^`\n]*`)|\[(\d+)\]/;
@@ -55,10 +60,10 @@ export const partsToMarkdown = (parts) =>
     )
     .join("");
 
-/** @param {AnswerPart} part */
+/** Return whether a part is the mark of a citation. @param {AnswerPart} part */
 export const isMark = (part) => part.citation !== undefined || part.marker !== undefined;
 
-/** @param {AnswerPart} part @returns {string} its text in the reader's language */
+/** Return the text of a part in the reader's language. @param {AnswerPart} part @returns {string} */
 export function partText(part) {
   if (!part.code) return part.text;
   const words = phraseText(/** @type {Phrase} */ (part));

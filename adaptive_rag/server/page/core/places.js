@@ -27,7 +27,8 @@ export function describePlace(place) {
 }
 
 /**
- * Return the collection and the name of a document: of several collections, a name begins with its collection.
+ * Return the collection and the name of a document. If several collections were asked, "handbook/rules.md" is
+ * "rules.md" in "handbook".
  * @param {string[]} collections @param {string} source @returns {[collection: string, name: string]}
  */
 export function splitSource(collections, source) {
@@ -36,7 +37,10 @@ export function splitSource(collections, source) {
   return [collection, source.slice(collection.length + 1)];
 }
 
-/** Return a document's name for a reader, with its collection if it is one of several. @param {string[]} collections @param {string} source */
+/**
+ * Return the name of a document to show: "rules.md (handbook)" if several collections were asked.
+ * @param {string[]} collections @param {string} source
+ */
 export function documentLabel(collections, source) {
   const [collection, name] = splitSource(collections, source);
   return collections.length > 1 ? `${documentName(name)} (${collection})` : documentName(name);
@@ -45,7 +49,7 @@ export function documentLabel(collections, source) {
 // Characters that are invisible or change the text direction, except the joiners that scripts and emoji need.
 const HIDDEN = /(?![\u200c\u200d])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
-/** @param {string} source @returns {string} the file name, or the whole URL, with hidden characters escaped */
+/** Return a file name without its folders, or a whole URL, with hidden characters escaped. @param {string} source */
 export function documentName(source) {
   const name = (!source.includes("://") && source.split(/[\\/]/).pop()) || source;
   return name.replace(HIDDEN, (each) => `\\u{${each.codePointAt(0)?.toString(16)}}`);

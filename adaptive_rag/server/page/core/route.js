@@ -1,4 +1,4 @@
-/** The current screen, which the part of the URL after "#" names. */
+/** The current screen, which is named by the part of the URL after "#". */
 import { signal } from "./html.js";
 
 /**
@@ -16,8 +16,8 @@ window.addEventListener("hashchange", () => {
  * @param {string[]} path @param {Record<string, string | undefined>} [query] undefined values are left out
  */
 export function link(path, query = {}) {
-  const given = Object.entries(query).filter((pair) => pair[1] !== undefined);
-  const search = new URLSearchParams(/** @type {[string, string][]} */ (given)).toString();
+  const parameters = Object.entries(query).filter((pair) => pair[1] !== undefined);
+  const search = new URLSearchParams(/** @type {[string, string][]} */ (parameters)).toString();
   return `#/${path.map(encodeURIComponent).join("/")}${search && `?${search}`}`;
 }
 
@@ -27,7 +27,7 @@ export function navigate(path, query) {
 }
 
 /**
- * Set the URL of what is already shown. With `isNew`, the back button leads to what was shown before.
+ * Change the URL without leaving the screen. With `isNew`, the back button returns to the previous URL.
  * @param {string[]} path @param {Record<string, string | undefined>} [query]
  */
 export function updateUrl(path, query, isNew = false) {
@@ -36,6 +36,7 @@ export function updateUrl(path, query, isNew = false) {
   currentRoute.value = readRoute();
 }
 
+/** Return the path and the query of the URL. */
 function readRoute() {
   const [path, search = ""] = window.location.hash.replace(/^#\/?/, "").split("?", 2);
   return {
@@ -49,6 +50,6 @@ function decode(part) {
   try {
     return decodeURIComponent(part);
   } catch {
-    return part; // typed by hand and invalid; it names nothing
+    return part; // invalid, because somebody typed it; it names nothing
   }
 }

@@ -11,16 +11,17 @@ export const signInMethods = signal(null);
 export const collections = signal(null);
 
 const COLLECTIONS_KEY = "adaptive-rag.collection";
+/** The URL to return to after the sign-in at a provider. */
 const URL_KEY = "adaptive-rag.asked";
 const chosenNames = signal((localStorage.getItem(COLLECTIONS_KEY) ?? "").split("/"));
 
-/** The collections that questions go to: those chosen, or the first of all. */
+/** The collections that are asked: those that the user chose, or else the first one. */
 export const selectedCollections = computed(() => {
   const all = collections.value ?? [];
   const found = chosenNames.value.flatMap((name) => all.filter((each) => each.name === name));
   return found.length ? found : all.slice(0, 1);
 });
-/** The first of them. */
+/** The first of the collections that are asked. The library and the header show this one. */
 export const currentCollection = computed(() => selectedCollections.value[0] ?? null);
 
 /** @param {string[]} names */
@@ -31,14 +32,14 @@ export function chooseCollections(names) {
 
 /** Load the user, the sign-in methods and the collections. If the user must sign in first, wait for it. */
 export async function startSession() {
-  const ways = get("/session").then((found) => {
+  const methods = get("/session").then((found) => {
     signInMethods.value = found;
   });
-  const [who] = await Promise.all([get("/me"), readCollections(), ways]);
-  const asked = sessionStorage.getItem(URL_KEY);
-  if (asked) window.location.hash = asked;
+  const [user] = await Promise.all([get("/me"), readCollections(), methods]);
+  const url = sessionStorage.getItem(URL_KEY);
+  if (url) window.location.hash = url;
   sessionStorage.removeItem(URL_KEY);
-  me.value = who;
+  me.value = user;
 }
 
 /** Reload the page if another user has signed in, in another tab. */
@@ -58,7 +59,7 @@ export async function signIn(credentials) {
   else signInNeeded.value = 0;
 }
 
-/** Store the current place while a provider signs the user in. */
+/** Store the URL while a provider signs the user in. */
 export function storeUrl() {
   sessionStorage.setItem(URL_KEY, window.location.hash);
 }
@@ -81,6 +82,7 @@ export async function readCollections() {
   collections.value = await getAll("/collections");
 }
 
+// Opening a collection in the library selects it.
 effect(() => {
   const { path } = currentRoute.value;
   if (path[0] === "library" && path[1] && !chosenNames.value.includes(path[1])) chooseCollections([path[1]]);

@@ -12,13 +12,14 @@ systemTheme.addEventListener("change", () => {
   theme.value = currentTheme();
 });
 
-/** @param {"light" | "dark"} chosen */
-export function setTheme(chosen) {
-  localStorage.setItem(KEY, chosen);
-  theme.value = chosen;
+/** @param {"light" | "dark"} choice */
+export function setTheme(choice) {
+  localStorage.setItem(KEY, choice);
+  theme.value = choice;
 }
 
+/** Return the theme that the user chose, or else the system's. */
 function currentTheme() {
-  const chosen = localStorage.getItem(KEY);
-  return chosen === "light" || chosen === "dark" ? chosen : systemTheme.matches ? "dark" : "light";
+  const choice = localStorage.getItem(KEY);
+  return choice === "light" || choice === "dark" ? choice : systemTheme.matches ? "dark" : "light";
 }

@@ -1,4 +1,4 @@
-/** The user's own notes in a document: written at its words, shown there and in a list, changed and deleted. */
+/** The user's own notes in a document: shown at its words and in a list, where they can be changed and deleted. */
 import { get, getAll, patch, post, remove } from "../core/api.js";
 import { html, signal, useMemo, useRef, useSignal } from "../core/html.js";
 import { describePlace, documentName } from "../core/places.js";
@@ -9,7 +9,7 @@ import { Loading, useLoaded } from "../shell/loaded.js";
 import { notify, removeWithUndo } from "../shell/notices.js";
 import { selectedWords } from "./selection.js";
 
-/** @typedef {import("./selection.js").TextRange} Words */
+/** @typedef {import("./selection.js").TextRange} TextRange */
 /** @typedef {{ loaded: import("../shell/loaded.js").Loaded<Note[]>, notes: Note[] }} DocumentNotes */
 
 const changes = signal(0);
@@ -28,26 +28,30 @@ export function useNotes(path) {
   return { loaded, notes };
 }
 
-/** @param {string} title @param {string} quote @param {string} text @param {(given: FormValues) => Promise<unknown>} keep */
-function openNoteForm(title, quote, text, keep) {
+/**
+ * Open the form to write or change a note.
+ * @param {string} title @param {string} quote @param {string} text
+ * @param {(values: FormValues) => Promise<unknown>} save
+ */
+function openNoteForm(title, quote, text, save) {
   openForm({
     title,
     fields: html`<blockquote class="whole quoted">${quote}</blockquote>
       <${Field} label=${t("note")} name="text" rows="5" required maxlength="4000" defaultValue=${text} />`,
     action: t("save"),
-    act: async (given) => {
-      await keep(given);
+    onSubmit: async (given) => {
+      await save(given);
       changes.value += 1;
     },
   });
 }
 
-/** @param {string} path @param {string} source @param {Words} words */
+/** Write a note on words of a document. @param {string} path @param {string} source @param {TextRange} words */
 export function writeNote(path, source, { start = 0, end = start, quote = "", page, shown = quote }) {
   openNoteForm(t("note_new"), shown, "", async (given) => {
     let near = start;
     if (page) {
-      // The page of a PDF does not know its place in the text.
+      // On the page of a PDF, the position in the text is not known. Search from where the page begins.
       const outline = await get(`${path}/outline?${new URLSearchParams({ source })}`);
       near = outline.stretches.find((/** @type {Span} */ each) => each.page === page)?.start ?? 0;
     }
@@ -55,35 +59,35 @@ export function writeNote(path, source, { start = 0, end = start, quote = "", pa
   });
 }
 
-/** @param {string} path @param {Note} note */
+/** Change a note. @param {string} path @param {Note} note */
 export function editNote(path, { id, quote, text }) {
   openNoteForm(t("note"), quote, text, (given) => patch(`${path}/notes/${id}`, given));
 }
 
-/** @param {string} path @param {Note} note */
+/** Delete a note, unless the user undoes it. @param {string} path @param {Note} note */
 function deleteNote(path, { id }) {
   removeWithUndo(hiddenNotes, [id], t("note_deleted"), () => remove(`${path}/notes/${id}`));
 }
 
 /**
- * Show a button that writes a note at the selected words, or else at the cited ones.
- * @param {{ path: string, source: string, box: () => HTMLElement, cited: () => Words | null, otherwise: () => void }} props
- *   `box` is what the words are selected in; `otherwise` is called if there are none
+ * Show a button that writes a note on the selected words, or else on the cited ones.
+ * @param {{ path: string, source: string, box: () => HTMLElement, cited: () => TextRange | null, onNothing: () => void }} props
+ *   `box` returns the element in which words can be selected; `onNothing` is called if there are no words
  */
-export function AddNote({ path, source, box, cited, otherwise }) {
+export function AddNote({ path, source, box, cited, onNothing }) {
   // A tap on the button ends the selection before the click.
-  const held = useRef(/** @type {Words | null} */ (null));
-  const hold = () => {
-    held.current = selectedWords(box());
+  const selection = useRef(/** @type {TextRange | null} */ (null));
+  const storeSelection = () => {
+    selection.current = selectedWords(box());
   };
-  const act = () => {
-    const words = held.current ?? selectedWords(box()) ?? cited();
-    held.current = null;
+  const onAdd = () => {
+    const words = selection.current ?? selectedWords(box()) ?? cited();
+    selection.current = null;
     if (words) return writeNote(path, source, words);
     notify(t("note_how"));
-    otherwise();
+    onNothing();
   };
-  return html`<button class="quiet small" onPointerDown=${hold} onClick=${act}>${t("note_add")}</button>`;
+  return html`<button class="quiet small" onPointerDown=${storeSelection} onClick=${onAdd}>${t("note_add")}</button>`;
 }
 
 /** @param {Note} note */
@@ -93,9 +97,9 @@ export const noteLabel = ({ text }) => t("note_sign", { text: text.slice(0, 100)
 export const NoteSign = ({ note, ...rest }) =>
   html`<button class="note-sign" data-note=${note.id} aria-label=${noteLabel(note)} title=${note.text} ...${rest}>✎</button>`;
 
-/** @param {{ path: string, source: string, noted: DocumentNotes, onChoose: (note: Note) => void }} props */
-export function Notes({ path, source, noted: { loaded, notes }, onChoose }) {
-  if (!notes.length) return loaded.problem && html`<${Loading} of=${loaded} />`;
+/** @param {{ path: string, source: string, documentNotes: DocumentNotes, onChoose: (note: Note) => void }} props */
+export function Notes({ path, source, documentNotes: { loaded, notes }, onChoose }) {
+  if (!notes.length) return loaded.problem && html`<${Loading} data=${loaded} />`;
   /** @param {Note} note */
   const where = (note) =>
     note.start === null

@@ -14,15 +14,15 @@ export const opened = signal(null);
 let returnFocus = null;
 
 /**
- * Open a document at cited words.
+ * Open a document, and mark the cited words.
  * @param {string | string[]} collections that were asked @param {Cited} cited
  * @param {Cited[]} [all] the citations of the answer, to step from one quote to the next
  */
 export function openDocument(collections, cited, all = [cited]) {
   const [collection, source] = splitSource([collections].flat(), cited.source);
   if (!opened.value) returnFocus = document.activeElement;
-  const own = all.filter((each) => each.source === cited.source);
-  const spans = new Map(own.map((each) => [`${each.start}-${each.end}`, { ...each, source }]));
+  const citations = all.filter((each) => each.source === cited.source);
+  const spans = new Map(citations.map((each) => [`${each.start}-${each.end}`, { ...each, source }]));
   const quotes = [...spans.values()].sort((a, b) => a.start - b.start);
   opened.value = { ...cited, source, collection, quotes };
 }

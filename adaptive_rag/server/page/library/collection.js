@@ -39,28 +39,28 @@ export function CollectionScreen({ collection }) {
   <//>`;
 }
 
-/** @param {Collection} collection */
+/** Open the form for the description and the example questions of a collection. @param {Collection} collection */
 function openDescription({ name, description, examples }) {
-  const known = new Map(examples.map((each) => [each.question, each]));
+  const exampleOf = new Map(examples.map((each) => [each.question, each]));
   openForm({
     title: t("library_describe"),
     fields: html`
       <${Field} label=${t("library_description")} name="description" rows="3" maxlength="2000" defaultValue=${description} />
-      <${Field} label=${t("library_examples")} name="questions" rows="5" defaultValue=${[...known.keys()].join("\n")} />`,
+      <${Field} label=${t("library_examples")} name="questions" rows="5" defaultValue=${[...exampleOf.keys()].join("\n")} />`,
     action: t("save"),
-    act: async ({ description, questions }) => {
+    onSubmit: async ({ description, questions }) => {
       const lines = /** @type {string[]} */ (
         questions.split("\n").map((/** @type {string} */ line) => line.trim())
       );
       // Keep the other fields of a known question.
-      const examples = lines.filter(Boolean).map((question) => known.get(question) ?? { question });
+      const examples = lines.filter(Boolean).map((question) => exampleOf.get(question) ?? { question });
       await patch(collectionPath(name), { description, examples });
       await readCollections();
     },
   });
 }
 
-/** @param {string} name */
+/** Ask for the name of a collection before it is deleted. @param {string} name */
 function confirmDeletion(name) {
   openForm({
     title: t("delete_title", { name }),
@@ -68,7 +68,7 @@ function confirmDeletion(name) {
       <${Field} label=${t("library_delete_type", { name })} name="typed" required pattern=${name.replaceAll(".", "\\.")} />`,
     action: t("library_delete"),
     isDanger: true,
-    act: async () => {
+    onSubmit: async () => {
       await remove(collectionPath(name));
       await readCollections();
       navigate(["library"]);
@@ -76,13 +76,13 @@ function confirmDeletion(name) {
   });
 }
 
-/** @param {string} name */
+/** Ask for the address of a web page, and add the page. @param {string} name of the collection */
 function addPage(name) {
   openForm({
     title: t("library_add_page"),
     fields: html`<${Field} label=${t("model_address")} name="address" type="url" required pattern="https?://.+" maxlength="1000" placeholder="https://" />`,
     action: t("library_address_read"),
-    act: async (given) => {
+    onSubmit: async (given) => {
       await post(`${collectionPath(name)}/documents/address`, given);
       watchJobs(name);
     },
@@ -92,7 +92,7 @@ function addPage(name) {
 /** Show buttons that add files, a folder or a web page to a collection. @param {{ name: string, isEmpty: boolean }} props */
 function AddButtons({ name, isEmpty }) {
   const [files, folder] = [useElement(), useElement()];
-  const take = (/** @type {any} */ { target }) => {
+  const onFiles = (/** @type {any} */ { target }) => {
     const given = [...target.files].map((file) => ({ file, name: file.webkitRelativePath || file.name }));
     addFiles(name, given).catch(notify);
     target.value = "";
@@ -104,8 +104,8 @@ function AddButtons({ name, isEmpty }) {
       <button onClick=${() => folder.current.click()}>${t("library_add_folder")}</button>
       <button onClick=${() => addPage(name)}>${t("library_add_page")}</button>
     </div>
-    <input type="file" multiple hidden ref=${files} onChange=${take} />
-    <input type="file" webkitdirectory hidden ref=${folder} onChange=${take} />
+    <input type="file" multiple hidden ref=${files} onChange=${onFiles} />
+    <input type="file" webkitdirectory hidden ref=${folder} onChange=${onFiles} />
     ${isEmpty && html`<p class="small soft">${t("library_stays")}</p><${FileKinds} name=${name} />`}
   </div>`;
 }
@@ -114,15 +114,15 @@ function AddButtons({ name, isEmpty }) {
 function FileKinds({ name }) {
   const uploadable = useLoaded(() => get(`${collectionPath(name)}/documents/uploadable`));
   return html`<details class="small soft"><summary>${t("library_kinds")}</summary>
-    <${Loading} of=${uploadable} />${uploadable.value?.suffixes.join(" ")}
+    <${Loading} data=${uploadable} />${uploadable.value?.suffixes.join(" ")}
   </details>`;
 }
 
-/** @param {{ name: string }} props */
+/** Show the progress of uploads and jobs, and their problems. @param {{ name: string }} props */
 function Progress({ name }) {
-  const now = useSignal(work)[name];
-  if (!now) return null;
-  const { bytes, sent, files, uploaded, job, left, problems } = now;
+  const current = useSignal(work)[name];
+  if (!current) return null;
+  const { bytes, sent, files, uploaded, job, left, problems } = current;
   return html`
     ${
       (files > 0 || job) &&
@@ -143,7 +143,7 @@ function Progress({ name }) {
     }`;
 }
 
-/** @param {any} job */
+/** Return what a job is doing, in words. @param {any} job */
 function describeJob({ kind, done, total }) {
   if (kind === "remove") return t("library_removing");
   return total === null ? t("library_reading") : t("library_indexing", { done, n: total });

@@ -1,4 +1,4 @@
-/** A document in the library: its details, and its text with outline and passages. */
+/** The screen of a document in the library: its details, and its text with outline and passages. */
 import { ask, beginConversation } from "../ask/conversation.js";
 import { setScope } from "../ask/scope.js";
 import { API, collectionPath, get, post } from "../core/api.js";
@@ -18,10 +18,10 @@ import { changes, watchJobs } from "./upload.js";
 /** @param {{ collection: Collection, id: string }} props */
 export function DocumentScreen({ collection: { name, may }, id }) {
   const path = `${collectionPath(name)}/documents/${id}`;
-  const changed = useSignal(changes);
+  const version = useSignal(changes);
   const [chosen, setChosen] = useState("");
-  const shown = useSignal(opened);
-  const loaded = useLoaded(/** @returns {Promise<DocumentRow>} */ () => get(path), [changed]);
+  const openedDocument = useSignal(opened);
+  const loaded = useLoaded(/** @returns {Promise<DocumentRow>} */ () => get(path), [version]);
   useEffect(
     () => () => {
       opened.value = null;
@@ -29,16 +29,16 @@ export function DocumentScreen({ collection: { name, may }, id }) {
     [],
   );
   const row = loaded.value;
-  if (!row) return html`<${Page} title="…" back=${name}><${Loading} of=${loaded} /><//>`;
+  if (!row) return html`<${Page} title="…" back=${name}><${Loading} data=${loaded} /><//>`;
   const { sources = [] } = row;
   const source = chosen || sources[0];
-  // The document that an answer has opened may be another one.
-  const isOpen = shown?.collection === name && sources.includes(shown.source);
+  // An answer may have opened another document.
+  const isOpen = openedDocument?.collection === name && sources.includes(openedDocument.source);
   const facts = [t(`library_${row.state}`), ...documentFacts(row)];
   const asPdf = () => openDocument(name, { source, start: 0, end: 0, quote: "", page: null });
   return html`<div class=${isOpen && "ask with-document"}><${Page} title=${row.name} back=${name}>
     <p class="soft small">${facts.join(" · ")}${source && ` · ${t("library_cited_as", { name: source })}`}</p>
-    ${documentMessage(row) && html`<p class=${row.problem && "bad"}><${ServerMessage} of=${documentMessage(row)} /></p>`}
+    ${documentMessage(row) && html`<p class=${row.problem && "bad"}><${ServerMessage} message=${documentMessage(row)} /></p>`}
     <div class="row">
       ${
         source &&
@@ -54,7 +54,7 @@ export function DocumentScreen({ collection: { name, may }, id }) {
   <//>${isOpen && html`<${DocumentPane} />`}</div>`;
 }
 
-/** @param {string} collection @param {string[]} documents */
+/** Go to the Ask screen with these documents as the scope; all if none is given. @param {string} collection @param {string[]} documents */
 function askDocuments(collection, documents) {
   setScope({ documents }, [collection]);
   navigate(["ask"]);
@@ -70,22 +70,22 @@ export function sumUp(collection, document) {
   ask(collection, question);
 }
 
-/** @param {DocumentRow} row */
+/** Return the size of a document and when it was added, in words. @param {DocumentRow} row */
 export const documentFacts = ({ chunks, bytes, added }) => [
   ...(chunks === null ? [] : [t("library_passages", { n: chunks })]),
   formatBytes(bytes),
   formatDate(added),
 ];
 
-/** @param {DocumentRow} row @returns {string} the server's message about it, in English */
+/** Return the server's message about a document, in English. @param {DocumentRow} row @returns {string} */
 export const documentMessage = ({ problem, notes }) => problem ?? notes.join(" · ");
 
 /** Show a button to re-index a document. @param {{ name: string, id: string }} props `name` of its collection */
 export function ReindexButton({ name, id }) {
-  const act = async () => {
+  const reindex = async () => {
     await post(`${collectionPath(name)}/documents/${id}/reindex`);
     changes.value += 1;
     watchJobs(name);
   };
-  return html`<button onClick=${() => act().catch(notify)}>${t("library_read_again")}</button>`;
+  return html`<button onClick=${() => reindex().catch(notify)}>${t("library_read_again")}</button>`;
 }

@@ -13,18 +13,19 @@ export function DropTarget() {
   const chosen = useSignal(currentCollection);
   const isHere = screen === "ask" || (screen === "library" && name === chosen?.name);
   const target = isHere && chosen?.may.includes("write") && chosen.name;
-  // Renew the listeners on each render, so that they use the collection that is shown.
+  // Replace the listeners on each render, so that they use the collection that is shown now.
   useLayoutEffect(() => {
     const stop = new AbortController();
-    for (const kind of ["dragover", "dragleave", "drop", "paste"]) window.addEventListener(kind, take, stop);
+    for (const kind of ["dragover", "dragleave", "drop", "paste"])
+      window.addEventListener(kind, onEvent, stop);
     return () => stop.abort();
   });
   /** @param {any} event */
-  const take = (event) => {
+  const onEvent = (event) => {
     const data = event.dataTransfer ?? event.clipboardData;
     const isPaste = event.type === "paste";
     if (!data?.types.includes("Files") || (isPaste && screen !== "library")) return;
-    // Otherwise the browser would leave the page and open the file.
+    // By default, the browser would leave the page and open the file.
     if (event.type !== "dragleave") event.preventDefault();
     setOver(event.type === "dragover" || (event.type === "dragleave" && event.relatedTarget !== null));
     if (event.type !== "drop" && !isPaste) return;
@@ -53,25 +54,28 @@ export function DropTarget() {
  */
 async function readDropped(data) {
   // Read all items before the first `await`: afterwards the browser has cleared the list.
-  const found = [...data.items].map((item) => {
+  const reads = [...data.items].map((item) => {
     const [entry, file] = [item.webkitGetAsEntry(), item.getAsFile()];
     return entry ? readEntry(entry) : file ? [{ file, name: file.name }] : [];
   });
-  return (await Promise.all(found)).flat();
+  return (await Promise.all(reads)).flat();
 }
 
-/** @param {any} entry a file system entry @returns {Promise<{ file: File, name: string }[]>} */
+/**
+ * Return a file, or the files of a folder and of those below it.
+ * @param {any} entry a file system entry @returns {Promise<{ file: File, name: string }[]>}
+ */
 async function readEntry(entry) {
   if (entry.isFile) {
     const file = await new Promise((done, fail) => entry.file(done, fail));
     return [{ file, name: entry.fullPath.replace(/^\//, "") }];
   }
   const reader = entry.createReader();
-  const found = [];
+  const files = [];
   for (;;) {
     /** @type {any[]} */
-    const some = await new Promise((done, fail) => reader.readEntries(done, fail));
-    if (!some.length) return found;
-    for (const each of some) found.push(...(await readEntry(each)));
+    const entries = await new Promise((done, fail) => reader.readEntries(done, fail));
+    if (!entries.length) return files;
+    for (const each of entries) files.push(...(await readEntry(each)));
   }
 }

@@ -3,6 +3,7 @@ import {
   collectionPath,
   get,
   isOnline,
+  isUnreached,
   Problem,
   post,
   request,
@@ -12,7 +13,7 @@ import {
 import { signal } from "../core/html.js";
 import { readCollections } from "../core/session.js";
 import { t, translate } from "../core/texts.js";
-import { errorMessage, notify } from "../shell/notices.js";
+import { describeError, notify } from "../shell/notices.js";
 
 // Small batches, so that the progress bar moves. The server accepts larger ones.
 const BATCH_FILES = 20;
@@ -23,32 +24,32 @@ const ATTEMPTS = 6;
 /** @typedef {{ bytes: number, sent: number, files: number, uploaded: number, job: any, left: number, problems: Message[] }} Work */
 
 /**
- * The work on each collection: bytes and files to send and sent, the current job, and the number of waiting jobs.
+ * The work on each collection: the bytes and files to send, and those sent; the current job; the number of waiting jobs.
  * @type {{ value: Record<string, Work> }}
  */
 export const work = signal({});
-/** A count of changes to documents. Lists are read again when it changes. */
+/** Counts changes to documents. Lists are read again when it changes. */
 export const changes = signal(0);
 
 const NO_WORK = { bytes: 0, sent: 0, files: 0, uploaded: 0, job: null, left: 0, problems: [] };
 /** @type {Map<string, { files: NamedFile[], abort: AbortController }>} the files to send, by collection */
 const uploads = new Map();
-/** @type {Map<string, boolean>} the watched collections, and whether to look for jobs again */
+/** @type {Map<string, boolean>} the watched collections; true means that new jobs may have been added */
 const watchedCollections = new Map();
 
 window.addEventListener("beforeunload", (event) => {
   if (uploads.size) event.preventDefault();
 });
 
-/** @param {string} collection @param {(before: Work) => Partial<Work>} part */
-export function updateWork(collection, part) {
+/** Change the work on a collection. @param {string} collection @param {(before: Work) => Partial<Work>} update */
+export function updateWork(collection, update) {
   const before = work.value[collection] ?? NO_WORK;
-  work.value = { ...work.value, [collection]: { ...before, ...part(before) } };
+  work.value = { ...work.value, [collection]: { ...before, ...update(before) } };
 }
 
-/** @param {string} collection @param {Message[]} told */
-const addProblems = (collection, told) =>
-  updateWork(collection, ({ problems }) => ({ problems: [...problems, ...told] }));
+/** Show problems below the progress. @param {string} collection @param {Message[]} messages */
+const addProblems = (collection, messages) =>
+  updateWork(collection, ({ problems }) => ({ problems: [...problems, ...messages] }));
 
 /**
  * Upload files, and follow their indexing. Files that cannot be sent are reported; the others continue.
@@ -56,32 +57,20 @@ const addProblems = (collection, told) =>
  * @param {NamedFile[]} files
  */
 export async function addFiles(collection, files) {
-  /** @type {{ suffixes: string[], megabytes: number }} */
-  const { suffixes, megabytes } = await get(`${collectionPath(collection)}/documents/uploadable`);
-  // Office creates files such as "~$report.docx" beside an open document.
-  const meant = files.filter(({ name }) => !/(^|\/)~\$[^/]*$/.test(name));
-  const skipped = files.length - meant.length;
-  if (skipped) notify(t("library_skipped", { n: skipped }));
-  const good = meant.filter(({ file, name }) => {
-    // Files such as .DS_Store belong to the system. The user did not mean to add them.
-    if (name.split("/").some((part) => part.startsWith("."))) return false;
-    const isRead = suffixes.some((suffix) => name.toLowerCase().endsWith(suffix));
-    if (isRead && file.size <= megabytes * 1e6) return true;
-    addProblems(collection, [
-      { text: t(isRead ? "library_too_large" : "library_unread_kind", { name, most: megabytes }) },
-    ]);
-    return false;
-  });
-  updateWork(collection, (now) => ({ bytes: now.bytes + totalSize(good), files: now.files + good.length }));
+  const accepted = await selectFiles(collection, files);
+  updateWork(collection, (now) => ({
+    bytes: now.bytes + totalSize(accepted),
+    files: now.files + accepted.length,
+  }));
   const running = uploads.get(collection);
-  if (running) return void running.files.push(...good);
+  if (running) return void running.files.push(...accepted);
   const abort = new AbortController();
-  uploads.set(collection, { files: good, abort });
+  uploads.set(collection, { files: accepted, abort });
   /** @type {NamedFile[]} */
   let batch = [];
   try {
-    while (good.length) {
-      batch = takeBatch(good);
+    while (accepted.length) {
+      batch = takeBatch(accepted);
       await sendBatch(collection, batch, abort.signal);
       updateWork(collection, ({ sent, uploaded }) => ({
         sent: sent + totalSize(batch),
@@ -95,7 +84,7 @@ export async function addFiles(collection, files) {
       notify(error);
       addProblems(
         collection,
-        [...batch, ...good].map(({ name }) => ({ text: t("library_not_sent", { name }) })),
+        [...batch, ...accepted].map(({ name }) => ({ text: t("library_not_sent", { name }) })),
       );
     }
   } finally {
@@ -104,7 +93,30 @@ export async function addFiles(collection, files) {
   }
 }
 
-/** Read lists and sizes again. */
+/**
+ * Return the files that the server can read, and report the others.
+ * @param {string} collection @param {NamedFile[]} files @returns {Promise<NamedFile[]>}
+ */
+async function selectFiles(collection, files) {
+  /** @type {{ suffixes: string[], megabytes: number }} */
+  const { suffixes, megabytes } = await get(`${collectionPath(collection)}/documents/uploadable`);
+  // Office creates files such as "~$report.docx" next to an open document.
+  const wanted = files.filter(({ name }) => !/(^|\/)~\$[^/]*$/.test(name));
+  const skipped = files.length - wanted.length;
+  if (skipped) notify(t("library_skipped", { n: skipped }));
+  return wanted.filter(({ file, name }) => {
+    // Skip files such as .DS_Store, which the system has made.
+    if (name.split("/").some((part) => part.startsWith("."))) return false;
+    const isReadable = suffixes.some((suffix) => name.toLowerCase().endsWith(suffix));
+    if (isReadable && file.size <= megabytes * 1e6) return true;
+    addProblems(collection, [
+      { text: t(isReadable ? "library_too_large" : "library_unread_kind", { name, most: megabytes }) },
+    ]);
+    return false;
+  });
+}
+
+/** Read the lists of documents and the sizes of collections again. */
 function refreshLists() {
   changes.value += 1;
   return readCollections();
@@ -113,15 +125,15 @@ function refreshLists() {
 /** Remove the next batch from `files` and return it. @param {NamedFile[]} files */
 function takeBatch(files) {
   let bytes = 0;
-  const over = files.findIndex(({ file }, at) => {
+  const batchEnd = files.findIndex(({ file }, at) => {
     bytes += file.size;
     return at > 0 && (at >= BATCH_FILES || bytes > BATCH_BYTES);
   });
-  return files.splice(0, over < 0 ? files.length : over);
+  return files.splice(0, batchEnd < 0 ? files.length : batchEnd);
 }
 
 /**
- * Send a batch. If one file is bad, the server rejects the whole batch. Then send each file alone, and report bad ones.
+ * Send a batch. The server rejects the whole batch if one file is bad; then send each file alone, and report the bad ones.
  * @param {string} collection @param {NamedFile[]} batch @param {AbortSignal} abort @returns {Promise<void>}
  */
 async function sendBatch(collection, batch, abort) {
@@ -141,7 +153,7 @@ async function sendBatch(collection, batch, abort) {
         if (batch.length > 1) for (const each of batch) await sendBatch(collection, [each], abort);
         else
           addProblems(collection, [
-            { ...errorMessage(error), text: `${batch[0].name}: ${errorMessage(error).text}` },
+            { ...describeError(error), text: `${batch[0].name}: ${describeError(error).text}` },
           ]);
         return;
       }
@@ -152,10 +164,10 @@ async function sendBatch(collection, batch, abort) {
   }
 }
 
-/** @param {NamedFile[]} files */
+/** Return the bytes of files. @param {NamedFile[]} files */
 const totalSize = (files) => files.reduce((sum, { file }) => sum + file.size, 0);
 
-/** Follow the jobs of a collection, one after another, until none is left. @param {string} collection */
+/** Follow the jobs of a collection, also those that are added meanwhile. Wait if the server is not reached. @param {string} collection */
 export async function watchJobs(collection) {
   const isWatched = watchedCollections.has(collection);
   watchedCollections.set(collection, true);
@@ -166,7 +178,7 @@ export async function watchJobs(collection) {
       try {
         await followJobs(collection);
       } catch (error) {
-        if (!(error instanceof Problem) || error.status) throw error;
+        if (!isUnreached(error)) throw error;
         await waitUntil(() => isOnline.value);
         watchedCollections.set(collection, true);
         refreshLists().catch(notify);
@@ -181,27 +193,27 @@ export async function watchJobs(collection) {
   }
 }
 
-/** @param {string} collection */
+/** Show the progress of the open jobs of a collection until none is left. @param {string} collection */
 async function followJobs(collection) {
-  for (let open = await openJobs(collection); open.length; open = await openJobs(collection)) {
+  for (let jobs = await openJobs(collection); jobs.length; jobs = await openJobs(collection)) {
     for await (const [name, job] of streamEvents(
       "GET",
-      `${collectionPath(collection)}/jobs/${open[0].id}/events`,
+      `${collectionPath(collection)}/jobs/${jobs[0].id}/events`,
     )) {
-      if (name === "progress") updateWork(collection, () => ({ job, left: open.length - 1 }));
+      if (name === "progress") updateWork(collection, () => ({ job, left: jobs.length - 1 }));
       else addProblems(collection, jobProblems(job));
     }
     await refreshLists();
   }
 }
 
-/** @param {any} job @returns {Message[]} */
+/** Return the problems of a finished job. @param {any} job @returns {Message[]} */
 const jobProblems = ({ problems = [], error }) =>
   [...problems.map((/** @type {any} */ each) => each.problem), error]
     .filter(Boolean)
     .map((text) => translate(text));
 
-/** @param {string} collection @returns {Promise<any[]>} the running job, then the queued ones, oldest first */
+/** Return the running job, then the queued ones, oldest first. @param {string} collection @returns {Promise<any[]>} */
 async function openJobs(collection) {
   const pages = ["running", "queued"].map((state) =>
     get(`${collectionPath(collection)}/jobs?state=${state}&limit=500`),

@@ -8,9 +8,9 @@ import { Loading, useLoaded } from "../shell/loaded.js";
 import { finishRemovals, notify } from "../shell/notices.js";
 
 export function Account() {
-  const needed = useSignal(signInMethods)?.needed;
+  const hasAccounts = useSignal(signInMethods)?.needed;
   const hasPassword = useSignal(me)?.has_password;
-  return html`<${needed ? UserCard : NoAccountCard} /><${Profile} />${needed && hasPassword && html`<${Password} />`}`;
+  return html`<${hasAccounts ? UserCard : NoAccountCard} /><${Profile} />${hasAccounts && hasPassword && html`<${Password} />`}`;
 }
 
 function UserCard() {
@@ -31,35 +31,35 @@ function NoAccountCard() {
 }
 
 function Profile() {
-  const kept = useLoaded(() => get("/me/profile"));
+  const loaded = useLoaded(() => get("/me/profile"));
   /** @param {FormValues} given */
-  const keep = async ({ profile }) => {
+  const save = async ({ profile }) => {
     const isKept = profile.trim() !== "";
     await (isKept ? put("/me/profile", { text: profile }) : remove("/me/profile"));
-    kept.set({ text: profile });
+    loaded.set({ text: profile });
     notify(t(isKept ? "profile_kept" : "profile_forgotten"));
   };
-  return html`<${Form} isCard action=${t("save")} act=${keep}>
+  return html`<${Form} isCard action=${t("save")} onSubmit=${save}>
     <h2 id="profile">${t("profile_title")}</h2>
     <p class="soft" id="profile-use">${t("profile_use")}</p>
     <textarea class="whole" aria-labelledby="profile" aria-describedby="profile-use" name="profile" rows="3" maxlength="2000"
-      placeholder=${t("profile_example")} disabled=${!kept.value} defaultValue=${kept.value?.text ?? ""}></textarea>
-    ${!kept.value && html`<${Loading} of=${kept} />`}
+      placeholder=${t("profile_example")} disabled=${!loaded.value} defaultValue=${loaded.value?.text ?? ""}></textarea>
+    ${!loaded.value && html`<${Loading} data=${loaded} />`}
   <//>`;
 }
 
 function Password() {
   /** @param {FormValues} given */
-  const keep = ({ current, new: fresh, keep_tokens }) =>
+  const save = ({ current, new: fresh, keep_tokens }) =>
     put("/me/password", { current, new: fresh, keep_tokens: keep_tokens === "on" }).then(() =>
       notify(t("password_changed")),
     );
-  const each = { type: "password", required: true, maxlength: "200" };
-  return html`<${Form} isCard action=${t("password_change")} act=${keep}>
+  const common = { type: "password", required: true, maxlength: "200" };
+  return html`<${Form} isCard action=${t("password_change")} onSubmit=${save}>
     <h2>${t("password_change")}</h2>
     <p class="soft">${t("password_rule")}</p>
-    <${Field} ...${each} label=${t("password_current")} name="current" autocomplete="current-password" />
-    <${Field} ...${each} label=${t("password_new")} name="new" minlength="12" autocomplete="new-password" />
+    <${Field} ...${common} label=${t("password_current")} name="current" autocomplete="current-password" />
+    <${Field} ...${common} label=${t("password_new")} name="new" minlength="12" autocomplete="new-password" />
     <label class="row"><input name="keep_tokens" type="checkbox" /> ${t("password_keep_tokens")}</label>
   <//>`;
 }

@@ -9,13 +9,13 @@ export function RouterCard() {
   const read = /** @returns {Promise<Router>} */ () => get("/router");
   const router = useLoaded(read);
   const [isBusy, setBusy] = useState(false);
-  /** @param {() => Promise<Router>} act */
-  const change = async (act) => {
+  /** Run a request that returns the new state. @param {() => Promise<Router>} request */
+  const change = async (request) => {
     setBusy(true);
-    await act().then(router.set, notify);
+    await request().then(router.set, notify);
     setBusy(false);
   };
-  if (!router.value) return html`<${Loading} of=${router} />`;
+  if (!router.value) return html`<${Loading} data=${router} />`;
   const { is_learned, votes, routes, least, learned, lesson } = router.value;
   const isEnough = votes >= least && routes > 1;
   const shares = lesson && {

@@ -11,7 +11,7 @@ import { Tokens } from "./tokens.js";
 import { Users } from "./users.js";
 
 export function PeopleScreen() {
-  const asked = useSignal(currentRoute).path[1] ?? "";
+  const tabInUrl = useSignal(currentRoute).path[1] ?? "";
   const isAdmin = useSignal(me)?.is_admin;
   const hasUsers = useSignal(signInMethods)?.needed;
   const isOwner = useSignal(collections)?.some((each) => each.role === "admin");
@@ -22,13 +22,13 @@ export function PeopleScreen() {
     ...(isAdmin && { model: Model, events: EventLog, router: RouterCard }),
     ...(isOwner && { opinions: FeedbackList }),
   };
-  const now = /** @type {keyof typeof tabs} */ (Object.hasOwn(tabs, asked) ? asked : "account");
+  const shownTab = /** @type {keyof typeof tabs} */ (Object.hasOwn(tabs, tabInUrl) ? tabInUrl : "account");
   const names = /** @type {(keyof typeof tabs)[]} */ (Object.keys(tabs));
   return html`<div class="screen stack">
     <h1>${t("nav_people")}</h1>
     <nav class="tabs" aria-label=${t("nav_people")}>
-      ${names.map((each) => html`<a class="button quiet" href=${link(["people", each])} aria-current=${each === now ? "page" : undefined}>${t(each)}</a>`)}
+      ${names.map((each) => html`<a class="button quiet" href=${link(["people", each])} aria-current=${each === shownTab ? "page" : undefined}>${t(each)}</a>`)}
     </nav>
-    <${tabs[now]} />
+    <${tabs[shownTab]} />
   </div>`;
 }

@@ -2,54 +2,54 @@
 import { Problem } from "../core/api.js";
 import { html, onValue, signal, useElement, useLayoutEffect, useSignal, useState } from "../core/html.js";
 import { t } from "../core/texts.js";
-import { ErrorMessage, errorMessage } from "./notices.js";
+import { describeError, ErrorMessage } from "./notices.js";
 
-/** @typedef {{ title: string, action: string, act: (given: FormValues) => unknown, fields?: any, isDanger?: boolean }} FormDialog */
-/** @typedef {{ title: string, sure: string, action: string, act: () => unknown }} Confirmation */
+/** @typedef {{ title: string, action: string, onSubmit: (values: FormValues) => unknown, fields?: any, isDanger?: boolean }} FormDialog */
+/** @typedef {{ title: string, question: string, action: string, onSubmit: () => unknown }} Confirmation */
 
-/** @type {{ value: FormDialog | null }} */
+/** @type {{ value: FormDialog | null }} the dialog that is open */
 const openDialog = signal(null);
 
-/** Open a dialog that asks for input or for confirmation. @param {FormDialog} what */
-export function openForm(what) {
-  openDialog.value = what;
+/** Open a dialog that asks for input or for confirmation. @param {FormDialog} dialog */
+export function openForm(dialog) {
+  openDialog.value = dialog;
 }
 
-/** Open a dialog that asks whether something is to be deleted. @param {Confirmation} what */
-export const openConfirmation = ({ sure, ...what }) =>
-  openForm({ ...what, fields: html`<p>${sure}</p>`, isDanger: true });
+/** Open a dialog that asks for confirmation before something is deleted. @param {Confirmation} dialog */
+export const openConfirmation = ({ question, ...dialog }) =>
+  openForm({ ...dialog, fields: html`<p>${question}</p>`, isDanger: true });
 
 /** Show the dialog that `openForm` has opened. */
 export function FormDialogHost() {
-  const what = useSignal(openDialog);
-  if (!what) return null;
+  const form = useSignal(openDialog);
+  if (!form) return null;
   const close = () => {
     openDialog.value = null;
   };
-  /** @param {FormValues} given */
-  const act = async (given) => {
-    await what.act(given);
-    if (openDialog.value === what) close();
+  /** @param {FormValues} values */
+  const onSubmit = async (values) => {
+    await form.onSubmit(values);
+    if (openDialog.value === form) close();
   };
-  return html`<${Dialog} title=${what.title} close=${close}>
-    <${Form} ...${what} act=${act} close=${close}>${what.fields}<//>
+  return html`<${Dialog} title=${form.title} close=${close}>
+    <${Form} ...${form} onSubmit=${onSubmit} close=${close}>${form.fields}<//>
   <//>`;
 }
 
 /**
- * Show a form. It is sent once at a time, and cleared after `act` has succeeded.
- * @param {{ action: string, act: (given: FormValues) => unknown, say?: typeof errorMessage, unknown?: TextKey, close?: () => void, isDanger?: boolean, isCard?: boolean, beside?: any, children?: any }} props
- *   `say` turns an error into a message, `unknown` says what was not found; `beside` are further buttons
+ * Show a form. It cannot be sent twice at the same time, and is cleared after `onSubmit` has succeeded.
+ * @param {{ action: string, onSubmit: (values: FormValues) => unknown, describe?: typeof describeError, notFound?: TextKey, close?: () => void, isDanger?: boolean, isCard?: boolean, extraButtons?: any, children?: any }} props
+ *   `describe` turns an error into a message; `notFound` is the text for status 404; `extraButtons` stand beside the main one
  */
 export function Form({
   action,
-  act,
-  say = errorMessage,
-  unknown,
+  onSubmit,
+  describe = describeError,
+  notFound,
   close,
   isDanger,
   isCard,
-  beside,
+  extraButtons,
   children,
 }) {
   const [problem, setProblem] = useState(/** @type {Message | null} */ (null));
@@ -61,11 +61,11 @@ export function Form({
     form.ariaBusy = "true";
     setProblem(null);
     try {
-      await act(Object.fromEntries(new FormData(form)));
+      await onSubmit(Object.fromEntries(new FormData(form)));
       form.reset();
     } catch (error) {
-      const isUnknown = unknown && error instanceof Problem && error.status === 404;
-      setProblem(isUnknown ? { text: t(unknown) } : say(error));
+      const isNotFound = notFound && error instanceof Problem && error.status === 404;
+      setProblem(isNotFound ? { text: t(notFound) } : describe(error));
       /** @type {HTMLInputElement | null} */ (form.querySelector("[type=password]"))?.select();
     } finally {
       form.ariaBusy = null;
@@ -73,16 +73,16 @@ export function Form({
   };
   return html`<form class=${isCard ? "fields card" : "fields"} onSubmit=${send}>
     ${children}
-    <${ErrorMessage} of=${problem} />
+    <${ErrorMessage} message=${problem} />
     <div class="row"><button class=${isDanger ? "danger" : "primary"}>${action}</button>
-      ${beside}
+      ${extraButtons}
       ${close && html`<button type="button" onClick=${close}>${t("cancel")}</button>`}</div>
   </form>`;
 }
 
 /**
  * Show a field with its label: a select if it has options, a text area if it has rows.
- * @param {{ label: string, options?: [value: string, words: string][], rows?: number } & Record<string, any>} props
+ * @param {{ label: string, options?: [value: string, label: string][], rows?: number } & Record<string, any>} props
  */
 export function Field({ label, options, ...rest }) {
   const tag = options ? Select : rest.rows ? "textarea" : "input";
@@ -91,11 +91,11 @@ export function Field({ label, options, ...rest }) {
 
 /**
  * Show a select.
- * @param {{ options: [value: string, words: string][], onChoose?: (value: string) => unknown } & Record<string, any>} props
+ * @param {{ options: [value: string, label: string][], onChoose?: (value: string) => unknown } & Record<string, any>} props
  */
 export const Select = ({ options, onChoose = () => {}, ...rest }) => html`
   <select ...${rest} onChange=${onValue(onChoose)}>
-  ${options.map(([value, words = value]) => html`<option value=${value}>${words}</option>`)}
+  ${options.map(([value, text = value]) => html`<option value=${value}>${text}</option>`)}
 </select>`;
 
 /**
@@ -105,9 +105,9 @@ export const Select = ({ options, onChoose = () => {}, ...rest }) => html`
 export function Dialog({ title, close, children }) {
   const dialog = useElement();
   useLayoutEffect(() => {
-    const shown = dialog.current;
-    shown?.showModal();
-    return () => shown?.close();
+    const element = dialog.current;
+    element?.showModal();
+    return () => element?.close();
   }, []);
   /** @param {Event} event */
   const cancel = (event) => {

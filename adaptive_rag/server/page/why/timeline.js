@@ -7,14 +7,11 @@ import { ServerMessage } from "../shell/notices.js";
 import { laneStyle, strategiesOf } from "./route_graph.js";
 
 const MAX_FOLDED = 5;
-const DIGITS = { minimumFractionDigits: 2, maximumFractionDigits: 2 };
-/** Scores in the order in which a candidate gets them. It is kept or left out by the last one. */
+const SCORE_FORMAT = { minimumFractionDigits: 2, maximumFractionDigits: 2 };
+/** Scores in the order in which a candidate gets them. The last one decides whether it is kept. */
 const SCORES = ["dense", "sparse", "words", "fused", "relevance", "judged"];
 
-/**
- * Return the duration of the steps in milliseconds. Strategies and branches run in parallel.
- * @param {StepEvent[]} steps
- */
+/** Return the time that all steps took, in milliseconds. Strategies and branches run in parallel. @param {StepEvent[]} steps */
 export function totalDuration(steps) {
   /** @type {Record<string, Record<string, number>>} */
   const lanes = {};
@@ -23,20 +20,20 @@ export function totalDuration(steps) {
     const lane = lanes[strategy ?? ""];
     lane[name] = Math.max(lane[name] ?? 0, record?.ms ?? 0);
   }
-  const { "": around = {}, hedge = {}, ...beside } = lanes;
+  const { "": shared = {}, hedge = {}, ...parallel } = lanes;
   const sum = (/** @type {Record<string, number>} */ lane) =>
     Object.values(lane).reduce((all, ms) => all + ms, 0);
-  return sum(around) + sum(hedge) + Math.max(0, ...Object.values(beside).map(sum));
+  return sum(shared) + sum(hedge) + Math.max(0, ...Object.values(parallel).map(sum));
 }
 
 /** @param {{ turn: Turn }} props */
 export function Timeline({ turn }) {
-  const done = turn.steps.filter((step) => step.record);
-  const longest = Math.max(...done.map((step) => step.record?.ms ?? 0), 1);
+  const finished = turn.steps.filter((step) => step.record);
+  const longest = Math.max(...finished.map((step) => step.record?.ms ?? 0), 1);
   return html`<div class="stack">
     <h3>${t("what_was_done")}</h3>
     <ol class="plain stack timeline">
-      ${done.map((step) => html`<${Step} key=${step.id} turn=${turn} step=${step} longest=${longest} />`)}
+      ${finished.map((step) => html`<${Step} key=${step.id} turn=${turn} step=${step} longest=${longest} />`)}
     </ol>
   </div>`;
 }
@@ -45,9 +42,10 @@ export function Timeline({ turn }) {
 function Step({ turn, step, longest }) {
   const record = /** @type {TraceRecord} */ (step.record);
   const { ms = 0, queries = [], decisions = [], stand_ins = [], candidates = [] } = record;
-  const isBare = (/** @type {Decision} */ { why }) => /\d\.\d/.test(why);
-  // The bars above already show "factual at 0.96".
-  const figures = decisions.filter((each) => each.what !== "type" && isBare(each));
+  // A reason with figures, such as "0.597 is below 0.6", is shown under "Details" only.
+  const hasFigures = (/** @type {Decision} */ { why }) => /\d\.\d/.test(why);
+  // The bars above the timeline already show "factual at 0.96".
+  const figures = decisions.filter((each) => each.what !== "type" && hasFigures(each));
   const lane = step.strategy && step.strategy !== "hedge" ? step.strategy : null;
   const isFinal = step === turn.steps.filter((each) => each.record?.candidates).at(-1);
   return html`<li style=${laneStyle(lane ?? "accent")}>
@@ -58,16 +56,16 @@ function Step({ turn, step, longest }) {
     </div>
     <ul class="plain small">
       ${queries.map((query) => html`<li>${t("searched")} <q>${query}</q></li>`)}
-      ${decisions.map((each) => html`<li>${labelFor("what", each.what)}: <b>${describeChoice(each)}</b>${!isBare(each) && html` <${ServerMessage} class="soft" of=${formatReasons(each)} />`}</li>`)}
-      ${stand_ins.map((each) => html`<li>${t("local_way", { step: labelFor("step", each.skill) })} <${ServerMessage} class="soft" of=${formatReasons(each)} /></li>`)}
+      ${decisions.map((each) => html`<li>${labelFor("what", each.what)}: <b>${describeChoice(each)}</b>${!hasFigures(each) && html` <${ServerMessage} class="soft" message=${formatReasons(each)} />`}</li>`)}
+      ${stand_ins.map((each) => html`<li>${t("local_way", { step: labelFor("step", each.skill) })} <${ServerMessage} class="soft" message=${formatReasons(each)} /></li>`)}
       ${describeModelCalls(record) && html`<li>${describeModelCalls(record)}</li>`}
     </ul>
-    ${figures.length > 0 && html`<details class="small"><summary>${t("details")}</summary><ul class="plain soft">${figures.map((each) => html`<li><${ServerMessage} class="soft" of=${formatReasons(each)} /></li>`)}</ul></details>`}
+    ${figures.length > 0 && html`<details class="small"><summary>${t("details")}</summary><ul class="plain soft">${figures.map((each) => html`<li><${ServerMessage} class="soft" message=${formatReasons(each)} /></li>`)}</ul></details>`}
     ${candidates.length > 0 && html`<details open=${isFinal}><summary class="small">${t("candidates", { n: candidates.length })}</summary><${Candidates} turn=${turn} step=${step} /></details>`}
   </li>`;
 }
 
-/** @param {TraceRecord} record */
+/** Return the model calls of a step in words, with tokens and cost; "" if there were none. @param {TraceRecord} record */
 function describeModelCalls({ calls, tokens = {}, cost }) {
   const counts = Object.entries(tokens).map(([kind, n]) =>
     t("tokens_used", { kind: labelFor("tokens", kind), n }),
@@ -76,7 +74,7 @@ function describeModelCalls({ calls, tokens = {}, cost }) {
   return calls ? [t("model_calls", { n: calls }), ...counts, ...price].join(" · ") : "";
 }
 
-/** Return what a step chose, without the figures that only "Details" shows. @param {Decision} decision @returns {string} */
+/** Return in words what a step chose. @param {Decision} decision @returns {string} */
 function describeChoice({ what, chosen }) {
   const meaning = what === "fusion" ? Number(String(chosen).split("alpha ")[1]) : Number.NaN;
   if (meaning >= 0)
@@ -92,7 +90,7 @@ function describeChoice({ what, chosen }) {
   return missing ? t("side_missing", { sides, missing: labelFor("side", missing) }) : sides;
 }
 
-/** @param {unknown} chosen @returns {string} */
+/** Return any value in words. @param {unknown} chosen @returns {string} */
 function formatChoice(chosen) {
   if (Array.isArray(chosen)) return chosen.map(formatChoice).join(", ");
   if (chosen === null) return "–";
@@ -103,18 +101,21 @@ function formatChoice(chosen) {
     : labelFor("chosen", String(chosen));
 }
 
-/** @param {{ turn: Turn, step: StepEvent }} props a step that has candidates */
+/**
+ * Show the candidates of a step with their ranks and scores, and which the answer was made from.
+ * @param {{ turn: Turn, step: StepEvent }} props
+ */
 function Candidates({ turn, step }) {
-  const [isWhole, setWhole] = useState(false);
+  const [isUnfolded, setUnfolded] = useState(false);
   const { candidates = [], decisions = [] } = /** @type {TraceRecord} */ (step.record);
-  const before = turn.steps
+  const earlier = turn.steps
     .filter((each) => each !== step && each.strategy === step.strategy)
     .flatMap((each) => each.record?.candidates?.map(({ id }, at) => ({ id, rank: at + 1 })) ?? []);
-  const read = turn.passages.flatMap((each) => [each, ...(each.parts ?? [])]);
-  const isRead = new Set(read.map(({ id }) => id));
+  const passages = turn.passages.flatMap((each) => [each, ...(each.parts ?? [])]);
+  const readIds = new Set(passages.map(({ id }) => id));
   const window = decisions.find(({ what }) => what === "window");
   const scores = SCORES.filter((name) => candidates.some((each) => name in each.scores));
-  const few = isWhole ? candidates : candidates.slice(0, MAX_FOLDED);
+  const listed = isUnfolded ? candidates : candidates.slice(0, MAX_FOLDED);
   return html`<div class="scrolls" tabindex="0" role="group" aria-label=${t("candidates", { n: candidates.length })}>
       <table class="small candidates">
         <thead><tr>
@@ -123,15 +124,15 @@ function Candidates({ turn, step }) {
           <th scope="col">${t("fate")}</th>
         </tr></thead>
         <tbody>
-          ${few.map((each, at) => {
-            const was = before.find(({ id }) => id === each.id)?.rank;
-            const passage = read.find(({ id }) => id === each.id);
+          ${listed.map((each, at) => {
+            const was = earlier.find(({ id }) => id === each.id)?.rank;
+            const passage = passages.find(({ id }) => id === each.id);
             const { source, page } = each;
             const place = { source, page, start: passage?.start ?? 0, end: passage?.end ?? 0, quote: "" };
             return html`<tr key=${each.id} class=${passage ? "" : "soft"}>
               <td>${at + 1} ${was && was !== at + 1 && html`<span class="soft">${was > at + 1 ? "↑" : "↓"} ${t("was", { was })}</span>`}</td>
               <td><button class="link" onClick=${() => openDocument(turn.collections, place)}>${source}${page && `, ${t("place_page", { n: page })}`}</button></td>
-              ${scores.map((name) => html`<td class="number">${each.scores[name]?.toLocaleString(language.value, DIGITS)}</td>`)}
+              ${scores.map((name) => html`<td class="number">${each.scores[name]?.toLocaleString(language.value, SCORE_FORMAT)}</td>`)}
               <td>${passage ? t("was_read") : t("was_dropped")}</td>
             </tr>`;
           })}
@@ -139,7 +140,7 @@ function Candidates({ turn, step }) {
       </table>
     </div>
     <p class="small soft">
-      ${window && candidates.some(({ id }) => !isRead.has(id)) && html`${t("why_dropped")} <${ServerMessage} of=${formatReasons(window)} />. `}
-      ${candidates.length > MAX_FOLDED && html`<button class="quiet small" aria-expanded=${isWhole} onClick=${() => setWhole(!isWhole)}>${isWhole ? t("show_fewer") : t("show_all", { n: candidates.length })}</button>`}
+      ${window && candidates.some(({ id }) => !readIds.has(id)) && html`${t("why_dropped")} <${ServerMessage} message=${formatReasons(window)} />. `}
+      ${candidates.length > MAX_FOLDED && html`<button class="quiet small" aria-expanded=${isUnfolded} onClick=${() => setUnfolded(!isUnfolded)}>${isUnfolded ? t("show_fewer") : t("show_all", { n: candidates.length })}</button>`}
     </p>`;
 }

@@ -7,30 +7,34 @@ import { ServerMessage } from "../shell/notices.js";
 import { laneStyle, RouteGraph, strategiesOf, useStrategies } from "./route_graph.js";
 import { Timeline, totalDuration } from "./timeline.js";
 
-/** Return the button that shows why an answer came out as it did, and what it shows. @param {Turn} turn */
+/**
+ * Return the button that explains an answer, and the panel that it opens. While the answer is written, the panel is
+ * shown alone.
+ * @param {Turn} turn
+ */
 export function useWhy(turn) {
   const { isOpen, toggle, button, onKeyDown } = useDisclosure();
   useEffect(() => {
     if (isOpen) button.current?.scrollIntoView({ block: "start" });
   }, [isOpen]);
   const isRunning = turn.state === "running";
-  const wasKept = turn.steps.length > 0;
+  const hasSteps = turn.steps.length > 0;
   if (isRunning)
     return {
       panel: html`<section class="why" aria-label=${t("why")}><${RouteGraph} turn=${turn} /></section>`,
     };
-  if (!wasKept && turn.state !== "answered") return {};
+  if (!hasSteps && turn.state !== "answered") return {};
   const id = `why-${turn.key}`;
   return {
     button: html`<button ref=${button} class="quiet small opener why-opener" aria-expanded=${isOpen} aria-controls=${id} onClick=${toggle} onKeyDown=${onKeyDown}>
       <span class="why-arrow" aria-hidden="true">›</span><span class="one-line"><b>${t("why")}</b> ${summary(turn)}</span></button>`,
     panel: html`<section id=${id} class="why" aria-label=${t("why")} hidden=${!isOpen} onKeyDown=${onKeyDown}>
-      ${isOpen && (wasKept ? html`<${Explanation} turn=${turn} />` : html`<p class="soft row">${t("way_not_kept")} <button onClick=${() => askAgain(turn)}>${t("ask_for_way")}</button></p>`)}
+      ${isOpen && (hasSteps ? html`<${Explanation} turn=${turn} />` : html`<p class="soft row">${t("way_not_kept")} <button onClick=${() => askAgain(turn)}>${t("ask_for_way")}</button></p>`)}
     </section>`,
   };
 }
 
-/** @param {Turn} turn */
+/** Return the route, the number of steps, the time and the model calls in words. @param {Turn} turn */
 function summary(turn) {
   const { analysis, steps, answer } = turn;
   if (!steps.length) return answer ? labelFor("", answer.query_type) : "";
@@ -55,15 +59,15 @@ function Explanation({ turn }) {
   </div>`;
 }
 
-/** @param {Analysis} analysis whose bars show its first reason, if that is how likely the type is */
+/** Return why the type was chosen. The server's phrase for its probability is shortened: the bars show it. @param {Analysis} analysis */
 function typeReason({ type, probabilities, reasons: [first, ...others] }) {
   const isLikely = first?.code === "type_at";
   const reasons = isLikely ? others : [first, ...others];
   return html`${isLikely && `${labelFor("", type)}, ${formatPercent(probabilities[type])}${reasons.length ? "; " : ""}`}
-    ${reasons.length > 0 && html`<${ServerMessage} of=${formatReasons({ reasons })} />`}.`;
+    ${reasons.length > 0 && html`<${ServerMessage} message=${formatReasons({ reasons })} />`}.`;
 }
 
-/** @param {{ analysis: Analysis }} props */
+/** Show the probability of each type, and what decided. @param {{ analysis: Analysis }} props */
 function Probabilities({ analysis }) {
   const graph = useStrategies().value;
   const chosen = [analysis.type, ...analysis.alternatives].map(String);
