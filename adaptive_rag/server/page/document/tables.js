@@ -10,6 +10,7 @@ import { lengthOf } from "./selection.js";
 
 /** Workbooks, whose sections are sheets. */
 export const WORKBOOKS = /\.(xl[st][xmb]?|f?ods|ots)$/i;
+const CSV = /\.(csv|tsv)$/i;
 const BAR = /\s\|(?:\s|$)/g;
 /** The line below a header: "|---|---|". */
 const RULE = /^[\s|:-]+$/;
@@ -22,7 +23,7 @@ const NAMED_VALUE = /^([^:]{1,80}): ?(.*)$/s;
  */
 export function renderWithTables(source, chars, low, high, renderPart) {
   const lines = splitLines(chars, low, high);
-  const hasRecords = /\.(xls[xmb]?|ods|csv|tsv)$/i.test(source);
+  const hasRecords = WORKBOOKS.test(source) || CSV.test(source);
   const parts = [];
   for (let at = 0, from = low; at < lines.length; ) {
     const [table, lineCount] = (hasRecords && readRecords(lines, at)) || readBarTable(lines, at) || [null, 1];

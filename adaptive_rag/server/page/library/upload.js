@@ -76,7 +76,8 @@ export async function addFiles(collection, files) {
         sent: sent + totalSize(batch),
         uploaded: uploaded + batch.length,
       }));
-      await refreshLists();
+      // The batch has been sent, even if the lists cannot be read again.
+      await refreshLists().catch(notify);
       watchJobs(collection);
     }
   } catch (error) {
