@@ -83,7 +83,7 @@ def states_of_one_person(somebody: Person) -> Iterator[str]:
         page.locator("main h1").wait_for()
         page.wait_for_load_state("networkidle")
         yield screen.replace("/", "-")
-    call(page, "shell/notices.js", "tell", "Saved.")
+    call(page, "shell/notices.js", "notify", "Saved.")
     page.get_by_role("status").get_by_text("Saved.").wait_for()
     yield "notice"
     page.route("**/api/v1/**", lambda route: route.abort())
@@ -106,7 +106,7 @@ def _states_of_what_is_asked(page: Page) -> Iterator[str]:
         page.locator("#condition").fill(condition)
         page.locator("#condition-said").get_by_text(re.compile(said, re.I)).wait_for()
         yield f"ask-{name}"
-    call(page, "ask/only.js", "askOnly")
+    call(page, "ask/scope.js", "setScope")
     page.locator("#options [aria-expanded]").first.click()
 
 

@@ -393,7 +393,7 @@ def test_a_condition_is_completed_word_by_word(demo: str, visit: Visit) -> None:
     }
     with visit(demo) as somebody:
         page = somebody.open("#/ask")
-        complete = "async (given) => (await import('/page/ask/completion.js')).completionsOf(...given)"
+        complete = "async (given) => (await import('/page/ask/completion.js')).completeCondition(...given)"
         found = {
             typed: [whole for _, whole in page.evaluate(complete, [typed, fields])] for typed in expected
         }

@@ -404,15 +404,20 @@ def tabled(demo: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]
     for row, cells in zip(table.rows, (("Year", "Level"), ("1953", "4.10 m")), strict=True):
         for cell, text in zip(row.cells, cells, strict=True):
             cell.text = text
-    file = tmp_path_factory.mktemp("documents") / "floods.docx"
-    word.save(str(file))
+    folder = tmp_path_factory.mktemp("documents")
+    word.save(str(folder / "floods.docx"))
+    book = openpyxl.Workbook()
+    book.template = True
+    for cells in (("year", "level"), (1953, 4.1), (2015, 4.83)):
+        book.worksheets[0].append(cells)
+    book.save(str(folder / "levels.xltx"))
     path = f"{demo}/api/v1/collections/tabled"
     with httpx.Client(headers={"Origin": demo}) as client:
         client.post(f"{demo}/api/v1/collections", json={"name": "tabled"}).raise_for_status()
         files = [("files", (name, text.encode())) for name, text in KEPT.items()]
-        files.append(("files", (file.name, file.read_bytes())))
+        files += [("files", (file.name, file.read_bytes())) for file in folder.iterdir()]
         client.post(f"{path}/documents", files=files).raise_for_status()
-        while client.get(f"{path}/documents?state=indexed").json()["total"] < 3:
+        while client.get(f"{path}/documents?state=indexed").json()["total"] < len(files):
             time.sleep(0.1)
         yield path
         client.delete(path).raise_for_status()
@@ -447,21 +452,22 @@ def test_markdown_is_drawn_with_its_cited_words_marked_and_no_html_of_it_runs(
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize(
-    ("name", "words", "head"),
+    ("name", "words", "head", "level"),
     [
-        ("floods.docx", "1953 | 4.10 m", ["Year", "Level"]),
-        ("levels.csv", "1953\nlevel: 4.10 m", ["year", "level"]),
+        ("floods.docx", "1953 | 4.10 m", ["Year", "Level"], "4.10 m"),
+        ("levels.csv", "1953\nlevel: 4.10 m", ["year", "level"], "4.10 m"),
+        ("levels.xltx", "1953\nlevel: 4.1", ["year", "level"], "4.1"),
     ],
 )
 def test_tables_of_documents_are_tables_with_their_cited_cells_marked(
-    demo: str, visit: Visit, tabled: str, name: str, words: str, head: list[str]
+    demo: str, visit: Visit, tabled: str, name: str, words: str, head: list[str], level: str
 ) -> None:
     with visit(demo) as somebody:
         page = somebody.open("#/ask")
         open_at(page, tabled, name, words)
         table = page.get_by_role("complementary", name=name).get_by_role("table")
         expect(table.get_by_role("columnheader")).to_have_text(head)
-        expect(table.locator("td mark")).to_have_text(["1953", "4.10 m"])
+        expect(table.locator("td mark")).to_have_text(["1953", level])
         expect(table.locator("mark").first).to_be_focused()
 
 

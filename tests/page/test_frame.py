@@ -129,10 +129,10 @@ def test_what_the_server_says_is_german_on_a_german_page(demo: str, visit: Visit
         refused = page.get_by_role("article").nth(1)
         expect(refused).to_contain_text("Die Dokumente enthalten keine Antwort auf diese Frage.")
         expect(refused).not_to_contain_text("The closest passage")
-        words_for = "phrase => import('/page/core/phrases.js').then(found => found.wordsFor(phrase))"
+        words_for = "phrase => import('/page/core/phrases.js').then(found => found.phraseText(phrase))"
         unsure = {"code": "share_under", "values": {"share": 0.5968, "limit": 0.6}, "text": ""}
         assert page.evaluate(words_for, unsure) == "0,597 liegt unter 0,6"
-        said = "import('/page/core/texts.js').then(({ translated }) => translated(%r).text)"
+        said = "import('/page/core/texts.js').then(({ translate }) => translate(%r).text)"
         told = page.evaluate(said % "A collection may hold 20,000 MB")
         assert told == "Eine Sammlung darf 20.000 MB enthalten"
 

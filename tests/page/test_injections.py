@@ -211,7 +211,7 @@ def test_hostile_error_texts(watched: Watched) -> None:
     for payload in PAYLOADS:
         call(watched.page, "ask/conversation.js", "ask", OPEN, "Why?")
         watched.page.evaluate(
-            "async text => (await import('/page/shell/notices.js')).tell(new Error(text))", payload
+            "async text => (await import('/page/shell/notices.js')).notify(new Error(text))", payload
         )
     assert next(coming, None) is None
     assert PAYLOADS[0] in watched.page.inner_text("body")
@@ -336,7 +336,7 @@ def test_hostile_folders_fields_and_what_is_asked(watched: Watched) -> None:
     for text in PAYLOADS:
         with page.expect_response("**/selection"):
             asked = {"documents": [text], "folders": [text], "where": text}
-            call(page, "ask/only.js", "askOnly", asked)
+            call(page, "ask/scope.js", "setScope", asked)
         assert text[:40].split("\n")[0].strip() in page.locator(".composer").inner_text()
         watched.check()
 

@@ -191,6 +191,34 @@ def test_an_upload_is_sent_again_when_the_server_has_time(demo: str, visit: Visi
         somebody.errors.clear()
 
 
+@pytest.mark.nightly
+def test_sent_files_are_not_called_unsent_if_the_collections_cannot_be_read_again(
+    demo: str, visit: Visit, collection: str
+) -> None:
+    sent = list[str]()
+
+    def note(route: Route) -> None:
+        if route.request.method == "POST":
+            sent.append(route.request.url)
+        route.fallback()
+
+    def refuse_once(route: Route) -> None:
+        if sent:
+            sent.clear()
+            return route.fulfill(status=503, json={"detail": "Later."})
+        route.fallback()
+
+    with visit(demo) as somebody:
+        somebody.page.route(f"**/collections/{collection}/documents", note)
+        somebody.page.route("**/api/v1/collections?*", refuse_once)
+        page = somebody.open(f"#/library/{collection}")
+        choose_files(page, "Add files", [file("ferry.md")])
+        expect(row(page, "ferry.md")).to_contain_text("Ready", timeout=10_000)
+        expect(page.get_by_text("not uploaded")).to_have_count(0)
+        assert not sent
+        somebody.errors.clear()
+
+
 def test_files_and_a_folder_are_added_and_a_bad_one_is_named(
     demo: str, visit: Visit, collection: str, tmp_path: Path
 ) -> None:

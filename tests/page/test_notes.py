@@ -110,5 +110,5 @@ def test_on_a_phone_a_note_is_changed_and_deleted_with_undo(
         listed(page)
         page.get_by_role("button", name="Delete the note: After").click()
         page.get_by_role("button", name="Undo").wait_for()
-        call(page, "shell/notices.js", "finishAll")  # as where somebody leaves the page
+        call(page, "shell/notices.js", "finishRemovals")  # as where somebody leaves the page
     assert api.get(notes).json()["total"] == 0

@@ -1,11 +1,11 @@
-/** Start the page: show the frame and the screen that the URL names. */
+/** Start the page: show its frame, with the screen that the URL names. */
 
 import { html, render } from "./core/html.js";
 import "./core/scroll.js";
-import { areThere } from "./core/texts.js";
-import { tell } from "./shell/notices.js";
+import { textsLoaded } from "./core/texts.js";
+import { notify } from "./shell/notices.js";
 import { Shell } from "./shell/shell.js";
 
-window.addEventListener("unhandledrejection", ({ reason }) => tell(reason));
-await areThere;
+window.addEventListener("unhandledrejection", ({ reason }) => notify(reason));
+await textsLoaded;
 render(html`<${Shell} />`, document.body);

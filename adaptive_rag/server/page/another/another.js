@@ -1,140 +1,144 @@
-/** Compare the answer with that of another strategy, side by side, and take the user's vote. */
+/** The actions below an answer: a vote, and a comparison with the answer of another strategy. */
 import { MarkedText } from "../ask/citations.js";
-import { get, pathOf, post, remove } from "../core/api.js";
+import { collectionPath, get, post, remove } from "../core/api.js";
 import { html, signal, useDisclosure, useSignal } from "../core/html.js";
-import { made, wrapWords } from "../core/markup.js";
-import { markdownOf } from "../core/phrases.js";
-import { formatDuration, named, t } from "../core/texts.js";
+import { createSpan, wrapWords } from "../core/markup.js";
+import { partsToMarkdown } from "../core/phrases.js";
+import { formatDuration, labelFor, t } from "../core/texts.js";
 import { openDocument } from "../document/opened.js";
 import { IconButton } from "../shell/icon.js";
-import { tell } from "../shell/notices.js";
-import { laneStyle, useStrategies } from "../why/way.js";
+import { notify } from "../shell/notices.js";
+import { laneStyle, useStrategies } from "../why/route_graph.js";
 
-/** @typedef {{ found?: Comparison, kept?: Vote | null, doing?: "comparing" | "voting" }} Seen */
-
-/**
- * The comparison and the vote of each turn, by its key. They survive a change of screen.
- * `kept` is null if the vote was withdrawn.
- * @type {{ value: Record<string, Seen> }}
- */
-const seen = signal({});
+/** @typedef {{ comparison?: Comparison, vote?: Vote | null, activity?: "comparing" | "voting" }} ComparisonState */
 
 /**
- * Show the actions below an answer.
- * @param {{ turn: Turn, taken: string, last: any, children: any }} props
- *   `taken` is the strategy of the answer; `children` are the first actions and `last` is the last one
+ * The comparison and the vote of each turn, by the turn's key. They survive a change of screen.
+ * `vote` is null if the user has withdrawn it, and undefined if it is still that of the stored turn.
+ * @type {{ value: Record<string, ComparisonState> }}
  */
-export function Another({ turn, taken, last, children }) {
-  const ways = useStrategies().value?.strategies.filter((each) => each.name !== taken) ?? [];
+const states = signal({});
+
+/**
+ * Show the actions below an answer, and the comparison if the user has asked for one.
+ * @param {{ turn: Turn, strategy: string, lastAction: any, children: any }} props
+ *   `strategy` is the one that answered; `children` are the first actions
+ */
+export function AnswerActions({ turn, strategy, lastAction, children }) {
+  const otherStrategies = useStrategies().value?.strategies.filter((each) => each.name !== strategy) ?? [];
   const { isOpen, toggle, close, button, onKeyDown } = useDisclosure();
-  const { found, kept = turn.vote, doing } = useSignal(seen)[turn.key] ?? {};
-  /** @param {Seen} changed */
-  const set = (changed) => {
-    seen.value = { ...seen.value, [turn.key]: { ...seen.value[turn.key], ...changed } };
+  const { comparison, vote = turn.vote, activity } = useSignal(states)[turn.key] ?? {};
+  /** @param {ComparisonState} changed */
+  const setState = (changed) => {
+    states.value = { ...states.value, [turn.key]: { ...states.value[turn.key], ...changed } };
   };
-  /** Run an action, unless one is running. @param {Seen["doing"]} what @param {() => Promise<void>} work */
-  const act = async (what, work) => {
-    if (seen.value[turn.key]?.doing) return;
-    set({ doing: what });
-    await work().catch(tell);
-    set({ doing: undefined });
+  /** Run an action, unless one is running. @param {ComparisonState["activity"]} activity @param {() => Promise<void>} work */
+  const runOnce = async (activity, work) => {
+    if (states.value[turn.key]?.activity) return;
+    setState({ activity });
+    await work().catch(notify);
+    setState({ activity: undefined });
   };
   const { collections, only } = turn;
-  const asked = { question: turn.question, user_context: turn.userContext };
-  /** @param {string} way */
-  const compare = (way) => {
+  const question = { question: turn.question, user_context: turn.userContext };
+  /** @param {string} other */
+  const compare = (other) => {
     close();
-    act("comparing", async () =>
-      set({
-        found: await post("/compare", { ...asked, collections, only, routes: [taken, way] }),
+    runOnce("comparing", async () =>
+      setState({
+        comparison: await post("/compare", { ...question, collections, only, routes: [strategy, other] }),
       }),
     ).then(() => button.current?.scrollIntoView({ block: "start" }));
   };
   /** Replace the user's vote. @param {Omit<Vote, "id">} [opinion] undefined withdraws it */
-  const vote = (opinion) =>
-    act("voting", async () => {
-      // In another tab the vote may be withdrawn, and turns before this one deleted.
-      if (kept)
-        await remove(`/feedback/${kept.id}`).catch((error) => {
+  const castVote = (opinion) =>
+    runOnce("voting", async () => {
+      // In another tab, the vote may have been withdrawn, and earlier turns deleted.
+      if (vote)
+        await remove(`/feedback/${vote.id}`).catch((error) => {
           if (error.status !== 404) throw error;
         });
-      set({ kept: null });
+      setState({ vote: null });
       if (!opinion) return;
       const isThis = (/** @type {Turn} */ { id }) => id === turn.id;
-      const now = turn.number && (await get(`/threads/${turn.thread}`)).turns.find(isThis);
-      const inThread = now && `/threads/${turn.thread}/turns/${now.number}/feedback`;
-      const told = inThread ? opinion : { ...asked, route: taken, ...opinion };
-      set({ kept: await post(inThread || `${pathOf(collections[0])}/feedback`, told) });
-      tell(t("vote_kept"));
+      const stored = turn.number && (await get(`/threads/${turn.thread}`)).turns.find(isThis);
+      const inThread = stored && `/threads/${turn.thread}/turns/${stored.number}/feedback`;
+      const body = inThread ? opinion : { ...question, route: strategy, ...opinion };
+      setState({ vote: await post(inThread || `${collectionPath(collections[0])}/feedback`, body) });
+      notify(t("vote_kept"));
     });
   /** @param {boolean} isGood */
   const thumb = (isGood) => {
-    const isPressed = kept?.is_good === isGood;
+    const isPressed = vote?.is_good === isGood;
     return html`<${IconButton} icon=${isGood ? "good" : "bad"} label=${t(isGood ? "good_answer" : "bad_answer")} aria-pressed=${isPressed}
-      onClick=${() => vote(isPressed ? undefined : { is_good: isGood })} />`;
+      onClick=${() => castVote(isPressed ? undefined : { is_good: isGood })} />`;
   };
   const id = `ways-${turn.key}`;
-  const better = !found && kept?.better_route;
+  const better = !comparison && vote?.better_route;
   return html`<div class="another" onKeyDown=${onKeyDown}>
     <div class="actions">
       ${children}
       ${thumb(true)}${thumb(false)}
       <button ref=${button} class="quiet small" aria-expanded=${isOpen} aria-controls=${id} onClick=${toggle}>${t("another_way")}</button>
-      ${last}
+      ${lastAction}
     </div>
     <div id=${id} class="row" role="group" aria-label=${t("other_ways")} hidden=${!isOpen}>
-      ${ways.map((way) => html`<button key=${way.name} title=${way.purpose} onClick=${() => compare(way.name)}>${t("as_way", { way: named("", way.name) })}</button>`)}
+      ${otherStrategies.map(({ name, purpose }) => html`<button key=${name} title=${purpose} onClick=${() => compare(name)}>${t("as_way", { way: labelFor("", name) })}</button>`)}
     </div>
-    ${found && html`<${Compared} turn=${turn} found=${found} kept=${kept} vote=${vote} />`}
-    <p class="soft small" role="status">${doing === "comparing" && t("comparing")}${better && html`${t("vote_for", { way: named("", better) })} <button class="link" onClick=${() => vote()}>${t("take_back")}</button>`}</p>
+    ${comparison && html`<${ComparisonView} turn=${turn} comparison=${comparison} vote=${vote} castVote=${castVote} />`}
+    <p class="soft small" role="status">${activity === "comparing" && t("comparing")}${better && html`${t("vote_for", { way: labelFor("", better) })} <button class="link" onClick=${() => castVote()}>${t("take_back")}</button>`}</p>
   </div>`;
 }
 
-/** @param {{ turn: Turn, found: Comparison, kept?: Vote | null, vote: (opinion?: Omit<Vote, "id">) => void }} props */
-function Compared({ turn, found: { columns, passages, sentences, places }, kept, vote }) {
-  /** @param {string[]} ids @param {"sources_both" | "sources_only"} title */
-  const sources = (ids, title) => {
+/**
+ * Show the two answers side by side, and buttons to vote for one of them or for both.
+ * @param {{ turn: Turn, comparison: Comparison, vote?: Vote | null, castVote: (opinion?: Omit<Vote, "id">) => void }} props
+ */
+function ComparisonView({ turn, comparison, vote, castVote }) {
+  const { columns, passages, sentences, places } = comparison;
+  /** Return the list of the sources of passages. @param {string[]} ids @param {"sources_both" | "sources_only"} title */
+  const sourceList = (ids, title) => {
     /** @param {Span} place */
-    const name = ({ source, page }) => source + (page ? `, ${t("place_page", { n: page })}` : "");
-    const listed = new Map(ids.toReversed().map((id) => [name(places[id]), places[id]]));
+    const nameOf = ({ source, page }) => source + (page ? `, ${t("place_page", { n: page })}` : "");
+    const listed = new Map(ids.toReversed().map((id) => [nameOf(places[id]), places[id]]));
     if (!listed.size) return null;
     return html`<div class="small"><h4>${t(title)}</h4><ul class="plain">
-      ${[...listed].reverse().map(([words, place]) => html`<li key=${words}><button class="link" onClick=${() => openDocument(turn.collections, { ...place, quote: "" })}>${words}</button></li>`)}
+      ${[...listed].reverse().map(([name, place]) => html`<li key=${name}><button class="link" onClick=${() => openDocument(turn.collections, { ...place, quote: "" })}>${name}</button></li>`)}
     </ul></div>`;
   };
   // Both columns mark the same kind: sentences of one answer only, or sentences of both.
-  const areOwnFewer = Object.values(sentences.only).flat().length <= 2 * sentences.in_all.length;
+  const marksUnique = Object.values(sentences.only).flat().length <= 2 * sentences.in_all.length;
   /** @param {Comparison["columns"][0]} column */
-  const column = ({ name, ms, calls, answer }) => html`
+  const renderColumn = ({ name, ms, calls, answer }) => html`
   <article key=${name} class="card stack" style=${laneStyle(name)}>
-    <header class="row"><h3 class="grow">${named("", name)}</h3>
+    <header class="row"><h3 class="grow">${labelFor("", name)}</h3>
       <span class="soft small">${formatDuration(ms)}, ${calls ? t("model_calls", { n: calls }) : t("no_model_calls")}</span></header>
-    <${MarkedText} text=${markdownOf(answer.parts)} collections=${turn.collections} answer=${answer}
-      finish=${(/** @type {DocumentFragment} */ drawn) => markFewer(drawn, areOwnFewer, areOwnFewer ? sentences.only[name] : sentences.in_all)} />
-    ${sources(passages.only[name], "sources_only")}
-    <button class="better" aria-pressed=${kept?.better_route === name} onClick=${() => vote(kept?.better_route === name ? undefined : { better_route: name })}>${t("this_better")}</button>
+    <${MarkedText} text=${partsToMarkdown(answer.parts)} collections=${turn.collections} answer=${answer}
+      finish=${(/** @type {DocumentFragment} */ fragment) => markSentences(fragment, marksUnique, marksUnique ? sentences.only[name] : sentences.in_all)} />
+    ${sourceList(passages.only[name], "sources_only")}
+    <button class="better" aria-pressed=${vote?.better_route === name} onClick=${() => castVote(vote?.better_route === name ? undefined : { better_route: name })}>${t("this_better")}</button>
   </article>`;
   return html`<section class="stack" aria-label=${t("two_ways")}>
     ${(turn.number ?? 1) > 1 && html`<p class="soft small">${t("compared_alone")}</p>`}
-    <div class="columns">${columns.map(column)}</div>
-    ${sources(passages.in_all, "sources_both")}
-    <button class="better" aria-pressed=${kept?.is_good === true} onClick=${() => vote(kept?.is_good ? undefined : { is_good: true })}>${t("both_good")}</button>
+    <div class="columns">${columns.map(renderColumn)}</div>
+    ${sourceList(passages.in_all, "sources_both")}
+    <button class="better" aria-pressed=${vote?.is_good === true} onClick=${() => castVote(vote?.is_good ? undefined : { is_good: true })}>${t("both_good")}</button>
   </section>`;
 }
 
 /**
  * Mark the sentences that only this answer has; if those are the majority, mark the ones that both answers have.
  * Add a label after each run of marked sentences.
- * @param {DocumentFragment} drawn @param {boolean} isOwn @param {string[]} fewer
+ * @param {DocumentFragment} fragment @param {boolean} isUnique @param {string[]} sentences
  */
-function markFewer(drawn, isOwn, fewer) {
-  for (const sentence of fewer) wrapWords(drawn, sentence, () => made("only"));
-  const framed = [...drawn.querySelectorAll(".only")];
-  framed.forEach((each, at) => {
+function markSentences(fragment, isUnique, sentences) {
+  for (const sentence of sentences) wrapWords(fragment, sentence, () => createSpan("only"));
+  const marked = [...fragment.querySelectorAll(".only")];
+  marked.forEach((element, index) => {
     const between = document.createRange();
-    between.setStartAfter(each);
-    if (framed[at + 1]) between.setEndBefore(framed[at + 1]);
-    if (!framed[at + 1] || /\p{L}/u.test(String(between)))
-      each.append(" ", made("only-word", t(isOwn ? "only_here" : "in_both")));
+    between.setStartAfter(element);
+    if (marked[index + 1]) between.setEndBefore(marked[index + 1]);
+    if (!marked[index + 1] || /\p{L}/u.test(String(between)))
+      element.append(" ", createSpan("only-word", t(isUnique ? "only_here" : "in_both")));
   });
 }

@@ -1,106 +1,118 @@
 /** A question with its answer. */
-import { Another } from "../another/another.js";
-import { get, pathOf } from "../core/api.js";
+import { AnswerActions } from "../another/another.js";
+import { collectionPath, get } from "../core/api.js";
 import { html, useEffect, useSignal, useState } from "../core/html.js";
-import { made, sectionsOf, wrapWords } from "../core/markup.js";
-import { HELD_MARK, markdownOf, partsOfDraft, reasonsOf, textOf, wordsFor } from "../core/phrases.js";
-import { placedIn } from "../core/places.js";
+import { createSpan, splitSections, wrapWords } from "../core/markup.js";
+import {
+  formatReasons,
+  MARK_PLACEHOLDER,
+  parseDraft,
+  partsToMarkdown,
+  partText,
+  phraseText,
+} from "../core/phrases.js";
+import { splitSource } from "../core/places.js";
 import { formatPercent, language, t } from "../core/texts.js";
 import { IconButton } from "../shell/icon.js";
-import { Said, tell } from "../shell/notices.js";
+import { notify, ServerMessage } from "../shell/notices.js";
 import { en } from "../texts/en.js";
 import { useWhy } from "../why/why.js";
-import { asMarkdown, MarkedText, Nearest, Sources } from "./citations.js";
-import { focusQuestion, useInPlace } from "./composer.js";
-import { ask, askAgain, askInstead, dropTurn, turns } from "./conversation.js";
-import { wordsOf } from "./only.js";
+import { answerToMarkdown, ClosestPassages, MarkedText, Sources } from "./citations.js";
+import { focusQuestion, useInlineEditor } from "./composer.js";
+import { ask, askAgain, deleteTurn, replaceTurn, turns } from "./conversation.js";
+import { describeScope } from "./scope.js";
 
-/** @typedef {import("./citations.js").Written} Written */
+/** @typedef {import("./citations.js").CitedAnswer} CitedAnswer */
 
 /** @param {{ turn: Turn }} props */
 export function Answer({ turn }) {
   useSignal(language);
-  const edited = useInPlace(t("ask_question"), turn.question, (question) => {
+  const editor = useInlineEditor(t("ask_question"), turn.question, (question) => {
     focusQuestion();
-    askInstead(turn, question);
+    replaceTurn(turn, question);
   });
   const why = useWhy(turn);
   const { answer, state } = turn;
-  const which = wordsOf(turn.collections, turn.only);
+  const scopeText = describeScope(turn.collections, turn.only);
   const actions =
-    !edited.field &&
+    !editor.field &&
     html`
       ${answer && html`<${IconButton} icon="copy" label=${t("copy")} onClick=${() => copy(turn.collections, answer)} />`}
-      ${answer && html`<${IconButton} icon="again" label=${t("ask_again")} class="again" onClick=${() => again(turn)} />`}
-      ${edited.button(t("ask_edit"), "edit")}
-      ${state === "answered" && turn.id && turn.number && html`<${IconButton} icon="delete" label=${t("thread_delete_of", { title: turn.question })} onClick=${() => dropTurn(turn)} />`}`;
+      ${answer && html`<${IconButton} icon="again" label=${t("ask_again")} class="again" onClick=${() => askTurnAgain(turn)} />`}
+      ${editor.button(t("ask_edit"), "edit")}
+      ${state === "answered" && turn.id && turn.number && html`<${IconButton} icon="delete" label=${t("thread_delete_of", { title: turn.question })} onClick=${() => deleteTurn(turn)} />`}`;
   return html`<article class="turn" tabindex="-1" aria-busy=${state === "running"}>
-    ${edited.field || html`<h2 class="question">${turn.question}</h2>`}
-    ${which && html`<p class="small soft">${which}</p>`}
+    ${editor.field || html`<h2 class="question">${turn.question}</h2>`}
+    ${scopeText && html`<p class="small soft">${scopeText}</p>`}
     ${answer?.query_type === "contextual" && !answer.abstained && html`<${Situation} turn=${turn} />`}
-    ${answer?.abstained ? html`<${Refusal} turn=${turn} answer=${answer} />` : html`<${Text} turn=${turn} />`}
-    ${state === "running" && html`<${Working} turn=${turn} />`}
+    ${answer?.abstained ? html`<${Refusal} turn=${turn} answer=${answer} />` : html`<${AnswerText} turn=${turn} />`}
+    ${state === "running" && html`<${CurrentStep} turn=${turn} />`}
     ${state === "failed" && html`<div class="card refusal" role="alert"><p>${turn.problem?.message}</p><${Retry} turn=${turn} /></div>`}
     ${state === "stopped" && html`<div class="row soft">${t("ask_stopped")}<${Retry} turn=${turn} /></div>`}
     <${Sources} turn=${turn} />
-    ${state === "answered" && answer ? html`<${Another} turn=${turn} taken=${answer.query_type} last=${why.button}>${actions}<//>` : state !== "running" && html`<div class="actions">${actions}${why.button}</div>`}
+    ${state === "answered" && answer ? html`<${AnswerActions} turn=${turn} strategy=${answer.query_type} lastAction=${why.button}>${actions}<//>` : state !== "running" && html`<div class="actions">${actions}${why.button}</div>`}
     ${why.panel}
-    <${Next} turn=${turn} />
+    <${SuggestedQuestions} turn=${turn} />
   </article>`;
 }
 
 /** Show further questions about the cited document below the last answer. @param {{ turn: Turn }} props */
-function Next({ turn }) {
-  const shown = useSignal(turns);
+function SuggestedQuestions({ turn }) {
+  const allTurns = useSignal(turns);
   const [questions, setQuestions] = useState(/** @type {string[]} */ ([]));
-  const [collection, source] = placedIn(turn.collections, turn.answer?.citations?.[0]?.source ?? "");
-  const isLast = shown.at(-1) === turn && turn.state === "answered";
+  const [collection, source] = splitSource(turn.collections, turn.answer?.citations?.[0]?.source ?? "");
+  const isLast = allTurns.at(-1) === turn && turn.state === "answered";
   useEffect(() => {
     if (!isLast || !source) return;
-    const path = `${pathOf(collection)}/questions?source=${encodeURIComponent(source)}`;
+    const path = `${collectionPath(collection)}/questions?source=${encodeURIComponent(source)}`;
     // The suggestions are optional, so an error is ignored.
     get(path).then(setQuestions, () => setQuestions([]));
   }, [isLast, source]);
-  const next = questions.filter((question) => shown.every((each) => each.question !== question)).slice(0, 3);
+  const next = questions
+    .filter((question) => allTurns.every((each) => each.question !== question))
+    .slice(0, 3);
   if (!isLast || !next.length) return null;
   return html`<div class="row next" role="group" aria-label=${t("ask_next")}>
     ${next.map((question) => html`<button class="quiet small" onClick=${() => ask(turn.collections, question)}>${question}</button>`)}
   </div>`;
 }
 
-/** Show that the documents hold no answer, what was searched, and the closest passages. @param {{ turn: Turn, answer: NonNullable<Turn["answer"]> }} props */
+/**
+ * Show that the documents hold no answer, what was searched, and the closest passages.
+ * @param {{ turn: Turn, answer: NonNullable<Turn["answer"]> }} props
+ */
 function Refusal({ turn, answer: { parts } }) {
   const isShown = (/** @type {AnswerPart} */ { code }) =>
     code && !(code === "nearest" && turn.passages.length);
-  const [refused, ...others] = parts.filter(isShown).map(textOf);
-  return html`<div class="card refusal"><p>${refused}</p>${others.length > 0 && html`<p>${others.join(" ")}</p>`}<${Nearest} turn=${turn} /></div>`;
+  const [refusal, ...others] = parts.filter(isShown).map(partText);
+  return html`<div class="card refusal"><p>${refusal}</p>${others.length > 0 && html`<p>${others.join(" ")}</p>`}<${ClosestPassages} turn=${turn} /></div>`;
 }
 
 /** Ask again, and focus the field for the next question. @param {Turn} turn @param {Parameters<typeof askAgain>[1]} [changed] */
-function again(turn, changed) {
+function askTurnAgain(turn, changed) {
   focusQuestion();
   askAgain(turn, changed);
 }
 
-/** @param {string[]} collections @param {any} answer */
+/** Copy an answer with its quotes as Markdown. @param {string[]} collections @param {any} answer */
 async function copy(collections, answer) {
   try {
-    await navigator.clipboard.writeText(asMarkdown(collections, answer));
-    tell(t("ask_copied"));
+    await navigator.clipboard.writeText(answerToMarkdown(collections, answer));
+    notify(t("ask_copied"));
   } catch {
-    tell(t("ask_not_copied")); // browsers allow it only on https and localhost, and may ask the user first
+    notify(t("ask_not_copied")); // browsers allow it only on https and localhost, and may ask the user first
   }
 }
 
-/** @param {Turn} turn @param {string} what @returns {Decision[]} */
-function decisionsOf({ answer }, what) {
+/** Return the decisions of one kind that the steps of an answer report. @param {Turn} turn @param {string} kind @returns {Decision[]} */
+function decisionsOf({ answer }, kind) {
   return (answer?.trace ?? [])
     .flatMap((record) => record.decisions ?? [])
-    .filter((each) => each.what === what);
+    .filter((decision) => decision.what === kind);
 }
 
-/** Tell whether a chat model did not respond, so that the answer was made without it. @param {Turn} turn */
-function isSilent({ answer }) {
+/** Return whether the answer consists of quotations because a chat model did not respond. @param {Turn} turn */
+function isModelSilent({ answer }) {
   const trace = answer?.trace ?? [];
   return (
     trace.some(({ unreachable = [] }) => unreachable.length > 0) &&
@@ -109,27 +121,27 @@ function isSilent({ answer }) {
 }
 
 /** Show the answer, or the part that has been written so far. @param {{ turn: Turn }} props */
-function Text({ turn }) {
+function AnswerText({ turn }) {
   const { citations = [], confidence } = turn.answer ?? {};
-  const all = turn.answer?.parts ?? partsOfDraft(turn.draft);
-  const isClosest = all[0]?.code === "closest";
-  const answer = { parts: isClosest ? all.slice(1) : all, citations };
-  const [first, ...others] = sectionsOf(markdownOf(answer.parts));
+  const parts = turn.answer?.parts ?? parseDraft(turn.draft);
+  const isClosest = parts[0]?.code === "closest";
+  const answer = { parts: isClosest ? parts.slice(1) : parts, citations };
+  const [first, ...others] = splitSections(partsToMarkdown(answer.parts));
   if (!first) return null;
-  const headed = first.heading ? [first, ...others] : others;
+  const sections = first.heading ? [first, ...others] : others;
   const isOpinion = (turn.answer?.query_type ?? turn.analysis?.type) === "opinion";
-  const draw = (/** @type {string} */ text) =>
-    html`<${Markdown} turn=${turn} text=${text} answer=${answer} />`;
+  const renderMarkdown = (/** @type {string} */ text) =>
+    html`<${AnswerMarkdown} turn=${turn} text=${text} answer=${answer} />`;
   const body = html`
-    ${!first.heading && draw(first.body)}
+    ${!first.heading && renderMarkdown(first.body)}
     ${
-      headed.length > 0 &&
-      html`<div class=${isOpinion && headed.length > 1 && "columns"}>
-        ${headed.map(
+      sections.length > 0 &&
+      html`<div class=${isOpinion && sections.length > 1 && "columns"}>
+        ${sections.map(
           ({ heading, body }) => html`<section>
-            ${draw(`### ${heading}`)}
-            ${isOpinion && html`<p class="small soft">${countsOf(answer, body)}</p>`}
-            ${draw(body)}
+            ${renderMarkdown(`### ${heading}`)}
+            ${isOpinion && html`<p class="small soft">${countViews(answer, body)}</p>`}
+            ${renderMarkdown(body)}
           </section>`,
         )}
       </div>`
@@ -137,48 +149,54 @@ function Text({ turn }) {
   return html`
     ${
       isClosest
-        ? html`<section class="card refusal"><h3>${wordsFor(/** @type {Phrase} */ (all[0]))}</h3>${body}</section>`
+        ? html`<section class="card refusal"><h3>${phraseText(/** @type {Phrase} */ (parts[0]))}</h3>${body}</section>`
         : body
     }
-    ${isSilent(turn) && html`<p class="small" role="note">${t("ask_model_silent")}</p>`}
+    ${isModelSilent(turn) && html`<p class="small" role="note">${t("ask_model_silent")}</p>`}
     ${!isClosest && typeof confidence === "number" && html`<p class="small soft">${t("sure", { share: formatPercent(confidence) })}</p>`}
-    <${Unheld} turn=${turn} />
+    <${UnsupportedSentences} turn=${turn} />
   `;
 }
 
-/** @param {Written} answer @param {string} body a section of it @returns {string} the number of views and sources in it */
-function countsOf({ parts, citations }, body) {
+/**
+ * Return the numbers of views and sources in a section, in words.
+ * @param {CitedAnswer} answer @param {string} body of the section @returns {string}
+ */
+function countViews({ parts, citations }, body) {
   const views = body.match(/^\s*(?:[-*+]|\d+\.)\s/gm)?.length ?? body.trim().split(/\n\s*\n/).length;
-  const marks = body.split(HELD_MARK).filter((_, at) => at % 2);
+  const marks = body.split(MARK_PLACEHOLDER).filter((_, at) => at % 2);
   const sources = new Set(
-    marks.map((at) => citations[parts[Number(at)].citation ?? -1]?.source).filter(Boolean),
+    marks.map((part) => citations[parts[Number(part)].citation ?? -1]?.source).filter(Boolean),
   );
   return t("ask_views", { views, sources: sources.size });
 }
 
-/** @param {{ text: string, answer: Written, turn: Turn }} props */
-function Markdown({ text, answer, turn }) {
-  /** @param {DocumentFragment} drawn */
-  const finish = (drawn) => {
+/**
+ * Show Markdown of an answer, with its marks, and with the unsupported sentences marked.
+ * @param {{ text: string, answer: CitedAnswer, turn: Turn }} props
+ */
+function AnswerMarkdown({ text, answer, turn }) {
+  /** @param {DocumentFragment} fragment */
+  const finish = (fragment) => {
     for (const { chosen } of decisionsOf(turn, "unsupported"))
-      wrapWords(drawn, String(chosen), () => made("unheld"))?.after(
-        made("badge unheld-note", t("ask_unheld")),
+      wrapWords(fragment, String(chosen), () => createSpan("unheld"))?.after(
+        createSpan("badge unheld-note", t("ask_unheld")),
       );
   };
   return html`<${MarkedText} text=${text} collections=${turn.collections} answer=${answer} finish=${finish} />`;
 }
 
 /** Show the sentences that no passage supports, with the reasons. @param {{ turn: Turn }} props */
-function Unheld({ turn }) {
-  const unheld = decisionsOf(turn, "unsupported");
-  if (!unheld.length) return null;
+function UnsupportedSentences({ turn }) {
+  const unsupported = decisionsOf(turn, "unsupported");
+  if (!unsupported.length) return null;
   // For a stored thread, the number of checked sentences is not known.
   const { grounding } = turn.answer ?? {};
   const share = 1 - (grounding ?? 1);
-  const all = share > 0 ? Math.round(unheld.length / share) : 0;
+  const all = share > 0 ? Math.round(unsupported.length / share) : 0;
   return html`<details class="card hint folded">
-    <summary>${all ? t("ask_held", { held: all - unheld.length, all }) : t("ask_not_held", { n: unheld.length })}</summary>
-    <ul>${unheld.map((each) => html`<li>“${String(each.chosen)}” <${Said} class="soft" of=${reasonsOf(each)} /></li>`)}</ul>
+    <summary>${all ? t("ask_held", { held: all - unsupported.length, all }) : t("ask_not_held", { n: unsupported.length })}</summary>
+    <ul>${unsupported.map((each) => html`<li>“${String(each.chosen)}” <${ServerMessage} class="soft" message=${formatReasons(each)} /></li>`)}</ul>
   </details>`;
 }
 
@@ -186,20 +204,22 @@ function Unheld({ turn }) {
 function Situation({ turn }) {
   const decisions = turn.answer?.trace?.find((record) => record.step === "rerank")?.decisions ?? [];
   const assumed = decisions.find((each) => each.what === "situation")?.chosen;
-  const known = turn.userContext || String(assumed ?? "");
-  const edited = useInPlace(t("ask_for"), known, (userContext) => again(turn, { userContext }));
-  if (edited.field) return edited.field;
+  const situation = turn.userContext || String(assumed ?? "");
+  const editor = useInlineEditor(t("ask_for"), situation, (userContext) =>
+    askTurnAgain(turn, { userContext }),
+  );
+  if (editor.field) return editor.field;
   return html`<p class="row small soft">
-    ${known ? t("ask_answered_for", { who: known }) : t("ask_for_anybody")}
-    ${edited.button(t(known ? "ask_change" : "ask_add"))}
+    ${situation ? t("ask_answered_for", { who: situation }) : t("ask_for_anybody")}
+    ${editor.button(t(situation ? "ask_change" : "ask_add"))}
   </p>`;
 }
 
 /** Show the current step in words. @param {{ turn: Turn }} props */
-function Working({ turn }) {
+function CurrentStep({ turn }) {
   const step = turn.steps.findLast((each) => each.state === "started") ?? turn.steps.at(-1);
   const key = `ask_step_${step?.name}`;
-  const words = /** @type {Words} */ (key in en ? key : "ask_working");
+  const words = /** @type {TextKey} */ (key in en ? key : "ask_working");
   return html`<p class="working small soft">${t(words)}</p>`;
 }
 
@@ -211,7 +231,7 @@ function Retry({ turn }) {
     const timer = setTimeout(() => setSeconds(seconds - 1), 1000);
     return () => clearTimeout(timer);
   }, [seconds]);
-  return html`<button class="again" disabled=${seconds > 0} onClick=${() => again(turn)}>
+  return html`<button class="again" disabled=${seconds > 0} onClick=${() => askTurnAgain(turn)}>
     ${seconds > 0 ? t("ask_retry_in", { n: Math.ceil(seconds) }) : t("try_again")}
   </button>`;
 }

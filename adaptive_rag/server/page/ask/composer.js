@@ -10,89 +10,97 @@ import {
   useSignal,
   useState,
 } from "../core/html.js";
-import { asked, collection, collections } from "../core/session.js";
+import { collections, currentCollection, selectedCollections } from "../core/session.js";
 import { t } from "../core/texts.js";
-import { Choice } from "../shell/form.js";
+import { Select } from "../shell/form.js";
 import { IconButton } from "../shell/icon.js";
-import { lazily } from "../shell/loaded.js";
-import { tell } from "../shell/notices.js";
-import { ask, beginConversation, isAsking, opening, stop, thread, turns } from "./conversation.js";
-import { askIn, OnlyThese, wrong } from "./only.js";
+import { lazyComponent } from "../shell/loaded.js";
+import { notify } from "../shell/notices.js";
+import {
+  ask,
+  beginConversation,
+  isAsking,
+  loadingThread,
+  stopAsking,
+  thread,
+  turns,
+} from "./conversation.js";
+import { changeCollections, conditionProblem, ScopeLine } from "./scope.js";
 
-const Which = lazily(async () => (await import("./which.js")).Which);
+const ScopePanel = lazyComponent(async () => (await import("./scope_panel.js")).ScopePanel);
 
-const TYPED = "adaptive-rag.question";
+const QUESTION_KEY = "adaptive-rag.question";
 /** The question being typed. It survives a change of screen, and the redirect to a sign-in provider. */
-const typed = signal(sessionStorage.getItem(TYPED) ?? "");
+const typedQuestion = signal(sessionStorage.getItem(QUESTION_KEY) ?? "");
 
 /** @param {string} text */
-function setTyped(text) {
-  sessionStorage.setItem(TYPED, text);
-  typed.value = text;
+function setTypedQuestion(text) {
+  sessionStorage.setItem(QUESTION_KEY, text);
+  typedQuestion.value = text;
 }
 
 export function Composer() {
-  const question = useSignal(typed);
+  const question = useSignal(typedQuestion);
   const [userContext, setUserContext] = useState("");
-  // The thread that a submitted question waits for, because it is still loading.
-  const [awaited, setAwaited] = useState("");
-  const asking = useSignal(isAsking);
-  const isLoading = useSignal(opening) !== "";
-  const searched = useSignal(collection);
+  // The thread that is still loading, and that a submitted question waits for.
+  const [awaitedThread, setAwaitedThread] = useState("");
+  const isRunning = useSignal(isAsking);
+  const isLoading = useSignal(loadingThread) !== "";
+  const collection = useSignal(currentCollection);
   const all = useSignal(collections) ?? [];
   const hasTurns = useSignal(turns).length > 0;
-  const [options, situation, which] = [useDisclosure(), useDisclosure(), useDisclosure()];
-  const hasWrong = useSignal(wrong) !== "";
+  const [options, situation, scopePanel] = [useDisclosure(), useDisclosure(), useDisclosure()];
+  const isConditionInvalid = useSignal(conditionProblem) !== "";
   /** @param {Event} [event] */
   const send = (event) => {
     event?.preventDefault();
-    const text = typed.value.trim();
-    if (!text || !collection.value || isAsking.value) return;
-    if (wrong.value) return document.getElementById("condition")?.focus();
-    if (opening.value) return setAwaited(opening.value);
-    const names = asked.value.map(({ name }) => name);
+    const text = typedQuestion.value.trim();
+    if (!text || !currentCollection.value || isAsking.value) return;
+    if (conditionProblem.value) return document.getElementById("condition")?.focus();
+    if (loadingThread.value) return setAwaitedThread(loadingThread.value);
+    const names = selectedCollections.value.map(({ name }) => name);
     ask(names, text, { userContext: situation.isOpen ? userContext.trim() : "" });
-    setTyped("");
+    setTypedQuestion("");
   };
   useEffect(() => {
-    if (!awaited || isLoading) return;
-    setAwaited("");
-    if (thread.value?.id === awaited) send();
-  }, [awaited, isLoading]);
+    if (!awaitedThread || isLoading) return;
+    setAwaitedThread("");
+    if (thread.value?.id === awaitedThread) send();
+  }, [awaitedThread, isLoading]);
   /** @param {string[]} names */
-  const choose = (names) => {
-    if (hasTurns) tell(t("ask_new_in", { name: names.join(", ") }));
-    beginConversation({ isKept: true });
-    askIn(names);
+  const askCollections = (names) => {
+    if (hasTurns) notify(t("ask_new_in", { name: names.join(", ") }));
+    beginConversation({ keepsScope: true });
+    changeCollections(names);
   };
   return html`<form class=${classes("composer", options.isOpen && "opened")} onSubmit=${send}>
-    <${OnlyThese} />
-    ${which.isOpen && searched && html`<div class="which" onKeyDown=${which.onKeyDown}><${Which} choose=${choose} /></div>`}
+    <${ScopeLine} />
+    ${scopePanel.isOpen && collection && html`<div class="which" onKeyDown=${scopePanel.onKeyDown}><${ScopePanel} choose=${askCollections} /></div>`}
     ${
       situation.isOpen &&
       html`<label class="small">${t("ask_for")}
         <input id="situation" value=${userContext} placeholder=${t("ask_for_example")} maxlength="20000"
           ref=${focusOnce} onInput=${onValue(setUserContext)}
-          onKeyDown=${onKeys({ Enter: send, Escape: situation.close })} /></label>`
+          onKeyDown=${keyHandler({ Enter: send, Escape: situation.close })} /></label>`
     }
-    <${Growing} id="question" label=${t("ask_question")} value=${question} onInput=${setTyped} onEnter=${send} />
+    <${GrowingField} id="question" label=${t("ask_question")} value=${question} onInput=${setTypedQuestion} onEnter=${send} />
     <button type="button" class="quiet more" ref=${options.button} aria-label=${t("ask_options")} aria-expanded=${options.isOpen}
       aria-controls="options" onClick=${options.toggle}>⋯</button>
     <div id="options" class="row" onKeyDown=${options.onKeyDown}>
       ${
-        searched &&
-        html`<button type="button" class="quiet" ref=${which.button} aria-expanded=${which.isOpen} aria-controls=${which.isOpen ? "which" : undefined}
-        onClick=${which.toggle}>${t("only_which")}</button>`
+        collection &&
+        html`<button type="button" class="quiet" ref=${scopePanel.button} aria-expanded=${scopePanel.isOpen} aria-controls=${scopePanel.isOpen ? "which" : undefined}
+        onClick=${scopePanel.toggle}>${t("only_which")}</button>`
       }
-      ${all.length > 1 && html`<${Choice} aria-label=${t("ask_collection")} value=${searched?.name} options=${all.map(({ name }) => [name])} onChoose=${(/** @type {string} */ name) => choose([name])} />`}
+      ${all.length > 1 && html`<${Select} aria-label=${t("ask_collection")} value=${collection?.name} options=${all.map(({ name }) => [name])} onChoose=${(/** @type {string} */ name) => askCollections([name])} />`}
       <button type="button" class="quiet" ref=${situation.button} aria-expanded=${situation.isOpen}
         aria-controls=${situation.isOpen ? "situation" : undefined} onClick=${situation.toggle}>${t("ask_for_whom")}</button>
       ${hasTurns && html`<button type="button" class="quiet" onClick=${() => focusAfter(beginConversation)}>${t("ask_new")}</button>`}
     </div>
     ${
-      asking
-        ? html`<button key="stop" type="button" onClick=${() => focusAfter(stop)}>${t("ask_stop")}</button>`
-        : html`<button key="send" class="primary" disabled=${!question.trim() || !searched || hasWrong || awaited !== ""}>${t(awaited ? "loading" : "nav_ask")}</button>`
+      isRunning
+        ? html`<button key="stop" type="button" onClick=${() => focusAfter(stopAsking)}>${t("ask_stop")}</button>`
+        : html`<button key="send" class="primary" disabled=${!question.trim() || !collection || isConditionInvalid || awaitedThread !== ""}>${t(awaitedThread ? "loading" : "nav_ask")}</button>`
     }
   </form>`;
 }
@@ -108,14 +116,14 @@ export function focusQuestion() {
 }
 
 /**
- * Return a button that opens a field in place of a text, and the field while it is open.
- * Enter submits it, Escape cancels.
+ * Return a button that opens a field in place of a text, and the field while it is open. Enter sends it, Escape
+ * cancels.
  * @param {string} label @param {string} value @param {(text: string) => void} send
  */
-export function useInPlace(label, value, send) {
+export function useInlineEditor(label, value, send) {
   const [text, setText] = useState(/** @type {string | null} */ (null));
   const opener = useElement();
-  const giveUp = () => {
+  const cancel = () => {
     setText(null);
     requestAnimationFrame(() => opener.current?.focus());
   };
@@ -130,41 +138,41 @@ export function useInPlace(label, value, send) {
     button: (/** @type {string} */ words, /** @type {string} */ icon = "") => {
       const open = () => setText(value);
       return icon
-        ? html`<${IconButton} icon=${icon} label=${words} class="again" of=${opener} onClick=${open} />`
+        ? html`<${IconButton} icon=${icon} label=${words} class="again" buttonRef=${opener} onClick=${open} />`
         : html`<button class="quiet small again" ref=${opener} onClick=${open}>${words}</button>`;
     },
     field:
       text !== null &&
       html`<form class="stack in-place" onSubmit=${onSend}>
-        <${Growing} label=${label} value=${text} onInput=${setText} onEnter=${onSend} onEscape=${giveUp} focused />
+        <${GrowingField} label=${label} value=${text} onInput=${setText} onEnter=${onSend} onEscape=${cancel} focused />
         <div class="row">
           <button class="primary" disabled=${!text.trim()}>${t("nav_ask")}</button>
-          <button type="button" onClick=${giveUp}>${t("cancel")}</button>
+          <button type="button" onClick=${cancel}>${t("cancel")}</button>
         </div>
       </form>`,
   };
 }
 
 /** Show a text area that grows with its text. @param {Record<string, any>} props */
-function Growing({ id, label, value, onInput, onEnter, onEscape, focused }) {
+function GrowingField({ id, label, value, onInput, onEnter, onEscape, focused }) {
   return html`<textarea id=${id} class="growing" ref=${focused && focusOnce} rows="2" maxlength="20000" aria-label=${label} placeholder=${label} value=${value}
     onInput=${onValue(onInput)}
-    onKeyDown=${onKeys({ Enter: onEnter, Escape: onEscape })}></textarea>`;
+    onKeyDown=${keyHandler({ Enter: onEnter, Escape: onEscape })}></textarea>`;
 }
 
 /**
  * Return a key handler. It does nothing while an input method is composing or Shift is held.
- * @param {Record<string, (() => void) | undefined>} acts by key
+ * @param {Record<string, (() => void) | undefined>} actions by key
  */
-function onKeys(acts) {
+function keyHandler(actions) {
   return (/** @type {KeyboardEvent} */ event) => {
-    if (!acts[event.key] || event.isComposing || event.shiftKey) return;
+    if (!actions[event.key] || event.isComposing || event.shiftKey) return;
     event.preventDefault();
-    acts[event.key]?.();
+    actions[event.key]?.();
   };
 }
 
-/** @param {HTMLInputElement | HTMLTextAreaElement | null} field */
+/** Focus a field when it appears, with the cursor at the end. @param {HTMLInputElement | HTMLTextAreaElement | null} field */
 function focusOnce(field) {
   if (!field || document.activeElement === field) return;
   field.focus();

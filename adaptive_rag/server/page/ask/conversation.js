@@ -1,37 +1,37 @@
 /** The current conversation: its turns, and the events that the server streams for the running one. */
-import { events, get, isOnline, Problem, post, remove, until } from "../core/api.js";
+import { get, isOnline, isUnreached, Problem, post, remove, streamEvents, waitUntil } from "../core/api.js";
 import { computed, signal } from "../core/html.js";
 import { t } from "../core/texts.js";
-import { finishAll, removeWithUndo, tell, wordsOf } from "../shell/notices.js";
-import { askOnly, EVERYTHING, only } from "./only.js";
-import { keepWay, keptWay } from "./ways.js";
+import { describeError, finishRemovals, notify, removeWithUndo } from "../shell/notices.js";
+import { FULL_SCOPE, scope, setScope } from "./scope.js";
+import { loadDetails, storeDetails } from "./stored_details.js";
 
 /** @type {{ value: Turn[] }} */
 export const turns = signal([]);
-/** The thread in which the server stores it, once a question has been answered. @type {{ value: Thread | null }} */
+/** The thread in which the server stores the conversation, once a question has been answered. @type {{ value: Thread | null }} */
 export const thread = signal(null);
 /** The turns that are deleted, or will be when their notice times out. @type {{ value: Set<string> }} */
-export const gone = signal(new Set());
-/** @param {Turn} turn @returns {string} its name in `gone` */
-export const placeOf = ({ thread, id }) => `${thread}/${id}`;
+export const hiddenTurns = signal(new Set());
+/** Return the name of a stored turn in `hiddenTurns`. @param {Turn} turn */
+export const storedKey = ({ thread, id }) => `${thread}/${id}`;
 /** The id of the thread that is loading; "" if none is. */
-export const opening = signal("");
+export const loadingThread = signal("");
 
 /** Whether a question is being answered. The next one has to wait. */
 export const isAsking = computed(() => turns.value.some((turn) => turn.state === "running"));
 
-let running = new AbortController();
+let runningRequest = new AbortController();
 /** The draft to show in the next frame. @type {string | null} */
-let waiting = null;
-let last = 0;
+let pendingDraft = null;
+let turnCount = 0;
 
-/** Start a new conversation; the old one stays in its thread. `isKept`: of the same documents. */
-export function beginConversation({ isKept = false } = {}) {
-  stop();
-  opening.value = "";
+/** Start a new conversation, of all documents or, with `keepsScope`, of the same ones. The old one stays in its thread. */
+export function beginConversation({ keepsScope = false } = {}) {
+  stopAsking();
+  loadingThread.value = "";
   turns.value = [];
   thread.value = null;
-  if (!isKept) askOnly();
+  if (!keepsScope) setScope();
 }
 
 /**
@@ -39,25 +39,25 @@ export function beginConversation({ isKept = false } = {}) {
  * @param {string} id @returns {Promise<void>}
  */
 export async function openThread(id) {
-  stop();
+  stopAsking();
   turns.value = [];
-  opening.value = id;
-  const kept = await get(`/threads/${id}`).catch(async (error) => {
-    const isLost = error instanceof Problem && !error.status;
-    if (isLost) await until(() => isOnline.value || opening.value !== id);
-    if (opening.value !== id) return null;
-    if (isLost) return openThread(id);
+  loadingThread.value = id;
+  const stored = await get(`/threads/${id}`).catch(async (error) => {
+    const isServerAway = isUnreached(error);
+    if (isServerAway) await waitUntil(() => isOnline.value || loadingThread.value !== id);
+    if (loadingThread.value !== id) return null;
+    if (isServerAway) return openThread(id);
     beginConversation();
     throw error;
   });
-  if (opening.value !== id) return;
-  askOnly(kept.turns.at(-1)?.only, kept.collections);
-  opening.value = "";
-  thread.value = { ...kept, length: kept.turns.length };
-  turns.value = kept.turns.map((/** @type {any} */ turn) => {
-    const { steps = [], analysis, passages = [], ...facts } = keptWay(id, turn.id);
+  if (loadingThread.value !== id) return;
+  setScope(stored.turns.at(-1)?.only, stored.collections);
+  loadingThread.value = "";
+  thread.value = { ...stored, length: stored.turns.length };
+  turns.value = stored.turns.map((/** @type {any} */ turn) => {
+    const { steps = [], analysis, passages = [], ...facts } = loadDetails(id, turn.id);
     return {
-      ...started(kept.collections, turn.question),
+      ...newTurn(stored.collections, turn.question),
       userContext: turn.user_context,
       only: turn.only,
       state: "answered",
@@ -75,7 +75,7 @@ export async function openThread(id) {
           : [{ step: "generate", decisions: turn.decisions }],
       },
       id: turn.id,
-      number: kept.shared_by ? undefined : turn.number,
+      number: stored.shared_by ? undefined : turn.number,
       thread: id,
       vote: turn.feedback,
     };
@@ -84,139 +84,141 @@ export async function openThread(id) {
 
 /**
  * Ask a question, and follow the events until the answer has arrived.
- * @param {string | string[]} of the collections @param {string} question @param {How} [how]
+ * @param {string | string[]} names of the collections @param {string} question @param {AskOptions} [options]
  */
-export async function ask(of, question, { userContext = "", route, only: part = only.value } = {}) {
-  const turn = { ...started([of].flat(), question), userContext, route, only: part };
-  // The library may have chosen another collection. The server keeps an order of its own.
-  const open = new Set(thread.value?.collections ?? turn.collections);
-  if (open.symmetricDifference(new Set(turn.collections)).size) {
-    beginConversation({ isKept: true });
-    tell(t("ask_new_in", { name: turn.collections.join(", ") }));
+export async function ask(names, question, { userContext = "", route, only: selected = scope.value } = {}) {
+  const turn = { ...newTurn([names].flat(), question), userContext, route, only: selected };
+  // The library may have selected another collection. Compare sets, because the server reorders the names.
+  const current = new Set(thread.value?.collections ?? turn.collections);
+  if (current.symmetricDifference(new Set(turn.collections)).size) {
+    beginConversation({ keepsScope: true });
+    notify(t("ask_new_in", { name: turn.collections.join(", ") }));
   }
   const abort = new AbortController();
-  running = abort;
-  const before = answered();
+  runningRequest = abort;
+  const earlier = storedTurns();
   turns.value = [...turns.value, turn];
   /** @type {Thread | null} */
-  let kept = null;
+  let target = null;
   try {
-    // What is deleted is not remembered.
-    if (gone.value.size) await finishAll();
-    kept = await threadFor(turn.collections, before.length);
+    // A deleted turn must not be part of the history of this question.
+    if (hiddenTurns.value.size) await finishRemovals();
+    target = await threadFor(turn.collections, earlier.length);
     abort.signal.throwIfAborted();
-    const body = bodyOf(turn);
-    const path = `/threads/${kept.id}/ask/events`;
-    for await (const [name, data] of events("POST", path, { body, signal: abort.signal }))
-      if (name === "answer") enter({ ...kept, length: before.length + 1 }, before, turn.key, data);
-      else receive(turn.key, name, data);
-    if (find(turn.key)?.state === "running") throw new Problem(0, "");
+    const body = requestBody(turn);
+    const path = `/threads/${target.id}/ask/events`;
+    for await (const [name, data] of streamEvents("POST", path, { body, signal: abort.signal }))
+      if (name === "answer") addAnswer({ ...target, length: earlier.length + 1 }, earlier, turn.key, data);
+      else applyEvent(turn.key, name, data);
+    if (findTurn(turn.key)?.state === "running") throw new Problem(0, "");
   } catch (error) {
-    if (!abort.signal.aborted) fail(turn.key, error);
+    if (!abort.signal.aborted) failTurn(turn.key, error);
   }
   // Delete a thread that was created for a question that got no answer.
-  if (kept && kept.id !== thread.value?.id && find(turn.key)?.state !== "answered")
-    remove(`/threads/${kept.id}`).catch(tell);
+  if (target && target.id !== thread.value?.id && findTurn(turn.key)?.state !== "answered")
+    remove(`/threads/${target.id}`).catch(notify);
 }
 
-/** Return the turns that the server stores in the thread. */
-const answered = () =>
+/** Return the turns of the conversation that the server stores in its thread. */
+const storedTurns = () =>
   turns.value.filter(
-    (each) => each.thread === thread.value?.id && each.state === "answered" && !gone.value.has(placeOf(each)),
+    (each) =>
+      each.thread === thread.value?.id &&
+      each.state === "answered" &&
+      !hiddenTurns.value.has(storedKey(each)),
   );
 
 /**
  * Return the thread to ask in: the open one, or a new one. If only the first turns of the open one are shown, or if
  * somebody else shares it, the new one is a branch with those turns.
- * @param {string[]} collections @param {number} length @returns {Promise<Thread>}
+ * @param {string[]} collections @param {number} length the number of stored turns that are shown @returns {Promise<Thread>}
  */
 async function threadFor(collections, length) {
-  const now = thread.value;
-  if (!now || !length) return post("/threads", { collections });
-  const isWhole = now.length === length && !now.shared_by;
-  return isWhole ? now : post(`/threads/${now.id}/branches`, { turns: length });
+  const current = thread.value;
+  if (!current || !length) return post("/threads", { collections });
+  const isWhole = current.length === length && !current.shared_by;
+  return isWhole ? current : post(`/threads/${current.id}/branches`, { turns: length });
 }
 
 /**
- * Show an answer, and assign it and the turns before it to the thread that stores them.
- * @param {Thread} kept @param {Turn[]} before @param {string} key @param {Answer} answer
+ * Show an answer, and assign it and the earlier turns to the thread that stores them.
+ * @param {Thread} target @param {Turn[]} earlier @param {string} key @param {Answer} answer
  */
-function enter(kept, before, key, answer) {
-  const keys = [...before.map((turn) => turn.key), key];
+function addAnswer(target, earlier, key, answer) {
+  const keys = [...earlier.map((turn) => turn.key), key];
   const { analysis, documents: passages } = answer;
-  thread.value = kept;
+  thread.value = target;
   turns.value = turns.value.map((turn) => {
     const number = keys.indexOf(turn.key) + 1;
-    if (!number || turn.thread === kept.id) return turn;
+    if (!number || turn.thread === target.id) return turn;
     /** @type {Partial<Turn>} */
-    const come = turn.key === key ? { state: "answered", answer, analysis, passages, id: answer.turn } : {};
-    const entered = { ...turn, ...come, thread: kept.id, number };
-    keepWay(entered);
-    return entered;
+    const changed =
+      turn.key === key ? { state: "answered", answer, analysis, passages, id: answer.turn } : {};
+    const stored = { ...turn, ...changed, thread: target.id, number };
+    storeDetails(stored);
+    return stored;
   });
 }
 
 /** Stop waiting for the answer. */
-export function stop() {
-  running.abort();
+export function stopAsking() {
+  runningRequest.abort();
   turns.value = turns.value.map((turn) => (turn.state === "running" ? { ...turn, state: "stopped" } : turn));
 }
 
-/**
- * Ask a turn's question again. A turn without an answer is replaced.
- * @param {Turn} turn @param {How} [changed]
- */
+/** Ask a turn's question again. A turn without an answer is replaced. @param {Turn} turn @param {AskOptions} [changed] */
 export function askAgain(turn, changed = {}) {
   if (isAsking.value) return;
   if (turn.state !== "answered") turns.value = turns.value.filter((each) => each.key !== turn.key);
-  ask(turn.collections, turn.question, { ...howOf(turn), ...changed });
+  ask(turn.collections, turn.question, { ...askOptions(turn), ...changed });
 }
 
 /**
  * Replace a turn with another question. The turns from there on stay in their old thread.
  * @param {Turn} turn @param {string} question
  */
-export function askInstead(turn, question) {
+export function replaceTurn(turn, question) {
   const at = turns.value.findIndex((each) => each.key === turn.key);
-  if (turns.value.slice(at).some(({ state }) => state === "answered")) tell(t("ask_set_aside"));
+  if (turns.value.slice(at).some(({ state }) => state === "answered")) notify(t("ask_set_aside"));
   turns.value = turns.value.slice(0, at);
-  ask(turn.collections, question, howOf(turn));
+  ask(turn.collections, question, askOptions(turn));
 }
 
-/** Delete a turn of the user's own thread, unless it is undone. @param {Turn} turn */
-export function dropTurn(turn) {
-  const at = placeOf(turn);
-  removeWithUndo(gone, [at], t("thread_deleted", { title: turn.question }), async () => {
+/** Delete a turn of the user's own thread, unless the user undoes it. @param {Turn} turn */
+export function deleteTurn(turn) {
+  const id = storedKey(turn);
+  removeWithUndo(hiddenTurns, [id], t("thread_deleted", { title: turn.question }), async () => {
     await remove(`/threads/${turn.thread}/turns/${encodeURIComponent(turn.id ?? "")}`);
-    const now = thread.value;
-    if (now && now.id === turn.thread) thread.value = { ...now, length: (now.length ?? 1) - 1 };
-    const number = turns.value.find((each) => placeOf(each) === at)?.number ?? Infinity;
+    const current = thread.value;
+    if (current && current.id === turn.thread)
+      thread.value = { ...current, length: (current.length ?? 1) - 1 };
+    const number = turns.value.find((each) => storedKey(each) === id)?.number ?? Infinity;
     turns.value = turns.value
-      .filter((each) => placeOf(each) !== at)
+      .filter((each) => storedKey(each) !== id)
       .map((each) => ((each.number ?? 0) > number ? { ...each, number: (each.number ?? 0) - 1 } : each));
-    gone.value = gone.value.difference(new Set([at]));
+    hiddenTurns.value = hiddenTurns.value.difference(new Set([id]));
   });
 }
 
-/** @param {Turn} turn @returns {How} */
-const howOf = ({ userContext, route, only }) => ({ userContext, route, only });
+/** @param {Turn} turn @returns {AskOptions} */
+const askOptions = ({ userContext, route, only }) => ({ userContext, route, only });
 
-/** Return what is sent to ask a turn's question. @param {Turn} turn */
-const bodyOf = ({ question, userContext, route, only }) => ({
+/** Return the body of the request that asks a turn's question. @param {Turn} turn */
+const requestBody = ({ question, userContext, route, only }) => ({
   question,
   user_context: userContext,
   only,
   settings: route ? { route } : {},
 });
 
-/** @param {string[]} collections @param {string} question @returns {Turn} */
-function started(collections, question) {
+/** Return a turn without results. @param {string[]} collections @param {string} question @returns {Turn} */
+function newTurn(collections, question) {
   return {
-    key: `turn-${++last}`,
+    key: `turn-${++turnCount}`,
     collections,
     question,
     userContext: "",
-    only: EVERYTHING,
+    only: FULL_SCOPE,
     state: "running",
     steps: [],
     passages: [],
@@ -224,40 +226,41 @@ function started(collections, question) {
   };
 }
 
-/** @param {string} key @param {string} name @param {any} data */
-function receive(key, name, data) {
-  const turn = find(key);
+/** Update a turn with an event of its answer. @param {string} key @param {string} name of the event @param {any} data */
+function applyEvent(key, name, data) {
+  const turn = findTurn(key);
   if (!turn) return;
-  if (name === "step") change(key, { steps: [...turn.steps.filter((step) => step.id !== data.id), data] });
-  else if (name === "route") change(key, { analysis: data });
-  else if (name === "passages") change(key, { passages: data });
-  else if (name === "draft") draft(turn, data);
+  if (name === "step")
+    updateTurn(key, { steps: [...turn.steps.filter((step) => step.id !== data.id), data] });
+  else if (name === "route") updateTurn(key, { analysis: data });
+  else if (name === "passages") updateTurn(key, { passages: data });
+  else if (name === "draft") appendDraft(turn, data);
   else if (name === "problem")
-    fail(key, new Problem(data.status, data.detail ?? data.title, undefined, data.type));
+    failTurn(key, new Problem(data.status, data.detail ?? data.title, undefined, data.type));
 }
 
-/** Show the draft in the next frame. An empty piece starts it over. @param {Turn} turn @param {string} piece */
-function draft({ key, draft: shown }, piece) {
-  if (waiting === null)
+/** Add a piece to the draft, and show it in the next frame. An empty piece clears the draft. @param {Turn} turn @param {string} piece */
+function appendDraft({ key, draft: shownDraft }, piece) {
+  if (pendingDraft === null)
     requestAnimationFrame(() => {
-      change(key, { draft: waiting ?? "" });
-      waiting = null;
+      updateTurn(key, { draft: pendingDraft ?? "" });
+      pendingDraft = null;
     });
-  waiting = piece && (waiting ?? shown) + piece;
+  pendingDraft = piece && (pendingDraft ?? shownDraft) + piece;
 }
 
-/** @param {string} key @param {unknown} error */
-function fail(key, error) {
+/** Show an error in place of an answer. @param {string} key @param {unknown} error */
+function failTurn(key, error) {
   const { status = -1, retryAfter } = error instanceof Problem ? error : {};
-  change(key, { state: "failed", problem: { status, message: wordsOf(error), retryAfter } });
+  updateTurn(key, { state: "failed", problem: { status, message: describeError(error).text, retryAfter } });
 }
 
 /** @param {string} key */
-function find(key) {
+function findTurn(key) {
   return turns.value.find((turn) => turn.key === key);
 }
 
 /** @param {string} key @param {Partial<Turn>} changed */
-function change(key, changed) {
+function updateTurn(key, changed) {
   turns.value = turns.value.map((turn) => (turn.key === key ? { ...turn, ...changed } : turn));
 }

@@ -2,30 +2,30 @@
 import { html, useEffect, useSignal } from "../core/html.js";
 import { t } from "../core/texts.js";
 import { opened } from "../document/opened.js";
-import { lazily } from "../shell/loaded.js";
-import { useThreadAddress } from "./address.js";
+import { lazyComponent } from "../shell/loaded.js";
 import { Composer } from "./composer.js";
-import { isAsking, opening, stop, turns } from "./conversation.js";
+import { isAsking, loadingThread, stopAsking, turns } from "./conversation.js";
+import { useThreadUrl } from "./thread_url.js";
 import { Welcome } from "./welcome.js";
 
-const Turns = lazily(
+const Turns = lazyComponent(
   async () => (await import("./turns.js")).Turns,
   "ask/answer.css",
   "why/why.css",
   "another/another.css",
 );
-const DocumentPane = lazily(
+const DocumentPane = lazyComponent(
   async () => (await import("../document/pane.js")).DocumentPane,
   "document/document.css",
 );
 
 export function AskScreen() {
   const hasTurns = useSignal(turns).length > 0;
-  const isLoading = useSignal(opening) !== "";
+  const isLoading = useSignal(loadingThread) !== "";
   const isOpen = useSignal(opened) !== null;
-  useThreadAddress();
+  useThreadUrl();
   useEffect(() => {
-    // Load what an answer needs after the first screen is shown.
+    // Load the parts of an answer after the first screen is shown.
     setTimeout(Turns.load);
     window.addEventListener("keydown", stopAtEscape);
     return () => window.removeEventListener("keydown", stopAtEscape);
@@ -45,14 +45,14 @@ export function AskScreen() {
 
 /** Announce to screen readers that an answer is being written, or has arrived. */
 function Progress() {
-  const asking = useSignal(isAsking);
+  const isRunning = useSignal(isAsking);
   const last = useSignal(turns).at(-1);
-  const isThere = last?.state === "answered" && last.steps.length > 0;
-  return html`<p class="unseen" role="status">${asking ? t("ask_working") : isThere ? t("ask_answered") : ""}</p>`;
+  const isAnswered = last?.state === "answered" && last.steps.length > 0;
+  return html`<p class="unseen" role="status">${isRunning ? t("ask_working") : isAnswered ? t("ask_answered") : ""}</p>`;
 }
 
 /** @param {KeyboardEvent} event */
 function stopAtEscape({ key, defaultPrevented, target }) {
   const isElsewhere = target instanceof Element && target.closest("aside, dialog");
-  if (key === "Escape" && !defaultPrevented && !isElsewhere) stop();
+  if (key === "Escape" && !defaultPrevented && !isElsewhere) stopAsking();
 }

@@ -1,66 +1,67 @@
 /** Before the first question: an introduction and example questions, or what is still missing. */
-import { get, pathOf } from "../core/api.js";
+import { collectionPath, get } from "../core/api.js";
 import { html, useEffect, useSignal, useState } from "../core/html.js";
-import { link, place } from "../core/route.js";
-import { asked, collection, collections, me } from "../core/session.js";
+import { currentRoute, link } from "../core/route.js";
+import { collections, currentCollection, me, selectedCollections } from "../core/session.js";
 import { t } from "../core/texts.js";
 import { ask } from "./conversation.js";
 
 export function Welcome() {
-  const isRead = useSignal(collections) !== null;
-  const searched = useSignal(collection);
-  const names = useSignal(asked).map(({ name }) => name);
-  if (useSignal(place).query.thread || !isRead) return null;
+  const areLoaded = useSignal(collections) !== null;
+  const collection = useSignal(currentCollection);
+  const names = useSignal(selectedCollections).map(({ name }) => name);
+  if (useSignal(currentRoute).query.thread || !areLoaded) return null;
   return html`<div class="welcome stack">
     <h2>${t("welcome_title")}</h2>
     <p>${t("welcome")}</p>
-    <${Quotes} />
-    ${searched?.documents ? html`<${Examples} of=${searched} names=${names} />` : html`<${Missing} of=${searched} />`}
+    <${NoModelNote} />
+    ${collection?.documents ? html`<${Examples} collection=${collection} names=${names} />` : html`<${NextStep} collection=${collection} />`}
   </div>`;
 }
 
-/** Without a chat model, say what answers are; an admin can set one. */
-function Quotes() {
-  const who = useSignal(me);
-  if (who?.has_model !== false) return null;
+/** Explain that answers are quotations while there is no chat model. Admins get a link to set one. */
+function NoModelNote() {
+  const user = useSignal(me);
+  if (user?.has_model !== false) return null;
   return html`<p class="soft">${t("welcome_quotes")}${" "}
-    ${who.is_admin && html`<a href=${link(["people", "model"])}>${t("welcome_to_model")}</a>`}</p>`;
+    ${user.is_admin && html`<a href=${link(["people", "model"])}>${t("welcome_to_model")}</a>`}</p>`;
 }
 
-/** @param {{ of: Collection | null }} props */
-function Missing({ of }) {
+/** Show what is missing before questions can be asked. @param {{ collection: Collection | null }} props */
+function NextStep({ collection }) {
   const isAdmin = useSignal(me)?.is_admin;
-  const mayAdd = of ? of.may.includes("write") : isAdmin;
+  const mayAdd = collection ? collection.may.includes("write") : isAdmin;
   const inCollection = mayAdd ? "welcome_drop" : "welcome_empty";
-  const what = of ? inCollection : mayAdd ? "welcome_make" : "welcome_ask_admin";
+  const text = collection ? inCollection : mayAdd ? "welcome_make" : "welcome_ask_admin";
   return html`<p class="card">
-    ${t(what, { name: of?.name ?? "" })}${" "}
-    ${mayAdd && html`<a class="button" href=${link(of ? ["library", of.name] : ["library"])}>${t("welcome_to_library")}</a>`}
+    ${t(text, { name: collection?.name ?? "" })}${" "}
+    ${mayAdd && html`<a class="button" href=${link(collection ? ["library", collection.name] : ["library"])}>${t("welcome_to_library")}</a>`}
   </p>`;
 }
 
-/** @param {{ of: Collection, names: string[] }} props `names` of all that are asked */
-function Examples({ of, names }) {
+/** @param {{ collection: Collection, names: string[] }} props `names` of all collections that are asked */
+function Examples({ collection, names }) {
   const [suggested, setSuggested] = useState(/** @type {string[]} */ ([]));
   useEffect(() => {
-    if (of.examples.length > 0) return;
+    if (collection.examples.length > 0) return;
     // The suggestions are optional, so an error is ignored.
-    get(`${pathOf(of.name)}/questions`).then(setSuggested, () => setSuggested([]));
-  }, [of.name, of.documents]);
-  const examples = of.examples.length > 0 ? of.examples : suggested.map((question) => ({ question }));
+    get(`${collectionPath(collection.name)}/questions`).then(setSuggested, () => setSuggested([]));
+  }, [collection.name, collection.documents]);
+  const examples =
+    collection.examples.length > 0 ? collection.examples : suggested.map((question) => ({ question }));
   return html`
-    <p class="soft"><strong>${of.name}</strong> · ${of.description || t("library_documents", { n: of.documents })}</p>
+    <p class="soft"><strong>${collection.name}</strong> · ${collection.description || t("library_documents", { n: collection.documents })}</p>
     ${examples.length > 0 && html`<h3 class="soft small" id="examples">${t("welcome_examples")}</h3>`}
     <div class="examples" role="group" aria-labelledby="examples">
-      ${examples.map((each) => html`<${Example} of=${names} ...${each} />`)}
+      ${examples.map((each) => html`<${Example} names=${names} ...${each} />`)}
     </div>
   `;
 }
 
-/** @param {{ of: string[], question: string, user_context?: string, type?: string | null }} props */
-function Example({ of, question, user_context, type }) {
-  return html`<button onClick=${() => ask(of, question, { userContext: user_context })}>
-    ${type && html`<strong class="small" style=${{ color: `var(--${type})` }}>${t(/** @type {Words} */ (type))}</strong>`}
+/** @param {{ names: string[], question: string, user_context?: string, type?: string | null }} props */
+function Example({ names, question, user_context, type }) {
+  return html`<button onClick=${() => ask(names, question, { userContext: user_context })}>
+    ${type && html`<strong class="small" style=${{ color: `var(--${type})` }}>${t(/** @type {TextKey} */ (type))}</strong>`}
     <span>${question}</span>
     ${user_context && html`<span class="soft small">${user_context}</span>`}
   </button>`;

@@ -8,7 +8,7 @@ export const isOnline = signal(true);
 /** The number of requests that wait for the user to sign in. Set it to 0 to resume them. */
 export const signInNeeded = signal(0);
 
-/** An error response in the server's own words (RFC 9457). Status 0: the server was not reached. */
+/** An error response in the server's own words (RFC 9457). Its status is 0 if the server was not reached. */
 export class Problem extends Error {
   /** @param {number} status @param {string} detail @param {number} [retryAfter] seconds @param {string} [type] */
   constructor(status, detail, retryAfter, type = "") {
@@ -19,37 +19,40 @@ export class Problem extends Error {
   }
 }
 
+/** Return whether an error means that the server was not reached. @param {unknown} error */
+export const isUnreached = (error) => error instanceof Problem && error.status === 0;
+
 /**
- * Return the data of a response, or null if it has none.
+ * Send a request, and return the data of the response; null if it has none.
  * @param {string} method @param {string} path below /api/v1
  * @param {{ body?: unknown, form?: FormData, signal?: AbortSignal, keepalive?: boolean, headers?: Record<string, string> }} [options]
  * @returns {Promise<any>}
  * @throws {Problem}
  */
 export async function request(method, path, options = {}) {
-  const answer = await send(method, path, options);
-  if (answer.status === 204) return null;
-  const isJson = (answer.headers.get("content-type") ?? "").includes("json");
-  return isJson ? answer.json() : answer.text();
+  const response = await send(method, path, options);
+  if (response.status === 204) return null;
+  const isJson = (response.headers.get("content-type") ?? "").includes("json");
+  return isJson ? response.json() : response.text();
 }
 
 /** Return the path of a collection. @param {string} name */
-export const pathOf = (name) => `/collections/${encodeURIComponent(name)}`;
+export const collectionPath = (name) => `/collections/${encodeURIComponent(name)}`;
 
 /** @param {string} path */
 export const get = (path) => request("GET", path);
 /** Return one page of a list. @param {string} path @param {number} limit @param {number} [offset] */
-export const getPart = (path, limit, offset = 0) =>
+export const getPage = (path, limit, offset = 0) =>
   get(`${path}${path.includes("?") ? "&" : "?"}limit=${limit}&offset=${offset}`);
 /** Return all items of a list. @param {string} path @returns {Promise<any[]>} */
 export async function getAll(path) {
-  const found = [];
-  for (let total = 1; found.length < total; ) {
-    const part = await getPart(path, 500, found.length);
-    found.push(...part.items);
-    total = part.items.length ? part.total : 0;
+  const items = [];
+  for (let total = 1; items.length < total; ) {
+    const page = await getPage(path, 500, items.length);
+    items.push(...page.items);
+    total = page.items.length ? page.total : 0;
   }
-  return found;
+  return items;
 }
 /** @param {string} path @param {unknown} [body] */
 export const post = (path, body) => request("POST", path, { body });
@@ -66,19 +69,19 @@ export const remove = (path) => request("DELETE", path, { keepalive: true });
  * @returns {AsyncGenerator<[string, any]>}
  * @throws {Problem}
  */
-export async function* events(method, path, options = {}) {
-  const answer = await send(method, path, options);
-  const reader = /** @type {ReadableStream<Uint8Array>} */ (answer.body).getReader();
+export async function* streamEvents(method, path, options = {}) {
+  const response = await send(method, path, options);
+  const reader = /** @type {ReadableStream<Uint8Array>} */ (response.body).getReader();
   const decoder = new TextDecoder();
-  let waiting = "";
+  let buffer = "";
   try {
     for (;;) {
       const { done, value } = await reader.read();
       if (done) return;
-      waiting += decoder.decode(value, { stream: true });
-      const whole = waiting.split(/\r?\n\r?\n/);
-      waiting = whole.pop() ?? "";
-      for (const block of whole) {
+      buffer += decoder.decode(value, { stream: true });
+      const blocks = buffer.split(/\r?\n\r?\n/);
+      buffer = blocks.pop() ?? "";
+      for (const block of blocks) {
         const fields = new Map(
           block.split(/\r?\n/).map((line) => /** @type {[string, string]} */ (line.split(/: ?(.*)/s, 2))),
         );
@@ -87,7 +90,7 @@ export async function* events(method, path, options = {}) {
       }
     }
   } catch (error) {
-    throw options.signal?.aborted ? error : lost();
+    throw options.signal?.aborted ? error : reportOffline();
   } finally {
     reader.cancel().catch(() => {});
   }
@@ -101,50 +104,56 @@ export async function* events(method, path, options = {}) {
  */
 async function send(method, path, options) {
   const { body, form, signal: abort, keepalive, headers = {} } = options;
-  const sent = body === undefined ? form : JSON.stringify(body);
-  const all = body === undefined ? headers : { ...headers, "Content-Type": "application/json" };
-  let answer;
+  const payload = body === undefined ? form : JSON.stringify(body);
+  const allHeaders = body === undefined ? headers : { ...headers, "Content-Type": "application/json" };
+  let response;
   try {
-    answer = await fetch(API + path, { method, body: sent, headers: all, signal: abort, keepalive });
+    response = await fetch(API + path, {
+      method,
+      body: payload,
+      headers: allHeaders,
+      signal: abort,
+      keepalive,
+    });
   } catch (error) {
     if (abort?.aborted) throw error;
-    throw lost();
+    throw reportOffline();
   }
   isOnline.value = true;
-  if (answer.ok) return answer;
-  if (answer.status !== 401 || path === "/session") throw await problemOf(answer);
+  if (response.ok) return response;
+  if (response.status !== 401 || path === "/session") throw await readProblem(response);
   signInNeeded.value += 1;
-  await until(() => !signInNeeded.value);
+  await waitUntil(() => !signInNeeded.value);
   return send(method, path, options);
 }
 
-/** Wait until a condition is true. @param {() => boolean} holds reads signals @returns {Promise<void>} */
-export function until(holds) {
+/** Wait until a condition is true. @param {() => boolean} condition which reads signals @returns {Promise<void>} */
+export function waitUntil(condition) {
   return new Promise((resolve) => {
     const stop = effect(() => {
-      if (!holds()) return;
+      if (!condition()) return;
       queueMicrotask(() => stop()); // the first run may come before `stop` is assigned
       resolve();
     });
   });
 }
 
-/** Record that the server was not reached, and return that problem. */
-export function lost() {
+/** Record that the server was not reached, and return the problem to throw. */
+export function reportOffline() {
   isOnline.value = false;
   return new Problem(0, "");
 }
 
-/** @param {Response} answer */
-async function problemOf(answer) {
-  const wait = Number(answer.headers.get("retry-after")) || undefined;
+/** Return the problem that an error response describes. @param {Response} response */
+async function readProblem(response) {
+  const retryAfter = Number(response.headers.get("retry-after")) || undefined;
   let [detail, type] = ["", ""];
   try {
-    const told = await answer.json();
-    type = told.type;
-    detail = typeof told.detail === "string" ? told.detail : (told.title ?? detail);
+    const problem = await response.json();
+    type = problem.type;
+    detail = typeof problem.detail === "string" ? problem.detail : (problem.title ?? detail);
   } catch {
-    // The response is not JSON, so it is not from this server but from a proxy. Its status has to suffice.
+    // The response is not JSON, so it is from a proxy, not from this server. Only its status is known.
   }
-  return new Problem(answer.status, detail, wait, type);
+  return new Problem(response.status, detail, retryAfter, type);
 }

@@ -13,22 +13,22 @@ export const useElement = () => useRef(null);
 /**
  * Return a signal's value, and rerender the component when it changes.
  * @template T
- * @param {{ readonly value: T }} followed @returns {T}
+ * @param {{ readonly value: T }} source a signal @returns {T}
  */
-export function useSignal(followed) {
-  const [value, setValue] = useState(() => followed.value);
-  useEffect(() => effect(() => setValue(() => followed.value)), [followed]);
+export function useSignal(source) {
+  const [value, setValue] = useState(() => source.value);
+  useEffect(() => effect(() => setValue(() => source.value)), [source]);
   return value;
 }
 
 /** Return a count of changes, and a function that increments it. @returns {[number, () => void]} */
 export function useVersion() {
   const [version, setVersion] = useState(0);
-  return [version, () => setVersion((before) => before + 1)];
+  return [version, () => setVersion((previous) => previous + 1)];
 }
 
-/** Return an event handler that passes the field's value to `take`. @param {(value: string) => unknown} take */
-export const onValue = (take) => (/** @type {any} */ event) => take(event.target.value);
+/** Return an event handler that passes the field's value to `onChange`. @param {(value: string) => unknown} onChange */
+export const onValue = (onChange) => (/** @type {any} */ event) => onChange(event.target.value);
 
 /** Return the state of a panel that a button opens. Escape closes the panel and focuses the button. */
 export function useDisclosure() {

@@ -1,12 +1,13 @@
 /** Render the text of answers, Markdown and math, as sanitized HTML without scripts. */
 import DOMPurify from "dompurify";
 import { marked } from "marked";
-import { HELD_MARK } from "./phrases.js";
+import { MARK_PLACEHOLDER } from "./phrases.js";
 
-// The page's Trusted Types policy: it admits only scripts in vendor/.
-const ownFiles = window.trustedTypes?.createPolicy("adaptive-rag", {
+// The page's Trusted Types policy. It admits only scripts in vendor/.
+const scriptPolicy = window.trustedTypes?.createPolicy("adaptive-rag", {
   createScriptURL(address) {
-    if (!/^\/page\/vendor\/[\w.-]+$/.test(address)) throw new TypeError(`${address} is not of this page`);
+    if (!/^\/page\/vendor\/[\w.-]+$/.test(address))
+      throw new TypeError(`${address} does not belong to this page`);
     return address;
   },
 });
@@ -15,18 +16,18 @@ const ownFiles = window.trustedTypes?.createPolicy("adaptive-rag", {
  * Return the URL of a vendored script, as a `TrustedScriptURL` if the browser has that type.
  * @param {string} name @returns {string}
  */
-export function scriptAddress(name) {
+export function vendorUrl(name) {
   const address = `/page/vendor/${name}`;
-  const trusted = /** @type {any} */ (ownFiles);
+  const trusted = /** @type {any} */ (scriptPolicy);
   return trusted ? trusted.createScriptURL(address) : address;
 }
 
-// HTML in a text is shown as text, except for these tags, which answers may contain.
-const OPENING = /<(?!\/?(?:b|i|em|strong|sub|sup|br) *\/?>)/gi;
-marked.use({ renderer: { html: ({ text }) => text.replace(OPENING, "&lt;") } });
+// All HTML tags but these few, which answers may contain. The others are shown as text.
+const OTHER_TAGS = /<(?!\/?(?:b|i|em|strong|sub|sup|br) *\/?>)/gi;
+marked.use({ renderer: { html: ({ text }) => text.replace(OTHER_TAGS, "&lt;") } });
 
-// The elements that Markdown produces. Images are left out: loading one would tell its host who reads it.
-const ALLOWED = {
+// The elements that Markdown produces. Images are left out: loading one would tell its host who is reading.
+const ALLOWED_HTML = {
   ALLOWED_TAGS: (
     "a b blockquote br code del em h1 h2 h3 h4 h5 h6 hr i li ol p pre strong sub sup " +
     "table tbody td th thead tr ul"
@@ -35,6 +36,7 @@ const ALLOWED = {
   ALLOWED_URI_REGEXP: /^(?:https?:|mailto:|#)/i,
   RETURN_TRUSTED_TYPE: true,
 };
+// What Temml produces: MathML, without links and styles.
 const ALLOWED_MATH = {
   USE_PROFILES: { mathMl: true },
   FORBID_ATTR: ["class", "href", "id", "style", "xlink:href"],
@@ -46,23 +48,26 @@ const STYLES = / style="[^"]*"/g;
 
 /** Render Markdown as DOM nodes. @param {string} text @returns {DocumentFragment} */
 export function renderMarkdown(text) {
-  const { held, plain } = holdMath(text);
-  const made = purified(/** @type {string} */ (marked.parse(plain, { gfm: true, breaks: false })), ALLOWED);
-  for (const anchor of made.querySelectorAll("a")) {
+  const { formulas, plain } = extractMath(text);
+  const fragment = sanitize(
+    /** @type {string} */ (marked.parse(plain, { gfm: true, breaks: false })),
+    ALLOWED_HTML,
+  );
+  for (const anchor of fragment.querySelectorAll("a")) {
     anchor.target = "_blank";
     anchor.rel = "noopener noreferrer nofollow";
   }
-  for (const table of made.querySelectorAll("table")) {
-    const frame = Object.assign(document.createElement("div"), { className: "scrolls", tabIndex: 0 });
-    table.replaceWith(frame);
-    frame.append(table);
+  for (const table of fragment.querySelectorAll("table")) {
+    const scroller = Object.assign(document.createElement("div"), { className: "scrolls", tabIndex: 0 });
+    table.replaceWith(scroller);
+    scroller.append(table);
   }
-  if (held.length) putBackMath(made, held);
-  return made;
+  if (formulas.length) restoreMath(fragment, formulas);
+  return fragment;
 }
 
-/** Sanitize HTML. @param {string} text @param {import("dompurify").Config} allowed */
-function purified(text, allowed) {
+/** Return sanitized HTML as nodes. @param {string} text @param {import("dompurify").Config} allowed */
+function sanitize(text, allowed) {
   const template = document.createElement("template");
   template.innerHTML = /** @type {any} */ (DOMPurify.sanitize(text, allowed));
   return template.content;
@@ -73,39 +78,39 @@ function purified(text, allowed) {
  * @param {string} text
  * @returns {{ heading: string, body: string }[]} the first has no heading if text precedes the first heading
  */
-export function sectionsOf(text) {
+export function splitSections(text) {
   const sections = [{ heading: "", body: "" }];
   let isCode = false;
   for (const line of text.split("\n")) {
     if (line.startsWith("```")) isCode = !isCode;
-    const found = isCode ? null : /^(?:#{1,6}\s+(.+?)|\*\*([^*]+)\*\*:?)\s*$/.exec(line);
-    if (found) sections.push({ heading: found[1] ?? found[2], body: "" });
+    const heading = isCode ? null : /^(?:#{1,6}\s+(.+?)|\*\*([^*]+)\*\*:?)\s*$/.exec(line);
+    if (heading) sections.push({ heading: heading[1] ?? heading[2], body: "" });
     else sections[sections.length - 1].body += `${line}\n`;
   }
   return sections.filter((section) => section.heading || section.body.trim());
 }
 
-/** Apply a function to the prose of a text, not to its code. @param {string} text @param {(prose: string) => string} act */
-const inProse = (text, act) =>
+/** Change the prose of a text, but not its code. @param {string} text @param {(prose: string) => string} change */
+const mapProse = (text, change) =>
   text
     .split(CODE)
-    .map((part, at) => (at % 2 ? part : act(part)))
+    .map((part, at) => (at % 2 ? part : change(part)))
     .join("");
 
 /**
  * Replace the placeholder of each mark in rendered Markdown with an element.
- * @param {ParentNode} drawn @param {(part: number) => Node} make gets the index of the mark's part of the answer
+ * @param {ParentNode} fragment @param {(part: number) => Node} createMark gets the index of the mark's part of the answer
  */
-export function placeMarks(drawn, make) {
-  for (let node of textsOf(drawn)) {
+export function insertMarks(fragment, createMark) {
+  for (let node of textNodesIn(fragment)) {
     if (node.parentElement?.closest("code")) {
       node.data = node.data.replace(
-        new RegExp(HELD_MARK, "g"),
-        (_, at) => `[${make(Number(at)).textContent}]`,
+        new RegExp(MARK_PLACEHOLDER, "g"),
+        (_, at) => `[${createMark(Number(at)).textContent}]`,
       );
       continue;
     }
-    for (let match = HELD_MARK.exec(node.data); match; match = HELD_MARK.exec(node.data)) {
+    for (let match = MARK_PLACEHOLDER.exec(node.data); match; match = MARK_PLACEHOLDER.exec(node.data)) {
       const mark = node.splitText(match.index);
       const rest = mark.splitText(match[0].length);
       // Keep a mark on the line of the word or mark before it, so that no line begins with a mark.
@@ -113,10 +118,10 @@ export function placeMarks(drawn, make) {
       const last = word.previousSibling?.previousSibling;
       const isSecond =
         !node.data && !word.data.trim() && last instanceof HTMLElement && last.className === "together";
-      const together = isSecond ? last : made("together");
+      const together = isSecond ? last : createSpan("together");
       if (!isSecond) mark.replaceWith(together);
       word.data = word.data.replace(/\s*$/, "\u00a0");
-      together.append(word, make(Number(match[1])));
+      together.append(word, createMark(Number(match[1])));
       mark.remove();
       node = rest;
     }
@@ -125,45 +130,45 @@ export function placeMarks(drawn, make) {
 
 /**
  * Wrap words of rendered Markdown in elements, one for each text node that the words span.
- * @param {ParentNode} drawn @param {string} words as Markdown @param {() => HTMLElement} make
+ * @param {ParentNode} fragment @param {string} words as Markdown @param {() => HTMLElement} createWrapper
  * @returns {HTMLElement | undefined} the last of them; undefined if the words are not found
  */
-export function wrapWords(drawn, words, make) {
+export function wrapWords(fragment, words, createWrapper) {
   /** @type {{ node: Text, at: number }[]} */
-  const places = [];
-  let all = "";
-  for (const node of textsOf(drawn)) {
+  const characters = [];
+  let haystack = "";
+  for (const node of textNodesIn(fragment)) {
     if (node.parentElement?.closest("button")) continue;
     for (let at = 0; at < node.length; at++) {
       if (/[\s\u2060*_`|]/.test(node.data[at])) continue;
-      places.push({ node, at });
-      all += node.data[at];
+      characters.push({ node, at });
+      haystack += node.data[at];
     }
   }
-  const wanted = words.replace(/^\s*(?:[-*+]|\d+\.|#+)\s+/, "").replace(/[\s*_`|]/g, "");
-  const start = all.indexOf(wanted);
-  if (start < 0 || !wanted) return undefined;
-  const found = places.slice(start, start + wanted.length);
+  const needle = words.replace(/^\s*(?:[-*+]|\d+\.|#+)\s+/, "").replace(/[\s*_`|]/g, "");
+  const start = haystack.indexOf(needle);
+  if (start < 0 || !needle) return undefined;
+  const matches = characters.slice(start, start + needle.length);
   let last;
-  for (const node of new Set(found.map((each) => each.node))) {
-    const inside = found.filter((each) => each.node === node);
+  for (const node of new Set(matches.map((each) => each.node))) {
+    const inside = matches.filter((each) => each.node === node);
     const range = document.createRange();
     range.setStart(node, inside[0].at);
     range.setEnd(node, inside[inside.length - 1].at + 1);
-    last = make();
+    last = createWrapper();
     range.surroundContents(last);
   }
   return last;
 }
 
-/** Return a span. @param {string} name its class @param {string} [text] */
-export function made(name, text = "") {
-  return Object.assign(document.createElement("span"), { className: name, textContent: text });
+/** Return a span element. @param {string} className @param {string} [text] */
+export function createSpan(className, text = "") {
+  return Object.assign(document.createElement("span"), { className, textContent: text });
 }
 
-/** Return the text nodes below a node. @param {ParentNode} drawn */
-export function textsOf(drawn) {
-  const walker = document.createTreeWalker(/** @type {Node} */ (drawn), NodeFilter.SHOW_TEXT);
+/** Return the text nodes below a node. @param {ParentNode} root */
+export function textNodesIn(root) {
+  const walker = document.createTreeWalker(/** @type {Node} */ (root), NodeFilter.SHOW_TEXT);
   /** @type {Text[]} */
   const texts = [];
   while (walker.nextNode()) texts.push(/** @type {Text} */ (walker.currentNode));
@@ -172,33 +177,36 @@ export function textsOf(drawn) {
 
 const MATH = /\$\$([\s\S]{1,2000}?)\$\$|\\\[([\s\S]{1,2000}?)\\\]|\\\(([\s\S]{1,500}?)\\\)/g;
 const CODE = /(```[\s\S]*?(?:```|$)|`[^`\n]*`)/;
-// A placeholder of private-use characters, which Markdown passes through. The text's own ones are removed first.
-const HELD = /\uE000(\d+)\uE001/;
+// The placeholder of a formula: private-use characters, which Markdown leaves unchanged. Those of the text itself are removed first.
+const MATH_PLACEHOLDER = /\uE000(\d+)\uE001/;
 
 /** Replace math with placeholders, because Markdown would misread it. Code is unchanged. @param {string} text */
-function holdMath(text) {
+function extractMath(text) {
   /** @type {{ source: string, isBlock: boolean }[]} */
-  const held = [];
-  const plain = inProse(text.replace(/[\uE000\uE001]/g, ""), (prose) =>
+  const formulas = [];
+  const plain = mapProse(text.replace(/[\uE000\uE001]/g, ""), (prose) =>
     prose.replace(MATH, (_, block, bracket, inline) => {
-      held.push({ source: block ?? bracket ?? inline, isBlock: inline === undefined });
-      return `\uE000${held.length - 1}\uE001`;
+      formulas.push({ source: block ?? bracket ?? inline, isBlock: inline === undefined });
+      return `\uE000${formulas.length - 1}\uE001`;
     }),
   );
-  return { held, plain };
+  return { formulas, plain };
 }
 
-/** @param {DocumentFragment} made @param {{ source: string, isBlock: boolean }[]} held */
-function putBackMath(made, held) {
-  for (let node of textsOf(made)) {
-    for (let match = HELD.exec(node.data); match; match = HELD.exec(node.data)) {
+/**
+ * Replace the placeholders with the formulas.
+ * @param {DocumentFragment} fragment @param {{ source: string, isBlock: boolean }[]} formulas
+ */
+function restoreMath(fragment, formulas) {
+  for (let node of textNodesIn(fragment)) {
+    for (let match = MATH_PLACEHOLDER.exec(node.data); match; match = MATH_PLACEHOLDER.exec(node.data)) {
       const rest = node.splitText(match.index);
       const after = rest.splitText(match[0].length);
-      const formula = held[Number(match[1])];
+      const formula = formulas[Number(match[1])];
       const place = document.createElement(formula.isBlock ? "div" : "span");
       place.textContent = formula.source;
       rest.replaceWith(place);
-      drawMath(formula, place);
+      renderFormula(formula, place);
       node = after;
     }
   }
@@ -211,10 +219,10 @@ let temml;
  * Render a formula in place of its source. If it cannot be parsed, the source stays.
  * @param {{ source: string, isBlock: boolean }} formula @param {HTMLElement} place
  */
-async function drawMath({ source, isBlock }, place) {
+async function renderFormula({ source, isBlock }, place) {
   temml ??= new Promise((resolve, reject) => {
     const script = document.createElement("script");
-    script.src = scriptAddress("temml.min.js");
+    script.src = vendorUrl("temml.min.js");
     script.onload = () => resolve(/** @type {any} */ (window).temml);
     script.onerror = () => {
       temml = undefined; // the next formula tries again
@@ -223,12 +231,12 @@ async function drawMath({ source, isBlock }, place) {
     document.head.append(script);
   });
   try {
-    const drawn = (await temml).renderToString(source, {
+    const mathml = (await temml).renderToString(source, {
       displayMode: isBlock,
       trust: false,
       maxExpand: 100,
     });
-    place.replaceChildren(purified(drawn.replace(STYLES, ""), ALLOWED_MATH));
+    place.replaceChildren(sanitize(mathml.replace(STYLES, ""), ALLOWED_MATH));
   } catch {
     place.textContent = source;
   }

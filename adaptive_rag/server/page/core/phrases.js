@@ -1,58 +1,71 @@
-/** What the server says by code: in English in its own words, in other languages in those of texts/said_de.js. */
-import { documentName, placeWords } from "./places.js";
-import { fill, formatList, named, number, phraseOf, translated } from "./texts.js";
+/** The texts that the server sends as a code with values: its own words in English, those of texts/said_de.js in German. */
+import { describePlace, documentName } from "./places.js";
+import { fillTemplate, formatList, formatNumber, labelFor, phraseTemplate, translate } from "./texts.js";
 
-/** The values that are names of the server's, with the prefix of the page's word for them. @type {Record<string, string>} */
-const NAMES = { type: "", other_type: "", kind: "chosen", profile: "chosen", complexity: "chosen" };
+/** The values that are names, such as a strategy, with the prefix of their text keys. @type {Record<string, string>} */
+const NAME_PREFIXES = { type: "", other_type: "", kind: "chosen", profile: "chosen", complexity: "chosen" };
 
-/** @param {Phrase} phrase @returns {string} its words in the reader's language */
-export function wordsFor({ code, values, text, heading }) {
-  const words = phraseOf(code);
+/** Return a phrase in the reader's language. @param {Phrase} phrase @returns {string} */
+export function phraseText({ code, values, text, heading }) {
+  const words = phraseTemplate(code);
   if (!words) return heading ? text.slice(2, -2) : text;
-  return fill(words, values, (name, form) => valueWords(name, values[name], form));
+  return fillTemplate(words, values, (name, form) => formatPhraseValue(name, values[name], form));
 }
 
-/** @param {string} name @param {any} value @param {string} [form] what stands between the items of a list, or the digits of a number @returns {string} */
-function valueWords(name, value, form) {
+/**
+ * Return a value of a phrase in the reader's language.
+ * @param {string} name @param {any} value
+ * @param {string} [form] the separator of a list, or the most decimal places of a number
+ * @returns {string}
+ */
+function formatPhraseValue(name, value, form) {
   if (Array.isArray(value)) {
-    const items = value.map((each) => valueWords(name, each));
+    const items = value.map((each) => formatPhraseValue(name, each));
     return form ? items.join(`${form} `) : formatList(items);
   }
-  if (typeof value === "number") return number(value, form ? Number(form) : undefined);
+  if (typeof value === "number") return formatNumber(value, form ? Number(form) : undefined);
   if (typeof value === "string")
-    return name in NAMES ? named(NAMES[name], value) : name === "why" ? translated(value).text : value;
-  if ("code" in value) return wordsFor(value);
-  return [documentName(value.source), placeWords(value.place)].filter(Boolean).join(", ");
+    return name in NAME_PREFIXES
+      ? labelFor(NAME_PREFIXES[name], value)
+      : name === "why"
+        ? translate(value).text
+        : value;
+  if ("code" in value) return phraseText(value);
+  return [documentName(value.source), describePlace(value.place)].filter(Boolean).join(", ");
 }
 
-/** Return reasons in the reader's language. @param {{ why?: string, reason?: string, reasons?: Phrase[] }} of @returns {Said} */
-export function reasonsOf({ why, reason, reasons = [] }) {
-  if (!reasons.length) return translated(why ?? reason ?? "");
-  return { text: reasons.map(wordsFor).join("; ") };
+/** Return reasons in the reader's language. @param {{ why?: string, reason?: string, reasons?: Phrase[] }} record @returns {Message} */
+export function formatReasons({ why, reason, reasons = [] }) {
+  if (!reasons.length) return translate(why ?? reason ?? "");
+  return { text: reasons.map(phraseText).join("; ") };
 }
 
-// A placeholder of private-use characters for a mark, which Markdown passes through: the index of its part.
-export const HELD_MARK = /\uE002(\d+)\uE003/;
-const OWN = /[\uE000-\uE003]/g;
+// The placeholder of a mark: the index of its part between private-use characters, which Markdown leaves unchanged.
+export const MARK_PLACEHOLDER = /\uE002(\d+)\uE003/;
+const PLACEHOLDER_CHARACTERS = /[\uE000-\uE003]/g;
 const MARK_OR_CODE = /(```[\s\S]*?(?:```|$)|`[^`\n]*`)|\[(\d+)\]/;
 
 /** Return the parts of a draft, whose citations are not known yet. @param {string} text @returns {AnswerPart[]} */
-export const partsOfDraft = (text) =>
+export const parseDraft = (text) =>
   text.split(MARK_OR_CODE).flatMap((piece = "", at) => {
     if (!piece) return [];
     return at % 3 === 2 ? { text: `[${piece}]`, marker: Number(piece) } : { text: piece };
   });
 
 /** Return an answer as Markdown, with a placeholder for each mark. @param {AnswerPart[]} parts */
-export const markdownOf = (parts) =>
-  parts.map((part, at) => (isMark(part) ? `\uE002${at}\uE003` : textOf(part).replace(OWN, ""))).join("");
+export const partsToMarkdown = (parts) =>
+  parts
+    .map((part, at) =>
+      isMark(part) ? `\uE002${at}\uE003` : partText(part).replace(PLACEHOLDER_CHARACTERS, ""),
+    )
+    .join("");
 
-/** @param {AnswerPart} part */
+/** Return whether a part is the mark of a citation. @param {AnswerPart} part */
 export const isMark = (part) => part.citation !== undefined || part.marker !== undefined;
 
-/** @param {AnswerPart} part @returns {string} its text in the reader's language */
-export function textOf(part) {
+/** Return the text of a part in the reader's language. @param {AnswerPart} part @returns {string} */
+export function partText(part) {
   if (!part.code) return part.text;
-  const words = wordsFor(/** @type {Phrase} */ (part));
+  const words = phraseText(/** @type {Phrase} */ (part));
   return part.heading ? `**${words}**` : words;
 }

@@ -5,7 +5,7 @@ import { t } from "./texts.js";
  * Return a place in words: "page 11, 4.2 How dredging affects the marsh"; "" if nothing is known.
  * @param {Place} place
  */
-export function placeWords(place) {
+export function describePlace(place) {
   const { page, slide, sheet, row, cells = [], cell, lines = [] } = place;
   const [first, last] = lines;
   return [
@@ -27,25 +27,29 @@ export function placeWords(place) {
 }
 
 /**
- * Return the collection and the name of a document: of several collections, a name begins with its collection.
+ * Return the collection and the name of a document. If several collections were asked, "handbook/rules.md" is
+ * "rules.md" in "handbook".
  * @param {string[]} collections @param {string} source @returns {[collection: string, name: string]}
  */
-export function placedIn(collections, source) {
+export function splitSource(collections, source) {
   if (collections.length < 2) return [collections[0], source];
   const [collection] = source.split("/", 1);
   return [collection, source.slice(collection.length + 1)];
 }
 
-/** Return a document's name for a reader, with its collection if it is one of several. @param {string[]} collections @param {string} source */
-export function nameIn(collections, source) {
-  const [collection, name] = placedIn(collections, source);
+/**
+ * Return the name of a document to show: "rules.md (handbook)" if several collections were asked.
+ * @param {string[]} collections @param {string} source
+ */
+export function documentLabel(collections, source) {
+  const [collection, name] = splitSource(collections, source);
   return collections.length > 1 ? `${documentName(name)} (${collection})` : documentName(name);
 }
 
 // Characters that are invisible or change the text direction, except the joiners that scripts and emoji need.
 const HIDDEN = /(?![\u200c\u200d])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
-/** @param {string} source @returns {string} the file name, or the whole URL, with hidden characters escaped */
+/** Return a file name without its folders, or a whole URL, with hidden characters escaped. @param {string} source */
 export function documentName(source) {
   const name = (!source.includes("://") && source.split(/[\\/]/).pop()) || source;
   return name.replace(HIDDEN, (each) => `\\u{${each.codePointAt(0)?.toString(16)}}`);

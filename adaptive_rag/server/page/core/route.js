@@ -1,14 +1,14 @@
-/** The current screen, which the part of the URL after "#" names. */
+/** The current screen, which is named by the part of the URL after "#". */
 import { signal } from "./html.js";
 
 /**
  * The current path and query: "#/library/handbook?document=1" is ["library", "handbook"] with {document: "1"}.
  * @type {{ value: { path: string[], query: Record<string, string> } }}
  */
-export const place = signal(read());
+export const currentRoute = signal(readRoute());
 
 window.addEventListener("hashchange", () => {
-  place.value = read();
+  currentRoute.value = readRoute();
 });
 
 /**
@@ -16,27 +16,28 @@ window.addEventListener("hashchange", () => {
  * @param {string[]} path @param {Record<string, string | undefined>} [query] undefined values are left out
  */
 export function link(path, query = {}) {
-  const given = Object.entries(query).filter((pair) => pair[1] !== undefined);
-  const search = new URLSearchParams(/** @type {[string, string][]} */ (given)).toString();
+  const parameters = Object.entries(query).filter((pair) => pair[1] !== undefined);
+  const search = new URLSearchParams(/** @type {[string, string][]} */ (parameters)).toString();
   return `#/${path.map(encodeURIComponent).join("/")}${search && `?${search}`}`;
 }
 
 /** Go to a screen. @param {string[]} path @param {Record<string, string | undefined>} [query] */
-export function go(path, query) {
+export function navigate(path, query) {
   window.location.hash = link(path, query);
 }
 
 /**
- * Set the URL of what is already shown. With `isNew`, the back button leads to what was shown before.
+ * Change the URL without leaving the screen. With `isNew`, the back button returns to the previous URL.
  * @param {string[]} path @param {Record<string, string | undefined>} [query]
  */
-export function rename(path, query, isNew = false) {
+export function updateUrl(path, query, isNew = false) {
   if (isNew) history.pushState(null, "", link(path, query));
   else history.replaceState(history.state, "", link(path, query));
-  place.value = read();
+  currentRoute.value = readRoute();
 }
 
-function read() {
+/** Return the path and the query of the URL. */
+function readRoute() {
   const [path, search = ""] = window.location.hash.replace(/^#\/?/, "").split("?", 2);
   return {
     path: path.split("/").filter(Boolean).map(decode),
@@ -49,6 +50,6 @@ function decode(part) {
   try {
     return decodeURIComponent(part);
   } catch {
-    return part; // typed by hand and invalid; it names nothing
+    return part; // invalid, because somebody typed it; it names nothing
   }
 }

@@ -1,51 +1,52 @@
 /** The current user, and the collections that they may read. */
 import { get, getAll, post, remove, signInNeeded } from "./api.js";
 import { computed, effect, signal } from "./html.js";
-import { place } from "./route.js";
+import { currentRoute } from "./route.js";
 
 /** @type {{ value: Me | null }} */
 export const me = signal(null);
-/** @type {{ value: WaysIn | null }} */
-export const waysIn = signal(null);
+/** @type {{ value: SignInMethods | null }} */
+export const signInMethods = signal(null);
 /** @type {{ value: Collection[] | null }} */
 export const collections = signal(null);
 
-const KEY = "adaptive-rag.collection";
-const ASKED = "adaptive-rag.asked";
-const chosen = signal((localStorage.getItem(KEY) ?? "").split("/"));
+const COLLECTIONS_KEY = "adaptive-rag.collection";
+/** The URL to return to after the sign-in at a provider. */
+const URL_KEY = "adaptive-rag.asked";
+const chosenNames = signal((localStorage.getItem(COLLECTIONS_KEY) ?? "").split("/"));
 
-/** The collections that questions go to: those chosen, or the first of all. */
-export const asked = computed(() => {
+/** The collections that are asked: those that the user chose, or else the first one. */
+export const selectedCollections = computed(() => {
   const all = collections.value ?? [];
-  const found = chosen.value.flatMap((name) => all.filter((each) => each.name === name));
+  const found = chosenNames.value.flatMap((name) => all.filter((each) => each.name === name));
   return found.length ? found : all.slice(0, 1);
 });
-/** The first of them. */
-export const collection = computed(() => asked.value[0] ?? null);
+/** The first of the collections that are asked. The library and the header show this one. */
+export const currentCollection = computed(() => selectedCollections.value[0] ?? null);
 
 /** @param {string[]} names */
 export function chooseCollections(names) {
-  localStorage.setItem(KEY, names.join("/"));
-  chosen.value = names;
+  localStorage.setItem(COLLECTIONS_KEY, names.join("/"));
+  chosenNames.value = names;
 }
 
 /** Load the user, the sign-in methods and the collections. If the user must sign in first, wait for it. */
-export async function begin() {
-  const ways = get("/session").then((found) => {
-    waysIn.value = found;
+export async function startSession() {
+  const methods = get("/session").then((found) => {
+    signInMethods.value = found;
   });
-  const [who] = await Promise.all([get("/me"), readCollections(), ways]);
-  const asked = sessionStorage.getItem(ASKED);
-  if (asked) window.location.hash = asked;
-  sessionStorage.removeItem(ASKED);
-  me.value = who;
+  const [user] = await Promise.all([get("/me"), readCollections(), methods]);
+  const url = sessionStorage.getItem(URL_KEY);
+  if (url) window.location.hash = url;
+  sessionStorage.removeItem(URL_KEY);
+  me.value = user;
 }
 
 /** Reload the page if another user has signed in, in another tab. */
-export async function checkWho() {
-  if (document.hidden || !waysIn.value?.needed || !me.value || signInNeeded.value) return;
+export async function checkUser() {
+  if (document.hidden || !signInMethods.value?.needed || !me.value || signInNeeded.value) return;
   const { name } = await get("/me");
-  if (name !== me.value.name) beginAnew();
+  if (name !== me.value.name) clearAndReload();
 }
 
 /**
@@ -54,24 +55,24 @@ export async function checkWho() {
  */
 export async function signIn(credentials) {
   const { name } = await post("/session", credentials);
-  if (me.value && me.value.name !== name) beginAnew();
+  if (me.value && me.value.name !== name) clearAndReload();
   else signInNeeded.value = 0;
 }
 
-/** Store the current place while a provider signs the user in. */
-export function keepPlace() {
-  sessionStorage.setItem(ASKED, window.location.hash);
+/** Store the URL while a provider signs the user in. */
+export function storeUrl() {
+  sessionStorage.setItem(URL_KEY, window.location.hash);
 }
 
 /** Sign out, and reload the page. */
 export async function signOut() {
   await remove("/session");
   window.location.hash = "";
-  beginAnew();
+  clearAndReload();
 }
 
 /** Reload the page and discard what was typed, because the next user may be another person. */
-function beginAnew() {
+function clearAndReload() {
   sessionStorage.clear();
   window.location.reload();
 }
@@ -81,7 +82,8 @@ export async function readCollections() {
   collections.value = await getAll("/collections");
 }
 
+// Opening a collection in the library selects it.
 effect(() => {
-  const { path } = place.value;
-  if (path[0] === "library" && path[1] && !chosen.value.includes(path[1])) chooseCollections([path[1]]);
+  const { path } = currentRoute.value;
+  if (path[0] === "library" && path[1] && !chosenNames.value.includes(path[1])) chooseCollections([path[1]]);
 });

@@ -7,7 +7,7 @@ const KEY = "adaptive-rag.language";
 
 /** @typedef {"en" | "de"} Language */
 
-/** The texts by language. German is loaded on first use. @type {{ en: Record<Words, string>, de?: Record<Words, string> }} */
+/** The texts by language. German is loaded on first use. @type {{ en: Record<TextKey, string>, de?: Record<TextKey, string> }} */
 const languages = { en };
 /** The server's sentences that have no code: a pattern of the English one, and the German one. @type {[RegExp, string][]} */
 let sentences = [];
@@ -16,27 +16,30 @@ let phrases = {};
 /** @type {{ value: Language }} */
 export const language = signal(/** @type {Language} */ ("en"));
 /** Resolves when the texts in the reader's language are loaded; in English if they cannot be. */
-export const areThere = show(first()).catch(() => show("en"));
+export const textsLoaded = applyLanguage(initialLanguage()).catch(() => applyLanguage("en"));
 
-/** @param {Language} chosen kept at once, so that it holds even if the page is reloaded before the texts are there */
-export function setLanguage(chosen) {
-  localStorage.setItem(KEY, chosen);
-  return show(chosen);
+/** Store a language, and show the page in it once its texts are loaded. @param {Language} choice */
+export function setLanguage(choice) {
+  localStorage.setItem(KEY, choice);
+  return applyLanguage(choice);
 }
 
-/** @param {Language} chosen */
-async function show(chosen) {
-  if (chosen === "de" && !languages.de) {
-    const [{ de }, said] = await Promise.all([import("../texts/de.js"), import("../texts/said_de.js")]);
+/** @param {Language} choice */
+async function applyLanguage(choice) {
+  if (choice === "de" && !languages.de) {
+    const [{ de }, serverTexts] = await Promise.all([
+      import("../texts/de.js"),
+      import("../texts/said_de.js"),
+    ]);
     languages.de = de;
-    phrases = said.phrases;
-    sentences = said.sentences.map(([english, german]) => [patternOf(english), german]);
+    phrases = serverTexts.phrases;
+    sentences = serverTexts.sentences.map(([english, german]) => [patternOf(english), german]);
   }
-  document.documentElement.lang = chosen;
-  language.value = chosen;
+  document.documentElement.lang = choice;
+  language.value = choice;
 }
 
-/** @param {string} english with "{}" for each value */
+/** Return a pattern that finds a sentence of the server in a text. @param {string} english with "{}" for each value */
 function patternOf(english) {
   const parts = english.split("{}").map((part) => part.replace(/[.*+?^$()|[\]\\]/g, "\\$&"));
   return new RegExp(`(?<![\\p{L}\\p{N}])${parts.join("(.+?)")}(?![\\p{L}\\p{N}])`, "gu");
@@ -46,52 +49,57 @@ function patternOf(english) {
  * Translate a message of the server into the reader's language, if the page knows its sentences.
  * @param {string} text @returns {{ text: string, lang?: string }} `lang` is set if the text is not in the reader's language
  */
-export function translated(text) {
+export function translate(text) {
   if (language.value === "en") return { text };
   // Quotations are not translated.
-  const found = text.split(/(“[^”]*”)/).map((part, at) => (at % 2 ? part : sentences.reduce(replaced, part)));
-  return { text: found.join(""), lang: found.join("") === text ? "en" : undefined };
+  const parts = text
+    .split(/(“[^”]*”)/)
+    .map((part, at) => (at % 2 ? part : sentences.reduce(replaceSentence, part)));
+  return { text: parts.join(""), lang: parts.join("") === text ? "en" : undefined };
 }
 
 /** @param {string} text @param {[RegExp, string]} sentence */
-const replaced = (text, [pattern, german]) =>
+const replaceSentence = (text, [pattern, german]) =>
   text.replace(pattern, (_, ...values) => {
     let at = 0;
-    return german.replace(/\{\}/g, () => localized(values[at++]));
+    return german.replace(/\{\}/g, () => localizeNumber(values[at++]));
   });
 
-/** @param {string} value of an English sentence, such as "20,000" */
-const localized = (value) =>
-  /^\d{1,3}(,\d{3})+$/.test(value) ? number(Number(value.replaceAll(",", ""))) : value;
+/** Format a number of an English sentence, such as "20,000", for the reader. @param {string} value */
+const localizeNumber = (value) =>
+  /^\d{1,3}(,\d{3})+$/.test(value) ? formatNumber(Number(value.replaceAll(",", ""))) : value;
 
-/** @param {string} code @returns {string | undefined} the words of a phrase; undefined if the server's own are to be shown */
-export const phraseOf = (code) => (language.value === "de" ? phrases[code] : undefined);
+/**
+ * Return the template of a phrase, or undefined if the server's own words are to be shown.
+ * @param {string} code @returns {string | undefined}
+ */
+export const phraseTemplate = (code) => (language.value === "de" ? phrases[code] : undefined);
 
 /**
  * Return a text. A value replaces "{name}", and the singular or plural replaces "{n|one|many}".
- * @param {Words} key @param {Record<string, string | number>} [values]
+ * @param {TextKey} key @param {Record<string, string | number>} [values]
  */
 export const t = (key, values = {}) =>
-  fill((languages[language.value] ?? en)[key], values, (name) => shown(values[name]));
+  fillTemplate((languages[language.value] ?? en)[key], values, (name) => formatValue(values[name]));
 
 /**
- * Fill a text with values. `show` gets the name of a value, and what follows ":" in "{name:;}" or "{name:3}".
- * @param {string} text @param {Record<string, any>} values @param {(name: string, form?: string) => string} show
+ * Fill a text with values. `format` gets the name of a value, and what follows ":" in "{name:;}" or "{name:3}".
+ * @param {string} text @param {Record<string, any>} values @param {(name: string, form?: string) => string} format
  */
-export const fill = (text, values, show) =>
+export const fillTemplate = (text, values, format) =>
   text
     .replace(/\{(\w+)\|([^|}]*)\|([^|}]*)\}/g, (_, name, one, many) =>
       Number(values[name]) === 1 ? one : many,
     )
-    .replace(/\{(\w+)(?::([^}]*))?\}/g, (_, name, form) => show(name, form));
+    .replace(/\{(\w+)(?::([^}]*))?\}/g, (_, name, form) => format(name, form));
 
 /**
- * Return the word for a name that the server uses, such as a step; the name itself if there is none.
+ * Return the label of a name that the server uses, such as a step; the name itself if it has none.
  * @param {string} kind the prefix of the text's key; "" for strategies @param {string} name
  */
-export function named(kind, name) {
+export function labelFor(kind, name) {
   const key = kind ? `${kind}_${name.replaceAll(" ", "_")}` : name;
-  return key in en ? t(/** @type {Words} */ (key)) : name.replaceAll("_", " ");
+  return key in en ? t(/** @type {TextKey} */ (key)) : name.replaceAll("_", " ");
 }
 
 /** Return the browser's variant of the chosen language, if it has one: en-GB writes "22 Nov 2026". */
@@ -105,14 +113,14 @@ export function formatPercent(share) {
 /** @param {number} ms */
 export function formatDuration(ms) {
   const [value, unit] = ms < 1000 ? [Math.round(ms) || "<\u00a01", "ms"] : [Math.round(ms / 100) / 10, "s"];
-  return `${shown(value)}\u00a0${unit}`;
+  return `${formatValue(value)}\u00a0${unit}`;
 }
 
-/** @param {number} value @param {number} [digits] after the point, at most */
-export const number = (value, digits = 2) =>
+/** @param {number} value @param {number} [digits] the most decimal places */
+export const formatNumber = (value, digits = 2) =>
   value.toLocaleString(language.value, { maximumFractionDigits: digits });
 /** @param {string | number} value */
-const shown = (value) => (typeof value === "number" ? value.toLocaleString(language.value) : value);
+const formatValue = (value) => (typeof value === "number" ? value.toLocaleString(language.value) : value);
 /** @param {string[]} items */
 export const formatList = (items) => new Intl.ListFormat(language.value).format(items);
 
@@ -123,7 +131,7 @@ export function formatDate(moment) {
   );
 }
 
-/** @param {string} moment @returns {string} the day, such as "Today" or "Monday, 3 March 2025" */
+/** Return the day, such as "Today" or "Monday, 3 March 2025". @param {string} moment @returns {string} */
 export function formatDay(moment) {
   const [day, today] = [new Date(moment), new Date()].map((each) => each.setHours(12, 0, 0, 0));
   const ago = Math.round((today - day) / 86_400_000);
@@ -149,7 +157,7 @@ export function formatBytes(bytes) {
   }).format(bytes / 1000 ** step);
 }
 
-/** @returns {Language} */
-function first() {
+/** Return the stored language, or else the browser's if the page has it. @returns {Language} */
+function initialLanguage() {
   return (localStorage.getItem(KEY) ?? navigator.language.slice(0, 2)) === "de" ? "de" : "en";
 }

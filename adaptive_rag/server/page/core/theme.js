@@ -2,23 +2,24 @@
 import { effect, signal } from "./html.js";
 
 const KEY = "adaptive-rag.theme";
-const system = window.matchMedia("(prefers-color-scheme: dark)");
+const systemTheme = window.matchMedia("(prefers-color-scheme: dark)");
 
-export const theme = signal(/** @type {"light" | "dark"} */ (current()));
+export const theme = signal(/** @type {"light" | "dark"} */ (currentTheme()));
 effect(() => {
   document.documentElement.dataset.theme = theme.value;
 });
-system.addEventListener("change", () => {
-  theme.value = current();
+systemTheme.addEventListener("change", () => {
+  theme.value = currentTheme();
 });
 
-/** @param {"light" | "dark"} chosen */
-export function setTheme(chosen) {
-  localStorage.setItem(KEY, chosen);
-  theme.value = chosen;
+/** @param {"light" | "dark"} choice */
+export function setTheme(choice) {
+  localStorage.setItem(KEY, choice);
+  theme.value = choice;
 }
 
-function current() {
-  const chosen = localStorage.getItem(KEY);
-  return chosen === "light" || chosen === "dark" ? chosen : system.matches ? "dark" : "light";
+/** Return the theme that the user chose, or else the system's. */
+function currentTheme() {
+  const choice = localStorage.getItem(KEY);
+  return choice === "light" || choice === "dark" ? choice : systemTheme.matches ? "dark" : "light";
 }

@@ -1,24 +1,24 @@
 /** The parts of /api/v1 that the page reads (/api/openapi.json describes all of it), and types that its modules share. */
 
 /** The keys of the page's texts. */
-type Words = keyof typeof import("../texts/en.js").en;
+type TextKey = keyof typeof import("../texts/en.js").en;
 /** The message of an error. `lang` is set if it is not in the reader's language. */
-type Said = { text: string; lang?: string };
+type Message = { text: string; lang?: string };
 /** The values of a form's fields, by name. */
-type Given = Record<string, any>;
+type FormValues = Record<string, any>;
 
 type Role = "reader" | "writer" | "admin";
 type Action = "ask" | "vote" | "read" | "write" | "manage";
 type Strategy = "factual" | "analytical" | "opinion" | "contextual";
 type Me = { name: string; is_admin: boolean; role: Role; has_password: boolean; has_model: boolean };
-type WaysIn = { needed: boolean; provider: boolean };
+type SignInMethods = { needed: boolean; provider: boolean };
 type Thread = {
   id: string;
   title: string;
   collections: string[];
   created: string;
   updated: string;
-  /** its owner, if somebody else shares it */
+  /** its owner, if it is somebody else's */
   shared_by?: string | null;
   is_shared?: boolean;
   /** where a search has found it */
@@ -26,9 +26,9 @@ type Thread = {
   /** the number of its questions; set for the open thread */
   length?: number;
 };
-/** What the server says itself: a code with its values, and its English words. */
+/** A text of the server itself: a code with its values, and its English words. */
 type Phrase = { code: string; values: Record<string, any>; text: string; heading?: boolean };
-/** A piece of an answer: text, words of the server's own, or a mark, which in a draft has a number alone. */
+/** A part of an answer: text, a phrase of the server, or a mark. The marks of a draft have a marker only. */
 type AnswerPart = Partial<Phrase> & { text: string; citation?: number; marker?: number };
 type Decision = { what: string; chosen: unknown; why: string; reasons?: Phrase[] };
 type Span = { source: string; page: number | null; start: number; end: number };
@@ -54,12 +54,12 @@ interface DocumentRow {
   problem: string | null;
   notes: string[];
   added: string;
-  /** of a search: a note of the user's own that matches */
+  /** in search results: a note of the user's own that matches */
   found_note?: string | null;
   sources?: string[];
 }
 
-/** A note of the user's own. Its place is null if the text has its words no longer. */
+/** A note of the user's own. Its place is null if the document no longer has its words. */
 interface Note {
   id: string;
   source: string;
@@ -200,13 +200,13 @@ interface StepEvent {
   record?: TraceRecord;
 }
 
-/** How a question is asked. Without a route, the router chooses one. */
-type How = { userContext?: string; route?: Strategy; only?: Only };
+/** How to ask a question. Without a route, the router chooses one. */
+type AskOptions = { userContext?: string; route?: Strategy; only?: Scope };
 
-/** The documents that are asked: by name, below folders, and those for which a condition holds. All if nothing is given. */
-type Only = { documents: string[]; folders: string[]; where: string };
+/** The documents that are asked: by name, below folders, and those that fulfil a condition. All if nothing is given. */
+type Scope = { documents: string[]; folders: string[]; where: string };
 /** A field that a condition can name, with its most frequent values. */
-type FieldOf = { name: string; kind: string; values: (string | number | boolean)[] };
+type ConditionField = { name: string; kind: string; values: (string | number | boolean)[] };
 
 /** A question on the page, with its results so far. */
 interface Turn {
@@ -216,7 +216,7 @@ interface Turn {
   question: string;
   userContext: string;
   route?: Strategy;
-  only: Only;
+  only: Scope;
   state: "running" | "answered" | "stopped" | "failed";
   steps: StepEvent[];
   analysis?: Analysis;

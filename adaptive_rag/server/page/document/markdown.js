@@ -1,115 +1,122 @@
 /** Render a part of a Markdown document, with its cited words, passages and notes marked. */
 import { html, useElement, useLayoutEffect } from "../core/html.js";
-import { made, renderMarkdown, textsOf } from "../core/markup.js";
+import { createSpan, renderMarkdown, textNodesIn } from "../core/markup.js";
 import { t } from "../core/texts.js";
-import { signLabel } from "./notes.js";
+import { noteLabel } from "./notes.js";
 
-// Signs of private-use characters, which Markdown passes through: start and end of the cited words and of a note's
-// words, a passage and a note. The last two have a number.
-const [BEGIN, END, PASSAGE, NOTE, NOTED, PLAIN] = "\uE002\uE003\uE004\uE005\uE006\uE007";
+// Placeholders of private-use characters, which Markdown leaves unchanged: the start and the end of the cited words, a
+// passage, a note, and the start and the end of a note's words. Those of passages and notes have a number.
+const [CITED, CITED_END, PASSAGE, NOTE, NOTED, NOTED_END] = "\uE002\uE003\uE004\uE005\uE006\uE007";
 const SIGNS = /([\uE002\uE003\uE006\uE007]|[\uE004\uE005]\d+[\uE004\uE005])/;
 // Markdown syntax at the start of a line and at the end of words. A sign in the wrong place would break it.
-const OPENING = /^(?:[ \t]*(?:#{1,6} |>|[-*+] |\d+[.)] |\||[`~]{3,}[^\n]*\n))*[ \t]*[*_~]*/;
-const CLOSING = /[\s|*_~]*$/;
+const LINE_START = /^(?:[ \t]*(?:#{1,6} |>|[-*+] |\d+[.)] |\||[`~]{3,}[^\n]*\n))*[ \t]*[*_~]*/;
+const WORD_END = /[\s|*_~]*$/;
 
 /** @typedef {{ at: number, sign: string, isEnd?: boolean }} Sign */
 
 /**
- * @param {{ all: string[], low: number, high: number, start: number, view: import("./text.js").View, passages: import("./text.js").Passage[] }} props
- *   the part is `all` from `low` to `high`; `all` begins at `start` of the whole text
+ * Show a part of a Markdown document.
+ * @param {{ chars: string[], low: number, high: number, start: number, view: import("./text.js").View, passages: import("./text.js").Passage[] }} props
+ *   the part is `chars` from `low` to `high`; `chars` begins at `start` of the whole text
  */
-export function MarkdownText({ all, low, high, start, view, passages }) {
-  const place = useElement();
+export function MarkdownText({ chars, low, high, start, view, passages }) {
+  const element = useElement();
   const { target, notes } = view;
-  const from = start + low;
+  const partStart = start + low;
   useLayoutEffect(() => {
     const signs = [
-      ...span(target.start - from, target.end - from, BEGIN, END),
-      ...passages.map((each, index) => ({ at: each.start - from, sign: PASSAGE + index + PASSAGE })),
+      ...spanSigns(target.start - partStart, target.end - partStart, CITED, CITED_END),
+      ...passages.map((each, index) => ({ at: each.start - partStart, sign: PASSAGE + index + PASSAGE })),
       ...notes.flatMap((note, index) => [
-        { at: Number(note.start) - from, sign: NOTE + index + NOTE },
-        ...span(Number(note.start) - from, Number(note.end) - from, NOTED, PLAIN),
+        { at: Number(note.start) - partStart, sign: NOTE + index + NOTE },
+        ...spanSigns(Number(note.start) - partStart, Number(note.end) - partStart, NOTED, NOTED_END),
       ]),
     ];
-    const drawn = renderMarkdown(signed(all.slice(low, high), signs));
-    for (const heading of drawn.querySelectorAll("h1, h2, h4, h5, h6")) {
-      const third = document.createElement("h3");
-      third.append(...heading.childNodes);
-      heading.replaceWith(third);
+    const fragment = renderMarkdown(insertSigns(chars.slice(low, high), signs));
+    for (const heading of fragment.querySelectorAll("h1, h2, h4, h5, h6")) {
+      const replacement = document.createElement("h3");
+      replacement.append(...heading.childNodes);
+      heading.replaceWith(replacement);
     }
-    drawSigns(drawn, target.start === target.end, passages, notes);
-    place.current.replaceChildren(drawn);
-  }, [all, low, high, target.start, target.end, passages.length, notes]);
-  return html`<div class="markdown" ref=${place} data-from=${from} data-about="true"></div>`;
+    renderSigns(fragment, target.start === target.end, passages, notes);
+    element.current.replaceChildren(fragment);
+  }, [chars, low, high, target.start, target.end, passages.length, notes]);
+  return html`<div class="markdown" ref=${element} data-from=${partStart} data-about="true"></div>`;
 }
 
-/** @param {number} begin @param {number} end @param {string} first @param {string} last @returns {Sign[]} */
-const span = (begin, end, first, last) => [
-  { at: begin < 0 && end > 0 ? 0 : begin, sign: first }, // it may have begun before this part
+/**
+ * Return the signs around a span.
+ * @param {number} begin @param {number} end @param {string} first @param {string} last @returns {Sign[]}
+ */
+const spanSigns = (begin, end, first, last) => [
+  { at: begin < 0 && end > 0 ? 0 : begin, sign: first }, // the span may begin before this part
   { at: end, sign: last, isEnd: true },
 ];
 
-/** @param {string[]} chars @param {Sign[]} signs */
-function signed(chars, signs) {
+/** Return a text with the signs inserted where they do not break its Markdown. @param {string[]} chars @param {Sign[]} signs */
+function insertSigns(chars, signs) {
   let text = "";
   let from = 0;
   for (const { at, sign, isEnd } of signs.sort((one, other) => one.at - other.at)) {
     if (at < 0 || at > chars.length || (at === chars.length && !isEnd)) continue;
     const place = Math.max(at, from);
     const before = chars.slice(from, place).join("");
-    const [lead] = isEnd ? [""] : (OPENING.exec(chars.slice(place).join("")) ?? [""]);
-    const tail = isEnd ? (CLOSING.exec(before)?.[0] ?? "") : "";
-    text += before.slice(0, before.length - tail.length) + lead + sign + tail;
-    from = place + Array.from(lead).length;
+    const [opening] = isEnd ? [""] : (LINE_START.exec(chars.slice(place).join("")) ?? [""]);
+    const closing = isEnd ? (WORD_END.exec(before)?.[0] ?? "") : "";
+    text += before.slice(0, before.length - closing.length) + opening + sign + closing;
+    from = place + Array.from(opening).length;
   }
   return text + chars.slice(from).join("");
 }
 
 /**
- * @param {DocumentFragment} drawn @param {boolean} isPoint
+ * Replace the signs in rendered Markdown with marks, buttons of passages and signs of notes.
+ * @param {DocumentFragment} fragment @param {boolean} isPoint whether the cited span is empty
  * @param {import("./text.js").Passage[]} passages @param {Note[]} notes
  */
-function drawSigns(drawn, isPoint, passages, notes) {
-  let [isCited, isFirst, noted] = [false, true, 0];
-  /** @param {HTMLElement} element */
-  const target = (element) => {
+function renderSigns(fragment, isPoint, passages, notes) {
+  let isCited = false;
+  let isFirst = true;
+  let openNotes = 0;
+  /** Let the page scroll to the first element of the cited words. @param {HTMLElement} element */
+  const markTarget = (element) => {
     if (isFirst) Object.assign(element, { tabIndex: -1 }).dataset.target = "true";
     isFirst = false;
     return element;
   };
   /** @param {string} piece */
-  const draw = (piece) => {
+  const renderPiece = (piece) => {
     const number = Number(piece.slice(1, -1));
     if (piece[0] === PASSAGE && passages[number]) return passageButton(passages[number]);
     if (piece[0] === NOTE && notes[number]) return noteButton(notes[number]);
-    if (piece === BEGIN || piece === END) isCited = piece === BEGIN;
-    if (piece === NOTED || piece === PLAIN) noted += piece === NOTED ? 1 : -1;
-    if (piece === BEGIN && isPoint) return target(made(""));
-    if (!(isCited || noted > 0) || !piece.trim() || SIGNS.test(piece)) return piece.replace(SIGNS, "");
+    if (piece === CITED || piece === CITED_END) isCited = piece === CITED;
+    if (piece === NOTED || piece === NOTED_END) openNotes += piece === NOTED ? 1 : -1;
+    if (piece === CITED && isPoint) return markTarget(createSpan(""));
+    if (!(isCited || openNotes > 0) || !piece.trim() || SIGNS.test(piece)) return piece.replace(SIGNS, "");
     const element = document.createElement(isCited ? "mark" : "span");
-    if (noted > 0) element.className = "noted";
+    if (openNotes > 0) element.className = "noted";
     element.textContent = piece;
-    return isCited ? target(element) : element;
+    return isCited ? markTarget(element) : element;
   };
-  for (const node of textsOf(drawn)) node.replaceWith(...node.data.split(SIGNS).map(draw));
+  for (const node of textNodesIn(fragment)) node.replaceWith(...node.data.split(SIGNS).map(renderPiece));
 }
 
 /** @param {import("./text.js").Passage} passage */
 function passageButton({ number, start, end }) {
-  const button = buttonOf("passage", t("note_passage", { n: number }));
+  const button = createButton("passage", t("note_passage", { n: number }));
   Object.assign(button.dataset, { number, start, end });
   return button;
 }
 
 /** @param {Note} note */
 function noteButton(note) {
-  const button = buttonOf("note-sign", signLabel(note));
+  const button = createButton("note-sign", noteLabel(note));
   Object.assign(button, { textContent: "✎", title: note.text }).dataset.note = note.id;
   return button;
 }
 
 /** @param {string} className @param {string} label */
-function buttonOf(className, label) {
+function createButton(className, label) {
   const button = Object.assign(document.createElement("button"), { className });
   button.setAttribute("aria-label", label);
   return button;

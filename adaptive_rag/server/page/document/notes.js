@@ -1,25 +1,25 @@
-/** The user's own notes in a document: written at its words, shown there and in a list, changed and deleted. */
+/** The user's own notes in a document: shown at its words and in a list, where they can be changed and deleted. */
 import { get, getAll, patch, post, remove } from "../core/api.js";
 import { html, signal, useMemo, useRef, useSignal } from "../core/html.js";
-import { documentName, placeWords } from "../core/places.js";
-import { place } from "../core/route.js";
+import { describePlace, documentName } from "../core/places.js";
+import { currentRoute } from "../core/route.js";
 import { t } from "../core/texts.js";
 import { Field, openForm } from "../shell/form.js";
 import { Loading, useLoaded } from "../shell/loaded.js";
-import { removeWithUndo, tell } from "../shell/notices.js";
-import { selectedIn } from "./selection.js";
+import { notify, removeWithUndo } from "../shell/notices.js";
+import { selectedWords } from "./selection.js";
 
-/** @typedef {import("./selection.js").Words} Words */
-/** @typedef {{ loaded: import("../shell/loaded.js").Loaded<Note[]>, notes: Note[] }} Noted */
+/** @typedef {import("./selection.js").TextRange} TextRange */
+/** @typedef {{ loaded: import("../shell/loaded.js").Loaded<Note[]>, notes: Note[] }} DocumentNotes */
 
 const changes = signal(0);
 /** The notes that are deleted, or will be when their notice times out. @type {{ value: Set<string> }} */
-const gone = signal(new Set());
+const hiddenNotes = signal(new Set());
 
-/** Return the user's notes in a document. @param {string} path of the document @returns {Noted} */
+/** Return the user's notes in a document. @param {string} path of the document @returns {DocumentNotes} */
 export function useNotes(path) {
   const version = useSignal(changes);
-  const removed = useSignal(gone);
+  const removed = useSignal(hiddenNotes);
   const loaded = useLoaded(/** @returns {Promise<Note[]>} */ () => getAll(`${path}/notes`), [path, version]);
   const notes = useMemo(
     () => (loaded.value ?? []).filter(({ id }) => !removed.has(id)),
@@ -28,26 +28,30 @@ export function useNotes(path) {
   return { loaded, notes };
 }
 
-/** @param {string} title @param {string} quote @param {string} text @param {(given: Given) => Promise<unknown>} keep */
-function openNote(title, quote, text, keep) {
+/**
+ * Open the form to write or change a note.
+ * @param {string} title @param {string} quote @param {string} text
+ * @param {(values: FormValues) => Promise<unknown>} save
+ */
+function openNoteForm(title, quote, text, save) {
   openForm({
     title,
     fields: html`<blockquote class="whole quoted">${quote}</blockquote>
       <${Field} label=${t("note")} name="text" rows="5" required maxlength="4000" defaultValue=${text} />`,
     action: t("save"),
-    act: async (given) => {
-      await keep(given);
+    onSubmit: async (given) => {
+      await save(given);
       changes.value += 1;
     },
   });
 }
 
-/** @param {string} path @param {string} source @param {Words} words */
+/** Write a note on words of a document. @param {string} path @param {string} source @param {TextRange} words */
 export function writeNote(path, source, { start = 0, end = start, quote = "", page, shown = quote }) {
-  openNote(t("note_new"), shown, "", async (given) => {
+  openNoteForm(t("note_new"), shown, "", async (given) => {
     let near = start;
     if (page) {
-      // The page of a PDF does not know its place in the text.
+      // On the page of a PDF, the position in the text is not known. Search from where the page begins.
       const outline = await get(`${path}/outline?${new URLSearchParams({ source })}`);
       near = outline.stretches.find((/** @type {Span} */ each) => each.page === page)?.start ?? 0;
     }
@@ -55,55 +59,55 @@ export function writeNote(path, source, { start = 0, end = start, quote = "", pa
   });
 }
 
-/** @param {string} path @param {Note} note */
+/** Change a note. @param {string} path @param {Note} note */
 export function editNote(path, { id, quote, text }) {
-  openNote(t("note"), quote, text, (given) => patch(`${path}/notes/${id}`, given));
+  openNoteForm(t("note"), quote, text, (given) => patch(`${path}/notes/${id}`, given));
 }
 
-/** @param {string} path @param {Note} note */
+/** Delete a note, unless the user undoes it. @param {string} path @param {Note} note */
 function deleteNote(path, { id }) {
-  removeWithUndo(gone, [id], t("note_deleted"), () => remove(`${path}/notes/${id}`));
+  removeWithUndo(hiddenNotes, [id], t("note_deleted"), () => remove(`${path}/notes/${id}`));
 }
 
 /**
- * Show a button that writes a note at the selected words, or else at the cited ones.
- * @param {{ path: string, source: string, box: () => HTMLElement, cited: () => Words | null, otherwise: () => void }} props
- *   `box` is what the words are selected in; `otherwise` is called if there are none
+ * Show a button that writes a note on the selected words, or else on the cited ones.
+ * @param {{ path: string, source: string, box: () => HTMLElement, cited: () => TextRange | null, onNothing: () => void }} props
+ *   `box` returns the element in which words can be selected; `onNothing` is called if there are no words
  */
-export function AddNote({ path, source, box, cited, otherwise }) {
+export function AddNote({ path, source, box, cited, onNothing }) {
   // A tap on the button ends the selection before the click.
-  const held = useRef(/** @type {Words | null} */ (null));
-  const hold = () => {
-    held.current = selectedIn(box());
+  const selection = useRef(/** @type {TextRange | null} */ (null));
+  const storeSelection = () => {
+    selection.current = selectedWords(box());
   };
-  const act = () => {
-    const words = held.current ?? selectedIn(box()) ?? cited();
-    held.current = null;
+  const onAdd = () => {
+    const words = selection.current ?? selectedWords(box()) ?? cited();
+    selection.current = null;
     if (words) return writeNote(path, source, words);
-    tell(t("note_how"));
-    otherwise();
+    notify(t("note_how"));
+    onNothing();
   };
-  return html`<button class="quiet small" onPointerDown=${hold} onClick=${act}>${t("note_add")}</button>`;
+  return html`<button class="quiet small" onPointerDown=${storeSelection} onClick=${onAdd}>${t("note_add")}</button>`;
 }
 
 /** @param {Note} note */
-export const signLabel = ({ text }) => t("note_sign", { text: text.slice(0, 100) });
+export const noteLabel = ({ text }) => t("note_sign", { text: text.slice(0, 100) });
 
 /** Show where a note begins. @param {{ note: Note } & Record<string, any>} props */
 export const NoteSign = ({ note, ...rest }) =>
-  html`<button class="note-sign" data-note=${note.id} aria-label=${signLabel(note)} title=${note.text} ...${rest}>✎</button>`;
+  html`<button class="note-sign" data-note=${note.id} aria-label=${noteLabel(note)} title=${note.text} ...${rest}>✎</button>`;
 
-/** @param {{ path: string, source: string, noted: Noted, onChoose: (note: Note) => void }} props */
-export function Notes({ path, source, noted: { loaded, notes }, onChoose }) {
-  if (!notes.length) return loaded.problem && html`<${Loading} of=${loaded} />`;
+/** @param {{ path: string, source: string, documentNotes: DocumentNotes, onChoose: (note: Note) => void }} props */
+export function Notes({ path, source, documentNotes: { loaded, notes }, onChoose }) {
+  if (!notes.length) return loaded.problem && html`<${Loading} data=${loaded} />`;
   /** @param {Note} note */
   const where = (note) =>
     note.start === null
       ? t("note_lost")
-      : [note.source !== source && documentName(note.source), placeWords(note.place ?? {})]
+      : [note.source !== source && documentName(note.source), describePlace(note.place ?? {})]
           .filter(Boolean)
           .join(", ");
-  return html`<details class="contents notes grow small" open=${"notes" in place.value.query}>
+  return html`<details class="contents notes grow small" open=${"notes" in currentRoute.value.query}>
     <summary>${t("notes", { n: notes.length })}</summary>
     <ol class="plain">${notes.map(
       (note) => html`<li key=${note.id}>

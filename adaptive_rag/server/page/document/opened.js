@@ -1,6 +1,6 @@
 /** The document that is open beside the conversation or in the library, and its cited words. */
 import { signal } from "../core/html.js";
-import { placedIn } from "../core/places.js";
+import { splitSource } from "../core/places.js";
 
 /** @typedef {Pick<Citation, "source" | "start" | "end" | "quote" | "page"> & Partial<Citation>} Cited */
 /** @typedef {Cited & { collection: string, quotes: Cited[] }} Opened */
@@ -11,18 +11,18 @@ import { placedIn } from "../core/places.js";
  */
 export const opened = signal(null);
 /** @type {Element | null} */
-let opener = null;
+let returnFocus = null;
 
 /**
- * Open a document at cited words.
+ * Open a document, and mark the cited words.
  * @param {string | string[]} collections that were asked @param {Cited} cited
  * @param {Cited[]} [all] the citations of the answer, to step from one quote to the next
  */
 export function openDocument(collections, cited, all = [cited]) {
-  const [collection, source] = placedIn([collections].flat(), cited.source);
-  if (!opened.value) opener = document.activeElement;
-  const own = all.filter((each) => each.source === cited.source);
-  const spans = new Map(own.map((each) => [`${each.start}-${each.end}`, { ...each, source }]));
+  const [collection, source] = splitSource([collections].flat(), cited.source);
+  if (!opened.value) returnFocus = document.activeElement;
+  const citations = all.filter((each) => each.source === cited.source);
+  const spans = new Map(citations.map((each) => [`${each.start}-${each.end}`, { ...each, source }]));
   const quotes = [...spans.values()].sort((a, b) => a.start - b.start);
   opened.value = { ...cited, source, collection, quotes };
 }
@@ -30,5 +30,5 @@ export function openDocument(collections, cited, all = [cited]) {
 /** Close the document, and return the focus to the element that opened it. */
 export function closeDocument() {
   opened.value = null;
-  /** @type {HTMLElement | null} */ (opener)?.focus();
+  /** @type {HTMLElement | null} */ (returnFocus)?.focus();
 }

@@ -1,7 +1,7 @@
 /** The document beside the answer, open at the cited words. */
-import { API, get, pathOf } from "../core/api.js";
+import { API, collectionPath, get } from "../core/api.js";
 import { html, signal, useEffect, useElement, useLayoutEffect, useSignal, useState } from "../core/html.js";
-import { documentName, placeWords } from "../core/places.js";
+import { describePlace, documentName } from "../core/places.js";
 import { t } from "../core/texts.js";
 import { Loading, useLoaded } from "../shell/loaded.js";
 import { isCovered, Notices } from "../shell/notices.js";
@@ -10,26 +10,26 @@ import { PdfView, pdfjs } from "./pdf.js";
 import { DocumentText } from "./text.js";
 
 const PDF = /\.pdf$/i;
-/** Load pdf.js before a PDF is opened. Opening it reports an error. @param {string} source */
+/** Load pdf.js before a PDF is opened. Errors are ignored here: opening the PDF reports them. @param {string} source */
 export const preparePdf = (source) => PDF.test(source) && pdfjs().catch(() => {});
-const narrowly = window.matchMedia("(max-width: 62.49rem)");
-const isNarrow = signal(narrowly.matches);
-narrowly.addEventListener("change", () => {
-  isNarrow.value = narrowly.matches;
+const narrowWindow = window.matchMedia("(max-width: 62.49rem)");
+const isNarrow = signal(narrowWindow.matches);
+narrowWindow.addEventListener("change", () => {
+  isNarrow.value = narrowWindow.matches;
 });
 
 export function DocumentPane() {
-  const shown = useSignal(opened);
+  const current = useSignal(opened);
   const isSheet = useSignal(isNarrow);
-  if (!shown) return null;
+  if (!current) return null;
   return isSheet
-    ? html`<${Sheet} label=${shown.source}><${Pane} key=${shown.collection + shown.source} shown=${shown} /><//>`
-    : html`<aside class="document" aria-label=${shown.source} onKeyDown=${(/** @type {KeyboardEvent} */ { key }) => key === "Escape" && closeDocument()}>
-        <${Pane} key=${shown.collection + shown.source} shown=${shown} />
+    ? html`<${Sheet} label=${current.source}><${Pane} key=${current.collection + current.source} current=${current} /><//>`
+    : html`<aside class="document" aria-label=${current.source} onKeyDown=${(/** @type {KeyboardEvent} */ { key }) => key === "Escape" && closeDocument()}>
+        <${Pane} key=${current.collection + current.source} current=${current} />
       </aside>`;
 }
 
-/** @param {{ label: string, children: unknown }} props */
+/** Show a document as a dialog that fills the window. @param {{ label: string, children: unknown }} props */
 function Sheet({ label, children }) {
   const sheet = useElement();
   // The back button closes the sheet, because it fills the window like a screen.
@@ -47,19 +47,19 @@ function Sheet({ label, children }) {
   return html`<dialog class="document" ref=${sheet} aria-label=${label} onClose=${closeDocument}>${children}<${Notices} isInDialog /></dialog>`;
 }
 
-/** @param {{ shown: import("./opened.js").Opened }} props */
-function Pane({ shown }) {
-  const { collection, source, start, end } = shown;
-  const found = useLoaded(() =>
-    get(`${pathOf(collection)}/documents?${new URLSearchParams({ source, limit: "1" })}`),
+/** Show the header of the open document, and its pages or its text. @param {{ current: import("./opened.js").Opened }} props */
+function Pane({ current }) {
+  const { collection, source, start, end } = current;
+  const rows = useLoaded(() =>
+    get(`${collectionPath(collection)}/documents?${new URLSearchParams({ source, limit: "1" })}`),
   );
   const [isText, setIsText] = useState(false);
   const [isBroken, setIsBroken] = useState(false);
   useEffect(() => void preparePdf(source), []);
   /** @type {DocumentRow | undefined} */
-  const row = found.value?.items[0];
-  const path = row && `${pathOf(collection)}/documents/${row.id}`;
-  const isPdf = row?.name === source && PDF.test(source) && !shown.place?.attachment;
+  const row = rows.value?.items[0];
+  const path = row && `${collectionPath(collection)}/documents/${row.id}`;
+  const isPdf = row?.name === source && PDF.test(source) && !current.place?.attachment;
   return html`
     <header class="pane-header">
       <div class="row">
@@ -67,42 +67,42 @@ function Pane({ shown }) {
         <button class="quiet" aria-label=${t("close")} onClick=${closeDocument}>×</button>
       </div>
       <div class="row small">
-        <span class="soft grow">${placeWords(shown.place ?? { page: shown.page ?? undefined })}</span>
+        <span class="soft grow">${describePlace(current.place ?? { page: current.page ?? undefined })}</span>
         ${isPdf && !isBroken && html`<button class="quiet small" onClick=${() => setIsText(!isText)}>${t(isText ? "document_as_pdf" : "document_as_text")}</button>`}
         ${row && path && fileLink(row.name, path)}
       </div>
-      ${shown.quotes.length > 1 && html`<${Quotes} shown=${shown} />`}
+      ${current.quotes.length > 1 && html`<${Quotes} current=${current} />`}
     </header>
     ${isBroken && html`<p class="pane-note small" role="status">${t("document_broken_pdf")}</p>`}
-    ${!row && html`<div class="pane-note">${found.value ? html`<p role="alert">${t("document_gone")}</p>` : html`<${Loading} of=${found} />`}</div>`}
+    ${!row && html`<div class="pane-note">${rows.value ? html`<p role="alert">${t("document_gone")}</p>` : html`<${Loading} data=${rows} />`}</div>`}
     ${
       row &&
       path &&
       (isPdf && !isText && !isBroken
-        ? html`<${PdfView} path=${path} source=${source} cited=${shown} onBroken=${() => setIsBroken(true)} />`
+        ? html`<${PdfView} path=${path} source=${source} cited=${current} onBroken=${() => setIsBroken(true)} />`
         : html`<${DocumentText} path=${path} source=${source} start=${start} end=${end} />`)
     }
   `;
 }
 
-/** @param {string} name @param {string} path */
+/** Show a link to the file, or to the web page that was read. @param {string} name @param {string} path */
 function fileLink(name, path) {
   return /^https?:/.test(name)
     ? html`<a class="button quiet small" href=${name} target="_blank" rel="noopener noreferrer">${t("document_site")}</a>`
     : html`<a class="button quiet small" href=${`${API}${path}/file`} download>${t("library_download")}</a>`;
 }
 
-/** @param {{ shown: import("./opened.js").Opened }} props */
-function Quotes({ shown }) {
-  const at = shown.quotes.findIndex((each) => each.start === shown.start && each.end === shown.end);
-  if (at < 0) return null; // a note is shown
+/** Show which quote is marked, and buttons to step to the others. @param {{ current: import("./opened.js").Opened }} props */
+function Quotes({ current }) {
+  const at = current.quotes.findIndex((each) => each.start === current.start && each.end === current.end);
+  if (at < 0) return null; // the words of a note are marked
   /** @param {number} step */
   const go = (step) => {
-    opened.value = { ...shown, ...shown.quotes[at + step] };
+    opened.value = { ...current, ...current.quotes[at + step] };
   };
   return html`<div class="row small">
-    <span class="grow" role="status">${t("document_quote", { number: at + 1, total: shown.quotes.length })}</span>
+    <span class="grow" role="status">${t("document_quote", { number: at + 1, total: current.quotes.length })}</span>
     <button class="quiet small" disabled=${at <= 0} onClick=${() => go(-1)}>${t("document_previous")}</button>
-    <button class="quiet small" disabled=${at === shown.quotes.length - 1} onClick=${() => go(1)}>${t("document_next")}</button>
+    <button class="quiet small" disabled=${at === current.quotes.length - 1} onClick=${() => go(1)}>${t("document_next")}</button>
   </div>`;
 }

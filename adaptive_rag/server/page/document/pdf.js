@@ -1,29 +1,29 @@
 /** The pages of a PDF, rendered by pdf.js, with rectangles over the cited words. */
 import { API, get } from "../core/api.js";
 import { html, onValue, useEffect, useElement, useLayoutEffect, useState } from "../core/html.js";
-import { showInMiddle, VirtualList } from "../core/list.js";
-import { scriptAddress } from "../core/markup.js";
-import { placeWords } from "../core/places.js";
+import { vendorUrl } from "../core/markup.js";
+import { describePlace } from "../core/places.js";
 import { t } from "../core/texts.js";
+import { showInMiddle, VirtualList } from "../core/virtual_list.js";
 import { readOnce } from "../shell/loaded.js";
 import { AddNote, editNote, NoteSign, Notes, useNotes } from "./notes.js";
 import { opened } from "./opened.js";
 
 const ZOOMS = [0.5, 0.75, 1, 1.25, 1.5, 2, 3, 4];
-const EDGE = 24; // pixels left and right of a page, together
-const MOST_PIXELS = 2 ** 24; // of one canvas: the most that every browser supports
-const BEFORE = 80; // characters before the quote that distinguish it from its repetitions
+const PAGE_MARGIN = 24; // pixels, left and right together
+const MAX_PIXELS = 2 ** 24; // in a canvas: the most that every browser supports
+const CONTEXT_LENGTH = 80; // characters before a quote, which distinguish it from repetitions
 
-/** @typedef {{ before: string, words: string, isNew: boolean }} Quote `isNew`: the page is still to be scrolled to it */
+/** @typedef {{ before: string, words: string, isNew: boolean }} Quote `isNew` means that the page has not been scrolled to it yet */
 /** @typedef {{ left: string, top: string, width: string, height: string }} Box */
 /** @typedef {{ start: number, end: number, page: number | null }} Span */
 
-const library = readOnce(startLibrary);
-/** Load pdf.js and, in parallel, its worker; only once. */
-export const pdfjs = () => library(0);
+const readLibrary = readOnce(startLibrary);
+/** Load pdf.js and, in parallel, its worker. They are loaded only once. */
+export const pdfjs = () => readLibrary(0);
 
 async function startLibrary() {
-  const workerPort = new Worker(scriptAddress("pdf.worker.min.mjs"), { type: "module" });
+  const workerPort = new Worker(vendorUrl("pdf.worker.min.mjs"), { type: "module" });
   const loaded = await import("pdfjs-dist");
   loaded.GlobalWorkerOptions.workerPort = workerPort;
   return loaded;
@@ -36,15 +36,15 @@ async function startLibrary() {
  */
 export function PdfView({ path, source, cited, onBroken }) {
   const [pdf, setPdf] = useState(/** @type {import("pdfjs-dist").PDFDocumentProxy | null} */ (null));
-  const [shape, setShape] = useState(0);
+  const [aspect, setAspect] = useState(0);
   const [quotes, setQuotes] = useState(/** @type {Map<number, Quote> | null} */ (null));
   const [width, setWidth] = useState(0);
   const [zoom, setZoom] = useState(1);
-  const [number, setNumber] = useState(cited.page ?? 1);
+  const [pageNumber, setPageNumber] = useState(cited.page ?? 1);
   const [isMissing, setIsMissing] = useState(false);
-  const [at, setAt] = useState({ index: (cited.page ?? 1) - 1 });
+  const [target, setTarget] = useState({ index: (cited.page ?? 1) - 1 });
   const frame = useElement();
-  const noted = useNotes(path);
+  const documentNotes = useNotes(path);
 
   useEffect(() => {
     let isWanted = true;
@@ -59,11 +59,11 @@ export function PdfView({ path, source, cited, onBroken }) {
         isEvalSupported: false,
         useWasm: false,
       });
-      const made = await loading.promise;
-      const page = await made.getPage(Math.min(cited.page ?? 1, made.numPages));
-      const { height, width: wide } = page.getViewport({ scale: 1 });
-      setShape(height / wide);
-      setPdf(made);
+      const loaded = await loading.promise;
+      const page = await loaded.getPage(Math.min(cited.page ?? 1, loaded.numPages));
+      const viewport = page.getViewport({ scale: 1 });
+      setAspect(viewport.height / viewport.width);
+      setPdf(loaded);
     };
     load().catch(() => isWanted && onBroken());
     return () => {
@@ -73,12 +73,12 @@ export function PdfView({ path, source, cited, onBroken }) {
   }, [path]);
   useEffect(() => {
     let isWanted = true;
-    setAt({ index: (cited.page ?? 1) - 1 });
+    setTarget({ index: (cited.page ?? 1) - 1 });
     const find = async () => {
-      const found = await quoteByPage(path, source, cited);
+      const quotesByPage = await quoteByPage(path, source, cited);
       if (!isWanted) return;
-      setQuotes(found);
-      setIsMissing(!found.size && cited.end > cited.start);
+      setQuotes(quotesByPage);
+      setIsMissing(!quotesByPage.size && cited.end > cited.start);
     };
     find().catch(() => setIsMissing(true));
     return () => {
@@ -86,23 +86,23 @@ export function PdfView({ path, source, cited, onBroken }) {
     };
   }, [path, cited.start, cited.end]);
   useEffect(() => {
-    const resized = new ResizeObserver(([entry]) => setWidth(Math.round(entry.contentRect.width)));
-    resized.observe(frame.current);
-    return () => resized.disconnect();
+    const resizes = new ResizeObserver(([entry]) => setWidth(Math.round(entry.contentRect.width)));
+    resizes.observe(frame.current);
+    return () => resizes.disconnect();
   }, []);
 
-  const wide = Math.max(100, width - EDGE) * zoom;
+  const pageWidth = Math.max(100, width - PAGE_MARGIN) * zoom;
   /** @param {number} page */
   const goTo = (page) => {
-    if (page >= 1 && page <= (pdf?.numPages ?? 0)) setAt({ index: Math.floor(page) - 1 });
+    if (page >= 1 && page <= (pdf?.numPages ?? 0)) setTarget({ index: Math.floor(page) - 1 });
   };
   /** @param {number} step */
   const zoomBy = (step) => {
-    setAt({ index: number - 1 });
+    setTarget({ index: pageNumber - 1 });
     setZoom(ZOOMS[ZOOMS.indexOf(zoom) + step]);
   };
   /** @param {Note} note */
-  const openAt = ({ start, end, quote, place }) => {
+  const openNote = ({ start, end, quote, place }) => {
     const at = {
       start: Number(start),
       end: Number(end),
@@ -117,7 +117,7 @@ export function PdfView({ path, source, cited, onBroken }) {
   return html`<div class="pdf" ref=${frame} aria-busy=${!pdf}>
     <div class="row pane-tools">
       <label class="row small">${t("document_page_field")}
-        <input type="number" min="1" max=${pdf?.numPages} value=${number} disabled=${!pdf}
+        <input type="number" min="1" max=${pdf?.numPages} value=${pageNumber} disabled=${!pdf}
           onChange=${onValue((typed) => goTo(Number(typed)))} />
         ${pdf && t("document_of_pages", { n: pdf.numPages })}
       </label>
@@ -125,8 +125,8 @@ export function PdfView({ path, source, cited, onBroken }) {
       <button class="quiet" aria-label=${t("document_smaller")} disabled=${!pdf || zoom === ZOOMS[0]} onClick=${() => zoomBy(-1)}>−</button>
       <button class="quiet small" aria-label=${t("document_fit")} disabled=${!pdf || zoom === 1} onClick=${() => zoomBy(ZOOMS.indexOf(1) - ZOOMS.indexOf(zoom))}>${Math.round(zoom * 100)} %</button>
       <button class="quiet" aria-label=${t("document_larger")} disabled=${!pdf || zoom === ZOOMS.at(-1)} onClick=${() => zoomBy(1)}>+</button>
-      <${AddNote} path=${path} source=${source} box=${() => frame.current} cited=${citedWords} otherwise=${() => {}} />
-      <${Notes} path=${path} source=${source} noted=${noted} onChoose=${openAt} />
+      <${AddNote} path=${path} source=${source} box=${() => frame.current} cited=${citedWords} onNothing=${() => {}} />
+      <${Notes} path=${path} source=${source} documentNotes=${documentNotes} onChoose=${openNote} />
     </div>
     ${isMissing && html`<p class="pane-note small" role="status">${t("document_not_marked")}</p>`}
     ${!pdf && html`<p class="pane-note soft">${t("loading")}</p>`}
@@ -134,11 +134,11 @@ export function PdfView({ path, source, cited, onBroken }) {
       pdf &&
       width > 0 &&
       html`<div class="scroller" role="group" tabindex="0" aria-label=${t("document_pages")}>
-        <${VirtualList} key=${`${width} ${zoom}`} count=${pdf.numPages} target=${at} height=${() => wide * shape}
-        onSeen=${(/** @type {number} */ middle) => setNumber(middle + 1)}
+        <${VirtualList} key=${`${width} ${zoom}`} count=${pdf.numPages} target=${target} height=${() => pageWidth * aspect}
+        onSeen=${(/** @type {number} */ middle) => setPageNumber(middle + 1)}
         row=${(/** @type {number} */ index, /** @type {number} */ height) =>
-          html`<${PdfPage} key=${index} pdf=${pdf} number=${index + 1} wide=${wide} height=${height}
-            quote=${quotes?.get(index + 1)} notes=${noted.notes.filter(({ place }) => place?.page === index + 1)}
+          html`<${PdfPage} key=${index} pdf=${pdf} number=${index + 1} width=${pageWidth} height=${height}
+            quote=${quotes?.get(index + 1)} notes=${documentNotes.notes.filter(({ place }) => place?.page === index + 1)}
             onNote=${(/** @type {Note} */ note) => editNote(path, note)} onMissing=${() => setIsMissing(true)} onBroken=${onBroken} />`} />
       </div>`
     }
@@ -146,63 +146,68 @@ export function PdfView({ path, source, cited, onBroken }) {
 }
 
 /**
- * @param {{ pdf: import("pdfjs-dist").PDFDocumentProxy, number: number, wide: number, height: number,
+ * Show a page, with the cited words and the notes marked.
+ * @param {{ pdf: import("pdfjs-dist").PDFDocumentProxy, number: number, width: number, height: number,
  *   quote?: Quote, notes: Note[], onNote: (note: Note) => void, onMissing: () => void, onBroken: () => void }} props
  */
-function PdfPage({ pdf, number, wide, height, quote, notes, onNote, onMissing, onBroken }) {
+function PdfPage({ pdf, number, width, height, quote, notes, onNote, onMissing, onBroken }) {
   const canvas = useElement();
-  const place = useElement();
+  const textLayer = useElement();
   const mark = useElement();
   const [size, setSize] = useState({ height, scale: 1 });
   const [layer, setLayer] = useState(/** @type {import("pdfjs-dist").TextLayer | null} */ (null));
   const [boxes, setBoxes] = useState(/** @type {Box[]} */ ([]));
-  const [noted, setNoted] = useState(/** @type {{ note: Note, boxes: Box[] }[]} */ ([]));
+  const [noteBoxes, setNoteBoxes] = useState(/** @type {{ note: Note, boxes: Box[] }[]} */ ([]));
 
   useEffect(() => {
     let isWanted = true;
     /** @type {import("pdfjs-dist").RenderTask | undefined} */
-    let drawing;
+    let renderTask;
     const draw = async () => {
       const { TextLayer } = await pdfjs();
       const page = await pdf.getPage(number);
-      const viewport = page.getViewport({ scale: wide / page.getViewport({ scale: 1 }).width });
+      const viewport = page.getViewport({ scale: width / page.getViewport({ scale: 1 }).width });
       if (!isWanted || !canvas.current) return;
       setSize({ height: viewport.height, scale: viewport.scale });
-      const fine = Math.min(window.devicePixelRatio, Math.sqrt(MOST_PIXELS / (wide * viewport.height)));
-      const drawn = canvas.current;
-      drawn.width = Math.floor(viewport.width * fine);
-      drawn.height = Math.floor(viewport.height * fine);
-      drawing = page.render({ canvas: drawn, viewport, transform: [fine, 0, 0, fine, 0, 0] });
-      const write = async () => {
+      const pixelRatio = Math.min(window.devicePixelRatio, Math.sqrt(MAX_PIXELS / (width * viewport.height)));
+      const element = canvas.current;
+      element.width = Math.floor(viewport.width * pixelRatio);
+      element.height = Math.floor(viewport.height * pixelRatio);
+      renderTask = page.render({
+        canvas: element,
+        viewport,
+        transform: [pixelRatio, 0, 0, pixelRatio, 0, 0],
+      });
+      const renderText = async () => {
         const textContentSource = await page.getTextContent();
-        if (!isWanted || !place.current) return;
-        const made = new TextLayer({ textContentSource, container: place.current, viewport });
-        await made.render();
-        if (isWanted) setLayer(made);
+        if (!isWanted || !textLayer.current) return;
+        const textLayerView = new TextLayer({ textContentSource, container: textLayer.current, viewport });
+        await textLayerView.render();
+        if (isWanted) setLayer(textLayerView);
       };
-      await Promise.all([drawing.promise, write()]);
+      await Promise.all([renderTask.promise, renderText()]);
     };
     // A page that has left the window has no canvas. The file itself is fine.
     draw().catch(() => isWanted && canvas.current && onBroken());
     return () => {
       isWanted = false;
-      drawing?.cancel();
+      renderTask?.cancel();
     };
-  }, [pdf, number, wide]);
+  }, [pdf, number, width]);
   useEffect(() => {
     if (!layer) return;
-    const found = quote ? locate(layer.textContentItemsStr, quote) : [];
-    setBoxes(boxesOf(found, layer.textDivs, place.current));
-    if (quote && !found.length) onMissing();
+    const matches = quote ? findQuote(layer.textContentItemsStr, quote) : [];
+    setBoxes(rectanglesOf(matches, layer.textDivs, textLayer.current));
+    if (quote && !matches.length) onMissing();
   }, [layer, quote]);
   useEffect(() => {
     if (!layer) return;
     /** @param {Note} note */
-    const boxed = (note) => {
-      const found = locate(layer.textContentItemsStr, { before: "", words: note.quote, isNew: false });
-      return { note, boxes: boxesOf(found, layer.textDivs, place.current) };
+    const locateNote = (note) => {
+      const matches = findQuote(layer.textContentItemsStr, { before: "", words: note.quote, isNew: false });
+      return { note, boxes: rectanglesOf(matches, layer.textDivs, textLayer.current) };
     };
-    setNoted(notes.map(boxed).filter(({ boxes }) => boxes.length));
+    setNoteBoxes(notes.map(locateNote).filter(({ boxes }) => boxes.length));
   }, [layer, notes.map(({ id, text }) => id + text).join()]);
   useLayoutEffect(() => {
     if (!quote?.isNew || !mark.current) return;
@@ -211,104 +216,105 @@ function PdfPage({ pdf, number, wide, height, quote, notes, onNote, onMissing, o
   }, [boxes]);
 
   const words = quote?.words.trim() ?? "";
-  const cited = { ref: mark, tabindex: -1, role: "note", "aria-label": t("document_cited", { words }) };
+  const firstBox = { ref: mark, tabindex: -1, role: "note", "aria-label": t("document_cited", { words }) };
   const scale = { "--total-scale-factor": size.scale, "--scale-round-x": "1px", "--scale-round-y": "1px" };
-  return html`<div class="pdf-page" role="group" aria-label=${placeWords({ page: number })}
-    data-page=${number} style=${{ width: `${wide}px`, height: `${size.height}px`, ...scale }}>
+  return html`<div class="pdf-page" role="group" aria-label=${describePlace({ page: number })}
+    data-page=${number} style=${{ width: `${width}px`, height: `${size.height}px`, ...scale }}>
     <canvas ref=${canvas} aria-hidden="true"></canvas>
-    ${boxes.map((box, at) => html`<div class="pdf-mark" style=${box} ...${at === 0 && cited} />`)}
-    ${noted.flatMap((each) => each.boxes.map((box) => html`<div class="pdf-noted" style=${box}></div>`))}
-    <div class="textLayer" ref=${place}></div>
-    ${noted.map(({ note, boxes: [{ top }] }) => html`<${NoteSign} note=${note} style=${{ top }} onClick=${() => onNote(note)} />`)}
+    ${boxes.map((box, at) => html`<div class="pdf-mark" style=${box} ...${at === 0 && firstBox} />`)}
+    ${noteBoxes.flatMap((each) => each.boxes.map((box) => html`<div class="pdf-noted" style=${box}></div>`))}
+    <div class="textLayer" ref=${textLayer}></div>
+    ${noteBoxes.map(({ note, boxes: [{ top }] }) => html`<${NoteSign} note=${note} style=${{ top }} onClick=${() => onNote(note)} />`)}
   </div>`;
 }
 
-/**
- * Return the cited words by page, as they are in the server's text.
- * @param {string} path @param {string} source @param {Span} cited
- */
+/** Return the cited words by page, in the wording of the server's text. @param {string} path @param {string} source @param {Span} cited */
 async function quoteByPage(path, source, { start, end }) {
   if (start === end) return new Map();
-  const from = Math.max(0, start - BEFORE);
+  const from = Math.max(0, start - CONTEXT_LENGTH);
   const span = { source, start: `${from}`, length: `${Math.max(1, end - from)}` };
   const part = await get(`${path}/text?${new URLSearchParams(span)}`);
   const chars = Array.from(part.text);
   /** @param {number} low @param {number} high */
   const between = (low, high) => chars.slice(Math.max(0, low - from), Math.max(0, high - from)).join("");
   /** @type {Map<number, Quote>} */
-  const found = new Map();
+  const quotes = new Map();
   for (const { start: low, end: high, page } of part.stretches) {
-    const { before, words, isNew } = found.get(page) ?? { before: "", words: "", isNew: false };
-    found.set(page, {
+    const { before, words, isNew } = quotes.get(page) ?? { before: "", words: "", isNew: false };
+    quotes.set(page, {
       isNew: isNew || (low <= start && start < high),
       before: before + between(low, Math.min(high, start)),
       words: words + between(Math.max(low, start), Math.min(high, end)),
     });
   }
-  return new Map([...found].filter(([, { words }]) => letters(words)));
+  return new Map([...quotes].filter(([, { words }]) => lettersOf(words)));
 }
 
-/** Return only letters and digits: hyphens, ligatures and accents differ between texts of a page. @param {string} text */
-const letters = (text) =>
+/**
+ * Return only the letters and digits of a text: hyphens, ligatures and accents may differ between a PDF and its text.
+ * @param {string} text
+ */
+const lettersOf = (text) =>
   text
     .normalize("NFKD")
     .toLowerCase()
     .replace(/[^\p{L}\p{N}]/gu, "");
 
 /**
- * Find a quote in the pieces of a page's text. Return [piece, from, to] per character; empty if not found.
+ * Find a quote in the pieces of a page's text.
  * @param {string[]} pieces @param {Quote} quote
+ * @returns {[piece: number, from: number, to: number][]} one for each character; empty if the quote is not found
  */
-function locate(pieces, { before, words }) {
+function findQuote(pieces, { before, words }) {
   let text = "";
   /** @type {[number, number, number][]} */
   const places = [];
   pieces.forEach((piece, index) => {
     let at = 0;
     for (const char of piece) {
-      const plain = letters(char);
-      text += plain;
-      for (let n = 0; n < plain.length; n++) places.push([index, at, at + char.length]);
+      const letters = lettersOf(char);
+      text += letters;
+      for (let n = 0; n < letters.length; n++) places.push([index, at, at + char.length]);
       at += char.length;
     }
   });
-  /** @param {string} lead @param {string} part @returns {[number, number, number][]} */
-  const search = (lead, part) => {
-    const at = text.indexOf(lead + part);
-    return part && at >= 0 ? places.slice(at + lead.length, at + lead.length + part.length) : [];
+  /** @param {string} context @param {string} part @returns {[number, number, number][]} */
+  const search = (context, part) => {
+    const at = text.indexOf(context + part);
+    return part && at >= 0 ? places.slice(at + context.length, at + context.length + part.length) : [];
   };
-  for (const lead of [letters(before), letters(before).slice(-20), ""]) {
-    const found = search(lead, letters(words));
-    if (found.length) return found;
+  for (const context of [lettersOf(before), lettersOf(before).slice(-20), ""]) {
+    const matches = search(context, lettersOf(words));
+    if (matches.length) return matches;
   }
   // The cells of a table may be in another order on the page than in the text.
   return words
     .split(/\n|[|:;]\s/)
-    .map(letters)
+    .map(lettersOf)
     .filter((part) => part.length > 5)
     .flatMap((part) => search("", part));
 }
 
 /**
  * Return a rectangle for each piece that contains part of the quote, in percent of the page.
- * @param {[number, number, number][]} found @param {HTMLElement[]} elements @param {HTMLElement} page
+ * @param {[number, number, number][]} matches @param {HTMLElement[]} elements @param {HTMLElement} page
  * @returns {Box[]}
  */
-function boxesOf(found, elements, page) {
+function rectanglesOf(matches, elements, page) {
   const frame = page.getBoundingClientRect();
-  return [...Map.groupBy(found, ([index]) => index)].map(([index, places]) => {
+  return [...Map.groupBy(matches, ([index]) => index)].map(([index, places]) => {
     const text = /** @type {Text} */ (elements[index].firstChild);
     const range = document.createRange();
     range.setStart(text, Math.min(...places.map(([, from]) => from)));
     range.setEnd(text, Math.max(...places.map(([, , to]) => to)));
     const { left, top, width, height } = range.getBoundingClientRect();
     /** @param {number} length @param {number} whole */
-    const share = (length, whole) => `${(100 * length) / whole}%`;
+    const percent = (length, whole) => `${(100 * length) / whole}%`;
     return {
-      left: share(left - frame.left, frame.width),
-      top: share(top - frame.top, frame.height),
-      width: share(width, frame.width),
-      height: share(height, frame.height),
+      left: percent(left - frame.left, frame.width),
+      top: percent(top - frame.top, frame.height),
+      width: percent(width, frame.width),
+      height: percent(height, frame.height),
     };
   });
 }

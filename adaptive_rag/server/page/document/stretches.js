@@ -1,10 +1,10 @@
 /** The text of a document by its sections, pages, slides and sheets, with the cited words, passages and notes marked. */
 import { html } from "../core/html.js";
-import { placeWords } from "../core/places.js";
+import { describePlace } from "../core/places.js";
 import { t } from "../core/texts.js";
 import { MarkdownText } from "./markdown.js";
 import { NoteSign } from "./notes.js";
-import { withTables } from "./tables.js";
+import { renderWithTables, WORKBOOKS } from "./tables.js";
 
 /**
  * @typedef {import("./text.js").Block} Block
@@ -14,71 +14,77 @@ import { withTables } from "./tables.js";
 
 const MARKDOWN = /\.(md|markdown)$/i;
 const SLIDES = /\.(pp[st][xm]?|pot[xm]?|f?odp|otp)$/i;
-/** Workbooks, whose sections are sheets. */
-export const SHEETS = /\.(xl[st][xmb]?|f?ods|ots)$/i;
 
 /** @param {{ block: Block, stretches: Stretch[], view: View }} props the stretches are those of the block */
 export function Stretches({ block, stretches, view }) {
   /** @param {Stretch} stretch */
-  const draw = (stretch, isOnSlide = false) =>
+  const renderStretch = (stretch, isOnSlide = false) =>
     html`<${StretchText} block=${block} stretch=${stretch} view=${view} isOnSlide=${isOnSlide} />`;
-  if (!SLIDES.test(block.source)) return stretches.map((each) => draw(each));
-  return [...Map.groupBy(stretches.filter(isWritten(block)), ({ page }) => page)].map(
+  if (!SLIDES.test(block.source)) return stretches.map((each) => renderStretch(each));
+  return [...Map.groupBy(stretches.filter(hasText(block)), ({ page }) => page)].map(
     ([page, parts]) => html`
-    <section class="card slide" aria-label=${placeWords({ slide: page ?? undefined })}>
+    <section class="card slide" aria-label=${describePlace({ slide: page ?? undefined })}>
       ${page && html`<p class="small soft">${t("document_slide", { n: page })}</p>`}
-      ${parts.map((each) => draw(each, true))}
+      ${parts.map((each) => renderStretch(each, true))}
     </section>`,
   );
 }
 
-/** Return whether a stretch has more than blanks. @param {Block} block */
-const isWritten =
+/** Return a function that tests whether a stretch of a block has more than blanks. @param {Block} block */
+const hasText =
   ({ chars, start }) =>
   (/** @type {Stretch} */ each) =>
-    lineFrom(chars, Math.max(0, each.start - start), each.end - start) <
+    skipBlanks(chars, Math.max(0, each.start - start), each.end - start) <
     Math.min(each.end - start, chars.length);
 
-/** Return where the first text at or after a place is. @param {string[]} chars @param {number} low @param {number} high */
-function lineFrom(chars, low, high) {
+/**
+ * Return the position of the first character from `low` on that is not blank; `high` if there is none.
+ * @param {string[]} chars @param {number} low @param {number} high
+ */
+function skipBlanks(chars, low, high) {
   let at = low;
   while (at < high && !chars[at]?.trim()) at += 1;
   return at;
 }
 
-/** @param {{ block: Block, stretch: Stretch, view: View, isOnSlide?: boolean }} props */
+/**
+ * Show a stretch below the label of its place: "page 4 › Storms".
+ * @param {{ block: Block, stretch: Stretch, view: View, isOnSlide?: boolean }} props
+ */
 function StretchText({ block, stretch, view, isOnSlide }) {
   const { chars, start } = block;
   let low = Math.max(stretch.start, start) - start;
   let high = Math.min(stretch.end - start, chars.length);
   if (isOnSlide) {
-    low = lineFrom(chars, low, high);
+    low = skipBlanks(chars, low, high);
     while (high > low && !chars[high - 1].trim()) high -= 1;
   }
-  const line = chars.indexOf("\n", low);
-  const first = line < 0 || line > high ? high : line;
+  const lineEnd = chars.indexOf("\n", low);
+  const firstLineEnd = lineEnd < 0 || lineEnd > high ? high : lineEnd;
   const sections = stretch.section?.split(" > ") ?? [];
   // Most texts contain the heading themselves: "## Storms" or "Storms".
-  const opening = chars.slice(low, first).join("");
-  const isTitle = sections.at(-1) === opening.replace(/^#+\s*/, "").trim();
-  const place = isOnSlide
+  const firstLine = chars.slice(low, firstLineEnd).join("");
+  const startsWithHeading = sections.at(-1) === firstLine.replace(/^#+\s*/, "").trim();
+  const labelParts = isOnSlide
     ? sections.filter((name) => name !== `Slide ${stretch.page}`) // a slide without a title
-    : [stretch.page && placeWords({ page: stretch.page }), ...sections].filter(Boolean);
-  const tag = SHEETS.test(block.source) && sections.length === 1 ? "h3" : "p";
+    : [stretch.page && describePlace({ page: stretch.page }), ...sections].filter(Boolean);
+  const tag = WORKBOOKS.test(block.source) && sections.length === 1 ? "h3" : "p";
   const label =
-    stretch.start >= start && place.length > 0 && html`<${tag} class="text-place">${place.join(" › ")}<//>`;
+    stretch.start >= start &&
+    labelParts.length > 0 &&
+    html`<${tag} class="text-place">${labelParts.join(" › ")}<//>`;
   if (MARKDOWN.test(block.source)) {
     const passages = view.hasPassages ? passagesIn(block, low, high) : [];
-    return html`${!isTitle && label}<${MarkdownText} all=${chars} low=${low} high=${high} start=${start} view=${view} passages=${passages} />`;
+    return html`${!startsWithHeading && label}<${MarkdownText} chars=${chars} low=${low} high=${high} start=${start} view=${view} passages=${passages} />`;
   }
   /** @param {number} from @param {number} to */
-  const draw = (from, to) =>
-    withTables(block.source, chars, from, to, (...part) => pieces(block, view, ...part));
-  if (isTitle) {
-    const rest = isOnSlide ? lineFrom(chars, first, high) : Math.min(first + 1, high);
-    return html`<h3>${draw(low, first)}</h3>${draw(rest, high)}`;
+  const renderText = (from, to) =>
+    renderWithTables(block.source, chars, from, to, (...part) => renderMarked(block, view, ...part));
+  if (startsWithHeading) {
+    const rest = isOnSlide ? skipBlanks(chars, firstLineEnd, high) : Math.min(firstLineEnd + 1, high);
+    return html`<h3>${renderText(low, firstLineEnd)}</h3>${renderText(rest, high)}`;
   }
-  return html`${label}${draw(low, high)}`;
+  return html`${label}${renderText(low, high)}`;
 }
 
 /**
@@ -91,31 +97,41 @@ const passagesIn = ({ start, passages }, low, high) =>
 /**
  * Render a part of a block with its marks.
  * @param {Block} block @param {View} view
- * @param {number} low @param {number} high @param {number} lead
- *   positions in the block; the text from `lead` to `low` is not shown, and marks in it move to `low`
+ * @param {number} low @param {number} high @param {number} labelStart
+ *   positions in the block; the text from `labelStart` to `low` is not shown, and marks in it move to `low`
  */
-function pieces({ start, chars, ...block }, { target, hasPassages, notes }, low, high, lead = low) {
+function renderMarked(
+  { start, chars, ...block },
+  { target, hasPassages, notes },
+  low,
+  high,
+  labelStart = low,
+) {
   /** @param {number | null} place */
-  const shown = (place) => {
+  const visibleAt = (place) => {
     const at = Number(place) - start;
-    return at >= lead && at < low ? low : at;
+    return at >= labelStart && at < low ? low : at;
   };
-  const found = hasPassages ? passagesIn({ start, chars, ...block }, lead, high) : [];
-  const passages = new Map(found.map((passage) => [shown(passage.start), passage]));
-  const noted = notes.map((note) => ({ note, from: shown(note.start), to: Number(note.end) - start }));
-  const [from, to] = [shown(target.start), target.end - start];
-  const cuts = [low, from, to, ...passages.keys(), ...noted.flatMap((each) => [each.from, each.to])];
-  const begins = [...new Set(cuts.filter((at) => at >= low && at < high))].sort((a, b) => a - b);
-  return begins.map((at, index) => {
+  const inPart = hasPassages ? passagesIn({ start, chars, ...block }, labelStart, high) : [];
+  const passages = new Map(inPart.map((passage) => [visibleAt(passage.start), passage]));
+  const noteSpans = notes.map((note) => ({
+    note,
+    from: visibleAt(note.start),
+    to: Number(note.end) - start,
+  }));
+  const [from, to] = [visibleAt(target.start), target.end - start];
+  const cuts = [low, from, to, ...passages.keys(), ...noteSpans.flatMap((each) => [each.from, each.to])];
+  const starts = [...new Set(cuts.filter((at) => at >= low && at < high))].sort((a, b) => a - b);
+  return starts.map((at, index) => {
     const passage = passages.get(at);
-    const begin = at === from || undefined;
+    const isTargetStart = at === from || undefined;
     const isCited = at >= from && at < to;
-    const isNoted = noted.some((each) => at >= each.from && at < each.to);
+    const isNoted = noteSpans.some((each) => at >= each.from && at < each.to);
     return html`${
       passage &&
       html`<button class="passage" data-number=${passage.number} data-start=${passage.start} data-end=${passage.end}
         aria-label=${t("note_passage", { n: passage.number })}></button>`
-    }${noted.map(({ note, from }) => from === at && html`<${NoteSign} note=${note} />`)}<${isCited ? "mark" : "span"}
-      class=${isNoted && "noted"} tabindex=${(begin || isCited) && -1} data-target=${begin} data-from=${start + at}>${chars.slice(at, begins[index + 1] ?? high).join("")}<//>`;
+    }${noteSpans.map(({ note, from }) => from === at && html`<${NoteSign} note=${note} />`)}<${isCited ? "mark" : "span"}
+      class=${isNoted && "noted"} tabindex=${(isTargetStart || isCited) && -1} data-target=${isTargetStart} data-from=${start + at}>${chars.slice(at, starts[index + 1] ?? high).join("")}<//>`;
   });
 }

@@ -3,37 +3,42 @@ import { html } from "../core/html.js";
 import { t } from "../core/texts.js";
 import { lengthOf } from "./selection.js";
 
-/** @typedef {{ low: number, high: number, text: string }} Line its span, without the line end */
-/** @typedef {{ lead: number, low: number, high: number }} Cell its span; with its column name it begins at `lead` */
+/** @typedef {{ low: number, high: number, text: string }} Line a line and its span, without the line end */
+/** @typedef {{ labelStart: number, low: number, high: number }} Cell the span of a cell; `labelStart` is where its column name begins */
 /** @typedef {{ low: number, high: number, head: (string | Cell)[], rows: (Cell | undefined)[][] }} Table */
-/** @typedef {(low: number, high: number, lead?: number) => any} Draw renders a part of the text */
+/** @typedef {(low: number, high: number, labelStart?: number) => any} RenderPart renders a part of the text */
 
-const SHEET = /\.(xls[xmb]?|ods|csv|tsv)$/i;
+/** Workbooks, whose sections are sheets. */
+export const WORKBOOKS = /\.(xl[st][xmb]?|f?ods|ots)$/i;
+const CSV = /\.(csv|tsv)$/i;
 const BAR = /\s\|(?:\s|$)/g;
+/** The line below a header: "|---|---|". */
 const RULE = /^[\s|:-]+$/;
-const NAMED = /^([^:]{1,80}): ?(.*)$/s;
+/** A cell of a sheet: "Price: 12". */
+const NAMED_VALUE = /^([^:]{1,80}): ?(.*)$/s;
 
 /**
  * Render a part of a text, with its tables as tables.
- * @param {string} source @param {string[]} chars @param {number} low @param {number} high @param {Draw} draw
+ * @param {string} source @param {string[]} chars @param {number} low @param {number} high @param {RenderPart} renderPart
  */
-export function withTables(source, chars, low, high, draw) {
-  const lines = linesOf(chars, low, high);
-  const drawn = [];
+export function renderWithTables(source, chars, low, high, renderPart) {
+  const lines = splitLines(chars, low, high);
+  const hasRecords = WORKBOOKS.test(source) || CSV.test(source);
+  const parts = [];
   for (let at = 0, from = low; at < lines.length; ) {
-    const [table, used] = (SHEET.test(source) && records(lines, at)) || barred(lines, at) || [null, 1];
-    at += used;
+    const [table, lineCount] = (hasRecords && readRecords(lines, at)) || readBarTable(lines, at) || [null, 1];
+    at += lineCount;
     if (table) {
-      drawn.push(draw(from, table.low), drawTable(table, draw));
+      parts.push(renderPart(from, table.low), renderTable(table, renderPart));
       from = Math.min(table.high + 1, high);
     }
-    if (at >= lines.length) drawn.push(draw(from, high));
+    if (at >= lines.length) parts.push(renderPart(from, high));
   }
-  return drawn;
+  return parts;
 }
 
-/** @param {string[]} chars @param {number} low @param {number} high */
-function linesOf(chars, low, high) {
+/** Return the lines of a part of a text. @param {string[]} chars @param {number} low @param {number} high */
+function splitLines(chars, low, high) {
   /** @type {Line[]} */
   const lines = [];
   for (let at = low; at < high; at = lines[lines.length - 1].high + 1) {
@@ -46,54 +51,64 @@ function linesOf(chars, low, high) {
 
 /**
  * Read a table from lines with bars, the first of which is the header.
- * @param {Line[]} lines @param {number} at @returns {[Table, number] | null} the table, and the number of its lines
+ * @param {Line[]} lines @param {number} first the line to begin at
+ * @returns {[Table, number] | null} the table, and the number of its lines
  */
-function barred(lines, at) {
-  const after = lines.findIndex(({ text }, index) => index >= at && text.search(BAR) < 0);
-  const found = lines.slice(at, after < 0 ? lines.length : after);
-  const [head, ...rows] = found.filter(({ text }) => !RULE.test(text)).map(cellsOf);
+function readBarTable(lines, first) {
+  const after = lines.findIndex(({ text }, index) => index >= first && text.search(BAR) < 0);
+  const tableLines = lines.slice(first, after < 0 ? lines.length : after);
+  const [head, ...rows] = tableLines.filter(({ text }) => !RULE.test(text)).map(splitCells);
   if (!rows.length) return null;
-  return [{ low: found[0].low, high: found[found.length - 1].high, head, rows }, found.length];
+  return [
+    { low: tableLines[0].low, high: tableLines[tableLines.length - 1].high, head, rows },
+    tableLines.length,
+  ];
 }
 
-/** @param {Line} line @returns {Cell[]} */
-function cellsOf({ low, high, text }) {
+/** Split a line at its bars. @param {Line} line @returns {Cell[]} */
+function splitCells({ low, high, text }) {
   const bars = Array.from(text.matchAll(BAR), (bar) => [bar.index, bar.index + bar[0].length]);
   const starts = [0, ...bars.map(([, end]) => end)].map((at) => low + lengthOf(text.slice(0, at)));
   const ends = [...bars.map(([begin]) => low + lengthOf(text.slice(0, begin))), high];
-  return starts.map((start, at) => ({ lead: ends[at - 1] ?? start, low: start, high: ends[at] }));
+  return starts.map((start, at) => ({ labelStart: ends[at - 1] ?? start, low: start, high: ends[at] }));
 }
 
 /**
  * Read a table from the rows of a sheet: each is a few lines, followed by an empty one.
- * @param {Line[]} lines @param {number} at @returns {[Table, number] | null} the table, and the number of its lines
+ * @param {Line[]} lines @param {number} first the line to begin at
+ * @returns {[Table, number] | null} the table, and the number of its lines
  */
-function records(lines, at) {
+function readRecords(lines, first) {
   /** @type {string[]} */
   const head = [];
   /** @type {Cell[][]} */
   const rows = [];
-  let next = at;
+  let next = first;
   let high = 0;
-  for (let line = lines[next]; line && (!line.text || NAMED.test(line.text)); line = lines[++next]) {
+  for (let line = lines[next]; line && (!line.text || NAMED_VALUE.test(line.text)); line = lines[++next]) {
     if (!line.text || !rows.length || !lines[next - 1].text) rows.push([]);
-    const [, name, value] = NAMED.exec(line.text) ?? [];
-    if (name === "Sheet") high = line.high; // it is shown above the table
+    const [, name, value] = NAMED_VALUE.exec(line.text) ?? [];
+    if (name === "Sheet") high = line.high; // the name of the sheet is shown above the table
     if (!name || name === "Sheet") continue;
     const column = head.includes(name) ? head.indexOf(name) : head.push(name) - 1;
-    rows[rows.length - 1][column] = { lead: line.low, low: line.high - lengthOf(value), high: line.high };
+    rows[rows.length - 1][column] = {
+      labelStart: line.low,
+      low: line.high - lengthOf(value),
+      high: line.high,
+    };
     high = line.high;
   }
-  const whole = rows.filter((row) => row.length);
-  return whole.length > 1 ? [{ low: lines[at].low, high, head, rows: whole }, next - at] : null;
+  const records = rows.filter((row) => row.length);
+  return records.length > 1 ? [{ low: lines[first].low, high, head, rows: records }, next - first] : null;
 }
 
-/** @param {Table} table @param {Draw} draw */
-function drawTable({ head, rows }, draw) {
+/** @param {Table} table @param {RenderPart} renderPart */
+function renderTable({ head, rows }, renderPart) {
   /** @param {string | Cell | undefined} cell */
-  const drawn = (cell) => (typeof cell === "object" ? draw(cell.low, cell.high, cell.lead) : cell);
+  const renderCell = (cell) =>
+    typeof cell === "object" ? renderPart(cell.low, cell.high, cell.labelStart) : cell;
   return html`<div class="scrolls" tabindex="0" role="group" aria-label=${t("document_table")}><table class="small">
-    <thead><tr>${head.map((cell) => html`<th scope="col">${drawn(cell)}</th>`)}</tr></thead>
-    <tbody>${rows.map((row) => html`<tr>${head.map((_, at) => html`<td>${drawn(row[at])}</td>`)}</tr>`)}</tbody>
+    <thead><tr>${head.map((cell) => html`<th scope="col">${renderCell(cell)}</th>`)}</tr></thead>
+    <tbody>${rows.map((row) => html`<tr>${head.map((_, at) => html`<td>${renderCell(row[at])}</td>`)}</tr>`)}</tbody>
   </table></div>`;
 }

@@ -1,18 +1,19 @@
 /** The text that the server stores for a document. The spans of citations are positions in it. */
 import { get } from "../core/api.js";
 import { classes, html, useEffect, useElement, useLayoutEffect, useMemo, useState } from "../core/html.js";
-import { showInMiddle, VirtualList } from "../core/list.js";
 import { t } from "../core/texts.js";
+import { showInMiddle, VirtualList } from "../core/virtual_list.js";
 import { Loading, readOnce, useLoaded } from "../shell/loaded.js";
-import { said } from "../shell/notices.js";
+import { describeError } from "../shell/notices.js";
 import { AddNote, editNote, Notes, useNotes, writeNote } from "./notes.js";
-import { SHEETS, Stretches } from "./stretches.js";
+import { Stretches } from "./stretches.js";
+import { WORKBOOKS } from "./tables.js";
 
-// Characters per part, and how many more its last line may have.
-const STEP = 20_000;
-const SLACK = 2_000;
-// Pixels of height per character, to estimate a part that has not been rendered.
-const HIGH = 0.5;
+// The number of characters per block, and how many more its last line may have.
+const BLOCK_LENGTH = 20_000;
+const MAX_OVERRUN = 2_000;
+// Estimates the height of a block that has not been rendered.
+const PIXELS_PER_CHARACTER = 0.5;
 const CODE = /\.(py|jsx?|tsx?|java|c|h|cpp|cs|go|rs|rb|php|sh|sql|css|jsonl?|ya?ml|toml|xml|ini|log)$/i;
 
 /** @typedef {{ start: number, end: number, section: string | null, page: number | null }} Stretch */
@@ -29,32 +30,32 @@ const CODE = /\.(py|jsx?|tsx?|java|c|h|cpp|cs|go|rs|rb|php|sh|sql|css|jsonl?|ya?
 export function DocumentText({ path, source, start, end = start }) {
   const read = useMemo(() => readOnce((index) => readBlock(path, source, index)), [path, source]);
   const [target, setTarget] = useState(/** @type {Target | null} */ (null));
-  const [problem, setProblem] = useState(/** @type {Said | null} */ (null));
+  const [problem, setProblem] = useState(/** @type {Message | null} */ (null));
   const [hasPassages, setHasPassages] = useState(false);
-  const noted = useNotes(path);
+  const documentNotes = useNotes(path);
   const notes = useMemo(
-    () => noted.notes.filter((note) => note.source === source && note.start !== null),
-    [noted.notes, source],
+    () => documentNotes.notes.filter((note) => note.source === source && note.start !== null),
+    [documentNotes.notes, source],
   );
-  const place = useElement();
-  /** @param {number} [from] @param {number} [to] */
-  const show = (from = 0, to = from, isShown = false) =>
-    read(Math.floor(from / STEP)).then(
+  const scroller = useElement();
+  /** Scroll to a span, and mark it. @param {number} [from] @param {number} [to] */
+  const showSpan = (from = 0, to = from, isShown = false) =>
+    read(Math.floor(from / BLOCK_LENGTH)).then(
       ({ start: begin, length }) => {
-        // A line that began in the previous part belongs to that part.
-        const index = Math.floor(from / STEP) - (begin > from ? 1 : 0);
+        // A line that began in the previous block belongs to that block.
+        const index = Math.floor(from / BLOCK_LENGTH) - (begin > from ? 1 : 0);
         setProblem(null);
         setTarget({ index: from < length ? index : 0, length, start: from, end: to, isShown });
       },
-      (error) => setProblem(said(error)),
+      (error) => setProblem(describeError(error)),
     );
-  const begin = () => void show(start, end, start === undefined);
-  useEffect(begin, [read, start, end]);
+  const showTarget = () => void showSpan(start, end, start === undefined);
+  useEffect(showTarget, [read, start, end]);
 
   const cited = () =>
-    target && target.end > target.start ? { ...target, shown: citedIn(place.current) } : null;
+    target && target.end > target.start ? { ...target, shown: citedText(scroller.current) } : null;
   /** Write a note at the passage, or open the note, that was pressed. @param {any} event */
-  const press = ({ target: pressed }) => {
+  const onPress = ({ target: pressed }) => {
     const { number, start, end } = pressed.closest("button.passage")?.dataset ?? {};
     const shown = t("document_passage", { n: number });
     if (number) writeNote(path, source, { start: Number(start), end: Number(end), shown });
@@ -63,44 +64,44 @@ export function DocumentText({ path, source, start, end = start }) {
   };
 
   if (problem || !target)
-    return html`<div class="pane-note"><${Loading} of=${{ value: null, problem, again: begin }} /></div>`;
+    return html`<div class="pane-note"><${Loading} data=${{ value: null, problem, again: showTarget }} /></div>`;
   return html`<div class=${classes("document-text", CODE.test(source) && "code", hasPassages && "passages")}>
     <div class="row pane-tools">
-      <${Outline} key=${path + source} path=${path} source=${source} onChoose=${(/** @type {number} */ at) => show(at)} />
-      <${Notes} path=${path} source=${source} noted=${noted} onChoose=${(/** @type {any} */ note) => show(note.start, note.end)} />
+      <${Outline} key=${path + source} path=${path} source=${source} onChoose=${(/** @type {number} */ at) => showSpan(at)} />
+      <${Notes} path=${path} source=${source} documentNotes=${documentNotes} onChoose=${(/** @type {any} */ note) => showSpan(note.start, note.end)} />
       <button class="quiet small" aria-pressed=${hasPassages} onClick=${() => setHasPassages(!hasPassages)}>${t("document_passages")}</button>
-      <${AddNote} path=${path} source=${source} box=${() => place.current} cited=${cited} otherwise=${() => setHasPassages(true)} />
+      <${AddNote} path=${path} source=${source} box=${() => scroller.current} cited=${cited} onNothing=${() => setHasPassages(true)} />
     </div>
-    <div class="scroller" role="group" tabindex="0" aria-label=${t("document_text")} ref=${place} onClick=${press}>
-      <${VirtualList} key=${source} count=${Math.max(1, Math.ceil(target.length / STEP))} target=${target}
-        height=${(/** @type {number} */ index) => Math.min(STEP, target.length - index * STEP) * HIGH}
+    <div class="scroller" role="group" tabindex="0" aria-label=${t("document_text")} ref=${scroller} onClick=${onPress}>
+      <${VirtualList} key=${source} count=${Math.max(1, Math.ceil(target.length / BLOCK_LENGTH))} target=${target}
+        height=${(/** @type {number} */ index) => Math.min(BLOCK_LENGTH, target.length - index * BLOCK_LENGTH) * PIXELS_PER_CHARACTER}
         row=${(/** @type {number} */ index, /** @type {number} */ height) =>
           html`<${TextBlock} read=${read} index=${index} height=${height} view=${{ target, hasPassages, notes }} />`} />
     </div>
   </div>`;
 }
 
-/** @param {HTMLElement} box */
-const citedIn = (box) => [...box.querySelectorAll("mark")].map((mark) => mark.textContent).join("");
+/** Return the marked words. @param {HTMLElement} box */
+const citedText = (box) => [...box.querySelectorAll("mark")].map((mark) => mark.textContent).join("");
 
-/** @param {string} path @param {string} source @param {number} index @returns {Promise<Block>} */
+/**
+ * Read a block of whole lines from the server.
+ * @param {string} path @param {string} source @param {number} index @returns {Promise<Block>}
+ */
 async function readBlock(path, source, index) {
-  const from = index * STEP;
+  const from = index * BLOCK_LENGTH;
   const part = await get(
-    `${path}/text?${new URLSearchParams({ source, start: `${from}`, length: `${STEP + SLACK}` })}`,
+    `${path}/text?${new URLSearchParams({ source, start: `${from}`, length: `${BLOCK_LENGTH + MAX_OVERRUN}` })}`,
   );
   const chars = Array.from(part.text);
-  const low = index ? lineAfter(chars, 0) : 0;
-  const high = from + STEP < part.length ? lineAfter(chars, STEP) : chars.length;
+  const low = index ? nextLineStart(chars, 0) : 0;
+  const high = from + BLOCK_LENGTH < part.length ? nextLineStart(chars, BLOCK_LENGTH) : chars.length;
   return { ...part, start: from + low, chars: chars.slice(low, high) };
 }
 
-/**
- * Return where the next line begins, or the next word if the line is long.
- * @param {string[]} chars @param {number} at
- */
-function lineAfter(chars, at) {
-  const next = chars.slice(at, at + SLACK);
+/** Return the position where the next line begins, or the next word if the line is long. @param {string[]} chars @param {number} at */
+function nextLineStart(chars, at) {
+  const next = chars.slice(at, at + MAX_OVERRUN);
   return at + 1 + (next.includes("\n") ? next.indexOf("\n") : next.indexOf(" "));
 }
 
@@ -109,17 +110,17 @@ function TextBlock({ read, index, height, view }) {
   const { target } = view;
   const loaded = useLoaded(() => read(index), [read, index]);
   const block = loaded.value;
-  const place = useElement();
+  const element = useElement();
   useLayoutEffect(() => {
-    const found = place.current?.querySelector("[data-target]");
-    if (!found || target.isShown) return;
+    const marked = element.current?.querySelector("[data-target]");
+    if (!marked || target.isShown) return;
     target.isShown = true;
-    showInMiddle(found);
+    showInMiddle(marked);
   }, [block, target]);
-  if (!block) return html`<div style=${{ minHeight: `${height}px` }}><${Loading} of=${loaded} /></div>`;
+  if (!block) return html`<div style=${{ minHeight: `${height}px` }}><${Loading} data=${loaded} /></div>`;
   const end = block.start + block.chars.length;
-  const shown = block.stretches.filter((each) => each.end > block.start && each.start < end);
-  return html`<div class="text-block" ref=${place}><${Stretches} block=${block} stretches=${shown} view=${view} /></div>`;
+  const stretches = block.stretches.filter((each) => each.end > block.start && each.start < end);
+  return html`<div class="text-block" ref=${element}><${Stretches} block=${block} stretches=${stretches} view=${view} /></div>`;
 }
 
 /**
@@ -127,18 +128,18 @@ function TextBlock({ read, index, height, view }) {
  * @param {{ path: string, source: string, onChoose: (at: number) => void }} props
  */
 function Outline(props) {
-  const [isWanted, setWanted] = useState(false);
-  if (SHEETS.test(props.source)) return html`<${Sections} ...${props} areTabs />`;
-  return html`<details class="contents grow small" onToggle=${() => setWanted(true)}>
+  const [hasOpened, setHasOpened] = useState(false);
+  if (WORKBOOKS.test(props.source)) return html`<${Sections} ...${props} areTabs />`;
+  return html`<details class="contents grow small" onToggle=${() => setHasOpened(true)}>
     <summary>${t("document_outline")}</summary>
-    ${isWanted && html`<${Sections} ...${props} />`}
+    ${hasOpened && html`<${Sections} ...${props} />`}
   </details>`;
 }
 
 /** @param {{ path: string, source: string, onChoose: (at: number) => void, areTabs?: boolean }} props */
 function Sections({ path, source, onChoose, areTabs }) {
   const outline = useLoaded(() => get(`${path}/outline?${new URLSearchParams({ source })}`));
-  if (!outline.value) return html`<${Loading} of=${outline} />`;
+  if (!outline.value) return html`<${Loading} data=${outline} />`;
   /** @type {{ start: number, names: string[] }[]} */
   const all = outline.value.stretches.map((/** @type {Stretch} */ { start, section }) => ({
     start,

@@ -1,21 +1,21 @@
 /** All collections as cards, and a form for a new one. */
 import { html } from "../core/html.js";
-import { go, link } from "../core/route.js";
+import { link, navigate } from "../core/route.js";
 import { formatBytes, t } from "../core/texts.js";
 import { Form, openForm } from "../shell/form.js";
-import { mayMake, newCollection } from "./new.js";
+import { mayCreateCollection, newCollectionForm } from "./new_collection.js";
 
-/** @param {{ all: Collection[] }} props */
-export function Collections({ all }) {
-  const isMaker = mayMake();
-  const isFirst = all.length === 0;
-  const form = newCollection((name) => go(["library", name]));
+/** @param {{ collections: Collection[] }} props */
+export function Collections({ collections }) {
+  const mayCreate = mayCreateCollection();
+  const isFirst = collections.length === 0;
+  const form = newCollectionForm((name) => navigate(["library", name]));
   return html`<div class="screen stack">
     <div class="row"><h1 class="grow">${t("nav_library")}</h1>
-      ${isMaker && !isFirst && html`<button class="primary" onClick=${() => openForm(form)}>${t("library_new")}</button>`}</div>
-    ${isFirst && html`<p>${t(isMaker ? "library_first" : "welcome_ask_admin")}</p>`}
-    ${isMaker && isFirst && html`<${Form} isCard ...${form}>${form.fields}<//>`}
-    <ul class="plain cards">${all.map(
+      ${mayCreate && !isFirst && html`<button class="primary" onClick=${() => openForm(form)}>${t("library_new")}</button>`}</div>
+    ${isFirst && html`<p>${t(mayCreate ? "library_first" : "welcome_ask_admin")}</p>`}
+    ${mayCreate && isFirst && html`<${Form} isCard ...${form}>${form.fields}<//>`}
+    <ul class="plain cards">${collections.map(
       (each) => html`<li key=${each.name} class="card stack">
         <h2><a href=${link(["library", each.name])}>${each.name}</a></h2>
         ${each.description && html`<p>${each.description}</p>`}

@@ -1,115 +1,127 @@
 /** The documents of a collection: a long list to search, to filter, and to remove documents from. */
-import { askOnly, MOST_NAMES, measure, only } from "../ask/only.js";
-import { getAll, getPart, pathOf, request } from "../core/api.js";
+import { checkScope, MAX_NAMES, scope, setScope } from "../ask/scope.js";
+import { collectionPath, getAll, getPage, request } from "../core/api.js";
 import { html, signal, useEffect, useRef, useSignal, useState } from "../core/html.js";
-import { go, link, place, rename } from "../core/route.js";
-import { language, t, translated } from "../core/texts.js";
+import { currentRoute, link, navigate, updateUrl } from "../core/route.js";
+import { language, t, translate } from "../core/texts.js";
 import { PagedList, Row, Search } from "../shell/list.js";
 import { Loading, useLoaded } from "../shell/loaded.js";
-import { removeWithUndo, Said, tell } from "../shell/notices.js";
-import { factsOf, ReadAgain, saidOf } from "./facts.js";
+import { notify, removeWithUndo, ServerMessage } from "../shell/notices.js";
+import { documentFacts, documentMessage, ReindexButton } from "./document.js";
 import { Folders } from "./folders.js";
-import { changes, watch } from "./upload.js";
+import { changes, watchJobs } from "./upload.js";
 
-const MOST_DELETED = 1000;
+const MAX_DELETED = 1000;
 const STATES = /** @type {const} */ (["all", "indexed", "waiting", "failed"]);
 const ICONS = { indexed: "✓", waiting: "…", failed: "!" };
 
 /** The documents that are removed, or will be when their notice times out. @type {{ value: Set<string> }} */
-const gone = signal(new Set());
+const hiddenDocuments = signal(new Set());
 
 /** @param {{ collection: Collection }} props */
 export function Documents({ collection: { name, may } }) {
   const mayWrite = may.includes("write");
-  const { query } = useSignal(place);
+  const { query } = useSignal(currentRoute);
   const { search = "", folder = "" } = query;
   const state = STATES.find((each) => each === query.state) ?? "all";
   const [chosen, setChosen] = useState(/** @type {DocumentRow[]} */ ([]));
   const [folders, setFolders] = useState(/** @type {string[]} */ ([]));
-  const last = useRef(0);
-  const changed = useSignal(changes);
-  const removed = useSignal(gone);
-  const pathIn = (/** @type {string} */ of) =>
-    `${pathOf(name)}/documents?${new URLSearchParams({ search, folder, ...(of !== "all" && { state: of }) })}`;
-  /** Store it in the URL, so that a user who returns finds it again. @param {Record<string, string | undefined>} part */
-  const show = (part) => rename(place.value.path, { ...place.value.query, ...part });
-  const counted = useLoaded(
-    () => Promise.all(STATES.map(async (each) => (await getPart(pathIn(each), 1)).total)),
-    [search, folder, changed],
+  const lastIndex = useRef(0);
+  const version = useSignal(changes);
+  const hidden = useSignal(hiddenDocuments);
+  const listPath = (/** @type {string} */ state) =>
+    `${collectionPath(name)}/documents?${new URLSearchParams({ search, folder, ...(state !== "all" && { state }) })}`;
+  /**
+   * Change the search, state or folder. The URL stores them, so that the back button restores them.
+   * @param {Record<string, string | undefined>} changed
+   */
+  const updateQuery = (changed) =>
+    updateUrl(currentRoute.value.path, { ...currentRoute.value.query, ...changed });
+  const countsByState = useLoaded(
+    () => Promise.all(STATES.map(async (each) => (await getPage(listPath(each), 1)).total)),
+    [search, folder, version],
   );
   useEffect(() => setChosen([]), [search, state, folder]);
-  /** @param {DocumentRow} row @param {number} at @param {DocumentRow[]} rows @param {MouseEvent} event */
-  const choose = (row, at, rows, { shiftKey }) => {
-    const [from, to] = shiftKey ? [Math.min(at, last.current), Math.max(at, last.current)] : [at, at];
-    last.current = at;
-    const span = rows.slice(from, to + 1).filter((each) => each && !removed.has(each.id));
-    const others = chosen.filter((each) => !span.some(({ id }) => id === each.id));
-    setChosen(chosen.some(({ id }) => id === row.id) ? others : [...others, ...span]);
+  /**
+   * Select or deselect a row; with Shift, select all rows from the last one.
+   * @param {DocumentRow} row @param {number} index @param {DocumentRow[]} rows @param {MouseEvent} event
+   */
+  const choose = (row, index, rows, { shiftKey }) => {
+    const [from, to] = shiftKey
+      ? [Math.min(index, lastIndex.current), Math.max(index, lastIndex.current)]
+      : [index, index];
+    lastIndex.current = index;
+    const span = rows.slice(from, to + 1).filter((each) => each && !hidden.has(each.id));
+    const remaining = chosen.filter((each) => !span.some(({ id }) => id === each.id));
+    setChosen(chosen.some(({ id }) => id === row.id) ? remaining : [...remaining, ...span]);
   };
   /** Select all listed documents, including those not loaded yet. */
   const chooseAll = async () => {
-    const all = await getAll(pathIn(state));
-    setChosen(all.filter((each) => !removed.has(each.id)));
+    const all = await getAll(listPath(state));
+    setChosen(all.filter((each) => !hidden.has(each.id)));
   };
   const chooseNone = () => {
     setChosen([]);
     setFolders([]);
   };
   /** @param {DocumentRow[]} rows */
-  const drop = (rows) => {
+  const removeRows = (rows) => {
     const ids = rows.map((row) => row.id);
     setChosen([]);
-    removeWithUndo(gone, ids, t("library_removed", { n: ids.length }), async () => {
-      for (let at = 0; at < ids.length; at += MOST_DELETED) {
-        const body = { documents: ids.slice(at, at + MOST_DELETED) };
-        await request("POST", `${pathOf(name)}/documents/delete`, { body, keepalive: true });
+    removeWithUndo(hiddenDocuments, ids, t("library_removed", { n: ids.length }), async () => {
+      for (let start = 0; start < ids.length; start += MAX_DELETED) {
+        const body = { documents: ids.slice(start, start + MAX_DELETED) };
+        await request("POST", `${collectionPath(name)}/documents/delete`, { body, keepalive: true });
       }
       changes.value += 1;
-      watch(name);
+      watchJobs(name);
     });
   };
-  /** @param {DocumentRow} row @param {number} at @param {DocumentRow[]} rows */
-  const draw = (row, at, rows) =>
-    !removed.has(row.id) &&
+  /** @param {DocumentRow} row @param {number} index @param {DocumentRow[]} rows */
+  const renderRow = (row, index, rows) =>
+    !hidden.has(row.id) &&
     html`<article aria-label=${row.name}><${Row}
       before=${html`<input type="checkbox" aria-label=${t("library_choose", { name: row.name })} checked=${chosen.some(({ id }) => id === row.id)}
-        onClick=${(/** @type {MouseEvent} */ event) => choose(row, at, rows, event)} />`}
+        onClick=${(/** @type {MouseEvent} */ event) => choose(row, index, rows, event)} />`}
       title=${html`<a href=${link(["library", name], { document: row.id })}>${row.name}</a>`}
-      soft=${html`${row.found_note && html`<a class="found-note beginning" href=${link(["library", name], { document: row.id, notes: "open" })}>✎ ${row.found_note}</a>`}<span class=${row.state}>${ICONS[row.state]} ${t(`library_${row.state}`)}</span>
-        ${[saidOf(row) && html`<${Said} of=${saidOf(row)} />`, ...factsOf(row)].map((fact) => fact && html` · ${fact}`)}`}>
-      ${mayWrite && row.state === "failed" && html`<${ReadAgain} name=${name} id=${row.id} />`}
-      ${mayWrite && html`<button class="quiet" aria-label=${t("remove_of", { name: row.name })} onClick=${() => drop([row])}>${t("remove")}</button>`}
+      details=${html`${row.found_note && html`<a class="found-note beginning" href=${link(["library", name], { document: row.id, notes: "open" })}>✎ ${row.found_note}</a>`}<span class=${row.state}>${ICONS[row.state]} ${t(`library_${row.state}`)}</span>
+        ${[documentMessage(row) && html`<${ServerMessage} message=${documentMessage(row)} />`, ...documentFacts(row)].map((fact) => fact && html` · ${fact}`)}`}>
+      ${mayWrite && row.state === "failed" && html`<${ReindexButton} name=${name} id=${row.id} />`}
+      ${mayWrite && html`<button class="quiet" aria-label=${t("remove_of", { name: row.name })} onClick=${() => removeRows([row])}>${t("remove")}</button>`}
     <//></article>`;
-  const counts = counted.value;
-  if (!counts) return html`<${Loading} of=${counted} />`;
+  const counts = countsByState.value;
+  if (!counts) return html`<${Loading} data=${countsByState} />`;
   if (!counts[0] && !search && !folder) return null;
-  const picked = chosen.length + folders.length;
+  const chosenCount = chosen.length + folders.length;
   return html`<section class="stack" aria-label=${t("library_list")}>
-    <${Folders} collection=${name} folder=${folder} version=${changed} chosen=${folders} choose=${setFolders} />
+    <${Folders} collection=${name} folder=${folder} version=${version} chosen=${folders} choose=${setFolders} />
     <div class="row list-tools">
-      <${Search} label=${t("library_search")} value=${search} set=${(/** @type {string} */ typed) => show({ search: typed || undefined })} />
+      <${Search} label=${t("library_search")} value=${search} onSearch=${(/** @type {string} */ typed) => updateQuery({ search: typed || undefined })} />
       <div class="tabs" role="group" aria-label=${t("library_filter")}>${STATES.map(
         (each, at) => html`<button key=${each} class="quiet" aria-pressed=${each === state}
-          onClick=${() => show({ state: each === "all" ? undefined : each })}>${t(each === "all" ? "library_every" : `library_${each}`)} <span class="soft">${counts[at].toLocaleString(language.value)}</span></button>`,
+          onClick=${() => updateQuery({ state: each === "all" ? undefined : each })}>${t(each === "all" ? "library_every" : `library_${each}`)} <span class="soft">${counts[at].toLocaleString(language.value)}</span></button>`,
       )}</div>
-      ${counts[0] > 0 && html`<button class="quiet" onClick=${() => chooseAll().catch(tell)}>${t("library_choose_all")}</button>`}
+      ${counts[0] > 0 && html`<button class="quiet" onClick=${() => chooseAll().catch(notify)}>${t("library_choose_all")}</button>`}
       ${
-        picked > 0 &&
-        html`<button class="primary" onClick=${() => askThese(name, chosen, folders).catch(tell)}>${t("only_ask_n", { n: picked })}</button>
-        ${mayWrite && chosen.length > 0 && html`<button class="danger" onClick=${() => drop(chosen)}>${t("library_remove_n", { n: chosen.length })}</button>`}
+        chosenCount > 0 &&
+        html`<button class="primary" onClick=${() => askSelection(name, chosen, folders).catch(notify)}>${t("only_ask_n", { n: chosenCount })}</button>
+        ${mayWrite && chosen.length > 0 && html`<button class="danger" onClick=${() => removeRows(chosen)}>${t("library_remove_n", { n: chosen.length })}</button>`}
         <button class="quiet" onClick=${chooseNone}>${t("library_choose_none")}</button>`
       }
     </div>
-    <${PagedList} path=${pathIn(state)} version=${changed} label=${t("library_list")} empty=${t("library_none_found")} row=${draw} />
+    <${PagedList} path=${listPath(state)} version=${version} label=${t("library_list")} empty=${t("library_none_found")} row=${renderRow} />
   </section>`;
 }
 
-/** Go to the Ask screen and ask only these. @param {string} name of the collection @param {DocumentRow[]} rows @param {string[]} folders */
-async function askThese(name, rows, folders) {
-  const part = { ...only.value, documents: rows.map((row) => row.name), folders };
-  if (rows.length > MOST_NAMES || folders.length > MOST_NAMES) return tell(t("only_too_many"));
-  const { problem } = await measure([name], part);
-  if (problem) return tell(translated(problem).text);
-  askOnly(part, [name]);
-  go(["ask"]);
+/**
+ * Go to the Ask screen with these documents and folders as the scope.
+ * @param {string} name of the collection @param {DocumentRow[]} rows @param {string[]} folders
+ */
+async function askSelection(name, rows, folders) {
+  const part = { ...scope.value, documents: rows.map((row) => row.name), folders };
+  if (rows.length > MAX_NAMES || folders.length > MAX_NAMES) return notify(t("only_too_many"));
+  const { problem } = await checkScope([name], part);
+  if (problem) return notify(translate(problem).text);
+  setScope(part, [name]);
+  navigate(["ask"]);
 }

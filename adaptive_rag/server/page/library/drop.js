@@ -1,43 +1,44 @@
 /** Add files and folders that are dropped on the page, or pasted in the library, to the current collection. */
 import { html, useLayoutEffect, useSignal, useState } from "../core/html.js";
-import { go, place } from "../core/route.js";
-import { collection } from "../core/session.js";
+import { currentRoute, navigate } from "../core/route.js";
+import { currentCollection } from "../core/session.js";
 import { t } from "../core/texts.js";
 import { openForm } from "../shell/form.js";
-import { tell } from "../shell/notices.js";
-import { mayMake, newCollection } from "./new.js";
+import { notify } from "../shell/notices.js";
+import { mayCreateCollection, newCollectionForm } from "./new_collection.js";
 
-export function Drop() {
+export function DropTarget() {
   const [isOver, setOver] = useState(false);
-  const [screen = "ask", name] = useSignal(place).path;
-  const chosen = useSignal(collection);
+  const [screen = "ask", name] = useSignal(currentRoute).path;
+  const chosen = useSignal(currentCollection);
   const isHere = screen === "ask" || (screen === "library" && name === chosen?.name);
   const target = isHere && chosen?.may.includes("write") && chosen.name;
-  // Renew the listeners on each render, so that they use the collection that is shown.
+  // Replace the listeners on each render, so that they use the collection that is shown now.
   useLayoutEffect(() => {
     const stop = new AbortController();
-    for (const kind of ["dragover", "dragleave", "drop", "paste"]) window.addEventListener(kind, take, stop);
+    for (const kind of ["dragover", "dragleave", "drop", "paste"])
+      window.addEventListener(kind, onEvent, stop);
     return () => stop.abort();
   });
   /** @param {any} event */
-  const take = (event) => {
+  const onEvent = (event) => {
     const data = event.dataTransfer ?? event.clipboardData;
     const isPaste = event.type === "paste";
     if (!data?.types.includes("Files") || (isPaste && screen !== "library")) return;
-    // Otherwise the browser would leave the page and open the file.
+    // By default, the browser would leave the page and open the file.
     if (event.type !== "dragleave") event.preventDefault();
     setOver(event.type === "dragover" || (event.type === "dragleave" && event.relatedTarget !== null));
     if (event.type !== "drop" && !isPaste) return;
     const files = readDropped(data);
     /** @param {string} name */
     const add = (name) => {
-      import("./upload.js").then(async ({ addFiles }) => addFiles(name, await files)).catch(tell);
-      go(["library", name]);
+      import("./upload.js").then(async ({ addFiles }) => addFiles(name, await files)).catch(notify);
+      navigate(["library", name]);
     };
     if (target) add(target);
-    else if (screen === "ask" && mayMake()) openForm(newCollection(add, "documents"));
+    else if (screen === "ask" && mayCreateCollection()) openForm(newCollectionForm(add, "documents"));
     else
-      tell(
+      notify(
         t(screen !== "ask" ? "library_drop_where" : chosen ? "problem_role_too_low" : "welcome_ask_admin"),
       );
   };
@@ -53,25 +54,28 @@ export function Drop() {
  */
 async function readDropped(data) {
   // Read all items before the first `await`: afterwards the browser has cleared the list.
-  const found = [...data.items].map((item) => {
+  const reads = [...data.items].map((item) => {
     const [entry, file] = [item.webkitGetAsEntry(), item.getAsFile()];
-    return entry ? filesOf(entry) : file ? [{ file, name: file.name }] : [];
+    return entry ? readEntry(entry) : file ? [{ file, name: file.name }] : [];
   });
-  return (await Promise.all(found)).flat();
+  return (await Promise.all(reads)).flat();
 }
 
-/** @param {any} entry a file system entry @returns {Promise<{ file: File, name: string }[]>} */
-async function filesOf(entry) {
+/**
+ * Return a file, or the files of a folder and of those below it.
+ * @param {any} entry a file system entry @returns {Promise<{ file: File, name: string }[]>}
+ */
+async function readEntry(entry) {
   if (entry.isFile) {
     const file = await new Promise((done, fail) => entry.file(done, fail));
     return [{ file, name: entry.fullPath.replace(/^\//, "") }];
   }
   const reader = entry.createReader();
-  const found = [];
+  const files = [];
   for (;;) {
     /** @type {any[]} */
-    const some = await new Promise((done, fail) => reader.readEntries(done, fail));
-    if (!some.length) return found;
-    for (const each of some) found.push(...(await filesOf(each)));
+    const entries = await new Promise((done, fail) => reader.readEntries(done, fail));
+    if (!entries.length) return files;
+    for (const each of entries) files.push(...(await readEntry(each)));
   }
 }

@@ -1,5 +1,5 @@
-/** The folders of a collection: the path to the open one, and those in it, each to be opened or selected. */
-import { get, pathOf } from "../core/api.js";
+/** The folders of a collection: the path to the open folder, and its subfolders, which can be opened or selected. */
+import { collectionPath, get } from "../core/api.js";
 import { html } from "../core/html.js";
 import { link } from "../core/route.js";
 import { t } from "../core/texts.js";
@@ -7,17 +7,17 @@ import { useLoaded } from "../shell/loaded.js";
 
 /**
  * @param {{ collection: string, folder: string, version: number, chosen: string[], choose: (folders: string[]) => void }} props
- *   `folder` is the open one, "" for all documents
+ *   `folder` is the open folder, "" for all documents
  */
 export function Folders({ collection, folder, version, chosen, choose }) {
   const search = new URLSearchParams({ folder });
-  const inside = useLoaded(
+  const loaded = useLoaded(
     /** @returns {Promise<{ name: string, documents: number }[]>} */
-    () => get(`${pathOf(collection)}/folders?${search}`),
+    () => get(`${collectionPath(collection)}/folders?${search}`),
     [folder, version],
   );
   const steps = folder ? folder.split("/") : [];
-  const folders = inside.value ?? [];
+  const folders = loaded.value ?? [];
   if (!steps.length && !folders.length) return null;
   /** @param {string} words @param {string} [path] */
   const opener = (words, path) =>

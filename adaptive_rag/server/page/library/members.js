@@ -1,33 +1,33 @@
 /** The members of a collection and their roles. */
-import { pathOf, put, remove } from "../core/api.js";
+import { collectionPath, put, remove } from "../core/api.js";
 import { html, useVersion } from "../core/html.js";
 import { t } from "../core/texts.js";
-import { Choice, Field, Form } from "../shell/form.js";
+import { Field, Form, Select } from "../shell/form.js";
 import { PagedList, Row } from "../shell/list.js";
-import { tell } from "../shell/notices.js";
+import { notify } from "../shell/notices.js";
 import { Page } from "./screen.js";
 
 const ROLES = /** @type {const} */ (["reader", "writer", "admin"]);
 
 /** @param {{ collection: Collection }} props */
 export function Members({ collection }) {
-  const [version, again] = useVersion();
-  const path = `${pathOf(collection.name)}/members`;
+  const [version, reload] = useVersion();
+  const path = `${collectionPath(collection.name)}/members`;
   const options = ROLES.map((each) => [each, t(`role_${each}`)]);
   /** @param {string} name @param {string} role */
-  const set = (name, role) => put(`${path}/${encodeURIComponent(name)}`, { role }).then(again);
+  const setRole = (name, role) => put(`${path}/${encodeURIComponent(name)}`, { role }).then(reload);
   /** @param {{ name: string, role: string }} member */
-  const row = ({ name, role }) => html`<${Row} title=${name}>
-    <${Choice} aria-label=${t("library_role_of", { name })} value=${role} options=${options} onChoose=${(/** @type {string} */ chosen) => set(name, chosen).catch(tell)} />
+  const renderRow = ({ name, role }) => html`<${Row} title=${name}>
+    <${Select} aria-label=${t("library_role_of", { name })} value=${role} options=${options} onChoose=${(/** @type {string} */ chosen) => setRole(name, chosen).catch(notify)} />
     <button class="quiet" aria-label=${t("remove_of", { name })}
-      onClick=${() => remove(`${path}/${encodeURIComponent(name)}`).then(again, tell)}>${t("remove")}</button>
+      onClick=${() => remove(`${path}/${encodeURIComponent(name)}`).then(reload, notify)}>${t("remove")}</button>
   <//>`;
   return html`<${Page} title=${t("library_members")} back=${collection.name}>
     <p class="soft">${t("library_members_intro")}</p>
-    <${Form} isCard action=${t("library_member_add")} act=${(/** @type {any} */ { name, role }) => set(name.trim(), role)} unknown="library_member_unknown">
+    <${Form} isCard action=${t("library_member_add")} onSubmit=${(/** @type {any} */ { name, role }) => setRole(name.trim(), role)} notFound="library_member_unknown">
       <${Field} label=${t("library_member_name")} name="name" required maxlength="100" />
       <${Field} label=${t("library_role")} name="role" options=${options} />
     <//>
-    <${PagedList} path=${path} version=${version} label=${t("library_members")} empty=${t("library_members_none")} row=${row} />
+    <${PagedList} path=${path} version=${version} label=${t("library_members")} empty=${t("library_members_none")} row=${renderRow} />
   <//>`;
 }

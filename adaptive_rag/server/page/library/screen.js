@@ -1,24 +1,24 @@
 /** The library: all collections, one of them, its members, or one of its documents, depending on the URL. */
 import { html, useEffect, useElement, useSignal } from "../core/html.js";
-import { link, place } from "../core/route.js";
+import { currentRoute, link } from "../core/route.js";
 import { collections } from "../core/session.js";
 import { t } from "../core/texts.js";
 import { CollectionScreen } from "./collection.js";
 import { Collections } from "./collections.js";
-import { Facts } from "./facts.js";
+import { DocumentScreen } from "./document.js";
 import { Members } from "./members.js";
 
 export function LibraryScreen() {
-  const { path, query } = useSignal(place);
+  const { path, query } = useSignal(currentRoute);
   const all = useSignal(collections);
   const [, name, part] = path;
   if (!all) return html`<p class="screen soft" aria-busy="true">${t("loading")}</p>`;
-  if (!name) return html`<${Collections} all=${all} />`;
-  const found = all.find((each) => each.name === name);
-  if (!found) return html`<${Page} title=${name}><p>${t("library_no_such")}</p><//>`;
+  if (!name) return html`<${Collections} collections=${all} />`;
+  const collection = all.find((each) => each.name === name);
+  if (!collection) return html`<${Page} title=${name}><p>${t("library_no_such")}</p><//>`;
   if (query.document)
-    return html`<${Facts} key=${query.document} collection=${found} id=${query.document} />`;
-  return html`<${part === "members" ? Members : CollectionScreen} key=${name} collection=${found} />`;
+    return html`<${DocumentScreen} key=${query.document} collection=${collection} id=${query.document} />`;
+  return html`<${part === "members" ? Members : CollectionScreen} key=${name} collection=${collection} />`;
 }
 
 /**
@@ -26,14 +26,14 @@ export function LibraryScreen() {
  * @param {{ title: string, back?: string, children: any }} props `back` is the collection that it belongs to
  */
 export function Page({ title, back, children }) {
-  const head = useElement();
-  useEffect(() => head.current?.focus({ preventScroll: true }), []);
+  const heading = useElement();
+  useEffect(() => heading.current?.focus({ preventScroll: true }), []);
   return html`<div class="screen stack">
     <nav class="row small trail" aria-label=${t("library_trail")}>
       <a href=${link(["library"])}>${t("library_all")}</a>
       ${back && html`<span aria-hidden="true">›</span><a href=${link(["library", back])}>${back}</a>`}
     </nav>
-    <h1 tabindex="-1" ref=${head}>${title}</h1>
+    <h1 tabindex="-1" ref=${heading}>${title}</h1>
     ${children}
   </div>`;
 }

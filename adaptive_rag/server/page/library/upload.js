@@ -1,132 +1,161 @@
 /** Upload files, and follow the jobs that index them. Both continue while other screens are shown. */
-import { events, get, isOnline, Problem, pathOf, post, request, until } from "../core/api.js";
+import {
+  collectionPath,
+  get,
+  isOnline,
+  isUnreached,
+  Problem,
+  post,
+  request,
+  streamEvents,
+  waitUntil,
+} from "../core/api.js";
 import { signal } from "../core/html.js";
 import { readCollections } from "../core/session.js";
-import { t, translated } from "../core/texts.js";
-import { said, tell } from "../shell/notices.js";
+import { t, translate } from "../core/texts.js";
+import { describeError, notify } from "../shell/notices.js";
 
 // Small batches, so that the progress bar moves. The server accepts larger ones.
 const BATCH_FILES = 20;
 const BATCH_BYTES = 10_000_000;
 const ATTEMPTS = 6;
 
-/** @typedef {{ file: File, name: string }} Named a file with its path, as in "reports/2024.pdf" */
-/** @typedef {{ bytes: number, sent: number, files: number, uploaded: number, job: any, left: number, problems: Said[] }} Work */
+/** @typedef {{ file: File, name: string }} NamedFile a file with its path, as in "reports/2024.pdf" */
+/** @typedef {{ bytes: number, sent: number, files: number, uploaded: number, job: any, left: number, problems: Message[] }} Work */
 
 /**
- * The work on each collection: bytes and files to send and sent, the current job, and the number of waiting jobs.
+ * The work on each collection: the bytes and files to send, and those sent; the current job; the number of waiting jobs.
  * @type {{ value: Record<string, Work> }}
  */
 export const work = signal({});
-/** A count of changes to documents. Lists are read again when it changes. */
+/** Counts changes to documents. Lists are read again when it changes. */
 export const changes = signal(0);
 
-const NOTHING = { bytes: 0, sent: 0, files: 0, uploaded: 0, job: null, left: 0, problems: [] };
-/** @type {Map<string, { files: Named[], abort: AbortController }>} the files to send, by collection */
+const NO_WORK = { bytes: 0, sent: 0, files: 0, uploaded: 0, job: null, left: 0, problems: [] };
+/** @type {Map<string, { files: NamedFile[], abort: AbortController }>} the files to send, by collection */
 const uploads = new Map();
-/** @type {Map<string, boolean>} the watched collections, and whether to look for jobs again */
-const watched = new Map();
+/** @type {Map<string, boolean>} the watched collections; true means that new jobs may have been added */
+const watchedCollections = new Map();
 
 window.addEventListener("beforeunload", (event) => {
   if (uploads.size) event.preventDefault();
 });
 
-/** @param {string} collection @param {(before: Work) => Partial<Work>} part */
-export function change(collection, part) {
-  const before = work.value[collection] ?? NOTHING;
-  work.value = { ...work.value, [collection]: { ...before, ...part(before) } };
+/** Change the work on a collection. @param {string} collection @param {(before: Work) => Partial<Work>} update */
+export function updateWork(collection, update) {
+  const before = work.value[collection] ?? NO_WORK;
+  work.value = { ...work.value, [collection]: { ...before, ...update(before) } };
 }
 
-/** @param {string} collection @param {Said[]} told */
-const complain = (collection, told) =>
-  change(collection, ({ problems }) => ({ problems: [...problems, ...told] }));
+/** Show problems below the progress. @param {string} collection @param {Message[]} messages */
+const addProblems = (collection, messages) =>
+  updateWork(collection, ({ problems }) => ({ problems: [...problems, ...messages] }));
 
 /**
  * Upload files, and follow their indexing. Files that cannot be sent are reported; the others continue.
  * @param {string} collection
- * @param {Named[]} files
+ * @param {NamedFile[]} files
  */
 export async function addFiles(collection, files) {
-  /** @type {{ suffixes: string[], megabytes: number }} */
-  const { suffixes, megabytes } = await get(`${pathOf(collection)}/documents/uploadable`);
-  // Office creates files such as "~$report.docx" beside an open document.
-  const meant = files.filter(({ name }) => !/(^|\/)~\$[^/]*$/.test(name));
-  const skipped = files.length - meant.length;
-  if (skipped) tell(t("library_skipped", { n: skipped }));
-  const good = meant.filter(({ file, name }) => {
-    // Files such as .DS_Store belong to the system. The user did not mean to add them.
-    if (name.split("/").some((part) => part.startsWith("."))) return false;
-    const isRead = suffixes.some((suffix) => name.toLowerCase().endsWith(suffix));
-    if (isRead && file.size <= megabytes * 1e6) return true;
-    complain(collection, [
-      { text: t(isRead ? "library_too_large" : "library_unread_kind", { name, most: megabytes }) },
-    ]);
-    return false;
-  });
-  change(collection, (now) => ({ bytes: now.bytes + sizeOf(good), files: now.files + good.length }));
+  const accepted = await selectFiles(collection, files);
+  updateWork(collection, (now) => ({
+    bytes: now.bytes + totalSize(accepted),
+    files: now.files + accepted.length,
+  }));
   const running = uploads.get(collection);
-  if (running) return void running.files.push(...good);
+  if (running) return void running.files.push(...accepted);
   const abort = new AbortController();
-  uploads.set(collection, { files: good, abort });
-  /** @type {Named[]} */
+  uploads.set(collection, { files: accepted, abort });
+  /** @type {NamedFile[]} */
   let batch = [];
   try {
-    while (good.length) {
-      batch = takeBatch(good);
-      await send(collection, batch, abort.signal);
-      change(collection, ({ sent, uploaded }) => ({
-        sent: sent + sizeOf(batch),
+    while (accepted.length) {
+      batch = takeBatch(accepted);
+      await sendBatch(collection, batch, abort.signal);
+      updateWork(collection, ({ sent, uploaded }) => ({
+        sent: sent + totalSize(batch),
         uploaded: uploaded + batch.length,
       }));
-      await announce();
-      watch(collection);
+      // The batch has been sent, even if the lists cannot be read again.
+      await refreshLists().catch(notify);
+      watchJobs(collection);
     }
   } catch (error) {
     if (!abort.signal.aborted) {
-      tell(error);
-      complain(
+      notify(error);
+      addProblems(
         collection,
-        [...batch, ...good].map(({ name }) => ({ text: t("library_not_sent", { name }) })),
+        [...batch, ...accepted].map(({ name }) => ({ text: t("library_not_sent", { name }) })),
       );
     }
   } finally {
     uploads.delete(collection);
-    change(collection, () => ({ bytes: 0, sent: 0, files: 0, uploaded: 0 }));
+    updateWork(collection, () => ({ bytes: 0, sent: 0, files: 0, uploaded: 0 }));
   }
 }
 
-/** Read lists and sizes again. */
-function announce() {
+/**
+ * Return the files that the server can read, and report the others.
+ * @param {string} collection @param {NamedFile[]} files @returns {Promise<NamedFile[]>}
+ */
+async function selectFiles(collection, files) {
+  /** @type {{ suffixes: string[], megabytes: number }} */
+  const { suffixes, megabytes } = await get(`${collectionPath(collection)}/documents/uploadable`);
+  // Office creates files such as "~$report.docx" next to an open document.
+  const wanted = files.filter(({ name }) => !/(^|\/)~\$[^/]*$/.test(name));
+  const skipped = files.length - wanted.length;
+  if (skipped) notify(t("library_skipped", { n: skipped }));
+  return wanted.filter(({ file, name }) => {
+    // Skip files such as .DS_Store, which the system has made.
+    if (name.split("/").some((part) => part.startsWith("."))) return false;
+    const isReadable = suffixes.some((suffix) => name.toLowerCase().endsWith(suffix));
+    if (isReadable && file.size <= megabytes * 1e6) return true;
+    addProblems(collection, [
+      { text: t(isReadable ? "library_too_large" : "library_unread_kind", { name, most: megabytes }) },
+    ]);
+    return false;
+  });
+}
+
+/** Read the lists of documents and the sizes of collections again. */
+function refreshLists() {
   changes.value += 1;
   return readCollections();
 }
 
-/** Remove the next batch from `files` and return it. @param {Named[]} files */
+/** Remove the next batch from `files` and return it. @param {NamedFile[]} files */
 function takeBatch(files) {
   let bytes = 0;
-  const over = files.findIndex(({ file }, at) => {
+  const batchEnd = files.findIndex(({ file }, at) => {
     bytes += file.size;
     return at > 0 && (at >= BATCH_FILES || bytes > BATCH_BYTES);
   });
-  return files.splice(0, over < 0 ? files.length : over);
+  return files.splice(0, batchEnd < 0 ? files.length : batchEnd);
 }
 
 /**
- * Send a batch. If one file is bad, the server rejects the whole batch. Then send each file alone, and report bad ones.
- * @param {string} collection @param {Named[]} batch @param {AbortSignal} abort @returns {Promise<void>}
+ * Send a batch. The server rejects the whole batch if one file is bad; then send each file alone, and report the bad ones.
+ * @param {string} collection @param {NamedFile[]} batch @param {AbortSignal} abort @returns {Promise<void>}
  */
-async function send(collection, batch, abort) {
+async function sendBatch(collection, batch, abort) {
   const headers = { "Idempotency-Key": crypto.getRandomValues(new Uint32Array(4)).join("-") };
   const form = new FormData();
   for (const { file, name } of batch) form.append("files", file, name);
   for (let attempt = 1; ; attempt++) {
     try {
-      return await request("POST", `${pathOf(collection)}/documents`, { form, headers, signal: abort });
+      return await request("POST", `${collectionPath(collection)}/documents`, {
+        form,
+        headers,
+        signal: abort,
+      });
     } catch (error) {
       if (!(error instanceof Problem)) throw error;
       if ([413, 422].includes(error.status)) {
-        if (batch.length > 1) for (const each of batch) await send(collection, [each], abort);
-        else complain(collection, [{ ...said(error), text: `${batch[0].name}: ${said(error).text}` }]);
+        if (batch.length > 1) for (const each of batch) await sendBatch(collection, [each], abort);
+        else
+          addProblems(collection, [
+            { ...describeError(error), text: `${batch[0].name}: ${describeError(error).text}` },
+          ]);
         return;
       }
       if (![0, 429, 503].includes(error.status) || attempt === ATTEMPTS) throw error;
@@ -136,63 +165,66 @@ async function send(collection, batch, abort) {
   }
 }
 
-/** @param {Named[]} files */
-const sizeOf = (files) => files.reduce((sum, { file }) => sum + file.size, 0);
+/** Return the bytes of files. @param {NamedFile[]} files */
+const totalSize = (files) => files.reduce((sum, { file }) => sum + file.size, 0);
 
-/** Follow the jobs of a collection, one after another, until none is left. @param {string} collection */
-export async function watch(collection) {
-  const isWatched = watched.has(collection);
-  watched.set(collection, true);
+/** Follow the jobs of a collection, also those that are added meanwhile. Wait if the server is not reached. @param {string} collection */
+export async function watchJobs(collection) {
+  const isWatched = watchedCollections.has(collection);
+  watchedCollections.set(collection, true);
   if (isWatched) return;
   try {
-    while (watched.get(collection)) {
-      watched.set(collection, false);
+    while (watchedCollections.get(collection)) {
+      watchedCollections.set(collection, false);
       try {
-        await follow(collection);
+        await followJobs(collection);
       } catch (error) {
-        if (!(error instanceof Problem) || error.status) throw error;
-        await until(() => isOnline.value);
-        watched.set(collection, true);
-        announce().catch(tell);
+        if (!isUnreached(error)) throw error;
+        await waitUntil(() => isOnline.value);
+        watchedCollections.set(collection, true);
+        refreshLists().catch(notify);
       }
     }
   } catch (error) {
     // A deleted collection has no jobs.
-    if (!(error instanceof Problem && error.status === 404)) tell(error);
+    if (!(error instanceof Problem && error.status === 404)) notify(error);
   } finally {
-    watched.delete(collection);
-    change(collection, () => ({ job: null, left: 0 }));
+    watchedCollections.delete(collection);
+    updateWork(collection, () => ({ job: null, left: 0 }));
   }
 }
 
-/** @param {string} collection */
-async function follow(collection) {
-  for (let open = await openJobs(collection); open.length; open = await openJobs(collection)) {
-    for await (const [name, job] of events("GET", `${pathOf(collection)}/jobs/${open[0].id}/events`)) {
-      if (name === "progress") change(collection, () => ({ job, left: open.length - 1 }));
-      else complain(collection, problemsOf(job));
+/** Show the progress of the open jobs of a collection until none is left. @param {string} collection */
+async function followJobs(collection) {
+  for (let jobs = await openJobs(collection); jobs.length; jobs = await openJobs(collection)) {
+    for await (const [name, job] of streamEvents(
+      "GET",
+      `${collectionPath(collection)}/jobs/${jobs[0].id}/events`,
+    )) {
+      if (name === "progress") updateWork(collection, () => ({ job, left: jobs.length - 1 }));
+      else addProblems(collection, jobProblems(job));
     }
-    await announce();
+    await refreshLists();
   }
 }
 
-/** @param {any} job @returns {Said[]} */
-const problemsOf = ({ problems = [], error }) =>
+/** Return the problems of a finished job. @param {any} job @returns {Message[]} */
+const jobProblems = ({ problems = [], error }) =>
   [...problems.map((/** @type {any} */ each) => each.problem), error]
     .filter(Boolean)
-    .map((text) => translated(text));
+    .map((text) => translate(text));
 
-/** @param {string} collection @returns {Promise<any[]>} the running job, then the queued ones, oldest first */
+/** Return the running job, then the queued ones, oldest first. @param {string} collection @returns {Promise<any[]>} */
 async function openJobs(collection) {
   const pages = ["running", "queued"].map((state) =>
-    get(`${pathOf(collection)}/jobs?state=${state}&limit=500`),
+    get(`${collectionPath(collection)}/jobs?state=${state}&limit=500`),
   );
   return (await Promise.all(pages)).flatMap((page) => page.items.reverse());
 }
 
 /** Stop the upload and the indexing. What is already indexed stays. @param {string} collection */
-export async function cancel(collection) {
+export async function cancelWork(collection) {
   uploads.get(collection)?.abort.abort();
   for (const { id, kind } of await openJobs(collection))
-    if (kind !== "remove") await post(`${pathOf(collection)}/jobs/${id}/cancel`);
+    if (kind !== "remove") await post(`${collectionPath(collection)}/jobs/${id}/cancel`);
 }

@@ -1,28 +1,28 @@
 /** The user's account: name and roles, password, and profile. */
 import { get, put, remove } from "../core/api.js";
 import { html, useSignal } from "../core/html.js";
-import { collections, me, signOut, waysIn } from "../core/session.js";
+import { collections, me, signInMethods, signOut } from "../core/session.js";
 import { t } from "../core/texts.js";
 import { Field, Form } from "../shell/form.js";
 import { Loading, useLoaded } from "../shell/loaded.js";
-import { finishAll, tell } from "../shell/notices.js";
+import { finishRemovals, notify } from "../shell/notices.js";
 
 export function Account() {
-  const needed = useSignal(waysIn)?.needed;
+  const hasAccounts = useSignal(signInMethods)?.needed;
   const hasPassword = useSignal(me)?.has_password;
-  return html`<${needed ? Named : Alone} /><${Profile} />${needed && hasPassword && html`<${Password} />`}`;
+  return html`<${hasAccounts ? UserCard : NoAccountCard} /><${Profile} />${hasAccounts && hasPassword && html`<${Password} />`}`;
 }
 
-function Named() {
+function UserCard() {
   const { name, is_admin } = /** @type {Me} */ (useSignal(me));
   const roles = (useSignal(collections) ?? []).map((each) => `${each.name}: ${t(each.role)}`).join(" · ");
   return html`<section class="card row">
     <div class="grow"><h2>${name}</h2><p class="soft small">${is_admin ? t("server_admin") : roles || t("no_collections")}</p></div>
-    <button onClick=${() => finishAll().then(signOut).catch(tell)}>${t("sign_out")}</button>
+    <button onClick=${() => finishRemovals().then(signOut).catch(notify)}>${t("sign_out")}</button>
   </section>`;
 }
 
-function Alone() {
+function NoAccountCard() {
   return html`<section class="card stack">
     <h2>${t("alone_title")}</h2>
     <p>${t("alone")}</p>
@@ -31,35 +31,35 @@ function Alone() {
 }
 
 function Profile() {
-  const kept = useLoaded(() => get("/me/profile"));
-  /** @param {Given} given */
-  const keep = async ({ profile }) => {
+  const loaded = useLoaded(() => get("/me/profile"));
+  /** @param {FormValues} given */
+  const save = async ({ profile }) => {
     const isKept = profile.trim() !== "";
     await (isKept ? put("/me/profile", { text: profile }) : remove("/me/profile"));
-    kept.set({ text: profile });
-    tell(t(isKept ? "profile_kept" : "profile_forgotten"));
+    loaded.set({ text: profile });
+    notify(t(isKept ? "profile_kept" : "profile_forgotten"));
   };
-  return html`<${Form} isCard action=${t("save")} act=${keep}>
+  return html`<${Form} isCard action=${t("save")} onSubmit=${save}>
     <h2 id="profile">${t("profile_title")}</h2>
     <p class="soft" id="profile-use">${t("profile_use")}</p>
     <textarea class="whole" aria-labelledby="profile" aria-describedby="profile-use" name="profile" rows="3" maxlength="2000"
-      placeholder=${t("profile_example")} disabled=${!kept.value} defaultValue=${kept.value?.text ?? ""}></textarea>
-    ${!kept.value && html`<${Loading} of=${kept} />`}
+      placeholder=${t("profile_example")} disabled=${!loaded.value} defaultValue=${loaded.value?.text ?? ""}></textarea>
+    ${!loaded.value && html`<${Loading} data=${loaded} />`}
   <//>`;
 }
 
 function Password() {
-  /** @param {Given} given */
-  const keep = ({ current, new: fresh, keep_tokens }) =>
+  /** @param {FormValues} given */
+  const save = ({ current, new: fresh, keep_tokens }) =>
     put("/me/password", { current, new: fresh, keep_tokens: keep_tokens === "on" }).then(() =>
-      tell(t("password_changed")),
+      notify(t("password_changed")),
     );
-  const each = { type: "password", required: true, maxlength: "200" };
-  return html`<${Form} isCard action=${t("password_change")} act=${keep}>
+  const common = { type: "password", required: true, maxlength: "200" };
+  return html`<${Form} isCard action=${t("password_change")} onSubmit=${save}>
     <h2>${t("password_change")}</h2>
     <p class="soft">${t("password_rule")}</p>
-    <${Field} ...${each} label=${t("password_current")} name="current" autocomplete="current-password" />
-    <${Field} ...${each} label=${t("password_new")} name="new" minlength="12" autocomplete="new-password" />
+    <${Field} ...${common} label=${t("password_current")} name="current" autocomplete="current-password" />
+    <${Field} ...${common} label=${t("password_new")} name="new" minlength="12" autocomplete="new-password" />
     <label class="row"><input name="keep_tokens" type="checkbox" /> ${t("password_keep_tokens")}</label>
   <//>`;
 }

@@ -1,38 +1,38 @@
 /** The log of the server, and feedback on answers, newest first. */
-import { API, pathOf } from "../core/api.js";
+import { API, collectionPath } from "../core/api.js";
 import { html, useSignal, useState } from "../core/html.js";
 import { collections, me } from "../core/session.js";
-import { formatDate, named, t } from "../core/texts.js";
-import { Choice } from "../shell/form.js";
+import { formatDate, labelFor, t } from "../core/texts.js";
+import { Select } from "../shell/form.js";
 import { PagedList, Row } from "../shell/list.js";
 
-export function Events() {
+export function EventLog() {
   /** @param {any} event */
-  const row = ({ at, user, address, action, subject }) => html`<${Row}
-    title=${[named("event", action.replace(/\W/g, "_")), subject].filter(Boolean).join(" · ")}
-    soft=${[formatDate(at), user, address].filter(Boolean).join(" · ")} />`;
-  return html`<${PagedList} path="/events" label=${t("events")} empty=${t("events_none")} row=${row} />`;
+  const renderRow = ({ at, user, address, action, subject }) => html`<${Row}
+    title=${[labelFor("event", action.replace(/\W/g, "_")), subject].filter(Boolean).join(" · ")}
+    details=${[formatDate(at), user, address].filter(Boolean).join(" · ")} />`;
+  return html`<${PagedList} path="/events" label=${t("events")} empty=${t("events_none")} row=${renderRow} />`;
 }
 
-export function Opinions() {
-  const own = (useSignal(collections) ?? []).filter((each) => each.role === "admin");
-  const [name, setName] = useState(own[0].name);
+export function FeedbackList() {
+  const administered = (useSignal(collections) ?? []).filter((each) => each.role === "admin");
+  const [name, setName] = useState(administered[0].name);
   return html`
     <div class="row">
       <label class="row">${t("ask_collection")}
-        <${Choice} options=${own.map((each) => [each.name])} onChoose=${setName} />
+        <${Select} options=${administered.map((each) => [each.name])} onChoose=${setName} />
       </label>
       ${useSignal(me)?.is_admin && html`<a class="button" download href=${`${API}/feedback/export`}>${t("opinions_export")}</a>`}
     </div>
-    <${PagedList} path=${`${pathOf(name)}/feedback`} label=${t("opinions")} empty=${t("opinions_none")} row=${opinion} />
+    <${PagedList} path=${`${collectionPath(name)}/feedback`} label=${t("opinions")} empty=${t("opinions_none")} row=${renderFeedback} />
   `;
 }
 
 /** @param {any} row */
-function opinion({ by, question, route, is_good, better_route, comment, created }) {
-  const better = better_route && t("opinion_better", { route: named("", better_route) });
+function renderFeedback({ by, question, route, is_good, better_route, comment, created }) {
+  const better = better_route && t("opinion_better", { route: labelFor("", better_route) });
   const judged = is_good !== null && t(is_good ? "opinion_good" : "opinion_bad");
-  const said = [named("", route), judged, better].filter(Boolean).join(" · ");
-  return html`<${Row} soft=${`${by} · ${formatDate(created)}`}
-    title=${html`<span>${question}</span><span class="small">${said}</span>${comment && html`<q class="small">${comment}</q>`}`} />`;
+  const details = [labelFor("", route), judged, better].filter(Boolean).join(" · ");
+  return html`<${Row} details=${`${by} · ${formatDate(created)}`}
+    title=${html`<span>${question}</span><span class="small">${details}</span>${comment && html`<q class="small">${comment}</q>`}`} />`;
 }

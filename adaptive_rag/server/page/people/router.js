@@ -3,19 +3,19 @@ import { get, post, remove } from "../core/api.js";
 import { html, useState } from "../core/html.js";
 import { formatDate, formatPercent, t } from "../core/texts.js";
 import { Loading, useLoaded } from "../shell/loaded.js";
-import { tell } from "../shell/notices.js";
+import { notify } from "../shell/notices.js";
 
 export function RouterCard() {
   const read = /** @returns {Promise<Router>} */ () => get("/router");
   const router = useLoaded(read);
   const [isBusy, setBusy] = useState(false);
-  /** @param {() => Promise<Router>} act */
-  const change = async (act) => {
+  /** Run a request that returns the new state. @param {() => Promise<Router>} request */
+  const change = async (request) => {
     setBusy(true);
-    await act().then(router.set, tell);
+    await request().then(router.set, notify);
     setBusy(false);
   };
-  if (!router.value) return html`<${Loading} of=${router} />`;
+  if (!router.value) return html`<${Loading} data=${router} />`;
   const { is_learned, votes, routes, least, learned, lesson } = router.value;
   const isEnough = votes >= least && routes > 1;
   const shares = lesson && {

@@ -1,34 +1,34 @@
 /** The Settings screen: account and tokens; for admins also users, the chat model, the log, and feedback. */
 import { html, useSignal } from "../core/html.js";
-import { link, place } from "../core/route.js";
-import { collections, me, waysIn } from "../core/session.js";
+import { currentRoute, link } from "../core/route.js";
+import { collections, me, signInMethods } from "../core/session.js";
 import { t } from "../core/texts.js";
 import { Account } from "./account.js";
 import { Model } from "./model.js";
-import { Events, Opinions } from "./records.js";
+import { EventLog, FeedbackList } from "./records.js";
 import { RouterCard } from "./router.js";
 import { Tokens } from "./tokens.js";
 import { Users } from "./users.js";
 
 export function PeopleScreen() {
-  const asked = useSignal(place).path[1] ?? "";
+  const tabInUrl = useSignal(currentRoute).path[1] ?? "";
   const isAdmin = useSignal(me)?.is_admin;
-  const hasUsers = useSignal(waysIn)?.needed;
+  const hasUsers = useSignal(signInMethods)?.needed;
   const isOwner = useSignal(collections)?.some((each) => each.role === "admin");
   const tabs = {
     account: Account,
     ...(hasUsers && { tokens: Tokens }),
     ...(hasUsers && isAdmin && { users: Users }),
-    ...(isAdmin && { model: Model, events: Events, router: RouterCard }),
-    ...(isOwner && { opinions: Opinions }),
+    ...(isAdmin && { model: Model, events: EventLog, router: RouterCard }),
+    ...(isOwner && { opinions: FeedbackList }),
   };
-  const now = /** @type {keyof typeof tabs} */ (Object.hasOwn(tabs, asked) ? asked : "account");
+  const shownTab = /** @type {keyof typeof tabs} */ (Object.hasOwn(tabs, tabInUrl) ? tabInUrl : "account");
   const names = /** @type {(keyof typeof tabs)[]} */ (Object.keys(tabs));
   return html`<div class="screen stack">
     <h1>${t("nav_people")}</h1>
     <nav class="tabs" aria-label=${t("nav_people")}>
-      ${names.map((each) => html`<a class="button quiet" href=${link(["people", each])} aria-current=${each === now ? "page" : undefined}>${t(each)}</a>`)}
+      ${names.map((each) => html`<a class="button quiet" href=${link(["people", each])} aria-current=${each === shownTab ? "page" : undefined}>${t(each)}</a>`)}
     </nav>
-    <${tabs[now]} />
+    <${tabs[shownTab]} />
   </div>`;
 }

@@ -1,28 +1,28 @@
 /** Sign in with a name and a password, or through an identity provider. */
 import { Problem } from "../core/api.js";
 import { html, useEffect, useElement, useSignal } from "../core/html.js";
-import { keepPlace, signIn, waysIn } from "../core/session.js";
+import { signIn, signInMethods, storeUrl } from "../core/session.js";
 import { t } from "../core/texts.js";
 import { Field, Form } from "../shell/form.js";
-import { said } from "../shell/notices.js";
+import { describeError } from "../shell/notices.js";
 
 export function SignIn() {
-  const ways = useSignal(waysIn);
+  const methods = useSignal(signInMethods);
   const box = useElement();
   useEffect(() => box.current?.querySelector("input")?.focus(), []);
   return html`<div class="sign-in stack" ref=${box}>
-    <${Form} action=${t("sign_in")} act=${signIn} say=${refusal}>
+    <${Form} action=${t("sign_in")} onSubmit=${signIn} describe=${signInError}>
       <${Field} label=${t("name")} name="name" required maxlength="100" autocomplete="username" autocapitalize="none" spellcheck=${false} />
       <${Field} label=${t("password")} name="password" type="password" required maxlength="200" autocomplete="current-password" />
     <//>
-    ${ways?.provider && html`<a class="button" href="/api/v1/session/provider" onClick=${keepPlace}>${t("sign_in_provider")}</a>`}
+    ${methods?.provider && html`<a class="button" href="/api/v1/session/provider" onClick=${storeUrl}>${t("sign_in_provider")}</a>`}
   </div>`;
 }
 
-/** @param {unknown} error @returns {Said} */
-function refusal(error) {
-  if (!(error instanceof Problem)) return said(error);
+/** @param {unknown} error @returns {Message} */
+function signInError(error) {
+  if (!(error instanceof Problem)) return describeError(error);
   if (error.status === 401) return { text: t("sign_in_wrong") };
   const minutes = Math.ceil((error.retryAfter ?? 0) / 60);
-  return error.status === 429 ? { text: t("sign_in_often", { minutes }) } : said(error);
+  return error.status === 429 ? { text: t("sign_in_often", { minutes }) } : describeError(error);
 }

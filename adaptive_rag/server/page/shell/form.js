@@ -2,47 +2,57 @@
 import { Problem } from "../core/api.js";
 import { html, onValue, signal, useElement, useLayoutEffect, useSignal, useState } from "../core/html.js";
 import { t } from "../core/texts.js";
-import { said, Trouble } from "./notices.js";
+import { describeError, ErrorMessage } from "./notices.js";
 
-/** @typedef {{ title: string, action: string, act: (given: Given) => unknown, fields?: any, isDanger?: boolean }} Asked */
-/** @typedef {{ title: string, sure: string, action: string, act: () => unknown }} Sure */
+/** @typedef {{ title: string, action: string, onSubmit: (values: FormValues) => unknown, fields?: any, isDanger?: boolean }} FormDialog */
+/** @typedef {{ title: string, question: string, action: string, onSubmit: () => unknown }} Confirmation */
 
-/** @type {{ value: Asked | null }} */
-const asked = signal(null);
+/** @type {{ value: FormDialog | null }} the dialog that is open */
+const openDialog = signal(null);
 
-/** Open a dialog that asks for input or for confirmation. @param {Asked} what */
-export function openForm(what) {
-  asked.value = what;
+/** Open a dialog that asks for input or for confirmation. @param {FormDialog} dialog */
+export function openForm(dialog) {
+  openDialog.value = dialog;
 }
 
-/** Open a dialog that asks whether something is to be deleted. @param {Sure} what */
-export const openSure = ({ sure, ...what }) =>
-  openForm({ ...what, fields: html`<p>${sure}</p>`, isDanger: true });
+/** Open a dialog that asks for confirmation before something is deleted. @param {Confirmation} dialog */
+export const openConfirmation = ({ question, ...dialog }) =>
+  openForm({ ...dialog, fields: html`<p>${question}</p>`, isDanger: true });
 
 /** Show the dialog that `openForm` has opened. */
-export function OpenForm() {
-  const what = useSignal(asked);
-  if (!what) return null;
+export function FormDialogHost() {
+  const form = useSignal(openDialog);
+  if (!form) return null;
   const close = () => {
-    asked.value = null;
+    openDialog.value = null;
   };
-  /** @param {Given} given */
-  const act = async (given) => {
-    await what.act(given);
-    if (asked.value === what) close();
+  /** @param {FormValues} values */
+  const onSubmit = async (values) => {
+    await form.onSubmit(values);
+    if (openDialog.value === form) close();
   };
-  return html`<${Dialog} title=${what.title} close=${close}>
-    <${Form} ...${what} act=${act} close=${close}>${what.fields}<//>
+  return html`<${Dialog} title=${form.title} close=${close}>
+    <${Form} ...${form} onSubmit=${onSubmit} close=${close}>${form.fields}<//>
   <//>`;
 }
 
 /**
- * Show a form. It is sent once at a time, and cleared after `act` has succeeded.
- * @param {{ action: string, act: (given: Given) => unknown, say?: typeof said, unknown?: Words, close?: () => void, isDanger?: boolean, isCard?: boolean, beside?: any, children?: any }} props
- *   `say` turns an error into a message, `unknown` says what was not found; `beside` are further buttons
+ * Show a form. It cannot be sent twice at the same time, and is cleared after `onSubmit` has succeeded.
+ * @param {{ action: string, onSubmit: (values: FormValues) => unknown, describe?: typeof describeError, notFound?: TextKey, close?: () => void, isDanger?: boolean, isCard?: boolean, extraButtons?: any, children?: any }} props
+ *   `describe` turns an error into a message; `notFound` is the text for status 404; `extraButtons` stand beside the main one
  */
-export function Form({ action, act, say = said, unknown, close, isDanger, isCard, beside, children }) {
-  const [problem, setProblem] = useState(/** @type {Said | null} */ (null));
+export function Form({
+  action,
+  onSubmit,
+  describe = describeError,
+  notFound,
+  close,
+  isDanger,
+  isCard,
+  extraButtons,
+  children,
+}) {
+  const [problem, setProblem] = useState(/** @type {Message | null} */ (null));
   /** @param {SubmitEvent} event */
   const send = async (event) => {
     event.preventDefault();
@@ -51,11 +61,11 @@ export function Form({ action, act, say = said, unknown, close, isDanger, isCard
     form.ariaBusy = "true";
     setProblem(null);
     try {
-      await act(Object.fromEntries(new FormData(form)));
+      await onSubmit(Object.fromEntries(new FormData(form)));
       form.reset();
     } catch (error) {
-      const isUnknown = unknown && error instanceof Problem && error.status === 404;
-      setProblem(isUnknown ? { text: t(unknown) } : say(error));
+      const isNotFound = notFound && error instanceof Problem && error.status === 404;
+      setProblem(isNotFound ? { text: t(notFound) } : describe(error));
       /** @type {HTMLInputElement | null} */ (form.querySelector("[type=password]"))?.select();
     } finally {
       form.ariaBusy = null;
@@ -63,29 +73,29 @@ export function Form({ action, act, say = said, unknown, close, isDanger, isCard
   };
   return html`<form class=${isCard ? "fields card" : "fields"} onSubmit=${send}>
     ${children}
-    <${Trouble} of=${problem} />
+    <${ErrorMessage} message=${problem} />
     <div class="row"><button class=${isDanger ? "danger" : "primary"}>${action}</button>
-      ${beside}
+      ${extraButtons}
       ${close && html`<button type="button" onClick=${close}>${t("cancel")}</button>`}</div>
   </form>`;
 }
 
 /**
  * Show a field with its label: a select if it has options, a text area if it has rows.
- * @param {{ label: string, options?: [value: string, words: string][], rows?: number } & Record<string, any>} props
+ * @param {{ label: string, options?: [value: string, label: string][], rows?: number } & Record<string, any>} props
  */
 export function Field({ label, options, ...rest }) {
-  const tag = options ? Choice : rest.rows ? "textarea" : "input";
+  const tag = options ? Select : rest.rows ? "textarea" : "input";
   return html`<label class=${rest.rows && "whole"}>${label}<${tag} autocomplete="off" options=${options} ...${rest} /></label>`;
 }
 
 /**
  * Show a select.
- * @param {{ options: [value: string, words: string][], onChoose?: (value: string) => unknown } & Record<string, any>} props
+ * @param {{ options: [value: string, label: string][], onChoose?: (value: string) => unknown } & Record<string, any>} props
  */
-export const Choice = ({ options, onChoose = () => {}, ...rest }) => html`
+export const Select = ({ options, onChoose = () => {}, ...rest }) => html`
   <select ...${rest} onChange=${onValue(onChoose)}>
-  ${options.map(([value, words = value]) => html`<option value=${value}>${words}</option>`)}
+  ${options.map(([value, text = value]) => html`<option value=${value}>${text}</option>`)}
 </select>`;
 
 /**
@@ -95,9 +105,9 @@ export const Choice = ({ options, onChoose = () => {}, ...rest }) => html`
 export function Dialog({ title, close, children }) {
   const dialog = useElement();
   useLayoutEffect(() => {
-    const shown = dialog.current;
-    shown?.showModal();
-    return () => shown?.close();
+    const element = dialog.current;
+    element?.showModal();
+    return () => element?.close();
   }, []);
   /** @param {Event} event */
   const cancel = (event) => {

@@ -1,4 +1,4 @@
-/** Buttons with an icon in place of their words, which are their name. */
+/** Buttons that show an icon. Their words are the accessible name and the tooltip. */
 import { classes, html } from "../core/html.js";
 
 const PATHS = {
@@ -10,7 +10,7 @@ const PATHS = {
   bad: "M7 13v-9H3v9zm0 0 4 8c2 0 3-1 3-3v-4h5a2 2 0 0 0 2-2l-2-7a2 2 0 0 0-2-1H7",
 };
 
-/** @param {{ icon: keyof typeof PATHS, label: string, of?: any, class?: string } & Record<string, any>} props `of` takes a ref of the button */
-export const IconButton = ({ icon, label, of, ...rest }) => html`
-  <button ...${rest} ref=${of} class=${classes("quiet icon", rest.class)} aria-label=${label} title=${label}>
+/** @param {{ icon: keyof typeof PATHS, label: string, buttonRef?: any, class?: string } & Record<string, any>} props */
+export const IconButton = ({ icon, label, buttonRef, ...rest }) => html`
+  <button ...${rest} ref=${buttonRef} class=${classes("quiet icon", rest.class)} aria-label=${label} title=${label}>
   <svg width="18" height="18" viewBox="0 0 24 24" aria-hidden="true"><path d=${PATHS[icon]} /></svg></button>`;

@@ -4,26 +4,29 @@ import { thread } from "../ask/conversation.js";
 import { AskScreen } from "../ask/screen.js";
 import { get, isOnline, signInNeeded } from "../core/api.js";
 import { Component, html, useEffect, useSignal } from "../core/html.js";
-import { link, place } from "../core/route.js";
-import { begin, checkWho, collection, me, waysIn } from "../core/session.js";
+import { currentRoute, link } from "../core/route.js";
+import { checkUser, currentCollection, me, signInMethods, startSession } from "../core/session.js";
 import { language, setLanguage, t } from "../core/texts.js";
 import { setTheme, theme } from "../core/theme.js";
-import { Drop } from "../library/drop.js";
+import { DropTarget } from "../library/drop.js";
 import { SignIn } from "../people/sign_in.js";
-import { Dialog, OpenForm } from "./form.js";
-import { Loading, lazily, useLoaded } from "./loaded.js";
-import { Notices, said, tell } from "./notices.js";
+import { Dialog, FormDialogHost } from "./form.js";
+import { Loading, lazyComponent, useLoaded } from "./loaded.js";
+import { describeError, Notices, notify } from "./notices.js";
 
 /** The screens by the first part of the path, in the order of the navigation. */
 const SCREENS = /** @type {const} */ ({
   ask: AskScreen,
-  threads: lazily(async () => (await import("../threads/screen.js")).ThreadsScreen, "people/people.css"),
-  library: lazily(
+  threads: lazyComponent(
+    async () => (await import("../threads/screen.js")).ThreadsScreen,
+    "people/people.css",
+  ),
+  library: lazyComponent(
     async () => (await import("../library/screen.js")).LibraryScreen,
     "library/library.css",
     "document/document.css",
   ),
-  people: lazily(async () => (await import("../people/screen.js")).PeopleScreen, "people/people.css"),
+  people: lazyComponent(async () => (await import("../people/screen.js")).PeopleScreen, "people/people.css"),
 });
 
 const SECONDS_BETWEEN_TRIES = 5;
@@ -31,9 +34,9 @@ const MS_OF_FIRST_SCREEN = 3000;
 
 export function Shell() {
   useSignal(language);
-  const { path } = useSignal(place);
-  const who = useSignal(me);
-  const needed = useSignal(signInNeeded) > 0;
+  const { path } = useSignal(currentRoute);
+  const user = useSignal(me);
+  const mustSignIn = useSignal(signInNeeded) > 0;
   const name = /** @type {keyof typeof SCREENS} */ (Object.hasOwn(SCREENS, path[0]) ? path[0] : "ask");
   useEffect(() => {
     document.title = `${t(`nav_${name}`)} · Adaptive RAG`;
@@ -41,21 +44,21 @@ export function Shell() {
   useEffect(() => {
     // Load the other screens after the first one, so that they open even if the server is down.
     setTimeout(() => {
-      for (const each of [SCREENS.threads, SCREENS.library, SCREENS.people]) each.load();
+      for (const screen of [SCREENS.threads, SCREENS.library, SCREENS.people]) screen.load();
     }, MS_OF_FIRST_SCREEN);
-    const look = () => void checkWho().catch(tell);
-    window.addEventListener("focus", look);
-    document.addEventListener("visibilitychange", look);
+    const onReturn = () => void checkUser().catch(notify);
+    window.addEventListener("focus", onReturn);
+    document.addEventListener("visibilitychange", onReturn);
   }, []);
-  if (!who) return html`<${Starting} isWaiting=${needed} /><${Notices} />`;
+  if (!user) return html`<${Starting} isWaiting=${mustSignIn} /><${Notices} />`;
   return html`
     <a class="skip" href="#main" onClick=${skip}>${t("skip")}</a>
     <${Header} name=${name} />
     <${Offline} />
     <main id="main" tabindex="-1"><${Boundary} key=${name}><${SCREENS[name]} /></${Boundary}></main>
-    <${OpenForm} />
-    <${Drop} />
-    ${needed && html`<${Dialog} title=${t("sign_in_title")}><p class="soft">${t("session_ended")}</p><${SignIn} /><//>`}
+    <${FormDialogHost} />
+    <${DropTarget} />
+    ${mustSignIn && html`<${Dialog} title=${t("sign_in_title")}><p class="soft">${t("session_ended")}</p><${SignIn} /><//>`}
     <${Notices} />
   `;
 }
@@ -70,40 +73,41 @@ function skip(event) {
 function Header({ name }) {
   const isDark = useSignal(theme) === "dark";
   const isEnglish = useSignal(language) === "en";
-  const searched = useSignal(collection);
-  const who = useSignal(me);
-  const named = useSignal(waysIn)?.needed && who;
-  const ask = link(["ask"], { thread: useSignal(thread)?.id });
-  const library = link(searched ? ["library", searched.name] : ["library"]);
-  /** @param {string} each */
-  const linkTo = (each) => (each === "ask" ? ask : each === "library" ? library : link([each]));
+  const collection = useSignal(currentCollection);
+  const user = useSignal(me);
+  const account = useSignal(signInMethods)?.needed && user;
+  const askUrl = link(["ask"], { thread: useSignal(thread)?.id });
+  const libraryUrl = link(collection ? ["library", collection.name] : ["library"]);
+  /** @type {Record<string, string>} */
+  const urls = { ask: askUrl, library: libraryUrl };
   return html`<header class="header">
-    <a class="row brand" href=${ask} aria-label="Adaptive RAG"><img src="/page/icon.svg" alt="" width="24" height="24" /><span>Adaptive RAG</span></a>
+    <a class="row brand" href=${askUrl} aria-label="Adaptive RAG"><img src="/page/icon.svg" alt="" width="24" height="24" /><span>Adaptive RAG</span></a>
     <nav class="tabs" aria-label=${t("nav")}>
       ${Object.keys(SCREENS).map(
-        (each) => html`<a class="button quiet" aria-current=${each === name ? "page" : undefined}
-          href=${linkTo(each)}>${t(/** @type {"nav_ask"} */ (`nav_${each}`))}</a>`,
+        (screen) => html`<a class="button quiet" aria-current=${screen === name ? "page" : undefined}
+          href=${urls[screen] ?? link([screen])}>${t(/** @type {"nav_ask"} */ (`nav_${screen}`))}</a>`,
       )}
     </nav>
     <div class="header-tools">
-      ${named && html`<a class="button quiet one-line" href=${link(["people"])} title=${t("account")}>${named.name}</a>`}
-      <button class="quiet" onClick=${() => setLanguage(isEnglish ? "de" : "en").catch(tell)} aria-label=${t("other_language")}>${isEnglish ? "DE" : "EN"}</button>
+      ${account && html`<a class="button quiet one-line" href=${link(["people"])} title=${t("account")}>${account.name}</a>`}
+      <button class="quiet" onClick=${() => setLanguage(isEnglish ? "de" : "en").catch(notify)} aria-label=${t("other_language")}>${isEnglish ? "DE" : "EN"}</button>
       <button class="quiet" onClick=${() => setTheme(isDark ? "light" : "dark")} aria-label=${t(isDark ? "light_theme" : "dark_theme")}>${isDark ? "☀" : "☾"}</button>
     </div>
   </header>`;
 }
 
+/** Show a banner while the server is not reached, and try to reach it again. */
 function Offline() {
-  const isThere = useSignal(isOnline);
+  const isReachable = useSignal(isOnline);
   useEffect(() => {
-    if (isThere) return;
-    const asking = setInterval(() => get("/session").catch(() => {}), SECONDS_BETWEEN_TRIES * 1000);
-    return () => clearInterval(asking);
-  }, [isThere]);
-  return isThere ? null : html`<p class="offline" role="status">${t("offline")}</p>`;
+    if (isReachable) return;
+    const timer = setInterval(() => get("/session").catch(() => {}), SECONDS_BETWEEN_TRIES * 1000);
+    return () => clearInterval(timer);
+  }, [isReachable]);
+  return isReachable ? null : html`<p class="offline" role="status">${t("offline")}</p>`;
 }
 
-/** Show a screen, or an error message if it fails to render, so that the page is never blank. */
+/** Show a screen, or an error message if it fails to render. */
 class Boundary extends Component {
   /** @type {{ error?: unknown }} */
   state = {};
@@ -118,17 +122,17 @@ class Boundary extends Component {
     if (!this.state.error) return this.props.children;
     return html`<div class="screen stack" role="alert">
       <h1>${t("broken_title")}</h1>
-      <p class="soft">${said(this.state.error).text}</p>
+      <p class="soft">${describeError(this.state.error).text}</p>
       <p><button class="primary" onClick=${() => window.location.reload()}>${t("reload")}</button></p>
     </div>`;
   }
 }
 
-/** Show the page until the user is known. @param {{ isWaiting: boolean }} props */
+/** Show that the page is loading, or the sign-in, until the user is known. @param {{ isWaiting: boolean }} props */
 function Starting({ isWaiting }) {
-  const started = useLoaded(begin);
+  const start = useLoaded(startSession);
   return html`<main class="starting stack">
     <${Offline} />
-    ${isWaiting ? html`<h1>${t("sign_in_title")}</h1><${SignIn} />` : html`<${Loading} of=${started} />`}
+    ${isWaiting ? html`<h1>${t("sign_in_title")}</h1><${SignIn} />` : html`<${Loading} data=${start} />`}
   </main>`;
 }

@@ -2,8 +2,8 @@
 import { beginConversation, thread } from "../ask/conversation.js";
 import { API, patch, remove } from "../core/api.js";
 import { html, signal, useDisclosure, useSignal, useState, useVersion } from "../core/html.js";
-import { link, place } from "../core/route.js";
-import { waysIn } from "../core/session.js";
+import { currentRoute, link } from "../core/route.js";
+import { signInMethods } from "../core/session.js";
 import { formatDay, formatTime, t } from "../core/texts.js";
 import { Field, openForm } from "../shell/form.js";
 import { PagedList, Row, Search } from "../shell/list.js";
@@ -11,30 +11,30 @@ import { removeWithUndo } from "../shell/notices.js";
 import { Sharing } from "./sharing.js";
 
 /** The threads that are deleted, or will be when their notice times out. @type {{ value: Set<string> }} */
-const gone = signal(new Set());
+const hiddenThreads = signal(new Set());
 
-/** The kinds of files, by their names in the API. */
-const FILES = Object.entries({ markdown: "Markdown", docx: "Word", pdf: "PDF" });
+/** The formats of exported threads: names in the API, and labels. */
+const EXPORT_FORMATS = Object.entries({ markdown: "Markdown", docx: "Word", pdf: "PDF" });
 
 export function ThreadsScreen() {
-  const id = useSignal(place).path[1];
+  const id = useSignal(currentRoute).path[1];
   return id ? html`<${Sharing} key=${id} id=${id} />` : html`<${Threads} />`;
 }
 
 function Threads() {
-  const isTeam = useSignal(waysIn)?.needed;
+  const isTeam = useSignal(signInMethods)?.needed;
   const [search, setSearch] = useState("");
-  const hidden = useSignal(gone);
-  const [version, again] = useVersion();
+  const hidden = useSignal(hiddenThreads);
+  const [version, reload] = useVersion();
   /** @param {Thread} row @param {string} title */
-  const drop = ({ id }, title) => {
-    // The next question begins a new thread: this one will be gone.
+  const deleteThread = ({ id }, title) => {
+    // If this thread is open, begin a new conversation.
     const leave = () => thread.value?.id === id && beginConversation();
     leave();
-    removeWithUndo(gone, [id], t("thread_deleted", { title }), async () => {
+    removeWithUndo(hiddenThreads, [id], t("thread_deleted", { title }), async () => {
       await remove(`/threads/${id}`);
       leave();
-      again();
+      reload();
     });
   };
   /** @param {Thread} row */
@@ -43,34 +43,34 @@ function Threads() {
       title: t("rename"),
       fields: html`<${Field} label=${t("thread_title")} name="title" required maxlength="200" defaultValue=${title} />`,
       action: t("save"),
-      act: (given) => patch(`/threads/${id}`, given).then(again),
+      onSubmit: (given) => patch(`/threads/${id}`, given).then(reload),
     });
   /** @param {Thread} row @param {number} at @param {Thread[]} rows */
-  const draw = (row, at, rows) => {
+  const renderRow = (row, at, rows) => {
     const title = row.title || t("thread_untitled");
-    const before = rows.findLast((each, index) => index < at && each && !hidden.has(each.id));
+    const previous = rows.findLast((each, index) => index < at && each && !hidden.has(each.id));
     const day = formatDay(row.updated);
     return (
       !hidden.has(row.id) &&
       html`
-      ${day !== (before && formatDay(before.updated)) && html`<h2 class="soft small">${day}</h2>`}
-      <${Row} title=${html`<${Title} row=${row} title=${title} />`} soft=${`${row.collections.join(", ")} · ${formatTime(row.updated)}`}>
+      ${day !== (previous && formatDay(previous.updated)) && html`<h2 class="soft small">${day}</h2>`}
+      <${Row} title=${html`<${Title} row=${row} title=${title} />`} details=${`${row.collections.join(", ")} · ${formatTime(row.updated)}`}>
         ${!row.shared_by && html`<button class="quiet" aria-label=${t("thread_rename_of", { title })} onClick=${() => rename(row)}>${t("rename")}</button>`}
         ${!row.shared_by && isTeam && html`<a class="button quiet" href=${link(["threads", row.id])} aria-label=${t("share_of", { title })}>${t("share")}</a>`}
         <${Export} id=${row.id} title=${title} />
-        ${!row.shared_by && html`<button class="quiet" aria-label=${t("thread_delete_of", { title })} onClick=${() => drop(row, title)}>${t("delete")}</button>`}
+        ${!row.shared_by && html`<button class="quiet" aria-label=${t("thread_delete_of", { title })} onClick=${() => deleteThread(row, title)}>${t("delete")}</button>`}
       <//>`
     );
   };
   return html`<div class="screen stack">
     <h1>${t("nav_threads")}</h1>
-    <${Search} label=${t("threads_search")} set=${setSearch} />
+    <${Search} label=${t("threads_search")} onSearch=${setSearch} />
     <${PagedList} path=${`/threads?search=${encodeURIComponent(search)}`} version=${version} label=${t("nav_threads")}
-      empty=${t(search ? "threads_not_found" : "threads_none")} row=${draw} />
+      empty=${t(search ? "threads_not_found" : "threads_none")} row=${renderRow} />
   </div>`;
 }
 
-/** Show a thread's title, whether it is shared, and where a search has found it. @param {{ row: Thread, title: string }} props */
+/** Show a thread's title, whether it is shared, and the excerpt that a search has found. @param {{ row: Thread, title: string }} props */
 function Title({ row: { id, shared_by, is_shared, found }, title }) {
   const words = shared_by ? t("shared_by", { name: shared_by }) : is_shared && t("shared");
   return html`<span><a href=${link(["ask"], { thread: id, turn: found?.turn })}>${title}${
@@ -83,9 +83,9 @@ function Title({ row: { id, shared_by, is_shared, found }, title }) {
 function Export({ id, title }) {
   const { isOpen, toggle, button, onKeyDown } = useDisclosure();
   const label = t("thread_export_of", { title });
-  // The second click of a double click neither takes a file, which all stand below the button, nor closes the menu.
+  // The second click of a double click must not close the menu. It cannot choose a file, because these are below the button.
   return html`<div class="menu" onKeyDown=${onKeyDown}>
     <button class="quiet" ref=${button} aria-expanded=${isOpen} aria-label=${label} onClick=${(/** @type {MouseEvent} */ { detail }) => detail < 2 && toggle()}>${t("export")}</button>
-    ${isOpen && html`<div class="card stack">${FILES.map(([form, name]) => html`<a class="button" download href=${`${API}/threads/${id}/export?form=${form}`} aria-label=${`${label} (${name})`}>${name}</a>`)}</div>`}
+    ${isOpen && html`<div class="card stack">${EXPORT_FORMATS.map(([form, name]) => html`<a class="button" download href=${`${API}/threads/${id}/export?form=${form}`} aria-label=${`${label} (${name})`}>${name}</a>`)}</div>`}
   </div>`;
 }

@@ -1,69 +1,73 @@
 /** Explain an answer: the path of its question, step by step. */
 import { askAgain } from "../ask/conversation.js";
 import { html, useDisclosure, useEffect } from "../core/html.js";
-import { reasonsOf } from "../core/phrases.js";
-import { formatDuration, formatPercent, named, t } from "../core/texts.js";
-import { Said } from "../shell/notices.js";
-import { Timeline, timeOf } from "./timeline.js";
-import { laneStyle, lanesOf, useStrategies, Way } from "./way.js";
+import { formatReasons } from "../core/phrases.js";
+import { formatDuration, formatPercent, labelFor, t } from "../core/texts.js";
+import { ServerMessage } from "../shell/notices.js";
+import { laneStyle, RouteGraph, strategiesOf, useStrategies } from "./route_graph.js";
+import { Timeline, totalDuration } from "./timeline.js";
 
-/** Return the button that shows why an answer came out as it did, and what it shows. @param {Turn} turn */
+/**
+ * Return the button that explains an answer, and the panel that it opens. While the answer is written, the panel is
+ * shown alone.
+ * @param {Turn} turn
+ */
 export function useWhy(turn) {
   const { isOpen, toggle, button, onKeyDown } = useDisclosure();
   useEffect(() => {
     if (isOpen) button.current?.scrollIntoView({ block: "start" });
   }, [isOpen]);
   const isRunning = turn.state === "running";
-  const wasKept = turn.steps.length > 0;
+  const hasSteps = turn.steps.length > 0;
   if (isRunning)
     return {
-      panel: html`<section class="why" aria-label=${t("why")}><${Way} turn=${turn} /></section>`,
+      panel: html`<section class="why" aria-label=${t("why")}><${RouteGraph} turn=${turn} /></section>`,
     };
-  if (!wasKept && turn.state !== "answered") return {};
+  if (!hasSteps && turn.state !== "answered") return {};
   const id = `why-${turn.key}`;
   return {
     button: html`<button ref=${button} class="quiet small opener why-opener" aria-expanded=${isOpen} aria-controls=${id} onClick=${toggle} onKeyDown=${onKeyDown}>
       <span class="why-arrow" aria-hidden="true">›</span><span class="one-line"><b>${t("why")}</b> ${summary(turn)}</span></button>`,
     panel: html`<section id=${id} class="why" aria-label=${t("why")} hidden=${!isOpen} onKeyDown=${onKeyDown}>
-      ${isOpen && (wasKept ? html`<${Reasons} turn=${turn} />` : html`<p class="soft row">${t("way_not_kept")} <button onClick=${() => askAgain(turn)}>${t("ask_for_way")}</button></p>`)}
+      ${isOpen && (hasSteps ? html`<${Explanation} turn=${turn} />` : html`<p class="soft row">${t("way_not_kept")} <button onClick=${() => askAgain(turn)}>${t("ask_for_way")}</button></p>`)}
     </section>`,
   };
 }
 
-/** @param {Turn} turn */
+/** Return the route, the number of steps, the time and the model calls in words. @param {Turn} turn */
 function summary(turn) {
   const { analysis, steps, answer } = turn;
-  if (!steps.length) return answer ? named("", answer.query_type) : "";
+  if (!steps.length) return answer ? labelFor("", answer.query_type) : "";
   const calls = steps.reduce((sum, step) => sum + (step.record?.calls ?? 0), 0);
   const parts = [
-    ...lanesOf(turn).map((lane) => named("", lane)),
+    ...strategiesOf(turn).map((lane) => labelFor("", lane)),
     (analysis?.decided_by === "caller" || analysis?.decided_by === "model") &&
       t(`short_${analysis.decided_by}`),
     t("steps", { n: steps.length }),
-    formatDuration(timeOf(steps)),
+    formatDuration(totalDuration(steps)),
     calls ? t("model_calls", { n: calls }) : t("no_model_calls"),
   ];
   return parts.filter(Boolean).join(", ");
 }
 
 /** @param {{ turn: Turn }} props */
-function Reasons({ turn }) {
+function Explanation({ turn }) {
   return html`<div class="card stack">
-    <${Way} turn=${turn} />
+    <${RouteGraph} turn=${turn} />
     ${turn.analysis && html`<${Probabilities} analysis=${turn.analysis} />`}
     <${Timeline} turn=${turn} />
   </div>`;
 }
 
-/** @param {Analysis} analysis whose bars show its first reason, if that is how likely the type is */
-function reasonOf({ type, probabilities, reasons: [first, ...others] }) {
+/** Return why the type was chosen. The server's phrase for its probability is shortened: the bars show it. @param {Analysis} analysis */
+function typeReason({ type, probabilities, reasons: [first, ...others] }) {
   const isLikely = first?.code === "type_at";
   const reasons = isLikely ? others : [first, ...others];
-  return html`${isLikely && `${named("", type)}, ${formatPercent(probabilities[type])}${reasons.length ? "; " : ""}`}
-    ${reasons.length > 0 && html`<${Said} of=${reasonsOf({ reasons })} />`}.`;
+  return html`${isLikely && `${labelFor("", type)}, ${formatPercent(probabilities[type])}${reasons.length ? "; " : ""}`}
+    ${reasons.length > 0 && html`<${ServerMessage} message=${formatReasons({ reasons })} />`}.`;
 }
 
-/** @param {{ analysis: Analysis }} props */
+/** Show the probability of each type, and what decided. @param {{ analysis: Analysis }} props */
 function Probabilities({ analysis }) {
   const graph = useStrategies().value;
   const chosen = [analysis.type, ...analysis.alternatives].map(String);
@@ -74,12 +78,12 @@ function Probabilities({ analysis }) {
     <ul class="plain bars">
       ${shares.map(
         ([name, share]) => html`<li key=${name} style=${laneStyle(name, colours[name])}>
-          <span style=${{ fontWeight: chosen.includes(name) ? 650 : 400 }}>${named("", name)}</span>
+          <span style=${{ fontWeight: chosen.includes(name) ? 650 : 400 }}>${labelFor("", name)}</span>
           <span class="bar"><span style=${{ inlineSize: `${share * 100}%` }}></span></span>
           <span class="number">${share < 0.005 ? `<\u00a0${formatPercent(0.01)}` : formatPercent(share)}</span>
         </li>`,
       )}
     </ul>
-    <p class="small soft">${t(`decided_${analysis.decided_by}`)} ${reasonOf(analysis)}</p>
+    <p class="small soft">${t(`decided_${analysis.decided_by}`)} ${typeReason(analysis)}</p>
   </div>`;
 }

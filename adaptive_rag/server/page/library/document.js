@@ -1,27 +1,27 @@
-/** A document in the library: its details, and its text with outline and passages. */
+/** The screen of a document in the library: its details, and its text with outline and passages. */
 import { ask, beginConversation } from "../ask/conversation.js";
-import { askOnly } from "../ask/only.js";
-import { API, get, pathOf, post } from "../core/api.js";
+import { setScope } from "../ask/scope.js";
+import { API, collectionPath, get, post } from "../core/api.js";
 import { html, useEffect, useSignal, useState } from "../core/html.js";
 import { documentName } from "../core/places.js";
-import { go } from "../core/route.js";
+import { navigate } from "../core/route.js";
 import { formatBytes, formatDate, t } from "../core/texts.js";
 import { openDocument, opened } from "../document/opened.js";
 import { DocumentPane } from "../document/pane.js";
 import { DocumentText } from "../document/text.js";
-import { Choice } from "../shell/form.js";
+import { Select } from "../shell/form.js";
 import { Loading, useLoaded } from "../shell/loaded.js";
-import { Said, tell } from "../shell/notices.js";
+import { notify, ServerMessage } from "../shell/notices.js";
 import { Page } from "./screen.js";
-import { changes, watch } from "./upload.js";
+import { changes, watchJobs } from "./upload.js";
 
 /** @param {{ collection: Collection, id: string }} props */
-export function Facts({ collection: { name, may }, id }) {
-  const path = `${pathOf(name)}/documents/${id}`;
-  const changed = useSignal(changes);
+export function DocumentScreen({ collection: { name, may }, id }) {
+  const path = `${collectionPath(name)}/documents/${id}`;
+  const version = useSignal(changes);
   const [chosen, setChosen] = useState("");
-  const shown = useSignal(opened);
-  const loaded = useLoaded(/** @returns {Promise<DocumentRow>} */ () => get(path), [changed]);
+  const openedDocument = useSignal(opened);
+  const loaded = useLoaded(/** @returns {Promise<DocumentRow>} */ () => get(path), [version]);
   useEffect(
     () => () => {
       opened.value = null;
@@ -29,63 +29,63 @@ export function Facts({ collection: { name, may }, id }) {
     [],
   );
   const row = loaded.value;
-  if (!row) return html`<${Page} title="…" back=${name}><${Loading} of=${loaded} /><//>`;
+  if (!row) return html`<${Page} title="…" back=${name}><${Loading} data=${loaded} /><//>`;
   const { sources = [] } = row;
   const source = chosen || sources[0];
-  // The document that an answer has opened may be another one.
-  const isOpen = shown?.collection === name && sources.includes(shown.source);
-  const facts = [t(`library_${row.state}`), ...factsOf(row)];
+  // An answer may have opened another document.
+  const isOpen = openedDocument?.collection === name && sources.includes(openedDocument.source);
+  const facts = [t(`library_${row.state}`), ...documentFacts(row)];
   const asPdf = () => openDocument(name, { source, start: 0, end: 0, quote: "", page: null });
   return html`<div class=${isOpen && "ask with-document"}><${Page} title=${row.name} back=${name}>
     <p class="soft small">${facts.join(" · ")}${source && ` · ${t("library_cited_as", { name: source })}`}</p>
-    ${saidOf(row) && html`<p class=${row.problem && "bad"}><${Said} of=${saidOf(row)} /></p>`}
+    ${documentMessage(row) && html`<p class=${row.problem && "bad"}><${ServerMessage} message=${documentMessage(row)} /></p>`}
     <div class="row">
       ${
         source &&
         html`<button class="primary" onClick=${() => sumUp(name, row.name)}>${t("library_sum_up")}</button>
-        <button onClick=${() => askThese(name, [row.name])}>${t("only_ask_this")}</button>`
+        <button onClick=${() => askDocuments(name, [row.name])}>${t("only_ask_this")}</button>`
       }
-      ${sources.length > 1 && html`<${Choice} aria-label=${t("library_source")} options=${sources.map((each) => [each])} onChoose=${setChosen} />`}
+      ${sources.length > 1 && html`<${Select} aria-label=${t("library_source")} options=${sources.map((each) => [each])} onChoose=${setChosen} />`}
       ${source === row.name && /\.pdf$/i.test(source) && html`<button onClick=${asPdf}>${t("document_as_pdf")}</button>`}
       ${!/^https?:/.test(row.name) && html`<a class="button" href=${`${API}${path}/file`} download>${t("library_download")}</a>`}
-      ${may.includes("write") && html`<${ReadAgain} name=${name} id=${id} />`}
+      ${may.includes("write") && html`<${ReindexButton} name=${name} id=${id} />`}
     </div>
     ${source && html`<h2 class="unseen">${t("document_text")}</h2><div class="card document whole-text"><${DocumentText} key=${source + JSON.stringify(row)} path=${path} source=${source} /></div>`}
   <//>${isOpen && html`<${DocumentPane} />`}</div>`;
 }
 
-/** @param {string} collection @param {string[]} documents */
-function askThese(collection, documents) {
-  askOnly({ documents }, [collection]);
-  go(["ask"]);
+/** Go to the Ask screen with these documents as the scope; all if none is given. @param {string} collection @param {string[]} documents */
+function askDocuments(collection, documents) {
+  setScope({ documents }, [collection]);
+  navigate(["ask"]);
 }
 
 /** Start a conversation that asks for a summary of a document, or of all. @param {string} collection @param {string} [document] */
 export function sumUp(collection, document) {
   beginConversation();
-  askThese(collection, document ? [document] : []);
+  askDocuments(collection, document ? [document] : []);
   const question = document
     ? t("library_sum_up_question", { name: documentName(document) })
     : t("library_sum_up_all");
   ask(collection, question);
 }
 
-/** @param {DocumentRow} row */
-export const factsOf = ({ chunks, bytes, added }) => [
+/** Return the size of a document and when it was added, in words. @param {DocumentRow} row */
+export const documentFacts = ({ chunks, bytes, added }) => [
   ...(chunks === null ? [] : [t("library_passages", { n: chunks })]),
   formatBytes(bytes),
   formatDate(added),
 ];
 
-/** @param {DocumentRow} row @returns {string} the server's message about it, in English */
-export const saidOf = ({ problem, notes }) => problem ?? notes.join(" · ");
+/** Return the server's message about a document, in English. @param {DocumentRow} row @returns {string} */
+export const documentMessage = ({ problem, notes }) => problem ?? notes.join(" · ");
 
 /** Show a button to re-index a document. @param {{ name: string, id: string }} props `name` of its collection */
-export function ReadAgain({ name, id }) {
-  const act = async () => {
-    await post(`${pathOf(name)}/documents/${id}/reindex`);
+export function ReindexButton({ name, id }) {
+  const reindex = async () => {
+    await post(`${collectionPath(name)}/documents/${id}/reindex`);
     changes.value += 1;
-    watch(name);
+    watchJobs(name);
   };
-  return html`<button onClick=${() => act().catch(tell)}>${t("library_read_again")}</button>`;
+  return html`<button onClick=${() => reindex().catch(notify)}>${t("library_read_again")}</button>`;
 }

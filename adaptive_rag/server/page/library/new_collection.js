@@ -5,17 +5,17 @@ import { me, readCollections } from "../core/session.js";
 import { t } from "../core/texts.js";
 import { Field } from "../shell/form.js";
 
-export const mayMake = () => me.value?.is_admin === true && me.value.role === "admin";
+export const mayCreateCollection = () => me.value?.is_admin === true && me.value.role === "admin";
 
-/** Return the form for a new collection. @param {(name: string) => void} then @param {string} [proposed] a name */
-export const newCollection = (then, proposed) => ({
+/** Return the form for a new collection. @param {(name: string) => void} onCreate @param {string} [proposed] a name */
+export const newCollectionForm = (onCreate, proposed) => ({
   title: t("library_new"),
   action: t("library_make"),
-  /** @param {Given} given */
-  act: async (given) => {
+  /** @param {FormValues} given */
+  onSubmit: async (given) => {
     await post("/collections", given);
     await readCollections();
-    then(given.name);
+    onCreate(given.name);
   },
   fields: html`
     <${Field} label=${t("name")} name="name" required maxlength="100" pattern=${"[A-Za-z0-9][A-Za-z0-9_.\\-]*"} title=${t("library_name_rule")} aria-describedby="name-rule" defaultValue=${proposed} />

@@ -1,0 +1,21 @@
+/** A field with a text to copy: a new password or token, which is shown once, or an address. */
+import { html, useElement, useLayoutEffect } from "../core/html.js";
+import { t } from "../core/texts.js";
+import { notify } from "../shell/notices.js";
+
+/** @param {{ label: string, text: string, note?: string }} props */
+export function CopyField({ label, text, note = t("secret_once") }) {
+  const field = useElement();
+  useLayoutEffect(() => field.current?.select(), [text]);
+  const copy = async () => {
+    field.current?.select();
+    // Without https, the browser denies access to the clipboard. The text is selected, to be copied with the keyboard.
+    await navigator.clipboard?.writeText(text);
+    notify(t(navigator.clipboard ? "copied" : "copy_selected"));
+  };
+  return html`<div class="card row told">
+    <p><strong>${label}</strong> ${note}</p>
+    <input class="grow" ref=${field} readonly aria-label=${label} value=${text} />
+    <button class="primary" onClick=${copy}>${t("copy")}</button>
+  </div>`;
+}
