@@ -19,9 +19,10 @@ from adaptive_rag.analysis.learning import (
     learn_from,
     read_questions,
 )
-from adaptive_rag.analysis.router import WEIGHTS, learned_file, load_router, softmax
+from adaptive_rag.analysis.router import WEIGHTS, learned_file, load_router
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.state import QUERY_TYPES, QueryType
+from adaptive_rag.text.vectors import softmax
 
 
 def test_the_words_of_a_question_are_named_for_the_type_they_spoke_for() -> None:
