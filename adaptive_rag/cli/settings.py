@@ -16,11 +16,9 @@ if TYPE_CHECKING:
 # The head of docs/settings.md.
 HEAD = """# Settings
 
-`adaptive-rag settings --markdown` wrote this page from the fields of `adaptive_rag/context/groups.py`.
-
 You can set a value in the constructor, for one call, in the environment or in `adaptive-rag.toml`. A call
 overrides the constructor, which overrides the environment, which overrides the file. A setting of a group
-is written
+is written like this:
 
 | where | `retrieval.alpha` |
 |---|---|
@@ -29,12 +27,15 @@ is written
 | in the environment | `ADAPTIVE_RAG_RETRIEVAL__ALPHA=0.5` |
 | in `adaptive-rag.toml` | `alpha = 0.5` under `[retrieval]` |
 
-An `adaptive-rag.toml` that names other machines, and a `.env` that sets more than settings of this machine,
-such as a key, may have come with somebody's documents: the shell asks once before it uses one, and again
-after it changed. Where nobody can be asked, look at it and run `adaptive-rag settings --trust` in its folder,
-or set `ADAPTIVE_RAG_TRUST_FOLDER=1`. The environment itself is yours and needs none of this.
-
 `without` takes the names of parts to leave out: `without={"hedge"}`, `--set without=hedge,window`.
+
+An `adaptive-rag.toml` that names other machines, and a `.env` that sets more than settings of this machine,
+such as a key, may have come with somebody's documents. The shell asks before it uses such a file for the
+first time, and again after the file changed. Where it cannot ask, check the files and run
+`adaptive-rag settings --trust` in their folder, or set `ADAPTIVE_RAG_TRUST_FOLDER=1`. Variables of the
+environment need no such permission.
+
+`adaptive-rag settings --markdown` writes this page from the fields of `adaptive_rag/context/groups.py`.
 """
 
 
@@ -134,7 +135,7 @@ def _sections() -> list[_Section]:
         name: field.annotation for name, field in fields.items() if hasattr(field.annotation, "model_fields")
     }
     ungrouped = [_make_row(name, field) for name, field in fields.items() if name not in groups]
-    sections = [("What is asked, and of what", ungrouped)]
+    sections = [("General", ungrouped)]
     for group, model in groups.items():
         rows = [_make_row(f"{group}.{name}", field) for name, field in model.model_fields.items()]
         sections.append((f"{group}: {str(model.__doc__).rstrip('.')}", rows))
