@@ -3,7 +3,7 @@
     python -m training.reader.found ASKED MARKS --data PATH --sources FOLDER
 
 A question of `examples.py` was written for one passage, in which one sentence answers it. These questions
-were asked by people who knew only an outline of the documents, and a strong reader marked the passages that
+were written from an outline of the documents by a strong language model, which also marked the passages that
 were retrieved. So an answer has several points in several passages, and some questions are not answered
 although the passages are about their subject.
 
