@@ -67,7 +67,7 @@ def test_what_a_person_wrote_without_an_end_of_line_stays_whole(run: Run) -> Non
         (("Who?", "--type", "factual", "--history", '[{"role": "robot"}]'), "robot"),
         (("Who?", "--type", "factual", "--history", '[{"role": "user", "text": 3}]'), "expected a list of"),
         (("Who?", "--type", "factual", "--file", "folder"), "'folder'"),
-        (("Who?", "--type", "factual", "--file", "notes.txt"), "notes.txt, line 1 is no JSON"),
+        (("Who?", "--type", "factual", "--file", "notes.txt"), "notes.txt, line 1 is not JSON"),
         (("Who?", "--type", "factual", "--file", "notes.txt/mine.jsonl"), "cannot be written"),
     ],
 )

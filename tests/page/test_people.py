@@ -406,7 +406,7 @@ def test_every_kind_of_change_has_its_words() -> None:
     for file in server.rglob("*.py"):
         noted |= set(
             re.findall(
-                r'(?:note|commit)\((?:[^()]|\([^()]*\))*?"([a-z]+(?:-[a-z]+)?(?:\.[a-z]+)?)"',
+                r'(?:record_event|commit)\((?:[^()]|\([^()]*\))*?"([a-z]+(?:-[a-z]+)?(?:\.[a-z]+)?)"',
                 file.read_text(),
             )
         )
