@@ -50,12 +50,13 @@ def open_sqlite(file: Path) -> Iterator[tuple[SqliteSaver, SqliteStore]]:
     Raises:
         OSError, sqlite3.DatabaseError: the file cannot be opened, or is not a database.
     """
-    from langgraph.checkpoint.sqlite import SqliteSaver
     from langgraph.store.sqlite import SqliteStore
+
+    from adaptive_rag.checkpoints import ThreadedSqliteSaver
 
     make_file(file)
     with (
-        SqliteSaver.from_conn_string(str(file)) as saver,
+        ThreadedSqliteSaver.from_conn_string(str(file)) as saver,
         SqliteStore.from_conn_string(str(file)) as store,
     ):
         saver.serde = strict_serializer()

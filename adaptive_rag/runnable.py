@@ -100,6 +100,11 @@ class AdaptiveRAG(Runnable[Question, OutputState]):
         self.name = "AdaptiveRAG"
         self.context = make_context(self._settings)
         check_names(self.context)
+        if store is None and (user_id := self._settings.get("user_id")):
+            message = (
+                f"user_id = {user_id!r} has no effect: profiles are in a store, and no store= was passed."
+            )
+            warnings.warn(message, AdaptiveRAGWarning, stacklevel=2)
         self.graph = build_graph().compile(
             checkpointer=checkpointer,
             store=store,

@@ -38,17 +38,18 @@ def make_tool(
         fields: dict[str, Any] = {argument: (type_, ...) for argument, type_ in arg_types.items()}
         args_schema = create_model(name or NAME, **fields)
 
-    # LangChain passes the tool's own run in `config`, so a trace shows the graph's runs below it.
-    def answer(config: RunnableConfig, **inputs: Any) -> tuple[str, list[Citation]]:
+    # LangChain passes the tool's own run in `config`, so a trace shows the graph's runs below it. It passes
+    # the text of `tool.invoke("...")` by position, and the fields of a dict by name.
+    def answer(*question: str, config: RunnableConfig, **inputs: Any) -> tuple[str, list[Citation]]:
         try:
-            output = rag.invoke(inputs, config)
+            output = rag.invoke(question[0] if question else inputs, config)
         except (DeadlineError, InputError) as error:
             raise ToolException(str(error)) from error
         return format_answer(output["answer"], output["citations"]), output["citations"]
 
-    async def aanswer(config: RunnableConfig, **inputs: Any) -> tuple[str, list[Citation]]:
+    async def aanswer(*question: str, config: RunnableConfig, **inputs: Any) -> tuple[str, list[Citation]]:
         try:
-            output = await rag.ainvoke(inputs, config)
+            output = await rag.ainvoke(question[0] if question else inputs, config)
         except (DeadlineError, InputError) as error:
             raise ToolException(str(error)) from error
         return format_answer(output["answer"], output["citations"]), output["citations"]

@@ -39,6 +39,7 @@ ROOMS = (
     "search",
     "rank",
     "answer",
+    "checkpoints",
     "conversation",
     "nodes",
     "graph",

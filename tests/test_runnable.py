@@ -21,7 +21,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from adaptive_rag import AdaptiveRAG, Context, Index
 from adaptive_rag.compare import BY_ITSELF
-from adaptive_rag.errors import ConfigurationError, IndexingError
+from adaptive_rag.errors import AdaptiveRAGWarning, ConfigurationError, IndexingError
 from adaptive_rag.index.memory import MemoryIndex
 from adaptive_rag.testing import ScriptedChatModel
 from tests.conftest import TOWN
@@ -101,6 +101,7 @@ def test_a_question_is_read_in_every_form(rag: AdaptiveRAG, question: Any) -> No
         ({"question": 7}, "expected a text"),
         ({"query": LONG}, r"unknown keys \['query'\]"),
         ({"question": LONG, "k": 3}, r"context="),
+        ({"question": LONG, "user_context": 7}, "user_context = 7 is not usable: expected a text"),
         (7, "Got 7"),
         (b"bytes", "Got b'bytes'"),
         (None, "Got None"),
@@ -254,6 +255,11 @@ def test_a_wrong_setting_is_refused_before_anything_runs(
         AdaptiveRAG(**knobs)
     with pytest.raises(ConfigurationError, match=complaint):
         AdaptiveRAG(town).invoke(LONG, context=knobs)
+
+
+def test_a_user_without_a_store_is_warned_about(town: MemoryIndex) -> None:
+    with pytest.warns(AdaptiveRAGWarning, match="user_id = 'ada' has no effect"):
+        AdaptiveRAG(town, user_id="ada")
 
 
 def test_a_context_that_is_no_dict_is_refused(rag: AdaptiveRAG) -> None:

@@ -56,6 +56,7 @@ def test_it_returns_the_answer_with_its_sources_and_keeps_the_citations(
     assert message.content == f"{output['answer']}\n\nSources:\n[1] town.txt"
     assert message.artifact == output["citations"]
     assert tool.invoke({"question": LONG}) == message.content
+    assert (asyncio.run(tool.ainvoke(LONG)) if waits else tool.invoke(LONG)) == message.content
 
 
 def test_a_refusal_names_no_sources(rag: AdaptiveRAG) -> None:

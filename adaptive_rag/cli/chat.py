@@ -130,6 +130,8 @@ class _Conversation:
                 self._threads.forget(name)
                 _print_dim(f"Deleted: {name!r}.")
             case _:
+                if command != "help":
+                    _print_dim(f"/{command} is not a command, or the NAME after it is missing.")
                 _print_dim(HELP)
 
     def _config(self) -> dict[str, Any]:

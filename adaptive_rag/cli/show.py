@@ -62,7 +62,11 @@ def _parse_span(text: str) -> tuple[int, int]:
 
 
 def _heading(source: str, chunk: Chunk, start: int, end: int) -> str:
-    return f"{format_source_place(source, place_at(chunk, start, end))} · {start}-{end}"
+    place = format_source_place(source, place_at(chunk, start, end))
+    # A chunk may hold several slides: "slide 1-3".
+    last_page = page_at(chunk, end - 1)
+    pages = f"-{last_page}" if last_page != page_at(chunk, start) else ""
+    return f"{place}{pages} · {start}-{end}"
 
 
 def _show_span(source: str, chunks: Sequence[Chunk], start: int, end: int, *, as_json: bool) -> None:

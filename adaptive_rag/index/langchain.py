@@ -134,10 +134,16 @@ def to_chunk(document: Document) -> Chunk:
 
     Our pages count from 1. `page_label` is used if it is a number; otherwise `page` is taken to count
     from 0, as in LangChain's PDF loaders.
+
+    Raises:
+        ConfigurationError: the retriever returned something else.
     """
+    if not isinstance(document, Document):
+        kind = type(document).__name__
+        raise ConfigurationError(f"The retriever returned {kind!r}; a LangChain Document was expected.")
     metadata: dict[str, Any] = dict(document.metadata)
     text = document.page_content
-    source = str(metadata.get("source", "retriever"))
+    source = str(metadata.get("source") or "retriever")
     label, page, start = metadata.get("page_label"), metadata.get("page"), metadata.get("start_index")
     if isinstance(label, str) and label.isdecimal():
         page = int(label)

@@ -15,7 +15,9 @@ from adaptive_rag.text.words import ASKING_WORDS, STOP_WORDS, read_ends, stem, t
 
 # "And in 2021?", "What about the second one?": a question that begins with "And" is never self-contained.
 _CONTINUES = re.compile(
-    r"(?:and|but|or|so|also|any)\b|(?:what|how) (?:about|of)\b|what if\b|why(?: not)?\s*\?*$", re.IGNORECASE
+    r"(?:and|but|or|so|also|any)\b|(?:what|how) (?:about|of)\b|what if\b"
+    r"|(?:why(?: not)?|(?:for )?how \w+)\s*\?*$",
+    re.IGNORECASE,
 )
 # A pronoun that refers to an earlier turn. "that" counts only at the end: before another word it is often a
 # conjunction ("do you think that it pays").

@@ -55,7 +55,7 @@ def read_question(state: InputState) -> tuple[str, list[Turn]]:
     `question`.
 
     Raises:
-        InputError: there is no question, or it is too long to be one.
+        InputError: there is no question, or it is too long to be one, or the user's context is no text.
     """
     messages: Sequence[AnyMessage] = state.get("messages", [])
     question: str
@@ -63,8 +63,9 @@ def read_question(state: InputState) -> tuple[str, list[Turn]]:
         question, earlier = str(messages[-1].text), messages[:-1]
     else:
         question, earlier = state.get("question", ""), messages
-    if not isinstance(question, str):
-        raise InputError(f"question = {question!r} is not usable: expected a text.")
+    for name, text in (("question", question), ("user_context", state.get("user_context") or "")):
+        if not isinstance(text, str):
+            raise InputError(f"{name} = {text!r} is not usable: expected a text.")
     question = without_surrogates(question).strip()
     if not question:
         raise InputError(

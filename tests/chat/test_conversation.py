@@ -144,6 +144,17 @@ def test_threads_in_a_file_are_continued_by_name(town, tmp_path):
         assert threads.names() == []
 
 
+async def test_threads_in_a_file_serve_asynchronous_calls(town, tmp_path):
+    with Threads.open(tmp_path / "conversations.sqlite") as threads:
+        rag = AdaptiveRAG(town, checkpointer=threads.saver, store=threads.store, user_id="ada")
+        await rag.ainvoke("How long is the sea wall?", THREAD)
+        [latest, *_] = [state async for state in rag.graph.aget_state_history(THREAD)]
+        assert latest == await rag.graph.aget_state(THREAD)
+        assert len(latest.values["messages"]) == 2
+        await threads.saver.adelete_thread("one")
+        assert threads.names() == []
+
+
 def test_a_file_that_is_no_database_is_named(tmp_path):
     (tmp_path / "notes.txt").write_text("this is no database " * 100)
     with (

@@ -51,6 +51,12 @@ def test_the_trace_of_the_last_answer_can_be_seen(run: Run, town_index: str) -> 
     assert "/threads" in run("chat", "-i", town_index, stdin="/help\n").stdout
 
 
+def test_an_unknown_command_is_named_above_the_help(run: Run, town_index: str) -> None:
+    shown = run("chat", "-i", town_index, stdin="/nosuch\n/help\n").stdout
+    assert (shown.count("is not a command"), shown.count("/threads  ")) == (1, 2)
+    assert "/nosuch is not a command" in shown
+
+
 def test_an_answer_of_a_model_is_printed_once_as_it_comes(run: Run, town_index: str) -> None:
     text = "The sea wall of Saltmere is 2,340 metres long and 4.1 metres high [1]."
     with ChatServer() as server:

@@ -8,6 +8,7 @@ import pytest
 
 from adaptive_rag.ingest import extract_text
 from tests.cli.conftest import Run, parsed
+from tests.test_places import write_pptx
 
 GATE = (
     "# Gates\n\nThe north gate is shut at nine. The south gate is shut when the last ferry has left.\n\n"
@@ -47,6 +48,12 @@ def test_a_document_is_shown_by_chunk_with_its_sections(run: Run, kept: Path) ->
     chunks = parsed(run("show", kept / "rows.csv", "--json"))["chunks"]
     text = extract_text(kept / "rows.csv").text
     assert [chunk["text"] for chunk in chunks] == [text[each["start"] : each["end"]] for each in chunks]
+
+
+def test_a_chunk_of_several_slides_names_them_all(run: Run, tmp_path: Path) -> None:
+    write_pptx(tmp_path / "gates.pptx")
+    run("index", "gates.pptx")
+    assert run("show", "gates.pptx").stdout.startswith("gates.pptx, slide 1-3 · 0-")
 
 
 @pytest.mark.parametrize("name", ["docs/gate.md", "gate copy.md"])

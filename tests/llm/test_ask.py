@@ -56,6 +56,8 @@ def test_what_a_setting_asks_for_is_made_beyond_the_plan():
 def test_scores_of_one_passage_each_need_room_for_all_of_them_and_the_answer():
     assert refusal(score(by_setting=True), together=5, calls=6) == ""
     assert "exceed" in refusal(score(by_setting=True), together=6, calls=6)
+    one_left = refusal(score(by_setting=True), calls=1)
+    assert one_left == "1 call at once and one for the answer exceed the 1 that is left"
 
 
 def test_strategies_that_run_side_by_side_ask_once_each():

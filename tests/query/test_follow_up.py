@@ -44,6 +44,7 @@ def talk(*texts: str) -> list[Turn]:
         (["Can members borrow a key?", "Yes."], "How long can they keep it?", "members borrow key"),
         (["How long is the sea wall?", "2,340 metres."], "Why?", "long sea wall"),
         (["Who leads the finance team?", "👍"], "What is her extension?", "finance team"),
+        (["Can I rent a Merlin M3?", "Yes."], "for how long?", "rent Merlin M3"),
         (["How much does the wheelset cost?", "389 euros."], "Is it in stock?", "wheelset"),
         (["Who proposed a second press?", "Oluchi did."], "who objected and why", "press"),
         (

@@ -152,7 +152,7 @@ export const phrases = {
   no_response_earlier: "das Sprachmodell hat bei dieser Frage schon einmal nicht geantwortet",
   one_call_each: "zwei Strategien laufen zugleich, und jede darf nur einmal fragen",
   calls_needed_elsewhere: "die {n} geplanten Aufrufe einer Frage werden anderswo gebraucht",
-  calls_exceed: "{n} Aufrufe zugleich und einer für die Antwort sind mehr als die {left}, die übrig sind",
+  calls_exceed: "{n} {n|Aufruf|Aufrufe} zugleich und einer für die Antwort sind mehr als übrig {left|ist|sind}: {left}",
 };
 
 /** "{}" stands for what differs. Whole sentences stand before their parts. @type {[english: string, german: string][]} */
