@@ -129,7 +129,7 @@ class RetrieverSource:
         return [getattr(found, attribute) for found in found_chunks]
 
 
-def to_chunk(document: Document) -> Chunk:
+def to_chunk(document: object) -> Chunk:
     """Convert a LangChain document to a chunk, with the `source`, `page` and `start_index` of its loader.
 
     Our pages count from 1. `page_label` is used if it is a number; otherwise `page` is taken to count
