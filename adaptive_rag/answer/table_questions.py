@@ -63,11 +63,11 @@ _FOR_ROWS = frozenset(
         "whole".split(),
     )
 )
-# "not paid", "over 100", "before 2020" and "whether it is paid" ask for other rows than those with the named
-# cell.
+# "not paid", "over 100", "before 2020", "in May" and "whether it is paid" ask for other rows than those with
+# the named cell.
 _OTHER_ROWS = re.compile(
     r"\b(?:not|cannot|no|nor|never|neither|without|except|but|than|over(?! all\b)|under|above|below|between|"
-    r"before|after|since|until|whether|up to \W?\d|at (?:the )?(?:most|least))\b|n['’]t\b",
+    r"before|after|since|until|whether|in may|up to \W?\d|at (?:the )?(?:most|least))\b|n['’]t\b",
     re.IGNORECASE,
 )
 # The names of rows that sum up the others: "Grand total"

@@ -117,6 +117,7 @@ def test_it_is_worked_out_over_all_rows_and_each_is_cited(
         "what happens on 2026-05-19?",
         "what is the invoice number of Nordic Desks?",
         "list the events and whether they are indoors",
+        "list the events in May",
         "",
     ],
 )
