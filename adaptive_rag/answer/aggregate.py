@@ -82,7 +82,10 @@ def _find_extreme(asked: TableQuestion) -> _Result | None:
     code = ("earliest", "latest")[is_most] if dates else ("lowest", "highest")[is_most]
     column = readable(with_unit(asked.column, "0")[0])
     lead = say(code, of=asked.rows_phrase, n=len(rows), column=column)
-    return _Result(lead, [(row, _say_row(asked, row, [asked.column])) for row in rows], len(rows) > 1)
+    columns = [asked.column, *asked.other_columns]
+    if columns == [asked.table.name_column]:
+        columns = asked.table.columns
+    return _Result(lead, [(row, _say_row(asked, row, columns)) for row in rows], len(rows) > 1)
 
 
 def _add_up(asked: TableQuestion) -> _Result | None:
@@ -131,8 +134,8 @@ def _say_row(asked: TableQuestion, row: NamedRow, columns: Sequence[str]) -> str
     """Write a row in words: its name and some columns, or all columns where the table has few."""
     table = asked.table
     if len(table.columns) <= FEW_COLUMNS:
-        columns = [*columns, *(name for name in table.columns if name != table.name_column)]
-    cells = [(name, cell) for name, cell in row.cells if name in columns]
+        columns = table.columns
+    cells = [cell for cell in row.cells if cell[0] in columns and cell[0] != table.name_column]
     return say_row([("", table.name_of(row)), *cells], "")
 
 

@@ -52,6 +52,8 @@ def say_row(cells: Sequence[Cell], question: str) -> str:
         for cell in others
         if not asked_for or cell in asked_for or question_terms.intersection(terms(cell[1]))
     ]
+    if any(_NUMBER.fullmatch(value) for _, value in shown):
+        shown = [cell for cell in others if cell in shown or cell[0].casefold() in ("unit", "units")]
     values = ", ".join(_say_cell(*cell) for cell in shown)
     if _SERIAL_NAME.fullmatch(name) and column[:1].isalpha():
         name = f"{column[:1].upper()}{column[1:]} {name}"

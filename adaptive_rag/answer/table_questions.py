@@ -8,12 +8,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from adaptive_rag.answer.quotes import readable
 from adaptive_rag.answer.rows import MEASURES
-from adaptive_rag.answer.whole_tables import NamedRow, WholeTable, column_dates, column_numbers, is_flag
+from adaptive_rag.answer.whole_tables import (
+    NamedRow,
+    WholeTable,
+    column_dates,
+    column_numbers,
+    is_flag,
+    yes_cells,
+)
 from adaptive_rag.models.onnx import load_minilm
 from adaptive_rag.state import Phrase
 from adaptive_rag.text.phrases import say
@@ -36,14 +43,15 @@ _SUPERLATIVES = {**_MOST, **_LEAST}
 _KINDS: Mapping[Kind, re.Pattern[str]] = {
     "sum": re.compile(r"\b(?:total|sum|altogether|combined|in all|adds? up)\b"),
     "mean": re.compile(r"\b(?:average|mean)\b"),
-    "count": re.compile(r"\b(?:how many|number of|count)\b"),
+    "count": re.compile(r"\b(?:how many|count)\b|(?:^|\b(?:the|a|total|exact) )number of\b"),
     "list": re.compile(
         r"^(?:please |can you |could you )?(?:list|show|name|enumerate|give me)\b|\bwhat are (?:all )?the\b"
     ),
 }
-# "which courses are full" asks for rows; "what happens if it rains" has a verb before its object.
+# "which courses are full" asks for rows; "what happens on 12 May" and "what floods if it rains" have a verb.
 _WHICH = re.compile(
-    r"^(?:which|what) (?P<noun>[^\W\d_]+(?:s|es))\b(?! (?:if|when|to|after|a|an|the|it|me|us|my|our|your)\b)"
+    r"^(?:which|what) (?!(?:happens|includes|makes|means|mentions|needs|uses)\b)(?P<noun>[^\W\d_]+s)\b"
+    r"(?! (?:if|when|to|after|a|an|the|it|me|us|my|our|your)\b)"
 )
 # Words of questions that ask for rows and need not occur in the table, in addition to ASKING_WORDS.
 _FOR_ROWS = frozenset(
@@ -55,10 +63,11 @@ _FOR_ROWS = frozenset(
         "whole".split(),
     )
 )
-# "not paid", "over 100" and "before 2020" ask for other rows than those with the named cell.
+# "not paid", "over 100", "before 2020", "in May" and "whether it is paid" ask for other rows than those with
+# the named cell.
 _OTHER_ROWS = re.compile(
     r"\b(?:not|cannot|no|nor|never|neither|without|except|but|than|over(?! all\b)|under|above|below|between|"
-    r"before|after|since|until|up to \W?\d|at (?:the )?(?:most|least))\b|n['’]t\b",
+    r"before|after|since|until|whether|in may|up to \W?\d|at (?:the )?(?:most|least))\b|n['’]t\b",
     re.IGNORECASE,
 )
 # The names of rows that sum up the others: "Grand total"
@@ -85,6 +94,7 @@ class TableQuestion:
     column: str
     rows: list[NamedRow]
     condition: str  # what the rows share: "status open"
+    other_columns: list[str] = field(default_factory=list)  # further columns that the question names
 
     @property
     def rows_phrase(self) -> Phrase:
@@ -126,6 +136,8 @@ def read_table_question(question: str, kind: Kind, measure: str, table: WholeTab
         return None  # "in" may be the cell or just the word
     asked = set(terms(question)) - set(map(stem, ASKING_WORDS))
     named_cells, cell_terms = _find_named_cells(asked, table)
+    if kind != "count":
+        named_cells |= _find_flags(asked - cell_terms, table, named_cells)
     rows = [row for row in table.rows if all(row.value(name) in cells for name, cells in named_cells.items())]
     if not rows or (kind == "count" and any(map(table.is_key, named_cells))):
         return None  # no row matches, or the question asks for a cell of one row
@@ -136,7 +148,10 @@ def read_table_question(question: str, kind: Kind, measure: str, table: WholeTab
     if column is None or not asked & known or not _only_says_where(unknown, question, table):
         return None
     condition = " and ".join(f"{name} {' or '.join(cells)}" for name, cells in named_cells.items())
-    return TableQuestion(kind, table, column, rows, readable(condition))
+    if kind not in ("count", "list"):
+        rows = [row for row in rows if row.value(column)]
+    others = [name for name in table.columns if asked.intersection(terms(name)).difference(terms(column))]
+    return TableQuestion(kind, table, column, rows, readable(condition), others)
 
 
 def _select_section(question: str, table: WholeTable) -> WholeTable:
@@ -163,6 +178,12 @@ def _find_named_cells(asked: set[str], table: WholeTable) -> tuple[dict[str, lis
             named_cells[column] = longest
             cell_terms |= {term for cell in longest for term in named[cell]}
     return named_cells, cell_terms
+
+
+def _find_flags(asked: set[str], table: WholeTable, named: Collection[str]) -> dict[str, list[str]]:
+    """Return "yes" as a named cell of each column of "yes" and "no" that the question names: "Paid"."""
+    flags = (name for name in table.columns if name not in named and asked.intersection(terms(name)))
+    return {name: yes_cells(table.rows, name) for name in flags if is_flag(table.rows, name)}
 
 
 def _only_says_where(unknown: set[str], question: str, table: WholeTable) -> bool:
@@ -200,7 +221,9 @@ def _find_column(
     """Return the column that is asked for; None where there is none of the type that the question needs."""
     first, *others = dict.fromkeys(name for row in rows for name, _ in row.cells)
     columns = [name for name in (first, *others) if name not in matched]
-    named = [name for name in columns if asked.intersection(terms(name))]
+    # "Revenue in Q2" asks for "Q2 Revenue" rather than "Q1 Revenue".
+    shared = {name: len(asked.intersection(terms(name))) for name in columns}
+    named = sorted(filter(shared.get, columns), key=lambda name: -shared[name])
     if kind == "count":
         # "How many weeks does it take?" asks for the number in the column "Weeks", and "How many have paid?"
         # for the rows with "yes" in the column "Paid".
@@ -211,7 +234,7 @@ def _find_column(
     comparable = [name for name in columns if column_numbers(rows, name) or column_dates(rows, name)]
     # The measures are in order of preference: "price" before "cost".
     measured = [name for measure in measures for name in comparable if stem(measure) in terms(name)]
-    candidates = [name for name in comparable if name in named] or measured
+    candidates = [name for name in named if name in comparable] or measured
     if not candidates and set(measures) <= _ANY_MEASURE:
         numeric = [name for name in comparable if column_numbers(rows, name)]
         return numeric[0] if len(numeric) == 1 else None

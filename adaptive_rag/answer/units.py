@@ -87,6 +87,9 @@ def _read_record(passage: Candidate, spans: list[tuple[int, int]]) -> Iterator[U
     is_record = "row" in passage["metadata"] and passage["metadata"].get("kind") != "qa"
     if not is_record or len(lines) < 2 or len(fields) < len(lines):
         return
+    sheet = passage["metadata"].get("sheet")
+    if len(fields) > 2 and fields[-1]["name"].startswith("Sheet") and fields[-1]["value"] == sheet:
+        fields.pop()  # the citation names it
     names, values = (tuple(field[part] for field in fields) for part in ("name", "value"))
     if author_of(passage):
         yield from _read_review(text, fields, spans)

@@ -24,7 +24,8 @@ _SEPARATOR = re.compile(r"[-_.]")
 # A cell with a word of at least three small letters, unlike "105" or "HC-001"
 _IN_WORDS = re.compile(r"[^\W\d_]*[a-z]{3}")
 # The values of a column that only says yes or no
-_FLAGS = frozenset({"yes", "no", "y", "n", "true", "false", "x", "✓", "✗", ""})
+_YES = frozenset({"yes", "y", "true", "x", "✓"})
+_FLAGS = _YES | {"no", "n", "false", "✗", ""}
 # "1,200", "£30", "-2.5 km", "40%"
 NUMBER = re.compile(
     r"(?P<before>[£$€¥+−-]{0,2}) ?(?P<number>\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?) ?"
@@ -138,6 +139,11 @@ def column_dates(rows: Sequence[NamedRow], column: str) -> dict[int, datetime]:
 def is_flag(rows: Sequence[NamedRow], column: str) -> bool:
     """Return whether a column only says yes or no."""
     return all(row.value(column).lower() in _FLAGS for row in rows)
+
+
+def yes_cells(rows: Sequence[NamedRow], column: str) -> list[str]:
+    """Return the different cells of a column that say yes."""
+    return sorted({cell for row in rows if (cell := row.value(column)).lower() in _YES})
 
 
 def _count_filled(rows: Sequence[NamedRow], column: str) -> int:

@@ -37,6 +37,8 @@ _RANGE = re.compile(
     re.IGNORECASE,
 )
 _AMOUNT = re.compile(r"[£$€(+−-]{0,2} ?[.\d]")
+# "Invoice no.", a label beside its number
+_NUMBER_LABEL = re.compile(r".*\b(?:no|nr|number|ref|reference|code|id)\.?:?", re.IGNORECASE)
 _FIGURE = re.compile(r"(?!.*[^\W\d_]{2}).*\d.*")
 # In characters. In a table of two columns, a longer text is not a column name.
 _MAX_NAME_LENGTH = 50
@@ -190,7 +192,7 @@ def names_columns(rows: list[tuple[str, ...]]) -> bool:
     "Tool | Deposit | Days" and "Property | D300 | D300 Pro" do; "Weight | 11.5 kg" does not. Some rows do
     only above certain cells: "Train 1 | Train 2" above times, "Child 4 to 15" above prices, and
     "Level | What to do" above "1 Watch". "Colour | red" above "Wood | oak" does not, since a row of two cells
-    is clear without column names.
+    is clear without column names, nor does "Invoice no. | CT-2291" above "Due | 1 April".
     """
     first, rest = rows[0], rows[1:]
     if not rest or not all(first) or 2 * sum(map(_has_no_value, first[1:])) > len(first[1:]):
@@ -200,6 +202,9 @@ def names_columns(rows: list[tuple[str, ...]]) -> bool:
         return True
     if first[0] == EMPTY_CELL and all(row[0] != EMPTY_CELL for row in rest):
         return not all(map(_is_figure, first[1:]))
+    has_digit = [[bool(re.search(r"\d", row[column])) for row in rows] for column in (0, -1)]
+    if len(first) == 2 and _NUMBER_LABEL.fullmatch(first[0]) and has_digit[1][0] and not any(has_digit[0]):
+        return False
     for column, cell in enumerate(first):
         below = [row[column] for row in rest if column < len(row)]
         amounts = sum(bool(_AMOUNT.match(c)) or _has_no_value(c) for c in below)
@@ -207,9 +212,8 @@ def names_columns(rows: list[tuple[str, ...]]) -> bool:
         is_above_amounts = is_title and amounts > len(below) / 2
         if re.search(r"\d", _NAME_WITH_DIGITS.sub("", cell)) and not is_above_amounts:
             return False
-    rows_with_digit = (sum(bool(re.search(r"\d", row[column])) for row in rest) for column in (0, -1))
     is_above_texts = max(map(len, first)) < _MAX_NAME_LENGTH < median(len(row[-1]) for row in rest)
-    return len(first) > 2 or is_above_texts or any(2 * count > len(rest) for count in rows_with_digit)
+    return len(first) > 2 or is_above_texts or any(2 * sum(column[1:]) > len(rest) for column in has_digit)
 
 
 def _has_no_value(cell: str) -> bool:

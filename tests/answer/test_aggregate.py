@@ -32,6 +32,11 @@ All prices include tax.
 | Welding | Jo Marsh | 4 | €260 |
 | Drawing | Ann Lee | 10 | €95 |
 """
+EVENTS = """Date,Start,End,Event,Q1 guests,Q2 guests,Indoor
+2026-05-12,14:00,15:00,Meeting,12,14,yes
+2026-05-19,10:00,11:00,Fire drill,90,70,no
+2026-06-22,09:00,17:00,Audit,5,,yes
+"""
 
 
 @pytest.fixture(scope="module")
@@ -39,6 +44,7 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Index:
     folder = tmp_path_factory.mktemp("tables")
     (folder / "documents").mkdir()
     (folder / "documents" / "invoices.csv").write_text(INVOICES, "utf-8")
+    (folder / "documents" / "events.csv").write_text(EVENTS, "utf-8")
     (folder / "documents" / "prices.md").write_text(PRICES, "utf-8")
     Index.build(folder / "documents", folder / "index")
     return Index.open(folder / "index")
@@ -67,6 +73,15 @@ def quoted(said: WholeAnswer) -> list[str]:
         ("which courses does Ann Lee teach?", "Pottery", ["Pottery", "Drawing"]),
         ("list all courses", "Welding", ["Pottery", "Welding", "Drawing"]),
         ("what is the most expensive course of our college?", "Welding", ["Welding"]),
+        ("Which event is the last?", "latest “date”: 2026-06-22: event Audit [", ["Audit"]),
+        ("Which event has the most guests in Q2?", "event Fire drill, 70 (Q2 guests)", ["drill"]),
+        (
+            "average number of guests in Q2?",
+            "“Q2 guests” of the 2 rows of events.csv is 42",
+            ["Meeting", "drill"],
+        ),
+        ("Which events are indoors?", "The 2 rows of events.csv with indoor yes:", ["Meeting", "Audit"]),
+        ("what is the number of events?", "3 different values of “event”", ["Meeting", "drill", "Audit"]),
     ],
 )
 def test_it_is_worked_out_over_all_rows_and_each_is_cited(
@@ -99,6 +114,10 @@ def test_it_is_worked_out_over_all_rows_and_each_is_cited(
         "what is the total amount without Harbour Paper?",
         "which courses have over 8 weeks?",
         "which courses have at most 8 weeks?",
+        "what happens on 2026-05-19?",
+        "what is the invoice number of Nordic Desks?",
+        "list the events and whether they are indoors",
+        "list the events in May",
         "",
     ],
 )

@@ -59,6 +59,11 @@ MODELS = (("Property", "Weight"), ("D300", "12.8 kg"), ("D300 Pro", "15.6 kg"))
             "Tell me about the drill",
             "Drill: deposit 30, shelf B2",
         ),
+        (
+            (("setting", "cache.size"), ("default", "256"), ("unit", "MiB"), ("effect", "Holds rows")),
+            "What is the default size?",
+            "cache.size: default 256, unit MiB",
+        ),
         (MODELS, "How heavy is the D300 Pro?", "Weight: 15.6 kg (D300 Pro)"),
         (MODELS, "How heavy are the D300 and the D300 Pro?", "Weight: 12.8 kg (D300), 15.6 kg (D300 Pro)"),
         (

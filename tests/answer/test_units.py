@@ -300,3 +300,10 @@ def test_a_row_is_a_record_however_long_the_names_of_its_columns_are():
     [unit] = read_units(passage, [(0, len(text))])
     assert (unit.start, unit.end) == (0, len(text))
     assert (name.lower(), "very satisfied") in unit.cells
+
+
+def test_a_row_does_not_repeat_its_sheet():
+    text = "Article: Letterhead\nPrice: 15.25\nSheet: Paper"
+    passage = candidate(text) | {"start": 0, "end": len(text), "metadata": {"row": 2, "sheet": "Paper"}}
+    (unit,) = read_units(passage, [(0, len(text))])
+    assert (unit.text, unit.end) == ("Letterhead: price 15.25", len(text))

@@ -128,5 +128,17 @@ def test_the_first_row_names_the_columns(rows: list[tuple[str, ...]]) -> None:
     assert not names_columns(rows[1:])
 
 
-def test_a_row_without_figures_names_no_columns() -> None:
-    assert not names_columns([("Actual", "–", "–"), ("1996", "51", "37"), ("1997", "52", "37")])
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [("Actual", "–", "–"), ("1996", "51", "37"), ("1997", "52", "37")],
+        [("Invoice no.", "CT-2291"), ("Date", "2 March 2026"), ("Due", "1 April 2026")],
+    ],
+    ids=["without figures", "a label and its number"],
+)
+def test_the_first_row_names_no_columns(rows: list[tuple[str, ...]]) -> None:
+    assert not names_columns(rows)
+
+
+def test_a_number_column_has_a_name() -> None:
+    assert names_columns([("Art. no.", "2023"), ("P-100", "3.50"), ("P-110", "4.20")])
