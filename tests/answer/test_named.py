@@ -73,3 +73,9 @@ def test_a_follow_up_may_name_another_one() -> None:
         previous_question="What changed in 2.4.0?",
     )  # fmt: skip
     assert extract_answer(asked).text == "Notes: The editor has a dark theme at last. [1]"
+
+
+def test_the_score_of_a_heading_passes_the_headings_below_it() -> None:
+    scored = request("What changed?", [sections(CHANGES)], {"## 2.3.0": 0.4}).scored
+    [text] = [each.text for each, score in zip(scored.sentences, scored.scores, strict=True) if score > 0]
+    assert text == "The editor has a dark theme at last."
