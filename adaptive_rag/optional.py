@@ -30,6 +30,7 @@ Part = Literal[
     "feedback",
     "follow-up",
     "join",
+    "names",
     "nearest quote",
     "notes",
     "overview",

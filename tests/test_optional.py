@@ -40,6 +40,7 @@ PARTS: list[tuple[Part, str, Any]] = [
     ("follow-up", "adaptive_rag.nodes.classify:find_subject", FOLLOW_UP),
     ("follow-up", "adaptive_rag.nodes.contextualize:plan_contextual", ADVICE),
     ("join", "adaptive_rag.answer.passages:join_neighbours", FACT),
+    ("names", "adaptive_rag.answer.request:keep_named", FACT),
     ("nearest quote", "adaptive_rag.nodes.generate:nearest_quote", UNKNOWN),
     ("notes", "adaptive_rag.nodes.generate:_notes_on", FACT),
     ("overview", "adaptive_rag.nodes.generate:document_asked_for", FACT),

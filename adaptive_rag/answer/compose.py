@@ -9,6 +9,7 @@ from functools import partial
 from adaptive_rag.answer.choose import choose
 from adaptive_rag.answer.evidence import NEAR, Evidence, judge_evidence
 from adaptive_rag.answer.links import keep_own_links
+from adaptive_rag.answer.named import names_section
 from adaptive_rag.answer.outline import paragraph_at, read_outline
 from adaptive_rag.answer.passages import cite_span
 from adaptive_rag.answer.quotes import readable
@@ -204,11 +205,14 @@ def _write_quote(
 ) -> str:
     """Return the text of a quote, in quotation marks if its speaker is known.
 
-    Several list items are written on separate lines, below the heading of their list. If `named`, the
-    speaker's name comes first.
+    Several list items are written on separate lines, below the heading of their list; a single one follows
+    its heading where the question names its section. If `named`, the speaker's name comes first.
     """
+    first = quote[0]
     has_items = sum(sentence.is_list_item for sentence in quote) > 1
-    heading = _heading_of(request, quote[0]) if has_items and quote[0].is_list_item else ""
+    passage = request.documents[first.document]
+    needs_heading = has_items or names_section(request.question, passage, first.start)
+    heading = _heading_of(request, first) if first.is_list_item and needs_heading else ""
     text = f"{heading}:" if heading else ""
     for sentence in quote:
         text += ("\n- " if has_items and sentence.is_list_item else " ") + _show(request, sentence, speaker)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adaptive_rag.answer.contributions import Contributions
+from adaptive_rag.answer.named import keep_named
 from adaptive_rag.answer.score import ScoredSentences, blend_sides, read_sides, score_sentences
 from adaptive_rag.answer.sentences import AnswerSentence, collect_sentences
 from adaptive_rag.answer.speakers import bare_name, message_speaker
@@ -112,8 +113,13 @@ class AnswerRequest:
 
     @cached_property
     def scored(self) -> ScoredSentences:
-        """Return the sentences with the reader's scores, or with their cosines if the reader fails."""
-        return self._score(self.question_for_reader)
+        """Return the sentences with the reader's scores, or with their cosines if the reader fails.
+
+        Of the rows and sections of a kind, only those that the question names have a score.
+        """
+        scored = self._score(self.question_for_reader)
+        keep = partial(keep_named, (self.question, self.previous_question), self.documents, scored)
+        return attempt("names", keep, scored)
 
     @cached_property
     def answered(self) -> float | None:

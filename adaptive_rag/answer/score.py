@@ -152,7 +152,10 @@ def _sentence_indices(
     ends = [sentence.end for sentence in sentences[first:last]]
     for start, end in spans:
         index = first + bisect_right(ends, chunk["start"] + start)
-        while index < last and sentences[index].start < chunk["start"] + end:
+        # "## 2.3.0" above "### Added" belongs to what was added.
+        while index < last and (
+            sentences[index].start < chunk["start"] + end or sentences[index].text.startswith("#")
+        ):
             if sentences[index].quality > 0 or sentences[index].is_lead_in:
                 break
             index += 1

@@ -1,0 +1,140 @@
+"""Keeps the rows and sections that a question names, where the reader also chose others of their kind.
+
+A question names a row by its first cell or a code ("P-100", "/events"), and a section by the number in its
+heading ("2.4.0", "Sprint 14"). The other rows of the table, and the other numbered sections of the level,
+do not answer it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from adaptive_rag.answer.score import ScoredSentences
+from adaptive_rag.answer.sentences import AnswerSentence
+from adaptive_rag.state import Candidate
+from adaptive_rag.text.places import section_at
+from adaptive_rag.text.words import STOP_WORDS
+
+# Words of questions that name one thing and ask for others: "newer than 2.3.0", "from 2.3.0 to 2.4.0".
+_ASKS_FOR_OTHERS = re.compile(
+    r"\b(?:than|besides|except|others?|from|since|before|after|between|until)\b", re.IGNORECASE
+)
+# A code, which names a row in any column: "log_full", "/events", "CT-2291"; not "10am" or "£4.20"
+_CODE = re.compile(r"(?=.*[\d_/])(?:[^\W\d]|/)\S*")
+_NUMBER = re.compile(r"(?:(?P<word>[^\W\d_]+) )?(?P<number>[\w.:-]*\d(?:[\w.:-]*\w)?)")
+# A number that is a name without the word before it: "2.4.0", "2026-03-14", "v2"; not "2.4" or "10am"
+_DISTINCT = re.compile(r"\d+(?:[.-]\w+){2,}|[^\W\d_][\w-]*\d[\w.-]*")
+# What questions call a section whose heading begins with a number: "4.2 Fees"
+_SECTION_WORDS = "section clause article chapter part rule step point paragraph".split()
+# A number with fewer characters is a name only after the name of its column: "grade 3".
+_SHORTEST_NUMBER = 3
+# Maximum number of words of a name.
+_LONGEST_NAME = 4
+
+# A group of rows or sections of the same kind, and the names of one of them.
+Named = tuple[Hashable, tuple[str, ...]]
+
+
+def keep_named(
+    questions: Sequence[str], documents: Sequence[Candidate], scored: ScoredSentences
+) -> ScoredSentences:
+    """Set the scores of the rows and sections to 0 whose siblings the question names.
+
+    A sentence that contains the name keeps its score.
+
+    Args:
+        questions: the question, and the one that it refers to, which counts where the question names nothing.
+        documents: the passages of the sentences.
+        scored: the sentences with their scores.
+    """
+    names = [
+        [
+            *_name_row(sentence, documents[sentence.document]),
+            *_sections_at(documents[sentence.document], sentence.start),
+        ]
+        for sentence in scored.sentences
+    ]
+    asked = next(filter(None, (_asked_for(question, names) for question in questions)), {})
+    is_sibling = [
+        any(
+            group in asked and not any(name in own or _holds(sentence.text, name) for name in asked[group])
+            for group, own in of_sentence
+        )
+        for sentence, of_sentence in zip(scored.sentences, names, strict=True)
+    ]
+    scores = np.where(is_sibling, 0.0, scored.scores)
+    return replace(scored, scores=scores) if scores.any() else scored
+
+
+def names_section(question: str, passage: Candidate, start: int) -> bool:
+    """Return whether a question names one of the sections that contain a position of a passage."""
+    return any(_holds(question, name) for _, own in _sections_at(passage, start) for name in own)
+
+
+def _asked_for(question: str, names: Sequence[Sequence[Named]]) -> dict[Hashable, set[str]]:
+    """Return the names that a question contains, by the groups that they distinguish."""
+    asked: dict[Hashable, set[str]] = {}
+    if not _ASKS_FOR_OTHERS.search(question):
+        for group, own in {named for of_sentence in names for named in of_sentence}:
+            if found := {name for name in own if _names(question, name)}:
+                asked.setdefault(group, set()).update(found)
+    return asked
+
+
+def _names(question: str, name: str) -> bool:
+    """Return whether a question contains a name; its first word has a capital letter in any case."""
+    return _holds(question if _is_numbered(name) else question[1:], name)
+
+
+def _holds(text: str, name: str) -> bool:
+    """Return whether a text contains a name whole: "/events" is not in "/events/batch"."""
+    if name.casefold() not in text.casefold():
+        return False  # faster than a pattern for each name
+    pattern = rf"(?<![\w/.-])v?{re.escape(name)}(?![\w/-]|\.\w)"
+    return re.search(pattern, text, re.IGNORECASE if _is_numbered(name) else re.NOFLAG) is not None
+
+
+def _is_numbered(name: str) -> bool:
+    return re.search(r"[\d_/]", name) is not None
+
+
+def _name_row(sentence: AnswerSentence, passage: Candidate) -> Iterator[Named]:
+    """Yield the cells of a row that may name it, each in the group of its column."""
+    for index, (column, value) in enumerate(sentence.cells):
+        value = value.strip("`* ")
+        if value.isdigit() and len(value) < _SHORTEST_NUMBER:
+            value = f"{column} {value}" if column else ""
+        is_name = _is_numbered(value) or (value[:1].isupper() and value != "I")
+        if (is_name and not index) or _CODE.fullmatch(value):
+            table = sentence.cells[0][0] or (sentence.document, sentence.paragraph)
+            yield (passage["source"], table, column, _is_numbered(value)), (value,)
+
+
+def _sections_at(passage: Candidate, start: int) -> Iterator[Named]:
+    """Yield the names of the sections that contain a position, each in the group of its level."""
+    headings = (section_at(passage, start) or "").split(" > ")
+    for level, heading in enumerate(headings):
+        if names := tuple(_names_in(heading)):
+            yield (passage["source"], *headings[:level]), names
+
+
+def _names_in(heading: str) -> Iterator[str]:
+    """Yield the names that the numbers of a heading make: "2.4.0", "Sprint 14", "section 4.2"."""
+    heading = re.sub(r"[\[\]`*]", "", heading).strip()
+    for match in _NUMBER.finditer(heading):
+        word, number = match["word"], match["number"]
+        follows = heading[match.end() :].lstrip(" .:)")
+        if _DISTINCT.fullmatch(number):
+            yield number
+        elif word and word.lower() not in STOP_WORDS:
+            yield f"{word} {number}"
+        elif match.start() == 0 and len(number) >= _SHORTEST_NUMBER and not follows[:1].isalnum():
+            yield number
+        elif match.start() == 0:
+            yield from (f"{word} {number}" for word in _SECTION_WORDS)
+    if _NUMBER.search(heading) and len(heading.split()) <= _LONGEST_NAME:
+        yield heading
