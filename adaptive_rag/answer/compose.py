@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -35,6 +36,7 @@ from adaptive_rag.text.visible import plain
 
 # Maximum number of sentences that are shown as the closest passages.
 CLOSEST = 3
+_CLOSED = re.compile(r"[.!?…:;][\"'”’)\]»*_]*$")
 
 
 def answer_locally(request: AnswerRequest, *, abstains: bool) -> tuple[Evidence, CitedText | None]:
@@ -168,6 +170,7 @@ def _speaker(request: AnswerRequest, sentence: AnswerSentence) -> str | None:
 def _write_block(request: AnswerRequest, block: Block) -> list[Piece]:
     lines = list[list[Piece]]()
     ends_with_code = False  # whether the last line does
+    is_closed = True  # whether what it ends with needs no punctuation before another quote
     before: AnswerSentence | None = None
     previous_speaker: str | None = None
     for number, quote in enumerate(_split_into_quotes(request, block), start=1):
@@ -184,14 +187,23 @@ def _write_block(request: AnswerRequest, block: Block) -> list[Piece]:
         joins_line = (
             is_same_speaker
             or not (block.bulleted or block.paragraphs)
-            or (block.bulleted and before and speaker == previous_speaker and first.follows(before))
+            or (
+                block.bulleted
+                and before
+                and speaker == previous_speaker
+                and first.refers_back
+                and first.follows(before)
+            )
         )
         if block.numbered:
             lines.append([f"{number}. ", *pieces])
         elif lines and joins_line and not ends_with_code and not has_dash:
-            lines[-1] += [" ", *pieces]
+            lines[-1] += [" " if is_closed else "; ", *pieces]
         else:
-            lines.append(["- ", *pieces] if block.bulleted and not has_dash else pieces)
+            if block.bulleted and not has_dash:
+                pieces = ["- ", f"{text} ".replace("\n- ", "\n  - "), *pieces[1:]]
+            lines.append(pieces)
+        is_closed = not last.cells or bool(_CLOSED.search(text))
         before, previous_speaker, ends_with_code = last, speaker, code.endswith(CODE_FENCE)
     if heading := block.heading:
         lines.insert(0, [f"**{heading}**" if isinstance(heading, str) else heading])

@@ -145,7 +145,7 @@ def _sentence_indices(
 ) -> Iterator[int | None]:
     """Yield, for each span of a chunk, the index of the sentence that it belongs to, or None.
 
-    A heading, and a question above its answer, belong to the sentence that follows.
+    A heading, and a question above its answer, belong to the sentence that follows, but not to a table's row.
     """
     first = bisect_right(sentences, document - 1, key=lambda sentence: sentence.document)
     last = bisect_right(sentences, document, key=lambda sentence: sentence.document)
@@ -157,4 +157,7 @@ def _sentence_indices(
                 break
             index += 1
         is_in_chunk = index < last and sentences[index].start < chunk["end"]
-        yield index if is_in_chunk else None
+        is_above_row = (
+            is_in_chunk and sentences[index].cells and sentences[index].start >= chunk["start"] + end
+        )
+        yield index if is_in_chunk and not is_above_row else None
