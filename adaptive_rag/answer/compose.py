@@ -6,9 +6,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import pairwise
 
 from adaptive_rag.answer.choose import choose
 from adaptive_rag.answer.evidence import NEAR, Evidence, judge_evidence
+from adaptive_rag.answer.grading import has_value
 from adaptive_rag.answer.links import keep_own_links
 from adaptive_rag.answer.outline import paragraph_at, read_outline
 from adaptive_rag.answer.passages import cite_span
@@ -36,6 +38,8 @@ from adaptive_rag.text.visible import plain
 
 # Maximum number of sentences that are shown as the closest passages.
 CLOSEST = 3
+# A longer line "name: value" may be prose that goes on in the next line.
+LONGEST_VALUE = 40
 _CLOSED = re.compile(r"[.!?…:;][\"'”’)\]»*_]*$")
 
 
@@ -203,7 +207,7 @@ def _write_block(request: AnswerRequest, block: Block) -> list[Piece]:
             if block.bulleted and not has_dash:
                 pieces = ["- ", f"{text} ".replace("\n- ", "\n  - "), *pieces[1:]]
             lines.append(pieces)
-        is_closed = not last.cells or bool(_CLOSED.search(text))
+        is_closed = bool(_CLOSED.search(text)) or not (last.cells or has_value(last.text))
         before, previous_speaker, ends_with_code = last, speaker, code.endswith(CODE_FENCE)
     if heading := block.heading:
         lines.insert(0, [f"**{heading}**" if isinstance(heading, str) else heading])
@@ -244,6 +248,11 @@ def _show(request: AnswerRequest, sentence: AnswerSentence, speaker: str | None)
     elif text.startswith("|"):
         text = text.strip("| \t")  # a row of one cell
     if not text.endswith(f"\n{CODE_FENCE}"):
-        text = " ".join(text.split())
+        lines = text.split("\n")
+        for number, (line, following) in enumerate(pairwise(lines)):
+            is_whole = len(line) < LONGEST_VALUE and not following.lstrip()[:1].islower()
+            if is_whole and has_value(line) and not _CLOSED.search(line):
+                lines[number] += ";"
+        text = " ".join(" ".join(lines).split())
     # A bracketed number in the sentence itself would look like one of our markers.
     return respell_markers(text)

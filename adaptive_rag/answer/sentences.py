@@ -85,7 +85,9 @@ class AnswerSentence:
     quality: float  # 1 for a full sentence, 0.5 for a readable piece, 0 if it should not be shown
     is_first: bool  # whether its source, or the answer to a question, begins with it
     continues_answer: bool  # whether it is a later sentence of the answer to a question
-    standalone: bool = False  # whether it is a row, code or a message: it needs no context
+    standalone: bool = (
+        False  # whether it is a row, code, a message or a name with its value: it needs no context
+    )
     speaker: str = ""  # the speaker of a message
     paragraph: int = 0  # index of its paragraph in the passage
     is_list_item: bool = False  # whether it begins a list item
@@ -243,6 +245,7 @@ def _read_passage(index: int, passage: Candidate, sentences: Sentences) -> Itera
             is_below_heading = paragraph > 0 and outline[paragraph - 1].is_heading
             begins = is_below_heading and start == outline[paragraph].start
             quality = grade(shown, in_list=bullet > 0, begins=begins)
+        is_named_value = not bullet and not answer and not shown.endswith((".", "!")) and has_value(shown)
         is_first = start == answer
         yield AnswerSentence(
             document=index,
@@ -255,6 +258,7 @@ def _read_passage(index: int, passage: Candidate, sentences: Sentences) -> Itera
             quality=quality,
             is_first=is_first,
             continues_answer=bool(answer) and not is_first,
+            standalone=is_named_value,
             paragraph=paragraph,
             is_list_item=bullet > 0,
         )

@@ -168,6 +168,17 @@ def test_rows_on_one_line_have_a_semicolon_between_them() -> None:
     assert answer.text == "London: limit £165 [1]; Elsewhere: limit £110 [1]"
 
 
+def test_names_with_their_values_are_quoted_alone_with_a_semicolon_between_them() -> None:
+    bill = candidate(
+        "Invoice no. BR-0417\nDue 1 May 2026\nVAT 20% £178.00\nPayable within 14 days of its date."
+    )
+    answer = extract_answer(request("When?", [bill], {"Due": 0.6, "VAT": 0.3}))
+    assert answer.text == "Due 1 May 2026 [1]; VAT 20% £178.00 [1]"
+    region = candidate("Region: Frankfurt\nBackups are kept in Dublin.")
+    answer = extract_answer(request("Which region?", [region], {"Region": 0.9}))
+    assert answer.text == "Region: Frankfurt; Backups are kept in Dublin. [1]"
+
+
 def bulleted(text: str) -> str:
     def arrange(asked, scored):
         return [Block(list(scored.sentences), bulleted=True)]

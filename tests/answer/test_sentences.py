@@ -96,16 +96,13 @@ def test_a_name_with_its_value_is_no_heading_of_the_line_below():
 
 
 def test_a_docstring_that_is_cut_at_a_full_stop_is_closed():
-    says = 'def wait_before(attempt: int, *, base: float, cap: float) -> float:\n    """Seconds before an attempt, from 1."""'
-    more = "The wait doubles each time.\n"
-    document = candidate(
-        says.replace('1."""', "1.") + f'\n\n    {more}    """\n    return min(cap, base * 2)'
-    )
+    signature = "def wait_before(attempt: int, *, base: float, cap: float) -> float:"
+    code = f'{signature}\n    """Seconds before it.\n\n    It doubles.\n    """\n    return min(cap, base)'
 
-    assert [sentence.text for sentence in collect(document)] == [
-        says,
-        "The wait doubles each time.",
-        "return min(cap, base * 2)",
+    assert [sentence.text for sentence in collect(candidate(code))] == [
+        f'{signature}\n    """Seconds before it."""',
+        "It doubles.",
+        "return min(cap, base)",
     ]
 
 
