@@ -16,20 +16,20 @@ _CONTENTS = re.compile(
     re.IGNORECASE,
 )
 
-# An amount, a date or a long number. A short number, or a year, may belong to a heading: "The Wall 12".
-_AMOUNT = (
-    r"(?:[£$€]|[A-Z]{3} )\s?\d[\d.,]*|\d[\d.,]*(?:\s?[%€£$]| [A-Z]{3}| euros?| pounds?| dollars?)|"
-    r"\d[\d.,]*[.,]\d\d|(?!(?:19|20)\d\d\b)\d[\d ]*\d{3}|\d{1,2}\.? [A-Z][a-z]+ \d{4}|no\. \S*\d\S*"
+_CURRENCY = r"EUR|USD|GBP|CHF|CAD|AUD|SEK|NOK|DKK|PLN|JPY|CNY|INR"
+_PRICE = (
+    rf"(?:[£$€]|(?:{_CURRENCY}) )\s?\d[\d.,]*|\d[\d.,]*(?:\s?[€£$]| (?:{_CURRENCY}|euros?|pounds?|dollars?))"
 )
-# "Region: Frankfurt", "MAX_BODY = 262144", "Total £1,068.00", "Port 7410"; not "Page 7"
+# A short number, or a year, may belong to a heading: "The Wall 12".
+_AMOUNT = rf"{_PRICE}|\d[\d.,]*\s?%|\d[\d.,]*[.,]\d\d|(?!(?:19|20)\d\d\b)\d[\d ]*\d{{3}}|no\. \S*\d\S*"
+# "Region: Frankfurt", "MAX_BODY = 262144", "Total £1,068.00", "Port 7410", "Due 1 May 2026"; not "Page 7"
 _NAMED_VALUE = re.compile(
     r"(?!(?i:page|figure|fig|table|chapter|part|section)\b)"
-    r"(?=[^\W\d_])[\w.'’&/()%-]+(?: [\w.'’&/()%-]+){0,3}?"
-    rf"(?:(?::\s+| ?= ?)(?=.*\w)[^\n=]{{1,100}}(?<![:,;?])|\s(?:{_AMOUNT})\.?)"
+    r"(?:[^\W\d_]+(?: date)? \d{1,2}\.? [A-Z][a-z]+ \d{4}|(?=[^\W\d_])[\w.'’&/()%-]+(?: [\w.'’&/()%-]+){0,3}?"
+    rf"(?:(?::\s+| ?= ?)(?=.*\w)[^\n=]{{1,100}}(?<![:,;?])|\s(?:{_AMOUNT})\.?))"
 )
-
 # A line of a bill that a PDF does not mark as a table: "2 Window cleaning 1 £120.00 £120.00"
-_PRICE_END = re.compile(r"[£$€]\s?\d[\d.,]*$|\d\s?(?:[€£$]|EUR|GBP|USD|CHF|euros|pounds|dollars)$")
+_PRICE_END = re.compile(rf"(?:{_PRICE})$")
 
 
 def has_value(text: str) -> bool:

@@ -156,8 +156,8 @@ def _sentence_indices(
             if sentences[index].quality > 0 or sentences[index].is_lead_in:
                 break
             index += 1
-        is_in_chunk = index < last and sentences[index].start < chunk["end"]
-        is_above_row = (
-            is_in_chunk and sentences[index].cells and sentences[index].start >= chunk["start"] + end
-        )
-        yield index if is_in_chunk and not is_above_row else None
+        if index == last or sentences[index].start >= chunk["end"]:
+            yield None
+        else:
+            is_below = sentences[index].start >= chunk["start"] + end
+            yield None if is_below and sentences[index].cells else index

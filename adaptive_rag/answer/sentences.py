@@ -85,9 +85,7 @@ class AnswerSentence:
     quality: float  # 1 for a full sentence, 0.5 for a readable piece, 0 if it should not be shown
     is_first: bool  # whether its source, or the answer to a question, begins with it
     continues_answer: bool  # whether it is a later sentence of the answer to a question
-    standalone: bool = (
-        False  # whether it is a row, code, a message or a name with its value: it needs no context
-    )
+    standalone: bool = False  # whether it needs no context: a row, code, a message, a name with its value
     speaker: str = ""  # the speaker of a message
     paragraph: int = 0  # index of its paragraph in the passage
     is_list_item: bool = False  # whether it begins a list item
@@ -221,8 +219,10 @@ def _read_passage(index: int, passage: Candidate, sentences: Sentences) -> Itera
         text = text.strip()
         cuts_docstring = text.count(_DOCSTRING) % 2  # at a full stop inside it
         if cuts_docstring and text.startswith(_DOCSTRING):
-            start, text = start + len(_DOCSTRING), text.removeprefix(_DOCSTRING)
-            start, text = start + len(text) - len(text.lstrip()), text.lstrip()
+            start += len(text) - len(text.removeprefix(_DOCSTRING).lstrip())
+            text = text.removeprefix(_DOCSTRING).lstrip()
+        elif cuts_docstring:
+            text = text.removesuffix(_DOCSTRING).rstrip()
         if not any(map(str.isalnum, text)) or _UNFINISHED.match(text) or hides_marker(text):
             continue
         if is_row(text) and start in table_headers:

@@ -32,6 +32,8 @@ GOOD = "The wall was built between 1955 and 1958 by the county."
         "Page: 3",
         "The Wall and the Marsh 17",
         "Annual Report 2024",
+        "THE NORTH SEA 12",
+        "Town Meeting 3 May 2026",
         "Price: see below:",
         "Storms .......... 1200",
         "Olga Harker",
@@ -104,6 +106,8 @@ def test_a_docstring_that_is_cut_at_a_full_stop_is_closed():
         "It doubles.",
         "return min(cap, base)",
     ]
+    last = collect(candidate('"""Waits between deliveries. The gateway waits longer each time."""'))[-1]
+    assert last.text == "The gateway waits longer each time."
 
 
 def test_a_sentence_of_a_script_without_blanks_is_quoted():
