@@ -188,7 +188,9 @@ def _list_end(sentences: Sequence[AnswerSentence], index: int) -> int:
         is_item = _has_lead_in(item, lead_in) or (
             not item.standalone and (item.is_list_item or continues_item)
         )
-        if not item.comes_right_after(before) or not is_item:
+        # The line that opens a code block stands between the code and what leads to it.
+        is_its_code = end == first and _is_code(item) and item.document == lead_in.document
+        if not is_its_code and not (is_item and item.comes_right_after(before)):
             break
         end += 1
     length = sum(sentence.word_count for sentence in sentences[first:end])
@@ -197,14 +199,21 @@ def _list_end(sentences: Sequence[AnswerSentence], index: int) -> int:
 
 def _has_lead_in(item: AnswerSentence, lead_in: AnswerSentence) -> bool:
     """Return whether a list item repeats its lead-in, so that it can be quoted alone."""
-    return item.text.startswith(lead_in.text)
+    return item.text.startswith(" ".join(lead_in.text.split()))
+
+
+def _is_code(sentence: AnswerSentence) -> bool:
+    return sentence.is_row and not sentence.cells and sentence.text.endswith("`")
 
 
 def _without_lead_ins(chosen: Sequence[AnswerSentence]) -> list[AnswerSentence]:
-    """Remove the lead-in from items that repeat it, where it is shown above them."""
+    """Show a lead-in once: remove it from the items that repeat it, or the sentence before its code."""
     shown, lead_in = list[AnswerSentence](), None
     for sentence in chosen:
-        if not shown or not sentence.comes_right_after(shown[-1]):
+        if lead_in and shown[-1] is lead_in and _is_code(sentence) and _has_lead_in(sentence, lead_in):
+            shown.pop()  # the lead-in of code stays on the line above the block
+            sentence, lead_in = replace(sentence, start=lead_in.start), None
+        elif not shown or not sentence.comes_right_after(shown[-1]):
             lead_in = None
         if lead_in and _has_lead_in(sentence, lead_in):
             text = sentence.text[len(lead_in.text) :].strip()

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import pairwise
 
 from adaptive_rag.answer.choose import choose
 from adaptive_rag.answer.evidence import NEAR, Evidence, judge_evidence
+from adaptive_rag.answer.grading import has_value
 from adaptive_rag.answer.links import keep_own_links
 from adaptive_rag.answer.named import names_section
 from adaptive_rag.answer.outline import paragraph_at, read_outline
@@ -36,6 +39,9 @@ from adaptive_rag.text.visible import plain
 
 # Maximum number of sentences that are shown as the closest passages.
 CLOSEST = 3
+# A longer line "name: value" may be prose that goes on in the next line.
+LONGEST_VALUE = 40
+_CLOSED = re.compile(r"[.!?…:;][\"'”’)\]»*_]*$")
 
 
 def answer_locally(request: AnswerRequest, *, abstains: bool) -> tuple[Evidence, CitedText | None]:
@@ -169,6 +175,7 @@ def _speaker(request: AnswerRequest, sentence: AnswerSentence) -> str | None:
 def _write_block(request: AnswerRequest, block: Block) -> list[Piece]:
     lines = list[list[Piece]]()
     ends_with_code = False  # whether the last line does
+    is_closed = True  # whether what it ends with needs no punctuation before another quote
     before: AnswerSentence | None = None
     previous_speaker: str | None = None
     for number, quote in enumerate(_split_into_quotes(request, block), start=1):
@@ -185,14 +192,23 @@ def _write_block(request: AnswerRequest, block: Block) -> list[Piece]:
         joins_line = (
             is_same_speaker
             or not (block.bulleted or block.paragraphs)
-            or (block.bulleted and before and speaker == previous_speaker and first.follows(before))
+            or (
+                block.bulleted
+                and before
+                and speaker == previous_speaker
+                and first.refers_back
+                and first.follows(before)
+            )
         )
         if block.numbered:
             lines.append([f"{number}. ", *pieces])
         elif lines and joins_line and not ends_with_code and not has_dash:
-            lines[-1] += [" ", *pieces]
+            lines[-1] += [" " if is_closed else "; ", *pieces]
         else:
-            lines.append(["- ", *pieces] if block.bulleted and not has_dash else pieces)
+            if block.bulleted and not has_dash:
+                pieces = ["- ", f"{text} ".replace("\n- ", "\n  - "), *pieces[1:]]
+            lines.append(pieces)
+        is_closed = bool(_CLOSED.search(text)) or not (last.cells or has_value(last.text))
         before, previous_speaker, ends_with_code = last, speaker, code.endswith(CODE_FENCE)
     if heading := block.heading:
         lines.insert(0, [f"**{heading}**" if isinstance(heading, str) else heading])
@@ -236,6 +252,11 @@ def _show(request: AnswerRequest, sentence: AnswerSentence, speaker: str | None)
     elif text.startswith("|"):
         text = text.strip("| \t")  # a row of one cell
     if not text.endswith(f"\n{CODE_FENCE}"):
-        text = " ".join(text.split())
+        lines = text.split("\n")
+        for number, (line, following) in enumerate(pairwise(lines)):
+            is_whole = len(line) < LONGEST_VALUE and not following.lstrip()[:1].islower()
+            if is_whole and has_value(line) and not _CLOSED.search(line):
+                lines[number] += ";"
+        text = " ".join(" ".join(lines).split())
     # A bracketed number in the sentence itself would look like one of our markers.
     return respell_markers(text)

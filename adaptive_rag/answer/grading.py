@@ -16,6 +16,27 @@ _CONTENTS = re.compile(
     re.IGNORECASE,
 )
 
+_CURRENCY = r"EUR|USD|GBP|CHF|CAD|AUD|SEK|NOK|DKK|PLN|JPY|CNY|INR"
+_PRICE = (
+    rf"(?:[£$€]|(?:{_CURRENCY}) )\s?\d[\d.,]*|\d[\d.,]*(?:\s?[€£$]| (?:{_CURRENCY}|euros?|pounds?|dollars?))"
+)
+# A short number, or a year, may belong to a heading: "The Wall 12".
+_AMOUNT = rf"{_PRICE}|\d[\d.,]*\s?%|\d[\d.,]*[.,]\d\d|(?!(?:19|20)\d\d\b)\d[\d ]*\d{{3}}|no\. \S*\d\S*"
+# "Region: Frankfurt", "MAX_BODY = 262144", "Total £1,068.00", "Port 7410", "Due 1 May 2026"; not "Page 7"
+_NAMED_VALUE = re.compile(
+    r"(?!(?i:page|figure|fig|table|chapter|part|section)\b)"
+    r"(?:[^\W\d_]+(?: date)? \d{1,2}\.? [A-Z][a-z]+ \d{4}|(?=[^\W\d_])[\w.'’&/()%-]+(?: [\w.'’&/()%-]+){0,3}?"
+    rf"(?:(?::\s+| ?= ?)(?=.*\w)[^\n=]{{1,100}}(?<![:,;?])|\s(?:{_AMOUNT})\.?))"
+)
+# A line of a bill that a PDF does not mark as a table: "2 Window cleaning 1 £120.00 £120.00"
+_PRICE_END = re.compile(rf"(?:{_PRICE})$")
+
+
+def has_value(text: str) -> bool:
+    """Return whether each line of a text is a short name with its value, such as "Deposit: EUR 450"."""
+    lines = re.sub("[*`]", "", text).split("\n")
+    return all(_NAMED_VALUE.fullmatch(line.strip()) for line in lines)
+
 
 def grade(text: str, *, in_list: bool = False, begins: bool = False) -> float:
     """Grade how well a text reads as a sentence: 1 for a full one, 0.5 for a readable one, 0 for none.
@@ -31,8 +52,9 @@ def grade(text: str, *, in_list: bool = False, begins: bool = False) -> float:
         return 0.0
     if 2 * len(_UNSPACED.findall(text)) > letters:
         return 0.6 if _UNSPACED_END.search(text) else 0.2
+    fragment = 0.2 if has_value(text) or _PRICE_END.search(text) else 0.0
     if len(words) < 2 or len(re.findall(r"\w+", text)) < 3 or letters < 0.45 * len(text):
-        return 0.0
+        return fragment
     opening = text.lstrip("\"'“‘([|*_")
     # "49 the method of exhaustion." is a page number and the rest of a sentence; "231 people came." is one.
     has_page_number = re.match(r"\d+\s+(?:the|an?|of|in|and|or|to|is|was|by|for|with|that|which)\b", opening)
@@ -41,7 +63,7 @@ def grade(text: str, *, in_list: bool = False, begins: bool = False) -> float:
     if not _END.search(text):
         is_heading = len(words) < 14 and capitalised > 0.6 * sum(len(word) > 3 for word in words)
         if is_heading or re.match(r"\d+\s", opening) or text.endswith((":", ",", ";")):
-            return 0.0
+            return fragment
         return 0.5 if in_list and not is_cut else 0.2
     if len(words) < 8 and capitalised == sum(len(word) > 2 for word in words) > 1:
         return 0.2  # "The School of Pythagoras.": a running head

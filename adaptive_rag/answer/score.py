@@ -145,7 +145,7 @@ def _sentence_indices(
 ) -> Iterator[int | None]:
     """Yield, for each span of a chunk, the index of the sentence that it belongs to, or None.
 
-    A heading, and a question above its answer, belong to the sentence that follows.
+    A heading, and a question above its answer, belong to the sentence that follows, but not to a table's row.
     """
     first = bisect_right(sentences, document - 1, key=lambda sentence: sentence.document)
     last = bisect_right(sentences, document, key=lambda sentence: sentence.document)
@@ -159,5 +159,8 @@ def _sentence_indices(
             if sentences[index].quality > 0 or sentences[index].is_lead_in:
                 break
             index += 1
-        is_in_chunk = index < last and sentences[index].start < chunk["end"]
-        yield index if is_in_chunk else None
+        if index == last or sentences[index].start >= chunk["end"]:
+            yield None
+        else:
+            is_below = sentences[index].start >= chunk["start"] + end
+            yield None if is_below and sentences[index].cells else index

@@ -11,7 +11,7 @@ from itertools import chain
 
 import numpy as np
 
-from adaptive_rag.answer.grading import grade
+from adaptive_rag.answer.grading import grade, has_value
 from adaptive_rag.answer.outline import Paragraph, paragraph_at, read_outline
 from adaptive_rag.answer.passages import parts_at, text_at
 from adaptive_rag.answer.units import Unit, read_units
@@ -48,6 +48,7 @@ _BEFORE_REFERENCE = frozenset("in of by see cf from and or to with at eq ref ref
 # A line that opens a code block, or the beginning of a link's definition: in Markdown, a marker after it
 # would become part of the code or the definition.
 _UNFINISHED = re.compile(r"```|~~~|\[[^\n]*\]:$")
+_DOCSTRING = '"""'
 _ANSWER_LABEL = re.compile(r"^(?:A|Answer)\s*:\s*", re.I)
 # The beginning of a sentence that refers to the one before: "It was closed.", "For this"; not "There is"
 _REFERS_BACK = re.compile(
@@ -84,7 +85,7 @@ class AnswerSentence:
     quality: float  # 1 for a full sentence, 0.5 for a readable piece, 0 if it should not be shown
     is_first: bool  # whether its source, or the answer to a question, begins with it
     continues_answer: bool  # whether it is a later sentence of the answer to a question
-    standalone: bool = False  # whether it is a row, code or a message: it needs no context
+    standalone: bool = False  # whether it needs no context: a row, code, a message, a name with its value
     speaker: str = ""  # the speaker of a message
     paragraph: int = 0  # index of its paragraph in the passage
     is_list_item: bool = False  # whether it begins a list item
@@ -216,11 +217,19 @@ def _read_passage(index: int, passage: Candidate, sentences: Sentences) -> Itera
         text = text[heading + bullet :]
         start += heading + bullet + len(text) - len(text.lstrip())
         text = text.strip()
+        cuts_docstring = text.count(_DOCSTRING) % 2  # at a full stop inside it
+        if cuts_docstring and text.startswith(_DOCSTRING):
+            start += len(text) - len(text.removeprefix(_DOCSTRING).lstrip())
+            text = text.removeprefix(_DOCSTRING).lstrip()
+        elif cuts_docstring:
+            text = text.removesuffix(_DOCSTRING).rstrip()
         if not any(map(str.isalnum, text)) or _UNFINISHED.match(text) or hides_marker(text):
             continue
         if is_row(text) and start in table_headers:
             continue
         shown = sub_in_prose(_NOTE_MARK, _without_note, _QUOTE_MARK.sub(" ", text).strip())
+        if cuts_docstring and _DOCSTRING in text:
+            shown += _DOCSTRING
         vector = np.asarray(sentences.vectors[position], dtype=np.float32)
         if in_question:
             # "Yes, until nine." can only be understood together with its question.
@@ -229,13 +238,14 @@ def _read_passage(index: int, passage: Candidate, sentences: Sentences) -> Itera
         paragraph = paragraph_at(outline, start)
         if answer:
             quality = max(grade(shown), 0.6)  # an answer may be short: "At nine."
-        elif outline[paragraph].is_heading:
+        elif outline[paragraph].is_heading and not has_value(shown):
             quality = 0.0
         else:
             # "pandas is faster": below a heading, a sentence may begin with a small letter.
             is_below_heading = paragraph > 0 and outline[paragraph - 1].is_heading
             begins = is_below_heading and start == outline[paragraph].start
             quality = grade(shown, in_list=bullet > 0, begins=begins)
+        is_named_value = not bullet and not answer and not shown.endswith((".", "!")) and has_value(shown)
         is_first = start == answer
         yield AnswerSentence(
             document=index,
@@ -248,6 +258,7 @@ def _read_passage(index: int, passage: Candidate, sentences: Sentences) -> Itera
             quality=quality,
             is_first=is_first,
             continues_answer=bool(answer) and not is_first,
+            standalone=is_named_value,
             paragraph=paragraph,
             is_list_item=bullet > 0,
         )
@@ -313,7 +324,8 @@ def _leading_heading(text: str, section: str | None) -> int:
     """Return the length of a heading that the splitter left in front of a sentence."""
     first, newline, rest = text.partition("\n")
     rest = rest.lstrip()
-    if newline and rest and len(first) < 80 and not re.search(r"[.,;:!?\-–]\s*$", first):
+    is_closed = has_value(first) or re.search(r"[.,;:!?\-–]\s*$", first)
+    if newline and rest and len(first) < 80 and not is_closed:
         is_capital = [word[0].isupper() for word in re.findall(r"[^\W\d_]{4,}", first)]
         if rest[0].isupper() and is_capital and all(is_capital):
             return len(text) - len(rest)

@@ -144,6 +144,64 @@ def test_what_is_said_of_a_heading_or_a_question_holds_for_what_follows() -> Non
     assert without_markers(extract_answer(asked)) == ["Yes, every hour until nine."]
 
 
+def test_what_is_said_of_the_names_of_columns_holds_for_no_row() -> None:
+    text = "## Leave\n\n| Kind | Approved by |\n|---|---|\n| Annual | line manager |\n| Study | HR |"
+    for chances in ({"Approved by": 0.5, "Study": 0.3}, {"## Leave": 0.5, "Study": 0.3}):
+        answer = extract_answer(request("Who approves study leave?", [candidate(text)], chances))
+        assert without_markers(answer)[0].startswith("Study:")
+
+
+@pytest.mark.parametrize("code", ["compact --all", "for n in 1 2; do\n  compact $n\ndone"])
+def test_code_is_quoted_with_what_leads_to_it(code: str) -> None:
+    document = candidate(
+        f"Look first. Delete all that every\nclient has read:\n\n```sh\n{code}\n```\n\nWait."
+    )
+    answer = extract_answer(request("What deletes it?", [document], {"Delete all": 0.9}))
+    shown = " `compact --all` [1]" if "\n" not in code else f" [1]\n```\n{code}\n```"
+    assert answer.text == f"Delete all that every client has read:{shown}"
+    assert answer.citations[0]["quote"].startswith("Delete all") and code in answer.citations[0]["quote"]
+
+
+def test_rows_on_one_line_have_a_semicolon_between_them() -> None:
+    rows = candidate("| Hotel | Limit |\n|---|---|\n| London | £165 |\n| Elsewhere | £110 |")
+    answer = extract_answer(request("Limit?", [rows], {"London": 0.4, "Elsewhere": 0.4}))
+    assert answer.text == "London: limit £165 [1]; Elsewhere: limit £110 [1]"
+
+
+def test_names_with_their_values_are_quoted_alone_with_a_semicolon_between_them() -> None:
+    bill = candidate(
+        "Invoice no. BR-0417\nDue 1 May 2026\nVAT 20% £178.00\nPayable within 14 days of its date."
+    )
+    answer = extract_answer(request("When?", [bill], {"Due": 0.6, "VAT": 0.3}))
+    assert answer.text == "Due 1 May 2026 [1]; VAT 20% £178.00 [1]"
+    region = candidate("Region: Frankfurt\nBackups are kept in Dublin.")
+    answer = extract_answer(request("Which region?", [region], {"Region": 0.9}))
+    assert answer.text == "Region: Frankfurt; Backups are kept in Dublin. [1]"
+
+
+def bulleted(text: str) -> str:
+    def arrange(asked, scored):
+        return [Block(list(scored.sentences), bulleted=True)]
+
+    asked = request("What?", [candidate(text)], style=replace(FACTUAL_STYLE, arrange=arrange))
+    return extract_answer(asked).text
+
+
+def test_statements_of_two_paragraphs_stand_in_two_bullets() -> None:
+    assert bulleted("The ferry wakes the quay.\n\nMany islanders use the night bus.") == (
+        "- The ferry wakes the quay. [1]\n- Many islanders use the night bus. [1]"
+    )
+    assert bulleted("The ferry wakes the quay.\n\nIt leaves at ten in the night.") == (
+        "- The ferry wakes the quay. [1] It leaves at ten in the night. [1]"
+    )
+
+
+def test_the_items_of_a_list_stand_below_the_bullet_that_leads_to_them() -> None:
+    items = [f"{name} is kept for all guests of the island " + "and their friends " * 20 for name in "AB"]
+    text = "\n".join(["Open to all:", *(f"- {item.strip()}." for item in items)])
+    assert bulleted(text).startswith("- Open to all:\n  - A is kept") and "\n  - B is" in bulleted(text)
+
+
 def test_the_question_is_read_after_the_one_before_and_with_the_situation() -> None:
     reader = ScriptedReader({"1955": 0.9})
     more = {"previous_question": "What is the Long Wall?", "situation": "I live\nthere."}

@@ -28,6 +28,15 @@ GOOD = "The wall was built between 1955 and 1958 by the county."
         "= 4 + 5 × 12 − (7 / 9) = 21.3 + 14",
         "22 The School of Pythagoras.",
         "See p. 4.",
+        "Page 1068",
+        "Page: 3",
+        "The Wall and the Marsh 17",
+        "Annual Report 2024",
+        "THE NORTH SEA 12",
+        "Town Meeting 3 May 2026",
+        "Price: see below:",
+        "Storms .......... 1200",
+        "Olga Harker",
     ],
 )
 def test_what_is_no_sentence_is_not_quoted(poor):
@@ -56,6 +65,49 @@ def test_a_list_item_is_quoted_without_its_bullet(bullet):
 )
 def test_a_short_sentence_is_quoted(short):
     assert quoted(candidate(short)) == [short]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Deposit: EUR 450",
+        "**Region:** Frankfurt",
+        "MAX_BODY = 262144\nRETENTION = 14",
+        "Port 7410",
+        "SUPPORT LINE 0800 555",
+        "Total £1,068.00",
+        "VAT 20% £178.00",
+        "Due 1 May 2026",
+        "Invoice no. BR-0417",
+    ],
+)
+def test_a_name_with_its_value_is_quoted(line):
+    assert quoted(candidate(f"{line}\n\n{GOOD}"), least=0.1) == [line, GOOD]
+
+
+def test_a_line_of_a_bill_is_quoted():
+    bill = candidate("Description Qty Amount\n1 Office cleaning, March 22 £770.00")
+
+    assert quoted(bill, least=0.1) == ["1 Office cleaning, March 22 £770.00"]
+
+
+def test_a_name_with_its_value_is_no_heading_of_the_line_below():
+    region = candidate("Region: Frankfurt\nBackups are kept in Dublin.")
+
+    assert quoted(region) == ["Region: Frankfurt\nBackups are kept in Dublin."]
+
+
+def test_a_docstring_that_is_cut_at_a_full_stop_is_closed():
+    signature = "def wait_before(attempt: int, *, base: float, cap: float) -> float:"
+    code = f'{signature}\n    """Seconds before it.\n\n    It doubles.\n    """\n    return min(cap, base)'
+
+    assert [sentence.text for sentence in collect(candidate(code))] == [
+        f'{signature}\n    """Seconds before it."""',
+        "It doubles.",
+        "return min(cap, base)",
+    ]
+    last = collect(candidate('"""Waits between deliveries. The gateway waits longer each time."""'))[-1]
+    assert last.text == "The gateway waits longer each time."
 
 
 def test_a_sentence_of_a_script_without_blanks_is_quoted():
