@@ -41,6 +41,15 @@ def test_documents_are_listed_with_what_is_known_of_each(run: Run, kept: Path) -
     assert "the same as" in shown and "4 documents" in shown
 
 
+def test_the_documents_of_a_folder_are_listed_and_a_note_does_not_break_a_name(run: Run, kept: Path) -> None:
+    assert [each["source"] for each in parsed(run("list", "docs/old", "--json"))] == ["docs/old/gate copy.md"]
+    long = kept / "a name that is as long as names of office files are.md"
+    long.write_text(GATE)
+    assert run("index", kept, *SMALL).exit_code == 0
+    assert any(f"docs/{long.name}" in line for line in run("list").stdout.splitlines())
+    assert run("list", "nowhere/").stdout.splitlines()[-1] == "0 documents · 0 chunks"
+
+
 def test_a_document_is_shown_by_chunk_with_its_sections(run: Run, kept: Path) -> None:
     shown = run("show", "gate.md").stdout
     assert "docs/gate.md, Gates, lines 1-" in shown and "docs/gate.md, Keys, line" in shown
