@@ -217,19 +217,13 @@ def _read_passage(index: int, passage: Candidate, sentences: Sentences) -> Itera
         text = text[heading + bullet :]
         start += heading + bullet + len(text) - len(text.lstrip())
         text = text.strip()
-        cuts_docstring = text.count(_DOCSTRING) % 2  # at a full stop inside it
-        if cuts_docstring and text.startswith(_DOCSTRING):
-            start += len(text) - len(text.removeprefix(_DOCSTRING).lstrip())
-            text = text.removeprefix(_DOCSTRING).lstrip()
-        elif cuts_docstring:
-            text = text.removesuffix(_DOCSTRING).rstrip()
+        skipped, text, closing = _cut_docstring(text)
+        start += skipped
         if not any(map(str.isalnum, text)) or _UNFINISHED.match(text) or hides_marker(text):
             continue
         if is_row(text) and start in table_headers:
             continue
-        shown = sub_in_prose(_NOTE_MARK, _without_note, _QUOTE_MARK.sub(" ", text).strip())
-        if cuts_docstring and _DOCSTRING in text:
-            shown += _DOCSTRING
+        shown = sub_in_prose(_NOTE_MARK, _without_note, _QUOTE_MARK.sub(" ", text).strip()) + closing
         vector = np.asarray(sentences.vectors[position], dtype=np.float32)
         if in_question:
             # "Yes, until nine." can only be understood together with its question.
@@ -262,6 +256,18 @@ def _read_passage(index: int, passage: Candidate, sentences: Sentences) -> Itera
             paragraph=paragraph,
             is_list_item=bullet > 0,
         )
+
+
+def _cut_docstring(text: str) -> tuple[int, str, str]:
+    """Return how many characters to skip, the rest, and the closing mark of a docstring that is cut."""
+    if text.count(_DOCSTRING) % 2 == 0:
+        return 0, text, ""
+    if text.startswith(_DOCSTRING):
+        rest = text.removeprefix(_DOCSTRING).lstrip()
+        skipped = len(text) - len(rest)
+    else:
+        skipped, rest = 0, text.removesuffix(_DOCSTRING).rstrip()
+    return skipped, rest, _DOCSTRING if _DOCSTRING in rest else ""
 
 
 def _read_units(
