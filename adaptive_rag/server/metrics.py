@@ -24,7 +24,7 @@ STAND_INS = Counter(
     "adaptive_rag_stand_ins", "Steps that used their local method after a model failed.", ["step"]
 )
 LEFT_OUT_PARTS = Counter(
-    "adaptive_rag_left_out", "ServicesDep of an answer that failed, and without which it was given.", ["part"]
+    "adaptive_rag_left_out", "Parts of an answer that failed, and without which it was given.", ["part"]
 )
 IN_PROGRESS = Gauge("adaptive_rag_questions_inside", "Questions that are being answered or wait.")
 JOBS = Gauge("adaptive_rag_jobs", "Indexing jobs by state.", ["state"])
