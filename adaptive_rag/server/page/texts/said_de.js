@@ -152,7 +152,8 @@ export const phrases = {
   no_response_earlier: "das Sprachmodell hat bei dieser Frage schon einmal nicht geantwortet",
   one_call_each: "zwei Strategien laufen zugleich, und jede darf nur einmal fragen",
   calls_needed_elsewhere: "die {n} geplanten Aufrufe einer Frage werden anderswo gebraucht",
-  calls_exceed: "{n} {n|Aufruf|Aufrufe} zugleich und einer für die Antwort sind mehr als übrig {left|ist|sind}: {left}",
+  calls_exceed:
+    "{n} {n|Aufruf|Aufrufe} zugleich und einer für die Antwort sind mehr als übrig {left|ist|sind}: {left}",
 };
 
 /** "{}" stands for what differs. Whole sentences stand before their parts. @type {[english: string, german: string][]} */
@@ -324,7 +325,10 @@ export const sentences = [
     "The server cannot store documents now. Its log says why.",
     "Der Server kann jetzt keine Dokumente speichern. Sein Protokoll sagt, warum.",
   ],
-  ["The upload was interrupted. Nothing of it was stored.", "Der Upload brach ab. Nichts davon ist gespeichert."],
+  [
+    "The upload was interrupted. Nothing of it was stored.",
+    "Der Upload brach ab. Nichts davon ist gespeichert.",
+  ],
   ["Two of the documents have the same name.", "Zwei der Dokumente haben denselben Namen."],
   ["This document has no such text in the index.", "Dieses Dokument hat keinen solchen Text im Index."],
   [
